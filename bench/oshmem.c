@@ -1,0 +1,268 @@
+/* The rows of `dimmnet perf`, measured with OpenSHMEM. */
+#include <shmem.h>
+
+#include "bench.h"
+
+/* In every process's symmetric memory, each on a cache line of its own. */
+struct words {
+    uint64_t decision[BENCH_LINE_WORDS];
+    uint64_t word[BENCH_LINE_WORDS];
+    uint64_t flag[BENCH_LINE_WORDS];
+    uint64_t counter[BENCH_LINE_WORDS];
+    uint64_t stream[BENCH_STREAM_WORDS];
+};
+
+static struct words *words;
+static struct bench_world world;
+
+static uint64_t agree(uint64_t mine)
+{
+    for (int rank = 0; world.rank == 0 && rank < world.size; rank++) {
+        shmem_uint64_p(words->decision, mine, rank);
+    }
+    shmem_barrier_all();
+    uint64_t decided = *(volatile uint64_t *)words->decision;
+    shmem_barrier_all();
+    return decided;
+}
+
+/* ---- Round trips, barriers, waiting -------------------------------------- */
+
+static struct bench_words reach(uint64_t *word)
+{
+    *word = 0;
+    shmem_barrier_all(); /* before the other stores into it */
+    void *theirs = world.size == 2 ? shmem_ptr(word, 1 - world.rank) : NULL;
+    return (struct bench_words){word, theirs, 0, world.rank == 0};
+}
+
+/* With two processes a token's round is a round trip. */
+static void pass_round(void *context, uint64_t count)
+{
+    struct bench_words *game = context;
+    int next = (world.rank + 1) % world.size;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = ++game->value;
+        if (!game->starts) {
+            shmem_uint64_wait_until(words->word, SHMEM_CMP_EQ, value);
+        }
+        shmem_uint64_p(words->word, value, next);
+        if (game->starts) {
+            shmem_uint64_wait_until(words->word, SHMEM_CMP_EQ, value);
+        }
+    }
+}
+
+static void poll_word(uint64_t value)
+{
+    while (!shmem_uint64_test(words->word, SHMEM_CMP_EQ, value)) {
+        bench_gap();
+    }
+}
+
+static void pass_polled(void *context, uint64_t count)
+{
+    struct bench_words *game = context;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = ++game->value;
+        if (!game->starts) {
+            poll_word(value);
+        }
+        shmem_uint64_p(words->word, value, 1 - world.rank);
+        if (game->starts) {
+            poll_word(value);
+        }
+    }
+}
+
+static void test_aotf(void)
+{
+    struct bench_row polled = {
+        "aotf", "polled by dn_load", "shmem_uint64_p, shmem_uint64_test", "rtt_ns", 8, 0};
+    struct bench_row waited = {
+        "aotf", "dn_wait_until", "shmem_uint64_p, shmem_uint64_wait_until", "rtt_ns", 8, 0};
+    struct bench_words game = reach(words->word);
+    struct bench_pair pair = {bench_raw_pingpong, pass_polled, &game, game.theirs != NULL};
+    bench_measure(&world, &polled, &pair);
+    pair.block = pass_round;
+    bench_measure(&world, &waited, &pair);
+}
+
+static void test_token(void)
+{
+    struct bench_row row = {"token",  "per hop", "shmem_uint64_p, shmem_uint64_wait_until",
+                            "hop_ns", 8,         (uint64_t)world.size};
+    struct bench_words game = reach(words->word);
+    struct bench_pair pair = {NULL, pass_round, &game, false};
+    bench_measure(&world, &row, &pair);
+}
+
+static void pass_barriers(void *context, uint64_t count)
+{
+    (void)context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_barrier_all();
+    }
+}
+
+static void test_barrier(void)
+{
+    struct bench_row row = {"barrier", "", "shmem_barrier_all", "barrier_ns", 0, 0};
+    struct bench_words flags = reach(words->flag);
+    struct bench_pair pair = {bench_raw_barrier, pass_barriers, &flags, flags.theirs != NULL};
+    bench_measure(&world, &row, &pair);
+}
+
+static void idle_waits(void)
+{
+    shmem_uint64_wait_until(words->word, SHMEM_CMP_NE, 0);
+}
+
+static void idle_wakes(void)
+{
+    shmem_uint64_p(words->word, 1, 1);
+}
+
+static void test_idle(void)
+{
+    *words->word = 0;
+    bench_idle(&world, "shmem_uint64_wait_until", idle_waits, idle_wakes);
+}
+
+/* ---- Puts, gets, atomics: from rank 0 into rank 1 ------------------------- */
+
+static void put_words(void *context, uint64_t count)
+{
+    (void)context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_uint64_p(&words->stream[i % BENCH_STREAM_WORDS], i, 1);
+    }
+    shmem_quiet();
+}
+
+static void test_rate(void)
+{
+    struct bench_row stored = {"rate", "through the pointer", "shmem_ptr", "per_s", 8, 0};
+    struct bench_row put = {
+        "rate", "through dn_store", "shmem_uint64_p, one shmem_quiet per block", "per_s", 8, 0};
+    bool works = world.rank == 0;
+    void *theirs = shmem_ptr(words->stream, 1);
+    struct bench_pair pair = {NULL, works ? bench_raw_stream : NULL, theirs, false};
+    if (agree(theirs != NULL)) {
+        bench_measure(&world, &stored, &pair);
+    }
+    pair.block = works ? put_words : NULL;
+    bench_measure(&world, &put, &pair);
+}
+
+/* Symmetric memory: `mine` is the source as well as the target's address. */
+static void put_block(void *context, uint64_t count)
+{
+    struct bench_copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_putmem(copy->mine, copy->mine, copy->bytes, 1);
+    }
+}
+
+static void put_block_and_quiet(void *context, uint64_t count)
+{
+    struct bench_copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_putmem(copy->mine, copy->mine, copy->bytes, 1);
+        shmem_quiet();
+    }
+}
+
+static void get_block(void *context, uint64_t count)
+{
+    struct bench_copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_getmem(copy->mine, copy->mine, copy->bytes, 1);
+    }
+}
+
+static void measure_sizes(const char *test, const char *by, bench_block raw, bench_block block)
+{
+    struct bench_copy copy = {.mine = shmem_align(4096, BENCH_LARGEST)};
+    if (!copy.mine) {
+        (void)fprintf(stderr, "no symmetric memory of 64 MB\n");
+        exit(1);
+    }
+    memset(copy.mine, 1, BENCH_LARGEST);
+    copy.theirs = shmem_ptr(copy.mine, 1);
+    bool works = world.rank == 0;
+    struct bench_pair pair = {works ? raw : NULL, works ? block : NULL, &copy,
+                              agree(copy.theirs != NULL)};
+    for (int i = 0; i < BENCH_SIZE_COUNT; i++) {
+        struct bench_row row = {test, "", by, "mb_per_s", bench_sizes[i], 0};
+        copy.bytes = bench_sizes[i];
+        bench_measure(&world, &row, &pair);
+    }
+    shmem_free(copy.mine);
+}
+
+static void test_botf(void)
+{
+    measure_sizes("botf", "shmem_putmem", bench_raw_write, put_block);
+}
+
+static void test_push(void)
+{
+    measure_sizes("push", "shmem_putmem, shmem_quiet", bench_raw_write, put_block_and_quiet);
+}
+
+static void test_pull(void)
+{
+    measure_sizes("pull", "shmem_getmem", bench_raw_read, get_block);
+}
+
+/* Open MPI has these not for uint64_t, which is unsigned long wherever it runs. */
+static void fetch_add(void *context, uint64_t count)
+{
+    uint64_t *sum = context;
+    for (uint64_t i = 0; i < count; i++) {
+        *sum += shmem_ulong_atomic_fetch_add(words->counter, 1, 1);
+    }
+}
+
+static void compare_swap(void *context, uint64_t count)
+{
+    uint64_t *sum = context;
+    for (uint64_t i = 0; i < count; i++) {
+        *sum += shmem_ulong_atomic_compare_swap(words->counter, i, i + 1, 1);
+    }
+}
+
+static void test_atomic(void)
+{
+    uint64_t sum = 0;
+    bool works = world.rank == 0;
+    struct bench_row add = {"atomic", "fetch-add", "shmem_ulong_atomic_fetch_add", "op_ns", 8, 0};
+    struct bench_row swap = {
+        "atomic", "compare-swap", "shmem_ulong_atomic_compare_swap", "op_ns", 8, 0};
+    struct bench_pair pair = {NULL, works ? fetch_add : NULL, &sum, false};
+    bench_measure(&world, &add, &pair);
+    pair.block = works ? compare_swap : NULL;
+    bench_measure(&world, &swap, &pair);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct bench_test tests[] = {
+        {"aotf", test_aotf}, {"rate", test_rate},       {"botf", test_botf},
+        {"push", test_push}, {"pull", test_pull},       {"atomic", test_atomic},
+        {"idle", test_idle}, {"barrier", test_barrier}, {"token", test_token},
+    };
+    shmem_init();
+    words = shmem_align(4096, sizeof *words);
+    if (!words) {
+        return 1;
+    }
+    memset(words, 0, sizeof *words);
+    world = (struct bench_world){shmem_my_pe(), shmem_n_pes(), agree};
+    shmem_barrier_all();
+    int status = bench_run(&world, argc, argv, tests, sizeof tests / sizeof tests[0]);
+    shmem_barrier_all();
+    shmem_finalize();
+    return status;
+}

@@ -1,0 +1,191 @@
+/* The papers' experiments, live: what DIMMnet-1's authors measured on their boards
+ * (paper 000, sections 5.2 and 5.3), done with the same primitives on this machine.
+ *
+ *     dimmnet run -n 4 papers
+ *
+ * Nodes 0 and 1 do the two-node experiments by polling, as the paper did; the other
+ * nodes sleep in a barrier until it is their turn. */
+#define _GNU_SOURCE
+#include <dimmnet.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BLOCKS = 201, PER_BLOCK = 500, FLAG = 0, PHASES = 64, BODY = 4096 };
+
+static struct dn_node *node;
+static int rank;
+static int size;
+
+/* Ends the program with a sentence; the launcher tells the others. */
+static void check(int error, const char *what)
+{
+    if (error) {
+        fprintf(stderr, "papers: node %d: %s: %s\n", rank, what, dn_strerror(error));
+        exit(1);
+    }
+}
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int compare(const void *left, const void *right)
+{
+    double difference = *(const double *)left - *(const double *)right;
+    return (difference > 0) - (difference < 0);
+}
+
+/* The median time of one operation over blocks of them. */
+static double median_ns(void (*block)(int count))
+{
+    static double times[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        double start = now_ns();
+        block(PER_BLOCK);
+        times[i] = (now_ns() - start) / PER_BLOCK;
+    }
+    qsort(times, BLOCKS, sizeof times[0], compare);
+    return times[BLOCKS / 2];
+}
+
+static struct dn_kick peer; /* the other of nodes 0 and 1: the start of its LLCM */
+static unsigned char *llcm;
+
+/* Section 5.2.1: A writes 4 bytes into B's LLCM by AOTF; B polls and writes back. */
+static void round_trips(int count)
+{
+    static uint32_t value;
+    while (count-- > 0) {
+        value++;
+        if (rank == 0) {
+            dn_store_u32(&peer, FLAG, value);
+        }
+        while (dn_load_u32(llcm + FLAG) != value) {
+        }
+        if (rank == 1) {
+            dn_store_u32(&peer, FLAG, value);
+        }
+    }
+}
+
+/* Section 5.3: the child stores its one-byte phase count into its byte of a word at the
+ * parent, who reads all eight at once and then stores the phase back to its children. */
+static void host_barriers(int count)
+{
+    static uint8_t phase;
+    while (count-- > 0) {
+        phase++;
+        if (rank == 1) {
+            dn_store_u8(&peer, PHASES + 1, phase);
+            while (dn_load_u8(llcm + PHASES) != phase) {
+            }
+        } else {
+            while ((dn_load_u64(llcm + PHASES) >> 8 & 0xff) != phase) {
+            }
+            dn_store_u8(&peer, PHASES, phase);
+        }
+    }
+}
+
+/* Table 9: one-way BOTF, 464 bytes at a time. */
+static void botf_blocks(int count)
+{
+    static const unsigned char body[464] = {1};
+    while (count-- > 0) {
+        struct dn_remote there = {1, DN_LLCM, BODY};
+        check(dn_botf(node, there, body, sizeof body), "dn_botf");
+    }
+}
+
+static void barriers(int count)
+{
+    while (count-- > 0) {
+        check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+    }
+}
+
+static void show(const char *what, double here, const char *unit, double paper, const char *source,
+                 double times)
+{
+    printf("%-34s %10.1f %-5s %10.0f %-5s %7.1f x  %s\n", what, here, unit, paper, unit, times,
+           source);
+}
+
+/* Two pollers on one core would wait for each other's time slice. */
+static void take_a_core(void)
+{
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return;
+    }
+    int skip = rank % CPU_COUNT(&allowed);
+    for (size_t core = 0; core < CPU_SETSIZE; core++) {
+        if (CPU_ISSET(core, &allowed) && skip-- == 0) {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET(core, &one);
+            (void)sched_setaffinity(0, sizeof one, &one);
+            return;
+        }
+    }
+}
+
+static void two_node_experiments(void)
+{
+    struct dn_remote there = {1 - rank, DN_LLCM, 0};
+    check(dn_kick_map(node, there, 4096, &peer), "dn_kick_map");
+    double round_trip = median_ns(round_trips);
+    double barrier = median_ns(host_barriers);
+    if (rank == 0) {
+        double block = median_ns(botf_blocks);
+        double mb_per_s = 464 * 1e3 / block;
+        show("4-byte round trip, AOTF", round_trip, "ns", 1840, "paper 000, Table 5, D",
+             1840 / round_trip);
+        show("remote write, one way", round_trip / 2, "ns", 270, "paper 000, Table 9 (design)",
+             270 / (round_trip / 2));
+        show("2-node barrier, 1-byte phases", barrier, "ns", 2026, "paper 000, Table 7, B",
+             2026 / barrier);
+        show("BOTF, 464-byte blocks", mb_per_s, "MB/s", 1017, "paper 000, Table 9 (estimate)",
+             mb_per_s / 1017);
+    }
+}
+
+int main(void)
+{
+    check(dn_attach(&node, NULL), "dn_attach");
+    rank = dn_rank(node);
+    size = dn_size(node);
+    llcm = dn_llcm(node, NULL);
+    if (size < 2) {
+        fprintf(stderr, "papers: needs two nodes or more: dimmnet run -n 4 papers\n");
+        return 2;
+    }
+    take_a_core();
+    if (rank == 0) {
+        printf("The papers' experiments on this machine: %d nodes, fabric mem\n\n", size);
+        printf("%-34s %16s %16s %9s\n", "", "here", "paper", "better");
+        fflush(stdout);
+    }
+    check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+    if (rank < 2) {
+        two_node_experiments();
+    }
+    check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+    double all = median_ns(barriers);
+    if (rank == 0) {
+        /* The paper had two boards; for k more it predicts 240 ns each (section 5.3). */
+        double predicted = 2026 + 240.0 * (size - 2);
+        char what[48];
+        snprintf(what, sizeof what, "barrier of %d nodes on %ld cores", size,
+                 sysconf(_SC_NPROCESSORS_ONLN));
+        show(what, all, "ns", predicted, "paper 000, section 5.3 (predicted)", predicted / all);
+    }
+    check(dn_detach(node), "dn_detach");
+    return 0;
+}

@@ -1,0 +1,307 @@
+/* dimmnet.h: a store is a message.
+ *
+ * One store instruction puts 1 to 8 bytes into another node's memory; block
+ * transfer, RDMA, atomics, waiting and a barrier stand beside it.
+ *
+ * Conventions, the same for every call:
+ *  - A call returns 0 or a negative DN_E... code; dn_strerror() gives its
+ *    sentence. Outputs come last and are set only on success.
+ *  - A caller's mistake (a NULL, a rank, area, offset or length that does not
+ *    exist, a misaligned word) is answered by a code, and nothing is written.
+ *  - No call blocks for ever: a wait ends at its deadline, or with DN_EPEER when
+ *    a peer dies.
+ *  - All calls are thread-safe. After fork() the child may not call (DN_ESTATE).
+ *  - Wherever a call takes a node it takes a lane as well (see dn_lane_open).
+ *
+ * What is ordered and when something is complete: dimmnet(7), doc/memory-model.md.
+ */
+#ifndef DIMMNET_H
+#define DIMMNET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define DN_VERSION_MAJOR 0
+#define DN_VERSION_MINOR 1
+#define DN_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Errors ------------------------------------------------------------- */
+
+enum dn_error {
+    DN_OK = 0,
+    DN_EINVAL = -1,    /* an argument is NULL or has no meaning */
+    DN_ESTATE = -2,    /* not attached (detached, a forked child), or attached already */
+    DN_ERANK = -3,     /* no such rank in the group */
+    DN_EAREA = -4,     /* no such area at that rank */
+    DN_ESTALE = -5,    /* the area was deregistered since its name was made */
+    DN_ERANGE = -6,    /* offset and length leave the area */
+    DN_EALIGN = -7,    /* a word is not aligned to its size */
+    DN_EPEER = -8,     /* a peer died or left */
+    DN_ETIMEOUT = -9,  /* the deadline passed first */
+    DN_ENOMEM = -10,   /* no memory left of the kind asked for */
+    DN_EFULL = -11,    /* a table of fixed size is full */
+    DN_EMISMATCH = -12,/* a collective call differs between the nodes */
+    DN_EGROUP = -13,   /* the group that the launcher named cannot be used */
+    DN_EVERSION = -14, /* launcher and library do not fit together */
+    DN_ESYSTEM = -15   /* the operating system refused; errno says why */
+};
+
+/* The sentence for an error code, "DN_EPEER: ..."; never NULL. */
+const char *dn_strerror(int error);
+
+/* The name of an error code alone, "DN_EPEER"; never NULL. */
+const char *dn_errname(int error);
+
+/* "0.1.0", of the library at run time. */
+const char *dn_version(void);
+
+/* ---- Joining ------------------------------------------------------------ */
+
+struct dn_node;
+
+/* Zero in a field takes the environment's word (DN_LLCM_BYTES, DN_BANK_BYTES,
+ * DN_HEAP_BYTES) or the default. A group started by `dimmnet run` has its sizes
+ * already; there they are ignored. */
+struct dn_options {
+    size_t struct_bytes; /* sizeof(struct dn_options), so that it can grow */
+    uint64_t llcm_bytes; /* default 128 KiB */
+    uint64_t bank_bytes; /* default 1 GiB, committed when touched */
+    uint64_t heap_bytes; /* default 1 GiB, committed when touched */
+};
+
+/* Joins the group that `dimmnet run` started this process in, or else makes a
+ * group of one. A process has at most one node at a time (DN_ESTATE); a rank that has
+ * left cannot come back (DN_EGROUP). */
+int dn_attach(struct dn_node **node, const struct dn_options *options);
+
+/* Leaves. Everything stored before is in place; the peers' waits do not fail
+ * because of it, but whoever still needs this node gets DN_EPEER, and so does an
+ * endless wait of the last one left. */
+int dn_detach(struct dn_node *node);
+
+int dn_rank(const struct dn_node *node); /* 0 .. size-1, or DN_E... */
+int dn_size(const struct dn_node *node); /* nodes in the group, or DN_E... */
+
+/* A lane is a second handle on the same node with an order of its own: what two
+ * lanes send is not ordered between them. Wherever a call takes a node it takes
+ * a lane too. Closing a lane first completes what was sent on it; its handle is then
+ * free for the next one that is opened. */
+int dn_lane_open(struct dn_node *node, struct dn_node **lane);
+int dn_lane_close(struct dn_node *lane);
+
+/* ---- Reachable memory --------------------------------------------------- */
+
+enum dn_area {
+    DN_LLCM = 1, /* low-latency common memory: flags, counters, operands */
+    DN_BANK = 2, /* large memory, the program's own to lay out */
+    DN_HEAP = 3  /* what dn_alloc hands out; equal offsets on all nodes */
+};
+
+/* A place in some node's memory. */
+struct dn_remote {
+    int rank;
+    uint32_t area; /* DN_LLCM, DN_BANK, DN_HEAP or from dn_register */
+    uint64_t offset;
+};
+
+/* This node's own memory; NULL if the node is not attached. It starts as zeros. */
+void *dn_llcm(struct dn_node *node, size_t *bytes);
+void *dn_bank(struct dn_node *node, size_t *bytes);
+
+/* Symmetric memory, collective: every node calls with the same numbers and gets
+ * the same offset in DN_HEAP. The memory is aligned to 64 bytes or to the
+ * alignment given (a power of two up to 2 MiB). Fresh memory is not cleared.
+ * Both calls are barriers. */
+int dn_alloc(struct dn_node *node, size_t bytes, void **pointer);
+int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
+int dn_free(struct dn_node *node, void *pointer);
+
+/* The remote address, at a given rank, of what lies at this pointer in this
+ * node's own LLCM, bank or heap. */
+int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_remote *remote);
+
+/* Gives a piece of this node's LLCM, bank or heap a name that peers can use and
+ * that can be taken back: after dn_deregister new uses of it get DN_ESTALE. A kick
+ * mapped before goes on reaching the memory until it is unmapped. */
+int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area);
+int dn_deregister(struct dn_node *node, uint32_t area);
+
+/* ---- AOTF: one store is one message ------------------------------------- */
+
+/* A mapped piece of a remote area. Its fields are for the inline functions
+ * below only. */
+struct dn_kick {
+    unsigned char *pointer; /* where the bytes are; NULL: stores go through a call */
+    uint64_t bytes;
+    struct dn_node *node;
+    struct dn_remote remote;
+};
+
+int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, struct dn_kick *kick);
+int dn_kick_unmap(struct dn_kick *kick);
+
+/* The plain pointer on a fabric that has one (`mem`), else NULL. Stores through
+ * it are for the caller to order. */
+inline void *dn_kick_pointer(const struct dn_kick *kick)
+{
+    return kick->pointer;
+}
+
+/* What the stores below call on fabrics without a pointer. bytes is 1, 2, 4 or 8. */
+int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, unsigned bytes);
+
+/* Ends the program with a sentence when a store leaves its kick or is misaligned.
+ * The stores below call it in programs compiled with DN_CHECK (-Dcheck=true). */
+void dn_kick_check(const struct dn_kick *kick, uint64_t offset, unsigned bytes);
+
+#ifdef DN_CHECK
+#define DN_KICK_CHECK(kick, offset, bytes) dn_kick_check((kick), (offset), (bytes))
+#else
+#define DN_KICK_CHECK(kick, offset, bytes) ((void)0)
+#endif
+
+/* C's and C++'s inline differ: in C the library holds the one outside copy of
+ * each function, so other languages can call it by the same name. */
+#define DN_DEFINE_STORE(name, type)                                                       \
+    inline void name(const struct dn_kick *kick, uint64_t offset, type value)             \
+    {                                                                                     \
+        DN_KICK_CHECK(kick, offset, (unsigned)sizeof(type));                              \
+        if (__builtin_expect(kick->pointer != NULL, 1)) {                                 \
+            __atomic_store_n((type *)(void *)(kick->pointer + offset), value,             \
+                             __ATOMIC_RELEASE);                                           \
+        } else {                                                                          \
+            (void)dn_kick_store(kick, offset, value, (unsigned)sizeof(type));             \
+        }                                                                                 \
+    }
+#define DN_DEFINE_LOAD(name, type)                                                        \
+    inline type name(const void *word)                                                    \
+    {                                                                                     \
+        return __atomic_load_n((const type *)word, __ATOMIC_ACQUIRE);                     \
+    }
+
+/* One aligned store of 1, 2, 4 or 8 bytes at kick + offset: never torn, in program
+ * order with the lane's other stores and blocks to that target. Checks nothing. */
+DN_DEFINE_STORE(dn_store_u8, uint8_t)
+DN_DEFINE_STORE(dn_store_u16, uint16_t)
+DN_DEFINE_STORE(dn_store_u32, uint32_t)
+DN_DEFINE_STORE(dn_store_u64, uint64_t)
+
+/* An acquire load from this node's own memory: what was ordered before the store
+ * of the value seen is seen too. */
+DN_DEFINE_LOAD(dn_load_u8, uint8_t)
+DN_DEFINE_LOAD(dn_load_u16, uint16_t)
+DN_DEFINE_LOAD(dn_load_u32, uint32_t)
+DN_DEFINE_LOAD(dn_load_u64, uint64_t)
+
+/* ---- BOTF and RDMA ------------------------------------------------------ */
+
+/* Blocks on the fly: in program order with the lane's stores to that target; the
+ * source may be reused at return. */
+int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes);
+
+/* The body, then the 8-byte flag at the same rank: who sees the flag sees the body. */
+int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
+                  struct dn_remote flag, uint64_t value);
+
+/* A transfer under way; its words are the library's. */
+struct dn_op {
+    uint64_t words[4];
+};
+
+/* Non-blocking transfers in any order between fences. The local memory belongs to
+ * the transfer until the operation is done. With op NULL only dn_quiet tells. */
+int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
+            struct dn_op *op);
+int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
+            struct dn_op *op);
+
+int dn_op_test(struct dn_op *op, int *done);
+int dn_op_wait(struct dn_op *op, uint64_t timeout_ns);
+
+/* dn_fence: what this lane sent to a target before takes effect there before what
+ * it sends after. dn_quiet: what this lane sent is placed and visible to everyone;
+ * the only call that orders different targets. */
+int dn_fence(struct dn_node *node);
+int dn_quiet(struct dn_node *node);
+
+/* ---- Atomics on aligned words of 4 and 8 bytes --------------------------- */
+
+/* Each happens exactly once. The fetching ones are done at return; the others are
+ * ordered by dn_fence and completed by dn_quiet. */
+#define DN_DECLARE_ATOMICS(suffix, type)                                                       \
+    int dn_fetch_add_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
+                              type *old);                                                      \
+    int dn_fetch_and_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
+                              type *old);                                                      \
+    int dn_fetch_or_##suffix(struct dn_node *node, struct dn_remote remote, type value,        \
+                             type *old);                                                       \
+    int dn_fetch_xor_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
+                              type *old);                                                      \
+    int dn_swap_##suffix(struct dn_node *node, struct dn_remote remote, type value, type *old); \
+    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected, \
+                                 type desired, type *old);                                     \
+    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value);          \
+    int dn_add_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
+    int dn_and_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
+    int dn_or_##suffix(struct dn_node *node, struct dn_remote remote, type value);             \
+    int dn_xor_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
+    int dn_set_##suffix(struct dn_node *node, struct dn_remote remote, type value);
+
+DN_DECLARE_ATOMICS(u32, uint32_t)
+DN_DECLARE_ATOMICS(u64, uint64_t)
+
+/* ---- Waiting ------------------------------------------------------------ */
+
+#define DN_FOREVER UINT64_MAX /* until it happens or a peer dies */
+
+enum dn_comparison { DN_EQ, DN_NE, DN_GT, DN_GE, DN_LT, DN_LE };
+
+/* Waits until the word in this node's memory compares (unsigned) as asked: 0,
+ * DN_ETIMEOUT, or DN_EPEER while a death is not acknowledged. With time-out 0 it
+ * only looks. A comparison that no value can meet is DN_EINVAL. */
+int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
+                      uint32_t value, uint64_t timeout_ns);
+int dn_wait_until_u64(struct dn_node *node, const uint64_t *word, enum dn_comparison comparison,
+                      uint64_t value, uint64_t timeout_ns);
+
+struct dn_condition {
+    const void *word; /* uint32_t or uint64_t in this node's memory */
+    unsigned bytes;   /* 4 or 8 */
+    enum dn_comparison comparison;
+    uint64_t value;
+};
+
+/* Waits until one of several words compares as asked; *index is one that does. */
+int dn_wait_until_any(struct dn_node *node, const struct dn_condition *conditions, size_t count,
+                      uint64_t timeout_ns, size_t *index);
+
+/* All nodes of the group arrive before any leaves; what each sent before is then
+ * visible to all. After DN_ETIMEOUT this node has arrived: call again to go on
+ * waiting. With a member dead that had not arrived, every survivor gets DN_EPEER. */
+int dn_barrier(struct dn_node *node, uint64_t timeout_ns);
+
+/* ---- Peers that die ------------------------------------------------------ */
+
+enum dn_life {
+    DN_STARTING = 0, /* not attached yet; its memory is there already */
+    DN_ATTACHED = 1,
+    DN_LEFT = 2, /* detached, or ended well without ever attaching */
+    DN_DEAD = 3
+};
+
+int dn_peer_life(struct dn_node *node, int rank, enum dn_life *life);
+
+/* Acknowledges the deaths announced so far, so that waits go on without those
+ * nodes, and lists up to capacity of the ranks not acknowledged before (ranks may
+ * be NULL); *count is how many there were, the ones beyond capacity too. */
+int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,98 @@
+/* Entry points: atomics. One table line gives a call in both widths. */
+#include "api/check.h"
+#include "dimmnet.h"
+#include "fabric/direct.h"
+
+/* The careful way: every check in its order, registered areas, other fabrics. */
+#define DEFINE_CAREFUL(suffix, type)                                                             \
+    static __attribute__((noinline, cold)) int careful_##suffix(                                 \
+        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation,             \
+        type operand, type expected, type *old)                                                  \
+    {                                                                                            \
+        int error = api_check(node);                                                             \
+        if (error) {                                                                             \
+            return error;                                                                        \
+        }                                                                                        \
+        struct fabric_lane *lane = &node->lane;                                                  \
+        uint64_t value = 0;                                                                      \
+        if (lane->ops) {                                                                         \
+            error = lane->ops->atomic(lane, remote, operation, sizeof(type), operand, expected,  \
+                                      old ? &value : NULL);                                      \
+        } else {                                                                                 \
+            void *word;                                                                          \
+            error = direct_reach_word(lane, remote, sizeof(type), &word);                        \
+            if (!error) {                                                                        \
+                value = direct_apply_##suffix(word, operation, operand, expected);               \
+                direct_notify(lane, remote.rank, word, sizeof(type));                            \
+            }                                                                                    \
+        }                                                                                        \
+        if (!error && old) {                                                                     \
+            *old = (type)value;                                                                  \
+        }                                                                                        \
+        return error;                                                                            \
+    }
+
+/* The ordinary way: with a constant operation it is the checks, one instruction and a
+ * look at the sleeper's bit, all in registers. Anything unusual is a tail call. */
+#define DEFINE_RUN(suffix, type)                                                                 \
+    static inline __attribute__((always_inline)) int run_##suffix(                               \
+        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation,             \
+        type operand, type expected, type *old)                                                  \
+    {                                                                                            \
+        struct direct_place place;                                                               \
+        if (UNLIKELY(!api_quick(node, remote, sizeof(type), &place) ||                           \
+                     (uintptr_t)place.pointer % sizeof(type) != 0)) {                            \
+            return careful_##suffix(node, remote, operation, operand, expected, old);            \
+        }                                                                                        \
+        KILL_POINT("atomic: before");                                                            \
+        type value = direct_apply_##suffix((type *)(void *)place.pointer, operation, operand,    \
+                                           expected);                                            \
+        KILL_POINT("atomic: done, nobody woken");                                                \
+        if (old) {                                                                               \
+            *old = value;                                                                        \
+        }                                                                                        \
+        return operation == FABRIC_READ ? 0                                                      \
+                                        : api_finish(node, place, remote.rank, sizeof(type));    \
+    }
+
+#define DEFINE_FETCHING(name, operation, suffix, type)                                           \
+    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value, type *old)    \
+    {                                                                                            \
+        return UNLIKELY(!old) ? DN_EINVAL : run_##suffix(node, remote, operation, value, 0, old); \
+    }
+
+#define DEFINE_PLAIN(name, operation, suffix, type)                                              \
+    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value)               \
+    {                                                                                            \
+        return run_##suffix(node, remote, operation, value, 0, NULL);                            \
+    }
+
+#define DEFINE_ALL(suffix, type)                                                                 \
+    DEFINE_CAREFUL(suffix, type)                                                                 \
+    DEFINE_RUN(suffix, type)                                                                     \
+    DEFINE_FETCHING(dn_fetch_add, FABRIC_ADD, suffix, type)                                      \
+    DEFINE_FETCHING(dn_fetch_and, FABRIC_AND, suffix, type)                                      \
+    DEFINE_FETCHING(dn_fetch_or, FABRIC_OR, suffix, type)                                        \
+    DEFINE_FETCHING(dn_fetch_xor, FABRIC_XOR, suffix, type)                                      \
+    DEFINE_FETCHING(dn_swap, FABRIC_SWAP, suffix, type)                                          \
+    DEFINE_PLAIN(dn_add, FABRIC_ADD, suffix, type)                                               \
+    DEFINE_PLAIN(dn_and, FABRIC_AND, suffix, type)                                               \
+    DEFINE_PLAIN(dn_or, FABRIC_OR, suffix, type)                                                 \
+    DEFINE_PLAIN(dn_xor, FABRIC_XOR, suffix, type)                                               \
+    DEFINE_PLAIN(dn_set, FABRIC_SWAP, suffix, type)                                              \
+    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected,   \
+                                 type desired, type *old)                                        \
+    {                                                                                            \
+        return UNLIKELY(!old) ? DN_EINVAL                                                        \
+                              : run_##suffix(node, remote, FABRIC_COMPARE_SWAP, desired,         \
+                                             expected, old);                                     \
+    }                                                                                            \
+    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value)             \
+    {                                                                                            \
+        return UNLIKELY(!value)                                                                  \
+                   ? DN_EINVAL                                                                   \
+                   : run_##suffix(node, remote, FABRIC_READ, 0, 0, value);                       \
+    }
+
+DEFINE_ALL(u32, uint32_t)
+DEFINE_ALL(u64, uint64_t)

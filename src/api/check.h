@@ -1,0 +1,39 @@
+/* The check that every entry point starts with. */
+#ifndef API_CHECK_H
+#define API_CHECK_H
+
+#include "coll/barrier.h"
+#include "fabric/direct.h"
+#include "host/node.h"
+
+/* 0, DN_EINVAL for NULL, DN_ESTATE for a handle that is closed. */
+static inline int api_check(const struct dn_node *node)
+{
+    if (LIKELY(host_node_open(node))) {
+        return 0;
+    }
+    return node ? DN_ESTATE : DN_EINVAL;
+}
+
+/* The ordinary case of a remote address on a direct fabric; false when the careful
+ * path has to look. */
+static inline bool api_quick(const struct dn_node *node, struct dn_remote remote, uint64_t bytes,
+                             struct direct_place *place)
+{
+    return LIKELY(node != NULL) && direct_quick(&node->lane, remote, bytes, place);
+}
+
+/* The end of a quick operation, a tail call when somebody sleeps. */
+int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes);
+
+static inline int api_finish(const struct dn_node *node, struct direct_place place, int rank,
+                             uint64_t bytes)
+{
+    if (UNLIKELY(atomic_load_explicit(&place.port->call, memory_order_relaxed) &
+                 NIC_CALL_WATCHING)) {
+        return api_wake(node, rank, place.pointer, bytes);
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,186 @@
+/* Entry points: reachable memory, areas, kicks. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "api/check.h"
+#include "coll/symmetric.h"
+#include "dimmnet.h"
+#include "fabric/direct.h"
+
+static void *own_segment(struct dn_node *node, uint32_t area, size_t *bytes)
+{
+    if (api_check(node)) {
+        return NULL;
+    }
+    const struct nic_view *view = &node->process->view;
+    if (bytes) {
+        *bytes = nic_segment_bytes(view, area);
+    }
+    return nic_segment(view, view->rank, area);
+}
+
+void *dn_llcm(struct dn_node *node, size_t *bytes)
+{
+    return own_segment(node, DN_LLCM, bytes);
+}
+
+void *dn_bank(struct dn_node *node, size_t *bytes)
+{
+    return own_segment(node, DN_BANK, bytes);
+}
+
+int dn_alloc(struct dn_node *node, size_t bytes, void **pointer)
+{
+    return dn_alloc_aligned(node, CACHE_LINE_BYTES, bytes, pointer);
+}
+
+int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
+{
+    int error = api_check(node);
+    return error ? error : coll_alloc(node, alignment, bytes, pointer);
+}
+
+int dn_free(struct dn_node *node, void *pointer)
+{
+    int error = api_check(node);
+    return error ? error : coll_free(node, pointer);
+}
+
+int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_remote *remote)
+{
+    int error = pointer && remote ? api_check(node) : DN_EINVAL;
+    if (error) {
+        return error;
+    }
+    if ((uint32_t)rank >= node->lane.node_count) {
+        return DN_ERANK;
+    }
+    uint64_t offset;
+    uint32_t area = nic_area_holding(&node->process->view, pointer, 1, &offset);
+    if (area == 0) {
+        return DN_ERANGE;
+    }
+    *remote = (struct dn_remote){.rank = rank, .area = area, .offset = offset};
+    return 0;
+}
+
+int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area)
+{
+    int error = pointer && bytes && area ? api_check(node) : DN_EINVAL;
+    if (error) {
+        return error;
+    }
+    struct host_process *process = node->process;
+    uint64_t offset;
+    uint32_t segment = nic_area_holding(&process->view, pointer, bytes, &offset);
+    if (segment == 0) {
+        return DN_ERANGE;
+    }
+    offset += process->view.group->geometry.segment_offset[segment];
+    pthread_mutex_lock(&process->table_lock);
+    error = nic_area_register(&process->view, offset, bytes, area);
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+int dn_deregister(struct dn_node *node, uint32_t area)
+{
+    int error = api_check(node);
+    if (error) {
+        return error;
+    }
+    struct host_process *process = node->process;
+    pthread_mutex_lock(&process->table_lock);
+    error = nic_area_deregister(&process->view, area);
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+/* The built-in area that a reached place is in. As an address it outlives the registered
+ * area by which the place was found, and it has the place's alignment. */
+static struct dn_remote built_in_address(const struct nic_view *view, int rank,
+                                         const unsigned char *pointer)
+{
+    const uint64_t *start = view->group->geometry.segment_offset;
+    uint64_t offset = (uint64_t)(pointer - nic_node_memory(view, (uint32_t)rank));
+    uint32_t area = offset >= start[DN_HEAP] ? DN_HEAP : offset >= start[DN_BANK] ? DN_BANK
+                                                                                   : DN_LLCM;
+    return (struct dn_remote){.rank = rank, .area = area, .offset = offset - start[area]};
+}
+
+int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, struct dn_kick *kick)
+{
+    int error = kick && bytes ? api_check(node) : DN_EINVAL;
+    unsigned char *pointer;
+    error = error ? error : direct_reach(&node->lane, remote, bytes, &pointer);
+    if (error) {
+        return error;
+    }
+    atomic_fetch_or_explicit(&node->lane.stored_to[remote.rank / 64],
+                             UINT64_C(1) << (remote.rank % 64), memory_order_relaxed);
+    *kick = (struct dn_kick){
+        .pointer = node->lane.ops ? NULL : pointer,
+        .bytes = bytes,
+        .node = node,
+        .remote = built_in_address(node->lane.view, remote.rank, pointer),
+    };
+    return 0;
+}
+
+int dn_kick_unmap(struct dn_kick *kick)
+{
+    if (!kick || !kick->node) {
+        return DN_EINVAL;
+    }
+    *kick = (struct dn_kick){0};
+    return 0;
+}
+
+int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, unsigned bytes)
+{
+    if (!kick || !is_power_of_two(bytes) || bytes > 8) {
+        return DN_EINVAL;
+    }
+    int error = api_check(kick->node);
+    if (error) {
+        return error;
+    }
+    if (bytes > kick->bytes || offset > kick->bytes - bytes) {
+        return DN_ERANGE;
+    }
+    struct fabric_lane *lane = &kick->node->lane;
+    if (kick->pointer) {
+        if ((uintptr_t)(kick->pointer + offset) % bytes != 0) {
+            return DN_EALIGN;
+        }
+        direct_store(kick->pointer + offset, value, bytes);
+        return 0;
+    }
+    struct dn_remote remote = kick->remote;
+    remote.offset += offset;
+    return lane->ops->store(lane, remote, value, bytes);
+}
+
+void dn_kick_check(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
+{
+    const char *what = NULL;
+    if (!kick || !kick->node) {
+        what = "through a kick that is not mapped";
+    } else if (bytes > kick->bytes || offset > kick->bytes - bytes) {
+        what = "outside its kick";
+    } else if (((uintptr_t)kick->pointer + (kick->pointer ? 0 : kick->remote.offset) + offset) %
+                   bytes !=
+               0) {
+        what = "that is misaligned";
+    }
+    if (what) {
+        (void)fprintf(stderr,
+                      "dimmnet: a store of %u bytes at offset %llu %s (rank %d, area %#x, offset "
+                      "%llu, %llu bytes)\n",
+                      bytes, (unsigned long long)offset, what, kick ? kick->remote.rank : -1,
+                      kick ? kick->remote.area : 0,
+                      (unsigned long long)(kick ? kick->remote.offset : 0),
+                      (unsigned long long)(kick ? kick->bytes : 0));
+        abort();
+    }
+}

@@ -1,0 +1,122 @@
+/* Entry points: joining, lanes, peers. */
+#include "api/check.h"
+#include "base/error.h"
+#include "dimmnet.h"
+#include "host/wait.h"
+
+/* The outside copies of the header's inline functions. */
+extern inline void *dn_kick_pointer(const struct dn_kick *kick);
+extern inline void dn_store_u8(const struct dn_kick *kick, uint64_t offset, uint8_t value);
+extern inline void dn_store_u16(const struct dn_kick *kick, uint64_t offset, uint16_t value);
+extern inline void dn_store_u32(const struct dn_kick *kick, uint64_t offset, uint32_t value);
+extern inline void dn_store_u64(const struct dn_kick *kick, uint64_t offset, uint64_t value);
+extern inline uint8_t dn_load_u8(const void *word);
+extern inline uint16_t dn_load_u16(const void *word);
+extern inline uint32_t dn_load_u32(const void *word);
+extern inline uint64_t dn_load_u64(const void *word);
+
+#define TEXT(value) #value
+#define VERSION_TEXT(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
+const char *dn_version(void)
+{
+    return VERSION_TEXT(DN_VERSION_MAJOR, DN_VERSION_MINOR, DN_VERSION_PATCH);
+}
+
+const char *dn_strerror(int error)
+{
+    return base_error_sentence(error);
+}
+
+const char *dn_errname(int error)
+{
+    return base_error_name(error);
+}
+
+int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes)
+{
+    fabric_wake_watching(node->lane.view, (uint32_t)rank, written, bytes);
+    return 0;
+}
+
+int dn_attach(struct dn_node **node, const struct dn_options *options)
+{
+    if (!node || (options && options->struct_bytes != sizeof *options)) {
+        return DN_EINVAL;
+    }
+    return host_attach(node, options);
+}
+
+int dn_detach(struct dn_node *node)
+{
+    return node ? host_detach(node) : DN_EINVAL;
+}
+
+int dn_rank(const struct dn_node *node)
+{
+    int error = api_check(node);
+    return error ? error : (int)node->process->view.rank;
+}
+
+int dn_size(const struct dn_node *node)
+{
+    int error = api_check(node);
+    return error ? error : (int)node->process->view.node_count;
+}
+
+int dn_lane_open(struct dn_node *node, struct dn_node **lane)
+{
+    int error = lane ? api_check(node) : DN_EINVAL;
+    return error ? error : host_lane_open(node, lane);
+}
+
+int dn_lane_close(struct dn_node *lane)
+{
+    return lane ? host_lane_close(lane) : DN_EINVAL;
+}
+
+int dn_peer_life(struct dn_node *node, int rank, enum dn_life *life)
+{
+    int error = life ? api_check(node) : DN_EINVAL;
+    if (!error && (uint32_t)rank >= node->lane.node_count) {
+        error = DN_ERANK;
+    }
+    if (!error) {
+        *life = nic_life(&node->process->view, (uint32_t)rank);
+    }
+    return error;
+}
+
+int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *count)
+{
+    int error = count ? api_check(node) : DN_EINVAL;
+    if (error) {
+        return error;
+    }
+    struct host_process *process = node->process;
+    size_t found = 0;
+    pthread_mutex_lock(&process->acknowledge_lock);
+    for (uint32_t rank = 0; rank < process->view.node_count; rank++) {
+        uint64_t *known = &process->acknowledged[rank / 64];
+        uint64_t bit = UINT64_C(1) << (rank % 64);
+        if (nic_life(&process->view, rank) == DN_DEAD && !(*known & bit)) {
+            *known |= bit;
+            if (ranks && found < capacity) {
+                ranks[found] = (int)rank;
+            }
+            found++;
+        }
+    }
+    /* A life may say DEAD a moment before the count does; counting lives, not
+     * announcements, acknowledges that one once as well. */
+    atomic_fetch_add(&process->acknowledged_count, (uint32_t)found);
+    pthread_mutex_unlock(&process->acknowledge_lock);
+    *count = found;
+    return 0;
+}
+
+int dn_barrier(struct dn_node *node, uint64_t timeout_ns)
+{
+    int error = api_check(node);
+    return error ? error : coll_barrier(node, timeout_ns);
+}

@@ -1,0 +1,199 @@
+/* Entry points: blocks, RDMA, fence and quiet. */
+#include "api/check.h"
+#include "dimmnet.h"
+#include "fabric/direct.h"
+#include "host/wait.h"
+
+/* A transfer of some bytes needs a pointer to them. */
+static inline int check_transfer(const struct dn_node *node, const void *local, size_t bytes)
+{
+    if (UNLIKELY(!local && bytes != 0)) {
+        return DN_EINVAL;
+    }
+    return api_check(node);
+}
+
+static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
+                                                        struct dn_remote remote,
+                                                        const void *source, size_t bytes)
+{
+    int error = check_transfer(node, source, bytes);
+    if (error) {
+        return error;
+    }
+    struct fabric_lane *lane = &node->lane;
+    return lane->ops ? lane->ops->botf(lane, remote, source, bytes)
+                     : direct_botf(lane, remote, source, bytes);
+}
+
+int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
+{
+    struct direct_place place;
+    if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !source)) {
+        return careful_botf(node, remote, source, bytes);
+    }
+    KILL_POINT("botf: nothing written");
+    direct_block(place.pointer, source, bytes);
+    KILL_POINT("botf: written, nobody woken");
+    return api_finish(node, place, remote.rank, bytes);
+}
+
+int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
+                  struct dn_remote flag, uint64_t value)
+{
+    int error = check_transfer(node, source, bytes);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (UNLIKELY(remote.rank != flag.rank)) {
+        return DN_EINVAL;
+    }
+    struct fabric_lane *lane = &node->lane;
+    return LIKELY(!lane->ops)
+               ? direct_put_signal(lane, remote, source, bytes, flag, value)
+               : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
+}
+
+static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
+                                                        struct dn_remote remote,
+                                                        const void *source, size_t bytes,
+                                                        struct dn_op *op)
+{
+    int error = check_transfer(node, source, bytes);
+    if (error) {
+        return error;
+    }
+    struct fabric_lane *lane = &node->lane;
+    if (lane->ops) {
+        return lane->ops->push(lane, remote, source, bytes, op);
+    }
+    error = direct_push(lane, remote, source, bytes);
+    if (!error && op) {
+        fabric_op_mark_done(op, lane);
+    }
+    return error;
+}
+
+int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
+            struct dn_op *op)
+{
+    struct direct_place place;
+    if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !source)) {
+        return careful_push(node, remote, source, bytes, op);
+    }
+    if (op) {
+        fabric_op_mark_done(op, &node->lane);
+    }
+    KILL_POINT("push: nothing written");
+    memmove(place.pointer, source, bytes);
+    KILL_POINT("push: written, nobody woken");
+    return api_finish(node, place, remote.rank, bytes);
+}
+
+static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
+                                                        struct dn_remote remote, void *target,
+                                                        size_t bytes, struct dn_op *op)
+{
+    int error = check_transfer(node, target, bytes);
+    if (error) {
+        return error;
+    }
+    struct fabric_lane *lane = &node->lane;
+    if (lane->ops) {
+        return lane->ops->pull(lane, remote, target, bytes, op);
+    }
+    error = direct_pull(lane, remote, target, bytes);
+    if (!error && op) {
+        fabric_op_mark_done(op, lane);
+    }
+    return error;
+}
+
+int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
+            struct dn_op *op)
+{
+    struct direct_place place;
+    if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !target)) {
+        return careful_pull(node, remote, target, bytes, op);
+    }
+    if (op) {
+        fabric_op_mark_done(op, &node->lane);
+    }
+    memmove(target, place.pointer, bytes);
+    return 0;
+}
+
+int dn_op_test(struct dn_op *op, int *done)
+{
+    bool is_done;
+    int error = op && done ? fabric_op_state(op, &is_done) : DN_EINVAL;
+    if (!error) {
+        *done = is_done;
+    }
+    return error;
+}
+
+static bool op_is_done(void *context)
+{
+    bool done = false;
+    (void)fabric_op_state(context, &done);
+    return done;
+}
+
+/* A transfer always ends by itself: a fabric finishes it when its target dies. */
+static bool never(const struct dn_node *node, void *context, bool forever)
+{
+    (void)node;
+    (void)context;
+    (void)forever;
+    return false;
+}
+
+int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
+{
+    bool done;
+    int error = op ? fabric_op_state(op, &done) : DN_EINVAL;
+    if (error || done) {
+        return error;
+    }
+    /* The lane is the first member of its node. A lane that closes completes what was
+     * sent on it; only a forked child can find a transfer that nobody will finish. */
+    struct dn_node *node = (struct dn_node *)(void *)fabric_op_lane(op);
+    error = api_check(node);
+    if (error) {
+        return error;
+    }
+    struct host_condition condition = {op_is_done, never, op, NIC_WATCH_NOTHING};
+    return host_wait(node, &condition, timeout_ns);
+}
+
+int dn_fence(struct dn_node *node)
+{
+    int error = api_check(node);
+    if (error) {
+        return error;
+    }
+    struct fabric_lane *lane = &node->lane;
+    if (UNLIKELY(lane->ops != NULL)) {
+        return lane->ops->fence(lane);
+    }
+    /* The full fence: what comes after may be a read, which a release fence lets pass. */
+    atomic_thread_fence(memory_order_seq_cst);
+    fabric_wake_stored_to(lane);
+    return 0;
+}
+
+int dn_quiet(struct dn_node *node)
+{
+    int error = api_check(node);
+    if (error) {
+        return error;
+    }
+    struct fabric_lane *lane = &node->lane;
+    if (UNLIKELY(lane->ops != NULL)) {
+        return lane->ops->quiet(lane);
+    }
+    atomic_thread_fence(memory_order_seq_cst);
+    fabric_wake_stored_to(lane);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* The one table of error codes: name and sentence. */
+#include "base/error.h"
+
+#include <stddef.h>
+
+#include "dimmnet.h"
+
+static const struct {
+    int code;
+    const char *name;
+    const char *sentence;
+} table[] = {
+#define ERROR(code, text) {code, #code, #code ": " text}
+    ERROR(DN_OK, "no error"),
+    ERROR(DN_EINVAL, "an argument is NULL or has no meaning"),
+    ERROR(DN_ESTATE, "the node is not attached (detached before, or a forked child)"),
+    ERROR(DN_ERANK, "there is no such rank in the group"),
+    ERROR(DN_EAREA, "there is no such area at that rank"),
+    ERROR(DN_ESTALE, "the area was deregistered; ask its owner for the new one"),
+    ERROR(DN_ERANGE, "offset and length leave the area"),
+    ERROR(DN_EALIGN, "the word is not aligned to its size"),
+    ERROR(DN_EPEER, "a peer died or left; dn_failure_ack lists and accepts the deaths"),
+    ERROR(DN_ETIMEOUT, "the time-out passed first"),
+    ERROR(DN_ENOMEM, "out of memory; the sizes are given by dimmnet run --llcm, --bank, --heap"),
+    ERROR(DN_EFULL, "a table of fixed size is full; release something first"),
+    ERROR(DN_EMISMATCH, "the nodes disagree on a collective call's arguments"),
+    ERROR(DN_EGROUP, "the launcher's group cannot be used; start the program with dimmnet run"),
+    ERROR(DN_EVERSION, "launcher and library differ in version; install both from one build"),
+    ERROR(DN_ESYSTEM, "the operating system refused; errno says why"),
+#undef ERROR
+};
+
+const char *base_error_sentence(int error)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].code == error) {
+            return table[i].sentence;
+        }
+    }
+    return "unknown error code";
+}
+
+const char *base_error_name(int error)
+{
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].code == error) {
+            return table[i].name;
+        }
+    }
+    return "unknown";
+}

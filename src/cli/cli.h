@@ -1,0 +1,22 @@
+/* The subcommands of `dimmnet`, and how they speak of mistakes. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+/* Exit statuses that mean the same for every subcommand. */
+enum {
+    CLI_OK = 0,
+    CLI_FAULT = 1, /* the operating system refused something */
+    CLI_USAGE = 2, /* the command line or the environment makes no sense */
+};
+
+/* argv[0] is the subcommand's own name. Each returns an exit status. */
+int cli_run(int argc, char **argv);
+int cli_perf(int argc, char **argv);
+
+/* One line on stderr, "COMMAND: ...", at once. */
+void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for a mistake of the user's; gives CLI_USAGE. */
+int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

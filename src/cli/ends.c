@@ -1,0 +1,245 @@
+/* The ends of processes. A node's peers learn of it before anything else is done about
+ * it; then its process group is cleared, and only then is it reaped: until that moment
+ * its number, which is also its process group's, cannot be another's. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/launch.h"
+#include "cli/pidfd.h"
+#include "host/clock.h"
+
+enum { SENTENCE_BYTES = 160 };
+
+static struct ending ending_of(const siginfo_t *info)
+{
+    return (struct ending){
+        .kind = info->si_code == CLD_EXITED ? ENDING_EXITED : ENDING_KILLED,
+        .number = info->si_status,
+        .dumped_core = info->si_code == CLD_DUMPED,
+    };
+}
+
+static bool ended_well(const struct ending *ending)
+{
+    return ending->kind == ENDING_EXITED && ending->number == 0;
+}
+
+/* The sentence after "node 2 (pid 1234)", and the status of such a failure. */
+static int describe(const struct ending *ending, char *sentence, size_t bytes)
+{
+    switch (ending->kind) {
+    case ENDING_KILLED: {
+        const char *name = sigabbrev_np(ending->number);
+        (void)snprintf(sentence, bytes, "was killed by %s%s (%s)%s", name ? "SIG" : "a signal",
+                       name ? name : "", strsignal(ending->number),
+                       ending->dumped_core ? ", core dumped" : "");
+        return 128 + ending->number;
+    }
+    case ENDING_EXITED:
+        if (ending->number != 0) {
+            (void)snprintf(sentence, bytes, "exited with status %d", ending->number);
+            return ending->number;
+        }
+        (void)snprintf(sentence, bytes, "exited with status 0 but without dn_detach");
+        return CLI_FAULT;
+    case ENDING_UNKNOWN: break;
+    }
+    (void)snprintf(sentence, bytes, "ended without dn_detach; its exit status is not known");
+    return CLI_FAULT;
+}
+
+/* Once a group is being ended its nodes' ends are our own doing. */
+static void report_failure(struct launch *launch, uint32_t rank, pid_t pid,
+                           const struct ending *ending)
+{
+    char sentence[SENTENCE_BYTES];
+    int status = describe(ending, sentence, sizeof sentence);
+    if (launch->phase == LAUNCH_RUNNING && !launch->request->quiet) {
+        launch_say(launch, "node %u (pid %d) %s", rank, (int)pid, sentence);
+    }
+    phase_on_failure(launch, status, host_now_ns());
+}
+
+static void unwatch(struct launch *launch, struct node *node)
+{
+    if (node->attached_fd >= 0) {
+        (void)close(node->attached_fd);
+        node->attached_fd = -1;
+        launch->attached_count--;
+    }
+}
+
+/* Nothing of the node runs any more. */
+static void finish(struct launch *launch, uint32_t rank)
+{
+    struct node *node = &launch->nodes[rank];
+    bool well = ended_well(&node->ending);
+    bool failed = !well;
+    if (!node->announced) {
+        failed = host_group_node_ended(&launch->group, rank, well) || failed;
+        node->announced = true;
+    } else {
+        failed = false; /* reported when it was announced */
+    }
+    node->state = NODE_ENDED;
+    launch->live_count--;
+    unwatch(launch, node);
+    if (rank == 0) {
+        feed_close(&launch->feed);
+    }
+    if (failed) {
+        report_failure(launch, rank, node->pid, &node->ending);
+    }
+}
+
+static bool is_our_child(pid_t pid)
+{
+    siginfo_t info;
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Watches the process that the port names, if it is not the node's own child. */
+static bool watch(struct launch *launch, struct node *node, pid_t attached)
+{
+    if (attached != node->attached_pid) {
+        unwatch(launch, node);
+        node->attached_pid = attached;
+        node->attached_fd = pidfd_of(attached);
+        launch->attached_count += node->attached_fd >= 0;
+    }
+    return node->attached_fd >= 0;
+}
+
+/* The node's own process has ended: whether one further down that is attached is still
+ * there, now killed and watched. The number comes from memory that nodes write, so only
+ * what is of the node's process group or a child of ours is believed and killed. */
+static bool attached_process_remains(struct launch *launch, uint32_t rank)
+{
+    struct node *node = &launch->nodes[rank];
+    pid_t attached = (pid_t)host_group_process(&launch->group, rank);
+    if (node->announced || attached <= 0 || attached == node->pid ||
+        host_group_life(&launch->group, rank) != DN_ATTACHED) {
+        return false;
+    }
+    bool is_child = is_our_child(attached);
+    if ((!is_child && getpgid(attached) != node->pid) || !watch(launch, node, attached)) {
+        return false;
+    }
+    if (is_child) {
+        (void)kill(attached, SIGKILL);
+    }
+    return true;
+}
+
+static void reap(pid_t pid)
+{
+    siginfo_t info;
+    (void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+}
+
+static void on_node_end(struct launch *launch, uint32_t rank, const siginfo_t *info)
+{
+    struct node *node = &launch->nodes[rank];
+    node->ending = ending_of(info);
+    if (attached_process_remains(launch, rank)) {
+        /* A node is announced as dead when nothing of it moves any more. */
+        node->state = NODE_LEAVING;
+    } else {
+        finish(launch, rank);
+    }
+    (void)kill(-node->pid, SIGKILL);
+    atomic_store(&launch->guard.process_groups[rank], 0);
+    reap(node->pid);
+}
+
+static void on_process_end(struct launch *launch, const siginfo_t *info)
+{
+    for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
+        struct node *node = &launch->nodes[rank];
+        if (node->state == NODE_RUNNING && node->pid == info->si_pid) {
+            on_node_end(launch, rank, info);
+            return;
+        }
+    }
+    /* A guardian that somebody killed, or an orphan of some node. */
+    reap(info->si_pid);
+    if (info->si_pid == launch->guard.pid) {
+        launch->guard.pid = 0;
+    }
+}
+
+void ends_collect(struct launch *launch)
+{
+    siginfo_t info;
+    /* A node that could not start said so before it ended. */
+    ends_read_reports(launch);
+    for (;;) {
+        info.si_pid = 0;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+            return;
+        }
+        on_process_end(launch, &info);
+    }
+}
+
+void ends_watch_attached(struct launch *launch)
+{
+    uint64_t count;
+    ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
+    (void)bytes; /* the ports tell more than the count */
+    for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
+        struct node *node = &launch->nodes[rank];
+        pid_t attached = (pid_t)host_group_process(&launch->group, rank);
+        bool is_news = node->state == NODE_RUNNING && attached > 0 && attached != node->pid &&
+                       attached != node->attached_pid;
+        if (is_news && !watch(launch, node, attached) && errno == ESRCH) {
+            ends_on_attached_end(launch, rank);
+        }
+    }
+}
+
+void ends_on_attached_end(struct launch *launch, uint32_t rank)
+{
+    static const struct ending unknown = {.kind = ENDING_UNKNOWN};
+    struct node *node = &launch->nodes[rank];
+    if (node->state == NODE_LEAVING) {
+        finish(launch, rank);
+        return;
+    }
+    bool death = node->state == NODE_RUNNING && !node->announced &&
+                 host_group_life(&launch->group, rank) == DN_ATTACHED;
+    if (death) {
+        (void)host_group_node_ended(&launch->group, rank, false);
+        node->announced = true;
+    }
+    unwatch(launch, node);
+    if (death) {
+        report_failure(launch, rank, node->attached_pid, &unknown);
+    }
+}
+
+void ends_read_reports(struct launch *launch)
+{
+    struct start_report report;
+    while (launch->reports_fd >= 0) {
+        ssize_t bytes = read(launch->reports_fd, &report, sizeof report);
+        if (bytes < 0) {
+            return;
+        }
+        if (bytes == 0) {
+            (void)close(launch->reports_fd); /* every node has become its program */
+            launch->reports_fd = -1;
+            return;
+        }
+        if (launch->phase == LAUNCH_RUNNING) {
+            launch_say(launch, "cannot start \"%s\": %s", launch->request->argv[0],
+                       strerror(report.error));
+        }
+        phase_on_start_failure(launch, CLI_USAGE);
+    }
+}

@@ -1,0 +1,42 @@
+/* Measuring as a ratio to the physical limit.
+ *
+ * Raw and ours run in short blocks, raw - ours - raw - ours - raw ..., on the same
+ * cache lines. Each "raw, ours, raw" is a triple; it counts only when its two raws
+ * agree within a tenth, because a virtual machine's cores move under one's feet. The
+ * figure is the median ratio of at least 300 triples. */
+#ifndef CLI_PERF_MEASURE_H
+#define CLI_PERF_MEASURE_H
+
+#include "dimmnet.h"
+
+/* A piece of work that every node taking part runs in step; `count` operations. */
+typedef void (*perf_block)(void *context, uint64_t count);
+
+struct perf_pair {
+    perf_block raw;
+    perf_block ours;
+    void *context;
+    uint64_t count; /* operations in a block; 0: as many as take about 0.3 ms raw */
+};
+
+struct perf_figure {
+    double ours_ns; /* median of one operation, over blocks that counted */
+    double p99_ns;  /* of the blocks' means */
+    double raw_ns;
+    double ratio; /* median of ours / raw by triple */
+    uint64_t triples;
+};
+
+/* Runs on every node of the group at once; rank 0 keeps the time and gets the figure
+ * (the others' is zero). Nodes for which the blocks are not meant pass empty ones.
+ * A negative DN_E... when a peer fails. */
+int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure);
+
+/* The same for work that needs no group. */
+void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure);
+
+/* The median of count values, which it sorts; and the value below which 99 % lie. */
+double perf_median(double *values, uint64_t count);
+double perf_p99(double *values, uint64_t count);
+
+#endif

@@ -1,0 +1,46 @@
+/* The node's side of `dimmnet perf`: what each process of the measured group runs. */
+#ifndef CLI_PERF_NODE_H
+#define CLI_PERF_NODE_H
+
+#include "cli/perf_report.h"
+
+/* The environment that the parent gives its nodes: "json" or "table"; the pipes of
+ * the token test, "read0,write0,read1,...". */
+#define PERF_ENV_FORMAT "DIMMNET_PERF_FORMAT"
+#define PERF_ENV_PIPES "DIMMNET_PERF_PIPES"
+
+/* A measured group, as one of its nodes sees it. */
+struct perf_world {
+    struct dn_node *node;
+    int rank;
+    int size;
+    bool json;
+};
+
+typedef int (*perf_test)(struct perf_world *world);
+
+/* Stores and waiting: perf_latency.c. */
+int perf_aotf(struct perf_world *world);
+int perf_barrier(struct perf_world *world);
+int perf_token(struct perf_world *world);
+int perf_atomic(struct perf_world *world);
+int perf_idle(struct perf_world *world);
+
+/* Streams and blocks: perf_bandwidth.c. */
+int perf_rate(struct perf_world *world);
+int perf_botf(struct perf_world *world);
+int perf_push(struct perf_world *world);
+int perf_pull(struct perf_world *world);
+
+/* `dimmnet perf-node TEST`, never called by people. */
+int cli_perf_node(int argc, char **argv);
+
+/* A block that does nothing, for nodes that only look on. */
+void perf_nothing(void *context, uint64_t count);
+
+/* Maps a kick onto a line of a peer's LLCM and demands its plain pointer: without one
+ * (DN_RELAX) there is no raw figure to stand beside ours. */
+int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t bytes,
+                  struct dn_kick *kick);
+
+#endif

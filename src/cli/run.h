@@ -1,0 +1,33 @@
+/* Starting a group of nodes and staying with it until it has ended: what `dimmnet run`
+ * does, for every subcommand that needs a group. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "nic/memory.h"
+
+struct launch_request {
+    const char *command; /* who speaks in messages: "dimmnet run" */
+    uint32_t node_count; /* 1..NIC_NODES_MAX */
+    char *const *argv;   /* the program, looked up in PATH, and its arguments; NULL ends it */
+    /* "NAME=VALUE" to add to the nodes' environment, NULL ends it; or NULL. */
+    const char *const *environment;
+    struct nic_sizes sizes;
+    uint64_t timeout_ns; /* 0: none */
+    bool label;          /* "[rank] " before every line */
+    bool keep_going;     /* a node's failure is announced, and the others go on */
+    bool no_pin;         /* leave the choice of cores to the kernel */
+    bool quiet;          /* say nothing of nodes that fail; the status tells */
+};
+
+/* Sizes from the environment, else the defaults. 0, or CLI_USAGE after having said
+ * which variable cannot be read. */
+int launch_default_sizes(const char *command, struct nic_sizes *sizes);
+
+/* Returns the exit status: 0 when every node ended well; the status of the first node
+ * that failed, or 128 + the signal that killed it; 124 after the time-out; 128 + a signal
+ * that ended the launcher; 2 when the program cannot be started; 1 when the operating
+ * system refused. The calling process has one thread, and no child that it waits for
+ * itself. When it returns nothing of the group remains. */
+int launch_group(const struct launch_request *request);
+
+#endif

@@ -1,0 +1,184 @@
+/* Preparing and starting nodes. */
+#define _GNU_SOURCE
+#include "cli/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/program.h"
+#include "cli/signals.h"
+#include "host/group.h"
+
+extern char **environ;
+
+static size_t list_length(const char *const *list)
+{
+    size_t length = 0;
+    while (list && list[length]) {
+        length++;
+    }
+    return length;
+}
+
+/* Whether two "NAME=VALUE" have the same name. */
+static bool same_name(const char *left, const char *right)
+{
+    size_t bytes = strcspn(left, "=");
+    return strncmp(left, right, bytes) == 0 && right[bytes] == '=';
+}
+
+static bool is_among(const char *variable, char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (same_name(list[i], variable)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Our words, the request's, then what we were given ourselves under other names. */
+static int make_environment(struct start_plan *plan, const struct launch_request *request)
+{
+    size_t added = list_length(request->environment);
+    size_t inherited = list_length((const char *const *)environ);
+    char **list = calloc(6 + added + inherited + 1, sizeof *list);
+    if (!list) {
+        return ENOMEM;
+    }
+    plan->environment = list;
+    char(*text)[64] = plan->fixed_text;
+    (void)snprintf(text[0], sizeof text[0], HOST_ENV_SIZE "=%u", request->node_count);
+    (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", plan->group_fd);
+    (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", plan->notify_fd);
+    (void)snprintf(text[3], sizeof text[3], HOST_ENV_LAUNCHER "=%d", (int)plan->launcher_pid);
+    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=0");
+    size_t count = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        list[count++] = text[i];
+    }
+    list[count++] = plan->rank_text;
+    list[count++] = plan->guard->mark;
+    for (size_t i = 0; i < added; i++) {
+        /* exec takes what it does not change without const. */
+        list[count++] = (char *)(uintptr_t)request->environment[i];
+    }
+    size_t ours = count;
+    for (size_t i = 0; i < inherited; i++) {
+        if (!is_among(environ[i], list, ours)) {
+            list[count++] = environ[i];
+        }
+    }
+    return 0;
+}
+
+static int make_shell_argv(struct start_plan *plan)
+{
+    static char shell[] = "sh";
+    size_t count = list_length((const char *const *)plan->argv);
+    plan->shell_argv = calloc(count + 2, sizeof *plan->shell_argv);
+    if (!plan->shell_argv) {
+        return ENOMEM;
+    }
+    plan->shell_argv[0] = shell;
+    plan->shell_argv[1] = plan->path;
+    for (size_t i = 1; i < count; i++) {
+        plan->shell_argv[1 + i] = plan->argv[i];
+    }
+    return 0;
+}
+
+int start_plan_make(struct start_plan *plan, const struct launch_request *request)
+{
+    plan->argv = request->argv;
+    int error = make_shell_argv(plan);
+    error = error ? error : make_environment(plan, request);
+    if (!error && !request->no_pin &&
+        sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
+        plan->pin = request->node_count <=
+                    (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
+    }
+    return error;
+}
+
+void start_plan_release(struct start_plan *plan)
+{
+    free(plan->path);
+    free(plan->shell_argv);
+    free(plan->environment);
+    plan->path = NULL;
+    plan->shell_argv = NULL;
+    plan->environment = NULL;
+}
+
+/* Not pinning is slower, not wrong: nothing is said if it fails. */
+static void pin_to_core(const struct start_plan *plan, uint32_t rank)
+{
+    cpu_set_t one[START_CORE_SETS];
+    uint32_t before = 0;
+    for (size_t core = 0; core < START_CORES_MAX; core++) {
+        if (CPU_ISSET_S(core, sizeof plan->allowed, plan->allowed) && before++ == rank) {
+            CPU_ZERO_S(sizeof one, one);
+            CPU_SET_S(core, sizeof one, one);
+            (void)sched_setaffinity(0, sizeof one, one);
+            return;
+        }
+    }
+}
+
+_Noreturn static void become_node(const struct start_plan *plan, uint32_t rank, int out_fd,
+                                  int err_fd)
+{
+    /* First the group, then the list: the guardian kills by group. */
+    (void)setpgid(0, 0);
+    atomic_store(&plan->guard->process_groups[rank], (int32_t)getpid());
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != plan->launcher_pid) {
+        _exit(127); /* it died before the kernel knew what to do then */
+    }
+    if (plan->pin) {
+        pin_to_core(plan, rank);
+    }
+    if (plan->files_were_raised) {
+        (void)setrlimit(RLIMIT_NOFILE, &plan->old_files);
+    }
+    int error = 0;
+    if (dup2(rank == 0 ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
+        dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
+        fcntl(plan->group_fd, F_SETFD, 0) != 0 || fcntl(plan->notify_fd, F_SETFD, 0) != 0) {
+        error = errno;
+    } else {
+        signals_clear_in_child();
+        (void)execve(plan->path, plan->argv, plan->environment);
+        error = errno;
+        if (error == ENOEXEC) {
+            (void)execve("/bin/sh", plan->shell_argv, plan->environment);
+        }
+    }
+    const struct start_report report = {.rank = rank, .error = error};
+    ssize_t written = write(plan->report_fd, &report, sizeof report);
+    (void)written; /* without a reader there is nobody to tell */
+    _exit(127);
+}
+
+pid_t start_node(struct start_plan *plan, uint32_t rank, int out_fd, int err_fd)
+{
+    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u", rank);
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_node(plan, rank, out_fd, err_fd);
+    }
+    if (pid > 0) {
+        /* Both sides do it, so that each may rely on it at once; the child's word in
+         * the list may not be there yet either. */
+        (void)setpgid(pid, pid);
+        atomic_store(&plan->guard->process_groups[rank], (int32_t)pid);
+    }
+    return pid;
+}

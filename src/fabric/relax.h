@@ -1,0 +1,18 @@
+/* DN_RELAX=1: a layer over a direct fabric that delays and reorders everything that
+ * the memory model (doc/memory-model.md) allows, so that a program that works on
+ * `mem` by luck fails here, on one machine, before it fails on a network. */
+#ifndef FABRIC_RELAX_H
+#define FABRIC_RELAX_H
+
+#include "fabric/fabric.h"
+
+extern const struct fabric_ops relax_ops;
+
+/* Starts the thread that carries out what was put off; one per process. seed makes
+ * the choices repeatable (as far as threads are). 0 or DN_ENOMEM, DN_ESYSTEM. */
+int relax_start(uint64_t seed);
+
+/* Ends the thread. Every lane has been closed. */
+void relax_stop(void);
+
+#endif

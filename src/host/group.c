@@ -1,0 +1,181 @@
+/* Making, mapping and ending groups. */
+#define _GNU_SOURCE
+#include "host/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric/futex.h"
+#include "nic/life.h"
+
+#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
+
+static uint64_t page_bytes(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Room for the mapping at a multiple of what allocations may ask to be aligned to (and
+ * what huge pages are); the file's offsets then keep their alignment as addresses. */
+static int reserve(uint64_t bytes, unsigned char **start)
+{
+    unsigned char *room = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) {
+        return DN_ENOMEM;
+    }
+    uint64_t before = -(uintptr_t)room % HUGE_PAGE_BYTES;
+    if (before > 0) {
+        (void)munmap(room, before);
+    }
+    (void)munmap(room + before + bytes, HUGE_PAGE_BYTES - before);
+    *start = room + before;
+    return 0;
+}
+
+/* Maps the whole file. A forked child gets no mapping: it may not call, and must not
+ * keep the memory alive. */
+static int map_whole(int fd, uint64_t bytes, struct nic_group **group)
+{
+    unsigned char *start;
+    int error = reserve(bytes, &start);
+    if (error) {
+        return error;
+    }
+    void *map = mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
+                     fd, 0);
+    if (map == MAP_FAILED) {
+        int saved = errno;
+        (void)munmap(start, bytes);
+        errno = saved;
+        return saved == ENOMEM ? DN_ENOMEM : DN_ESYSTEM;
+    }
+    (void)madvise(map, bytes, MADV_DONTFORK);
+    (void)madvise(map, bytes, MADV_DONTDUMP);
+    *group = map;
+    return 0;
+}
+
+/* Asks for huge pages behind banks and heaps. The kernel gives them to shared memory
+ * only where shmem_enabled allows; elsewhere this changes nothing. */
+static void ask_for_huge_pages(struct nic_group *group)
+{
+    const struct nic_geometry *geometry = &group->geometry;
+    unsigned char *file = (unsigned char *)group;
+    (void)madvise(file + geometry->nodes_offset, geometry->total_bytes - geometry->nodes_offset,
+                  MADV_HUGEPAGE);
+}
+
+int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+                      struct host_group *made)
+{
+    struct nic_geometry geometry;
+    int error = nic_geometry(node_count, sizes, page_bytes(), &geometry);
+    if (error) {
+        return error;
+    }
+    int fd = memfd_create("dimmnet", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        return DN_ESYSTEM;
+    }
+    struct nic_group *group;
+    /* The mode matters to nobody who cannot reach the descriptor; it is the second
+     * lock on the door. The seals keep a node from cutting the file under its peers. */
+    if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)geometry.total_bytes) != 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        error = DN_ESYSTEM;
+    } else {
+        error = map_whole(fd, geometry.total_bytes, &group);
+    }
+    if (error) {
+        int saved = errno;
+        (void)close(fd);
+        errno = saved;
+        return error;
+    }
+    nic_group_init(group, &geometry, core_count);
+    ask_for_huge_pages(group);
+    *made = (struct host_group){.fd = fd, .group = group, .bytes = geometry.total_bytes};
+    return 0;
+}
+
+int host_group_map(int fd, struct host_group *mapped)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return DN_EGROUP;
+    }
+    /* Only a sealed memory file cannot shrink under us. */
+    int seals = fcntl(fd, F_GET_SEALS);
+    uint64_t bytes = (uint64_t)status.st_size;
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || bytes < sizeof(struct nic_group) ||
+        bytes % page_bytes() != 0) {
+        return DN_EGROUP;
+    }
+    struct nic_group *group;
+    int error = map_whole(fd, bytes, &group);
+    if (error) {
+        return error;
+    }
+    error = nic_group_check(group, bytes);
+    /* Only now: a descriptor that is no group is somebody else's. */
+    if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+        error = DN_EGROUP;
+    }
+    if (error) {
+        (void)munmap(group, bytes);
+        return error;
+    }
+    ask_for_huge_pages(group);
+    *mapped = (struct host_group){.fd = fd, .group = group, .bytes = bytes};
+    return 0;
+}
+
+void host_group_unmap(struct host_group *mapped)
+{
+    (void)munmap(mapped->group, mapped->bytes);
+    (void)close(mapped->fd);
+    *mapped = (struct host_group){.fd = -1};
+}
+
+bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well)
+{
+    struct nic_view view;
+    nic_view_make(mapped->group, rank, &view);
+    bool death = nic_life_end(&view, rank, well);
+    /* Left or dead, somebody may sleep who can now only wake to learn it. */
+    for (uint32_t other = 0; other < view.node_count; other++) {
+        if (other != rank && nic_call_claim(&view, other)) {
+            futex_wake_all(nic_call_lower(&view, other));
+        }
+    }
+    return death;
+}
+
+uint32_t host_group_process(const struct host_group *mapped, uint32_t rank)
+{
+    struct nic_view view;
+    nic_view_make(mapped->group, rank, &view);
+    return atomic_load(&view.ports[rank].process_id);
+}
+
+enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank)
+{
+    struct nic_view view;
+    nic_view_make(mapped->group, rank, &view);
+    return nic_life(&view, rank);
+}
+
+uint32_t host_core_count(void)
+{
+    cpu_set_t cores;
+    if (sched_getaffinity(0, sizeof cores, &cores) == 0) {
+        return (uint32_t)CPU_COUNT(&cores);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (uint32_t)online : 1;
+}

@@ -1,0 +1,49 @@
+/* The group's memory as a file: made by the launcher (or by a node that runs alone),
+ * handed to the nodes as an inherited descriptor, mapped whole by each. It has no
+ * name, so nothing remains when the last process that holds it ends. */
+#ifndef HOST_GROUP_H
+#define HOST_GROUP_H
+
+#include "nic/memory.h"
+
+/* How the launcher tells a node its place. */
+#define HOST_ENV_RANK "DIMMNET_RANK"
+#define HOST_ENV_SIZE "DIMMNET_SIZE"         /* for scripts; the group's memory says it too */
+#define HOST_ENV_GROUP_FD "DIMMNET_GROUP_FD" /* the group's memory */
+/* An eventfd that a node writes 1 to after attaching from a process that is not the
+ * launcher's own child (a shell stands between): the launcher then watches the process
+ * whose id the port gives. */
+#define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
+#define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
+
+struct host_group {
+    int fd;
+    struct nic_group *group;
+    uint64_t bytes;
+};
+
+/* Makes a group's memory; the descriptor is close-on-exec. DN_EINVAL, DN_ERANGE,
+ * DN_ESYSTEM, DN_ENOMEM. */
+int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+                      struct host_group *made);
+
+/* Maps a group from a descriptor, which becomes close-on-exec. DN_EGROUP, DN_EVERSION,
+ * DN_ENOMEM. */
+int host_group_map(int fd, struct host_group *mapped);
+
+void host_group_unmap(struct host_group *mapped);
+
+/* The launcher's word that the process of a rank has ended: announces a death to all
+ * and wakes whoever sleeps. True: it was a death. */
+bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well);
+
+/* The process that attached as this rank; 0: none yet. */
+uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);
+
+/* The life of a rank. */
+enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank);
+
+/* Cores that this process may use. */
+uint32_t host_core_count(void);
+
+#endif

@@ -1,0 +1,306 @@
+/* Attaching, lanes, detaching. */
+#define _GNU_SOURCE
+#include "host/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/size_text.h"
+#include "fabric/relax.h"
+#include "host/clock.h"
+#include "host/killpoint.h"
+#include "host/settings.h"
+#include "host/wait.h"
+
+/* A process has one node. Handles are never freed, so that a stale one is still
+ * readable and answers DN_ESTATE. */
+static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct host_process process = {
+    .acknowledge_lock = PTHREAD_MUTEX_INITIALIZER,
+    .table_lock = PTHREAD_MUTEX_INITIALIZER,
+    .sleep_lock = PTHREAD_MUTEX_INITIALIZER,
+};
+static struct dn_node default_node = {.process = &process, .is_default = true};
+static bool attached;
+
+static bool read_environment_number(const char *name, uint64_t limit, uint64_t *number)
+{
+    const char *text = getenv(name);
+    return text && base_number_parse(text, limit, number);
+}
+
+/* The group named by the launcher, or DN_EGROUP when its words make no sense. */
+static int join_group(uint32_t *rank)
+{
+    uint64_t fd;
+    uint64_t number;
+    if (!read_environment_number(HOST_ENV_GROUP_FD, INT32_MAX, &fd) ||
+        !read_environment_number(HOST_ENV_RANK, NIC_NODES_MAX, &number)) {
+        return DN_EGROUP;
+    }
+    int error = host_group_map((int)fd, &process.group);
+    if (error) {
+        return error;
+    }
+    if (number >= process.group.group->geometry.node_count) {
+        host_group_unmap(&process.group);
+        return DN_EGROUP;
+    }
+    *rank = (uint32_t)number;
+    return 0;
+}
+
+/* A group of one, with the caller's sizes over the environment's. */
+static int make_group_of_one(const struct dn_options *options,
+                             const struct host_settings *settings)
+{
+    struct nic_sizes sizes = settings->sizes;
+    if (options) {
+        sizes.llcm_bytes = options->llcm_bytes ? options->llcm_bytes : sizes.llcm_bytes;
+        sizes.bank_bytes = options->bank_bytes ? options->bank_bytes : sizes.bank_bytes;
+        sizes.heap_bytes = options->heap_bytes ? options->heap_bytes : sizes.heap_bytes;
+    }
+    return host_group_create(1, &sizes, host_core_count(), &process.group);
+}
+
+static int fill_segments(void)
+{
+    const struct nic_view *view = &process.view;
+    size_t bytes = view->node_count * FABRIC_SEGMENTS * sizeof(struct fabric_segment);
+    struct fabric_segment *segments = aligned_alloc(CACHE_LINE_BYTES, bytes);
+    if (!segments) {
+        return DN_ENOMEM;
+    }
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        struct fabric_segment *row = &segments[rank * FABRIC_SEGMENTS];
+        row[0] = (struct fabric_segment){0};
+        for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
+            row[area].base = nic_segment(view, rank, area);
+            row[area].bytes = nic_segment_bytes(view, area);
+        }
+    }
+    process.segments = segments;
+    return 0;
+}
+
+/* A handle ready for use, on the relaxing layer if the process has it. */
+static int open_lane(struct dn_node *node)
+{
+    node->lane = (struct fabric_lane){
+        .node_count = process.view.node_count,
+        .segments = process.segments,
+        .ports = process.view.ports,
+        .ops = process.relaxed ? &relax_ops : NULL,
+        .stored_to = process.stored_to,
+        .sleeping = process.view.group->sleeping,
+        .view = &process.view,
+    };
+    int error = node->lane.ops ? node->lane.ops->lane_open(&node->lane) : 0;
+    if (!error) {
+        node->lane.quick_count = node->lane.ops ? 0 : node->lane.node_count;
+        node->lane.open = FABRIC_LANE_OPEN;
+    }
+    return error;
+}
+
+static void forbid_lane(struct dn_node *node)
+{
+    node->lane.open = 0;
+    node->lane.quick_count = 0;
+}
+
+/* The memory is not mapped in a forked child, and the handles close there. Another
+ * thread of the parent may have held a lock, and is not there to give it back. */
+static void close_handles_in_child(void)
+{
+    (void)pthread_mutex_init(&attach_lock, NULL);
+    (void)pthread_mutex_init(&process.table_lock, NULL);
+    forbid_lane(&default_node);
+    for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
+        forbid_lane(lane);
+    }
+}
+
+static void close_lane(struct dn_node *node)
+{
+    if (node->lane.ops) {
+        node->lane.ops->lane_close(&node->lane);
+    }
+    forbid_lane(node);
+}
+
+/* The launcher watches its own children; a process further down says who it is. */
+static void tell_launcher(void)
+{
+    uint64_t launcher;
+    uint64_t fd;
+    const uint64_t one = 1;
+    if (read_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) &&
+        launcher != (uint64_t)getppid() &&
+        read_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
+        /* It can only fail when the launcher is gone, and then this process is too. */
+        ssize_t written = write((int)fd, &one, sizeof one);
+        (void)written;
+    }
+}
+
+/* Everything that depends on the mapped group, in order; undone by the caller. */
+static int settle(uint32_t rank, const struct host_settings *settings)
+{
+    nic_view_make(process.group.group, rank, &process.view);
+    process.core_is_free = process.view.node_count <= process.group.group->core_count;
+    process.phase = 0;
+    process.arrival_is_open = false;
+    atomic_store(&process.collective_turn, 0);
+    atomic_store(&process.acknowledged_count, 0);
+    memset(process.acknowledged, 0, sizeof process.acknowledged);
+    memset(process.stored_to, 0, sizeof process.stored_to);
+    nic_barrier_make(&process.view, &process.barrier);
+    process.segments = NULL;
+    if (!base_extents_init(&process.heap, nic_segment_bytes(&process.view, DN_HEAP))) {
+        return DN_ENOMEM;
+    }
+    int error = fill_segments();
+    if (error) {
+        return error;
+    }
+    process.relaxed = false;
+    if (settings->relax) {
+        uint64_t seed = settings->relax_seed ? settings->relax_seed : host_now_ns();
+        error = relax_start(seed + rank);
+        process.relaxed = error == 0;
+    }
+    error = error ? error : open_lane(&default_node);
+    if (!error && !nic_life_attach(&process.view, (uint32_t)getpid())) {
+        close_lane(&default_node);
+        error = DN_EGROUP;
+    }
+    return error;
+}
+
+static void unsettle(void)
+{
+    if (process.relaxed) {
+        relax_stop();
+        process.relaxed = false;
+    }
+    free(process.segments);
+    base_extents_release(&process.heap);
+    host_group_unmap(&process.group);
+}
+
+static int attach_locked(const struct dn_options *options)
+{
+    static bool fork_is_watched;
+    struct host_settings settings;
+    const char *bad;
+    uint32_t rank = 0;
+    int error = host_settings_read(&settings, &bad);
+    if (error) {
+        return error;
+    }
+    bool launched = getenv(HOST_ENV_GROUP_FD) != NULL;
+    error = launched ? join_group(&rank) : make_group_of_one(options, &settings);
+    if (error) {
+        return error;
+    }
+    host_killpoint_arm(rank);
+    if (!fork_is_watched) {
+        fork_is_watched = pthread_atfork(NULL, NULL, close_handles_in_child) == 0;
+    }
+    host_wait_prepare();
+    error = settle(rank, &settings);
+    if (error) {
+        unsettle();
+        return error;
+    }
+    if (launched) {
+        tell_launcher();
+    }
+    attached = true;
+    return 0;
+}
+
+int host_attach(struct dn_node **node, const struct dn_options *options)
+{
+    pthread_mutex_lock(&attach_lock);
+    int error = attached ? DN_ESTATE : attach_locked(options);
+    if (!error) {
+        *node = &default_node;
+    }
+    pthread_mutex_unlock(&attach_lock);
+    return error;
+}
+
+int host_detach(struct dn_node *node)
+{
+    pthread_mutex_lock(&attach_lock);
+    int error = 0;
+    if (!host_node_open(node)) {
+        error = DN_ESTATE;
+    } else if (!node->is_default) {
+        error = DN_EINVAL;
+    } else {
+        for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
+            if (host_node_open(lane)) {
+                close_lane(lane);
+            }
+        }
+        close_lane(&default_node);
+        nic_life_leave(&process.view);
+        unsettle();
+        attached = false;
+    }
+    pthread_mutex_unlock(&attach_lock);
+    return error;
+}
+
+int host_lane_open(struct dn_node *node, struct dn_node **lane)
+{
+    (void)node;
+    pthread_mutex_lock(&process.table_lock);
+    struct dn_node *made = process.lanes;
+    while (made && host_node_open(made)) {
+        made = made->next;
+    }
+    int error = 0;
+    if (!made) {
+        made = aligned_alloc(CACHE_LINE_BYTES, (sizeof *made + CACHE_LINE_BYTES - 1) /
+                                                   CACHE_LINE_BYTES * CACHE_LINE_BYTES);
+        if (made) {
+            *made = (struct dn_node){.process = &process, .next = process.lanes};
+            process.lanes = made;
+        } else {
+            error = DN_ENOMEM;
+        }
+    }
+    error = error ? error : open_lane(made);
+    if (!error) {
+        *lane = made;
+    }
+    pthread_mutex_unlock(&process.table_lock);
+    return error;
+}
+
+int host_lane_close(struct dn_node *lane)
+{
+    pthread_mutex_lock(&process.table_lock);
+    int error = 0;
+    if (!host_node_open(lane)) {
+        error = DN_ESTATE;
+    } else if (lane->is_default) {
+        error = DN_EINVAL;
+    } else {
+        close_lane(lane);
+    }
+    pthread_mutex_unlock(&process.table_lock);
+    return error;
+}
+
+void *host_barrier_line(const struct dn_node *node, uint32_t rank)
+{
+    const struct host_process *own = node->process;
+    return own->core_is_free ? nic_barrier_word(&own->barrier, rank) : NULL;
+}

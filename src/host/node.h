@@ -1,0 +1,68 @@
+/* A process's side of the group. */
+#ifndef HOST_NODE_H
+#define HOST_NODE_H
+
+#include <pthread.h>
+
+#include "base/extents.h"
+#include "fabric/fabric.h"
+#include "host/group.h"
+#include "nic/barrier.h"
+
+/* What a process has once, shared by all its lanes. */
+struct host_process {
+    struct nic_view view;
+    struct host_group group;
+    bool core_is_free; /* a core for each node: waits spin before they yield */
+    bool relaxed;
+
+    struct nic_barrier barrier;
+    /* Collective calls take turns: 1 while one runs. The fields down to `heap` belong
+     * to whoever has the turn. */
+    _Atomic uint32_t collective_turn;
+    uint32_t phase;        /* of the last barrier arrived at */
+    bool arrival_is_open;  /* a barrier timed out: arrived at `phase`, not passed */
+    struct base_extents heap;
+
+    /* Threads that sleep, and what they watch together. */
+    pthread_mutex_t sleep_lock;
+    uint32_t sleeper_count;
+    uint32_t watch;
+
+    /* Deaths that this node has acknowledged. */
+    pthread_mutex_t acknowledge_lock; /* guards the bits */
+    _Atomic uint32_t acknowledged_count;
+    uint64_t acknowledged[NIC_NODES_MAX / 64];
+
+    pthread_mutex_t table_lock; /* the area table, the list of lanes */
+    struct dn_node *lanes;      /* every lane ever opened, closed ones for reuse */
+
+    struct fabric_segment *segments;
+    _Atomic uint64_t stored_to[NIC_NODES_MAX / 64];
+};
+
+/* A node handle: the default lane, or one from dn_lane_open. */
+struct dn_node {
+    struct fabric_lane lane;
+    struct host_process *process;
+    struct dn_node *next; /* in process->lanes */
+    bool is_default;
+};
+
+/* Whether a handle may be used. A closed one stays readable, so that using it twice
+ * has a name (DN_ESTATE) instead of a crash. */
+static inline bool host_node_open(const struct dn_node *node)
+{
+    return LIKELY(node != NULL && node->lane.open == FABRIC_LANE_OPEN);
+}
+
+int host_attach(struct dn_node **node, const struct dn_options *options);
+int host_detach(struct dn_node *node);
+int host_lane_open(struct dn_node *node, struct dn_node **lane);
+int host_lane_close(struct dn_node *lane);
+
+/* The cache line of a rank's barrier word, for measuring beside it: the line's last
+ * 32 bytes are nobody's. NULL when the words of several nodes share lines. */
+void *host_barrier_line(const struct dn_node *node, uint32_t rank);
+
+#endif

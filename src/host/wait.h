@@ -1,0 +1,55 @@
+/* Waiting: whoever waits polls, and gives the core away in stages.
+ *
+ *   spin   only with a core for each node; about 50 us
+ *   yield  the core goes to whoever can use it; about 1 ms
+ *   sleep  in the kernel, on the call word of this node's port, at most 2 ms at a
+ *          time: a sender that looks at the word wakes the sleeper at once, a plain
+ *          store is found at the next nap's end
+ *
+ * Every stage looks at deaths, so every wait ends. */
+#ifndef HOST_WAIT_H
+#define HOST_WAIT_H
+
+#include "host/node.h"
+
+struct host_condition {
+    bool (*holds)(void *context);
+    /* Whether it can never hold any more; the wait then ends with DN_EPEER. */
+    bool (*hopeless)(const struct dn_node *node, void *context, bool forever);
+    void *context;
+    /* What a store must touch to be worth waking for: nic_watch_of, or one of the
+     * NIC_WATCH_ values. */
+    uint32_t watch;
+};
+
+/* The first polls, a few nanoseconds apart and about 5 us in all, decide latencies;
+ * they are inline where the condition is known, and look at nothing else. */
+enum { HOST_CLOSE_POLLS = 512, HOST_SPIN_POLLS = 64 };
+
+/* Whether close polling fits: a free core, and a time-out long enough not to notice. */
+static inline bool host_close_polls_fit(const struct dn_node *node, uint64_t timeout_ns)
+{
+    return node->process->core_is_free && timeout_ns >= 20000;
+}
+
+/* Whether a death is announced that this node has not acknowledged. */
+static inline bool host_death_is_news(const struct dn_node *node)
+{
+    return nic_deaths_beyond(
+        &node->process->view,
+        atomic_load_explicit(&node->process->acknowledged_count, memory_order_relaxed));
+}
+
+/* The hopelessness of ordinary waits: an unacknowledged death; or nobody left who
+ * could write, when there is no deadline either. */
+bool host_nobody_left(const struct dn_node *node, void *context, bool forever);
+
+/* All stages, the clock watched in each: 0, DN_ETIMEOUT or DN_EPEER. A condition that
+ * holds wins over everything. */
+int host_wait(const struct dn_node *node, const struct host_condition *condition,
+              uint64_t timeout_ns);
+
+/* Makes membarrier reach this process's threads while others sleep on its stores. */
+void host_wait_prepare(void);
+
+#endif

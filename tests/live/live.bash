@@ -1,0 +1,139 @@
+# shellcheck shell=bash
+# What the live tests share. Sourced by them; $1 is the build folder.
+#
+# A test prints "ok NAME" or "FAIL NAME" for each behaviour and ends with live_finish.
+set -uo pipefail
+
+live_build=$(cd "${1:?usage: TEST BUILD_FOLDER}" && pwd)
+live_dimmnet=$live_build/dimmnet
+live_programs=$live_build/tests/live
+live_work=$(mktemp -d)
+trap 'rm -rf "$live_work"' EXIT
+
+# Every process that a test starts inherits this; so one that remains is found.
+export LIVE_TEST_MARK=live-test-$$-$RANDOM
+# Everything random follows from these two; a failure prints them.
+export DN_TEST_SEED=${DN_TEST_SEED:-$((RANDOM * 32768 + RANDOM + 1))}
+export DN_RELAX_SEED=${DN_RELAX_SEED:-$DN_TEST_SEED}
+unset DN_LLCM_BYTES DN_BANK_BYTES DN_HEAP_BYTES
+ulimit -c 0
+
+live_passed=0
+live_failed=0
+
+live_pass()
+{
+    live_passed=$((live_passed + 1))
+    echo "ok $1"
+}
+
+# live_fail NAME [reason]
+live_fail()
+{
+    live_failed=$((live_failed + 1))
+    echo "FAIL $1${2:+: $2}"
+}
+
+# What the last group said, after a failure.
+live_show_group()
+{
+    local file
+    [ -e "$live_work/out" ] || return 0
+    echo "    DN_TEST_SEED=$DN_TEST_SEED DN_RELAX_SEED=$DN_RELAX_SEED, status $status"
+    for file in out err; do
+        grep -v '^ok ' "$live_work/$file" | head -n 20 | sed "s/^/    $file: /"
+    done
+}
+
+# live_verdict NAME COMMAND...: the command's success is the test's.
+live_verdict()
+{
+    local name=$1
+    shift
+    if "$@" >"$live_work/reason" 2>&1; then
+        live_pass "$name"
+    else
+        live_fail "$name" "$(cat "$live_work/reason")"
+        live_show_group
+    fi
+}
+
+live_skip() { echo "skip $1: $2"; }
+
+# live_group OPTION... PROGRAM ARGUMENT...: runs a group to its end; leaves out, err
+# and $status.
+live_group()
+{
+    status=0
+    timeout -k 5 110 "$live_dimmnet" run "$@" >"$live_work/out" 2>"$live_work/err" </dev/null ||
+        status=$?
+}
+
+# Runs a program to its end without the launcher, as live_group does with it.
+live_alone()
+{
+    status=0
+    timeout -k 5 110 "$@" >"$live_work/out" 2>"$live_work/err" </dev/null || status=$?
+}
+
+# live_checks PROGRAM NODES: all checks of a program, in one group, or with NODES `alone`
+# without the launcher. What is not said to be ok has failed; what comes after it was not
+# reached.
+live_checks()
+{
+    local program=$1 nodes=$2 name missing=()
+    case $nodes in
+    alone) live_alone "$live_programs/$program" ;;
+    *) live_group -n "$nodes" --timeout 100 "$live_programs/$program" ;;
+    esac
+    while read -r name; do
+        if grep -qxF "ok $name" "$live_work/out"; then
+            live_pass "$program $nodes: $name"
+        else
+            missing+=("$name")
+        fi
+    done < <("$live_programs/$program" --list "${nodes/alone/1}")
+    if [ "${#missing[@]}" -gt 0 ] || [ "$status" -ne 0 ]; then
+        live_fail "$program $nodes: ${missing[0]-end}"
+        live_show_group
+        [ "${#missing[@]}" -lt 2 ] || echo "    not reached: ${missing[*]:1}"
+    fi
+}
+
+# The tools that look must not find themselves.
+live_marked_processes()
+{
+    local mark=LIVE_TEST_MARK=$LIVE_TEST_MARK
+    LIVE_TEST_MARK='' grep -lzxF "$mark" /proc/[0-9]*/environ 2>/dev/null |
+        LIVE_TEST_MARK='' cut -d/ -f3
+}
+
+# Repeats a command until it succeeds, for 20 s at most.
+live_eventually()
+{
+    local tries
+    for ((tries = 0; tries < 1000; tries++)); do
+        if "$@"; then
+            return 0
+        fi
+        sleep 0.02
+    done
+    echo "never came true: $*"
+    return 1
+}
+
+live_no_process() { [ -z "$(live_marked_processes)" ]; }
+
+# Nothing of any group that this test started is there any more. What has no name (and
+# faults.sh shows that a group makes none) is gone with the last process that holds it.
+live_nothing_remains()
+{
+    live_eventually live_no_process || { ps -fp "$(live_marked_processes | paste -sd,)"; return 1; }
+}
+
+# The last line, and the test's status.
+live_finish()
+{
+    echo "$live_passed passed, $live_failed failed"
+    [ "$live_failed" -eq 0 ] && [ "$live_passed" -gt 0 ]
+}

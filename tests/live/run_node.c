@@ -1,0 +1,90 @@
+/* A node for run_test.sh: joins its group and then does what the test wants.
+ *
+ *     leave      detaches and ends well
+ *     stay       ends with status 0 without detaching
+ *     sleep      says "attached" and sleeps
+ *     sizes      prints the sizes of LLCM and bank
+ *     die FILE   node 0 is killed while the others wait; each of those writes to FILE.RANK
+ *                how many milliseconds after that its wait returned DN_EPEER
+ */
+#include <dimmnet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+enum { AWAITED_OFFSET = 64 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* Tells everybody the time and is killed. */
+static int be_killed(struct dn_node *node)
+{
+    for (int rank = 1; rank < dn_size(node); rank++) {
+        struct dn_remote word = {.rank = rank, .area = DN_LLCM, .offset = 0};
+        if (dn_set_u64(node, word, now_ns()) != 0) {
+            return 1;
+        }
+    }
+    if (dn_quiet(node) != 0) {
+        return 1;
+    }
+    return raise(SIGKILL);
+}
+
+static int wait_for_death(struct dn_node *node, const char *file)
+{
+    size_t bytes;
+    unsigned char *llcm = dn_llcm(node, &bytes);
+    uint64_t *awaited = (uint64_t *)(void *)(llcm + AWAITED_OFFSET);
+    int error = dn_wait_until_u64(node, awaited, DN_NE, 0, 20 * NS_PER_SECOND);
+    uint64_t after_ns = now_ns() - dn_load_u64(llcm);
+    if (error != DN_EPEER) {
+        return 1;
+    }
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s.%d", file, dn_rank(node));
+    FILE *result = fopen(path, "w");
+    if (!result) {
+        return 1;
+    }
+    fprintf(result, "%llu\n", (unsigned long long)(after_ns / 1000000));
+    return fclose(result) == 0 && dn_detach(node) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct dn_node *node;
+    const char *what = argc > 1 ? argv[1] : "leave";
+    size_t llcm_bytes;
+    size_t bank_bytes;
+    if (dn_attach(&node, NULL) != 0 || !dn_llcm(node, &llcm_bytes) || !dn_bank(node, &bank_bytes)) {
+        return 99;
+    }
+    if (strcmp(what, "stay") == 0) {
+        return 0;
+    }
+    if (strcmp(what, "sleep") == 0) {
+        puts("attached");
+        fflush(stdout);
+        return (int)sleep(100);
+    }
+    if (strcmp(what, "die") == 0 && argc > 2) {
+        if (dn_barrier(node, 20 * NS_PER_SECOND) != 0) {
+            return 98;
+        }
+        return dn_rank(node) == 0 ? be_killed(node) : wait_for_death(node, argv[2]);
+    }
+    if (strcmp(what, "sizes") == 0) {
+        printf("%zu %zu\n", llcm_bytes, bank_bytes);
+    }
+    return dn_detach(node) == 0 ? 0 : 97;
+}

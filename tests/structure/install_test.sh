@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# `make install` gives a user all that the README promises: its example compiles through
+# pkg-config against the installed files alone, shared and static, and runs.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+make -s install DESTDIR="$folder/root" >"$folder/log" || {
+    cat "$folder/log"
+    exit 1
+}
+
+# The README's first C block is what newcomers try first.
+awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' README.md >"$folder/example.c"
+grep -q main "$folder/example.c"
+
+pc=$(find "$folder/root" -name dimmnet.pc)
+libraries=$(dirname "$(dirname "$pc")")
+command=$(find "$folder/root" -path '*/bin/dimmnet')
+export PKG_CONFIG_SYSROOT_DIR=$folder/root PKG_CONFIG_LIBDIR=${pc%/*}
+export LD_LIBRARY_PATH=$libraries
+
+read -ra flags < <(pkg-config --cflags dimmnet)
+read -ra shared < <(pkg-config --libs dimmnet)
+for compiler in gcc clang; do
+    "$compiler" -Wall -Wextra -Werror "${flags[@]}" "$folder/example.c" -o "$folder/shared" "${shared[@]}"
+    "$command" run -n 2 "$folder/shared"
+done
+gcc "${flags[@]}" "$folder/example.c" -o "$folder/static" "$libraries/libdimmnet.a" -pthread
+"$command" run -n 2 "$folder/static"

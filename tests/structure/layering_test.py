@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Dependencies point one way, and protocol code has no hands.
+
+usage: layering_test.py BUILD_FOLDER
+
+1. No file includes a header of a higher layer, or of a neighbour of its own height.
+2. The objects of wire, nic and swif need nothing from outside but src/base, each other
+   where the layers allow it, copying functions and the compiler's helpers: no sockets,
+   clocks, threads, malloc, getenv, stdio or system calls.
+3. Every source file is in the build.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+LAYERS = [["base"], ["wire"], ["nic", "swif"], ["fabric", "sim"], ["host"], ["coll"], ["api"],
+          ["fagus", "shmem"], ["cli"]]
+HEIGHT = {folder: height for height, folders in enumerate(LAYERS) for folder in folders}
+
+# A public header belongs to the layer that implements it; dimmnet.h holds the words
+# (error codes, addresses) that all layers speak.
+PUBLIC_HEADERS = {"dimmnet.h": "base", "fagus.h": "fagus", "shmem.h": "shmem"}
+
+HANDLESS = ["wire", "nic", "swif"]
+ALLOWED_SYMBOLS = re.compile(
+    r"(memcpy|memmove|memset|memcmp|_GLOBAL_OFFSET_TABLE_"
+    r"|__stack_chk_fail|__mem(cpy|move|set)_chk"
+    r"|__(asan|ubsan|tsan)_\w+"
+    r"|__aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\w+"
+    r"|__(start|stop)_dn_killpoints)$")
+ALLOWED_HEADERS = {"limits.h", "stdalign.h", "stdatomic.h", "stdbool.h", "stddef.h", "stdint.h",
+                   "string.h"}
+
+
+def include_faults(source):
+    """Every #include under src/ that points up, sideways or outside."""
+    for path in sorted(source.rglob("*.[ch]")):
+        folder = path.relative_to(source).parts[0]
+        if folder not in HEIGHT:
+            yield f"{path}: the folder is in no layer"
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if not match:
+                continue
+            kind, name = match.groups()
+            where = f"{path}:{number}: {line.strip()}"
+            if kind == "<":
+                if folder in HANDLESS and name not in ALLOWED_HEADERS:
+                    yield f"{where}: protocol code has no hands"
+                continue
+            target = PUBLIC_HEADERS.get(name, name.split("/")[0])
+            if target not in HEIGHT:
+                yield f"{where}: name it by its folder under src/"
+            elif target != folder and HEIGHT[target] >= HEIGHT[folder]:
+                yield f"{where}: {target} is not below {folder}"
+
+
+def symbols(path, option):
+    """The names that nm lists for one object."""
+    lines = subprocess.run(["nm", "--format=posix", option, path], check=True, text=True,
+                           capture_output=True).stdout.splitlines()
+    return {line.split()[0] for line in lines if len(line.split()) > 1}
+
+
+def symbol_faults(objects):
+    """Every name that a protocol object takes from where it may not."""
+    by_folder = {folder: [] for folder in HEIGHT}
+    for path in sorted(objects.glob("*.o")):
+        by_folder[path.name.split("_")[0]].append(path)
+    defined = {folder: set().union(*(symbols(path, "--defined-only") for path in paths))
+               for folder, paths in by_folder.items()}
+    checked = 0
+    for folder in HANDLESS:
+        below = set().union(*(defined[other] for other in HEIGHT
+                              if other == folder or HEIGHT[other] < HEIGHT[folder]))
+        for path in by_folder[folder]:
+            checked += 1
+            for name in sorted(symbols(path, "--undefined-only") - below):
+                if not ALLOWED_SYMBOLS.match(name):
+                    yield f"{path.name}: needs {name}"
+    if checked == 0:
+        yield f"{objects}: no object of {', '.join(HANDLESS)} found"
+
+
+def build_faults(source):
+    """Every .c file that src/meson.build does not name."""
+    listed = set(re.findall(r"'([^']+\.c)'", (source / "meson.build").read_text()))
+    for path in sorted(source.rglob("*.c")):
+        if str(path.relative_to(source)) not in listed:
+            yield f"{path}: not in src/meson.build"
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parents[2]
+    objects = pathlib.Path(sys.argv[1]) / "src" / "libcore.a.p"
+    faults = [*include_faults(root / "src"), *symbol_faults(objects), *build_faults(root / "src")]
+    for fault in faults:
+        print(fault)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+/* A group in ordinary memory, its nodes being views of it in one process. */
+#ifndef UNIT_GROUP_H
+#define UNIT_GROUP_H
+
+#include <sys/mman.h>
+
+#include "nic/memory.h"
+#include "unit.h"
+
+enum { UNIT_NODES_MAX = 80, UNIT_PAGE_BYTES = 4096 };
+
+struct unit_group {
+    struct nic_group *group;
+    struct nic_geometry geometry;
+    struct nic_view views[UNIT_NODES_MAX]; /* by rank */
+};
+
+static inline void unit_group_make_sized(struct unit_group *made, uint32_t node_count,
+                                         uint32_t core_count, struct nic_sizes sizes)
+{
+    assert_true(node_count <= UNIT_NODES_MAX);
+    assert_int_equal(nic_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &made->geometry), 0);
+    /* Zeros, and committed only where touched: segments lie megabytes apart. */
+    void *memory = mmap(NULL, made->geometry.total_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    made->group = memory;
+    nic_group_init(made->group, &made->geometry, core_count);
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        nic_view_make(made->group, rank, &made->views[rank]);
+    }
+}
+
+static inline void unit_group_make(struct unit_group *made, uint32_t node_count,
+                                   uint32_t core_count)
+{
+    struct nic_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES};
+    unit_group_make_sized(made, node_count, core_count, sizes);
+}
+
+static inline void unit_group_free(struct unit_group *made)
+{
+    assert_int_equal(munmap(made->group, made->geometry.total_bytes), 0);
+}
+
+#endif
