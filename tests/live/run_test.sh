@@ -673,6 +673,8 @@ test_nodes_start_with_clean_signals()
     timeout 60 env --ignore-signal=CHLD --block-signal=USR1 "$dimmnet" run -n 2 \
         grep -E '^Sig(Blk|Ign)' /proc/self/status >out || status=$?
     expect_status 0
+    # GNU make leaves signals 32 and 33 ignored, which the C library keeps to itself.
+    sed -i 's/^SigIgn:\t0000000180000000$/SigIgn:\t0000000000000000/' out
     expect_same "$(sort -u out | tr -d '\t')" $'SigBlk:0000000000000000\nSigIgn:0000000000000000'
 }
 

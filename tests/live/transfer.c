@@ -353,7 +353,7 @@ static void atomics_at_the_ends(void)
 
 static const struct live_check checks[] = {
     LIVE_CHECK(1, small_blocks),       LIVE_CHECK(1, medium_blocks),
-    LIVE_CHECK(1, large_blocks),       LIVE_CHECK(1, blocks_at_the_ends),
+    LIVE_CHECK_UP_TO(1, 2, large_blocks),       LIVE_CHECK(1, blocks_at_the_ends),
     LIVE_CHECK(1, nothing_is_a_block), LIVE_CHECK(1, blocks_to_oneself),
     LIVE_CHECK(1, single_stores),      LIVE_CHECK(1, stores_from_all_to_all),
     LIVE_CHECK(1, atomic_results),     LIVE_CHECK(1, atomics_at_the_ends),
