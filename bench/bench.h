@@ -18,12 +18,13 @@
 #include <time.h>
 
 #define BENCH_BLOCK_NS 300000.0
-#define BENCH_ROW_NS 1000000000.0 /* one row's time: slow operations get fewer blocks */
+#define BENCH_ROW_NS 1000000000.0 /* after which a row gets no more blocks */
 #define BENCH_RAWS_AGREE 0.10
 
 enum {
     BENCH_BLOCKS_MAX = 300,
     BENCH_BLOCKS_MIN = 5,
+    BENCH_CHUNK_BLOCKS = 10,  /* between two decisions whether to go on */
     BENCH_TRIES = 3,          /* of a block's length: the first may be slow, or interrupted */
     BENCH_STREAM_WORDS = 512, /* a stream of words goes round 4 KB, as in ours */
     BENCH_LINE_WORDS = 8,     /* words that get a cache line of their own lie so far apart */
@@ -219,16 +220,16 @@ static inline void bench_print(const struct bench_world *world, const struct ben
 
 /* How many operations make a block: doubled until it can be timed. Rank 0 decides. */
 static inline uint64_t bench_calibrate(const struct bench_world *world,
-                                       const struct bench_pair *pair, double *block_ns)
+                                       const struct bench_pair *pair)
 {
     uint64_t count = 1;
     for (;;) {
-        *block_ns = bench_timed(pair->block, pair->context, count);
+        double block_ns = bench_timed(pair->block, pair->context, count);
         for (int i = 1; i < BENCH_TRIES; i++) {
             double try_ns = bench_timed(pair->block, pair->context, count);
-            *block_ns = try_ns < *block_ns ? try_ns : *block_ns;
+            block_ns = try_ns < block_ns ? try_ns : block_ns;
         }
-        uint64_t next = world->agree(*block_ns < BENCH_BLOCK_NS / 2 ? count * 2 : count);
+        uint64_t next = world->agree(block_ns < BENCH_BLOCK_NS / 2 ? count * 2 : count);
         if (next == count) {
             return count;
         }
@@ -242,50 +243,72 @@ static inline double bench_median(double *values, uint64_t count)
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-/* Measures and prints one row; called by all processes, with the same row. Rank 0's
- * clock is the one that counts. A limit is printed if enough triples of raw, block and
- * raw had raws that agree; only those then make the figures. */
-static inline void bench_measure(const struct bench_world *world, const struct bench_row *row,
-                                 const struct bench_pair *pair)
+/* What rank 0 keeps of a row: of all blocks, and of those in good triples. */
+struct bench_samples {
+    uint64_t count;
+    uint64_t good;
+    double all_ns[BENCH_BLOCKS_MAX];
+    double kept_ns[BENCH_BLOCKS_MAX];
+    double raw_ns[BENCH_BLOCKS_MAX];
+    double ratios[BENCH_BLOCKS_MAX];
+};
+
+static inline void bench_run_blocks(const struct bench_pair *pair, uint64_t operations,
+                                    uint64_t blocks, struct bench_samples *samples)
 {
-    static double all_ns[BENCH_BLOCKS_MAX];
-    static double kept_ns[BENCH_BLOCKS_MAX];
-    static double raw_ns[BENCH_BLOCKS_MAX];
-    static double ratios[BENCH_BLOCKS_MAX];
-    uint64_t good = 0;
-    double block_ns;
-    uint64_t count = bench_calibrate(world, pair, &block_ns);
-    double affordable = BENCH_ROW_NS / (pair->has_raw ? 2 * block_ns : block_ns);
-    uint64_t blocks = affordable > BENCH_BLOCKS_MAX   ? BENCH_BLOCKS_MAX
-                      : affordable < BENCH_BLOCKS_MIN ? BENCH_BLOCKS_MIN
-                                                      : (uint64_t)affordable;
-    blocks = world->agree(blocks);
-    double before_ns = pair->has_raw ? bench_timed(pair->raw, pair->context, count) : 0;
+    double before_ns = pair->has_raw ? bench_timed(pair->raw, pair->context, operations) : 0;
     for (uint64_t i = 0; i < blocks; i++) {
-        all_ns[i] = bench_timed(pair->block, pair->context, count);
-        double after_ns = pair->has_raw ? bench_timed(pair->raw, pair->context, count) : 0;
+        double block_ns = bench_timed(pair->block, pair->context, operations);
+        double after_ns = pair->has_raw ? bench_timed(pair->raw, pair->context, operations) : 0;
         double smaller = before_ns < after_ns ? before_ns : after_ns;
         double larger = before_ns < after_ns ? after_ns : before_ns;
+        samples->all_ns[samples->count++] = block_ns;
         if (pair->has_raw && larger <= smaller * (1 + BENCH_RAWS_AGREE)) {
-            kept_ns[good] = all_ns[i];
-            raw_ns[good] = (before_ns + after_ns) / 2;
-            ratios[good] = all_ns[i] / raw_ns[good];
-            good++;
+            double raw_ns = (before_ns + after_ns) / 2;
+            samples->kept_ns[samples->good] = block_ns;
+            samples->raw_ns[samples->good] = raw_ns;
+            samples->ratios[samples->good++] = block_ns / raw_ns;
         }
         before_ns = after_ns;
     }
-    (void)world->agree(0);
-    if (world->rank != 0) {
+}
+
+/* A limit is printed if enough triples of raw, block and raw had raws that agree; only
+ * those then make the figures. */
+static inline void bench_conclude(const struct bench_world *world, const struct bench_row *row,
+                                  double operations, struct bench_samples *samples)
+{
+    if (samples->good < BENCH_BLOCKS_MIN) {
+        double block_ns = bench_median(samples->all_ns, samples->count);
+        bench_print(world, row, bench_scaled(row, block_ns / operations), 0, 0);
         return;
     }
-    double operations = (double)count;
-    if (good < BENCH_BLOCKS_MIN) {
-        bench_print(world, row, bench_scaled(row, bench_median(all_ns, blocks) / operations), 0, 0);
-    } else {
-        double ratio = bench_median(ratios, good);
-        bench_print(world, row, bench_scaled(row, bench_median(kept_ns, good) / operations),
-                    bench_scaled(row, bench_median(raw_ns, good) / operations),
-                    row->bytes && strcmp(row->figure, "mb_per_s") == 0 ? 1 / ratio : ratio);
+    double block_ns = bench_median(samples->kept_ns, samples->good);
+    double raw_ns = bench_median(samples->raw_ns, samples->good);
+    double ratio = bench_median(samples->ratios, samples->good);
+    bool more_is_better = strcmp(row->figure, "mb_per_s") == 0;
+    bench_print(world, row, bench_scaled(row, block_ns / operations),
+                bench_scaled(row, raw_ns / operations), more_is_better ? 1 / ratio : ratio);
+}
+
+/* Measures and prints one row; called by all processes, with the same row. Rank 0's
+ * clock is the one that counts, and rank 0 decides when there are blocks enough. */
+static inline void bench_measure(const struct bench_world *world, const struct bench_row *row,
+                                 const struct bench_pair *pair)
+{
+    static struct bench_samples samples;
+    uint64_t operations = bench_calibrate(world, pair);
+    uint64_t start_ns = bench_now_ns();
+    uint64_t go_on = 1;
+    samples.count = 0;
+    samples.good = 0;
+    while (go_on) {
+        bench_run_blocks(pair, operations, BENCH_CHUNK_BLOCKS, &samples);
+        go_on = world->agree(samples.count + BENCH_CHUNK_BLOCKS <= BENCH_BLOCKS_MAX &&
+                             (double)(bench_now_ns() - start_ns) < BENCH_ROW_NS);
+    }
+    if (world->rank == 0) {
+        bench_conclude(world, row, (double)operations, &samples);
     }
 }
 

@@ -25,6 +25,17 @@
 #define DN_VERSION_MINOR 1
 #define DN_VERSION_PATCH 0
 
+/* On calls that take a few nanoseconds: straight to the function through its address,
+ * without the linker's stub in between, where the compiler can do that. */
+#ifdef __has_attribute
+#if __has_attribute(noplt)
+#define DN_NO_STUB __attribute__((noplt))
+#endif
+#endif
+#ifndef DN_NO_STUB
+#define DN_NO_STUB
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -33,21 +44,21 @@ extern "C" {
 
 enum dn_error {
     DN_OK = 0,
-    DN_EINVAL = -1,    /* an argument is NULL or has no meaning */
-    DN_ESTATE = -2,    /* not attached (detached, a forked child), or attached already */
-    DN_ERANK = -3,     /* no such rank in the group */
-    DN_EAREA = -4,     /* no such area at that rank */
-    DN_ESTALE = -5,    /* the area was deregistered since its name was made */
-    DN_ERANGE = -6,    /* offset and length leave the area */
-    DN_EALIGN = -7,    /* a word is not aligned to its size */
-    DN_EPEER = -8,     /* a peer died or left */
-    DN_ETIMEOUT = -9,  /* the deadline passed first */
-    DN_ENOMEM = -10,   /* no memory left of the kind asked for */
-    DN_EFULL = -11,    /* a table of fixed size is full */
-    DN_EMISMATCH = -12,/* a collective call differs between the nodes */
-    DN_EGROUP = -13,   /* the group that the launcher named cannot be used */
-    DN_EVERSION = -14, /* launcher and library do not fit together */
-    DN_ESYSTEM = -15   /* the operating system refused; errno says why */
+    DN_EINVAL = -1,     /* an argument is NULL or has no meaning */
+    DN_ESTATE = -2,     /* not attached (detached, a forked child), or attached already */
+    DN_ERANK = -3,      /* no such rank in the group */
+    DN_EAREA = -4,      /* no such area at that rank */
+    DN_ESTALE = -5,     /* the area was deregistered since its name was made */
+    DN_ERANGE = -6,     /* offset and length leave the area */
+    DN_EALIGN = -7,     /* a word is not aligned to its size */
+    DN_EPEER = -8,      /* a peer died or left */
+    DN_ETIMEOUT = -9,   /* the deadline passed first */
+    DN_ENOMEM = -10,    /* no memory left of the kind asked for */
+    DN_EFULL = -11,     /* a table of fixed size is full */
+    DN_EMISMATCH = -12, /* a collective call differs between the nodes */
+    DN_EGROUP = -13,    /* the group that the launcher named cannot be used */
+    DN_EVERSION = -14,  /* launcher and library do not fit together */
+    DN_ESYSTEM = -15    /* the operating system refused; errno says why */
 };
 
 /* The sentence for an error code, "DN_EPEER: ..."; never NULL. */
@@ -166,21 +177,20 @@ void dn_kick_check(const struct dn_kick *kick, uint64_t offset, unsigned bytes);
 
 /* C's and C++'s inline differ: in C the library holds the one outside copy of
  * each function, so other languages can call it by the same name. */
-#define DN_DEFINE_STORE(name, type)                                                       \
-    inline void name(const struct dn_kick *kick, uint64_t offset, type value)             \
-    {                                                                                     \
-        DN_KICK_CHECK(kick, offset, (unsigned)sizeof(type));                              \
-        if (__builtin_expect(kick->pointer != NULL, 1)) {                                 \
-            __atomic_store_n((type *)(void *)(kick->pointer + offset), value,             \
-                             __ATOMIC_RELEASE);                                           \
-        } else {                                                                          \
-            (void)dn_kick_store(kick, offset, value, (unsigned)sizeof(type));             \
-        }                                                                                 \
+#define DN_DEFINE_STORE(name, type)                                                              \
+    inline void name(const struct dn_kick *kick, uint64_t offset, type value)                    \
+    {                                                                                            \
+        DN_KICK_CHECK(kick, offset, (unsigned)sizeof(type));                                     \
+        if (__builtin_expect(kick->pointer != NULL, 1)) {                                        \
+            __atomic_store_n((type *)(void *)(kick->pointer + offset), value, __ATOMIC_RELEASE); \
+        } else {                                                                                 \
+            (void)dn_kick_store(kick, offset, value, (unsigned)sizeof(type));                    \
+        }                                                                                        \
     }
-#define DN_DEFINE_LOAD(name, type)                                                        \
-    inline type name(const void *word)                                                    \
-    {                                                                                     \
-        return __atomic_load_n((const type *)word, __ATOMIC_ACQUIRE);                     \
+#define DN_DEFINE_LOAD(name, type)                                    \
+    inline type name(const void *word)                                \
+    {                                                                 \
+        return __atomic_load_n((const type *)word, __ATOMIC_ACQUIRE); \
     }
 
 /* One aligned store of 1, 2, 4 or 8 bytes at kick + offset: never torn, in program
@@ -201,11 +211,12 @@ DN_DEFINE_LOAD(dn_load_u64, uint64_t)
 
 /* Blocks on the fly: in program order with the lane's stores to that target; the
  * source may be reused at return. */
-int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes);
+DN_NO_STUB int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source,
+                       size_t bytes);
 
 /* The body, then the 8-byte flag at the same rank: who sees the flag sees the body. */
-int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
-                  struct dn_remote flag, uint64_t value);
+DN_NO_STUB int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source,
+                             size_t bytes, struct dn_remote flag, uint64_t value);
 
 /* A transfer under way; its words are the library's. */
 struct dn_op {
@@ -214,42 +225,43 @@ struct dn_op {
 
 /* Non-blocking transfers in any order between fences. The local memory belongs to
  * the transfer until the operation is done. With op NULL only dn_quiet tells. */
-int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
-            struct dn_op *op);
-int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
-            struct dn_op *op);
+DN_NO_STUB int dn_push(struct dn_node *node, struct dn_remote remote, const void *source,
+                       size_t bytes, struct dn_op *op);
+DN_NO_STUB int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
+                       struct dn_op *op);
 
-int dn_op_test(struct dn_op *op, int *done);
-int dn_op_wait(struct dn_op *op, uint64_t timeout_ns);
+DN_NO_STUB int dn_op_test(struct dn_op *op, int *done);
+DN_NO_STUB int dn_op_wait(struct dn_op *op, uint64_t timeout_ns);
 
 /* dn_fence: what this lane sent to a target before takes effect there before what
  * it sends after. dn_quiet: what this lane sent is placed and visible to everyone;
  * the only call that orders different targets. */
-int dn_fence(struct dn_node *node);
-int dn_quiet(struct dn_node *node);
+DN_NO_STUB int dn_fence(struct dn_node *node);
+DN_NO_STUB int dn_quiet(struct dn_node *node);
 
 /* ---- Atomics on aligned words of 4 and 8 bytes --------------------------- */
 
 /* Each happens exactly once. The fetching ones are done at return; the others are
  * ordered by dn_fence and completed by dn_quiet. */
-#define DN_DECLARE_ATOMICS(suffix, type)                                                       \
-    int dn_fetch_add_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
-                              type *old);                                                      \
-    int dn_fetch_and_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
-                              type *old);                                                      \
-    int dn_fetch_or_##suffix(struct dn_node *node, struct dn_remote remote, type value,        \
-                             type *old);                                                       \
-    int dn_fetch_xor_##suffix(struct dn_node *node, struct dn_remote remote, type value,       \
-                              type *old);                                                      \
-    int dn_swap_##suffix(struct dn_node *node, struct dn_remote remote, type value, type *old); \
-    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected, \
-                                 type desired, type *old);                                     \
-    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value);          \
-    int dn_add_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
-    int dn_and_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
-    int dn_or_##suffix(struct dn_node *node, struct dn_remote remote, type value);             \
-    int dn_xor_##suffix(struct dn_node *node, struct dn_remote remote, type value);            \
-    int dn_set_##suffix(struct dn_node *node, struct dn_remote remote, type value);
+#define DN_DECLARE_ATOMICS(suffix, type)                                                           \
+    DN_NO_STUB int dn_fetch_add_##suffix(struct dn_node *node, struct dn_remote remote,            \
+                                         type value, type *old);                                   \
+    DN_NO_STUB int dn_fetch_and_##suffix(struct dn_node *node, struct dn_remote remote,            \
+                                         type value, type *old);                                   \
+    DN_NO_STUB int dn_fetch_or_##suffix(struct dn_node *node, struct dn_remote remote, type value, \
+                                        type *old);                                                \
+    DN_NO_STUB int dn_fetch_xor_##suffix(struct dn_node *node, struct dn_remote remote,            \
+                                         type value, type *old);                                   \
+    DN_NO_STUB int dn_swap_##suffix(struct dn_node *node, struct dn_remote remote, type value,     \
+                                    type *old);                                                    \
+    DN_NO_STUB int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote,         \
+                                            type expected, type desired, type *old);               \
+    DN_NO_STUB int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value);   \
+    DN_NO_STUB int dn_add_##suffix(struct dn_node *node, struct dn_remote remote, type value);     \
+    DN_NO_STUB int dn_and_##suffix(struct dn_node *node, struct dn_remote remote, type value);     \
+    DN_NO_STUB int dn_or_##suffix(struct dn_node *node, struct dn_remote remote, type value);      \
+    DN_NO_STUB int dn_xor_##suffix(struct dn_node *node, struct dn_remote remote, type value);     \
+    DN_NO_STUB int dn_set_##suffix(struct dn_node *node, struct dn_remote remote, type value);
 
 DN_DECLARE_ATOMICS(u32, uint32_t)
 DN_DECLARE_ATOMICS(u64, uint64_t)
@@ -263,10 +275,12 @@ enum dn_comparison { DN_EQ, DN_NE, DN_GT, DN_GE, DN_LT, DN_LE };
 /* Waits until the word in this node's memory compares (unsigned) as asked: 0,
  * DN_ETIMEOUT, or DN_EPEER while a death is not acknowledged. With time-out 0 it
  * only looks. A comparison that no value can meet is DN_EINVAL. */
-int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
-                      uint32_t value, uint64_t timeout_ns);
-int dn_wait_until_u64(struct dn_node *node, const uint64_t *word, enum dn_comparison comparison,
-                      uint64_t value, uint64_t timeout_ns);
+DN_NO_STUB int dn_wait_until_u32(struct dn_node *node, const uint32_t *word,
+                                 enum dn_comparison comparison, uint32_t value,
+                                 uint64_t timeout_ns);
+DN_NO_STUB int dn_wait_until_u64(struct dn_node *node, const uint64_t *word,
+                                 enum dn_comparison comparison, uint64_t value,
+                                 uint64_t timeout_ns);
 
 struct dn_condition {
     const void *word; /* uint32_t or uint64_t in this node's memory */
@@ -282,7 +296,7 @@ int dn_wait_until_any(struct dn_node *node, const struct dn_condition *condition
 /* All nodes of the group arrive before any leaves; what each sent before is then
  * visible to all. After DN_ETIMEOUT this node has arrived: call again to go on
  * waiting. With a member dead that had not arrived, every survivor gets DN_EPEER. */
-int dn_barrier(struct dn_node *node, uint64_t timeout_ns);
+DN_NO_STUB int dn_barrier(struct dn_node *node, uint64_t timeout_ns);
 
 /* ---- Peers that die ------------------------------------------------------ */
 

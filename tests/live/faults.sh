@@ -57,7 +57,7 @@ run_cascades()
         count=$((1 + i % (nodes - 1)))
         [ "$count" -le "$left" ] || count=$left
         export DN_TEST_SEED=$((first_seed + i))
-        live_group -n "$nodes" --keep-going --timeout 60 "$live_programs/faults" cascade "$count"
+        live_group -n "$nodes" --keep-going --timeout 30 "$live_programs/faults" cascade "$count"
         sed -n 's/^epeer_us //p' "$live_work/out" >>"$live_work/epeer"
         cascade_is_right "$nodes" "$count" || return 1
         left=$((left - count))
@@ -79,7 +79,7 @@ run_anytimes()
     local i
     for ((i = 0; i < (kills + 2) / 3; i++)); do
         export DN_TEST_SEED=$((first_seed + i))
-        live_group -n 4 --keep-going --timeout 60 "$live_programs/faults" anytime
+        live_group -n 4 --keep-going --timeout 30 "$live_programs/faults" anytime
         anytime_is_right || return 1
     done
 }
@@ -102,7 +102,7 @@ export DN_TEST_SEED=$first_seed
 run_further_down()
 {
     # shellcheck disable=SC2016 # for the shell inside
-    live_group -n 3 --keep-going --timeout 60 sh -c '"$@"; true' sh \
+    live_group -n 3 --keep-going --timeout 30 sh -c '"$@"; true' sh \
         "$live_programs/faults" cascade 2
     expect_group 1 1 survived
 }
@@ -115,7 +115,7 @@ scenario()
 {
     local name=$1 nodes=$2
     rm -f "$live_work/told"
-    live_group -n "$nodes" --keep-going --timeout 60 "$live_programs/leaving" "$name" \
+    live_group -n "$nodes" --keep-going --timeout 30 "$live_programs/leaving" "$name" \
         "$live_work/told"
     expect_group "$3" "$4" stayed || return 1
     case $5 in
@@ -171,7 +171,7 @@ fi
 # Without --keep-going the others have 200 ms to say what they heard.
 death_ends_the_group()
 {
-    live_group -n 4 --timeout 60 "$live_programs/leaving" exit_3
+    live_group -n 4 --timeout 30 "$live_programs/leaving" exit_3
     expect_group 3 3 stayed && expect_message '^dimmnet run: node 1 .* exited with status 3'
 }
 live_verdict "a death ends the group" death_ends_the_group

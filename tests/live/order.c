@@ -335,6 +335,49 @@ static void lanes(void)
     }
 }
 
+/* Bodies that take a while to write: the flag must not overtake their end. */
+enum { LARGE_BYTES = 200000 };
+
+static void send_large(struct stream *stream, const unsigned char *body, uint64_t number)
+{
+    struct dn_remote place = live_at(live_neighbour(1), DN_BANK, 0);
+    struct dn_remote flag = live_place(live_neighbour(1), FLAG_AT);
+    switch (number % 3) {
+    case 0: expect(dn_put_signal(me.node, place, body, LARGE_BYTES, flag, number), 0); break;
+    case 1:
+        expect(dn_botf(me.node, place, body, LARGE_BYTES), 0);
+        dn_store_u64(&stream->kick, FLAG_AT, number);
+        break;
+    default:
+        expect(dn_push(me.node, place, body, LARGE_BYTES, NULL), 0);
+        expect(dn_fence(me.node), 0);
+        dn_store_u64(&stream->kick, FLAG_AT, number);
+        expect(dn_quiet(me.node), 0);
+        break;
+    }
+}
+
+static void large_bodies(void)
+{
+    static unsigned char body[LARGE_BYTES];
+    struct stream stream;
+    uint64_t count = rounds(200) + 9;
+    stream_open(&stream, me.node, 0);
+    for (uint64_t number = 1; number <= count; number++) {
+        /* Each byte differs from that of the message before. */
+        memset(body, (int)number, sizeof body);
+        live_wait_u64(ACKNOWLEDGED_AT, DN_EQ, number - 1);
+        send_large(&stream, body, number);
+        live_wait_u64(FLAG_AT, DN_EQ, number);
+        require_else(me.bank[LARGE_BYTES - 1] == (unsigned char)number,
+                     "message %llu came before its end", (unsigned long long)number);
+        require(live_all_are(me.bank, LARGE_BYTES, (unsigned char)number));
+        dn_store_u64(&stream.answer, ACKNOWLEDGED_AT, number);
+    }
+    live_barrier();
+    stream_close(&stream);
+}
+
 /* ---- Several targets ------------------------------------------------------------
  *
  * The data goes to the next node and the flag to the one after that, who looks at the
@@ -665,6 +708,7 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, swap_store),
     LIVE_CHECK(1, store_fence_set),
     LIVE_CHECK(1, lanes),
+    LIVE_CHECK(1, large_bodies),
     LIVE_CHECK(2, quiet_orders_targets),
     LIVE_CHECK(2, closing_a_lane_completes),
     LIVE_CHECK(1, barrier_completes),

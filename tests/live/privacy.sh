@@ -98,7 +98,7 @@ try_group()
 
 inherited_memory()
 {
-    live_group -n 2 --timeout 60 "$live_programs/privacy" inherit
+    live_group -n 2 --timeout 30 "$live_programs/privacy" inherit
     [ "$status" -eq 0 ] && [ "$(grep -cx 'ok inherit' "$live_work/out")" -eq 2 ]
 }
 live_verdict "a node's programs inherit nothing" inherited_memory
