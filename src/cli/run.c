@@ -56,8 +56,8 @@ static void print_help(void)
            "  --llcm SIZE       low-latency common memory of each node\n"
            "  --bank SIZE       large memory of each node, committed when touched\n"
            "  --heap SIZE       symmetric heap of each node, committed when touched\n"
-           "  --no-pin          do not pin node i to the i-th core; without this it is done\n"
-           "                    whenever there is a core for each node\n"
+           "  --no-pin          do not pin nodes to cores; without this it is done whenever there\n"
+           "                    is a core for each node, or equally many nodes on each core\n"
            "  -h, --help        this text\n"
            "\n"
            "A SIZE is a number of bytes, or one with K, M, G or T behind it.\n",

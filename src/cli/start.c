@@ -101,8 +101,11 @@ int start_plan_make(struct start_plan *plan, const struct launch_request *reques
     error = error ? error : make_environment(plan, request);
     if (!error && !request->no_pin &&
         sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
-        plan->pin = request->node_count <=
-                    (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
+        /* With equally many nodes on each core too: left alone, the kernel gathers nodes
+         * that wake each other on one core and lets the others idle. */
+        uint32_t cores = (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
+        plan->pin = request->node_count <= cores || request->node_count % cores == 0;
+        plan->core_count = cores;
     }
     return error;
 }
@@ -122,8 +125,9 @@ static void pin_to_core(const struct start_plan *plan, uint32_t rank)
 {
     cpu_set_t one[START_CORE_SETS];
     uint32_t before = 0;
+    uint32_t place = rank % plan->core_count;
     for (size_t core = 0; core < START_CORES_MAX; core++) {
-        if (CPU_ISSET_S(core, sizeof plan->allowed, plan->allowed) && before++ == rank) {
+        if (CPU_ISSET_S(core, sizeof plan->allowed, plan->allowed) && before++ == place) {
             CPU_ZERO_S(sizeof one, one);
             CPU_SET_S(core, sizeof one, one);
             (void)sched_setaffinity(0, sizeof one, one);

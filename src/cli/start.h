@@ -33,7 +33,8 @@ struct start_plan {
     int null_fd;
     int stdin_fd; /* of node 0 */
 
-    bool pin;
+    bool pin; /* node i to the (i modulo core_count)-th allowed core */
+    uint32_t core_count;
     cpu_set_t allowed[START_CORE_SETS];
     bool files_were_raised;
     struct rlimit old_files; /* what nodes get back */

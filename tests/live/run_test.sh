@@ -834,6 +834,12 @@ test_nodes_are_pinned_when_they_fit()
     if [ "${#cores[@]}" -lt 64 ]; then
         run -n $((${#cores[@]} + 1)) sed -n "$show" /proc/self/status
         expect_same "$(sort -u out)" "$all"
+        # Equally many on each core.
+        run -n $((2 * count)) --label sed -n "$show" /proc/self/status
+        for ((rank = count; rank < 2 * count; rank++)); do
+            expected+="[$rank] ${cores[rank - count]}"$'\n'
+        done
+        expect_same "$(sort -V out)" "${expected%$'\n'}"
     fi
     # Only the cores that the launcher itself may use.
     status=0
