@@ -85,7 +85,7 @@ static int complete_all_lanes(struct dn_node *node)
     int error = 0;
     if (node->lane.ops) {
         struct host_process *process = node->process;
-        error = node->lane.ops->quiet(&node->lane);
+        error = node->lane.ops->quiet(&process->default_lane->lane);
         pthread_mutex_lock(&process->table_lock);
         for (struct dn_node *lane = process->lanes; lane && !error; lane = lane->next) {
             if (host_node_open(lane)) {

@@ -17,7 +17,9 @@
 /* A process has one node. Handles are never freed, so that a stale one is still
  * readable and answers DN_ESTATE. */
 static pthread_mutex_t attach_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct dn_node default_node;
 static struct host_process process = {
+    .default_lane = &default_node,
     .acknowledge_lock = PTHREAD_MUTEX_INITIALIZER,
     .table_lock = PTHREAD_MUTEX_INITIALIZER,
     .sleep_lock = PTHREAD_MUTEX_INITIALIZER,

@@ -34,8 +34,9 @@ struct host_process {
     _Atomic uint32_t acknowledged_count;
     uint64_t acknowledged[NIC_NODES_MAX / 64];
 
+    struct dn_node *default_lane;
     pthread_mutex_t table_lock; /* the area table, the list of lanes */
-    struct dn_node *lanes;      /* every lane ever opened, closed ones for reuse */
+    struct dn_node *lanes;      /* every other lane ever opened, closed ones for reuse */
 
     struct fabric_segment *segments;
     _Atomic uint64_t stored_to[NIC_NODES_MAX / 64];

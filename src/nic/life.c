@@ -38,8 +38,9 @@ bool nic_life_end(const struct nic_view *view, uint32_t rank, bool well)
         atomic_store_explicit(&port->life, death ? DN_DEAD : DN_LEFT, memory_order_release);
     }
     atomic_fetch_or(&port->call, NIC_CALL_GONE);
-    /* Nobody sleeps there any more; senders need not try to wake it. */
+    /* Nobody sleeps there any more; senders need not try to wake it, nor look. */
     atomic_fetch_and(&port->call, ~(NIC_CALL_SLEEPING | NIC_CALL_WATCHING));
+    atomic_fetch_and(nic_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
     if (death) {
         /* Release: pairs with the acquire in nic_deaths_beyond; the life is set. */
         atomic_fetch_add_explicit(&view->group->death_count, 1, memory_order_release);

@@ -191,7 +191,7 @@ static void forked_child(void)
     pid_t child = fork();
     require(child >= 0);
     if (child == 0) {
-        (void)alarm(30); /* a call that hangs must not outlive the test */
+        (void)alarm(10); /* a call that hangs must not outlive the test */
         refuses_all_calls(me.node, DN_ESTATE);
         refuses_all_calls(lane, DN_ESTATE);
         struct dn_node *second = NULL;
@@ -234,7 +234,7 @@ static void forked_child_of_busy_threads(void)
         pid_t child = fork();
         require(child >= 0);
         if (child == 0) {
-            (void)alarm(30);
+            (void)alarm(10);
             expect(dn_detach(me.node), DN_ESTATE);
             expect(dn_lane_close(me.node), DN_ESTATE);
             expect(dn_attach(&(struct dn_node *){NULL}, NULL), DN_ESTATE);

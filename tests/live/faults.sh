@@ -193,4 +193,26 @@ killed_launcher_takes_all()
 }
 live_verdict "a killed launcher takes its nodes along" killed_launcher_takes_all
 
+# Nobody reads what node 0 writes; deaths are announced all the same.
+deaths_are_heard_in_a_flood()
+{
+    local launcher took_ms
+    rm -f "$live_work/told" "$live_work/pipe"
+    mkfifo "$live_work/pipe"
+    exec 7<>"$live_work/pipe"
+    : >"$live_work/out"
+    "$live_dimmnet" run -n 3 --keep-going "$live_programs/leaving" flooded "$live_work/told" \
+        >"$live_work/pipe" 2>"$live_work/err" </dev/null 7<&- &
+    launcher=$!
+    live_eventually test -s "$live_work/told"
+    kill -KILL "$launcher"
+    wait "$launcher"
+    status=$?
+    exec 7<&-
+    took_ms=$(cat "$live_work/told")
+    [ "$took_ms" -lt 1000 ] || { echo "heard after $took_ms ms"; return 1; }
+    live_nothing_remains
+}
+live_verdict "deaths are heard in a flood of output" deaths_are_heard_in_a_flood
+
 live_finish

@@ -50,6 +50,29 @@ static void require_gone(int rank, enum dn_life wanted)
     expect(dn_alloc(me.node, 64, &(void *){NULL}), DN_EPEER);
 }
 
+/* A process that is not attached is told by a file that it may end. */
+static int wait_for_file(const char *path)
+{
+    for (int i = 0; i < 20000; i++) {
+        if (access(path, F_OK) == 0) {
+            return 0;
+        }
+        live_sleep_ns(LIVE_MS);
+    }
+    return 1;
+}
+
+static void make_file_when_all_are_there(const char *path)
+{
+    expect(dn_add_u64(me.node, live_place(0, TOLD_AT), 1), 0);
+    expect(dn_quiet(me.node), 0);
+    if (me.rank == 0) {
+        live_wait_u64(TOLD_AT, DN_EQ, (uint64_t)me.size - 1);
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+        require(fd >= 0 && close(fd) == 0);
+    }
+}
+
 /* ---- Leaving ----------------------------------------------------------------- */
 
 /* Sends what nobody has waited for, and leaves at once: it is all there. */
@@ -67,13 +90,15 @@ static void send_and_leave(void)
     expect(dn_detach(me.node), 0);
 }
 
-/* The others' waits go on, and end when somebody else ends them. */
-static void leave(void)
+/* The others' waits go on, and end when somebody else ends them. The process that left
+ * is still there. */
+static void leave(const char *path)
 {
     live_barrier();
     if (me.rank == 1) {
         live_sleep_ns(10 * LIVE_MS); /* the others are waiting by then */
         send_and_leave();
+        require(wait_for_file(path) == 0);
         return;
     }
     if (me.rank == 0) {
@@ -92,6 +117,7 @@ static void leave(void)
     expect(wait_never(5 * LIVE_MS), DN_ETIMEOUT);
     require_gone(1, DN_LEFT);
     expect(wait_never(5 * LIVE_MS), DN_ETIMEOUT);
+    make_file_when_all_are_there(path);
 }
 
 /* With everybody else gone, an endless wait ends, however they went. */
@@ -154,29 +180,6 @@ static void killed_after_leaving(void)
 }
 
 /* ---- Never attaching --------------------------------------------------------- */
-
-/* Ends when the others want it, who can tell it only by a file. */
-static int wait_for_file(const char *path)
-{
-    for (int i = 0; i < 20000; i++) {
-        if (access(path, F_OK) == 0) {
-            return 0;
-        }
-        live_sleep_ns(LIVE_MS);
-    }
-    return 1;
-}
-
-static void make_file_when_all_are_there(const char *path)
-{
-    expect(dn_add_u64(me.node, live_place(0, TOLD_AT), 1), 0);
-    expect(dn_quiet(me.node), 0);
-    if (me.rank == 0) {
-        live_wait_u64(TOLD_AT, DN_EQ, (uint64_t)me.size - 1);
-        int fd = open(path, O_WRONLY | O_CREAT, 0600);
-        require(fd >= 0 && close(fd) == 0);
-    }
-}
 
 /* Its memory is there from the start, and an end without a fault is no death. */
 static void never_attaches(const char *path)
@@ -265,6 +268,33 @@ static void stopped(void)
     live_barrier();
 }
 
+/* ---- A launcher that is held up ---------------------------------------------- */
+
+/* Node 0 writes more than anybody reads, node 1 dies, and the others hear of it although
+ * the launcher cannot get rid of its output. What node 2 heard is in the file. */
+static void flooded(const char *path)
+{
+    static char line[4096];
+    live_barrier();
+    if (me.rank == 0) {
+        memset(line, 'x', sizeof line - 1);
+        line[sizeof line - 1] = '\n';
+        while (write(STDOUT_FILENO, line, sizeof line) > 0) {
+        }
+    } else if (me.rank == 1) {
+        live_sleep_ns(200 * LIVE_MS); /* everything is full by then */
+        expect(dn_set_u64(me.node, live_place(2, MESSAGE_AT), live_now_ns()), 0);
+        expect(dn_quiet(me.node), 0);
+        (void)raise(SIGKILL);
+    } else {
+        expect(wait_never(DN_FOREVER), DN_EPEER);
+        uint64_t took_ns = live_now_ns() - *live_u64(MESSAGE_AT);
+        int fd = open(path, O_WRONLY | O_CREAT, 0600);
+        require(fd >= 0 && dprintf(fd, "%llu\n", (unsigned long long)took_ns / 1000000) > 0);
+        require(close(fd) == 0);
+    }
+}
+
 /* ---- Waiting for the launcher's end ------------------------------------------ */
 
 static void wait_in_all_ways(void)
@@ -294,7 +324,7 @@ int main(int argc, char **argv)
     }
     live_attach();
     if (strcmp(scenario, "leave") == 0) {
-        leave();
+        leave(path);
     } else if (strcmp(scenario, "last_one") == 0) {
         last_one();
     } else if (strcmp(scenario, "exit_0") == 0) {
@@ -309,6 +339,8 @@ int main(int argc, char **argv)
         dies_before_attaching();
     } else if (strcmp(scenario, "stopped") == 0) {
         stopped();
+    } else if (strcmp(scenario, "flooded") == 0) {
+        flooded(path);
     } else if (strcmp(scenario, "wait_in_all_ways") == 0) {
         wait_in_all_ways();
     } else {

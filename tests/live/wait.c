@@ -1,7 +1,9 @@
 /* Waiting: every comparison, time-outs that are not early, sleepers that are woken, and
  * waits of many nodes and many threads. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdatomic.h>
+#include <sys/time.h>
 
 #include "live.h"
 
@@ -159,6 +161,43 @@ static void timeouts_are_not_early(void)
     expect(dn_wait_until_u64(me.node, live_u64(0), DN_EQ, 1, 0), 0);
 }
 
+/* ---- Signals -------------------------------------------------------------------- */
+
+static _Atomic int signals_seen;
+
+static void on_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(&signals_seen, 1);
+}
+
+/* A program that uses signals: no wait, and no barrier, ends before its time. */
+static void signals_do_not_end_waits(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    struct sigaction before;
+    const struct itimerval every_ms = {{0, 1000}, {0, 1000}};
+    const struct itimerval never = {0};
+    atomic_store(&signals_seen, 0);
+    require(sigaction(SIGALRM, &action, &before) == 0);
+    require(setitimer(ITIMER_REAL, &every_ms, NULL) == 0);
+    for (uint64_t round = 1; round <= 5; round++) {
+        uint64_t began_ns = live_now_ns();
+        expect(dn_wait_until_u64(me.node, live_u64(0), DN_EQ, 99, 15 * LIVE_MS), DN_ETIMEOUT);
+        require_in_time(began_ns, 15 * LIVE_MS);
+        if (me.rank == 0) {
+            live_sleep_ns(10 * LIVE_MS);
+        }
+        expect(dn_add_u64(me.node, live_place(live_neighbour(1), 0), 1), 0);
+        expect(dn_quiet(me.node), 0);
+        live_wait_u64(0, DN_GE, round);
+        live_barrier();
+    }
+    require(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    require(sigaction(SIGALRM, &before, NULL) == 0);
+    require(atomic_load(&signals_seen) > 0);
+}
+
 /* ---- Any of several ---------------------------------------------------------- */
 
 static void any_of_several(void)
@@ -202,6 +241,13 @@ typedef void (*wake_function)(int to);
 
 static struct dn_kick wake_kick;
 
+/* A store, and then the wait that node 0 goes on to. */
+static void wake_by_store_and_wait(int to)
+{
+    (void)to;
+    dn_store_u64(&wake_kick, 0, live_now_ns());
+}
+
 /* Node 0's part: a message for each time that node 1 is ready, until it says 0. */
 static void wake_until_enough(wake_function wake)
 {
@@ -213,6 +259,10 @@ static void wake_until_enough(wake_function wake)
         /* Into the longest naps, and at any moment of one. */
         live_sleep_ns(6 * LIVE_MS + sample % WAKE_SAMPLES * 63 * LIVE_US);
         wake(1);
+        if (wake != wake_by_store_and_wait) {
+            /* The next wait would wake it, too. */
+            live_sleep_ns(3 * LIVE_MS);
+        }
     }
 }
 
@@ -305,14 +355,6 @@ static void wake_by_store_and_quiet(int to)
 }
 
 static void wake_by_store_alone(int to)
-{
-    (void)to;
-    dn_store_u64(&wake_kick, 0, live_now_ns());
-    live_sleep_ns(4 * LIVE_MS);
-}
-
-/* The rounds themselves go on to a wait. */
-static void wake_by_store_and_wait(int to)
 {
     (void)to;
     dn_store_u64(&wake_kick, 0, live_now_ns());
@@ -599,6 +641,7 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, comparisons),
     LIVE_CHECK(1, changes_end_waits),
     LIVE_CHECK(1, timeouts_are_not_early),
+    LIVE_CHECK(1, signals_do_not_end_waits),
     LIVE_CHECK(1, any_of_several),
     LIVE_CHECK_UP_TO(2, 2, botf_wakes),
     LIVE_CHECK_UP_TO(2, 2, put_signal_wakes),
