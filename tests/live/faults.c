@@ -169,12 +169,20 @@ static int some_doomed(void)
     return me.rank;
 }
 
+/* Each thread writes to a place of its own over there. */
+static _Thread_local uint64_t thread_number;
+
+static struct dn_remote scratch_of_thread(int rank)
+{
+    return live_place(rank, SCRATCH_AT + 512 * (uint64_t)me.rank + 128 * thread_number);
+}
+
 /* Repeats transfers to one who will die, and waits for each. */
 static int transfer_until_error(int to)
 {
     unsigned char block[64] = {0};
     for (uint64_t i = 0;; i++) {
-        struct dn_remote place = live_place(to, SCRATCH_AT + 512 * (uint64_t)me.rank);
+        struct dn_remote place = scratch_of_thread(to);
         struct dn_op op;
         int error;
         switch (i % 4) {
@@ -195,7 +203,7 @@ static int transfer_until_error(int to)
 static int atomics_until_error(int to)
 {
     for (;;) {
-        struct dn_remote place = live_place(to, SCRATCH_AT + 512 * (uint64_t)me.rank);
+        struct dn_remote place = scratch_of_thread(to);
         uint64_t old;
         int error = dn_fetch_add_u64(me.node, place, 1, &old);
         error = error ? error : dn_add_u64(me.node, place, 1);
@@ -328,9 +336,17 @@ static int doomed_left(void)
 }
 
 /* Threads of one node, each in a call of its own; all of them hear. */
+struct blocked_thread {
+    pthread_t thread;
+    uint64_t number;
+    enum blocking kind;
+};
+
 static void *block_in_thread(void *argument)
 {
-    expect(block(*(const enum blocking *)argument), DN_EPEER);
+    const struct blocked_thread *own = argument;
+    thread_number = own->number;
+    expect(block(own->kind), DN_EPEER);
     return NULL;
 }
 
@@ -338,16 +354,16 @@ static void survive_blocked(uint64_t *random, bool is_first)
 {
     uint64_t kinds = is_first ? BLOCKING_KINDS : IN_BARRIER;
     enum blocking own = (enum blocking)live_random(random, kinds);
-    enum blocking others[2] = {(enum blocking)live_random(random, IN_BARRIER),
-                               (enum blocking)live_random(random, IN_BARRIER)};
-    bool threaded = live_random(random, 4) == 0;
-    pthread_t threads[2];
-    for (int i = 0; i < 2 && threaded; i++) {
-        live_thread_start(&threads[i], block_in_thread, &others[i]);
+    struct blocked_thread others[2];
+    size_t count = live_random(random, 4) == 0 ? LIVE_COUNT(others) : 0;
+    for (size_t i = 0; i < count; i++) {
+        others[i].number = i + 1;
+        others[i].kind = (enum blocking)live_random(random, IN_BARRIER);
+        live_thread_start(&others[i].thread, block_in_thread, &others[i]);
     }
     expect(block(own), DN_EPEER);
-    for (int i = 0; i < 2 && threaded; i++) {
-        live_thread_join(threads[i]);
+    for (size_t i = 0; i < count; i++) {
+        live_thread_join(others[i].thread);
     }
     /* A transfer may hear of a death before it is announced to all. */
     expect(block(WAIT_U64), DN_EPEER);
