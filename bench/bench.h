@@ -32,6 +32,9 @@ enum {
     BENCH_IDLE_SECONDS = 3,
 };
 
+/* Reductions of more than one double: their sizes, and up to how many processes. */
+enum { BENCH_REDUCE_SMALLER = 64 << 10, BENCH_REDUCE_LARGER = 1 << 20, BENCH_REDUCE_NODES = 4 };
+
 static const size_t bench_sizes[] = {464, 4096, 65536, 1 << 20, BENCH_LARGEST};
 
 enum { BENCH_SIZE_COUNT = sizeof bench_sizes / sizeof bench_sizes[0] };
@@ -235,6 +238,21 @@ static inline uint64_t bench_calibrate(const struct bench_world *world,
         }
         count = next;
     }
+}
+
+/* The one of two ways to do the same that takes less time, in rank 0's eyes. */
+static inline bench_block bench_faster(const struct bench_world *world, bench_block first,
+                                       bench_block second, void *context, uint64_t count)
+{
+    bench_block ways[] = {first, second};
+    double least_ns[] = {0, 0};
+    for (int i = 0; i < 2 * BENCH_TRIES; i++) {
+        (void)world->agree(0);
+        double try_ns = bench_timed(ways[i % 2], context, count);
+        double *least = &least_ns[i % 2];
+        *least = i < 2 || try_ns < *least ? try_ns : *least;
+    }
+    return ways[world->agree(least_ns[1] < least_ns[0])];
 }
 
 static inline double bench_median(double *values, uint64_t count)

@@ -199,6 +199,166 @@ static void test_barrier(void)
     close_window(&raw);
 }
 
+/* ---- Reductions -------------------------------------------------------------- */
+
+struct reduction {
+    struct bench_words flags; /* first: the raw barrier's context */
+    double *source;
+    double *result;
+    int count;
+};
+
+static void reduce(void *context, uint64_t count)
+{
+    struct reduction *reduction = context;
+    for (uint64_t i = 0; i < count; i++) {
+        (void)MPI_Allreduce(reduction->source, reduction->result, reduction->count, MPI_DOUBLE,
+                            MPI_SUM, MPI_COMM_WORLD);
+    }
+}
+
+static void *ordinary_memory(size_t bytes)
+{
+    void *memory = malloc(bytes);
+    if (!memory) {
+        (void)fprintf(stderr, "no memory of %zu bytes\n", bytes);
+        (void)MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void test_reduce(void)
+{
+    struct bench_row row = {"reduce",    "one double",   "MPI_Allreduce",
+                            "reduce_ns", sizeof(double), 0};
+    struct reduction reduction = {.source = ordinary_memory(BENCH_REDUCE_LARGER),
+                                  .result = ordinary_memory(BENCH_REDUCE_LARGER),
+                                  .count = 1};
+    struct bench_pair pair = {bench_raw_barrier, reduce, &reduction, world.size == 2};
+    if (world.size == 2) {
+        struct window raw = open_window(WORDS_BYTES, true);
+        reduction.flags = (struct bench_words){raw.mine, raw.theirs, 0, world.rank == 0};
+        bench_measure(&world, &row, &pair);
+        close_window(&raw);
+    } else {
+        bench_measure(&world, &row, &pair);
+    }
+    pair.has_raw = false;
+    row.detail = "doubles";
+    for (int bytes = BENCH_REDUCE_SMALLER;
+         bytes <= BENCH_REDUCE_LARGER && world.size <= BENCH_REDUCE_NODES; bytes *= 16) {
+        row.bytes = (uint64_t)bytes;
+        reduction.count = bytes / (int)sizeof(double);
+        bench_measure(&world, &row, &pair);
+    }
+    free(reduction.source);
+    free(reduction.result);
+}
+
+/* ---- Messages: from rank 0 to rank 1 ---------------------------------------- */
+
+enum { MESSAGE_WINDOW = 64 }; /* under way at once, and places that messages use in turn */
+
+struct stream {
+    unsigned char *memory; /* of MESSAGE_WINDOW messages */
+    size_t bytes;
+    uint64_t turn;
+};
+
+static unsigned char *next_place(struct stream *stream)
+{
+    return stream->memory + stream->turn++ % MESSAGE_WINDOW * stream->bytes;
+}
+
+/* A word back, so that the block's time is the receiver's, too. */
+static void end_stream(void)
+{
+    if (world.rank == 0) {
+        receive_value(1);
+    } else {
+        send_value(0, 0);
+    }
+}
+
+static void stream_one_by_one(void *context, uint64_t count)
+{
+    struct stream *stream = context;
+    int bytes = (int)stream->bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        if (world.rank == 0) {
+            (void)MPI_Send(next_place(stream), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        } else {
+            (void)MPI_Recv(next_place(stream), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE);
+        }
+    }
+    end_stream();
+}
+
+static void stream_in_windows(void *context, uint64_t count)
+{
+    struct stream *stream = context;
+    int bytes = (int)stream->bytes;
+    MPI_Request requests[MESSAGE_WINDOW];
+    MPI_Status statuses[MESSAGE_WINDOW]; /* gcc warns of MPICH's MPI_STATUSES_IGNORE */
+    for (uint64_t done = 0; done < count;) {
+        int some = count - done < MESSAGE_WINDOW ? (int)(count - done) : MESSAGE_WINDOW;
+        for (int i = 0; i < some; i++) {
+            if (world.rank == 0) {
+                (void)MPI_Isend(next_place(stream), bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD,
+                                &requests[i]);
+            } else {
+                (void)MPI_Irecv(next_place(stream), bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD,
+                                &requests[i]);
+            }
+        }
+        (void)MPI_Waitall(some, requests, statuses);
+        done += (uint64_t)some;
+    }
+    end_stream();
+}
+
+static void measure_stream(const char *detail, const char *figure, unsigned char *memory,
+                           size_t bytes)
+{
+    enum { SMALL_TRIES = 20000, LARGE_TRIES = 16 };
+    struct stream stream = {memory, bytes, 0};
+    bench_block block = bench_faster(&world, stream_one_by_one, stream_in_windows, &stream,
+                                     bytes > 8 ? LARGE_TRIES : SMALL_TRIES);
+    struct bench_row row = {"sendrecv",
+                            detail,
+                            block == stream_one_by_one ? "MPI_Send, MPI_Recv"
+                                                       : "MPI_Isend, MPI_Irecv, MPI_Waitall",
+                            figure,
+                            bytes,
+                            0};
+    struct bench_pair pair = {NULL, block, &stream, false};
+    bench_measure(&world, &row, &pair);
+}
+
+static void test_sendrecv(void)
+{
+    enum { LARGE_BYTES = 1 << 20 };
+    size_t memory_bytes = (size_t)MESSAGE_WINDOW * LARGE_BYTES;
+    struct bench_row trip = {"sendrecv", "round trip", "MPI_Send, MPI_Recv", "rtt_ns", 8, 0};
+    struct window raw = open_window(WORDS_BYTES, true);
+    struct bench_words game = {raw.mine, raw.theirs, 0, world.rank == 0};
+    struct bench_pair pair = {bench_raw_pingpong, send_round, &game, true};
+    bench_measure(&world, &trip, &pair);
+    close_window(&raw);
+
+    unsigned char *anywhere = ordinary_memory(memory_bytes);
+    unsigned char *library = NULL;
+    (void)MPI_Alloc_mem((MPI_Aint)memory_bytes, MPI_INFO_NULL, &library);
+    memset(library, 0, memory_bytes);
+    measure_stream("messages per second", "per_s", anywhere, 8);
+    measure_stream("from library memory", "mb_per_s", library, LARGE_BYTES);
+    measure_stream("from any memory", "mb_per_s", anywhere, LARGE_BYTES);
+    (void)MPI_Free_mem(library);
+    free(anywhere);
+}
+
 static void idle_waits(void)
 {
     receive_value(0);
@@ -347,9 +507,10 @@ static void test_atomic(void)
 int main(int argc, char **argv)
 {
     static const struct bench_test tests[] = {
-        {"aotf", test_aotf}, {"rate", test_rate},       {"botf", test_botf},
-        {"push", test_push}, {"pull", test_pull},       {"atomic", test_atomic},
-        {"idle", test_idle}, {"barrier", test_barrier}, {"token", test_token},
+        {"aotf", test_aotf},     {"rate", test_rate},         {"botf", test_botf},
+        {"push", test_push},     {"pull", test_pull},         {"atomic", test_atomic},
+        {"idle", test_idle},     {"barrier", test_barrier},   {"token", test_token},
+        {"reduce", test_reduce}, {"sendrecv", test_sendrecv},
     };
     (void)MPI_Init(&argc, &argv);
     world.agree = agree;

@@ -9,6 +9,9 @@ struct words {
     uint64_t word[BENCH_LINE_WORDS];
     uint64_t flag[BENCH_LINE_WORDS];
     uint64_t counter[BENCH_LINE_WORDS];
+    long lock[BENCH_LINE_WORDS];
+    uint64_t owner[BENCH_LINE_WORDS];
+    uint64_t done[BENCH_LINE_WORDS];
     uint64_t stream[BENCH_STREAM_WORDS];
 };
 
@@ -111,6 +114,147 @@ static void test_barrier(void)
     struct bench_words flags = reach(words->flag);
     struct bench_pair pair = {bench_raw_barrier, pass_barriers, &flags, flags.theirs != NULL};
     bench_measure(&world, &row, &pair);
+}
+
+/* ---- Reductions -------------------------------------------------------------- */
+
+/* Two of each working array, in turn: who begins a reduction knows that all have ended
+ * the one before the last. */
+struct reduction {
+    struct bench_words flags; /* first: the raw barrier's context */
+    double *source;
+    double *result;
+    double *work[2];
+    long *sync[2];
+    int count;
+    unsigned turn;
+};
+
+static void reduce(void *context, uint64_t count)
+{
+    struct reduction *reduction = context;
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned turn = reduction->turn++ % 2;
+        shmem_double_sum_to_all(reduction->result, reduction->source, reduction->count, 0, 0,
+                                world.size, reduction->work[turn], reduction->sync[turn]);
+    }
+}
+
+static void *symmetric_memory(size_t bytes)
+{
+    void *memory = shmem_align(4096, bytes);
+    if (!memory) {
+        (void)fprintf(stderr, "no symmetric memory of %zu bytes\n", bytes);
+        exit(1);
+    }
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void open_reduction(struct reduction *reduction)
+{
+    enum { WORK_COUNT = BENCH_REDUCE_LARGER / sizeof(double) / 2 + 1 };
+    size_t work_count = WORK_COUNT > SHMEM_REDUCE_MIN_WRKDATA_SIZE ? WORK_COUNT
+                                                                   : SHMEM_REDUCE_MIN_WRKDATA_SIZE;
+    reduction->source = symmetric_memory(BENCH_REDUCE_LARGER);
+    reduction->result = symmetric_memory(BENCH_REDUCE_LARGER);
+    for (int i = 0; i < 2; i++) {
+        reduction->work[i] = symmetric_memory(work_count * sizeof(double));
+        reduction->sync[i] = symmetric_memory(SHMEM_REDUCE_SYNC_SIZE * sizeof(long));
+        for (int j = 0; j < SHMEM_REDUCE_SYNC_SIZE; j++) {
+            reduction->sync[i][j] = SHMEM_SYNC_VALUE;
+        }
+    }
+    shmem_barrier_all();
+}
+
+static void close_reduction(const struct reduction *reduction)
+{
+    shmem_barrier_all();
+    for (int i = 1; i >= 0; i--) {
+        shmem_free(reduction->sync[i]);
+        shmem_free(reduction->work[i]);
+    }
+    shmem_free(reduction->result);
+    shmem_free(reduction->source);
+}
+
+static void test_reduce(void)
+{
+    struct bench_row row = {"reduce",    "one double",   "shmem_double_sum_to_all",
+                            "reduce_ns", sizeof(double), 0};
+    struct reduction reduction = {.flags = reach(words->flag), .count = 1};
+    struct bench_pair pair = {bench_raw_barrier, reduce, &reduction,
+                              reduction.flags.theirs != NULL};
+    open_reduction(&reduction);
+    bench_measure(&world, &row, &pair);
+    pair.has_raw = false;
+    row.detail = "doubles";
+    for (int bytes = BENCH_REDUCE_SMALLER;
+         bytes <= BENCH_REDUCE_LARGER && world.size <= BENCH_REDUCE_NODES; bytes *= 16) {
+        row.bytes = (uint64_t)bytes;
+        reduction.count = bytes / (int)sizeof(double);
+        bench_measure(&world, &row, &pair);
+    }
+    close_reduction(&reduction);
+}
+
+/* ---- Locks --------------------------------------------------------------------- */
+
+struct contest {
+    struct bench_words game; /* first: the raw ping-pong's context */
+    uint64_t *owner;         /* rank + 1 of who had the lock last, in rank 0's memory */
+    const uint64_t *theirs_done;
+    uint64_t block; /* contested so far */
+};
+
+static void lock_alone(void *context, uint64_t count)
+{
+    (void)context;
+    for (uint64_t i = 0; i < count; i++) {
+        shmem_set_lock(words->lock);
+        shmem_clear_lock(words->lock);
+    }
+}
+
+/* As in ours: both take it as fast as they can, until each has had it `count / 2` times
+ * from the other; who is done goes on until both are. */
+static void lock_contest(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    uint64_t me = (uint64_t)world.rank + 1;
+    uint64_t block = ++contest->block;
+    uint64_t changes = 0;
+    bool done = false;
+    while (!done || __atomic_load_n(contest->theirs_done, __ATOMIC_ACQUIRE) < block) {
+        shmem_set_lock(words->lock);
+        if (__atomic_load_n(contest->owner, __ATOMIC_RELAXED) != me) {
+            __atomic_store_n(contest->owner, me, __ATOMIC_RELAXED);
+            changes++;
+        }
+        shmem_clear_lock(words->lock);
+        if (!done && changes >= count / 2) {
+            done = true;
+            __atomic_store_n(words->done, block, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void test_lock(void)
+{
+    struct bench_row alone = {
+        "lock", "take and give", "shmem_set_lock, shmem_clear_lock", "lock_ns", 0, 0};
+    struct bench_row change = {
+        "lock", "change of owner", "shmem_set_lock, shmem_clear_lock", "change_ns", 0, 0};
+    struct bench_pair pair = {NULL, world.rank == 0 ? lock_alone : NULL, NULL, false};
+    bench_measure(&world, &alone, &pair);
+    struct contest contest = {.game = reach(words->word),
+                              .owner = shmem_ptr(words->owner, 0),
+                              .theirs_done = shmem_ptr(words->done, 1 - world.rank)};
+    if (agree(contest.game.theirs && contest.owner && contest.theirs_done)) {
+        pair = (struct bench_pair){bench_raw_pingpong, lock_contest, &contest, true};
+        bench_measure(&world, &change, &pair);
+    }
 }
 
 static void idle_waits(void)
@@ -249,9 +393,10 @@ static void test_atomic(void)
 int main(int argc, char **argv)
 {
     static const struct bench_test tests[] = {
-        {"aotf", test_aotf}, {"rate", test_rate},       {"botf", test_botf},
-        {"push", test_push}, {"pull", test_pull},       {"atomic", test_atomic},
-        {"idle", test_idle}, {"barrier", test_barrier}, {"token", test_token},
+        {"aotf", test_aotf},     {"rate", test_rate},       {"botf", test_botf},
+        {"push", test_push},     {"pull", test_pull},       {"atomic", test_atomic},
+        {"idle", test_idle},     {"barrier", test_barrier}, {"token", test_token},
+        {"reduce", test_reduce}, {"lock", test_lock},
     };
     shmem_init();
     words = shmem_align(4096, sizeof *words);

@@ -1,5 +1,6 @@
 /* The papers' experiments, live: what DIMMnet-1's authors measured on their boards
- * (paper 000, sections 5.2 and 5.3), done with the same primitives on this machine.
+ * (paper 000, sections 5.2 to 5.4), done with the same primitives on this machine; and
+ * paper 004's lock and messages, of which it printed no figures.
  *
  *     dimmnet run -n 4 papers
  *
@@ -103,11 +104,53 @@ static void botf_blocks(int count)
     }
 }
 
+static struct dn_team *pair;
+static struct dn_lock *lock;
+static struct dn_context *context;
+
+/* Section 5.4: the global sum of two nodes. */
+static void sums(int count)
+{
+    double own = rank + 1;
+    double total;
+    while (count-- > 0) {
+        check(dn_allreduce(pair, &own, &total, 1, DN_DOUBLE, DN_SUM), "dn_allreduce");
+    }
+}
+
+static void locks(int count)
+{
+    while (count-- > 0) {
+        check(dn_lock_take(lock, DN_FOREVER), "dn_lock_take");
+        check(dn_lock_give(lock), "dn_lock_give");
+    }
+}
+
+/* An 8-byte message there and back. */
+static void messages(int count)
+{
+    uint64_t word = 0;
+    while (count-- > 0) {
+        if (rank == 0) {
+            check(dn_send(context, 1, &word, sizeof word, DN_FOREVER), "dn_send");
+        }
+        check(dn_recv(context, 1 - rank, &word, sizeof word, DN_FOREVER, NULL, NULL), "dn_recv");
+        if (rank == 1) {
+            check(dn_send(context, 0, &word, sizeof word, DN_FOREVER), "dn_send");
+        }
+    }
+}
+
 static void barriers(int count)
 {
     while (count-- > 0) {
         check(dn_barrier(node, DN_FOREVER), "dn_barrier");
     }
+}
+
+static void show_alone(const char *what, double here, const char *unit, const char *source)
+{
+    printf("%-34s %10.1f %-5s %10s %-5s %7s    %s\n", what, here, unit, "-", "", "", source);
 }
 
 static void show(const char *what, double here, const char *unit, double paper, const char *source,
@@ -156,6 +199,28 @@ static void two_node_experiments(void)
     }
 }
 
+static void two_node_services(void)
+{
+    static const int ranks[] = {0, 1};
+    struct dn_remote word = {0, DN_LLCM, 8192};
+    int other = 1 - rank;
+    check(dn_team_create(node, ranks, 2, &pair), "dn_team_create");
+    check(dn_lock_open(node, word, &lock), "dn_lock_open");
+    check(dn_context_open(node, 1, &other, 1, &other, 1, NULL, &context), "dn_context_open");
+    double sum = median_ns(sums);
+    double message = median_ns(messages);
+    if (rank == 0) {
+        double take_and_give = median_ns(locks);
+        show("2-node global sum, double", sum, "ns", 1912, "paper 000, Table 8, D", 1912 / sum);
+        show_alone("lock, take and give", take_and_give, "ns", "paper 004 printed no figure");
+        show_alone("8-byte message, round trip", message, "ns", "paper 004 printed no figure");
+    }
+    check(dn_team_barrier(pair, DN_FOREVER), "dn_team_barrier");
+    check(dn_context_close(context), "dn_context_close");
+    check(dn_lock_close(lock), "dn_lock_close");
+    check(dn_team_free(pair), "dn_team_free");
+}
+
 int main(void)
 {
     check(dn_attach(&node, NULL), "dn_attach");
@@ -175,6 +240,7 @@ int main(void)
     check(dn_barrier(node, DN_FOREVER), "dn_barrier");
     if (rank < 2) {
         two_node_experiments();
+        two_node_services();
     }
     check(dn_barrier(node, DN_FOREVER), "dn_barrier");
     double all = median_ns(barriers);

@@ -1,7 +1,8 @@
 /* dimmnet.h: a store is a message.
  *
  * One store instruction puts 1 to 8 bytes into another node's memory; block
- * transfer, RDMA, atomics, waiting and a barrier stand beside it.
+ * transfer, RDMA, atomics, waiting, teams with barriers and reductions, locks and
+ * messages are built on it.
  *
  * Conventions, the same for every call:
  *  - A call returns 0 or a negative DN_E... code; dn_strerror() gives its
@@ -44,21 +45,25 @@ extern "C" {
 
 enum dn_error {
     DN_OK = 0,
-    DN_EINVAL = -1,     /* an argument is NULL or has no meaning */
-    DN_ESTATE = -2,     /* not attached (detached, a forked child), or attached already */
-    DN_ERANK = -3,      /* no such rank in the group */
-    DN_EAREA = -4,      /* no such area at that rank */
-    DN_ESTALE = -5,     /* the area was deregistered since its name was made */
-    DN_ERANGE = -6,     /* offset and length leave the area */
-    DN_EALIGN = -7,     /* a word is not aligned to its size */
-    DN_EPEER = -8,      /* a peer died or left */
-    DN_ETIMEOUT = -9,   /* the deadline passed first */
-    DN_ENOMEM = -10,    /* no memory left of the kind asked for */
-    DN_EFULL = -11,     /* a table of fixed size is full */
-    DN_EMISMATCH = -12, /* a collective call differs between the nodes */
-    DN_EGROUP = -13,    /* the group that the launcher named cannot be used */
-    DN_EVERSION = -14,  /* launcher and library do not fit together */
-    DN_ESYSTEM = -15    /* the operating system refused; errno says why */
+    DN_EINVAL = -1,      /* an argument is NULL or has no meaning */
+    DN_ESTATE = -2,      /* not attached (detached, a forked child), or attached already */
+    DN_ERANK = -3,       /* no such rank in the group */
+    DN_EAREA = -4,       /* no such area at that rank */
+    DN_ESTALE = -5,      /* the area was deregistered since its name was made */
+    DN_ERANGE = -6,      /* offset and length leave the area */
+    DN_EALIGN = -7,      /* a word is not aligned to its size */
+    DN_EPEER = -8,       /* a peer died or left */
+    DN_ETIMEOUT = -9,    /* the deadline passed first */
+    DN_ENOMEM = -10,     /* no memory left of the kind asked for */
+    DN_EFULL = -11,      /* a table of fixed size is full */
+    DN_EMISMATCH = -12,  /* a collective call differs between the nodes */
+    DN_EGROUP = -13,     /* the group that the launcher named cannot be used */
+    DN_EVERSION = -14,   /* launcher and library do not fit together */
+    DN_ESYSTEM = -15,    /* the operating system refused; errno says why */
+    DN_EOWNERDEAD = -16, /* the lock is yours, but its last holder died with it */
+    DN_EBUSY = -17,      /* somebody else has it */
+    DN_ENOTHELD = -18,   /* the lock is not held through this handle */
+    DN_ETOOLONG = -19    /* the message is longer than the buffer; it stays where it is */
 };
 
 /* The sentence for an error code, "DN_EPEER: ..."; never NULL. */
@@ -297,6 +302,185 @@ int dn_wait_until_any(struct dn_node *node, const struct dn_condition *condition
  * visible to all. After DN_ETIMEOUT this node has arrived: call again to go on
  * waiting. With a member dead that had not arrived, every survivor gets DN_EPEER. */
 DN_NO_STUB int dn_barrier(struct dn_node *node, uint64_t timeout_ns);
+
+/* ---- Teams ---------------------------------------------------------------- */
+
+/* Some of the group's nodes, in an order of their own. Every call on a team is made by
+ * all its members. A member that died makes the calls return DN_EPEER on all others. */
+struct dn_team;
+
+/* The team of all nodes; it belongs to the node and is not freed. */
+int dn_team_all(struct dn_node *node, struct dn_team **team);
+
+/* A team of these nodes: its members call, all with the same list. */
+int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
+
+/* Parts a team by colour, each part in the order of keys, then of ranks. With a colour
+ * below 0 a member takes no part, and *part is NULL. */
+int dn_team_split(struct dn_team *team, int color, int key, struct dn_team **part);
+
+/* A team of those members that are still there; acknowledges the deaths. The survivors
+ * call. */
+int dn_team_shrink(struct dn_team *team, struct dn_team **survivors);
+
+/* Collective as well, and a barrier; a team with a dead member is freed at once. */
+int dn_team_free(struct dn_team *team);
+
+int dn_team_rank(const struct dn_team *team); /* this node's place, or DN_E... */
+int dn_team_size(const struct dn_team *team);
+int dn_team_node_rank(const struct dn_team *team, int rank); /* a member's rank in the group */
+
+/* How a team's barriers work. The papers' two kinds are there to be measured; the
+ * fastest for the team and the cores is the default. All members choose the same, between
+ * barriers. */
+enum dn_barrier_kind {
+    DN_BARRIER_FASTEST,
+    DN_BARRIER_HOST, /* paper 000: 8-ary tree, one-byte phase counts, moved on by the hosts */
+    DN_BARRIER_NIC   /* paper 004: binary tree run by the NICs */
+};
+
+int dn_team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
+
+/* dn_barrier on a team; and the same in two steps, with work between them. */
+DN_NO_STUB int dn_team_barrier(struct dn_team *team, uint64_t timeout_ns);
+int dn_barrier_arrive(struct dn_team *team);
+int dn_barrier_test(struct dn_team *team, int *passed);
+int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
+
+enum dn_type {
+    DN_INT8,
+    DN_INT16,
+    DN_INT32,
+    DN_INT64,
+    DN_UINT8,
+    DN_UINT16,
+    DN_UINT32,
+    DN_UINT64,
+    DN_FLOAT,
+    DN_DOUBLE
+};
+
+enum dn_reduction { DN_SUM, DN_PRODUCT, DN_MIN, DN_MAX, DN_AND, DN_OR, DN_XOR };
+
+/* result[i] on every member is the reduction of all members' source[i], in team order:
+ * floating-point results are the same on all and in every run. Source and result are
+ * the same or do not overlap. Memory from dn_alloc, bank or LLCM is used in place. */
+int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
+                 enum dn_type type, enum dn_reduction reduction);
+
+/* The root's bytes to all. */
+int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root);
+
+/* Every member's bytes, in team order, on every member. */
+int dn_allgather(struct dn_team *team, const void *source, void *result, size_t bytes);
+
+/* ---- Locks ------------------------------------------------------------------ */
+
+/* A lock is an 8-byte word of zeros in anybody's reachable memory. A handle is one
+ * requester: one thread at a time uses it, and threads that contend have one each. */
+struct dn_lock;
+
+int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **lock);
+int dn_lock_close(struct dn_lock *lock);
+
+/* First come, first served. 0; DN_ETIMEOUT; or DN_EOWNERDEAD: the lock is held, and what
+ * it guards may be half changed because the last holder died. */
+DN_NO_STUB int dn_lock_take(struct dn_lock *lock, uint64_t timeout_ns);
+
+/* DN_EBUSY when somebody has it. */
+DN_NO_STUB int dn_lock_try(struct dn_lock *lock);
+
+/* DN_ENOTHELD when this handle does not hold it. */
+DN_NO_STUB int dn_lock_give(struct dn_lock *lock);
+
+/* ---- Messages ----------------------------------------------------------------- */
+
+/* A context is a place to send from and to receive at: a logical channel, the nodes it
+ * may send to and the nodes it may receive from. Contexts with equal channel numbers
+ * talk to each other. A node has one context per channel, and may have many channels.
+ * The messages of a sender arrive in order, each exactly once. */
+struct dn_context;
+
+#define DN_ANY (-1) /* as a source: whoever sent */
+
+/* How packet fabrics resend; `mem` never has to. */
+enum dn_context_flag {
+    DN_CONTEXT_BACK_OFF = 1,       /* wait longer and longer before resending */
+    DN_CONTEXT_RESEND_REQUEST = 2, /* the receiver says when it has room again */
+    DN_CONTEXT_LOSS_DETECTION = 4  /* for networks that lose packets */
+};
+
+/* Zero in a field takes the default. */
+struct dn_context_options {
+    size_t struct_bytes;         /* sizeof(struct dn_context_options), so that it can grow */
+    uint64_t ring_bytes;         /* receive buffer per source: 1 KiB .. 64 MiB, default 64 KiB */
+    uint32_t send_queue_entries; /* sends under way per destination, default 64 */
+    uint32_t flags;              /* of enum dn_context_flag */
+};
+
+/* Not collective: a send waits until its destination has opened the channel. options may
+ * be NULL; a list may be NULL when its count is 0. DN_EBUSY: this node has the channel
+ * open already. */
+int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinations,
+                    size_t destination_count, const int *sources, size_t source_count,
+                    const struct dn_context_options *options, struct dn_context **context);
+
+/* What was sent stays receivable; what has not been received here is lost. DN_EBUSY
+ * while an operation of the context is under way. */
+int dn_context_close(struct dn_context *context);
+
+/* Returns when the data may be reused: small messages lie in the receiver's buffer then,
+ * large ones (32 KiB and more) from LLCM, bank or heap have been fetched by the receiver.
+ * What this node stored before is in place when the message is received. DN_ERANK: the
+ * rank is not among the destinations, or we are not among its sources. DN_EPEER: it died,
+ * left or closed the channel. After an error nothing is received. */
+int dn_send(struct dn_context *context, int rank, const void *data, size_t bytes,
+            uint64_t timeout_ns);
+
+/* The next message of a source or of DN_ANY, which takes the sources in turn. DN_ETOOLONG:
+ * it is longer than capacity and stays the next one. DN_EPEER: the source is gone and all
+ * that it sent has been received; with DN_ANY, a source's death is not acknowledged, or no
+ * source is left. sender and bytes may be NULL. After an error the buffer's content is
+ * undefined. */
+int dn_recv(struct dn_context *context, int source, void *buffer, size_t capacity,
+            uint64_t timeout_ns, int *sender, size_t *bytes);
+
+/* The sender and length of what dn_recv would return, which stays the next message. */
+int dn_probe(struct dn_context *context, int source, uint64_t timeout_ns, int *sender,
+             size_t *bytes);
+
+/* A send or receive under way; its words are the library's. The operation and its buffer
+ * stay in place until it is done. */
+struct dn_message_op {
+    uint64_t words[12];
+};
+
+/* The same without waiting. DN_EBUSY: the send queue is full. Operations go on whenever a
+ * call is made on the context. Receives are filled in the order they were made. */
+int dn_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
+             struct dn_message_op *op);
+int dn_irecv(struct dn_context *context, int source, void *buffer, size_t capacity,
+             struct dn_message_op *op);
+
+/* An operation's error is the call's. sender and bytes, of a receive, may be NULL. After
+ * DN_ETIMEOUT the operation is still under way. */
+int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *bytes);
+int dn_message_wait(struct dn_message_op *op, uint64_t timeout_ns, int *sender, size_t *bytes);
+
+/* Takes an operation back: 0, and none of it happened; DN_EBUSY: it is done already. */
+int dn_message_cancel(struct dn_message_op *op);
+
+/* Without a copy: memory to write a message into, and its sending (of as many bytes or
+ * fewer). DN_EBUSY: no room now, or sends under way. Until it is sent other sends to that
+ * rank get DN_EBUSY. */
+int dn_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer);
+int dn_send_buffer_send(struct dn_context *context, int rank, size_t bytes);
+
+/* The next message where it lies. Its source's next one comes after dn_recv_release, and
+ * until then a receive from that source gets DN_EBUSY. */
+int dn_recv_in_place(struct dn_context *context, int source, uint64_t timeout_ns, const void **data,
+                     int *sender, size_t *bytes);
+int dn_recv_release(struct dn_context *context, int source);
 
 /* ---- Peers that die ------------------------------------------------------ */
 

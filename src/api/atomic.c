@@ -22,7 +22,9 @@
             void *word;                                                                          \
             error = direct_reach_word(lane, remote, sizeof(type), &word);                        \
             if (!error) {                                                                        \
+                KILL_POINT("atomic: before");                                                    \
                 value = direct_apply_##suffix(word, operation, operand, expected);               \
+                KILL_POINT("atomic: done, nobody woken");                                        \
                 direct_notify(lane, remote.rank, word, sizeof(type));                            \
             }                                                                                    \
         }                                                                                        \

@@ -1,6 +1,8 @@
 /* Entry points: joining, lanes, peers. */
 #include "api/check.h"
 #include "base/error.h"
+#include "coll/lock.h"
+#include "coll/message.h"
 #include "dimmnet.h"
 #include "host/wait.h"
 
@@ -44,11 +46,27 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
     if (!node || (options && options->struct_bytes != sizeof *options)) {
         return DN_EINVAL;
     }
-    return host_attach(node, options);
+    struct dn_node *made;
+    int error = host_attach(&made, options);
+    if (error) {
+        return error;
+    }
+    error = coll_team_all_make(made);
+    if (error) {
+        (void)host_detach(made);
+        return error;
+    }
+    *node = made;
+    return 0;
 }
 
 int dn_detach(struct dn_node *node)
 {
+    if (host_node_open(node) && node->is_default) {
+        coll_message_end();
+        coll_lock_end();
+        coll_team_all_end(node);
+    }
     return node ? host_detach(node) : DN_EINVAL;
 }
 
@@ -118,5 +136,5 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
 int dn_barrier(struct dn_node *node, uint64_t timeout_ns)
 {
     int error = api_check(node);
-    return error ? error : coll_barrier(node, timeout_ns);
+    return error ? error : coll_barrier(coll_team_all(node), timeout_ns);
 }

@@ -38,6 +38,17 @@ static inline bool round_up(uint64_t value, uint64_t multiple, uint64_t *rounded
     return true;
 }
 
+/* Fetches a line that is going to be written: a load would first get it shared, and the
+ * write would travel once more. */
+static inline void prefetch_to_write(const void *line)
+{
+#if defined(__x86_64__)
+    __asm__ __volatile__("prefetchw %0" ::"m"(*(const char *)line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 /* Tells the core that this is a spin loop; costs about 25 ns on Zen 4. */
 static inline void cpu_relax(void)
 {

@@ -27,6 +27,10 @@ static const struct {
     ERROR(DN_EGROUP, "the launcher's group cannot be used; start the program with dimmnet run"),
     ERROR(DN_EVERSION, "launcher and library differ in version; install both from one build"),
     ERROR(DN_ESYSTEM, "the operating system refused; errno says why"),
+    ERROR(DN_EOWNERDEAD, "the lock is held, but its last holder died: check what it guards"),
+    ERROR(DN_EBUSY, "somebody else has it"),
+    ERROR(DN_ENOTHELD, "the lock is not held through this handle"),
+    ERROR(DN_ETOOLONG, "the message is longer than the buffer; receive it with a larger one"),
 #undef ERROR
 };
 

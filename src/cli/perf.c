@@ -38,6 +38,9 @@ static const struct perf_entry entries[] = {
     {"pull", "RDMA reads, 464 B to 64 MB", {2}, false},
     {"atomic", "fetch-add and compare-swap on a remote word", {2}, false},
     {"barrier", "barrier of all nodes", {2, 4, 8}, true},
+    {"sendrecv", "messages: 8-byte round trip and stream, 1 MB", {2}, false},
+    {"reduce", "allreduce of a double, 64 KB, 1 MB", {2, 4, 8, 16}, true},
+    {"lock", "a lock alone, and with two contending", {2}, false},
     {"token", "a token passed round, per hop", {8}, true},
     {"idle", "CPU time of a node that waits", {2}, false},
     {"start", "start and end of a group", {8}, true},
@@ -54,7 +57,7 @@ static void print_help(void)
     for (int i = 0; i < ENTRY_COUNT; i++) {
         printf("  %-8s %s\n", entries[i].name, entries[i].help);
     }
-    printf("\n  -n N          nodes, for barrier, token and start\n"
+    printf("\n  -n N          nodes, for barrier, reduce, token and start\n"
            "  --fabric F    mem\n"
            "  --json        one JSON object per line\n"
            "  --help        this text\n\n"

@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "cli/perf_node.h"
 #include "host/clock.h"
-#include "host/node.h"
+#include "coll/team.h"
 
 /* Where the measured words lie in each node's LLCM. */
 enum { WORD_OFFSET = 0, COUNTER_OFFSET = 4096 };
@@ -212,20 +212,10 @@ int perf_atomic(struct perf_world *world)
 
 /* ---- barrier ------------------------------------------------------------ */
 
-struct gathering {
-    struct dn_node *node;
-    int rank;
-    int size;
-    uint32_t phase;
-    uint32_t *flags[64];      /* beside the library's own words, on their lines */
-    _Atomic uint32_t *count;  /* the central counter, in rank 0's LLCM */
-    _Atomic uint32_t *passed; /* phases completed, on a line of its own */
-};
-
 /* With a core for each node: everybody's flag, by release stores. */
 static void raw_flag_barrier(void *context, uint64_t count)
 {
-    struct gathering *gathering = context;
+    struct perf_gathering *gathering = context;
     for (uint64_t i = 0; i < count; i++) {
         uint32_t phase = ++gathering->phase;
         __atomic_store_n(gathering->flags[gathering->rank], phase, __ATOMIC_RELEASE);
@@ -241,7 +231,7 @@ static void raw_flag_barrier(void *context, uint64_t count)
 /* With fewer cores: a central counter whose waiters always yield. */
 static void raw_yielding_barrier(void *context, uint64_t count)
 {
-    struct gathering *gathering = context;
+    struct perf_gathering *gathering = context;
     for (uint64_t i = 0; i < count; i++) {
         uint32_t phase = ++gathering->phase;
         if (atomic_fetch_add(gathering->count, 1) + 1 == (uint32_t)gathering->size) {
@@ -257,15 +247,16 @@ static void raw_yielding_barrier(void *context, uint64_t count)
 
 static void our_barrier(void *context, uint64_t count)
 {
-    struct gathering *gathering = context;
+    struct perf_gathering *gathering = context;
     for (uint64_t i = 0; i < count; i++) {
         (void)dn_barrier(gathering->node, DN_FOREVER);
     }
 }
 
-int perf_barrier(struct perf_world *world)
+int perf_gather(struct perf_world *world, struct perf_gathering *made)
 {
-    struct gathering gathering = {.node = world->node, .rank = world->rank, .size = world->size};
+    struct perf_gathering gathering = {
+        .node = world->node, .rank = world->rank, .size = world->size};
     struct dn_kick kick;
     int error = perf_map_line(world, 0, COUNTER_OFFSET, 2 * CACHE_LINE_BYTES, &kick);
     if (error) {
@@ -274,18 +265,30 @@ int perf_barrier(struct perf_world *world)
     unsigned char *lines = dn_kick_pointer(&kick);
     gathering.count = (_Atomic uint32_t *)(void *)lines;
     gathering.passed = (_Atomic uint32_t *)(void *)(lines + CACHE_LINE_BYTES);
-    bool flags = world->size <= 64 && host_barrier_line(world->node, 0) != NULL;
+    bool flags = world->size <= 64 && coll_team_all_line(0) != NULL;
     for (int rank = 0; rank < world->size && flags; rank++) {
-        unsigned char *line = host_barrier_line(world->node, (uint32_t)rank);
-        gathering.flags[rank] = (uint32_t *)(void *)(line + CACHE_LINE_BYTES / 2);
+        unsigned char *line = coll_team_all_line((uint32_t)rank);
+        gathering.flags[rank] = (uint32_t *)(void *)(line + CACHE_LINE_BYTES - 8);
     }
-    struct perf_row row = {
-        .test = "barrier",
-        .limit = flags ? "raw flag barrier, same lines" : "raw always-yielding barrier",
-        .bar = flags ? "<= 1.15" : "<= 1.4",
-        .nodes = world->size};
-    struct perf_pair pair = {flags ? raw_flag_barrier : raw_yielding_barrier, our_barrier,
-                             &gathering, 0};
+    gathering.has_core = flags;
+    gathering.raw = flags ? raw_flag_barrier : raw_yielding_barrier;
+    gathering.limit = flags ? "raw flag barrier, same lines" : "raw always-yielding barrier";
+    *made = gathering;
+    return 0;
+}
+
+int perf_barrier(struct perf_world *world)
+{
+    struct perf_gathering gathering;
+    int error = perf_gather(world, &gathering);
+    if (error) {
+        return error;
+    }
+    struct perf_row row = {.test = "barrier",
+                           .limit = gathering.limit,
+                           .bar = gathering.has_core ? "<= 1.15" : "<= 1.4",
+                           .nodes = world->size};
+    struct perf_pair pair = {gathering.raw, our_barrier, &gathering, 0};
     error = perf_measure(world->node, &pair, &row.figure);
     if (!error && world->rank == 0) {
         perf_report_time(world->json, &row, "barrier_ns");

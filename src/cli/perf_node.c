@@ -13,6 +13,8 @@ static const struct {
     {"aotf", perf_aotf}, {"rate", perf_rate},       {"botf", perf_botf},
     {"push", perf_push}, {"pull", perf_pull},       {"atomic", perf_atomic},
     {"idle", perf_idle}, {"barrier", perf_barrier}, {"token", perf_token},
+    {"lock", perf_lock}, {"reduce", perf_reduce},
+    {"sendrecv", perf_sendrecv},
 };
 
 void perf_nothing(void *context, uint64_t count)

@@ -2,6 +2,8 @@
 #ifndef CLI_PERF_NODE_H
 #define CLI_PERF_NODE_H
 
+#include <stdatomic.h>
+
 #include "cli/perf_report.h"
 
 /* The environment that the parent gives its nodes: "json" or "table"; the pipes of
@@ -31,6 +33,30 @@ int perf_rate(struct perf_world *world);
 int perf_botf(struct perf_world *world);
 int perf_push(struct perf_world *world);
 int perf_pull(struct perf_world *world);
+
+/* Messages: perf_message.c. */
+int perf_sendrecv(struct perf_world *world);
+
+/* Locks: perf_lock.c; reductions: perf_reduce.c. */
+int perf_lock(struct perf_world *world);
+int perf_reduce(struct perf_world *world);
+
+/* A raw barrier to compare with: flags beside the library's own words, on their lines,
+ * when each node has a core; else a central counter whose waiters always yield. */
+struct perf_gathering {
+    struct dn_node *node;
+    int rank;
+    int size;
+    bool has_core;
+    uint32_t phase;
+    uint32_t *flags[64];
+    _Atomic uint32_t *count;  /* the central counter, in rank 0's LLCM */
+    _Atomic uint32_t *passed; /* phases completed, on a line of its own */
+    perf_block raw;           /* with the gathering as its context */
+    const char *limit;
+};
+
+int perf_gather(struct perf_world *world, struct perf_gathering *gathering);
 
 /* `dimmnet perf-node TEST`, never called by people. */
 int cli_perf_node(int argc, char **argv);

@@ -1,196 +1,142 @@
-/* Arriving, waiting for the others, waking them. */
+/* The barrier as a phase with nothing in it; or, on request, by one of the papers' trees. */
 #include "coll/barrier.h"
 
-#include "host/clock.h"
-#include "host/wait.h"
+/* ---- Trees -------------------------------------------------------------------- */
 
-struct passage {
-    const struct nic_barrier *barrier;
-    uint32_t node_count;
-    uint32_t phase;
-    uint32_t next;
-};
-
-static bool passed(void *context)
+static bool tree_passed(void *context)
 {
-    struct passage *passage = context;
-    return nic_barrier_passed(passage->barrier, passage->node_count, passage->phase,
-                              &passage->next);
+    struct dn_team *team = context;
+    bool passed = team->kind == DN_BARRIER_HOST
+                      ? nic_host_barrier_advance(&team->nic, coll_tree(team), team->host_phase,
+                                                 &team->host_stage)
+                      : nic_tree_passed(coll_tree(team), team->phase);
+    return passed;
 }
 
-static bool broken(const struct dn_node *node, void *context, bool forever)
+/* Somebody is gone: the tree may be cut. Then the arrivals themselves decide. */
+static bool tree_is_hopeless(const struct dn_node *node, void *context, bool forever)
 {
-    const struct passage *passage = context;
+    struct dn_team *team = context;
+    (void)node;
     (void)forever;
-    return nic_barrier_broken(&node->process->view, passage->barrier, passage->phase);
-}
-
-/* Whoever sees the barrier complete wakes those who sleep in it. */
-static void wake_sleepers(const struct nic_view *view)
-{
-    for (uint32_t first = 0; first < view->node_count; first += 64) {
-        uint64_t sleeping = atomic_load_explicit(&view->group->sleeping[first / 64],
-                                                 memory_order_relaxed);
-        for (; UNLIKELY(sleeping != 0); sleeping &= sleeping - 1) {
-            fabric_wake(view, first + (uint32_t)__builtin_ctzll(sleeping));
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (nic_life_gone(nic_life(team->nic.view, team->nic.ranks[index]))) {
+            return true;
         }
     }
+    return false;
 }
 
-static bool turn_is_free(void *context)
+static int tree_arrive(struct dn_team *team)
 {
-    _Atomic uint32_t *turn = context;
-    return atomic_load_explicit(turn, memory_order_relaxed) == 0;
-}
-
-/* What is left of a time-out at its deadline's clock; for ever stays for ever. */
-static uint64_t left_ns(uint64_t deadline_ns)
-{
-    uint64_t now_ns = host_now_ns();
-    if (deadline_ns == UINT64_MAX) {
-        return DN_FOREVER;
+    int error = coll_arrive(team);
+    if (error) {
+        return error;
     }
-    return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-}
-
-/* One collective call at a time in a node. Acquire pairs with the release that gives
- * the turn up. The wait for the turn is part of the time-out. */
-static int take_turn(struct dn_node *node, uint64_t *timeout_ns)
-{
-    _Atomic uint32_t *turn = &node->process->collective_turn;
-    if (LIKELY(atomic_exchange_explicit(turn, 1, memory_order_acquire) == 0)) {
-        return 0;
+    team->arrival_is_tree = true;
+    if (team->kind == DN_BARRIER_HOST) {
+        team->host_stage = NIC_HOST_GATHERING;
+        team->host_phase++;
+        (void)tree_passed(team);
+    } else {
+        nic_tree_arrive(&team->nic, coll_tree(team), team->phase);
     }
-    uint64_t deadline_ns = host_deadline_ns(host_now_ns(), *timeout_ns);
-    do {
-        struct host_condition condition = {turn_is_free, host_nobody_left, turn, NIC_WATCH_NOTHING};
-        int error = host_wait(node, &condition, left_ns(deadline_ns));
-        if (error) {
-            return error;
-        }
-    } while (atomic_exchange_explicit(turn, 1, memory_order_acquire) != 0);
-    *timeout_ns = left_ns(deadline_ns);
+    coll_wake_members(team);
     return 0;
 }
 
-static void give_turn(struct dn_node *node)
+static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 {
-    atomic_store_explicit(&node->process->collective_turn, 0, memory_order_release);
+    struct host_condition condition = {tree_passed, tree_is_hopeless, team, NIC_WATCH_NOTHING};
+    int error = host_wait(team->node, &condition, timeout_ns);
+    if (error == DN_EPEER) {
+        error = coll_pass(team, timeout_ns);
+    } else if (!error) {
+        team->arrival_is_open = false;
+        coll_wake_members(team);
+    }
+    team->arrival_is_tree = team->arrival_is_open;
+    return error;
 }
 
-/* What this node sent on any lane is complete before it arrives. On a direct fabric
- * the arrival's release store orders it already. */
-static int complete_all_lanes(struct dn_node *node)
+/* ---- Barriers ------------------------------------------------------------------- */
+
+static int arrive(struct dn_team *team)
 {
-    int error = 0;
-    if (node->lane.ops) {
-        struct host_process *process = node->process;
-        error = node->lane.ops->quiet(&process->default_lane->lane);
-        pthread_mutex_lock(&process->table_lock);
-        for (struct dn_node *lane = process->lanes; lane && !error; lane = lane->next) {
-            if (host_node_open(lane)) {
-                error = lane->lane.ops->quiet(&lane->lane);
-            }
-        }
-        pthread_mutex_unlock(&process->table_lock);
+    return LIKELY(team->kind == DN_BARRIER_FASTEST) ? coll_arrive(team) : tree_arrive(team);
+}
+
+static int pass(struct dn_team *team, uint64_t timeout_ns)
+{
+    return LIKELY(!team->arrival_is_tree) ? coll_pass(team, timeout_ns)
+                                          : tree_pass(team, timeout_ns);
+}
+
+int coll_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
+{
+    int error = coll_turn_take_patiently(team);
+    if (!error) {
+        /* Members agree, and are all between two barriers when it changes. */
+        error = coll_exchange(team, 0, coll_digest(COLL_KIND, kind, 0));
+        team->kind = error ? team->kind : kind;
+        coll_turn_give(team);
     }
     return error;
 }
 
-static int arrive_and_pass(struct dn_node *node, uint64_t timeout_ns)
+int coll_barrier(struct dn_team *team, uint64_t timeout_ns)
 {
-    struct host_process *process = node->process;
-    const struct nic_view *view = &process->view;
-    if (LIKELY(!process->arrival_is_open)) {
-        int error = complete_all_lanes(node);
-        if (error) {
-            return error;
-        }
-        nic_barrier_arrive(&process->barrier, view->rank, ++process->phase);
-        process->arrival_is_open = true;
+    int error = coll_turn_take(team, &timeout_ns);
+    if (error) {
+        return error;
     }
-    struct passage passage = {&process->barrier, view->node_count, process->phase, 0};
-    int error = 0;
-    if (fabric_stored_to_sleeps(&node->lane)) {
-        fabric_wake_stored_to(&node->lane);
+    if (LIKELY(!team->arrival_is_open)) {
+        error = arrive(team);
     }
-    bool done = passed(&passage);
-    if (!done && host_close_polls_fit(node, timeout_ns)) {
-        for (int poll = 0; poll < HOST_CLOSE_POLLS && !done; poll++) {
-            cpu_relax_briefly();
-            done = passed(&passage);
-        }
-    }
-    if (!done) {
-        struct host_condition condition = {passed, broken, &passage, NIC_WATCH_NOTHING};
-        error = host_wait(node, &condition, timeout_ns);
-    }
+    error = error ? error : pass(team, timeout_ns);
+    coll_turn_give(team);
+    return error;
+}
+
+int coll_barrier_arrive(struct dn_team *team)
+{
+    int error = coll_turn_take_patiently(team);
     if (!error) {
-        process->arrival_is_open = false;
-        wake_sleepers(view);
+        /* One that a death broke stays open for ever. */
+        error = !team->arrival_is_open                          ? arrive(team)
+                : nic_team_broken(&team->nic, team->phase) ? DN_EPEER
+                                                           : DN_ESTATE;
+        coll_turn_give(team);
     }
     return error;
 }
 
-int coll_barrier(struct dn_node *node, uint64_t timeout_ns)
+int coll_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 {
-    int error = take_turn(node, &timeout_ns);
+    int error = coll_turn_take(team, &timeout_ns);
     if (!error) {
-        error = arrive_and_pass(node, timeout_ns);
-        give_turn(node);
+        error = team->arrival_is_open ? pass(team, timeout_ns) : DN_ESTATE;
+        coll_turn_give(team);
     }
     return error;
 }
 
-/* Two slots by the phase's parity: a fast node writes the next one while a slow one
- * still reads this one, and cannot be two ahead. */
-static _Atomic uint64_t *argument_slot(struct dn_node *node, uint32_t rank, uint32_t phase)
+int coll_barrier_test(struct dn_team *team, bool *passed)
 {
-    return &node->process->view.ports[rank].collective_argument[phase % 2];
+    int error = coll_barrier_wait(team, 0);
+    *passed = error == 0;
+    return error == DN_ETIMEOUT ? 0 : error;
 }
 
-static int compare_arguments(struct dn_node *node, uint64_t argument)
+int coll_agree(struct dn_team *team, const struct coll_call *call)
 {
-    const struct host_process *process = node->process;
-    for (uint32_t rank = 0; rank < process->view.node_count; rank++) {
-        /* Ordered by the barrier just passed. */
-        if (atomic_load_explicit(argument_slot(node, rank, process->phase),
-                                 memory_order_relaxed) != argument) {
-            return DN_EMISMATCH;
-        }
-    }
-    return 0;
-}
-
-static int agree_with_turn(struct dn_node *node, const struct coll_call *call)
-{
-    struct host_process *process = node->process;
-    if (process->arrival_is_open) {
-        /* A barrier that timed out is still open; this call cannot stand for it. One that
-         * a death broke stays open for ever. */
-        return nic_barrier_broken(&process->view, &process->barrier, process->phase)
-                   ? DN_EPEER
-                   : DN_EMISMATCH;
-    }
-    /* A node that is in a plain barrier instead leaves the word of two phases ago, maybe
-     * of the same call; with the phase in it no old word equals a new one. */
-    uint64_t argument =
-        call->argument(node, call->context) + UINT64_C(0x9e3779b97f4a7c15) * (process->phase + 1);
-    atomic_store_explicit(argument_slot(node, process->view.rank, process->phase + 1), argument,
-                          memory_order_relaxed);
-    KILL_POINT("collective: argument written");
-    int error = arrive_and_pass(node, DN_FOREVER);
-    error = error ? error : compare_arguments(node, argument);
-    return error ? error : call->run(node, call->context);
-}
-
-int coll_agree(struct dn_node *node, const struct coll_call *call)
-{
-    uint64_t timeout_ns = DN_FOREVER;
-    int error = take_turn(node, &timeout_ns);
+    int error = coll_turn_take_patiently(team);
     if (!error) {
-        error = agree_with_turn(node, call);
-        give_turn(node);
+        error = coll_check_closed(team);
+        error = error ? error
+                      : coll_exchange(team, 0, call->argument(team->node, call->context));
+        error = error ? error : call->run(team->node, call->context);
+        coll_turn_give(team);
     }
     return error;
 }

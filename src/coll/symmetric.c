@@ -4,13 +4,10 @@
 
 #include <fcntl.h>
 
-#include "base/random.h"
 #include "coll/barrier.h"
 
 #define ALIGNMENT_MAX (UINT64_C(2) << 20)
 #define GIVE_BACK_BYTES (UINT64_C(1) << 20)
-
-enum call { REFUSED, ALLOC, FREE };
 
 struct request {
     uint64_t bytes;
@@ -21,15 +18,6 @@ struct request {
     bool refused; /* this node's numbers make no sense: the others must hear of it */
 };
 
-/* One word that differs when a call or any of its numbers does. */
-static uint64_t digest(enum call call, uint64_t first, uint64_t second)
-{
-    struct base_random mixer = {call};
-    mixer.state ^= base_random_next(&mixer) + first;
-    mixer.state ^= base_random_next(&mixer) + second;
-    return base_random_next(&mixer);
-}
-
 static uint64_t alloc_argument(struct dn_node *node, void *context)
 {
     struct request *request = context;
@@ -37,7 +25,8 @@ static uint64_t alloc_argument(struct dn_node *node, void *context)
     request->refused = !is_power_of_two(request->alignment) ||
                        request->alignment > ALIGNMENT_MAX || request->bytes == 0 ||
                        !request->result;
-    return digest(request->refused ? REFUSED : ALLOC, request->bytes, request->alignment);
+    return coll_digest(request->refused ? COLL_REFUSED : COLL_ALLOC, request->bytes,
+                       request->alignment);
 }
 
 static int take(struct dn_node *node, void *context)
@@ -60,7 +49,7 @@ static int take(struct dn_node *node, void *context)
 static int agree(struct dn_node *node, const struct coll_call *call)
 {
     const struct request *request = call->context;
-    int error = coll_agree(node, call);
+    int error = coll_agree(coll_team_all(node), call);
     return error == DN_EMISMATCH && request->refused ? DN_EINVAL : error;
 }
 
@@ -96,7 +85,7 @@ static uint64_t free_argument(struct dn_node *node, void *context)
     request->offset = (uintptr_t)request->pointer - start;
     request->refused = (uintptr_t)request->pointer < start ||
                        !base_extents_find(&node->process->heap, request->offset, &request->bytes);
-    return digest(request->refused ? REFUSED : FREE, request->offset, 0);
+    return coll_digest(request->refused ? COLL_REFUSED : COLL_FREE, request->offset, 0);
 }
 
 static int give(struct dn_node *node, void *context)

@@ -13,6 +13,7 @@
 #include "host/killpoint.h"
 #include "host/settings.h"
 #include "host/wait.h"
+#include "nic/service.h"
 
 /* A process has one node. Handles are never freed, so that a stale one is still
  * readable and answers DN_ESTATE. */
@@ -153,15 +154,13 @@ static int settle(uint32_t rank, const struct host_settings *settings)
 {
     nic_view_make(process.group.group, rank, &process.view);
     process.core_is_free = process.view.node_count <= process.group.group->core_count;
-    process.phase = 0;
-    process.arrival_is_open = false;
-    atomic_store(&process.collective_turn, 0);
     atomic_store(&process.acknowledged_count, 0);
     memset(process.acknowledged, 0, sizeof process.acknowledged);
     memset(process.stored_to, 0, sizeof process.stored_to);
-    nic_barrier_make(&process.view, &process.barrier);
     process.segments = NULL;
-    if (!base_extents_init(&process.heap, nic_segment_bytes(&process.view, DN_HEAP))) {
+    if (!base_extents_init(&process.heap, nic_segment_bytes(&process.view, DN_HEAP)) ||
+        !base_extents_init(&process.arena,
+                           NIC_SERVICE_BYTES - nic_service_free_offset(&process.view))) {
         return DN_ENOMEM;
     }
     int error = fill_segments();
@@ -190,6 +189,7 @@ static void unsettle(void)
     }
     free(process.segments);
     base_extents_release(&process.heap);
+    base_extents_release(&process.arena);
     host_group_unmap(&process.group);
 }
 
@@ -299,10 +299,4 @@ int host_lane_close(struct dn_node *lane)
     }
     pthread_mutex_unlock(&process.table_lock);
     return error;
-}
-
-void *host_barrier_line(const struct dn_node *node, uint32_t rank)
-{
-    const struct host_process *own = node->process;
-    return own->core_is_free ? nic_barrier_word(&own->barrier, rank) : NULL;
 }

@@ -7,7 +7,7 @@
 #include "base/extents.h"
 #include "fabric/fabric.h"
 #include "host/group.h"
-#include "nic/barrier.h"
+#include "nic/life.h"
 
 /* What a process has once, shared by all its lanes. */
 struct host_process {
@@ -16,13 +16,8 @@ struct host_process {
     bool core_is_free; /* a core for each node: waits spin before they yield */
     bool relaxed;
 
-    struct nic_barrier barrier;
-    /* Collective calls take turns: 1 while one runs. The fields down to `heap` belong
-     * to whoever has the turn. */
-    _Atomic uint32_t collective_turn;
-    uint32_t phase;        /* of the last barrier arrived at */
-    bool arrival_is_open;  /* a barrier timed out: arrived at `phase`, not passed */
-    struct base_extents heap;
+    struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
+    struct base_extents arena; /* this node's service memory; guarded by table_lock */
 
     /* Threads that sleep, and what they watch together. */
     pthread_mutex_t sleep_lock;
@@ -34,9 +29,9 @@ struct host_process {
     _Atomic uint32_t acknowledged_count;
     uint64_t acknowledged[NIC_NODES_MAX / 64];
 
-    struct dn_node *default_lane;
-    pthread_mutex_t table_lock; /* the area table, the list of lanes */
+    pthread_mutex_t table_lock; /* the area table, the arena, the list of lanes */
     struct dn_node *lanes;      /* every other lane ever opened, closed ones for reuse */
+    struct dn_node *default_lane;
 
     struct fabric_segment *segments;
     _Atomic uint64_t stored_to[NIC_NODES_MAX / 64];
@@ -61,9 +56,5 @@ int host_attach(struct dn_node **node, const struct dn_options *options);
 int host_detach(struct dn_node *node);
 int host_lane_open(struct dn_node *node, struct dn_node **lane);
 int host_lane_close(struct dn_node *lane);
-
-/* The cache line of a rank's barrier word, for measuring beside it: the line's last
- * 32 bytes are nobody's. NULL when the words of several nodes share lines. */
-void *host_barrier_line(const struct dn_node *node, uint32_t rank);
 
 #endif

@@ -19,6 +19,7 @@ uint32_t nic_call_publish(const struct nic_view *view, uint32_t watch)
     if (!(atomic_load(hint) & bit)) {
         atomic_fetch_or(hint, bit);
     }
+    KILL_POINT("call: sleeper published");
     return (uint32_t)made;
 }
 

@@ -26,6 +26,7 @@ void nic_life_leave(const struct nic_view *view)
     KILL_POINT("detach: left, senders not told");
     atomic_fetch_or(&port->call, NIC_CALL_GONE);
     KILL_POINT("detach: senders told");
+    atomic_fetch_add(&view->group->change_count, 1);
 }
 
 bool nic_life_end(const struct nic_view *view, uint32_t rank, bool well)
@@ -45,6 +46,7 @@ bool nic_life_end(const struct nic_view *view, uint32_t rank, bool well)
         /* Release: pairs with the acquire in nic_deaths_beyond; the life is set. */
         atomic_fetch_add_explicit(&view->group->death_count, 1, memory_order_release);
     }
+    atomic_fetch_add_explicit(&view->group->change_count, 1, memory_order_release);
     return death;
 }
 

@@ -32,6 +32,8 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
     end = made.segment_offset[DN_BANK] + made.sizes.bank_bytes;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_HEAP]);
     end = made.segment_offset[DN_HEAP] + made.sizes.heap_bytes;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.service_offset);
+    end = made.service_offset + NIC_SERVICE_BYTES;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.node_stride_bytes);
 
     if (made.node_stride_bytes > (TOTAL_BYTES_MAX - made.nodes_offset) / node_count) {
@@ -62,6 +64,7 @@ static bool geometry_equal(const struct nic_geometry *one, const struct nic_geom
            one->segment_offset[DN_LLCM] == other->segment_offset[DN_LLCM] &&
            one->segment_offset[DN_BANK] == other->segment_offset[DN_BANK] &&
            one->segment_offset[DN_HEAP] == other->segment_offset[DN_HEAP] &&
+           one->service_offset == other->service_offset &&
            one->total_bytes == other->total_bytes;
 }
 

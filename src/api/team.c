@@ -1,0 +1,122 @@
+/* Entry points: teams and their collective calls. */
+#include "api/check.h"
+#include "coll/reduce.h"
+#include "dimmnet.h"
+
+static inline int check_team(const struct dn_team *team)
+{
+    if (LIKELY(coll_team_open(team))) {
+        return 0;
+    }
+    return team ? DN_ESTATE : DN_EINVAL;
+}
+
+int dn_team_all(struct dn_node *node, struct dn_team **team)
+{
+    int error = team ? api_check(node) : DN_EINVAL;
+    if (!error) {
+        *team = coll_team_all(node);
+    }
+    return error;
+}
+
+int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
+{
+    int error = ranks && team ? api_check(node) : DN_EINVAL;
+    return error ? error : coll_team_create(node, ranks, count, team);
+}
+
+int dn_team_split(struct dn_team *team, int color, int key, struct dn_team **part)
+{
+    int error = part ? check_team(team) : DN_EINVAL;
+    return error ? error : coll_team_split(team, color, key, part);
+}
+
+int dn_team_shrink(struct dn_team *team, struct dn_team **survivors)
+{
+    size_t acknowledged;
+    int error = survivors ? check_team(team) : DN_EINVAL;
+    error = error ? error : coll_team_shrink(team, survivors);
+    return error ? error : dn_failure_ack(team->node, NULL, 0, &acknowledged);
+}
+
+int dn_team_free(struct dn_team *team)
+{
+    int error = check_team(team);
+    return error ? error : coll_team_free(team);
+}
+
+int dn_team_rank(const struct dn_team *team)
+{
+    int error = check_team(team);
+    return error ? error : (int)team->nic.index;
+}
+
+int dn_team_size(const struct dn_team *team)
+{
+    int error = check_team(team);
+    return error ? error : (int)team->nic.count;
+}
+
+int dn_team_node_rank(const struct dn_team *team, int rank)
+{
+    int error = check_team(team);
+    if (!error && (uint32_t)rank >= team->nic.count) {
+        error = DN_ERANK;
+    }
+    return error ? error : (int)team->nic.ranks[rank];
+}
+
+int dn_team_barrier(struct dn_team *team, uint64_t timeout_ns)
+{
+    int error = check_team(team);
+    return error ? error : coll_barrier(team, timeout_ns);
+}
+
+int dn_team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
+{
+    int error = (unsigned)kind <= DN_BARRIER_NIC ? check_team(team) : DN_EINVAL;
+    return error ? error : coll_barrier_kind(team, kind);
+}
+
+int dn_barrier_arrive(struct dn_team *team)
+{
+    int error = check_team(team);
+    return error ? error : coll_barrier_arrive(team);
+}
+
+int dn_barrier_test(struct dn_team *team, int *passed)
+{
+    bool is_passed;
+    int error = passed ? check_team(team) : DN_EINVAL;
+    error = error ? error : coll_barrier_test(team, &is_passed);
+    if (!error) {
+        *passed = is_passed;
+    }
+    return error;
+}
+
+int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
+{
+    int error = check_team(team);
+    return error ? error : coll_barrier_wait(team, timeout_ns);
+}
+
+int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
+                 enum dn_type type, enum dn_reduction reduction)
+{
+    int error = (source && result) || count == 0 ? check_team(team) : DN_EINVAL;
+    return error ? error : coll_allreduce(team, source, result, count, type, reduction);
+}
+
+int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)
+{
+    int error = buffer || bytes == 0 ? check_team(team) : DN_EINVAL;
+    return error ? error : coll_broadcast(team, buffer, bytes, root);
+}
+
+int dn_allgather(struct dn_team *team, const void *source, void *result, size_t bytes)
+{
+    int error = (source && result) || bytes == 0 ? check_team(team) : DN_EINVAL;
+    return error ? error : coll_allgather(team, source, result, bytes);
+}

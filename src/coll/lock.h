@@ -1,0 +1,16 @@
+/* A process's side of LOCK: handles, waiting, waking. The queue is nic/lock.h's. */
+#ifndef COLL_LOCK_H
+#define COLL_LOCK_H
+
+#include "host/node.h"
+
+int coll_lock_open(struct dn_node *node, _Atomic uint64_t *word, struct dn_lock **lock);
+int coll_lock_close(struct dn_lock *lock);
+int coll_lock_take(struct dn_lock *lock, uint64_t timeout_ns);
+int coll_lock_try(struct dn_lock *lock);
+int coll_lock_give(struct dn_lock *lock);
+
+/* Forgets all handles; the node detaches. */
+void coll_lock_end(void);
+
+#endif

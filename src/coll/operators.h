@@ -1,0 +1,16 @@
+/* The arithmetic of reductions: one loop for each operation and type. */
+#ifndef COLL_OPERATORS_H
+#define COLL_OPERATORS_H
+
+#include <stddef.h>
+
+#include "dimmnet.h"
+
+/* result[i] = result[i] (op) operand[i]. */
+typedef void (*coll_operator)(void *result, const void *operand, size_t count);
+
+/* NULL for a combination that makes no sense (bits of floating-point numbers), or for
+ * numbers that are no type or operation. *bytes is the element's size. */
+coll_operator coll_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes);
+
+#endif

@@ -1,0 +1,204 @@
+/* Allreduce.
+ *
+ *   a word    it rides on the phase itself
+ *   small     everybody copies its data into staging, and reduces all of it: one phase
+ *   larger    each member reduces its slice of everybody's data and hands it round
+ *
+ * Operands are combined in team order, always, so that floating-point results are the
+ * same on every member and in every run. */
+#include "coll/reduce.h"
+
+#include <string.h>
+
+#include "coll/operators.h"
+#include "coll/staging.h"
+
+struct reduction {
+    coll_operator operate;
+    size_t element_bytes;
+    size_t count;
+    uint64_t argument;
+};
+
+/* The numbers of the call in one word, exactly: counts go up to 2^40. */
+static uint64_t pack(enum coll_call_number call, unsigned first, unsigned second, uint64_t count)
+{
+    return (uint64_t)call << 56 | (uint64_t)first << 48 | (uint64_t)second << 40 | count;
+}
+
+static int reduce_word(struct dn_team *team, const struct reduction *reduction,
+                       const void *source, void *result)
+{
+    uint64_t word = 0;
+    memcpy(&word, source, reduction->element_bytes);
+    int error = coll_exchange(team, word, reduction->argument);
+    if (error) {
+        return error;
+    }
+    uint64_t total = coll_operand_of(team, 0);
+    for (uint32_t index = 1; index < team->nic.count; index++) {
+        uint64_t operand = coll_operand_of(team, index);
+        reduction->operate(&total, &operand, 1);
+    }
+    memcpy(result, &total, reduction->element_bytes);
+    return 0;
+}
+
+static int reduce_small(struct dn_team *team, const struct reduction *reduction,
+                        const void *source, void *result)
+{
+    size_t bytes = reduction->count * reduction->element_bytes;
+    uint64_t place = coll_staging_small(team, team->phase + 1);
+    if (place != COLL_NOWHERE) {
+        memcpy(coll_memory(team, team->nic.index, place), source, bytes);
+    }
+    int error = coll_exchange_places(team, place, 0, reduction->argument);
+    if (error) {
+        return error;
+    }
+    memcpy(result, coll_memory(team, 0, coll_source_of(team, 0)), bytes);
+    for (uint32_t index = 1; index < team->nic.count; index++) {
+        reduction->operate(result, coll_memory(team, index, coll_source_of(team, index)),
+                           reduction->count);
+    }
+    return 0;
+}
+
+/* A member's part of `count` elements, in whole cache lines. */
+static size_t slice_start(const struct dn_team *team, uint32_t index, size_t count,
+                          size_t element_bytes)
+{
+    size_t line = CACHE_LINE_BYTES / element_bytes;
+    size_t start = (count * index / team->nic.count + line - 1) / line * line;
+    return index == team->nic.count ? count : start < count ? start : count;
+}
+
+
+/* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first
+ * cache, and writes them to every target that is reachable. */
+static void reduce_slice(const struct dn_team *team, const struct reduction *reduction,
+                         uint64_t own_target, size_t from, size_t to)
+{
+    alignas(CACHE_LINE_BYTES) unsigned char piece[8192];
+    size_t bytes = reduction->element_bytes;
+    size_t piece_count = sizeof piece / bytes;
+    for (size_t at = from; at < to; at += piece_count) {
+        size_t count = to - at < piece_count ? to - at : piece_count;
+        memcpy(piece, coll_memory(team, 0, coll_source_of(team, 0)) + at * bytes, count * bytes);
+        for (uint32_t index = 1; index < team->nic.count; index++) {
+            reduction->operate(
+                piece, coll_memory(team, index, coll_source_of(team, index)) + at * bytes, count);
+        }
+        for (uint32_t index = 0; index < team->nic.count; index++) {
+            uint64_t target = index == team->nic.index ? own_target : coll_operand_of(team, index);
+            if (target != COLL_NOWHERE) {
+                memcpy(coll_memory(team, index, target) + at * bytes, piece, count * bytes);
+            }
+        }
+    }
+}
+
+/* One chunk: tell the places, reduce one's slice, tell again, fetch what could not be
+ * delivered. `more_readers`: others may still read this member's memory afterwards. */
+static int reduce_chunk(struct dn_team *team, const struct reduction *reduction,
+                        const unsigned char *source, unsigned char *result, size_t count,
+                        bool *more_readers)
+{
+    size_t bytes = count * reduction->element_bytes;
+    uint64_t from = coll_place_of(team, source, bytes);
+    uint64_t deliver_to = coll_place_of(team, result, bytes);
+    uint64_t own_target = deliver_to == COLL_NOWHERE ? coll_staging_out(team) : deliver_to;
+    if (from == COLL_NOWHERE) {
+        from = coll_staging_in(team);
+        if (from != COLL_NOWHERE) {
+            memcpy(coll_memory(team, team->nic.index, from), source, bytes);
+        }
+    }
+    from = own_target == COLL_NOWHERE ? COLL_NOWHERE : from;
+    int error = coll_exchange_places(team, from, deliver_to, reduction->argument);
+    if (error) {
+        return error;
+    }
+    *more_readers = false;
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        *more_readers |= coll_operand_of(team, index) == COLL_NOWHERE;
+    }
+    size_t element = reduction->element_bytes;
+    size_t first = slice_start(team, team->nic.index, count, element);
+    size_t end = slice_start(team, team->nic.index + 1, count, element);
+    reduce_slice(team, reduction, own_target, first, end);
+    error = coll_exchange_places(team, own_target, 0, reduction->argument);
+    if (error || deliver_to != COLL_NOWHERE) {
+        return error;
+    }
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        size_t start = slice_start(team, index, count, element) * element;
+        size_t stop = slice_start(team, index + 1, count, element) * element;
+        memcpy(result + start, coll_memory(team, index, coll_source_of(team, index)) + start,
+               stop - start);
+    }
+    return 0;
+}
+
+/* Whether everybody's data can be read and written in place, so that one chunk is
+ * enough; a phase of its own, for sizes where it does not show. */
+static int all_in_place(struct dn_team *team, const struct reduction *reduction,
+                        const void *source, const void *result, bool *in_place)
+{
+    size_t bytes = reduction->count * reduction->element_bytes;
+    bool mine = coll_place_of(team, source, bytes) != COLL_NOWHERE &&
+                coll_place_of(team, result, bytes) != COLL_NOWHERE;
+    int error = coll_exchange(team, mine, reduction->argument);
+    *in_place = true;
+    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
+        *in_place = *in_place && coll_operand_of(team, index);
+    }
+    return error;
+}
+
+static int reduce_large(struct dn_team *team, const struct reduction *reduction,
+                        const unsigned char *source, unsigned char *result)
+{
+    size_t chunk = COLL_CHUNK_BYTES / reduction->element_bytes;
+    bool more_readers = false;
+    int error = 0;
+    if (reduction->count > chunk) {
+        bool in_place;
+        error = all_in_place(team, reduction, source, result, &in_place);
+        chunk = in_place ? reduction->count : chunk;
+    }
+    for (size_t at = 0; at < reduction->count && !error; at += chunk) {
+        size_t left = reduction->count - at;
+        error = reduce_chunk(team, reduction, source + at * reduction->element_bytes,
+                             result + at * reduction->element_bytes, left < chunk ? left : chunk,
+                             &more_readers);
+    }
+    /* Whoever fetches reads from its peers' results until here. */
+    return error || !more_readers ? error : coll_exchange(team, 0, reduction->argument);
+}
+
+int coll_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
+                   enum dn_type type, enum dn_reduction operation)
+{
+    struct reduction reduction = {.count = count};
+    reduction.operate = coll_find_operator(type, operation, &reduction.element_bytes);
+    if (!reduction.operate || count >= UINT64_C(1) << 40) {
+        return DN_EINVAL;
+    }
+    reduction.argument = pack(COLL_REDUCE, type, operation, count);
+    int error = coll_turn_take_patiently(team);
+    if (error) {
+        return error;
+    }
+    if (count <= 1) {
+        uint64_t nothing = 0;
+        error = reduce_word(team, &reduction, count ? source : &nothing,
+                            count ? result : &nothing);
+    } else if (count * reduction.element_bytes <= COLL_SMALL_BYTES) {
+        error = reduce_small(team, &reduction, source, result);
+    } else {
+        error = reduce_large(team, &reduction, source, result);
+    }
+    coll_turn_give(team);
+    return error;
+}

@@ -1,0 +1,59 @@
+/* Staging memory and places. */
+#include "coll/staging.h"
+
+#include "host/arena.h"
+
+#define STAGING_BYTES (2 * (uint64_t)COLL_SMALL_BYTES + 2 * (uint64_t)COLL_CHUNK_BYTES)
+
+static uint64_t staging(struct dn_team *team)
+{
+    if (!team->staging) {
+        uint64_t offset;
+        if (!host_arena_take(team->node->process, STAGING_BYTES, &offset)) {
+            return COLL_NOWHERE;
+        }
+        team->staging = offset;
+    }
+    return team->staging;
+}
+
+uint64_t coll_staging_small(struct dn_team *team, uint32_t phase)
+{
+    uint64_t start = staging(team);
+    return start == COLL_NOWHERE ? start : start + (phase & 1) * (uint64_t)COLL_SMALL_BYTES;
+}
+
+uint64_t coll_staging_in(struct dn_team *team)
+{
+    uint64_t start = staging(team);
+    return start == COLL_NOWHERE ? start : start + 2 * (uint64_t)COLL_SMALL_BYTES;
+}
+
+uint64_t coll_staging_out(struct dn_team *team)
+{
+    uint64_t start = coll_staging_in(team);
+    return start == COLL_NOWHERE ? start : start + COLL_CHUNK_BYTES;
+}
+
+uint64_t coll_place_of(const struct dn_team *team, const void *pointer, size_t bytes)
+{
+    const struct nic_view *view = team->nic.view;
+    uintptr_t start = (uintptr_t)nic_node_memory(view, view->rank);
+    uint64_t offset = (uintptr_t)pointer - start;
+    bool inside = (uintptr_t)pointer >= start && offset < view->node_stride_bytes &&
+                  bytes <= view->node_stride_bytes - offset;
+    return inside ? offset : COLL_NOWHERE;
+}
+
+int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
+                         uint64_t argument)
+{
+    uint32_t phase = team->phase + 1;
+    atomic_store_explicit(&team->nic.members[team->nic.index].source[phase & 1], source,
+                          memory_order_relaxed);
+    int error = coll_exchange(team, operand, argument);
+    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
+        error = coll_source_of(team, index) == COLL_NOWHERE ? DN_ENOMEM : 0;
+    }
+    return error;
+}

@@ -1,0 +1,180 @@
+/* SEND/RECEIVE over packets: paper 004's Modified ACK/NACK, as two state machines without
+ * hands. Time is an argument; packets to send come out of px_sender_next and
+ * px_receiver_next, and who runs them puts them on the wire.
+ *
+ * The sender numbers messages per destination (SEQID, from 0) and keeps each in its send
+ * buffer SB until it is acknowledged; SENDTBL holds what is needed to send it again.
+ *
+ *     S_SEQTBL, per destination
+ *       FLOWING    new messages go out as they come
+ *       RESENDING  a NACK named a SEQID: that one and all behind it go out again, and
+ *                  nothing new, until that one is ACKed
+ *       PAUSED     the receiver said "stop" (active resend request): as RESENDING, but
+ *                  only when it says "resend from n"; if it stays silent, after a time
+ *
+ *     R_SEQTBL, per source
+ *       TAKING     the expected SEQID is stored and ACKed, another one dropped
+ *       REFUSING   the expected one was NACKed, for want of room or because it was lost:
+ *                  it is expected again, and everything else is dropped silently
+ *
+ * Messages kicked while a resend is under way are numbered and entered, and wait. On a
+ * network that loses packets (loss detection) the receiver NACKs a gap once (REFUSING is
+ * the paper's "resending" flag), ACKs again what comes twice, and the sender sends again
+ * what was not ACKed in time. Without the option the network must deliver all, in order
+ * per pair of nodes.
+ *
+ * Nothing here allocates; the tables are the caller's. */
+#ifndef NIC_MESSAGE_PROTOCOL_H
+#define NIC_MESSAGE_PROTOCOL_H
+
+#include "base/base.h"
+#include "dimmnet.h"
+
+enum px_packet_type {
+    PX_DATA = 1,
+    PX_ACK,
+    PX_NACK,
+    PX_STOP,   /* a NACK whose sender will ask for the resend itself */
+    PX_RESEND, /* "resend from this SEQID": there is room again */
+};
+
+/* What travels. An ACK of n says that all before n were taken as well: they are taken in
+ * order, so answers that overtake each other do no harm. */
+struct px_packet {
+    enum px_packet_type type;
+    uint32_t from;
+    uint32_t to;
+    uint32_t channel;
+    uint32_t seqid;
+    uint32_t bytes;
+    const void *data; /* in SB until the packet is on the wire */
+};
+
+struct px_options {
+    uint32_t channel;
+    uint32_t flags;             /* of enum dn_context_flag */
+    uint64_t back_off_ns;       /* the first pause before a resend, doubled up to 64-fold */
+    uint64_t resend_timeout_ns; /* loss detection: how long an ACK may take */
+};
+
+/* ---- The sender ----------------------------------------------------------------- */
+
+enum px_flow { PX_FLOWING, PX_RESENDING, PX_PAUSED };
+
+/* S_SEQTBL: a line per destination, sorted by rank. */
+struct px_destination {
+    uint32_t rank;
+    enum px_flow flow;
+    /* acked <= unsent <= sent <= next, as differences with a sign. */
+    uint32_t acked_seqid;   /* the first that is not acknowledged */
+    uint32_t unsent_seqid;  /* the first that is to go out, or to go out again */
+    uint32_t sent_seqid;    /* the first that has never gone out */
+    uint32_t next_seqid;    /* of the next message kicked */
+    uint32_t nacked_seqid;  /* RESENDING, PAUSED: until it is ACKed nothing new goes out */
+    uint32_t nack_count;    /* in a row, for back-off */
+    uint64_t not_before_ns; /* of the resend */
+    uint64_t acked_by_ns;   /* loss detection: when to send again; UINT64_MAX: nothing out */
+};
+
+/* SENDTBL: a ring; entries leave it at its tail, so ACKs may come in any order. */
+struct px_entry {
+    uint64_t position; /* in SB, not wrapped */
+    uint32_t bytes;
+    uint32_t destination; /* in S_SEQTBL */
+    uint32_t seqid;
+    bool kicked; /* between get_send_buf and kick it is the caller's */
+    bool acked;
+};
+
+struct px_sender {
+    struct px_options options;
+    uint32_t rank;
+    struct px_destination *destinations;
+    uint32_t destination_count;
+    struct px_entry *entries;
+    uint32_t entry_count; /* a power of two */
+    uint64_t entry_head;  /* the next to be taken; not wrapped */
+    uint64_t entry_tail;  /* the oldest that is not acknowledged */
+    unsigned char *buffer;
+    uint64_t buffer_bytes;
+    uint64_t buffer_head; /* the next free byte; not wrapped */
+    uint64_t buffer_tail;
+    uint32_t turn; /* the destination that is asked first for the next packet */
+};
+
+/* The caller fills in options, rank, tables and their sizes; `ranks` is sorted. */
+void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t count);
+
+/* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full;
+ * try again after an ACK. */
+void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, uint32_t *entry);
+
+/* The buffer is filled: numbers the message and hands it over. */
+void px_on_kick(struct px_sender *sender, uint64_t now_ns, uint32_t entry);
+
+/* An ACK, NACK, STOP or RESEND came. What does not fit is ignored. */
+void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_packet *packet);
+
+/* The next packet to send, if there is one now. */
+bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet);
+
+/* When px_sender_next may have something without anything coming; UINT64_MAX: never. */
+uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns);
+
+/* Whether all that was kicked has been acknowledged. */
+static inline bool px_sender_is_idle(const struct px_sender *sender)
+{
+    return sender->entry_head == sender->entry_tail;
+}
+
+/* ---- The receiver ---------------------------------------------------------------- */
+
+enum px_intake { PX_TAKING, PX_REFUSING };
+
+/* R_SEQTBL: a line per source, sorted by rank. One answer at most is due to each: a later
+ * one makes an earlier one needless, except ACKs, which are counted. */
+struct px_source {
+    uint32_t rank;
+    enum px_intake intake;
+    uint32_t expected_seqid;
+    uint32_t acks_due;      /* for the SEQIDs before expected_seqid, oldest first */
+    uint32_t refused_bytes; /* REFUSING for want of room: so much is wanted; else 0 */
+    bool stopped;           /* the sender waits for RESEND */
+    bool nack_due;          /* NACK or STOP for expected_seqid */
+    bool resend_due;        /* RESEND from expected_seqid */
+    bool ack_again_due;     /* loss detection: the last SEQID's, for one that came twice */
+};
+
+struct px_receiver {
+    struct px_options options;
+    uint32_t rank;
+    struct px_source *sources;
+    uint32_t source_count;
+    /* RB: one ring for all sources, as in the paper. */
+    unsigned char *buffer;
+    uint64_t buffer_bytes;
+    uint64_t buffer_head; /* the next free byte; not wrapped */
+    uint64_t buffer_tail;
+    uint32_t turn;
+};
+
+/* A message in RB is its header and its bytes, in whole 8-byte words. */
+struct px_stored {
+    uint32_t from;
+    uint32_t bytes;
+};
+
+void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint32_t count);
+
+/* A DATA packet came. */
+void px_on_data(struct px_receiver *receiver, uint64_t now_ns, const struct px_packet *packet);
+
+/* The oldest message in RB, of whoever sent it; NULL: none. */
+const struct px_stored *px_receiver_first(const struct px_receiver *receiver);
+
+/* The host has read it: its room is free. */
+void px_on_read(struct px_receiver *receiver, uint64_t now_ns);
+
+bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet);
+
+#endif

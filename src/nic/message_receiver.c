@@ -1,0 +1,213 @@
+/* The receiver of Modified ACK/NACK: RB and R_SEQTBL. */
+#include <string.h>
+
+#include "nic/message_protocol.h"
+
+#define SKIPPED UINT32_MAX /* as a length: nothing up to the end of RB */
+
+enum { WORD_BYTES = 8 };
+_Static_assert(sizeof(struct px_stored) == WORD_BYTES, "it fits wherever a message may start");
+
+void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint32_t count)
+{
+    INVARIANT(receiver->buffer_bytes % WORD_BYTES == 0);
+    receiver->source_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        INVARIANT(i == 0 || ranks[i - 1] < ranks[i]);
+        receiver->sources[i] = (struct px_source){.rank = ranks[i]};
+    }
+    receiver->buffer_head = 0;
+    receiver->buffer_tail = 0;
+    receiver->turn = 0;
+}
+
+static struct px_source *find(struct px_receiver *receiver, uint32_t rank)
+{
+    uint32_t low = 0;
+    uint32_t high = receiver->source_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (receiver->sources[middle].rank < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < receiver->source_count && receiver->sources[low].rank == rank;
+    return found ? &receiver->sources[low] : NULL;
+}
+
+/* ---- RB ---------------------------------------------------------------------------------- */
+
+static struct px_stored *stored_at(const struct px_receiver *receiver, uint64_t position)
+{
+    return (struct px_stored *)(void *)(receiver->buffer + position % receiver->buffer_bytes);
+}
+
+static uint64_t room_of(uint32_t bytes)
+{
+    return sizeof(struct px_stored) + ((uint64_t)bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
+}
+
+/* Where a message would be stored; false: no room. */
+static bool find_room(const struct px_receiver *receiver, uint32_t bytes, uint64_t *position)
+{
+    uint64_t room = room_of(bytes);
+    uint64_t to_end = receiver->buffer_bytes - receiver->buffer_head % receiver->buffer_bytes;
+    uint64_t start = receiver->buffer_head + (room > to_end ? to_end : 0);
+    if (receiver->buffer_head == receiver->buffer_tail) {
+        *position = 0; /* empty: from its start on any message fits that fits at all */
+        return room <= receiver->buffer_bytes;
+    }
+    *position = start;
+    return room <= receiver->buffer_bytes &&
+           start + room - receiver->buffer_tail <= receiver->buffer_bytes;
+}
+
+static void store(struct px_receiver *receiver, uint64_t position, const struct px_packet *packet)
+{
+    if (receiver->buffer_head == receiver->buffer_tail) {
+        receiver->buffer_head = position;
+        receiver->buffer_tail = position;
+    }
+    if (position != receiver->buffer_head) {
+        stored_at(receiver, receiver->buffer_head)->bytes = SKIPPED;
+    }
+    struct px_stored *stored = stored_at(receiver, position);
+    *stored = (struct px_stored){packet->from, packet->bytes};
+    if (packet->bytes) {
+        memcpy(stored + 1, packet->data, packet->bytes);
+    }
+    receiver->buffer_head = position + room_of(packet->bytes);
+}
+
+/* The position of the oldest message. */
+static uint64_t first_position(const struct px_receiver *receiver)
+{
+    uint64_t position = receiver->buffer_tail;
+    if (position != receiver->buffer_head && stored_at(receiver, position)->bytes == SKIPPED) {
+        position += receiver->buffer_bytes - position % receiver->buffer_bytes;
+    }
+    return position;
+}
+
+const struct px_stored *px_receiver_first(const struct px_receiver *receiver)
+{
+    uint64_t position = first_position(receiver);
+    return position == receiver->buffer_head ? NULL : stored_at(receiver, position);
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static void refuse(struct px_source *source, uint32_t wanted_bytes)
+{
+    source->intake = PX_REFUSING;
+    source->refused_bytes = wanted_bytes;
+    source->nack_due = true;
+    source->resend_due = false;
+}
+
+static void on_expected(struct px_receiver *receiver, struct px_source *source,
+                        const struct px_packet *packet)
+{
+    uint64_t position;
+    if (!find_room(receiver, packet->bytes, &position)) {
+        /* At least 1: 0 stands for a loss. */
+        refuse(source, packet->bytes ? packet->bytes : 1);
+        source->stopped = receiver->options.flags & DN_CONTEXT_RESEND_REQUEST;
+        return;
+    }
+    store(receiver, position, packet);
+    source->intake = PX_TAKING;
+    source->expected_seqid++;
+    source->acks_due++;
+    source->nack_due = false;
+    source->resend_due = false;
+    source->stopped = false;
+}
+
+void px_on_data(struct px_receiver *receiver, uint64_t now_ns, const struct px_packet *packet)
+{
+    struct px_source *source = find(receiver, packet->from);
+    bool loses = receiver->options.flags & DN_CONTEXT_LOSS_DETECTION;
+    (void)now_ns;
+    if (!source || packet->channel != receiver->options.channel) {
+        return;
+    }
+    int32_t ahead = (int32_t)(packet->seqid - source->expected_seqid);
+    if (ahead == 0) {
+        on_expected(receiver, source, packet);
+    } else if (ahead < 0) {
+        /* Its ACK was lost, or it crossed the resend. */
+        source->ack_again_due = loses;
+    } else if (loses && source->intake == PX_TAKING) {
+        refuse(source, 0);
+    }
+}
+
+void px_on_read(struct px_receiver *receiver, uint64_t now_ns)
+{
+    uint64_t position = first_position(receiver);
+    (void)now_ns;
+    INVARIANT(position != receiver->buffer_head);
+    receiver->buffer_tail = position + room_of(stored_at(receiver, position)->bytes);
+    for (uint32_t i = 0; i < receiver->source_count; i++) {
+        struct px_source *source = &receiver->sources[i];
+        uint64_t unused;
+        if (source->stopped && !source->nack_due &&
+            find_room(receiver, source->refused_bytes, &unused)) {
+            source->resend_due = true;
+            source->stopped = false;
+        }
+    }
+}
+
+/* ---- What goes out --------------------------------------------------------------------------- */
+
+static bool next_answer(struct px_receiver *receiver, struct px_source *source,
+                        struct px_packet *packet)
+{
+    enum px_packet_type type;
+    uint32_t seqid = source->expected_seqid;
+    if (source->acks_due) {
+        type = PX_ACK;
+        seqid -= source->acks_due--;
+        source->ack_again_due = false;
+    } else if (source->ack_again_due) {
+        type = PX_ACK;
+        seqid--;
+        source->ack_again_due = false;
+    } else if (source->nack_due) {
+        /* Room may have come since: a STOP that nothing is read after would be for ever. */
+        uint64_t unused;
+        source->stopped = source->stopped && !find_room(receiver, source->refused_bytes, &unused);
+        type = source->stopped ? PX_STOP : PX_NACK;
+        source->nack_due = false;
+    } else if (source->resend_due) {
+        type = PX_RESEND;
+        source->resend_due = false;
+    } else {
+        return false;
+    }
+    *packet = (struct px_packet){
+        .type = type,
+        .from = receiver->rank,
+        .to = source->rank,
+        .channel = receiver->options.channel,
+        .seqid = seqid,
+    };
+    return true;
+}
+
+bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet)
+{
+    (void)now_ns;
+    for (uint32_t i = 0; i < receiver->source_count; i++) {
+        uint32_t index = (receiver->turn + i) % receiver->source_count;
+        if (next_answer(receiver, &receiver->sources[index], packet)) {
+            receiver->turn = index + 1;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Death at every step of locks, teams and barriers: the others go on, the lock is never
+# with two, the team shrinks. usage: killpoint_service.sh BUILD_FOLDER
+# shellcheck source-path=SCRIPTDIR source=live.bash
+. "$(dirname "$0")/live.bash"
+
+# The points that the library was built with, by name.
+points()
+{
+    strings "$live_build/libdimmnet.so" | grep -E '^(lock|team|host barrier|nic barrier): ' |
+        sort -u
+}
+
+# killed POINT RANK PASSAGE: who does not die there, or of age, comes to its end.
+killed()
+{
+    local program=team survivors dead
+    [[ $1 != lock:* ]] || program=lock
+    DN_KILL="$2:$3:$1" live_group -n 4 --keep-going --timeout 30 \
+        "$live_programs/$program" --storm
+    survivors=$(grep -c '^ok survivor' "$live_work/out")
+    dead=$(grep -c 'killed by SIGKILL' "$live_work/err")
+    if [ $((survivors + dead)) -ne 4 ] || grep '^FAIL' "$live_work/out"; then
+        echo "$survivors survivors, $dead dead"
+        return 1
+    fi
+}
+
+count=0
+while read -r point; do
+    count=$((count + 1))
+    for passage in 1 2 9; do
+        live_verdict "node 1 dies at passage $passage of \"$point\"" killed "$point" 1 "$passage"
+        live_verdict "node 3 dies at passage $passage of \"$point\"" killed "$point" 3 "$passage"
+    done
+done < <(points)
+live_verdict "there are kill points" [ "$count" -gt 15 ]
+live_verdict "nothing remains" live_nothing_remains
+live_finish

@@ -1,0 +1,614 @@
+/* The lock's queue: order, giving up, dying. */
+#include "lock_group.h"
+
+static void die(uint32_t rank)
+{
+    assert_true(nic_life_end(&made.views[(rank + 1) % NODES], rank, false));
+}
+
+/* ---- Stepping in --------------------------------------------------------------- */
+
+static struct {
+    const char *at; /* the kill point where something happens, once */
+    void (*happens)(void);
+    jmp_buf out; /* without it, the caller goes no further: it is dead */
+} event;
+
+static void step(const char *name)
+{
+    if (event.at && strcmp(event.at, name) == 0) {
+        event.at = NULL;
+        if (!event.happens) {
+            longjmp(event.out, 1);
+        }
+        event.happens();
+    }
+}
+
+/* Runs a statement until it comes to the kill point, and no further. */
+#define UP_TO(point, statement)                  \
+    do {                                         \
+        event.happens = NULL;                    \
+        if (setjmp(event.out) == 0) {            \
+            event.at = (point);                  \
+            (void)(statement);                   \
+            fail_msg("never came to %s", point); \
+        }                                        \
+    } while (0)
+
+static void hold_and_queue(uint32_t waiters)
+{
+    assert_true(nic_lock_take_free(&locks[0]));
+    for (uint32_t i = 1; i <= waiters; i++) {
+        assert_false(nic_lock_take_free(&locks[i]));
+        assert_int_equal(nic_lock_enqueue(&locks[i]), NIC_LOCK_QUEUED);
+        nic_lock_tell(&locks[i]);
+    }
+}
+
+/* Nobody has it or waits for it, by one who takes it for a moment. */
+static void expect_free(void)
+{
+    struct nic_lock visitor = make_requester(NODES - 1, 1000);
+    static uint32_t visits;
+    visitor.sequence = visits; /* the record's uses go on */
+    assert_int_equal(nic_lock_try(&visitor), NIC_LOCK_HELD);
+    assert_int_equal(nic_lock_give(&visitor), NIC_LOCK_NOBODY);
+    visits = nic_lock_sequence(&visitor);
+}
+
+/* ---- Order ----------------------------------------------------------------------- */
+
+static void a_free_lock_is_taken_and_given(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < NODES; i++) {
+            assert_true(nic_lock_take_free(&locks[i]));
+            assert_false(nic_lock_take_free(&locks[(i + 1) % NODES]));
+            assert_int_equal(nic_lock_give(&locks[i]), NIC_LOCK_NOBODY);
+            expect_free();
+            assert_int_equal(nic_lock_enqueue(&locks[i]), NIC_LOCK_HELD);
+            assert_int_equal(nic_lock_give(&locks[i]), NIC_LOCK_NOBODY);
+            expect_free();
+        }
+    }
+}
+
+static void who_gave_it_takes_it_again(void **state)
+{
+    (void)state;
+    assert_false(nic_lock_take_again(&locks[1])); /* never had it */
+    assert_true(nic_lock_take_free(&locks[1]));
+    for (int i = 0; i < 10; i++) {
+        assert_false(nic_lock_take_again(&locks[2]));
+        assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
+        assert_true(nic_lock_take_again(&locks[1]));
+        assert_int_equal(nic_lock_try(&locks[2]), NIC_LOCK_BUSY);
+    }
+    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    (void)nic_lock_give(&locks[1]);
+    assert_false(nic_lock_take_again(&locks[1])); /* 2 is behind it */
+    assert_true(nic_lock_granted(&locks[2]));
+}
+
+static void waiters_get_it_in_their_order(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        hold_and_queue(5);
+        for (uint32_t i = 0; i < 5; i++) {
+            for (uint32_t j = i + 1; j <= 5; j++) {
+                assert_false(nic_lock_granted(&locks[j]));
+                assert_int_equal(nic_lock_inherit(&locks[j]), NIC_LOCK_QUEUED);
+            }
+            assert_int_equal(nic_lock_give(&locks[i]), i + 1); /* the one to wake */
+            for (uint32_t j = 5; j > i + 1; j--) {
+                assert_false(nic_lock_granted(&locks[j]));
+            }
+            assert_true(nic_lock_granted(&locks[i + 1]));
+        }
+        assert_int_equal(nic_lock_give(&locks[5]), NIC_LOCK_NOBODY);
+        expect_free();
+    }
+}
+
+/* A give, and that this one has it then. */
+static void pass_on(uint32_t from, uint32_t to)
+{
+    (void)nic_lock_give(&locks[from]);
+    assert_true(nic_lock_granted(&locks[to]));
+}
+
+static void who_gives_can_queue_again(void **state)
+{
+    (void)state;
+    hold_and_queue(1);
+    for (uint32_t turn = 0; turn < 20; turn++) {
+        uint32_t holder = turn % 2;
+        assert_int_equal(nic_lock_give(&locks[holder]), 1 - holder);
+        /* At once, and before the other has looked. */
+        assert_false(nic_lock_take_again(&locks[holder]));
+        assert_int_equal(nic_lock_enqueue(&locks[holder]), NIC_LOCK_QUEUED);
+        nic_lock_tell(&locks[holder]);
+        assert_true(nic_lock_granted(&locks[1 - holder]));
+    }
+}
+
+/* The use that the next one watches ends, and its record serves another lock. */
+static void a_use_that_is_over_counts_as_given(void **state)
+{
+    (void)state;
+    _Atomic uint64_t *other = word + 8;
+    hold_and_queue(2);
+    (void)nic_lock_give(&locks[0]);
+    locks[0].last_proc = other;
+    assert_true(nic_lock_take_free(&locks[0]));
+    assert_false(nic_lock_granted(&locks[2]));
+    assert_true(nic_lock_granted(&locks[1]));
+    (void)nic_lock_give(&locks[0]);
+    pass_on(1, 2);
+}
+
+static void sequences_go_on_and_skip_zero(void **state)
+{
+    (void)state;
+    locks[1].sequence = UINT32_MAX - 1;
+    assert_true(nic_lock_take_free(&locks[1]));
+    assert_int_equal(nic_lock_sequence(&locks[1]), UINT32_MAX);
+    assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
+    assert_false(nic_lock_take_again(&locks[1]));
+    assert_true(nic_lock_take_free(&locks[1]));
+    assert_int_equal(nic_lock_sequence(&locks[1]), 1);
+    assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
+    assert_true(nic_lock_take_again(&locks[1]));
+    assert_int_equal(nic_lock_sequence(&locks[1]), 2);
+    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    pass_on(1, 2);
+}
+
+/* ---- Trying and giving up -------------------------------------------------------- */
+
+static void trying_does_not_queue(void **state)
+{
+    (void)state;
+    assert_int_equal(nic_lock_try(&locks[0]), NIC_LOCK_HELD);
+    uint64_t before = atomic_load(word);
+    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
+    assert_int_equal(atomic_load(word), before);
+    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
+    (void)nic_lock_give(&locks[0]);
+    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY); /* 2 may have it now */
+    assert_true(nic_lock_granted(&locks[2]));
+    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
+    (void)nic_lock_give(&locks[2]);
+    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_HELD);
+}
+
+static void trying_takes_it_from_the_dead(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    die(0);
+    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_BUSY); /* 1 and 2 come first */
+    die(2);
+    die(1);
+    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(nic_lock_try(&locks[4]), NIC_LOCK_BUSY);
+    (void)nic_lock_give(&locks[3]);
+    expect_free();
+}
+
+static void trying_goes_past_those_who_gave_up(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_BUSY);
+    (void)nic_lock_give(&locks[0]);
+    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_HELD);
+    assert_true(nic_lock_record_is_free(locks[1].record));
+    assert_true(nic_lock_record_is_free(locks[2].record));
+}
+
+static void one_in_the_middle_gives_up(void **state)
+{
+    (void)state;
+    hold_and_queue(4);
+    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
+    assert_false(nic_lock_record_is_free(locks[2].record));
+    /* The one behind lets the record go as soon as it looks. */
+    assert_false(nic_lock_granted(&locks[3]));
+    assert_true(nic_lock_record_is_free(locks[2].record));
+    pass_on(0, 1);
+    assert_false(nic_lock_granted(&locks[3]));
+    assert_int_equal(nic_lock_give(&locks[1]), 3);
+    assert_true(nic_lock_granted(&locks[3]));
+    pass_on(3, 4);
+    (void)nic_lock_give(&locks[4]);
+    expect_free();
+}
+
+static void all_behind_give_up(void **state)
+{
+    (void)state;
+    hold_and_queue(3);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(nic_lock_abandon(&locks[i]), NIC_LOCK_QUEUED);
+    }
+    assert_int_equal(nic_lock_try(&locks[4]), NIC_LOCK_BUSY);
+    (void)nic_lock_give(&locks[0]);
+    expect_free();
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_true(nic_lock_record_is_free(locks[i].record));
+    }
+}
+
+static void giving_up_too_late_is_having_it(void **state)
+{
+    (void)state;
+    hold_and_queue(1);
+    (void)nic_lock_give(&locks[0]);
+    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_HELD);
+    (void)nic_lock_give(&locks[1]);
+    expect_free();
+}
+
+/* The lock comes to one who is just giving up: it is there for the next. */
+static void give_zero(void)
+{
+    (void)nic_lock_give(&locks[0]);
+}
+
+static void a_lock_given_to_one_who_gives_up_goes_on(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    event.happens = give_zero;
+    event.at = "lock: about to abandon";
+    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+    assert_true(nic_lock_granted(&locks[2]));
+}
+
+/* Another record of the same owner, in the queue behind the former one. */
+static void an_owner_goes_on_with_another_record(void **state)
+{
+    (void)state;
+    struct nic_lock other = make_requester(2, 40);
+    hold_and_queue(2);
+    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_enqueue(&other), NIC_LOCK_QUEUED);
+    assert_true(nic_lock_record_is_free(locks[2].record));
+    pass_on(0, 1);
+    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_give(&locks[1]), 2);
+    assert_false(nic_lock_granted(&locks[2]));
+    assert_true(nic_lock_granted(&other));
+    (void)nic_lock_give(&other);
+    assert_true(nic_lock_granted(&locks[2]));
+}
+
+/* ---- Dying ---------------------------------------------------------------------- */
+
+static void a_dead_holders_lock_falls_to_the_next(void **state)
+{
+    (void)state;
+    hold_and_queue(3);
+    die(0);
+    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    assert_false(nic_lock_granted(&locks[1]));
+    assert_int_equal(nic_lock_inherit(&locks[1]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    (void)nic_lock_give(&locks[1]);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_HELD);
+}
+
+static void it_falls_past_the_dead_and_those_who_gave_up(void **state)
+{
+    (void)state;
+    hold_and_queue(5);
+    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+    die(2);
+    die(0);
+    assert_int_equal(nic_lock_abandon(&locks[3]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_inherit(&locks[5]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_OWNER_DEAD);
+    assert_true(nic_lock_record_is_free(locks[1].record));
+    assert_true(nic_lock_record_is_free(locks[3].record));
+    pass_on(4, 5);
+}
+
+static void a_live_holder_is_reached_past_dead_waiters(void **state)
+{
+    (void)state;
+    hold_and_queue(4);
+    die(1);
+    die(2);
+    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
+    assert_false(nic_lock_granted(&locks[3]));
+    assert_int_equal(nic_lock_give(&locks[0]), 3); /* the one to wake */
+    assert_true(nic_lock_granted(&locks[3]));
+    die(4);
+    (void)nic_lock_give(&locks[3]);
+    expect_free();
+}
+
+static void who_left_counts_as_gone(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    nic_life_leave(&made.views[1]);
+    nic_life_leave(&made.views[0]);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
+}
+
+static void a_queue_of_the_dead_is_no_hindrance(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    die(0);
+    die(1);
+    die(2);
+    assert_false(nic_lock_take_free(&locks[3]));
+    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
+    pass_on(3, 4);
+}
+
+/* Before the store the dead one has it, after it not any more. */
+static void a_holder_dies_while_giving(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    UP_TO("lock: held, about to give", nic_lock_give(&locks[0]));
+    die(0);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_inherit(&locks[1]), NIC_LOCK_OWNER_DEAD);
+    UP_TO("lock: given, nobody woken", nic_lock_give(&locks[1]));
+    die(1);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_HELD);
+    (void)nic_lock_give(&locks[2]);
+    expect_free();
+}
+
+static void a_requester_dies_while_queueing(void **state)
+{
+    (void)state;
+    hold_and_queue(0);
+    UP_TO("lock: own record written, not in the queue", nic_lock_enqueue(&locks[1]));
+    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    UP_TO("lock: in the queue or not, nobody told", nic_lock_enqueue(&locks[3]));
+    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
+    die(1);
+    die(3);
+    pass_on(0, 2);
+    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_QUEUED);
+    (void)nic_lock_give(&locks[2]);
+    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_HELD);
+    (void)nic_lock_give(&locks[4]);
+    expect_free();
+}
+
+static void a_taker_dies_around_the_free_lock(void **state)
+{
+    (void)state;
+    UP_TO("lock: own record written, not in the queue", nic_lock_take_free(&locks[1]));
+    die(1);
+    expect_free();
+    UP_TO("lock: in the queue or not, nobody told", nic_lock_take_free(&locks[2]));
+    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_QUEUED);
+    die(2);
+    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_OWNER_DEAD);
+}
+
+static void an_heir_dies_around_inheriting(void **state)
+{
+    (void)state;
+    hold_and_queue(4);
+    die(0);
+    UP_TO("lock: inherited", nic_lock_inherit(&locks[1]));
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    die(1);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
+    (void)nic_lock_give(&locks[2]);
+    UP_TO("lock: taken", nic_lock_granted(&locks[3]));
+    die(3);
+    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_OWNER_DEAD);
+}
+
+/* One who goes past another dies with its own link changed, before or after the record
+ * that it went past is used again. */
+static void a_waiter_dies_while_going_past(void **state)
+{
+    (void)state;
+    static const char *const points[] = {"lock: link taken over", "lock: record let go"};
+    for (int i = 0; i < 2; i++) {
+        hold_and_queue(3);
+        assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+        UP_TO(points[i], nic_lock_granted(&locks[2]));
+        if (i == 1) {
+            assert_true(nic_lock_record_is_free(locks[1].record));
+            assert_int_equal(nic_lock_enqueue(&locks[1]), NIC_LOCK_QUEUED);
+        }
+        die(2);
+        assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
+        pass_on(0, 3);
+        free_group(state);
+        make_group(state);
+    }
+}
+
+/* The holder dies, the last in the queue looks, and only then the one between gives up:
+ * the last one comes to stand behind a death that it will not hear of again. */
+static void giving_up_under_a_dead_holder_makes_the_next_look(void **state)
+{
+    (void)state;
+    hold_and_queue(2);
+    die(0);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    assert_false(locks[2].went_past);
+    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+    assert_false(nic_lock_granted(&locks[2]));
+    assert_true(locks[2].went_past);
+    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
+    /* With somebody alive there, one look is enough. */
+    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
+    assert_int_equal(nic_lock_abandon(&locks[3]), NIC_LOCK_QUEUED);
+    assert_false(nic_lock_granted(&locks[4]));
+    assert_true(locks[4].went_past);
+    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_QUEUED);
+    assert_false(locks[4].went_past);
+}
+
+/* The word lies where programs write: nonsense in it is a free lock, never an address. */
+static void a_word_written_over_holds_nobody_up(void **state)
+{
+    (void)state;
+    static const uint64_t wrong[] = {0,
+                                     1,
+                                     UINT64_MAX,
+                                     UINT64_C(0xfff) << 52 | 1,
+                                     UINT64_C(1) << 52,
+                                     0x123456789abcdef,
+                                     UINT64_C(0xfffff) << 32 | 1};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_int_equal(nic_lock_try(&locks[0]), NIC_LOCK_HELD);
+        assert_int_equal(nic_lock_enqueue(&locks[1]), NIC_LOCK_QUEUED);
+        atomic_store(word, wrong[i]);
+        (void)nic_lock_give(&locks[0]);
+        assert_true(nic_lock_granted(&locks[1]));
+        assert_int_equal(nic_lock_try(&locks[2]), NIC_LOCK_HELD);
+        (void)nic_lock_give(&locks[1]);
+        (void)nic_lock_give(&locks[2]);
+        atomic_store(word, wrong[i]);
+        assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_HELD);
+        (void)nic_lock_give(&locks[3]);
+    }
+}
+
+/* ---- Threads ---------------------------------------------------------------------- */
+
+struct crowd {
+    uint32_t rounds;
+    uint64_t counter; /* plain: guarded by the lock alone */
+    uint32_t owner;   /* the same */
+};
+
+static void take_patiently(struct nic_lock *lock)
+{
+    if (!nic_lock_take_again(lock) && !nic_lock_take_free(lock) &&
+        nic_lock_enqueue(lock) == NIC_LOCK_QUEUED) {
+        while (!nic_lock_granted(lock)) {
+            sched_yield();
+        }
+    }
+}
+
+static void crowd_run(uint32_t number, void *context)
+{
+    struct crowd *crowd = context;
+    struct nic_lock lock = make_requester(number % NODES, 100 + number);
+    for (uint32_t round = 0; round < crowd->rounds; round++) {
+        take_patiently(&lock);
+        crowd->owner = number;
+        crowd->counter++;
+        if (round % 32 == number) {
+            sched_yield();
+        }
+        unit_expect(crowd->owner == number);
+        (void)nic_lock_give(&lock);
+    }
+}
+
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 2; threads <= 16; threads *= 2) {
+        struct crowd crowd = {.rounds = 8000 / threads};
+        unit_run_threads(threads, crowd_run, &crowd);
+        assert_int_equal(crowd.counter, crowd.rounds * threads);
+        expect_free();
+    }
+}
+
+/* Some wait with little patience, and go on with another record. */
+static void impatient_run(uint32_t number, void *context)
+{
+    struct crowd *crowd = context;
+    struct nic_lock requesters[8];
+    for (uint32_t i = 0; i < 8; i++) {
+        requesters[i] = make_requester(number, 200 + i);
+    }
+    uint32_t at = 0;
+    for (uint32_t round = 0; round < crowd->rounds; round++) {
+        while (!nic_lock_record_is_free(requesters[at].record)) {
+            at = (at + 1) % 8;
+            sched_yield();
+        }
+        struct nic_lock *lock = &requesters[at];
+        enum nic_lock_outcome outcome = round % 3 ? nic_lock_enqueue(lock) : nic_lock_try(lock);
+        for (uint32_t poll = 0; outcome == NIC_LOCK_QUEUED && !nic_lock_granted(lock); poll++) {
+            sched_yield();
+            if (poll > round % 4 && nic_lock_abandon(lock) == NIC_LOCK_QUEUED) {
+                outcome = NIC_LOCK_BUSY;
+            }
+        }
+        if (outcome != NIC_LOCK_BUSY) {
+            crowd->owner = number;
+            crowd->counter++;
+            if (round % 5 == 0) {
+                sched_yield();
+            }
+            unit_expect(crowd->owner == number);
+            (void)nic_lock_give(lock);
+        }
+    }
+}
+
+static void giving_up_never_lets_two_in(void **state)
+{
+    (void)state;
+    struct crowd crowd = {.rounds = 4000};
+    unit_run_threads(NODES, impatient_run, &crowd);
+    expect_free();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_group, free_group)
+        TEST(a_free_lock_is_taken_and_given),
+        TEST(who_gave_it_takes_it_again),
+        TEST(waiters_get_it_in_their_order),
+        TEST(who_gives_can_queue_again),
+        TEST(a_use_that_is_over_counts_as_given),
+        TEST(sequences_go_on_and_skip_zero),
+        TEST(trying_does_not_queue),
+        TEST(trying_takes_it_from_the_dead),
+        TEST(trying_goes_past_those_who_gave_up),
+        TEST(one_in_the_middle_gives_up),
+        TEST(all_behind_give_up),
+        TEST(giving_up_too_late_is_having_it),
+        TEST(a_lock_given_to_one_who_gives_up_goes_on),
+        TEST(an_owner_goes_on_with_another_record),
+        TEST(a_dead_holders_lock_falls_to_the_next),
+        TEST(it_falls_past_the_dead_and_those_who_gave_up),
+        TEST(a_live_holder_is_reached_past_dead_waiters),
+        TEST(who_left_counts_as_gone),
+        TEST(a_queue_of_the_dead_is_no_hindrance),
+        TEST(a_holder_dies_while_giving),
+        TEST(a_requester_dies_while_queueing),
+        TEST(a_taker_dies_around_the_free_lock),
+        TEST(an_heir_dies_around_inheriting),
+        TEST(a_waiter_dies_while_going_past),
+        TEST(giving_up_under_a_dead_holder_makes_the_next_look),
+        TEST(a_word_written_over_holds_nobody_up),
+        TEST(one_at_a_time),
+        TEST(giving_up_never_lets_two_in),
+    };
+    return cmocka_run_group_tests_name("nic/lock", tests, NULL, NULL);
+}

@@ -1,0 +1,413 @@
+/* Modified ACK/NACK through a random network: nothing lost, doubled or out of order, with
+ * small buffers, slow receivers, every choice of options, and loss where it is allowed. */
+#include "../unit.h"
+
+#include <stdalign.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "nic/message_protocol.h"
+
+enum {
+    NODES_MAX = 5,
+    ENTRIES = 8,
+    SEND_BYTES = 512,
+    RECEIVE_BYTES = 256,
+    BYTES_MAX = 120,
+    WIRE_PACKETS = 4096, /* between two nodes, far beyond what tables can fill */
+    MESSAGES = 120,      /* from each node to each */
+    STEPS_MAX = 2000000,
+};
+
+struct flying {
+    struct px_packet packet;
+    unsigned char data[BYTES_MAX];
+    uint64_t arrives_ns;
+};
+
+/* One direction between two nodes: in order, each packet delayed anew. */
+struct wire {
+    struct flying packets[WIRE_PACKETS];
+    uint32_t first;
+    uint32_t count;
+    uint32_t most;
+};
+
+struct node {
+    struct px_sender sender;
+    struct px_receiver receiver;
+    struct px_destination destinations[NODES_MAX];
+    struct px_source sources[NODES_MAX];
+    struct px_entry entries[ENTRIES];
+    alignas(8) unsigned char send_buffer[SEND_BYTES];
+    alignas(8) unsigned char receive_buffer[RECEIVE_BYTES];
+    uint32_t sent[NODES_MAX];
+    uint32_t received[NODES_MAX];
+    uint64_t reads_at_ns;
+};
+
+struct world {
+    struct base_random random;
+    uint32_t count;
+    uint32_t loss_percent;
+    uint64_t now_ns;
+    struct node nodes[NODES_MAX];
+    struct wire wires[NODES_MAX][NODES_MAX];
+};
+
+static struct world world;
+
+static uint64_t below(uint64_t limit)
+{
+    return base_random_below(&world.random, limit);
+}
+
+static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t loss_percent)
+{
+    uint32_t ranks[NODES_MAX];
+    memset(&world, 0, sizeof world);
+    world.random.state = seed;
+    world.count = count;
+    world.loss_percent = loss_percent;
+    for (uint32_t rank = 0; rank < count; rank++) {
+        ranks[rank] = rank;
+    }
+    struct px_options options = {7, flags, 200, 20000};
+    for (uint32_t rank = 0; rank < count; rank++) {
+        struct node *node = &world.nodes[rank];
+        node->sender = (struct px_sender){.options = options,
+                                          .rank = rank,
+                                          .destinations = node->destinations,
+                                          .entries = node->entries,
+                                          .entry_count = ENTRIES,
+                                          .buffer = node->send_buffer,
+                                          .buffer_bytes = SEND_BYTES};
+        node->receiver = (struct px_receiver){.options = options,
+                                              .rank = rank,
+                                              .sources = node->sources,
+                                              .buffer = node->receive_buffer,
+                                              .buffer_bytes = RECEIVE_BYTES};
+        px_sender_init(&node->sender, ranks, count);
+        px_receiver_init(&node->receiver, ranks, count);
+    }
+}
+
+/* ---- The network ---------------------------------------------------------------------- */
+
+static void put_on_wire(const struct px_packet *packet)
+{
+    struct wire *wire = &world.wires[packet->from][packet->to];
+    if (below(100) < world.loss_percent) {
+        return;
+    }
+    assert_true(wire->count < WIRE_PACKETS);
+    struct flying *flying = &wire->packets[(wire->first + wire->count++) % WIRE_PACKETS];
+    flying->packet = *packet;
+    if (packet->bytes) {
+        memcpy(flying->data, packet->data, packet->bytes);
+    }
+    flying->packet.data = flying->data;
+    flying->arrives_ns = world.now_ns + below(2000);
+    wire->most = wire->count > wire->most ? wire->count : wire->most;
+}
+
+static void arrive(struct wire *wire)
+{
+    while (wire->count && wire->packets[wire->first].arrives_ns <= world.now_ns) {
+        struct flying *flying = &wire->packets[wire->first];
+        struct node *node = &world.nodes[flying->packet.to];
+        if (flying->packet.type == PX_DATA) {
+            px_on_data(&node->receiver, world.now_ns, &flying->packet);
+        } else {
+            px_on_answer(&node->sender, world.now_ns, &flying->packet);
+        }
+        wire->first = (wire->first + 1) % WIRE_PACKETS;
+        wire->count--;
+    }
+}
+
+/* ---- The hosts ------------------------------------------------------------------------ */
+
+static uint32_t length_of(uint32_t from, uint32_t to, uint32_t number)
+{
+    return (from * 31 + to * 17 + number * 7) % (BYTES_MAX - 12) + 12;
+}
+
+static void host_sends(uint32_t rank)
+{
+    struct node *node = &world.nodes[rank];
+    uint32_t to = (uint32_t)below(world.count);
+    if (node->sent[to] == MESSAGES) {
+        return;
+    }
+    uint32_t entry;
+    uint32_t bytes = length_of(rank, to, node->sent[to]);
+    unsigned char *buffer = px_get_send_buf(&node->sender, to, bytes, &entry);
+    if (buffer) {
+        uint32_t words[3] = {rank, to, node->sent[to]++};
+        memset(buffer, (int)words[2], bytes);
+        memcpy(buffer, words, sizeof words);
+        px_on_kick(&node->sender, world.now_ns, entry);
+    }
+}
+
+static void host_reads(uint32_t rank)
+{
+    struct node *node = &world.nodes[rank];
+    const struct px_stored *stored = px_receiver_first(&node->receiver);
+    if (!stored || node->reads_at_ns > world.now_ns) {
+        return;
+    }
+    uint32_t words[3];
+    memcpy(words, stored + 1, sizeof words);
+    assert_int_equal(words[0], stored->from);
+    assert_int_equal(words[1], rank);
+    assert_int_equal(words[2], node->received[stored->from]);
+    assert_int_equal(stored->bytes, length_of(words[0], words[1], words[2]));
+    const unsigned char *bytes = (const unsigned char *)(stored + 1);
+    for (uint32_t i = sizeof words; i < stored->bytes; i++) {
+        assert_int_equal(bytes[i], (unsigned char)words[2]);
+    }
+    node->received[stored->from]++;
+    px_on_read(&node->receiver, world.now_ns);
+    /* Mostly at once, sometimes not for long. */
+    node->reads_at_ns = world.now_ns + (below(20) ? below(100) : below(30000));
+}
+
+/* ---- Running --------------------------------------------------------------------------- */
+
+static bool all_received(void)
+{
+    for (uint32_t rank = 0; rank < world.count; rank++) {
+        for (uint32_t from = 0; from < world.count; from++) {
+            if (world.nodes[rank].received[from] != MESSAGES) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool all_idle(void)
+{
+    for (uint32_t rank = 0; rank < world.count; rank++) {
+        if (!px_sender_is_idle(&world.nodes[rank].sender)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void step(void)
+{
+    uint32_t rank = (uint32_t)below(world.count);
+    struct node *node = &world.nodes[rank];
+    struct px_packet packet;
+    world.now_ns += below(20);
+    for (uint32_t from = 0; from < world.count; from++) {
+        arrive(&world.wires[from][rank]);
+    }
+    host_sends(rank);
+    host_reads(rank);
+    if (px_receiver_next(&node->receiver, world.now_ns, &packet)) {
+        put_on_wire(&packet);
+    }
+    uint64_t deadline_ns = px_sender_deadline_ns(&node->sender, world.now_ns);
+    if (px_sender_next(&node->sender, world.now_ns, &packet)) {
+        /* Who runs it sleeps until then. */
+        assert_true(deadline_ns <= world.now_ns);
+        put_on_wire(&packet);
+    }
+}
+
+static void run(uint64_t seed, uint32_t count, uint32_t flags, uint32_t loss_percent)
+{
+    uint32_t steps = 0;
+    make_world(seed, count, flags, loss_percent);
+    while (!(all_received() && all_idle()) && steps < STEPS_MAX) {
+        step();
+        steps++;
+    }
+    if (steps == STEPS_MAX) {
+        fail_msg("seed %llu, %u nodes, flags %u, loss %u %%: not at an end",
+                 (unsigned long long)seed, count, flags, loss_percent);
+    }
+}
+
+static uint64_t first_seed(void)
+{
+    const char *given = getenv("DN_TEST_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 10) : unit_now_ns() % 1000000;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    return seed;
+}
+
+static void reliable_network(void **state)
+{
+    uint64_t seed = first_seed();
+    (void)state;
+    for (uint32_t flags = 0; flags < 8; flags++) {
+        for (uint32_t count = 2; count <= NODES_MAX; count++) {
+            run(seed + flags * 8 + count, count, flags, 0);
+        }
+    }
+}
+
+static void losing_network(void **state)
+{
+    uint64_t seed = first_seed();
+    (void)state;
+    for (uint32_t flags = 0; flags < 4; flags++) {
+        for (uint32_t count = 2; count <= NODES_MAX; count++) {
+            run(seed + flags * 8 + count, count, flags | DN_CONTEXT_LOSS_DETECTION, 1 + count * 5);
+        }
+    }
+}
+
+/* ---- Single steps ----------------------------------------------------------------------- */
+
+static uint32_t kick(struct node *node, uint32_t to)
+{
+    uint32_t entry;
+    void *buffer = px_get_send_buf(&node->sender, to, 8, &entry);
+    assert_non_null(buffer);
+    memset(buffer, 0, 8);
+    px_on_kick(&node->sender, 0, entry);
+    return entry;
+}
+
+static void expect_data(struct node *node, uint64_t now_ns, uint32_t seqid)
+{
+    struct px_packet packet;
+    assert_true(px_sender_next(&node->sender, now_ns, &packet));
+    assert_int_equal(packet.type, PX_DATA);
+    assert_int_equal(packet.seqid, seqid);
+}
+
+static void expect_silence(struct node *node, uint64_t now_ns)
+{
+    struct px_packet packet;
+    assert_false(px_sender_next(&node->sender, now_ns, &packet));
+}
+
+static void answer(struct node *node, uint64_t now_ns, enum px_packet_type type, uint32_t seqid)
+{
+    struct px_packet packet = {.type = type, .from = 1, .to = 0, .channel = 7, .seqid = seqid};
+    px_on_answer(&node->sender, now_ns, &packet);
+}
+
+static void nothing_new_until_the_nacked_one_is_acked(void **state)
+{
+    (void)state;
+    make_world(1, 2, 0, 0);
+    struct node *node = &world.nodes[0];
+    for (uint32_t seqid = 0; seqid < 3; seqid++) {
+        (void)kick(node, 1);
+        expect_data(node, 0, seqid);
+    }
+    answer(node, 0, PX_ACK, 0);
+    answer(node, 0, PX_NACK, 1);
+    (void)kick(node, 1);
+    expect_data(node, 0, 1);
+    expect_data(node, 0, 2);
+    expect_silence(node, 0);
+    answer(node, 0, PX_ACK, 1);
+    expect_data(node, 0, 3);
+    expect_silence(node, 0);
+}
+
+static void back_off_waits_longer_and_longer(void **state)
+{
+    (void)state;
+    make_world(1, 2, DN_CONTEXT_BACK_OFF, 0);
+    struct node *node = &world.nodes[0];
+    (void)kick(node, 1);
+    expect_data(node, 0, 0);
+    uint64_t now_ns = 0;
+    for (uint32_t i = 0; i < 9; i++) {
+        uint64_t pause_ns = UINT64_C(200) << (i < 6 ? i : 6);
+        answer(node, now_ns, PX_NACK, 0);
+        assert_int_equal(px_sender_deadline_ns(&node->sender, now_ns), now_ns + pause_ns);
+        expect_silence(node, now_ns + pause_ns - 1);
+        now_ns += pause_ns;
+        expect_data(node, now_ns, 0);
+    }
+}
+
+static void stopped_until_asked(void **state)
+{
+    (void)state;
+    make_world(1, 2, DN_CONTEXT_RESEND_REQUEST, 0);
+    struct node *node = &world.nodes[0];
+    (void)kick(node, 1);
+    (void)kick(node, 1);
+    expect_data(node, 0, 0);
+    expect_data(node, 0, 1);
+    answer(node, 0, PX_STOP, 0);
+    expect_silence(node, UINT64_MAX - 1);
+    answer(node, 0, PX_RESEND, 0);
+    expect_data(node, 0, 0);
+    expect_data(node, 0, 1);
+}
+
+static void answers_that_make_no_sense_are_ignored(void **state)
+{
+    (void)state;
+    make_world(1, 2, DN_CONTEXT_LOSS_DETECTION, 0);
+    struct node *node = &world.nodes[0];
+    (void)kick(node, 1);
+    expect_data(node, 0, 0);
+    (void)kick(node, 1);
+    answer(node, 0, PX_ACK, 1); /* not sent yet */
+    answer(node, 0, PX_NACK, 77);
+    answer(node, 0, PX_RESEND, UINT32_MAX);
+    assert_int_equal(node->sender.entry_tail, 0);
+    struct px_packet strange = {.type = PX_ACK, .from = 9, .channel = 7};
+    px_on_answer(&node->sender, 0, &strange);
+    strange = (struct px_packet){.type = PX_ACK, .from = 1, .channel = 8};
+    px_on_answer(&node->sender, 0, &strange);
+    assert_int_equal(node->sender.entry_tail, 0);
+    expect_data(node, 0, 1);
+    answer(node, 0, PX_ACK, 1);
+    answer(node, 0, PX_ACK, 0); /* overtaken */
+    assert_true(px_sender_is_idle(&node->sender));
+}
+
+/* ACKs of different destinations: the tables' tails wait for the oldest. */
+static void tails_advance_without_gaps(void **state)
+{
+    (void)state;
+    make_world(1, 2, 0, 0);
+    struct node *node = &world.nodes[0];
+    uint32_t entry;
+    (void)kick(node, 0);
+    for (int i = 1; i < ENTRIES; i++) {
+        (void)kick(node, 1);
+    }
+    assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
+    struct px_packet packet;
+    while (px_sender_next(&node->sender, 0, &packet)) {
+    }
+    answer(node, 0, PX_ACK, ENTRIES - 2);
+    assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
+    packet = (struct px_packet){.type = PX_ACK, .from = 0, .channel = 7, .seqid = 0};
+    px_on_answer(&node->sender, 0, &packet);
+    assert_true(px_sender_is_idle(&node->sender));
+    assert_non_null(px_get_send_buf(&node->sender, 1, SEND_BYTES, &entry));
+    assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
+    assert_null(px_get_send_buf(&node->sender, 5, 8, &entry));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reliable_network),
+        cmocka_unit_test(losing_network),
+        cmocka_unit_test(nothing_new_until_the_nacked_one_is_acked),
+        cmocka_unit_test(back_off_waits_longer_and_longer),
+        cmocka_unit_test(stopped_until_asked),
+        cmocka_unit_test(answers_that_make_no_sense_are_ignored),
+        cmocka_unit_test(tails_advance_without_gaps),
+    };
+    return cmocka_run_group_tests_name("nic/message_protocol", tests, NULL, NULL);
+}
