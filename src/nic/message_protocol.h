@@ -177,4 +177,26 @@ void px_on_read(struct px_receiver *receiver, uint64_t now_ns);
 
 bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet);
 
+/* Where a rank stands in a table sorted by rank, by binary search as in the paper; `count`
+ * when it was not declared. A row starts with its rank. */
+static inline uint32_t px_find_rank(const void *table, size_t row_bytes, uint32_t count,
+                                    uint32_t rank)
+{
+    const unsigned char *rows = table;
+    uint32_t low = 0;
+    uint32_t high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (*(const uint32_t *)(const void *)(rows + middle * row_bytes) < rank) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low < count && *(const uint32_t *)(const void *)(rows + low * row_bytes) == rank;
+    return found ? low : count;
+}
+_Static_assert(offsetof(struct px_source, rank) == 0, "a row starts with its rank");
+_Static_assert(offsetof(struct px_destination, rank) == 0, "a row starts with its rank");
+
 #endif

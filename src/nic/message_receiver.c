@@ -21,20 +21,12 @@ void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint3
     receiver->turn = 0;
 }
 
+/* NULL: not declared. */
 static struct px_source *find(struct px_receiver *receiver, uint32_t rank)
 {
-    uint32_t low = 0;
-    uint32_t high = receiver->source_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (receiver->sources[middle].rank < rank) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    bool found = low < receiver->source_count && receiver->sources[low].rank == rank;
-    return found ? &receiver->sources[low] : NULL;
+    uint32_t at = px_find_rank(receiver->sources, sizeof *receiver->sources, receiver->source_count,
+                               rank);
+    return at < receiver->source_count ? &receiver->sources[at] : NULL;
 }
 
 /* ---- RB ---------------------------------------------------------------------------------- */

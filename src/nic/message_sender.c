@@ -24,21 +24,12 @@ void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t co
     sender->turn = 0;
 }
 
-/* By binary search over the sorted ranks, as in the paper; NULL: not declared. */
+/* NULL: not declared. */
 static struct px_destination *find(struct px_sender *sender, uint32_t rank)
 {
-    uint32_t low = 0;
-    uint32_t high = sender->destination_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sender->destinations[middle].rank < rank) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    bool found = low < sender->destination_count && sender->destinations[low].rank == rank;
-    return found ? &sender->destinations[low] : NULL;
+    uint32_t at = px_find_rank(sender->destinations, sizeof *sender->destinations,
+                               sender->destination_count, rank);
+    return at < sender->destination_count ? &sender->destinations[at] : NULL;
 }
 
 static struct px_entry *entry_at(const struct px_sender *sender, uint64_t number)
