@@ -37,6 +37,29 @@ static struct dn_context *open_with_all(uint64_t ring_bytes)
     return context;
 }
 
+/* The rest of a context's life, between this node and itself: opened, a large message
+ * taken back and one received from any, closed. In a group of many sources are looked for
+ * by the summary. */
+static void live_alone(void)
+{
+    struct dn_context *context;
+    struct dn_message_op op;
+    uint64_t word = 1;
+    int ranks[16];
+    for (int rank = 0; rank < me.size; rank++) {
+        ranks[rank] = rank;
+    }
+    expect(dn_context_open(me.node, 2, ranks, (size_t)me.size, ranks, (size_t)me.size, NULL,
+                           &context),
+           0);
+    expect(dn_isend(context, me.rank, me.bank, 100000, &op), 0);
+    expect(dn_message_cancel(&op), 0);
+    expect(dn_send(context, me.rank, &word, sizeof word, DN_FOREVER), 0);
+    expect(dn_recv(context, DN_ANY, &word, sizeof word, DN_FOREVER, NULL, NULL), 0);
+    expect(dn_recv(context, DN_ANY, &word, sizeof word, 0, NULL, NULL), DN_ETIMEOUT);
+    expect(dn_context_close(context), 0);
+}
+
 static size_t bytes_of(uint64_t number)
 {
     uint64_t random = me.seed + number;
@@ -46,6 +69,7 @@ static size_t bytes_of(uint64_t number)
 static void send_until_death(struct dn_context *context)
 {
     for (uint64_t number = 0;; number++) {
+        live_alone();
         size_t bytes = bytes_of(number);
         unsigned char *from = number % 2 ? buffer : me.bank;
         live_fill(from, bytes, number);
@@ -148,6 +172,7 @@ int main(int argc, char **argv)
             send_until_death(context);
         }
         for (;;) {
+            live_alone();
             expect(dn_recv(context, 0, buffer, BYTES_MAX, DN_FOREVER, NULL, NULL), 0);
         }
     }
