@@ -105,18 +105,18 @@ int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
                  enum dn_type type, enum dn_reduction reduction)
 {
-    int error = (source && result) || count == 0 ? check_team(team) : DN_EINVAL;
+    int error = check_team(team);
     return error ? error : coll_allreduce(team, source, result, count, type, reduction);
 }
 
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)
 {
-    int error = buffer || bytes == 0 ? check_team(team) : DN_EINVAL;
+    int error = check_team(team);
     return error ? error : coll_broadcast(team, buffer, bytes, root);
 }
 
 int dn_allgather(struct dn_team *team, const void *source, void *result, size_t bytes)
 {
-    int error = (source && result) || bytes == 0 ? check_team(team) : DN_EINVAL;
+    int error = check_team(team);
     return error ? error : coll_allgather(team, source, result, bytes);
 }

@@ -54,8 +54,8 @@ static int broadcast_piece(struct dn_team *team, unsigned char *buffer, size_t b
 
 int coll_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)
 {
-    if (root < 0 || (uint32_t)root >= team->nic.count) {
-        return DN_ERANK;
+    if (root < 0 || (uint32_t)root >= team->nic.count || (!buffer && bytes != 0)) {
+        return coll_refuse(team, !buffer && bytes != 0 ? DN_EINVAL : DN_ERANK);
     }
     int error = coll_turn_take_patiently(team);
     if (error) {
@@ -95,6 +95,9 @@ static int gather_piece(struct dn_team *team, const unsigned char *source, unsig
 
 int coll_allgather(struct dn_team *team, const void *source, void *result, size_t bytes)
 {
+    if (bytes != 0 && (!source || !result)) {
+        return coll_refuse(team, DN_EINVAL);
+    }
     int error = coll_turn_take_patiently(team);
     if (error) {
         return error;

@@ -202,6 +202,16 @@ int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
     return error ? error : coll_compare_arguments(team, argument);
 }
 
+int coll_refuse(struct dn_team *team, int error)
+{
+    int failed = coll_turn_take_patiently(team);
+    if (!failed) {
+        failed = coll_exchange(team, 0, coll_digest(COLL_REFUSED, 0, 0));
+        coll_turn_give(team);
+    }
+    return failed && failed != DN_EMISMATCH ? failed : error;
+}
+
 uint64_t coll_digest(uint32_t call, uint64_t first, uint64_t second)
 {
     struct base_random mixer = {call};

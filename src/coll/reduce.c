@@ -182,8 +182,9 @@ int coll_allreduce(struct dn_team *team, const void *source, void *result, size_
 {
     struct reduction reduction = {.count = count};
     reduction.operate = coll_find_operator(type, operation, &reduction.element_bytes);
-    if (!reduction.operate || count >= UINT64_C(1) << 40) {
-        return DN_EINVAL;
+    bool no_memory = count != 0 && (!source || !result);
+    if (!reduction.operate || no_memory || count >= UINT64_C(1) << 40) {
+        return coll_refuse(team, DN_EINVAL);
     }
     reduction.argument = pack(COLL_REDUCE, type, operation, count);
     int error = coll_turn_take_patiently(team);

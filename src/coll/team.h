@@ -96,6 +96,10 @@ int coll_check_closed(const struct dn_team *team);
 /* A phase of its own, waited for without end: contribute, arrive, pass. */
 int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument);
 
+/* A call whose arguments make no sense here: takes part in its phase, so that the other
+ * members get DN_EMISMATCH instead of waiting, and returns `error`. */
+int coll_refuse(struct dn_team *team, int error);
+
 /* One word that differs when a call or any of its numbers does. */
 uint64_t coll_digest(uint32_t call, uint64_t first, uint64_t second);
 

@@ -364,6 +364,19 @@ static void a_barrier_is_no_reduction(void)
     expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
 }
 
+/* One member's mistake is its own; the others hear of it and do not wait. */
+static void a_refused_member_keeps_nobody_waiting(void)
+{
+    uint64_t word = 1;
+    bool wrong = me.rank == 0;
+    int others = me.size == 1 ? 0 : DN_EMISMATCH;
+    enum dn_type type = wrong ? (enum dn_type)10 : DN_UINT64;
+    expect(dn_allreduce(all, &word, &word, 1, type, DN_MIN), wrong ? DN_EINVAL : others);
+    expect(dn_broadcast(all, &word, 8, wrong ? me.size : 0), wrong ? DN_ERANK : others);
+    expect(dn_allgather(all, wrong ? NULL : &word, &word, 8), wrong ? DN_EINVAL : others);
+    expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
+}
+
 static void mistakes_have_names(void)
 {
     uint64_t word = 7;
@@ -399,6 +412,7 @@ int main(int argc, char **argv)
         LIVE_CHECK(1, gathers_in_team_order),
         LIVE_CHECK(2, differing_calls_are_told_to_all),
         LIVE_CHECK(2, a_barrier_is_no_reduction),
+        LIVE_CHECK(1, a_refused_member_keeps_nobody_waiting),
         LIVE_CHECK(1, mistakes_have_names),
     };
     if (live_list(argc, argv, checks, LIVE_COUNT(checks))) {
