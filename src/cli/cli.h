@@ -12,6 +12,7 @@ enum {
 /* argv[0] is the subcommand's own name. Each returns an exit status. */
 int cli_run(int argc, char **argv);
 int cli_perf(int argc, char **argv);
+int cli_storm(int argc, char **argv);
 
 /* One line on stderr, "COMMAND: ...", at once. */
 void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -13,6 +13,7 @@ static const struct {
 } subcommands[] = {
     {"run", cli_run, "start a program as a group of nodes"},
     {"perf", cli_perf, "measure against the physical limit"},
+    {"storm", cli_storm, "run the protocol on a network that does everything wrong"},
     {"perf-node", cli_perf_node, NULL}, /* what perf starts; not for people */
 };
 

@@ -12,6 +12,7 @@
 #include "fabric/fabric.h"
 #include "nic/address.h"
 #include "nic/call.h"
+#include "nic/memory_access.h"
 
 /* Where a remote address lies here. The caller's mistakes come before DN_EPEER. */
 static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote remote,
@@ -83,33 +84,15 @@ static inline void direct_notify(const struct fabric_lane *lane, int rank, const
     }
 }
 
+/* Words, blocks and atomics are the NIC's own; here under the names of what runs in place. */
 static inline void direct_store(unsigned char *target, uint64_t value, unsigned bytes)
 {
-    switch (bytes) {
-    case 1: __atomic_store_n(target, (uint8_t)value, __ATOMIC_RELEASE); break;
-    case 2: __atomic_store_n((uint16_t *)(void *)target, (uint16_t)value, __ATOMIC_RELEASE); break;
-    case 4: __atomic_store_n((uint32_t *)(void *)target, (uint32_t)value, __ATOMIC_RELEASE); break;
-    default: __atomic_store_n((uint64_t *)(void *)target, value, __ATOMIC_RELEASE); break;
-    }
+    nic_store_word(target, value, bytes);
 }
 
-/* A block takes effect after everything before it on the lane: the release fence (no
- * instruction on x86). An aligned word goes by one store, so that a reader who polls
- * it never sees half of it. memmove, because a node may send to itself. */
 static inline void direct_block(unsigned char *target, const void *source, size_t bytes)
 {
-    if (bytes == 8 && (uintptr_t)target % 8 == 0) {
-        uint64_t value;
-        memcpy(&value, source, 8);
-        direct_store(target, value, 8);
-    } else if (bytes == 4 && (uintptr_t)target % 4 == 0) {
-        uint32_t value;
-        memcpy(&value, source, 4);
-        direct_store(target, value, 4);
-    } else if (bytes != 0) {
-        atomic_thread_fence(memory_order_release);
-        memmove(target, source, bytes);
-    }
+    nic_store_block(target, source, bytes);
 }
 
 static inline int direct_botf(const struct fabric_lane *lane, struct dn_remote remote,
@@ -201,28 +184,24 @@ static inline int direct_reach_word(const struct fabric_lane *lane, struct dn_re
     return 0;
 }
 
-/* One operation on a word that this CPU can reach; gives the old value. Acquire and
- * release: a fetch that sees a value acquires what was ordered before it. Inlined
- * with a constant operation it is a single instruction. */
-#define DIRECT_DEFINE_APPLY(suffix, type)                                                       \
-    static inline type direct_apply_##suffix(type *word, enum fabric_atomic operation,          \
-                                             type operand, type expected)                       \
-    {                                                                                           \
-        switch (operation) {                                                                    \
-        case FABRIC_ADD: return __atomic_fetch_add(word, operand, __ATOMIC_ACQ_REL);            \
-        case FABRIC_AND: return __atomic_fetch_and(word, operand, __ATOMIC_ACQ_REL);            \
-        case FABRIC_OR: return __atomic_fetch_or(word, operand, __ATOMIC_ACQ_REL);              \
-        case FABRIC_XOR: return __atomic_fetch_xor(word, operand, __ATOMIC_ACQ_REL);            \
-        case FABRIC_SWAP: return __atomic_exchange_n(word, operand, __ATOMIC_ACQ_REL);          \
-        case FABRIC_COMPARE_SWAP:                                                               \
-            (void)__atomic_compare_exchange_n(word, &expected, operand, 0, __ATOMIC_ACQ_REL,    \
-                                              __ATOMIC_ACQUIRE);                                \
-            return expected;                                                                    \
-        default: return __atomic_load_n(word, __ATOMIC_ACQUIRE);                                \
-        }                                                                                       \
-    }
+_Static_assert((int)FABRIC_ADD == (int)WIRE_ADD && (int)FABRIC_AND == (int)WIRE_AND &&
+                   (int)FABRIC_OR == (int)WIRE_OR && (int)FABRIC_XOR == (int)WIRE_XOR &&
+                   (int)FABRIC_SWAP == (int)WIRE_SWAP &&
+                   (int)FABRIC_COMPARE_SWAP == (int)WIRE_COMPARE_SWAP &&
+                   (int)FABRIC_READ == (int)WIRE_READ,
+               "a fabric's atomics are the NIC's");
 
-DIRECT_DEFINE_APPLY(u32, uint32_t)
-DIRECT_DEFINE_APPLY(u64, uint64_t)
+/* One operation on a word that this CPU can reach; gives the old value. */
+static inline uint32_t direct_apply_u32(uint32_t *word, enum fabric_atomic operation,
+                                        uint32_t operand, uint32_t expected)
+{
+    return nic_apply_u32(word, (enum wire_atomic)operation, operand, expected);
+}
+
+static inline uint64_t direct_apply_u64(uint64_t *word, enum fabric_atomic operation,
+                                        uint64_t operand, uint64_t expected)
+{
+    return nic_apply_u64(word, (enum wire_atomic)operation, operand, expected);
+}
 
 #endif

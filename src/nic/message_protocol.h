@@ -74,6 +74,7 @@ struct px_destination {
     uint32_t nack_count;    /* in a row, for back-off */
     uint64_t not_before_ns; /* of the resend */
     uint64_t acked_by_ns;   /* loss detection: when to send again; UINT64_MAX: nothing out */
+    bool lost;              /* its node is gone: nothing is taken, and all SEQIDs are 0 */
 };
 
 /* SENDTBL: a ring; entries leave it at its tail, so ACKs may come in any order. */
@@ -102,11 +103,12 @@ struct px_sender {
     uint32_t turn; /* the destination that is asked first for the next packet */
 };
 
-/* The caller fills in options, rank, tables and their sizes; `ranks` is sorted. */
+/* The caller fills in options, rank, tables and their sizes; `ranks` is sorted. NULL: the
+ * ranks stand in the rows already. The same for the receiver. */
 void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t count);
 
-/* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full;
- * try again after an ACK. */
+/* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full
+ * (try again after an ACK), or the destination is lost. */
 void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, uint32_t *entry);
 
 /* The buffer is filled: numbers the message and hands it over. */
@@ -117,6 +119,21 @@ void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_pac
 
 /* The next packet to send, if there is one now. */
 bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet);
+
+/* The same for one line of S_SEQTBL, in two steps: what is to go out next, and that it has
+ * gone out. */
+bool px_sender_peek(struct px_sender *sender, uint64_t now_ns, uint32_t index,
+                    struct px_packet *packet);
+void px_sender_sent(struct px_sender *sender, uint64_t now_ns, uint32_t index);
+
+/* When a line has something to send without anything coming: not after `now_ns` if at once,
+ * UINT64_MAX if never. */
+uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uint32_t index);
+
+/* The node is dead or was restarted: what it had not acknowledged is dropped, and its
+ * answers are ignored, until px_sender_reconnect; then SEQIDs start from 0. */
+void px_sender_peer_lost(struct px_sender *sender, uint32_t rank);
+void px_sender_reconnect(struct px_sender *sender, uint32_t rank);
 
 /* When px_sender_next may have something without anything coming; UINT64_MAX: never. */
 uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns);
@@ -176,6 +193,18 @@ const struct px_stored *px_receiver_first(const struct px_receiver *receiver);
 void px_on_read(struct px_receiver *receiver, uint64_t now_ns);
 
 bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet);
+
+/* The same for one line of R_SEQTBL, in two steps. */
+bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet);
+void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct px_packet *packet);
+
+bool px_receiver_has_room(const struct px_receiver *receiver, uint32_t bytes);
+
+/* Asks all sources for what they sent before this receiver was there: they start over. */
+void px_receiver_ask_all(struct px_receiver *receiver);
+
+/* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. */
+void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank);
 
 /* Where a rank stands in a table sorted by rank, by binary search as in the paper; `count`
  * when it was not declared. A row starts with its rank. */

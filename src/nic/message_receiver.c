@@ -1,6 +1,7 @@
 /* The receiver of Modified ACK/NACK: RB and R_SEQTBL. */
 #include <string.h>
 
+#include "base/mutant.h"
 #include "nic/message_protocol.h"
 
 #define SKIPPED UINT32_MAX /* as a length: nothing up to the end of RB */
@@ -13,8 +14,9 @@ void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint3
     INVARIANT(receiver->buffer_bytes % WORD_BYTES == 0);
     receiver->source_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        INVARIANT(i == 0 || ranks[i - 1] < ranks[i]);
-        receiver->sources[i] = (struct px_source){.rank = ranks[i]};
+        uint32_t rank = ranks ? ranks[i] : receiver->sources[i].rank;
+        INVARIANT(i == 0 || receiver->sources[i - 1].rank < rank);
+        receiver->sources[i] = (struct px_source){.rank = rank};
     }
     receiver->buffer_head = 0;
     receiver->buffer_tail = 0;
@@ -54,6 +56,12 @@ static bool find_room(const struct px_receiver *receiver, uint32_t bytes, uint64
     *position = start;
     return room <= receiver->buffer_bytes &&
            start + room - receiver->buffer_tail <= receiver->buffer_bytes;
+}
+
+bool px_receiver_has_room(const struct px_receiver *receiver, uint32_t bytes)
+{
+    uint64_t unused;
+    return find_room(receiver, bytes, &unused);
 }
 
 static void store(struct px_receiver *receiver, uint64_t position, const struct px_packet *packet)
@@ -145,39 +153,49 @@ void px_on_read(struct px_receiver *receiver, uint64_t now_ns)
     receiver->buffer_tail = position + room_of(stored_at(receiver, position)->bytes);
     for (uint32_t i = 0; i < receiver->source_count; i++) {
         struct px_source *source = &receiver->sources[i];
-        uint64_t unused;
         if (source->stopped && !source->nack_due &&
-            find_room(receiver, source->refused_bytes, &unused)) {
+            px_receiver_has_room(receiver, source->refused_bytes)) {
             source->resend_due = true;
             source->stopped = false;
         }
     }
 }
 
+void px_receiver_ask_all(struct px_receiver *receiver)
+{
+    for (uint32_t i = 0; i < receiver->source_count; i++) {
+        receiver->sources[i].resend_due = true;
+    }
+}
+
+void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank)
+{
+    struct px_source *source = find(receiver, rank);
+    if (source) {
+        uint32_t expected = MUTANT(MESSAGE_SEQID_OF_OLD_LIFE) ? source->expected_seqid : 0;
+        *source = (struct px_source){.rank = rank, .expected_seqid = expected};
+    }
+}
+
 /* ---- What goes out --------------------------------------------------------------------------- */
 
-static bool next_answer(struct px_receiver *receiver, struct px_source *source,
-                        struct px_packet *packet)
+bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet)
 {
+    const struct px_source *source = &receiver->sources[index];
     enum px_packet_type type;
     uint32_t seqid = source->expected_seqid;
     if (source->acks_due) {
         type = PX_ACK;
-        seqid -= source->acks_due--;
-        source->ack_again_due = false;
+        seqid -= source->acks_due;
     } else if (source->ack_again_due) {
         type = PX_ACK;
         seqid--;
-        source->ack_again_due = false;
     } else if (source->nack_due) {
         /* Room may have come since: a STOP that nothing is read after would be for ever. */
-        uint64_t unused;
-        source->stopped = source->stopped && !find_room(receiver, source->refused_bytes, &unused);
-        type = source->stopped ? PX_STOP : PX_NACK;
-        source->nack_due = false;
+        bool stays = source->stopped && !px_receiver_has_room(receiver, source->refused_bytes);
+        type = stays ? PX_STOP : PX_NACK;
     } else if (source->resend_due) {
         type = PX_RESEND;
-        source->resend_due = false;
     } else {
         return false;
     }
@@ -191,12 +209,31 @@ static bool next_answer(struct px_receiver *receiver, struct px_source *source,
     return true;
 }
 
+void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct px_packet *packet)
+{
+    struct px_source *source = &receiver->sources[index];
+    switch (packet->type) {
+    case PX_ACK:
+        source->acks_due -= source->acks_due ? 1 : 0;
+        source->ack_again_due = false;
+        break;
+    case PX_NACK:
+    case PX_STOP:
+        source->stopped = packet->type == PX_STOP;
+        source->nack_due = false;
+        break;
+    case PX_RESEND: source->resend_due = false; break;
+    case PX_DATA: break;
+    }
+}
+
 bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet)
 {
     (void)now_ns;
     for (uint32_t i = 0; i < receiver->source_count; i++) {
         uint32_t index = (receiver->turn + i) % receiver->source_count;
-        if (next_answer(receiver, &receiver->sources[index], packet)) {
+        if (px_receiver_peek(receiver, index, packet)) {
+            px_receiver_sent(receiver, index, packet);
             receiver->turn = index + 1;
             return true;
         }

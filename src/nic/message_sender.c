@@ -1,4 +1,5 @@
 /* The sender of Modified ACK/NACK: SB, SENDTBL, S_SEQTBL. */
+#include "base/mutant.h"
 #include "nic/message_protocol.h"
 
 enum { BACK_OFF_DOUBLINGS = 6, WORD_BYTES = 8 };
@@ -13,9 +14,9 @@ void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t co
     INVARIANT(is_power_of_two(sender->entry_count) && sender->buffer_bytes % WORD_BYTES == 0);
     sender->destination_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        INVARIANT(i == 0 || ranks[i - 1] < ranks[i]);
-        sender->destinations[i] = (struct px_destination){.rank = ranks[i],
-                                                          .acked_by_ns = UINT64_MAX};
+        uint32_t rank = ranks ? ranks[i] : sender->destinations[i].rank;
+        INVARIANT(i == 0 || sender->destinations[i - 1].rank < rank);
+        sender->destinations[i] = (struct px_destination){.rank = rank, .acked_by_ns = UINT64_MAX};
     }
     sender->entry_head = 0;
     sender->entry_tail = 0;
@@ -52,7 +53,8 @@ void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, u
     uint64_t to_end = sender->buffer_bytes - position % sender->buffer_bytes;
     /* A message is contiguous: what does not fit before the end starts over. */
     position += room > to_end ? to_end : 0;
-    if (!destination || sender->entry_head - sender->entry_tail == sender->entry_count ||
+    if (!destination || destination->lost ||
+        sender->entry_head - sender->entry_tail == sender->entry_count ||
         position + room - sender->buffer_tail > sender->buffer_bytes) {
         return NULL;
     }
@@ -83,7 +85,9 @@ static const struct px_entry *find_entry(const struct px_sender *sender, uint32_
 {
     for (uint64_t number = sender->entry_tail; number != sender->entry_head; number++) {
         const struct px_entry *entry = entry_at(sender, number);
-        if (entry->destination == destination && entry->kicked && entry->seqid == seqid) {
+        /* One that is acked may be of the destination's old life. */
+        if (entry->destination == destination && entry->kicked && !entry->acked &&
+            entry->seqid == seqid) {
             return entry;
         }
     }
@@ -95,10 +99,16 @@ static const struct px_entry *find_entry(const struct px_sender *sender, uint32_
 void px_on_kick(struct px_sender *sender, uint64_t now_ns, uint32_t number)
 {
     struct px_entry *entry = &sender->entries[number & (sender->entry_count - 1)];
+    struct px_destination *destination = &sender->destinations[entry->destination];
     INVARIANT(!entry->kicked);
     (void)now_ns;
     entry->kicked = true;
-    entry->seqid = sender->destinations[entry->destination].next_seqid++;
+    if (destination->lost) {
+        entry->acked = true; /* since get_send_buf */
+        free_acked(sender);
+        return;
+    }
+    entry->seqid = destination->next_seqid++;
 }
 
 static void on_ack(struct px_sender *sender, uint64_t now_ns, struct px_destination *destination,
@@ -151,11 +161,11 @@ static void back_off(const struct px_sender *sender, uint64_t now_ns,
 void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_packet *packet)
 {
     struct px_destination *destination = find(sender, packet->from);
-    if (!destination || packet->channel != sender->options.channel) {
+    if (!destination || destination->lost || packet->channel != sender->options.channel) {
         return;
     }
     uint32_t seqid = packet->seqid;
-    if (packet->type == PX_ACK) {
+    if (packet->type == PX_ACK || (MUTANT(MESSAGE_NACK_AS_ACK) && packet->type == PX_NACK)) {
         on_ack(sender, now_ns, destination, seqid);
         return;
     }
@@ -181,6 +191,31 @@ void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_pac
     }
 }
 
+void px_sender_peer_lost(struct px_sender *sender, uint32_t rank)
+{
+    struct px_destination *destination = find(sender, rank);
+    if (!destination) {
+        return;
+    }
+    uint32_t index = (uint32_t)(destination - sender->destinations);
+    for (uint64_t number = sender->entry_tail; number != sender->entry_head; number++) {
+        struct px_entry *entry = entry_at(sender, number);
+        if (entry->destination == index && entry->kicked) {
+            entry->acked = true;
+        }
+    }
+    free_acked(sender);
+    *destination = (struct px_destination){.rank = rank, .acked_by_ns = UINT64_MAX, .lost = true};
+}
+
+void px_sender_reconnect(struct px_sender *sender, uint32_t rank)
+{
+    struct px_destination *destination = find(sender, rank);
+    if (destination) {
+        destination->lost = false;
+    }
+}
+
 /* ---- What goes out ------------------------------------------------------------------------ */
 
 /* Loss detection: nothing came for too long, so what is out goes out again. */
@@ -191,25 +226,50 @@ static void on_silence(struct px_destination *destination)
     destination->acked_by_ns = UINT64_MAX;
 }
 
-static bool may_send(const struct px_destination *destination, uint64_t now_ns)
+uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uint32_t index)
 {
+    const struct px_destination *destination = &sender->destinations[index];
     switch (destination->flow) {
-    case PX_FLOWING: return destination->unsent_seqid != destination->next_seqid;
+    case PX_FLOWING:
+        return destination->unsent_seqid != destination->next_seqid ? now_ns : UINT64_MAX;
     case PX_RESENDING:
-        return destination->unsent_seqid != destination->sent_seqid &&
-               now_ns >= destination->not_before_ns;
-    case PX_PAUSED: return false;
+        if (destination->unsent_seqid != destination->sent_seqid) {
+            return destination->not_before_ns > now_ns ? destination->not_before_ns : now_ns;
+        }
+        return UINT64_MAX;
+    case PX_PAUSED: break;
     }
-    return false;
+    return UINT64_MAX;
 }
 
-static void make_data(struct px_sender *sender, uint64_t now_ns, uint32_t index,
-                      struct px_packet *packet)
+bool px_sender_peek(struct px_sender *sender, uint64_t now_ns, uint32_t index,
+                    struct px_packet *packet)
+{
+    struct px_destination *destination = &sender->destinations[index];
+    if (sender->options.flags & DN_CONTEXT_LOSS_DETECTION && now_ns >= destination->acked_by_ns) {
+        on_silence(destination);
+    }
+    if (px_sender_ready_ns(sender, now_ns, index) > now_ns) {
+        return false;
+    }
+    const struct px_entry *entry = find_entry(sender, index, destination->unsent_seqid);
+    INVARIANT(entry != NULL);
+    *packet = (struct px_packet){
+        .type = PX_DATA,
+        .from = sender->rank,
+        .to = destination->rank,
+        .channel = sender->options.channel,
+        .seqid = entry->seqid,
+        .bytes = entry->bytes,
+        .data = sender->buffer + entry->position % sender->buffer_bytes,
+    };
+    return true;
+}
+
+void px_sender_sent(struct px_sender *sender, uint64_t now_ns, uint32_t index)
 {
     struct px_destination *destination = &sender->destinations[index];
     uint32_t seqid = destination->unsent_seqid++;
-    const struct px_entry *entry = find_entry(sender, index, seqid);
-    INVARIANT(entry != NULL);
     if (destination->sent_seqid == seqid) {
         destination->sent_seqid++;
     }
@@ -217,28 +277,14 @@ static void make_data(struct px_sender *sender, uint64_t now_ns, uint32_t index,
         destination->acked_by_ns == UINT64_MAX) {
         destination->acked_by_ns = now_ns + sender->options.resend_timeout_ns;
     }
-    *packet = (struct px_packet){
-        .type = PX_DATA,
-        .from = sender->rank,
-        .to = destination->rank,
-        .channel = sender->options.channel,
-        .seqid = seqid,
-        .bytes = entry->bytes,
-        .data = sender->buffer + entry->position % sender->buffer_bytes,
-    };
 }
 
 bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet)
 {
     for (uint32_t i = 0; i < sender->destination_count; i++) {
         uint32_t index = (sender->turn + i) % sender->destination_count;
-        struct px_destination *destination = &sender->destinations[index];
-        if (sender->options.flags & DN_CONTEXT_LOSS_DETECTION &&
-            now_ns >= destination->acked_by_ns) {
-            on_silence(destination);
-        }
-        if (may_send(destination, now_ns)) {
-            make_data(sender, now_ns, index, packet);
+        if (px_sender_peek(sender, now_ns, index, packet)) {
+            px_sender_sent(sender, now_ns, index);
             sender->turn = index + 1;
             return true;
         }
@@ -250,16 +296,10 @@ uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns)
 {
     uint64_t deadline_ns = UINT64_MAX;
     for (uint32_t i = 0; i < sender->destination_count; i++) {
-        const struct px_destination *destination = &sender->destinations[i];
-        uint64_t at_ns = UINT64_MAX;
-        if (may_send(destination, now_ns)) {
-            at_ns = now_ns;
-        } else if (destination->flow == PX_RESENDING &&
-                   destination->unsent_seqid != destination->sent_seqid) {
-            at_ns = destination->not_before_ns;
-        }
+        uint64_t at_ns = px_sender_ready_ns(sender, now_ns, i);
         if (sender->options.flags & DN_CONTEXT_LOSS_DETECTION) {
-            at_ns = destination->acked_by_ns < at_ns ? destination->acked_by_ns : at_ns;
+            uint64_t acked_by_ns = sender->destinations[i].acked_by_ns;
+            at_ns = acked_by_ns < at_ns ? acked_by_ns : at_ns;
         }
         deadline_ns = at_ns < deadline_ns ? at_ns : deadline_ns;
     }

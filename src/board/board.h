@@ -1,0 +1,72 @@
+/* A board: Martini and InfiniSWIF joined, as on DIMMnet-2. What a fabric or a simulator
+ * puts on its network. Without hands, like both.
+ *
+ *     users' calls (nic_aotf, nic_packet_lock_request, ...) on board->engine, board->services
+ *     board_transmit until it gives 0; each packet to its target's board_receive
+ *     at board_deadline_ns, if nothing else happens before, board_transmit again
+ *
+ * The engine runs inside board_transmit, whenever something has come or InfiniSWIF has
+ * nothing more to send. One caller at a time. */
+#ifndef BOARD_BOARD_H
+#define BOARD_BOARD_H
+
+#include "nic/engine.h"
+#include "nic/services.h"
+#include "nic/target_set.h"
+#include "swif/swif.h"
+
+struct board_config {
+    struct swif_config swif;             /* packet_bytes_max is the same on all nodes */
+    struct nic_engine_config engine;     /* node, pgid and node_count are taken from swif */
+    struct nic_services_config services; /* node, incarnation and node_count as well */
+};
+
+void board_config_default(struct board_config *config, uint32_t node_count);
+
+/* Told when a peer is lost, after all that waited for it has been completed. */
+struct board_listener {
+    void *context;
+    void (*peer_lost)(void *context, uint64_t now_ns, uint16_t peer); /* may be NULL */
+    /* A UD packet's body: the engine does not carry it out. May be NULL. */
+    void (*datagram)(void *context, uint64_t now_ns, const struct swif_delivery *delivery);
+};
+
+struct board {
+    struct swif *swif;
+    struct nic_engine *engine;
+    struct nic_services *services;
+    struct board_listener listener;
+    struct swif_client client;
+    struct swif_guard guard;
+    struct nic_network network;
+    bool changed;    /* the engine has to run before the next transmission */
+    bool drained;    /* the last transmission found nothing */
+    uint64_t now_ns; /* when that was */
+    /* Whose death the services want to be told, whose replies the engine awaits (as of the
+     * last look), and whose life InfiniSWIF looks after: that differs from the two until
+     * there is room for it. */
+    bool watches_differ;
+    uint64_t look_at_ns;
+    uint64_t look_every_ns;
+    struct nic_target_set wanted;
+    struct nic_target_set awaited;
+    struct nic_target_set watched;
+};
+
+/* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. */
+uint64_t board_bytes(const struct board_config *config);
+
+/* DN_EINVAL: the config makes no sense, or its packets are too small for BOTF or for the
+ * services' messages. Guard NULL: packets are not authenticated. The board must not move. */
+int board_init(struct board *board, const struct board_config *config,
+               const struct nic_local_memory *memory, const struct swif_guard *guard,
+               const struct board_listener *listener, uint64_t now_ns, void *space);
+
+void board_receive(struct board *board, uint64_t now_ns, unsigned char *packet, uint32_t bytes);
+
+/* The next packet to send: its bytes (0: none now) and where to, as swif_transmit. */
+uint32_t board_transmit(struct board *board, uint64_t now_ns, unsigned char *packet,
+                        uint16_t *target);
+uint64_t board_deadline_ns(const struct board *board);
+
+#endif

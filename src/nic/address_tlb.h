@@ -1,0 +1,51 @@
+/* The address TLB: where an operation that came from the network lies in this node's memory.
+ *
+ * It remembers where areas are, in 64 sets of 4 ways, by their full names: a name holds its
+ * slot's generation, so an area that got the slot of an older one is never taken for it. A
+ * miss asks the node's memory and replaces the way that was used longest ago; refusals are
+ * not remembered.
+ *
+ * A hit asks nobody. So who deregisters an area calls nic_address_tlb_forget, after the
+ * name is stale for nic_local_memory.find and before its memory is used for something else.
+ * In the other order a packet in between would bring the name back. */
+#ifndef NIC_ADDRESS_TLB_H
+#define NIC_ADDRESS_TLB_H
+
+#include "nic/engine.h"
+
+enum {
+    NIC_ADDRESS_WAYS = 4,
+    NIC_ADDRESS_SETS = 64,
+};
+
+struct nic_address_way {
+    struct nic_extent extent;
+    uint64_t used; /* the clock at its last use; 0: empty */
+    uint32_t area;
+};
+
+struct nic_address_tlb {
+    uint64_t clock; /* counts uses of the TLB */
+    uint64_t hits;
+    uint64_t misses;
+    uint64_t skips;
+    struct nic_address_way sets[NIC_ADDRESS_SETS][NIC_ADDRESS_WAYS];
+};
+
+void nic_address_tlb_init(struct nic_address_tlb *tlb);
+
+/* The address is from the start of the node's memory, and all `bytes` behind it are in the
+ * area. DN_EAREA, DN_ESTALE, or DN_ERANGE when offset and bytes leave the area. */
+int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_local_memory *memory,
+                              uint32_t area, uint64_t offset, uint64_t bytes, uint64_t *address);
+
+/* For AOTF with the skip flag: the offset is the address, only the node's memory bounds it.
+ * 0 or DN_ERANGE. */
+int nic_address_tlb_translate_skip(struct nic_address_tlb *tlb,
+                                   const struct nic_local_memory *memory, uint64_t offset,
+                                   uint64_t bytes, uint64_t *address);
+
+/* The area was deregistered. Nothing happens if the TLB does not hold it. */
+void nic_address_tlb_forget(struct nic_address_tlb *tlb, uint32_t area);
+
+#endif

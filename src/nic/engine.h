@@ -1,0 +1,164 @@
+/* Martini on a packet network: operations of up to 64 users become packets, and arriving
+ * packets are carried out on this node's memory.
+ *
+ *     user -> window, kick -> transaction FIFO -> header TLB -> record -> network
+ *     network -> record -> address TLB -> memory, reply
+ *
+ * Without hands: time is an argument, memory is given, packets go out through
+ * nic_network and come in through nic_engine_deliver. One caller at a time.
+ *
+ * Order (decision 6 of the memory model): AOTF stores and BOTF blocks of one user take
+ * effect at a target in the order they were given; PUSH, PULL and atomics in any order
+ * until nic_fence. An operation is never lost without a word: it completes, or its
+ * completion says DN_EPEER. Handlers never wait; what a handler has to send is its
+ * record's state until there is room. */
+#ifndef NIC_ENGINE_H
+#define NIC_ENGINE_H
+
+#include "dimmnet.h"
+#include "nic/target_set.h"
+#include "wire/operation.h"
+#include "wire/route.h"
+
+enum {
+    NIC_USERS = 64,
+    NIC_TRANSACTIONS = 2048, /* entries of the FIFO */
+    NIC_WINDOWS = 64,        /* of BOTF */
+    NIC_KICK_PAGE_BITS = 12,
+    NIC_SERVICE_CHANNEL = 15, /* users have channels 0..14: user % 15 */
+    NIC_BODY_BYTES_MIN = WIRE_OPERATION_BYTES + WIRE_BOTF_BYTES_MAX,
+};
+
+/* What the engine sends by. The board makes one from a swif; a test from two arrays. None of
+ * these calls back into the engine. */
+struct nic_network {
+    void *context;
+    uint32_t body_bytes_max; /* at least NIC_BODY_BYTES_MIN */
+    /* As swif_append: 0, DN_EFULL or DN_EPEER. */
+    int (*append)(void *context, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
+                  unsigned char **room);
+    bool (*has_reply_room)(void *context, uint64_t now_ns, uint16_t peer);
+    void (*fence)(void *context, uint16_t target, uint8_t channel);
+    uint64_t (*mark)(void *context);
+    bool (*mark_is_passed)(void *context, uint64_t mark);
+};
+
+/* Where an area lies in this node's memory. */
+struct nic_extent {
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+/* This node's memory, and what is told about it. */
+struct nic_local_memory {
+    void *context;
+    unsigned char *base;
+    uint64_t bytes;
+    /* The address TLB's refill: 0, DN_EAREA or DN_ESTALE. */
+    int (*find)(void *context, uint32_t area, struct nic_extent *extent);
+    /* Whoever watches these bytes is to be woken. May be NULL. */
+    void (*written)(void *context, uint64_t offset, uint64_t bytes);
+};
+
+enum nic_completion_state { NIC_PENDING = 1, NIC_DONE = 2 };
+
+/* An operation's end, the caller's memory until then. */
+struct nic_completion {
+    uint32_t state; /* enum nic_completion_state */
+    int result;     /* 0, DN_EPEER, or what the target refused it with */
+    uint64_t value; /* a fetching atomic's old value */
+};
+
+struct nic_engine_config {
+    uint16_t node;
+    uint32_t pgid;
+    uint32_t node_count;        /* targets are 0..node_count-1; at most WIRE_NODES_MAX */
+    uint32_t kick_page_count;   /* the header table behind the TLB; at most 2^17 (29-bit kicks) */
+    uint32_t transfer_count;    /* PUSH and PULL descriptors */
+    uint32_t outstanding_count; /* requests whose replies are awaited, of all users */
+};
+
+struct nic_engine;
+
+uint64_t nic_engine_bytes(const struct nic_engine_config *config);
+struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
+                                   const struct nic_network *network,
+                                   const struct nic_local_memory *memory, void *space);
+
+/* ---- Users ------------------------------------------------------------------------- */
+
+/* A user's credit: how many FIFO entries it may hold. 0 takes the user away; what it gave
+ * before still goes out. DN_EFULL: the credits given out would exceed the FIFO. */
+int nic_user_set(struct nic_engine *engine, uint32_t user, uint32_t credit);
+
+/* Maps a page of a remote area: a header seed in the header table. With `skip` the offset
+ * is physical (from the start of the target's node memory), and the target does not
+ * translate it; only the kernel's side of a node may ask for that. */
+int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote page, bool skip,
+                  uint64_t *kick_address);
+/* DN_EBUSY: a store to it waits in the FIFO. */
+int nic_kick_close(struct nic_engine *engine, uint64_t kick_address);
+
+/* All below: DN_EFULL when the user's credit is used up (or windows, descriptors): try
+ * again after nic_engine_run. DN_EINVAL, DN_ERANK, DN_EALIGN for the caller's mistakes. */
+
+/* One store of 1, 2, 4 or 8 bytes to a kick address. */
+int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, uint64_t value,
+             unsigned bytes);
+/* A block of 1..464 bytes; the source may be reused at once. */
+int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
+             uint32_t bytes);
+/* The source must stay until completion. Completion NULL: only nic_quiet tells. A push that
+ * names no memory of the target's is done as well, and counted there. */
+int nic_push(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
+             uint64_t bytes, struct nic_completion *completion);
+int nic_pull(struct nic_engine *engine, uint32_t user, struct dn_remote remote, void *target,
+             uint64_t bytes, struct nic_completion *completion);
+/* Completion NULL: nobody wants the old value. */
+int nic_atomic(struct nic_engine *engine, uint32_t user, struct dn_remote remote,
+               enum wire_atomic function, unsigned bytes, uint64_t operand, uint64_t expected,
+               struct nic_completion *completion);
+int nic_fence(struct nic_engine *engine, uint32_t user);
+/* Completes when all that the user gave before has taken effect. Its result is that of the
+ * first operation since the last quiet that failed and had no completion to say so; DN_EPEER
+ * also when a peer was lost that had been sent to since: who knows what arrived. */
+int nic_quiet(struct nic_engine *engine, uint32_t user, struct nic_completion *completion);
+
+/* ---- What drives it ---------------------------------------------------------------- */
+
+/* Turns waiting transactions, transfers and service packets into records, as far as there
+ * is room; completes quiets. To be called after any of the calls above and below. */
+void nic_engine_run(struct nic_engine *engine, uint64_t now_ns);
+
+/* A packet's body came. False: no room for its replies, nothing was done. */
+bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
+                        enum wire_class class, uint8_t channel, const unsigned char *body,
+                        uint32_t bytes);
+void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_t peer,
+                             uint64_t cookie);
+/* Completes all that waits for the peer with DN_EPEER. */
+void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
+/* The area was deregistered: nic_local_memory.find knows its name no more. */
+void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
+
+/* Whose replies are awaited. A peer that dies between carrying a request out and its reply
+ * leaves nothing under way to it, so somebody has to look whether it still lives. */
+bool nic_engine_awaits_replies(const struct nic_engine *engine);
+void nic_engine_awaited(const struct nic_engine *engine, struct nic_target_set *peers);
+
+struct nic_services;
+/* The lock, barrier and message services of this node (nic/services.h). */
+void nic_engine_serve(struct nic_engine *engine, struct nic_services *services);
+
+struct nic_engine_counters {
+    uint64_t transactions;
+    uint64_t header_hits, header_misses;
+    uint64_t address_hits, address_misses, address_skips;
+    uint64_t carried_out; /* operations of others on this memory */
+    uint64_t refused;     /* operations of others that named no memory of ours */
+    uint64_t replies_unexpected;
+    uint64_t lost_operations; /* of our users: dropped for a lost peer, without completion */
+};
+const struct nic_engine_counters *nic_engine_counters(const struct nic_engine *engine);
+
+#endif

@@ -1,0 +1,211 @@
+/* Records of others are carried out on this node's memory.
+ *
+ * A packet is carried out whole, in the order of its records, or not at all: its replies
+ * have room before the first is touched. Every area, offset and length is checked against
+ * this node's memory; what names none of it is refused, with a word if it has a tag. */
+#include "nic/engine_state.h"
+
+#include "base/mutant.h"
+#include "nic/memory_access.h"
+#include "nic/services.h"
+
+/* Whom a record came from, for its reply. */
+struct origin {
+    uint64_t now_ns;
+    uint16_t source;
+    uint8_t channel;
+};
+
+static void reply(struct nic_engine *engine, const struct origin *origin,
+                  const struct wire_operation *operation)
+{
+    struct wire_route route = {
+        .target = origin->source,
+        .class = WIRE_REPLY,
+        .channel = origin->channel,
+    };
+    unsigned char *room;
+    int error = engine->network.append(engine->network.context, origin->now_ns, &route,
+                                       wire_operation_bytes(operation), &room);
+    INVARIANT(error != DN_EFULL); /* has_reply_room said so */
+    if (!error) {
+        wire_operation_encode(operation, room);
+    }
+}
+
+static void refuse(struct nic_engine *engine, const struct origin *origin, uint64_t tag, int error)
+{
+    engine->counters.refused++;
+    if (tag != WIRE_NO_TAG) {
+        reply(engine, origin,
+              &(struct wire_operation){
+                  .opcode = WIRE_REFUSED, .detail = (uint8_t)-error, .offset = tag});
+    }
+}
+
+static void written(const struct nic_engine *engine, uint64_t address, uint64_t bytes)
+{
+    if (engine->memory.written) {
+        engine->memory.written(engine->memory.context, address, bytes);
+    }
+}
+
+static int translate(struct nic_engine *engine, const struct wire_operation *operation,
+                     uint64_t *address)
+{
+    return nic_address_tlb_translate(&engine->addresses, &engine->memory, operation->area,
+                                     operation->offset, operation->bytes, address);
+}
+
+static void carry_out_aotf(struct nic_engine *engine, const struct origin *origin,
+                           const struct wire_operation *operation)
+{
+    uint64_t address;
+    int error = operation->detail == WIRE_SKIP
+                    ? nic_address_tlb_translate_skip(&engine->addresses, &engine->memory,
+                                                     operation->offset, operation->bytes, &address)
+                    : translate(engine, operation, &address);
+    if (error) {
+        refuse(engine, origin, WIRE_NO_TAG, error);
+        return;
+    }
+    unsigned char *target = engine->memory.base + address;
+    uint32_t bytes = operation->bytes;
+    if (is_power_of_two(bytes) && (uintptr_t)target % bytes == 0) {
+        nic_store_word(target, operation->operand, bytes);
+    } else {
+        atomic_thread_fence(memory_order_release);
+        for (uint32_t i = 0; i < bytes; i++) {
+            target[i] = (unsigned char)(operation->operand >> 8 * i);
+        }
+    }
+    engine->counters.carried_out++;
+    written(engine, address, bytes);
+}
+
+/* BOTF and PUSH. */
+static void carry_out_block(struct nic_engine *engine, const struct origin *origin,
+                            const struct wire_operation *operation)
+{
+    uint64_t address;
+    int error = translate(engine, operation, &address);
+    if (error) {
+        refuse(engine, origin, WIRE_NO_TAG, error);
+        return;
+    }
+    nic_store_block(engine->memory.base + address, operation->data, operation->bytes);
+    engine->counters.carried_out++;
+    written(engine, address, operation->bytes);
+}
+
+static void carry_out_pull(struct nic_engine *engine, const struct origin *origin,
+                           const struct wire_operation *operation)
+{
+    uint64_t address;
+    int error = translate(engine, operation, &address);
+    if (error) {
+        refuse(engine, origin, operation->tag, error);
+        return;
+    }
+    atomic_thread_fence(memory_order_acquire);
+    engine->counters.carried_out++;
+    reply(engine, origin,
+          &(struct wire_operation){
+              .opcode = WIRE_PULLED,
+              .bytes = operation->bytes,
+              .offset = operation->tag,
+              .data = engine->memory.base + address,
+          });
+}
+
+static void carry_out_atomic(struct nic_engine *engine, const struct origin *origin,
+                             const struct wire_operation *operation)
+{
+    uint64_t address;
+    int error = translate(engine, operation, &address);
+    void *word = error ? NULL : engine->memory.base + address;
+    if (!error && (uintptr_t)word % operation->bytes != 0) {
+        error = DN_EALIGN;
+    }
+    if (error) {
+        refuse(engine, origin, operation->tag, error);
+        return;
+    }
+    enum wire_atomic function = (enum wire_atomic)operation->detail;
+    uint64_t old = operation->bytes == 4
+                       ? nic_apply_u32(word, function, (uint32_t)operation->operand,
+                                       (uint32_t)operation->expected)
+                       : nic_apply_u64(word, function, operation->operand, operation->expected);
+    engine->counters.carried_out++;
+    if (function != WIRE_READ) {
+        written(engine, address, operation->bytes);
+    }
+    if (operation->tag != WIRE_NO_TAG) {
+        reply(engine, origin,
+              &(struct wire_operation){
+                  .opcode = WIRE_FETCHED,
+                  .bytes = operation->bytes,
+                  .offset = operation->tag,
+                  .operand = old,
+              });
+    }
+}
+
+static void carry_out(struct nic_engine *engine, const struct origin *origin,
+                      const struct wire_operation *operation)
+{
+    switch (operation->opcode) {
+    case WIRE_AOTF: carry_out_aotf(engine, origin, operation); break;
+    case WIRE_BOTF:
+    case WIRE_PUSH: carry_out_block(engine, origin, operation); break;
+    case WIRE_PULL: carry_out_pull(engine, origin, operation); break;
+    case WIRE_ATOMIC: carry_out_atomic(engine, origin, operation); break;
+    case WIRE_SERVICE:
+        if (engine->services) {
+            nic_services_deliver(engine->services, origin->now_ns, origin->source, operation);
+        } else {
+            engine->counters.refused++;
+        }
+        break;
+    case WIRE_PULLED:
+    case WIRE_FETCHED:
+    case WIRE_REFUSED: nic_reply_received(engine, origin->source, operation); break;
+    case WIRE_SERVED: engine->counters.replies_unexpected++; break;
+    }
+}
+
+bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
+                        enum wire_class class, uint8_t channel, const unsigned char *body,
+                        uint32_t bytes)
+{
+    INVARIANT(!engine->running);
+    struct wire_operation operation;
+    uint64_t reply_bytes = 0;
+    uint32_t at = 0;
+    while (wire_operation_decode(body, bytes, class, &at, &operation)) {
+        reply_bytes += wire_reply_bytes(&operation);
+    }
+    if (at != bytes || reply_bytes > engine->network.body_bytes_max) {
+        engine->counters.refused++; /* no engine makes such a packet; it has no replies */
+        return true;
+    }
+    struct origin origin = {.now_ns = now_ns, .source = source, .channel = channel};
+    if (reply_bytes != 0 &&
+        !engine->network.has_reply_room(engine->network.context, now_ns, source)) {
+        at = 0;
+        while (MUTANT(HALF_REFUSED) && wire_operation_decode(body, bytes, class, &at, &operation)) {
+            if (wire_reply_bytes(&operation) == 0) {
+                carry_out(engine, &origin, &operation);
+            }
+        }
+        return false;
+    }
+    at = 0;
+    while (wire_operation_decode(body, bytes, class, &at, &operation)) {
+        carry_out(engine, &origin, &operation);
+    }
+    engine->counters.address_hits = engine->addresses.hits;
+    engine->counters.address_misses = engine->addresses.misses;
+    engine->counters.address_skips = engine->addresses.skips;
+    return true;
+}

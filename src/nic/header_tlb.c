@@ -1,0 +1,143 @@
+/* The header table with its free list, and the TLB of copies in front of it. */
+#include "nic/header_tlb.h"
+
+#include <string.h>
+
+enum { NO_PAGE = NIC_KICK_PAGES_MAX };
+
+static const uint64_t page_mask = (UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1;
+
+void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_page *pages,
+                         uint32_t page_count)
+{
+    INVARIANT(page_count <= NIC_KICK_PAGES_MAX);
+    memset(tlb, 0, sizeof *tlb);
+    tlb->pages = pages;
+    tlb->page_count = page_count;
+    tlb->first_free = NO_PAGE;
+}
+
+static struct nic_header_way *set_of(struct nic_header_tlb *tlb, uint64_t page)
+{
+    return tlb->sets[page % NIC_HEADER_SETS];
+}
+
+static uint16_t tag_of(uint64_t page)
+{
+    return (uint16_t)(page >> NIC_HEADER_SET_BITS);
+}
+
+/* The way that holds a page's seed, or NULL. The page is below page_count, so that its tag
+ * is its own. */
+static struct nic_header_way *way_of(struct nic_header_tlb *tlb, uint64_t page)
+{
+    struct nic_header_way *set = set_of(tlb, page);
+    for (uint32_t i = 0; i < NIC_HEADER_WAYS; i++) {
+        if (set[i].used != 0 && set[i].tag == tag_of(page)) {
+            return &set[i];
+        }
+    }
+    return NULL;
+}
+
+static void forget(struct nic_header_tlb *tlb, uint64_t page)
+{
+    struct nic_header_way *way = way_of(tlb, page);
+    if (way) {
+        way->used = 0;
+    }
+}
+
+static bool page_is_in_use(const struct nic_header_tlb *tlb, uint64_t page)
+{
+    return page < tlb->touched_count && tlb->pages[page].seed.in_use;
+}
+
+/* What the TLB held of the page before is no longer true. */
+static void set_seed(struct nic_header_tlb *tlb, uint64_t page, const struct nic_header_seed *seed)
+{
+    INVARIANT(seed->user < NIC_USERS && seed->channel < WIRE_CHANNELS);
+    tlb->pages[page].seed = *seed;
+    tlb->pages[page].seed.in_use = true;
+    forget(tlb, page);
+}
+
+int nic_header_tlb_install(struct nic_header_tlb *tlb, const struct nic_header_seed *seed,
+                           uint32_t *page)
+{
+    if (seed->offset & page_mask) {
+        return DN_EALIGN;
+    }
+    uint32_t taken = tlb->first_free;
+    if (taken != NO_PAGE) {
+        tlb->first_free = tlb->pages[taken].next_free;
+    } else if (tlb->touched_count < tlb->page_count) {
+        taken = tlb->touched_count++;
+    } else {
+        return DN_EFULL;
+    }
+    set_seed(tlb, taken, seed);
+    *page = taken;
+    return 0;
+}
+
+int nic_header_tlb_change(struct nic_header_tlb *tlb, uint64_t page,
+                          const struct nic_header_seed *seed)
+{
+    if (!page_is_in_use(tlb, page)) {
+        return DN_EINVAL;
+    }
+    if (seed->offset & page_mask) {
+        return DN_EALIGN;
+    }
+    set_seed(tlb, page, seed);
+    return 0;
+}
+
+int nic_header_tlb_remove(struct nic_header_tlb *tlb, uint64_t page)
+{
+    if (!page_is_in_use(tlb, page)) {
+        return DN_EINVAL;
+    }
+    tlb->pages[page].seed.in_use = false;
+    tlb->pages[page].next_free = tlb->first_free;
+    tlb->first_free = (uint32_t)page;
+    forget(tlb, page);
+    return 0;
+}
+
+/* Copies a seed from the table over the way that was used longest ago; an empty one has
+ * never been used. */
+static struct nic_header_way *refill(struct nic_header_tlb *tlb, uint64_t page)
+{
+    struct nic_header_way *set = set_of(tlb, page);
+    struct nic_header_way *oldest = set;
+    for (uint32_t i = 1; i < NIC_HEADER_WAYS; i++) {
+        if (set[i].used < oldest->used) {
+            oldest = &set[i];
+        }
+    }
+    oldest->seed = tlb->pages[page].seed;
+    oldest->tag = tag_of(page);
+    return oldest;
+}
+
+const struct nic_header_seed *nic_header_tlb_lookup(struct nic_header_tlb *tlb, uint64_t page)
+{
+    if (page >= tlb->page_count) {
+        tlb->misses++;
+        return NULL;
+    }
+    struct nic_header_way *way = way_of(tlb, page);
+    if (way) {
+        tlb->hits++;
+    } else {
+        tlb->misses++;
+        if (!page_is_in_use(tlb, page)) {
+            return NULL;
+        }
+        way = refill(tlb, page);
+    }
+    way->used = ++tlb->clock;
+    return &way->seed;
+}

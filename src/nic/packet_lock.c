@@ -1,0 +1,314 @@
+/* The requester's side of LOCK: one line for each use, from the request until the manager
+ * has been told that it is over.
+ *
+ *     WAITING -> HELD -> RELEASING -> free
+ *        |         +--the manager is gone--> LOST -> free
+ *        +--abandoned--> CANCELLING -> free
+ *        +--refused, the manager is gone--> free
+ *
+ * Tickets are never used twice, so what comes for a use that is over finds no line, and is
+ * ignored: a NEXT that crossed the release, a second GRANT, a GRANT to one who gave up. */
+#include "base/mutant.h"
+#include "nic/services_state.h"
+
+void nic_lock_uses_init(struct nic_services *services)
+{
+    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
+        services->uses[i] = (struct nic_lock_use){.to_manager.kind = NIC_DUE_LOCK_MANAGER,
+                                                  .to_next.kind = NIC_DUE_LOCK_NEXT};
+    }
+}
+
+/* The line of a use that is not over for the host; NULL: none. */
+static struct nic_lock_use *find(const struct nic_services *services, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
+        struct nic_lock_use *use = &services->uses[i];
+        switch (use->state) {
+        case NIC_USE_FREE:
+        case NIC_USE_CANCELLING:
+        case NIC_USE_RELEASING: break;
+        case NIC_USE_WAITING:
+        case NIC_USE_HELD:
+        case NIC_USE_LOST:
+            if (use->ticket == ticket) {
+                return use;
+            }
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void free_use(struct nic_services *services, struct nic_lock_use *use)
+{
+    nic_due_remove(services, &use->to_manager);
+    nic_due_remove(services, &use->to_next);
+    use->state = NIC_USE_FREE;
+}
+
+/* ---- The host ------------------------------------------------------------------------ */
+
+int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
+                            uint32_t number, bool try, struct nic_completion *completion,
+                            uint64_t *ticket)
+{
+    if (number > NIC_SERVICE_NUMBER_MAX) {
+        return DN_EINVAL;
+    }
+    if (manager >= services->config.node_count) {
+        return DN_ERANK;
+    }
+    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
+        struct nic_lock_use *use = &services->uses[i];
+        if (use->state != NIC_USE_FREE) {
+            continue;
+        }
+        *use = (struct nic_lock_use){
+            .to_manager.kind = NIC_DUE_LOCK_MANAGER,
+            .to_next.kind = NIC_DUE_LOCK_NEXT,
+            .state = NIC_USE_WAITING,
+            .try = try,
+            .manager_due = true,
+            .manager = manager,
+            .number = number,
+            .ticket = ++services->last_ticket,
+            .next.node = WIRE_NOBODY,
+            .completion = completion,
+        };
+        *completion = (struct nic_completion){.state = NIC_PENDING};
+        *ticket = use->ticket;
+        nic_due_add(services, &use->to_manager);
+        nic_services_watch(services, now_ns, manager);
+        return 0;
+    }
+    return DN_EFULL;
+}
+
+int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint64_t ticket)
+{
+    struct nic_lock_use *use = find(services, ticket);
+    if (!use) {
+        return DN_ENOTHELD;
+    }
+    if (use->state != NIC_USE_WAITING) {
+        return DN_EBUSY;
+    }
+    nic_service_complete(use->completion, DN_ETIMEOUT);
+    if (use->manager_due) {
+        free_use(services, use); /* the request never went out */
+    } else {
+        use->state = NIC_USE_CANCELLING;
+        use->manager_due = true;
+        nic_due_add(services, &use->to_manager);
+    }
+    nic_services_unwatch(services, now_ns, use->manager);
+    return 0;
+}
+
+int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint64_t ticket)
+{
+    struct nic_lock_use *use = find(services, ticket);
+    if (!use || use->state == NIC_USE_WAITING) {
+        return DN_ENOTHELD;
+    }
+    if (use->state == NIC_USE_LOST) {
+        free_use(services, use);
+        return DN_EPEER;
+    }
+    use->state = NIC_USE_RELEASING;
+    use->manager_due = true;
+    nic_due_add(services, &use->to_manager);
+    if (use->next.ticket) {
+        use->next_due = true;
+        nic_due_add(services, &use->to_next);
+    }
+    nic_services_unwatch(services, now_ns, use->manager);
+    return 0;
+}
+
+enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
+                                                 uint64_t ticket)
+{
+    const struct nic_lock_use *use = find(services, ticket);
+    if (!use) {
+        return NIC_PACKET_LOCK_OVER;
+    }
+    switch (use->state) {
+    case NIC_USE_WAITING: return NIC_PACKET_LOCK_WAITING;
+    case NIC_USE_HELD: return NIC_PACKET_LOCK_HELD;
+    case NIC_USE_LOST: return NIC_PACKET_LOCK_LOST;
+    case NIC_USE_FREE:
+    case NIC_USE_CANCELLING:
+    case NIC_USE_RELEASING: break;
+    }
+    return NIC_PACKET_LOCK_OVER;
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+static void on_grant(struct nic_services *services, uint64_t ticket, int result)
+{
+    struct nic_lock_use *use = find(services, ticket);
+    for (uint32_t i = 0;
+         MUTANT(LOCK_GRANT_ANY_USE) && !use && i < services->config.lock_request_count; i++) {
+        bool is_waiting = services->uses[i].state == NIC_USE_WAITING;
+        use = is_waiting ? &services->uses[i] : NULL;
+    }
+    if (use && use->state == NIC_USE_WAITING) {
+        use->state = NIC_USE_HELD;
+        nic_service_complete(use->completion, result);
+    }
+}
+
+static void on_next(struct nic_services *services, uint16_t source, uint64_t ticket,
+                    struct nic_lock_next next)
+{
+    struct nic_lock_use *use = find(services, ticket);
+    if (use && use->manager == source) {
+        use->next = next;
+    }
+}
+
+static void on_refused(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                       uint64_t first, uint64_t last, int why)
+{
+    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
+        struct nic_lock_use *use = &services->uses[i];
+        /* One whose request has not gone out cannot be meant. */
+        if (use->state == NIC_USE_WAITING && !use->manager_due && use->manager == source &&
+            use->ticket >= first && use->ticket <= last) {
+            nic_service_complete(use->completion, why);
+            free_use(services, use);
+            nic_services_unwatch(services, now_ns, source);
+        }
+    }
+}
+
+bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                          unsigned kind, const struct wire_operation *operation)
+{
+    uint64_t ticket = operation->offset;
+    bool has_pair = kind == NIC_LOCK_RECORD_NEXT || kind == NIC_LOCK_RECORD_REFUSED;
+    if (operation->bytes != (has_pair ? NIC_SERVICE_DATA_BYTES : 0)) {
+        return false;
+    }
+    uint64_t first = has_pair ? wire_get64(operation->data) : 0;
+    uint64_t second = has_pair ? wire_get64(operation->data + 8) : 0;
+    switch (kind) {
+    case NIC_LOCK_RECORD_GRANT: on_grant(services, ticket, 0); return true;
+    case NIC_LOCK_RECORD_INHERIT: on_grant(services, ticket, DN_EOWNERDEAD); return true;
+    case NIC_LOCK_RECORD_NEXT:
+        if (first && second >= services->config.node_count) {
+            return false;
+        }
+        on_next(services, source, ticket, (struct nic_lock_next){first, (uint16_t)second});
+        return true;
+    case NIC_LOCK_RECORD_REFUSED:
+        if (second != (uint64_t)-DN_EFULL && second != (uint64_t)-DN_EBUSY &&
+            second != (uint64_t)-DN_EINVAL) {
+            return false;
+        }
+        on_refused(services, now_ns, source, ticket, first, -(int)second);
+        return true;
+    default: return false;
+    }
+}
+
+static void manager_lost(struct nic_services *services, uint64_t now_ns, struct nic_lock_use *use)
+{
+    switch (use->state) {
+    case NIC_USE_WAITING:
+        nic_service_complete(use->completion, DN_EPEER);
+        free_use(services, use);
+        nic_services_unwatch(services, now_ns, use->manager);
+        break;
+    case NIC_USE_HELD:
+        use->state = NIC_USE_LOST;
+        nic_services_unwatch(services, now_ns, use->manager);
+        break;
+    case NIC_USE_CANCELLING:
+    case NIC_USE_RELEASING: free_use(services, use); break;
+    case NIC_USE_FREE:
+    case NIC_USE_LOST: break;
+    }
+}
+
+static void free_if_told(struct nic_services *services, struct nic_lock_use *use)
+{
+    if (!use->manager_due && !use->next_due) {
+        free_use(services, use);
+    }
+}
+
+void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
+        struct nic_lock_use *use = &services->uses[i];
+        if (use->manager == peer) {
+            manager_lost(services, now_ns, use);
+        } else if (use->state == NIC_USE_RELEASING && use->next_due && use->next.node == peer) {
+            /* The manager was, or will be, told who was meant. */
+            use->next_due = false;
+            free_if_told(services, use);
+        }
+    }
+}
+
+/* ---- What goes out ------------------------------------------------------------------- */
+
+static bool peek_manager(const struct nic_lock_use *use, struct nic_service_packet *packet)
+{
+    if (!use->manager_due) {
+        return false;
+    }
+    switch (use->state) {
+    case NIC_USE_WAITING:
+        nic_service_record(packet, use->manager, WIRE_LOCK,
+                           use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST, use->number,
+                           use->ticket);
+        return true;
+    case NIC_USE_CANCELLING:
+        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, use->number,
+                           use->ticket);
+        return true;
+    case NIC_USE_RELEASING:
+        nic_service_record_pair(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED,
+                                use->number, use->ticket, use->next.ticket, use->next.node);
+        return true;
+    case NIC_USE_FREE:
+    case NIC_USE_HELD:
+    case NIC_USE_LOST: break;
+    }
+    return false;
+}
+
+bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet)
+{
+    if (due->kind == NIC_DUE_LOCK_MANAGER) {
+        return peek_manager(NIC_DUE_OWNER(due, struct nic_lock_use, to_manager), packet);
+    }
+    const struct nic_lock_use *use = NIC_DUE_OWNER(due, struct nic_lock_use, to_next);
+    if (!use->next_due) {
+        return false;
+    }
+    nic_service_record(packet, use->next.node, WIRE_LOCK, NIC_LOCK_RECORD_GRANT, use->number,
+                       use->next.ticket);
+    return true;
+}
+
+void nic_lock_use_sent(struct nic_services *services, struct nic_due *due)
+{
+    struct nic_lock_use *use;
+    if (due->kind == NIC_DUE_LOCK_MANAGER) {
+        use = NIC_DUE_OWNER(due, struct nic_lock_use, to_manager);
+        use->manager_due = false;
+    } else {
+        use = NIC_DUE_OWNER(due, struct nic_lock_use, to_next);
+        use->next_due = false;
+        services->counters.grants_direct++;
+    }
+    if (use->state == NIC_USE_CANCELLING || use->state == NIC_USE_RELEASING) {
+        free_if_told(services, use);
+    }
+}

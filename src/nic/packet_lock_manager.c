@@ -1,0 +1,324 @@
+/* The manager's side of LOCK: the whole queue of each of its locks.
+ *
+ * In paper 004 the manager knows the last requester only, and the queue lies in the
+ * requesters. A death there loses it. So here the manager keeps the queue, and NEXT is what
+ * lets a holder give the lock to the next without asking:
+ *
+ *     queue:  A (first) - B - C        NEXT(B) was sent to A, NEXT(C) to B
+ *     A releases: GRANT to B directly, RELEASED(next B) to the manager
+ *
+ * What the manager knows may be late, never wrong, because the lock moves in the queue's
+ * order only:
+ *
+ *  - RELEASED by one in the queue, the first or not: all before it are over, too.
+ *  - RELEASED naming the next: that one is the first now. It is sent a GRANT nevertheless:
+ *    should the holder's own be lost with its sender, this one arrives. A requester takes
+ *    the first of the two; a use that is over takes none.
+ *  - RELEASED naming one who is not in the queue (dead or cancelled meanwhile), or nobody:
+ *    the manager grants it to the first.
+ *  - RELEASED by one who is not in the queue: somebody behind it has released already.
+ *  - The first one died: the next INHERITs. If it had been given the lock before, it has it
+ *    or is over, and ignores this. If there is no next, whoever asks next INHERITs.
+ *  - CANCEL: leaves the queue. A GRANT that it has been sent is ignored there, so if it was
+ *    the first the next is granted the lock; if the holder gives it to it all the same, it
+ *    names one who is not in the queue. */
+#include "base/mutant.h"
+#include "nic/services_state.h"
+
+enum leaving { CANCELLED, DIED };
+
+static bool same(struct nic_lock_next one, struct nic_lock_next other)
+{
+    return one.ticket == other.ticket && one.node == other.node;
+}
+
+static struct nic_lock_next name_of(const struct nic_lock_waiter *waiter)
+{
+    return waiter ? (struct nic_lock_next){waiter->ticket, waiter->node}
+                  : (struct nic_lock_next){0, WIRE_NOBODY};
+}
+
+void nic_lock_manager_init(struct nic_services *services)
+{
+    services->free_waiter = NULL;
+    for (uint32_t i = services->config.lock_waiter_count; i-- > 0;) {
+        services->waiters[i] = (struct nic_lock_waiter){.due.kind = NIC_DUE_LOCK_WAITER,
+                                                        .behind = services->free_waiter};
+        services->free_waiter = &services->waiters[i];
+    }
+    for (uint32_t i = 0; i < services->config.lock_count; i++) {
+        services->queues[i] = (struct nic_lock_queue){.watched = WIRE_NOBODY};
+    }
+}
+
+/* ---- Lines and queues ---------------------------------------------------------------- */
+
+static void free_waiter(struct nic_services *services, struct nic_lock_waiter *waiter)
+{
+    nic_due_remove(services, &waiter->due);
+    waiter->state = NIC_WAITER_FREE;
+    waiter->behind = services->free_waiter;
+    services->free_waiter = waiter;
+}
+
+/* NULL: the table is full. */
+static struct nic_lock_waiter *take_waiter(struct nic_services *services, uint16_t node,
+                                           uint32_t lock, uint64_t ticket)
+{
+    struct nic_lock_waiter *waiter = services->free_waiter;
+    if (waiter) {
+        services->free_waiter = waiter->behind;
+        *waiter = (struct nic_lock_waiter){
+            .due.kind = NIC_DUE_LOCK_WAITER,
+            .ticket = ticket,
+            .lock = lock,
+            .node = node,
+            .told = name_of(NULL),
+        };
+    }
+    return waiter;
+}
+
+static struct nic_lock_waiter *find(const struct nic_lock_queue *queue, struct nic_lock_next name)
+{
+    struct nic_lock_waiter *waiter = queue->first;
+    while (waiter && !same(name_of(waiter), name)) {
+        waiter = waiter->behind;
+    }
+    return waiter;
+}
+
+/* Who is before it has another next now. */
+static void take_out(struct nic_services *services, struct nic_lock_waiter *waiter)
+{
+    struct nic_lock_queue *queue = &services->queues[waiter->lock];
+    if (waiter->before) {
+        waiter->before->behind = waiter->behind;
+        nic_due_add(services, &waiter->before->due);
+    } else {
+        queue->first = waiter->behind;
+    }
+    if (waiter->behind) {
+        waiter->behind->before = waiter->before;
+    } else {
+        queue->last = waiter->before;
+    }
+}
+
+static void grant_first(struct nic_services *services, struct nic_lock_queue *queue, bool inherits)
+{
+    struct nic_lock_waiter *first = queue->first;
+    queue->is_left = inherits && !first;
+    if (first) {
+        first->grant_due = true;
+        first->inherits = inherits;
+        nic_due_add(services, &first->due);
+    }
+}
+
+/* The first one's death must be noticed: who waits needs the lock, and the table the line.
+ * Those behind it come to be first. */
+static void watch_first(struct nic_services *services, uint64_t now_ns,
+                        struct nic_lock_queue *queue)
+{
+    uint16_t wanted = queue->first ? queue->first->node : WIRE_NOBODY;
+    uint16_t watched = queue->watched;
+    if (wanted == watched) {
+        return;
+    }
+    queue->watched = wanted;
+    if (wanted != WIRE_NOBODY) {
+        nic_services_watch(services, now_ns, wanted);
+    }
+    if (watched != WIRE_NOBODY) {
+        nic_services_unwatch(services, now_ns, watched);
+    }
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+static void refuse(struct nic_services *services, uint16_t node, uint32_t number, uint64_t ticket,
+                   int why)
+{
+    struct nic_service_peer *peer = &services->peers[node];
+    struct nic_lock_waiter *waiter = why == DN_EFULL ? NULL
+                                                     : take_waiter(services, node, number, ticket);
+    services->counters.refused++;
+    if (waiter) {
+        waiter->state = NIC_WAITER_REFUSED;
+        waiter->refusal = why;
+        nic_due_add(services, &waiter->due);
+        return;
+    }
+    /* A peer's requests come with rising tickets, so a first and a last one are enough. */
+    peer->refused_first = peer->refused_first ? peer->refused_first : ticket;
+    peer->refused_last = ticket;
+    nic_due_add(services, &peer->due);
+}
+
+static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                       uint32_t number, uint64_t ticket, bool try)
+{
+    if (services->peers[source].refused_first) {
+        refuse(services, source, number, ticket, DN_EFULL); /* joins those before it */
+        return;
+    }
+    if (number >= services->config.lock_count) {
+        refuse(services, source, number, ticket, DN_EINVAL);
+        return;
+    }
+    struct nic_lock_queue *queue = &services->queues[number];
+    if (try && queue->first) {
+        refuse(services, source, number, ticket, DN_EBUSY);
+        return;
+    }
+    struct nic_lock_waiter *waiter = take_waiter(services, source, number, ticket);
+    if (!waiter) {
+        refuse(services, source, number, ticket, DN_EFULL);
+        return;
+    }
+    waiter->state = NIC_WAITER_QUEUED;
+    waiter->before = queue->last;
+    queue->last = waiter;
+    if (waiter->before) {
+        waiter->before->behind = waiter;
+        nic_due_add(services, &waiter->before->due);
+    } else {
+        queue->first = waiter;
+        grant_first(services, queue, queue->is_left);
+    }
+    watch_first(services, now_ns, queue);
+}
+
+static void leave(struct nic_services *services, uint64_t now_ns, struct nic_lock_waiter *waiter,
+                  enum leaving how)
+{
+    struct nic_lock_queue *queue = &services->queues[waiter->lock];
+    struct nic_lock_waiter *before = waiter->before;
+    /* One who stopped waiting has not seen to what a dead holder left. */
+    bool inherits = how == DIED || waiter->inherits;
+    take_out(services, waiter);
+    if (before && how == DIED && same(before->told, name_of(waiter))) {
+        before->told_dead = true;
+    }
+    bool is_kept = (how == DIED && MUTANT(LOCK_DEATH_UNNOTED)) ||
+                   (how == CANCELLED && MUTANT(LOCK_CANCEL_KEEPS));
+    if (!before && !is_kept) {
+        grant_first(services, queue, inherits);
+    }
+    free_waiter(services, waiter);
+    watch_first(services, now_ns, queue);
+}
+
+static void on_released(struct nic_services *services, uint64_t now_ns,
+                        struct nic_lock_queue *queue, struct nic_lock_waiter *waiter,
+                        struct nic_lock_next next)
+{
+    bool told_dead = waiter->told_dead;
+    bool is_last = false;
+    while (!is_last) {
+        struct nic_lock_waiter *over = queue->first;
+        is_last = over == waiter;
+        take_out(services, over);
+        free_waiter(services, over);
+    }
+    bool is_given = next.ticket && queue->first && same(name_of(queue->first), next);
+    if (MUTANT(LOCK_GRANT_TWICE) && is_given && queue->first->behind) {
+        struct nic_lock_waiter *given = queue->first;
+        take_out(services, given);
+        free_waiter(services, given);
+    }
+    grant_first(services, queue, next.ticket && !is_given && told_dead);
+    watch_first(services, now_ns, queue);
+}
+
+bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                              unsigned kind, uint32_t number,
+                              const struct wire_operation *operation)
+{
+    struct nic_lock_next name = {operation->offset, source};
+    uint16_t bytes = kind == NIC_LOCK_RECORD_RELEASED ? NIC_SERVICE_DATA_BYTES : 0;
+    if (name.ticket == 0 || operation->bytes != bytes) {
+        return false;
+    }
+    if (kind == NIC_LOCK_RECORD_REQUEST || kind == NIC_LOCK_RECORD_TRY) {
+        on_request(services, now_ns, source, number, name.ticket, kind == NIC_LOCK_RECORD_TRY);
+        return true;
+    }
+    if (number >= services->config.lock_count) {
+        return false;
+    }
+    struct nic_lock_queue *queue = &services->queues[number];
+    struct nic_lock_waiter *waiter = find(queue, name);
+    if (kind == NIC_LOCK_RECORD_CANCEL) {
+        if (waiter) {
+            leave(services, now_ns, waiter, CANCELLED);
+        }
+        return true;
+    }
+    if (kind == NIC_LOCK_RECORD_RELEASED) {
+        uint64_t next_node = wire_get64(operation->data + 8);
+        struct nic_lock_next next = {wire_get64(operation->data), (uint16_t)next_node};
+        if (next.ticket && next_node >= services->config.node_count) {
+            return false;
+        }
+        if (waiter) {
+            on_released(services, now_ns, queue, waiter, next);
+        }
+        return true;
+    }
+    return false;
+}
+
+void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    for (uint32_t i = 0; i < services->config.lock_waiter_count; i++) {
+        struct nic_lock_waiter *waiter = &services->waiters[i];
+        if (waiter->node != peer) {
+            continue;
+        }
+        switch (waiter->state) {
+        case NIC_WAITER_FREE: break;
+        case NIC_WAITER_QUEUED: leave(services, now_ns, waiter, DIED); break;
+        case NIC_WAITER_REFUSED: free_waiter(services, waiter); break;
+        }
+    }
+}
+
+/* ---- What goes out ------------------------------------------------------------------- */
+
+bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet)
+{
+    struct nic_lock_next next = name_of(waiter->behind);
+    if (waiter->state == NIC_WAITER_REFUSED) {
+        nic_service_record_pair(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED,
+                                waiter->lock, waiter->ticket, waiter->ticket,
+                                (uint64_t)-waiter->refusal);
+        return true;
+    }
+    if (waiter->grant_due) {
+        nic_service_record(packet, waiter->node, WIRE_LOCK,
+                           waiter->inherits ? NIC_LOCK_RECORD_INHERIT : NIC_LOCK_RECORD_GRANT,
+                           waiter->lock, waiter->ticket);
+        return true;
+    }
+    if (!same(waiter->told, next)) {
+        nic_service_record_pair(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_NEXT, waiter->lock,
+                                waiter->ticket, next.ticket, next.node);
+        return true;
+    }
+    return false;
+}
+
+void nic_lock_waiter_sent(struct nic_services *services, struct nic_lock_waiter *waiter,
+                          const struct nic_service_packet *packet)
+{
+    if (waiter->state == NIC_WAITER_REFUSED) {
+        free_waiter(services, waiter);
+    } else if (waiter->grant_due) {
+        waiter->grant_due = false;
+    } else {
+        waiter->told = (struct nic_lock_next){wire_get64(packet->small),
+                                              (uint16_t)wire_get64(packet->small + 8)};
+    }
+}

@@ -1,0 +1,372 @@
+/* SEND/RECEIVE by records: drives Modified ACK/NACK (nic/message_protocol.h).
+ *
+ * The carrier loses nothing, so loss detection is off and NACK means "full". What is sent to
+ * a channel that its receiver has not opened yet is dropped there; opening asks all sources
+ * to start over. A lost peer's lines go back to SEQID 0, as its next life will start: as a
+ * source at once, as a destination when the host has noted the loss.
+ *
+ * A message to ourselves waits in SB until there is room for it, since a NACK would come
+ * back at once, for ever. */
+#include "nic/services_state.h"
+
+enum { FLAGS = DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST };
+
+static void make_lines(struct nic_message_context *context, struct nic_message_line *lines,
+                       uint32_t count, enum nic_due_kind kind)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        lines[i] = (struct nic_message_line){.due.kind = kind, .context = context};
+    }
+}
+
+void nic_messages_init(struct nic_services *services)
+{
+    const struct nic_services_config *config = &services->config;
+    for (uint32_t channel = 0; channel < config->context_count; channel++) {
+        struct nic_message_context *context = &services->contexts[channel];
+        struct px_options options = {.channel = channel,
+                                     .back_off_ns = config->message_back_off_ns};
+        context->open = false;
+        context->sender.options = options;
+        context->sender.rank = config->node;
+        context->sender.entry_count = config->context_entry_count;
+        context->sender.buffer_bytes = config->context_send_bytes;
+        context->receiver.options = options;
+        context->receiver.rank = config->node;
+        context->receiver.buffer_bytes = config->context_receive_bytes;
+        make_lines(context, context->destinations, config->context_peer_count, NIC_DUE_DATA);
+        make_lines(context, context->sources, config->context_peer_count, NIC_DUE_ANSWER);
+    }
+}
+
+/* NULL: not open. */
+static struct nic_message_context *find(const struct nic_services *services, uint32_t channel)
+{
+    if (channel >= services->config.context_count || !services->contexts[channel].open) {
+        return NULL;
+    }
+    return &services->contexts[channel];
+}
+
+/* The destination's place in S_SEQTBL; destination_count: not declared. */
+static uint32_t find_destination(const struct nic_message_context *context, uint16_t node)
+{
+    return px_find_rank(context->sender.destinations, sizeof *context->sender.destinations,
+                        context->sender.destination_count, node);
+}
+
+static uint32_t find_source(const struct nic_message_context *context, uint16_t node)
+{
+    return px_find_rank(context->receiver.sources, sizeof *context->receiver.sources,
+                        context->receiver.source_count, node);
+}
+
+static uint32_t outstanding(const struct nic_message_context *context, uint32_t index)
+{
+    const struct px_destination *destination = &context->sender.destinations[index];
+    return destination->next_seqid - destination->acked_seqid;
+}
+
+/* After anything that happened to a destination's line. */
+static void line_changed(struct nic_services *services, uint64_t now_ns,
+                         struct nic_message_context *context, uint32_t index)
+{
+    struct nic_message_line *line = &context->destinations[index];
+    uint16_t node = (uint16_t)context->sender.destinations[index].rank;
+    bool is_waited_for = outstanding(context, index) != 0;
+    nic_due_add(services, &line->due);
+    if (is_waited_for != line->watched) {
+        line->watched = is_waited_for;
+        if (is_waited_for) {
+            nic_services_watch(services, now_ns, node);
+        } else {
+            nic_services_unwatch(services, now_ns, node);
+        }
+    }
+}
+
+/* ---- The host ------------------------------------------------------------------------ */
+
+static int check_list(const struct nic_services *services, const uint16_t *nodes, uint32_t count)
+{
+    if (count > services->config.context_peer_count) {
+        return DN_EFULL;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (nodes[i] >= services->config.node_count) {
+            return DN_ERANK;
+        }
+        if (i > 0 && nodes[i - 1] >= nodes[i]) {
+            return DN_EINVAL;
+        }
+    }
+    return 0;
+}
+
+int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                            const uint16_t *destinations, uint32_t destination_count,
+                            const uint16_t *sources, uint32_t source_count, uint32_t flags)
+{
+    (void)now_ns;
+    if (channel >= services->config.context_count || flags & ~(uint32_t)FLAGS) {
+        return DN_EINVAL;
+    }
+    struct nic_message_context *context = &services->contexts[channel];
+    if (context->open) {
+        return DN_EBUSY;
+    }
+    int error = check_list(services, destinations, destination_count);
+    error = error ? error : check_list(services, sources, source_count);
+    if (error) {
+        return error;
+    }
+    context->open = true;
+    context->sender.options.flags = flags;
+    context->receiver.options.flags = flags;
+    for (uint32_t i = 0; i < destination_count; i++) {
+        context->sender.destinations[i].rank = destinations[i];
+    }
+    for (uint32_t i = 0; i < source_count; i++) {
+        context->receiver.sources[i].rank = sources[i];
+        nic_due_add(services, &context->sources[i].due);
+    }
+    px_sender_init(&context->sender, NULL, destination_count);
+    px_receiver_init(&context->receiver, NULL, source_count);
+    px_receiver_ask_all(&context->receiver);
+    return 0;
+}
+
+/* The destination's line, or why there is none to send by. */
+static int find_line(const struct nic_services *services, uint32_t channel, uint16_t to,
+                     struct nic_message_context **context, uint32_t *index)
+{
+    struct nic_message_context *found = find(services, channel);
+    if (!found) {
+        return DN_EINVAL;
+    }
+    uint32_t at = find_destination(found, to);
+    if (at == found->sender.destination_count || found->destinations[at].undeclared) {
+        return DN_ERANK;
+    }
+    if (found->sender.destinations[at].lost) {
+        return DN_EPEER;
+    }
+    *context = found;
+    *index = at;
+    return 0;
+}
+
+int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                            uint16_t to, const void *data, uint32_t bytes)
+{
+    struct nic_message_context *context;
+    uint32_t index;
+    uint32_t entry;
+    if (bytes > services->config.message_bytes_max) {
+        return DN_ETOOLONG;
+    }
+    int error = find_line(services, channel, to, &context, &index);
+    if (error) {
+        return error;
+    }
+    void *room = px_get_send_buf(&context->sender, to, bytes, &entry);
+    if (!room) {
+        return DN_EFULL;
+    }
+    if (bytes) {
+        memcpy(room, data, bytes);
+    }
+    px_on_kick(&context->sender, now_ns, entry);
+    line_changed(services, now_ns, context, index);
+    return 0;
+}
+
+int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                               void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return DN_EINVAL;
+    }
+    const struct px_stored *stored = px_receiver_first(&context->receiver);
+    if (!stored) {
+        return DN_EBUSY;
+    }
+    if (stored->bytes > capacity) {
+        *bytes = stored->bytes;
+        return DN_ETOOLONG;
+    }
+    if (stored->bytes) {
+        memcpy(buffer, stored + 1, stored->bytes);
+    }
+    *from = (uint16_t)stored->from;
+    *bytes = stored->bytes;
+    px_on_read(&context->receiver, now_ns);
+    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
+        if (context->receiver.sources[i].resend_due) {
+            nic_due_add(services, &context->sources[i].due);
+        }
+    }
+    return 0;
+}
+
+int nic_packet_message_outstanding(const struct nic_services *services, uint32_t channel,
+                                   uint16_t to, uint32_t *count)
+{
+    struct nic_message_context *context;
+    uint32_t index;
+    int error = find_line(services, channel, to, &context, &index);
+    if (!error) {
+        *count = outstanding(context, index);
+    }
+    return error;
+}
+
+int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return DN_EINVAL;
+    }
+    uint32_t index = find_destination(context, to);
+    if (index == context->sender.destination_count) {
+        return DN_ERANK;
+    }
+    context->destinations[index].undeclared = false;
+    px_sender_reconnect(&context->sender, to);
+    return 0;
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+static void on_data(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                    const struct px_packet *packet)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return; /* asked for again when it opens */
+    }
+    uint32_t index = find_source(context, (uint16_t)packet->from);
+    if (index == context->receiver.source_count) {
+        struct nic_service_peer *peer = &services->peers[packet->from];
+        peer->undeclared |= UINT32_C(1) << channel;
+        nic_due_add(services, &peer->due);
+        return;
+    }
+    px_on_data(&context->receiver, now_ns, packet);
+    nic_due_add(services, &context->sources[index].due);
+}
+
+static void on_answer(struct nic_services *services, uint64_t now_ns,
+                      struct nic_message_context *context, unsigned kind,
+                      const struct px_packet *packet)
+{
+    uint32_t index = find_destination(context, (uint16_t)packet->from);
+    if (index == context->sender.destination_count) {
+        return;
+    }
+    if (kind != NIC_MESSAGE_RECORD_UNDECLARED) {
+        px_on_answer(&context->sender, now_ns, packet);
+    } else if (!context->sender.destinations[index].lost) {
+        context->destinations[index].undeclared = true;
+        px_sender_peer_lost(&context->sender, packet->from);
+    }
+    line_changed(services, now_ns, context, index);
+}
+
+bool nic_message_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                         unsigned kind, uint32_t channel, const struct wire_operation *operation)
+{
+    if (channel >= services->config.context_count || operation->offset > UINT32_MAX ||
+        kind < PX_DATA || kind > NIC_MESSAGE_RECORD_UNDECLARED ||
+        operation->bytes > (kind == PX_DATA ? services->config.message_bytes_max : 0)) {
+        return false;
+    }
+    struct px_packet packet = {
+        .type = (enum px_packet_type)kind,
+        .from = source,
+        .to = services->config.node,
+        .channel = channel,
+        .seqid = (uint32_t)operation->offset,
+        .bytes = operation->bytes,
+        .data = operation->data,
+    };
+    if (kind == PX_DATA) {
+        on_data(services, now_ns, channel, &packet);
+    } else if (find(services, channel)) {
+        on_answer(services, now_ns, find(services, channel), kind, &packet);
+    }
+    return true;
+}
+
+void nic_messages_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    for (uint32_t channel = 0; channel < services->config.context_count; channel++) {
+        struct nic_message_context *context = find(services, channel);
+        if (!context) {
+            continue;
+        }
+        uint32_t index = find_destination(context, peer);
+        if (index < context->sender.destination_count) {
+            context->destinations[index].undeclared = false;
+            px_sender_peer_lost(&context->sender, peer);
+            line_changed(services, now_ns, context, index);
+        }
+        px_receiver_peer_lost(&context->receiver, peer);
+    }
+}
+
+/* ---- What goes out ------------------------------------------------------------------- */
+
+uint64_t nic_message_ready_ns(uint64_t now_ns, struct nic_due *due)
+{
+    const struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
+    uint32_t index = (uint32_t)(line - line->context->destinations);
+    return px_sender_ready_ns(&line->context->sender, now_ns, index);
+}
+
+static enum nic_readiness peek_data(struct nic_services *services, uint64_t now_ns,
+                                    struct nic_message_line *line, struct px_packet *packet)
+{
+    struct nic_message_context *context = line->context;
+    uint32_t index = (uint32_t)(line - context->destinations);
+    if (!px_sender_peek(&context->sender, now_ns, index, packet)) {
+        bool later = px_sender_ready_ns(&context->sender, now_ns, index) != UINT64_MAX;
+        return later ? NIC_READY_LATER : NIC_READY_NEVER;
+    }
+    bool is_own = packet->to == services->config.node;
+    return is_own && !px_receiver_has_room(&context->receiver, packet->bytes) ? NIC_READY_LATER
+                                                                              : NIC_READY_NOW;
+}
+
+enum nic_readiness nic_message_peek(struct nic_services *services, uint64_t now_ns,
+                                    struct nic_due *due, struct nic_service_packet *packet)
+{
+    struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
+    struct px_packet px;
+    enum nic_readiness readiness = NIC_READY_NEVER;
+    if (due->kind == NIC_DUE_DATA) {
+        readiness = peek_data(services, now_ns, line, &px);
+    } else if (px_receiver_peek(&line->context->receiver, (uint32_t)(line - line->context->sources),
+                                &px)) {
+        readiness = NIC_READY_NOW;
+    }
+    if (readiness == NIC_READY_NOW) {
+        nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type, px.channel, px.seqid);
+        packet->operation.bytes = (uint16_t)px.bytes;
+        packet->operation.data = px.bytes ? px.data : packet->small;
+    }
+    return readiness;
+}
+
+void nic_message_sent(uint64_t now_ns, struct nic_due *due, const struct nic_service_packet *packet)
+{
+    struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
+    struct nic_message_context *context = line->context;
+    if (due->kind == NIC_DUE_DATA) {
+        px_sender_sent(&context->sender, now_ns, (uint32_t)(line - context->destinations));
+        return;
+    }
+    struct px_packet px = {.type = (enum px_packet_type)(packet->operation.area >> 24)};
+    px_receiver_sent(&context->receiver, (uint32_t)(line - context->sources), &px);
+}

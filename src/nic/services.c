@@ -1,0 +1,388 @@
+/* The services' memory, the list of what is due, and who gets which record. */
+#include "nic/services_state.h"
+
+enum {
+    SPACE_ALIGN_BYTES = 64,
+    COUNT_MAX = 1 << 20,
+    BUFFER_BYTES_MAX = 1 << 28,
+    KIND_SHIFT = 24,
+};
+
+/* ---- Memory -------------------------------------------------------------------------- */
+
+void nic_services_config_default(struct nic_services_config *config, uint32_t node_count)
+{
+    *config = (struct nic_services_config){
+        .node_count = node_count,
+        .lock_count = 64,
+        .lock_waiter_count = 256,
+        .lock_request_count = 64,
+        .team_count = 16,
+        .context_count = 4,
+        .context_peer_count = node_count < 256 ? node_count : 256,
+        .context_entry_count = 64,
+        .context_send_bytes = 65536,
+        .context_receive_bytes = 65536,
+        .message_bytes_max = 1024,
+        .message_back_off_ns = 10000,
+    };
+}
+
+static bool config_makes_sense(const struct nic_services_config *config)
+{
+    const uint32_t counts[] = {config->lock_count, config->lock_waiter_count,
+                               config->lock_request_count, config->team_count,
+                               config->context_peer_count};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (counts[i] > COUNT_MAX) {
+            return false;
+        }
+    }
+    return config->node_count <= WIRE_NODES_MAX && config->node < config->node_count &&
+           config->incarnation != 0 && config->context_count <= NIC_SERVICE_CHANNELS_MAX &&
+           is_power_of_two(config->context_entry_count) &&
+           config->context_entry_count <= COUNT_MAX && config->context_send_bytes % 8 == 0 &&
+           config->context_receive_bytes % 8 == 0 &&
+           config->context_send_bytes <= BUFFER_BYTES_MAX &&
+           config->context_receive_bytes <= BUFFER_BYTES_MAX &&
+           config->message_bytes_max <= NIC_MESSAGE_BYTES_MAX &&
+           (config->context_count == 0 ||
+            (config->message_bytes_max <= config->context_send_bytes &&
+             config->message_bytes_max + sizeof(struct px_stored) <=
+                 config->context_receive_bytes));
+}
+
+struct space {
+    unsigned char *base; /* NULL: only counts */
+    uint64_t used;
+};
+
+static void *take(struct space *space, uint64_t count, uint64_t bytes)
+{
+    uint64_t at = space->used;
+    bool fits = round_up(at + count * bytes, SPACE_ALIGN_BYTES, &space->used);
+    INVARIANT(fits);
+    return space->base ? space->base + at : NULL;
+}
+
+static void lay_out_context(const struct nic_services_config *config, struct space *space,
+                            struct nic_message_context *context)
+{
+    uint32_t peers = config->context_peer_count;
+    struct nic_message_context laid = {
+        .sender = {.destinations = take(space, peers, sizeof(struct px_destination)),
+                   .entries = take(space, config->context_entry_count, sizeof(struct px_entry)),
+                   .buffer = take(space, 1, config->context_send_bytes)},
+        .receiver = {.sources = take(space, peers, sizeof(struct px_source)),
+                     .buffer = take(space, 1, config->context_receive_bytes)},
+        .destinations = take(space, peers, sizeof(struct nic_message_line)),
+        .sources = take(space, peers, sizeof(struct nic_message_line)),
+    };
+    if (context) {
+        *context = laid;
+    }
+}
+
+static struct nic_services *lay_out(const struct nic_services_config *config, struct space *space)
+{
+    struct nic_services *services = take(space, 1, sizeof *services);
+    struct nic_services laid = {
+        .config = *config,
+        .peers = take(space, config->node_count, sizeof *laid.peers),
+        .queues = take(space, config->lock_count, sizeof *laid.queues),
+        .waiters = take(space, config->lock_waiter_count, sizeof *laid.waiters),
+        .uses = take(space, config->lock_request_count, sizeof *laid.uses),
+        .barriers = take(space, config->team_count, sizeof *laid.barriers),
+        .contexts = take(space, config->context_count, sizeof *laid.contexts),
+        .last_ticket = (uint64_t)config->incarnation << 32,
+    };
+    for (uint32_t i = 0; i < config->context_count; i++) {
+        lay_out_context(config, space, laid.contexts ? &laid.contexts[i] : NULL);
+    }
+    if (services) {
+        *services = laid;
+    }
+    return services;
+}
+
+uint64_t nic_services_bytes(const struct nic_services_config *config)
+{
+    struct space space = {0};
+    if (!config_makes_sense(config)) {
+        return 0;
+    }
+    (void)lay_out(config, &space);
+    return space.used;
+}
+
+struct nic_services *nic_services_init(const struct nic_services_config *config,
+                                       const struct nic_services_hooks *hooks, void *memory)
+{
+    struct space space = {.base = memory};
+    INVARIANT(config_makes_sense(config));
+    struct nic_services *services = lay_out(config, &space);
+    services->hooks = *hooks;
+    services->due.before = &services->due;
+    services->due.behind = &services->due;
+    services->cursor = &services->due;
+    services->offered = WIRE_NOBODY;
+    for (uint32_t i = 0; i < config->node_count; i++) {
+        services->peers[i] = (struct nic_service_peer){.due.kind = NIC_DUE_PEER};
+    }
+    nic_lock_manager_init(services);
+    nic_lock_uses_init(services);
+    nic_barriers_init(services);
+    nic_messages_init(services);
+    return services;
+}
+
+const struct nic_services_counters *nic_services_counters(const struct nic_services *services)
+{
+    return &services->counters;
+}
+
+/* ---- What is due --------------------------------------------------------------------- */
+
+void nic_due_add(struct nic_services *services, struct nic_due *due)
+{
+    if (due->listed) {
+        return;
+    }
+    due->listed = true;
+    due->before = services->due.before;
+    due->behind = &services->due;
+    due->before->behind = due;
+    services->due.before = due;
+    if (services->cursor == &services->due) {
+        services->cursor = due;
+    }
+}
+
+void nic_due_remove(struct nic_services *services, struct nic_due *due)
+{
+    if (!due->listed) {
+        return;
+    }
+    if (services->cursor == due) {
+        services->cursor = due->behind;
+    }
+    due->before->behind = due->behind;
+    due->behind->before = due->before;
+    due->listed = false;
+}
+
+void nic_service_record(struct nic_service_packet *packet, uint16_t target,
+                        enum wire_service service, unsigned kind, uint32_t number, uint64_t offset)
+{
+    packet->target = target;
+    packet->operation = (struct wire_operation){
+        .opcode = WIRE_SERVICE,
+        .detail = (uint8_t)service,
+        .area = (uint32_t)kind << KIND_SHIFT | number,
+        .offset = offset,
+        .data = packet->small,
+    };
+}
+
+void nic_service_record_pair(struct nic_service_packet *packet, uint16_t target,
+                             enum wire_service service, unsigned kind, uint32_t number,
+                             uint64_t offset, uint64_t first, uint64_t second)
+{
+    nic_service_record(packet, target, service, kind, number, offset);
+    wire_put64(packet->small, first);
+    wire_put64(packet->small + 8, second);
+    packet->operation.bytes = NIC_SERVICE_DATA_BYTES;
+}
+
+static enum nic_readiness peek_peer(const struct nic_services *services,
+                                    const struct nic_service_peer *peer,
+                                    struct nic_service_packet *packet)
+{
+    uint16_t target = (uint16_t)(peer - services->peers);
+    if (peer->refused_first) {
+        nic_service_record_pair(packet, target, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0,
+                                peer->refused_first, peer->refused_last, (uint64_t)-DN_EFULL);
+        return NIC_READY_NOW;
+    }
+    if (peer->undeclared) {
+        nic_service_record(packet, target, WIRE_MESSAGE, NIC_MESSAGE_RECORD_UNDECLARED,
+                           (uint32_t)__builtin_ctz(peer->undeclared), 0);
+        return NIC_READY_NOW;
+    }
+    return NIC_READY_NEVER;
+}
+
+static void peer_sent(struct nic_service_peer *peer, const struct nic_service_packet *packet)
+{
+    if (packet->operation.detail == WIRE_LOCK) {
+        peer->refused_first = 0;
+        peer->refused_last = 0;
+    } else {
+        peer->undeclared &= ~(UINT32_C(1) << (packet->operation.area & NIC_SERVICE_NUMBER_MAX));
+    }
+}
+
+static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, struct nic_due *due,
+                               struct nic_service_packet *packet)
+{
+    bool is_ready = false;
+    switch (due->kind) {
+    case NIC_DUE_PEER:
+        return peek_peer(services, NIC_DUE_OWNER(due, struct nic_service_peer, due), packet);
+    case NIC_DUE_LOCK_WAITER:
+        is_ready = nic_lock_waiter_peek(NIC_DUE_OWNER(due, struct nic_lock_waiter, due), packet);
+        break;
+    case NIC_DUE_LOCK_MANAGER:
+    case NIC_DUE_LOCK_NEXT: is_ready = nic_lock_use_peek(due, packet); break;
+    case NIC_DUE_BARRIER:
+        is_ready = nic_barrier_peek(NIC_DUE_OWNER(due, struct nic_barrier_link, due), packet);
+        break;
+    case NIC_DUE_DATA:
+    case NIC_DUE_ANSWER: return nic_message_peek(services, now_ns, due, packet);
+    }
+    return is_ready ? NIC_READY_NOW : NIC_READY_NEVER;
+}
+
+void nic_services_begin(struct nic_services *services)
+{
+    services->cursor = services->due.behind;
+    services->round++;
+    services->offered = WIRE_NOBODY;
+}
+
+bool nic_services_next(struct nic_services *services, uint64_t now_ns,
+                       struct nic_service_packet *packet)
+{
+    /* Nothing may pass what had no room: a peer's requests are refused in their order. */
+    if (services->offered != WIRE_NOBODY) {
+        services->peers[services->offered].blocked_round = services->round;
+        services->offered = WIRE_NOBODY;
+    }
+    while (services->cursor != &services->due) {
+        struct nic_due *due = services->cursor;
+        services->cursor = due->behind;
+        switch (peek(services, now_ns, due, packet)) {
+        case NIC_READY_NEVER: nic_due_remove(services, due); break;
+        case NIC_READY_LATER: break;
+        case NIC_READY_NOW:
+            packet->due = due;
+            if (packet->target == services->config.node) {
+                nic_services_sent(services, now_ns, packet);
+                nic_services_deliver(services, now_ns, packet->target, &packet->operation);
+            } else if (services->peers[packet->target].blocked_round != services->round) {
+                services->offered = packet->target;
+                return true;
+            }
+            break;
+        }
+    }
+    return false;
+}
+
+void nic_services_sent(struct nic_services *services, uint64_t now_ns,
+                       const struct nic_service_packet *packet)
+{
+    struct nic_due *due = packet->due;
+    services->offered = WIRE_NOBODY;
+    if (!due->listed) {
+        return; /* its peer was lost in between */
+    }
+    switch (due->kind) {
+    case NIC_DUE_PEER: peer_sent(NIC_DUE_OWNER(due, struct nic_service_peer, due), packet); break;
+    case NIC_DUE_LOCK_WAITER:
+        nic_lock_waiter_sent(services, NIC_DUE_OWNER(due, struct nic_lock_waiter, due), packet);
+        break;
+    case NIC_DUE_LOCK_MANAGER:
+    case NIC_DUE_LOCK_NEXT: nic_lock_use_sent(services, due); break;
+    case NIC_DUE_BARRIER: nic_barrier_sent(NIC_DUE_OWNER(due, struct nic_barrier_link, due)); break;
+    case NIC_DUE_DATA:
+    case NIC_DUE_ANSWER: nic_message_sent(now_ns, due, packet); break;
+    }
+    if (due->listed) {
+        /* It may have more, after all others. */
+        nic_due_remove(services, due);
+        nic_due_add(services, due);
+    }
+}
+
+uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t now_ns)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (struct nic_due *due = services->due.behind; due != &services->due; due = due->behind) {
+        if (due->kind == NIC_DUE_DATA) {
+            uint64_t ready_ns = nic_message_ready_ns(now_ns, due);
+            if (ready_ns > now_ns && ready_ns < deadline_ns) {
+                deadline_ns = ready_ns;
+            }
+        }
+    }
+    return deadline_ns;
+}
+
+/* ---- Watching ------------------------------------------------------------------------ */
+
+void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    INVARIANT(peer < services->config.node_count);
+    if (peer != services->config.node && services->peers[peer].watch_count++ == 0 &&
+        services->hooks.watch) {
+        services->hooks.watch(services->hooks.context, now_ns, peer, true);
+    }
+}
+
+void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    INVARIANT(peer < services->config.node_count);
+    if (peer == services->config.node) {
+        return;
+    }
+    INVARIANT(services->peers[peer].watch_count > 0);
+    if (--services->peers[peer].watch_count == 0 && services->hooks.watch) {
+        services->hooks.watch(services->hooks.context, now_ns, peer, false);
+    }
+}
+
+/* ---- What comes ---------------------------------------------------------------------- */
+
+void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                          const struct wire_operation *operation)
+{
+    unsigned kind = operation->area >> KIND_SHIFT;
+    uint32_t number = operation->area & NIC_SERVICE_NUMBER_MAX;
+    bool is_well_formed = false;
+    services->counters.records++;
+    if (source < services->config.node_count) {
+        switch (operation->detail) {
+        case WIRE_LOCK:
+            is_well_formed = kind <= NIC_LOCK_RECORD_RELEASED
+                                 ? nic_lock_manager_deliver(services, now_ns, source, kind, number,
+                                                            operation)
+                                 : nic_lock_use_deliver(services, now_ns, source, kind, operation);
+            break;
+        case WIRE_BARRIER:
+            is_well_formed = nic_barrier_deliver(services, now_ns, source, kind, number, operation);
+            break;
+        case WIRE_MESSAGE:
+            is_well_formed = nic_message_deliver(services, now_ns, source, kind, number, operation);
+            break;
+        default: break;
+        }
+    }
+    services->counters.malformed += is_well_formed ? 0 : 1;
+}
+
+void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+{
+    if (peer >= services->config.node_count || peer == services->config.node) {
+        return;
+    }
+    struct nic_service_peer *line = &services->peers[peer];
+    line->refused_first = 0;
+    line->refused_last = 0;
+    line->undeclared = 0;
+    nic_due_remove(services, &line->due);
+    nic_lock_manager_peer_lost(services, now_ns, peer);
+    nic_lock_uses_peer_lost(services, now_ns, peer);
+    nic_barriers_peer_lost(services, now_ns, peer);
+    nic_messages_peer_lost(services, now_ns, peer);
+}

@@ -1,0 +1,243 @@
+/* The core processor's services on a packet network: LOCK, BARRIER and SEND/RECEIVE of
+ * paper 004, as handlers of WIRE_SERVICE records. What `lock.h`, `tree.h` and `message.h`
+ * do in place on shared memory, these do by records between nodes.
+ *
+ * Without hands: time is an argument, memory is given. Records come in through
+ * nic_services_deliver and go out through nic_services_next and nic_services_sent. One
+ * caller at a time. The carrier (InfiniSWIF's CD) delivers each record once, in order
+ * between two nodes, or says that the peer is lost; after that nothing from the peer's old
+ * life comes any more. Records to this node itself never leave it.
+ *
+ * Handlers never refuse and never wait. What one has to send is a state in a bounded table
+ * ("due") and goes out when there is room. No request needs more than its line of a table
+ * at its receiver; a full table is answered with DN_EFULL.
+ *
+ * Records. `area` is kind << 24 | number; numbers are little endian; a record with another
+ * length than the table says, or with a number out of range, is dropped and counted.
+ *
+ *  detail   kind          number   from -> to            offset            data
+ *  LOCK     1 REQUEST     lock     requester -> manager  ticket            -
+ *           2 TRY         lock     requester -> manager  ticket            -
+ *           3 CANCEL      lock     requester -> manager  ticket            -
+ *           4 RELEASED    lock     holder -> manager     ticket            next ticket 8 (0:
+ *                                                                         none), its node 8
+ *           5 GRANT       lock     manager, holder       ticket of the     -
+ *                                  -> requester          requester
+ *           6 INHERIT     lock     manager -> requester  the same; the     -
+ *                                                        holder died
+ *           7 NEXT        lock     manager -> requester  ticket of the     next ticket 8 (0:
+ *                                                        requester         none), its node 8
+ *           8 REFUSED     lock     manager -> requester  first ticket      last ticket 8,
+ *                                                                         DN_E... negated 8
+ *  BARRIER  1 ARRIVE      team     child -> parent       phase             -
+ *           2 RELEASE     team     parent -> child       phase             -
+ *           3 BROKEN      team     neighbour             0                 -
+ *           4 ASK         team     parent -> child       0                 -
+ *  MESSAGE  1 DATA        channel  sender -> receiver    SEQID             the message
+ *           2 ACK         channel  receiver -> sender    SEQID             -
+ *           3 NACK        channel  receiver -> sender    SEQID             -
+ *           4 STOP        channel  receiver -> sender    SEQID             -
+ *           5 RESEND      channel  receiver -> sender    SEQID             -
+ *           6 UNDECLARED  channel  receiver -> sender    0                 -
+ *
+ * A ticket names one use of a lock by one node: incarnation << 32 | use, never 0. */
+#ifndef NIC_SERVICES_H
+#define NIC_SERVICES_H
+
+#include "nic/engine.h"
+
+enum {
+    NIC_SERVICE_NUMBER_MAX = (1 << 24) - 1, /* of a lock, team or channel */
+    NIC_SERVICE_CHANNELS_MAX = 32,          /* message channels are 0..31 */
+    NIC_MESSAGE_BYTES_MAX = 2048,           /* the paper's MTU */
+};
+
+struct nic_services_config {
+    uint16_t node;
+    uint32_t incarnation; /* of this node; as InfiniSWIF's */
+    uint32_t node_count;
+
+    uint32_t lock_count;         /* locks that this node manages: 0..lock_count-1 */
+    uint32_t lock_waiter_count;  /* requests that the manager holds, of all its locks */
+    uint32_t lock_request_count; /* this node's own requests, held locks among them */
+
+    uint32_t team_count; /* barriers that this node may be in */
+
+    uint32_t context_count;         /* message channels: 0..context_count-1 */
+    uint32_t context_peer_count;    /* destinations, and sources, of one context */
+    uint32_t context_entry_count;   /* messages in SENDTBL; a power of two */
+    uint32_t context_send_bytes;    /* SB, a multiple of 8 */
+    uint32_t context_receive_bytes; /* RB, a multiple of 8 */
+    uint32_t message_bytes_max;   /* at most NIC_MESSAGE_BYTES_MAX, and what one record may hold */
+    uint64_t message_back_off_ns; /* the first pause after a NACK */
+};
+
+/* What the services ask of who runs them. */
+struct nic_services_hooks {
+    void *context;
+    /* Somebody here begins, or ceases, to wait for something that only the peer can send,
+     * perhaps while nothing is under way to it: its death must be noticed. Called when the
+     * number of such waits becomes 1 and when it becomes 0. May be NULL. */
+    void (*watch)(void *context, uint64_t now_ns, uint16_t peer, bool on);
+};
+
+struct nic_services;
+
+/* Sensible sizes; node and incarnation are the caller's to set. */
+void nic_services_config_default(struct nic_services_config *config, uint32_t node_count);
+
+/* How much memory nic_services_init needs (aligned to 64), or 0 for a config that makes no
+ * sense. */
+uint64_t nic_services_bytes(const struct nic_services_config *config);
+struct nic_services *nic_services_init(const struct nic_services_config *config,
+                                       const struct nic_services_hooks *hooks, void *space);
+
+/* ---- What drives them ------------------------------------------------------------- */
+
+/* A WIRE_SERVICE record came. */
+void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                          const struct wire_operation *operation);
+
+enum { NIC_SERVICE_DATA_BYTES = 16 };
+
+/* A record to send, as a request on NIC_SERVICE_CHANNEL, ordered. Its data lie in `small`
+ * or in the services' memory until the next call, so the struct must not be copied. */
+struct nic_service_packet {
+    uint16_t target;
+    struct wire_operation operation;
+    unsigned char small[NIC_SERVICE_DATA_BYTES];
+    void *due; /* private */
+};
+
+/* Begins a round. In a round everything that is due is offered, until a record was not sent:
+ * then there is no room for its target, and nothing more is offered for that one.
+ *
+ *     nic_services_begin(services);
+ *     while (nic_services_next(services, now_ns, &packet)) {
+ *         int error = append(...);
+ *         if (!error)                  nic_services_sent(services, now_ns, &packet);
+ *         else if (error == DN_EPEER)  nic_services_peer_lost(services, now_ns, packet.target);
+ *     }
+ */
+void nic_services_begin(struct nic_services *services);
+bool nic_services_next(struct nic_services *services, uint64_t now_ns,
+                       struct nic_service_packet *packet);
+void nic_services_sent(struct nic_services *services, uint64_t now_ns,
+                       const struct nic_service_packet *packet);
+
+/* The peer is dead, unreachable or was restarted. Saying so twice does no harm. */
+void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+
+/* When nic_services_next may have something that it has not now, though nothing comes;
+ * UINT64_MAX: never. What waits for room only does not count. */
+uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t now_ns);
+
+/* The host's own waits, such as a receive from this source alone; counted, and told to the
+ * hook together with those of the services. */
+void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+
+struct nic_services_counters {
+    uint64_t records;       /* that came */
+    uint64_t malformed;     /* of them, dropped as such */
+    uint64_t grants_direct; /* locks given to the next without the manager */
+    uint64_t refused;       /* requests of others, for want of a line */
+};
+const struct nic_services_counters *nic_services_counters(const struct nic_services *services);
+
+/* After each call below that may have made something due, nic_engine_run sends it. */
+
+/* ---- Locks ------------------------------------------------------------------------- */
+
+/* A lock is (manager node, number). First come, first served, as the manager saw them.
+ *
+ * The promise ends with the manager: when it dies its waiters get DN_EPEER and its holders
+ * find their lock LOST, and a manager that was restarted knows nothing of them. In the same
+ * way a holder that the manager has given up for dead, though it lives beyond a broken
+ * network, may for a while believe that it holds a lock that somebody else has inherited;
+ * it finds it LOST as soon as it misses the manager. (To exclude even that would take a
+ * lease.) INHERIT may also come to who would have been given the lock anyway: when the
+ * holder died just after giving it, its word may be lost. */
+enum nic_packet_lock_state {
+    NIC_PACKET_LOCK_OVER,    /* released, refused, abandoned, never asked for */
+    NIC_PACKET_LOCK_WAITING, /* asked for */
+    NIC_PACKET_LOCK_HELD,
+    NIC_PACKET_LOCK_LOST, /* was held; the manager is gone */
+};
+
+/* Asks for a lock; with `try` only if nobody has it. Completion: 0 or DN_EOWNERDEAD (it is
+ * held), DN_EBUSY (try), DN_EFULL (the manager's table), DN_EINVAL (it has no such lock),
+ * DN_EPEER (the manager is gone). The ticket names this use from now on.
+ * DN_EFULL: no line free here. DN_ERANK, DN_EINVAL: no such node or number. */
+int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
+                            uint32_t number, bool try, struct nic_completion *completion,
+                            uint64_t *ticket);
+
+/* Stops waiting, at once: 0 when it did (the completion is DN_ETIMEOUT); DN_EBUSY when the
+ * lock is held or lost, and must be released. DN_ENOTHELD: that use is over. */
+int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
+
+/* Gives the lock to the next. DN_ENOTHELD: it is not held by that ticket. DN_EPEER: it was
+ * LOST; it is over now. */
+int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
+
+enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
+                                                 uint64_t ticket);
+
+/* ---- Barriers ----------------------------------------------------------------------- */
+
+/* A team's members stand in a binary tree in the order given: the same at all members, with
+ * this node among them, nobody twice. Arrivals go up, the release comes down. A member that
+ * loses a neighbour in the tree breaks the team; the word travels along the tree, and all
+ * outstanding and later arrivals complete with DN_EPEER.
+ *
+ * Members may open a team at different times. One that closes it must know that nobody is
+ * going to arrive any more: to a team that is not open an arrival just waits. A member must
+ * know which life of its neighbours is meant (swif_peer_is) before it arrives: one that hears
+ * of a neighbour first when that was restarted has lost nobody, and would wait for ever.
+ * DN_EBUSY: open already. DN_EFULL: no line free. DN_EINVAL, DN_ERANK. */
+int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint32_t team,
+                            const uint16_t *members, uint32_t count);
+
+/* DN_EBUSY: an arrival is outstanding, or something is still to be sent. DN_EINVAL: not
+ * open. */
+int nic_packet_barrier_close(struct nic_services *services, uint64_t now_ns, uint32_t team);
+
+/* Completion: 0 when all have arrived, or DN_EPEER; its value is the phase, from 1 on.
+ * DN_EBUSY: the arrival before is outstanding. DN_EINVAL: not open. */
+int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, uint32_t team,
+                              struct nic_completion *completion);
+
+/* ---- Messages ------------------------------------------------------------------------ */
+
+/* Opens a channel, for this life: whom we send to and who may send, both sorted, nobody
+ * twice; this node may be among them. Flags: DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST.
+ * Nodes may open at different times. DN_EBUSY: open already. DN_EFULL: too many peers.
+ * DN_EINVAL, DN_ERANK. */
+int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                            const uint16_t *destinations, uint32_t destination_count,
+                            const uint16_t *sources, uint32_t source_count, uint32_t flags);
+
+/* Copies a message of at most message_bytes_max into SB. It is received once, in order with
+ * the others to that node, unless that dies. DN_EFULL: no room now. DN_EPEER: the node died
+ * or was restarted; what it had not acknowledged is lost, and nothing is taken for it until
+ * nic_packet_message_reconnect. DN_ERANK: not a destination, or we are not among its
+ * sources. DN_EINVAL, DN_ETOOLONG. */
+int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                            uint16_t to, const void *data, uint32_t bytes);
+
+/* The oldest message of whoever sent it. DN_EBUSY: none. DN_ETOOLONG: longer than capacity,
+ * it stays; *bytes is set. DN_EINVAL. */
+int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                               void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes);
+
+/* How many messages to a destination are not acknowledged yet; DN_EPEER, DN_ERANK, DN_EINVAL
+ * as nic_packet_message_send. */
+int nic_packet_message_outstanding(const struct nic_services *services, uint32_t channel,
+                                   uint16_t to, uint32_t *count);
+
+/* The death of a destination has been noted: messages are taken again, for the life that it
+ * has now or will have. Nothing happens if it was not lost. DN_ERANK, DN_EINVAL. */
+int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to);
+
+#endif

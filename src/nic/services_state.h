@@ -1,0 +1,238 @@
+/* What the services' files share: the tables, and the list of what is due.
+ *
+ * A struct nic_due stands for one possible source of records to one node. It is in the list
+ * whenever it may have something to send; nic_services_next asks it what, and takes it out
+ * when it has nothing. So sending costs by what is due, whatever the tables' sizes. */
+#ifndef NIC_SERVICES_STATE_H
+#define NIC_SERVICES_STATE_H
+
+#include <string.h>
+
+#include "nic/message_protocol.h"
+#include "nic/services.h"
+
+enum nic_lock_record_kind {
+    NIC_LOCK_RECORD_REQUEST = 1,
+    NIC_LOCK_RECORD_TRY,
+    NIC_LOCK_RECORD_CANCEL,
+    NIC_LOCK_RECORD_RELEASED,
+    NIC_LOCK_RECORD_GRANT,
+    NIC_LOCK_RECORD_INHERIT,
+    NIC_LOCK_RECORD_NEXT,
+    NIC_LOCK_RECORD_REFUSED,
+};
+
+enum nic_barrier_record_kind {
+    NIC_BARRIER_RECORD_ARRIVE = 1,
+    NIC_BARRIER_RECORD_RELEASE,
+    NIC_BARRIER_RECORD_BROKEN,
+    NIC_BARRIER_RECORD_ASK,
+};
+
+/* The others are enum px_packet_type. */
+enum { NIC_MESSAGE_RECORD_UNDECLARED = PX_RESEND + 1 };
+
+/* ---- What is due ------------------------------------------------------------------- */
+
+enum nic_due_kind {
+    NIC_DUE_PEER,         /* struct nic_service_peer */
+    NIC_DUE_LOCK_WAITER,  /* struct nic_lock_waiter */
+    NIC_DUE_LOCK_MANAGER, /* struct nic_lock_use, to_manager */
+    NIC_DUE_LOCK_NEXT,    /* struct nic_lock_use, to_next */
+    NIC_DUE_BARRIER,      /* struct nic_barrier_link */
+    NIC_DUE_DATA,         /* struct nic_message_line of a destination */
+    NIC_DUE_ANSWER,       /* struct nic_message_line of a source */
+};
+
+struct nic_due {
+    struct nic_due *before;
+    struct nic_due *behind;
+    enum nic_due_kind kind;
+    bool listed;
+};
+
+enum nic_readiness { NIC_READY_NEVER, NIC_READY_LATER, NIC_READY_NOW };
+
+#define NIC_DUE_OWNER(due, type, member) \
+    ((type *)(void *)((unsigned char *)(due)-offsetof(type, member)))
+
+/* ---- Tables ------------------------------------------------------------------------ */
+
+struct nic_service_peer {
+    struct nic_due due;
+    /* All lock requests of this peer from the first to the last of these are refused with
+     * DN_EFULL, and so is every one that comes before it has been told; 0: none. */
+    uint64_t refused_first;
+    uint64_t refused_last;
+    uint64_t blocked_round; /* the last in which there was no room for it */
+    uint32_t undeclared;    /* bits of channels in which it sent to us and is no source */
+    uint32_t watch_count;
+};
+
+/* Who takes the lock behind a requester. */
+struct nic_lock_next {
+    uint64_t ticket; /* 0: nobody known */
+    uint16_t node;
+};
+
+/* The manager's line for one request. The first in a lock's queue has the lock, as far as
+ * the manager knows; it may have been given further already. */
+enum nic_lock_waiter_state { NIC_WAITER_FREE, NIC_WAITER_QUEUED, NIC_WAITER_REFUSED };
+struct nic_lock_waiter {
+    struct nic_due due;
+    struct nic_lock_waiter *before; /* in the queue */
+    struct nic_lock_waiter *behind; /* in the queue, or in the list of free lines */
+    enum nic_lock_waiter_state state;
+    uint64_t ticket;
+    uint32_t lock;
+    uint16_t node;
+    bool grant_due;
+    bool inherits;             /* the one before died with the lock */
+    bool told_dead;            /* one that was told as next died since */
+    int refusal;               /* REFUSED: why */
+    struct nic_lock_next told; /* whom the last NEXT named */
+};
+
+struct nic_lock_queue {
+    struct nic_lock_waiter *first;
+    struct nic_lock_waiter *last;
+    uint16_t watched; /* the first one's node */
+    bool is_left;     /* empty, and the last holder died with the lock */
+};
+
+/* A requester's line for one use. */
+enum nic_lock_use_state {
+    NIC_USE_FREE,
+    NIC_USE_WAITING,
+    NIC_USE_HELD,
+    NIC_USE_LOST,       /* held, the manager is gone */
+    NIC_USE_CANCELLING, /* over for the host; CANCEL is due */
+    NIC_USE_RELEASING,  /* over for the host; RELEASED or the next one's GRANT is due */
+};
+struct nic_lock_use {
+    struct nic_due to_manager;
+    struct nic_due to_next;
+    enum nic_lock_use_state state;
+    bool try;
+    bool manager_due; /* REQUEST or TRY, CANCEL, RELEASED: as the state says */
+    bool next_due;    /* RELEASING: GRANT to `next` */
+    uint16_t manager;
+    uint32_t number;
+    uint64_t ticket;
+    struct nic_lock_next next;
+    struct nic_completion *completion;
+};
+
+/* A team's neighbours in the tree. */
+enum { NIC_BARRIER_PARENT, NIC_BARRIER_LEFT, NIC_BARRIER_RIGHT, NIC_BARRIER_LINKS };
+struct nic_barrier_link {
+    struct nic_due due;
+    struct nic_barrier *barrier;
+    uint16_t node;  /* WIRE_NOBODY: none */
+    bool phase_due; /* ARRIVE to the parent, RELEASE to a child */
+    bool broken_due;
+    bool ask_due;
+    uint32_t arrived_phase; /* of a child: the last that it arrived at */
+};
+struct nic_barrier {
+    bool open;
+    bool broken;
+    bool waiting; /* our host has arrived at released_phase + 1 */
+    uint32_t team;
+    uint32_t released_phase; /* the last that is over */
+    uint32_t told_phase;     /* the last that the parent was, or is to be, told of */
+    struct nic_completion *completion;
+    struct nic_barrier_link links[NIC_BARRIER_LINKS];
+};
+
+/* Beside a line of S_SEQTBL or R_SEQTBL. */
+struct nic_message_line {
+    struct nic_due due;
+    struct nic_message_context *context;
+    bool undeclared; /* destination: we are not among its sources; the line is lost */
+    bool watched;    /* destination: while something is not acknowledged */
+};
+
+struct nic_message_context {
+    bool open;
+    struct px_sender sender;
+    struct px_receiver receiver;
+    struct nic_message_line *destinations;
+    struct nic_message_line *sources;
+};
+
+struct nic_services {
+    struct nic_services_config config;
+    struct nic_services_hooks hooks;
+    struct nic_services_counters counters;
+    struct nic_due due;     /* the list's head */
+    struct nic_due *cursor; /* the next to be asked in this round */
+    uint64_t round;
+    uint16_t offered; /* whose record has been offered and not sent; WIRE_NOBODY: none */
+    struct nic_service_peer *peers;
+    struct nic_lock_queue *queues;
+    struct nic_lock_waiter *waiters;
+    struct nic_lock_waiter *free_waiter;
+    struct nic_lock_use *uses;
+    uint64_t last_ticket;
+    struct nic_barrier *barriers;
+    struct nic_message_context *contexts;
+};
+
+/* ---- Services to the files (services.c) ---------------------------------------------- */
+
+void nic_due_add(struct nic_services *services, struct nic_due *due);
+void nic_due_remove(struct nic_services *services, struct nic_due *due);
+
+/* Fills in a record without data. */
+void nic_service_record(struct nic_service_packet *packet, uint16_t target,
+                        enum wire_service service, unsigned kind, uint32_t number, uint64_t offset);
+/* The same with two numbers as data. */
+void nic_service_record_pair(struct nic_service_packet *packet, uint16_t target,
+                             enum wire_service service, unsigned kind, uint32_t number,
+                             uint64_t offset, uint64_t first, uint64_t second);
+
+static inline void nic_service_complete(struct nic_completion *completion, int result)
+{
+    completion->result = result;
+    completion->state = NIC_DONE;
+}
+
+/* ---- What each file provides ----------------------------------------------------------- */
+
+/* deliver: false when the record is malformed. */
+void nic_lock_manager_init(struct nic_services *services);
+bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                              unsigned kind, uint32_t number,
+                              const struct wire_operation *operation);
+void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet);
+void nic_lock_waiter_sent(struct nic_services *services, struct nic_lock_waiter *waiter,
+                          const struct nic_service_packet *packet);
+
+void nic_lock_uses_init(struct nic_services *services);
+bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                          unsigned kind, const struct wire_operation *operation);
+void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet);
+void nic_lock_use_sent(struct nic_services *services, struct nic_due *due);
+
+void nic_barriers_init(struct nic_services *services);
+bool nic_barrier_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                         unsigned kind, uint32_t team, const struct wire_operation *operation);
+void nic_barriers_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+bool nic_barrier_peek(const struct nic_barrier_link *link, struct nic_service_packet *packet);
+void nic_barrier_sent(struct nic_barrier_link *link);
+
+void nic_messages_init(struct nic_services *services);
+bool nic_message_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                         unsigned kind, uint32_t channel, const struct wire_operation *operation);
+void nic_messages_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+enum nic_readiness nic_message_peek(struct nic_services *services, uint64_t now_ns,
+                                    struct nic_due *due, struct nic_service_packet *packet);
+void nic_message_sent(uint64_t now_ns, struct nic_due *due,
+                      const struct nic_service_packet *packet);
+/* When the line may send; for NIC_DUE_DATA. */
+uint64_t nic_message_ready_ns(uint64_t now_ns, struct nic_due *due);
+
+#endif

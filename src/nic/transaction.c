@@ -1,0 +1,142 @@
+/* The pool of transactions, its queues as links between entries, credits and turns. */
+#include "nic/transaction.h"
+
+#include <string.h>
+
+_Static_assert(NIC_USERS == 64, "busy_users has a bit for each user");
+_Static_assert(NIC_NO_TRANSACTION <= UINT16_MAX, "an entry's number fits its links");
+
+void nic_transaction_init(struct nic_transaction_fifo *fifo)
+{
+    /* The pool stays as it is: an entry is written before it is read. */
+    memset(fifo, 0, offsetof(struct nic_transaction_fifo, pool));
+    fifo->first_free = NIC_NO_TRANSACTION;
+    fifo->last_user = NIC_USERS - 1;
+    for (uint32_t user = 0; user < NIC_USERS; user++) {
+        fifo->queues[user].oldest = NIC_NO_TRANSACTION;
+        fifo->queues[user].newest = NIC_NO_TRANSACTION;
+    }
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+int nic_transaction_set_credit(struct nic_transaction_fifo *fifo, uint32_t user, uint32_t credit)
+{
+    INVARIANT(user < NIC_USERS);
+    struct nic_transaction_queue *queue = &fifo->queues[user];
+    if (credit > NIC_TRANSACTIONS) {
+        return DN_EFULL;
+    }
+    uint32_t others = fifo->promised - larger(queue->credit, queue->held);
+    uint32_t promised = others + larger(credit, queue->held);
+    if (promised > NIC_TRANSACTIONS) {
+        return DN_EFULL;
+    }
+    fifo->promised = promised;
+    queue->credit = (uint16_t)credit;
+    return 0;
+}
+
+static uint16_t take_entry(struct nic_transaction_fifo *fifo)
+{
+    uint16_t entry = fifo->first_free;
+    if (entry != NIC_NO_TRANSACTION) {
+        fifo->first_free = fifo->pool[entry].newer;
+        return entry;
+    }
+    /* Credits promise no more than the pool has. */
+    INVARIANT(fifo->touched_count < NIC_TRANSACTIONS);
+    return fifo->touched_count++;
+}
+
+int nic_transaction_push(struct nic_transaction_fifo *fifo,
+                         const struct nic_transaction *transaction)
+{
+    INVARIANT(transaction->user < NIC_USERS);
+    struct nic_transaction_queue *queue = &fifo->queues[transaction->user];
+    if (queue->held >= queue->credit) {
+        return DN_EFULL;
+    }
+    uint16_t entry = take_entry(fifo);
+    struct nic_transaction *taken = &fifo->pool[entry];
+    *taken = *transaction;
+    taken->older = queue->newest;
+    taken->newer = NIC_NO_TRANSACTION;
+    if (queue->newest != NIC_NO_TRANSACTION) {
+        fifo->pool[queue->newest].newer = entry;
+    } else {
+        queue->oldest = entry;
+        fifo->busy_users |= UINT64_C(1) << transaction->user;
+    }
+    queue->newest = entry;
+    queue->held++;
+    return 0;
+}
+
+static struct nic_transaction *entry_at(struct nic_transaction_fifo *fifo, uint16_t entry)
+{
+    return entry == NIC_NO_TRANSACTION ? NULL : &fifo->pool[entry];
+}
+
+struct nic_transaction *nic_transaction_first(struct nic_transaction_fifo *fifo, uint32_t user)
+{
+    INVARIANT(user < NIC_USERS);
+    return entry_at(fifo, fifo->queues[user].oldest);
+}
+
+struct nic_transaction *nic_transaction_next(struct nic_transaction_fifo *fifo,
+                                             const struct nic_transaction *transaction)
+{
+    return entry_at(fifo, transaction->newer);
+}
+
+/* Its neighbours know the entry, or it was taken out before. */
+static void unlink_entry(struct nic_transaction_fifo *fifo, struct nic_transaction_queue *queue,
+                         const struct nic_transaction *transaction)
+{
+    uint16_t entry = (uint16_t)(transaction - fifo->pool);
+    if (transaction->older != NIC_NO_TRANSACTION) {
+        INVARIANT(fifo->pool[transaction->older].newer == entry);
+        fifo->pool[transaction->older].newer = transaction->newer;
+    } else {
+        INVARIANT(queue->oldest == entry);
+        queue->oldest = transaction->newer;
+    }
+    if (transaction->newer != NIC_NO_TRANSACTION) {
+        fifo->pool[transaction->newer].older = transaction->older;
+    } else {
+        queue->newest = transaction->older;
+    }
+}
+
+void nic_transaction_remove(struct nic_transaction_fifo *fifo, struct nic_transaction *transaction)
+{
+    struct nic_transaction_queue *queue = &fifo->queues[transaction->user];
+    INVARIANT(queue->held > 0);
+    unlink_entry(fifo, queue, transaction);
+    if (queue->held > queue->credit) {
+        fifo->promised--;
+    }
+    queue->held--;
+    if (queue->held == 0) {
+        fifo->busy_users &= ~(UINT64_C(1) << transaction->user);
+    }
+    transaction->newer = fifo->first_free;
+    fifo->first_free = (uint16_t)(transaction - fifo->pool);
+}
+
+uint32_t nic_transaction_turn(struct nic_transaction_fifo *fifo, uint64_t passed_over)
+{
+    uint64_t users = fifo->busy_users & ~passed_over;
+    if (users == 0) {
+        return NIC_USERS;
+    }
+    /* The users after the last one, and if there are none, from the first again. The shift
+     * is in two steps because one by 64 has no meaning. */
+    uint64_t after = users & (~UINT64_C(0) << fifo->last_user << 1);
+    fifo->last_user = (uint32_t)__builtin_ctzll(after ? after : users);
+    return fifo->last_user;
+}

@@ -1,0 +1,86 @@
+/* The transaction FIFO: what users gave and has not become packets yet.
+ *
+ * One pool of entries, and a queue per user in the order given: a user whose target is slow
+ * does not stop the others, and within a queue an entry may leave before an older one, as
+ * the engine decides. Each user has a credit, the number of entries that it may hold.
+ * Credits never promise more entries than there are, so a user within its credit is never
+ * refused, whatever the others do. */
+#ifndef NIC_TRANSACTION_H
+#define NIC_TRANSACTION_H
+
+#include "nic/engine.h"
+
+enum nic_transaction_kind {
+    NIC_AOTF = 1,
+    NIC_BOTF,
+    NIC_PUSH,
+    NIC_PULL,
+    NIC_ATOMIC,
+    NIC_FENCE,
+    NIC_QUIET,
+};
+
+/* What is not said of a kind is not used by it; the queue looks only at the user. */
+struct nic_transaction {
+    enum nic_transaction_kind kind;
+    uint8_t user;
+    uint8_t function; /* ATOMIC: enum wire_atomic */
+    uint16_t target;
+    uint32_t area;
+    uint32_t index;  /* BOTF: the window; PUSH, PULL: the transfer */
+    uint64_t offset; /* in the area; AOTF: the kick address */
+    uint64_t bytes;
+    uint64_t operand;                  /* AOTF: the value */
+    uint64_t expected;                 /* of a compare-and-swap */
+    struct nic_completion *completion; /* may be NULL */
+    uint16_t older, newer; /* the queue's: neighbours in the pool, NIC_NO_TRANSACTION at ends */
+};
+
+enum { NIC_NO_TRANSACTION = NIC_TRANSACTIONS };
+
+struct nic_transaction_queue {
+    uint16_t oldest, newest; /* NIC_NO_TRANSACTION: empty */
+    uint16_t held;
+    uint16_t credit;
+};
+
+struct nic_transaction_fifo {
+    uint64_t busy_users;    /* bit u: user u has entries */
+    uint32_t last_user;     /* whose turn it was */
+    uint32_t promised;      /* sum of each user's credit, or what it holds if that is more */
+    uint16_t first_free;    /* linked by `newer`, of the touched ones */
+    uint16_t touched_count; /* entries before this were in use once */
+    struct nic_transaction_queue queues[NIC_USERS];
+    struct nic_transaction pool[NIC_TRANSACTIONS];
+};
+
+/* No user has credit. */
+void nic_transaction_init(struct nic_transaction_fifo *fifo);
+
+/* A credit may be lowered below what the user holds: it gets no new entries until it holds
+ * less, and the entries above its credit count as promised until they leave. DN_EFULL: more
+ * would be promised than there is; nothing changed. */
+int nic_transaction_set_credit(struct nic_transaction_fifo *fifo, uint32_t user, uint32_t credit);
+
+/* Copies the transaction to the end of its user's queue. DN_EFULL: no credit left. */
+int nic_transaction_push(struct nic_transaction_fifo *fifo,
+                         const struct nic_transaction *transaction);
+
+/* A user's queue from its oldest entry on; NULL at the end. */
+struct nic_transaction *nic_transaction_first(struct nic_transaction_fifo *fifo, uint32_t user);
+struct nic_transaction *nic_transaction_next(struct nic_transaction_fifo *fifo,
+                                             const struct nic_transaction *transaction);
+
+/* Takes an entry out, wherever it stands. Ask for the next one before. */
+void nic_transaction_remove(struct nic_transaction_fifo *fifo, struct nic_transaction *transaction);
+
+/* Whose turn it is, round robin among the users that have entries and are not in the map
+ * `passed_over` (those of whom nothing can move now); NIC_USERS: nobody's. */
+uint32_t nic_transaction_turn(struct nic_transaction_fifo *fifo, uint64_t passed_over);
+
+static inline uint32_t nic_transaction_count(const struct nic_transaction_fifo *fifo, uint32_t user)
+{
+    return fifo->queues[user].held;
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* BOTF's windows: where a user's block stays from the call until it is in a packet.
+ *
+ * A user fills only the data; the PGID stands beside it, where the NIC put it.
+ *
+ * A user that holds h windows gets another only while more than h are free. So nobody ever
+ * takes all: alone a user gets half of them, k busy users get about 64 / (k + 1) each, and
+ * one that holds none gets one whenever any is free. As windows come back, those that hold
+ * few get them before those that hold many. A fixed share of 64 windows for 64 users would
+ * be one each, however few of them send. */
+#ifndef NIC_WINDOW_H
+#define NIC_WINDOW_H
+
+#include "nic/engine.h"
+
+struct nic_window {
+    uint32_t pgid; /* stamped when it is taken */
+    uint32_t user;
+    unsigned char data[WIRE_BOTF_BYTES_MAX];
+};
+
+struct nic_windows {
+    uint32_t pgid;
+    uint64_t free; /* bit w: window w is drained */
+    uint8_t held[NIC_USERS];
+    struct nic_window windows[NIC_WINDOWS];
+};
+
+void nic_window_init(struct nic_windows *windows, uint32_t pgid);
+
+/* DN_EFULL: none is free, or the user has its share. */
+int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t *window);
+
+/* Its block is in a packet, or given up. */
+void nic_window_give(struct nic_windows *windows, uint32_t window);
+
+/* A window that somebody holds. */
+struct nic_window *nic_window_at(struct nic_windows *windows, uint32_t window);
+
+/* Whether nobody's block is in the window: what a user of the paper's board reads before
+ * it fills the window again. */
+bool nic_window_is_drained(const struct nic_windows *windows, uint32_t window);
+
+#endif

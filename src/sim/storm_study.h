@@ -1,0 +1,38 @@
+/* Studies: what InfiniSWIF achieves in virtual time, without faults other than those under
+ * study, beside what it ought to. The same figures on every machine and in every run. */
+#ifndef SIM_STORM_STUDY_H
+#define SIM_STORM_STUDY_H
+
+#include "base/base.h"
+
+enum { STORM_STUDY_FIGURES = 8 };
+
+struct storm_figure {
+    const char *name; /* with its unit, as in JSON */
+    double value;
+};
+
+struct storm_row {
+    const char *study;
+    const char *detail;
+    uint32_t nodes;
+    struct storm_figure figures[STORM_STUDY_FIGURES]; /* a NULL name ends them */
+    const char *bar;                                  /* of the ratio; "" : none */
+    double ratio;
+    bool missed;
+};
+
+/* Where rows go as they become known. */
+struct storm_printer {
+    void *context;
+    void (*row)(void *context, const struct storm_row *row);
+};
+
+/* A study by its number; NULL past the last. */
+const char *storm_study_name(unsigned study);
+const char *storm_study_text(unsigned study);
+
+/* False: a bar was missed. */
+bool storm_study_run(unsigned study, const struct storm_printer *printer);
+
+#endif

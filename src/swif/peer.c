@@ -1,0 +1,241 @@
+/* Peers: which life of a peer is spoken to, and when it counts as dead.
+ *
+ * Every packet says of which incarnation it is and for which. A node takes nothing from a
+ * life older than the newest it has heard of, and nothing that was meant for an earlier
+ * life of its own; so what an old packet says is never taken for something new. A peer whose
+ * incarnation is not known is greeted before anything with an effect is sent to it.
+ *
+ * A peer that is given up stays dead for as long as that incarnation lasts: what was under
+ * way to it may have been carried out or not, and going on would need to know. It is told
+ * so whenever it speaks, and then gives us up as well. */
+#include "swif/state.h"
+
+#define REPLAY_BITS 30
+#define REPLAY_MASK ((UINT32_C(1) << REPLAY_BITS) - 1)
+
+/* ---- Watches --------------------------------------------------------------------- */
+
+/* Few peers are watched at a time. */
+static struct swif_watch *find_watch(const struct swif *swif, uint16_t peer)
+{
+    for (uint32_t i = 0; i < swif->watch_used; i++) {
+        if (swif->watches[i].count && swif->watches[i].peer == peer) {
+            return &swif->watches[i];
+        }
+    }
+    return NULL;
+}
+
+static void end_watch(struct swif *swif, struct swif_watch *watch)
+{
+    watch->count = 0;
+    swif_timer_set(&swif->timers, &watch->timer, SWIF_NEVER);
+    while (swif->watch_used && swif->watches[swif->watch_used - 1].count == 0) {
+        swif->watch_used--;
+    }
+}
+
+static void look_later(struct swif *swif, uint64_t now_ns, struct swif_watch *watch)
+{
+    uint32_t looks = watch->silent ? SWIF_PROBES_OF_SILENT : SWIF_PROBES;
+    swif->stubs[watch->peer].heard = 0;
+    swif_timer_set(&swif->timers, &watch->timer, now_ns + swif->config.peer_timeout_ns / looks);
+}
+
+int swif_watch(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    if (swif->stubs[peer].dead) {
+        return DN_EPEER;
+    }
+    struct swif_watch *watch = find_watch(swif, peer);
+    if (watch) {
+        watch->count++;
+        return 0;
+    }
+    uint32_t free = 0;
+    while (free < swif->watch_used && swif->watches[free].count) {
+        free++;
+    }
+    if (free == swif->config.watch_max) {
+        return DN_EFULL;
+    }
+    swif->watch_used = free < swif->watch_used ? swif->watch_used : free + 1;
+    watch = &swif->watches[free];
+    *watch = (struct swif_watch){.timer = {.at_ns = SWIF_NEVER, .owner = SWIF_WATCH},
+                                 .peer = peer,
+                                 .count = 1,
+                                 .heard_ns = now_ns};
+    look_later(swif, now_ns, watch);
+    return 0;
+}
+
+void swif_unwatch(struct swif *swif, uint16_t peer)
+{
+    struct swif_watch *watch = find_watch(swif, peer);
+    if (watch && --watch->count == 0) {
+        end_watch(swif, watch);
+    }
+}
+
+void swif_peer_look(struct swif *swif, uint64_t now_ns, struct swif_watch *watch)
+{
+    watch->silent = !swif->stubs[watch->peer].heard;
+    if (!watch->silent) {
+        watch->heard_ns = now_ns;
+    }
+    uint64_t since_ns = swif_most(watch->heard_ns, swif->grace_ns);
+    if (watch->silent && now_ns - since_ns >= swif->config.peer_timeout_ns) {
+        swif_peer_give_up(swif, now_ns, watch->peer);
+        return;
+    }
+    swif_note_control(swif, watch->peer, WIRE_PROBE, swif->stubs[watch->peer].incarnation);
+    look_later(swif, now_ns, watch);
+}
+
+/* ---- Lives ----------------------------------------------------------------------- */
+
+/* Everything between us and the peer's last known life is over. */
+static void lose(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    struct swif_watch *watch = find_watch(swif, peer);
+    if (watch) {
+        end_watch(swif, watch);
+    }
+    swif_sender_forget(swif, peer);
+    swif_receiver_forget(swif, peer);
+    swif->counters.peers_lost++;
+    swif->client->peer_lost(swif->client->context, now_ns, peer);
+}
+
+void swif_peer_give_up(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    struct swif_stub *stub = &swif->stubs[peer];
+    if (!stub->dead) {
+        stub->dead = 1;
+        lose(swif, now_ns, peer);
+    }
+}
+
+/* The peer lives in that incarnation, which is newer than what was known. */
+static void begin_life(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation)
+{
+    struct swif_stub *stub = &swif->stubs[peer];
+    bool was_known = stub->incarnation != 0 || stub->dead;
+    if (was_known && !stub->dead) {
+        lose(swif, now_ns, peer);
+    }
+    if (was_known) {
+        *stub = (struct swif_stub){.incarnation = incarnation};
+    } else {
+        stub->incarnation = incarnation; /* sequences may be given out already */
+        swif_sender_greeted(swif, now_ns, peer);
+    }
+}
+
+void swif_peer_is(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation)
+{
+    if (incarnation > swif->stubs[peer].incarnation) {
+        begin_life(swif, now_ns, peer, incarnation);
+    }
+}
+
+void swif_peer_died(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation)
+{
+    swif_peer_is(swif, now_ns, peer, incarnation);
+    if (incarnation == swif->stubs[peer].incarnation) {
+        swif_peer_give_up(swif, now_ns, peer);
+    }
+}
+
+/* Whether a counter is new enough; for UD also whether it never came before. */
+static bool is_fresh(struct swif_stub *stub, enum wire_kind kind, uint64_t counter)
+{
+    if (counter > stub->newest_counter) {
+        uint64_t ahead = counter - stub->newest_counter;
+        uint64_t window = (uint64_t)stub->replay << 1 | 1; /* bit i: newest_counter - i */
+        window = ahead < 32 ? window << ahead : 0;
+        stub->replay = (uint32_t)(window >> 1) & REPLAY_MASK;
+        stub->newest_counter = counter;
+        return true;
+    }
+    uint64_t behind = stub->newest_counter - counter;
+    if (kind != WIRE_UD) {
+        return behind < SWIF_COUNTER_HORIZON; /* sequences tell the rest */
+    }
+    if (behind == 0 || behind > REPLAY_BITS || (stub->replay >> (behind - 1) & 1)) {
+        return false;
+    }
+    stub->replay = (stub->replay | UINT32_C(1) << (behind - 1)) & REPLAY_MASK;
+    return true;
+}
+
+/* Whether the packet is worth telling its sender that it was in vain. */
+static bool wants_answer(const struct wire_header *header, uint8_t code)
+{
+    return header->kind != WIRE_CONTROL || code == WIRE_HELLO || code == WIRE_PROBE;
+}
+
+bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
+                     uint8_t code)
+{
+    uint16_t peer = header->source;
+    struct swif_stub *stub = &swif->stubs[peer];
+    if (header->source_incarnation < stub->incarnation && !MUTANT(OLD_SOURCE_BELIEVED)) {
+        swif->counters.stale++;
+        return false;
+    }
+    if (header->source_incarnation > stub->incarnation) {
+        begin_life(swif, now_ns, peer, header->source_incarnation);
+    }
+    if (header->target_incarnation != swif->config.incarnation &&
+        !(header->target_incarnation == 0 && header->kind == WIRE_CONTROL) &&
+        !MUTANT(OLD_TARGET_BELIEVED)) {
+        swif->counters.stale++;
+        if (wants_answer(header, code)) {
+            swif_note_control(swif, peer, WIRE_RESTARTED, header->source_incarnation);
+        }
+        return false;
+    }
+    if (stub->dead) {
+        swif->counters.stale++;
+        if (wants_answer(header, code)) {
+            swif_note_control(swif, peer, WIRE_DEAD, stub->incarnation);
+        }
+        return false;
+    }
+    if (!is_fresh(stub, header->kind, header->counter) && !MUTANT(DATAGRAM_REPLAYED)) {
+        swif->counters.stale++;
+        return false;
+    }
+    stub->heard = 1;
+    swif_sender_heard(swif, now_ns, peer);
+    return true;
+}
+
+void swif_peer_control(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
+                       uint8_t code)
+{
+    uint16_t peer = header->source;
+    switch ((enum wire_control)code) {
+    case WIRE_HELLO: swif_note_control(swif, peer, WIRE_WELCOME, header->source_incarnation); break;
+    case WIRE_PROBE: swif_note_control(swif, peer, WIRE_PRESENT, header->source_incarnation); break;
+    case WIRE_DEAD:
+        if (header->target_incarnation == swif->config.incarnation) {
+            swif_peer_give_up(swif, now_ns, peer);
+        }
+        break;
+    case WIRE_WELCOME:
+    case WIRE_PRESENT:
+    case WIRE_RESTARTED: break; /* the header has said it */
+    }
+}
+
+uint32_t swif_peer_incarnation(const struct swif *swif, uint16_t peer)
+{
+    return swif->stubs[peer].incarnation;
+}
+
+bool swif_peer_is_dead(const struct swif *swif, uint16_t peer)
+{
+    return swif->stubs[peer].dead;
+}

@@ -1,0 +1,477 @@
+/* InfiniSWIF: memory, packets in, packets out. */
+#include "swif/swif.h"
+
+#include <string.h>
+
+#include "swif/state.h"
+#include "wire/operation.h"
+
+#define US_NS UINT64_C(1000)
+#define MS_NS UINT64_C(1000000)
+
+/* ---- Configuration and memory ---------------------------------------------------- */
+
+void swif_config_default(struct swif_config *config, uint32_t node_count)
+{
+    *config = (struct swif_config){
+        .node_count = node_count,
+        .packet_bytes_max = 1472,
+        .ltee_count = 1024,
+        .rtee_count = 1024,
+        .ways = 4,
+        .buffer_count = {8192, 4096},
+        .reorder_count = 2048,
+        .queue_max = SWIF_WINDOW_MAX,
+        .window_max = SWIF_WINDOW_MAX,
+        .receive_budget = 96,
+        .watch_max = 1024,
+        .stage_max = WIRE_SELECTIVE_REPEAT,
+        .rto_first_ns = 10 * MS_NS,
+        .rto_min_ns = 200 * US_NS,
+        .rto_max_ns = 20 * MS_NS,
+        .ack_delay_ns = 20 * US_NS,
+        .peer_timeout_ns = 10000 * MS_NS,
+        .congestion_control = true,
+    };
+    /* No more contexts than peers. */
+    while (config->ltee_count / 2 >= node_count && config->ltee_count > config->ways) {
+        config->ltee_count /= 2;
+        config->rtee_count /= 2;
+    }
+}
+
+/* Both classes' acknowledgements fit beside a full body. */
+static uint32_t body_bytes_max(const struct swif_config *config)
+{
+    return (config->packet_bytes_max - WIRE_OVERHEAD_BYTES - 2 * WIRE_ACK_BYTES) & ~7u;
+}
+
+static bool is_cache_size(uint32_t count, uint32_t ways)
+{
+    return is_power_of_two(count) && ways <= count && count <= 65536;
+}
+
+static bool makes_sense(const struct swif_config *config)
+{
+    return config->node_count >= 1 && config->node_count <= WIRE_NODES_MAX &&
+           config->node < config->node_count && config->incarnation != 0 &&
+           config->packet_bytes_max >= 192 && config->packet_bytes_max <= WIRE_PACKET_BYTES_MAX &&
+           is_power_of_two(config->ways) && is_cache_size(config->ltee_count, config->ways) &&
+           is_cache_size(config->rtee_count, config->ways) && config->buffer_count[0] >= 1 &&
+           config->buffer_count[1] >= 1 && config->queue_max >= 1 &&
+           config->queue_max <= SWIF_WINDOW_MAX && config->window_max >= 1 &&
+           config->window_max <= SWIF_WINDOW_MAX && config->receive_budget >= 1 &&
+           config->watch_max >= 1 && config->watch_max <= 65536 &&
+           config->stage_max <= WIRE_SELECTIVE_REPEAT && config->rto_min_ns >= 1 &&
+           config->rto_first_ns <= UINT64_MAX >> 24 && config->ack_delay_ns <= UINT64_MAX >> 24 &&
+           config->rto_min_ns <= config->rto_max_ns && config->rto_max_ns <= UINT64_MAX >> 24 &&
+           config->peer_timeout_ns >= SWIF_PROBES_OF_SILENT &&
+           config->peer_timeout_ns <= UINT64_MAX >> 8;
+}
+
+/* Hands out pieces of the given memory; with memory NULL it only counts. */
+struct space {
+    unsigned char *memory;
+    uint64_t used_bytes;
+};
+
+static void *take(struct space *space, uint64_t count, uint64_t bytes)
+{
+    void *piece = space->memory ? space->memory + space->used_bytes : NULL;
+    (void)round_up(space->used_bytes + count * bytes, CACHE_LINE_BYTES, &space->used_bytes);
+    return piece;
+}
+
+static void lay_out_pool(struct space *space, struct swif_pool *pool, uint32_t count,
+                         uint32_t body_bytes)
+{
+    (void)round_up(sizeof(struct swif_buffer) + body_bytes, CACHE_LINE_BYTES, &pool->stride_bytes);
+    pool->memory = take(space, count, pool->stride_bytes);
+    pool->free = SWIF_NO_BUFFER;
+    pool->free_count = 0;
+    for (uint32_t i = count; space->memory && i-- > 0;) {
+        swif_pool_give(pool, i);
+    }
+}
+
+/* Gives every part of the swif its piece. */
+static void lay_out(struct space *space, const struct swif_config *config, struct swif *swif)
+{
+    uint32_t body_bytes = body_bytes_max(config);
+    swif->stubs = take(space, config->node_count, sizeof *swif->stubs);
+    for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
+        struct swif_cache_line *ltee_lines = take(space, config->ltee_count, sizeof *ltee_lines);
+        struct swif_cache_line *rtee_lines = take(space, config->rtee_count, sizeof *rtee_lines);
+        swif->ltees[class] = take(space, config->ltee_count, sizeof(struct swif_ltee));
+        swif->rtees[class] = take(space, config->rtee_count, sizeof(struct swif_rtee));
+        if (space->memory) {
+            swif_cache_init(&swif->ltee_cache[class], ltee_lines, config->ltee_count, config->ways);
+            swif_cache_init(&swif->rtee_cache[class], rtee_lines, config->rtee_count, config->ways);
+        }
+        lay_out_pool(space, &swif->pools[class], config->buffer_count[class], body_bytes);
+    }
+    lay_out_pool(space, &swif->reorder, config->reorder_count, body_bytes);
+    uint64_t timers = 2 * (uint64_t)(config->ltee_count + config->rtee_count) + config->watch_max;
+    swif->watches = take(space, config->watch_max, sizeof *swif->watches);
+    struct swif_timer **heap = take(space, timers + 1, sizeof *heap);
+    unsigned char *bodies = take(space, SWIF_DATAGRAMS, body_bytes);
+    if (space->memory) {
+        swif_timers_init(&swif->timers, heap);
+        for (uint32_t i = 0; i < SWIF_DATAGRAMS; i++) {
+            swif->datagrams[i].body = bodies + (uint64_t)i * body_bytes;
+        }
+    }
+}
+
+uint64_t swif_bytes(const struct swif_config *config)
+{
+    struct space space = {0};
+    struct swif counted;
+    if (!makes_sense(config)) {
+        return 0;
+    }
+    (void)take(&space, 1, sizeof counted);
+    lay_out(&space, config, &counted);
+    return space.used_bytes;
+}
+
+struct swif *swif_init(const struct swif_config *config, const struct swif_client *client,
+                       const struct swif_guard *guard, uint64_t now_ns, void *memory)
+{
+    struct space space = {.memory = memory};
+    INVARIANT(makes_sense(config) && (uintptr_t)memory % CACHE_LINE_BYTES == 0);
+    struct swif *swif = take(&space, 1, sizeof *swif);
+    memset(swif, 0, sizeof *swif);
+    lay_out(&space, config, swif);
+    swif->config = *config;
+    swif->client = client;
+    swif->guard = guard;
+    swif->body_bytes_max = body_bytes_max(config);
+    swif->epoch_at_ns = now_ns;
+    swif->oldest_request = swif->newest_request = SWIF_NO_BUFFER;
+    swif_list_init(&swif->ready);
+    swif_list_init(&swif->ack_due);
+    memset(swif->stubs, 0, config->node_count * sizeof *swif->stubs);
+    swif->stubs[config->node].incarnation = config->incarnation;
+    return swif;
+}
+
+uint32_t swif_body_bytes_max(const struct swif *swif)
+{
+    return swif->body_bytes_max;
+}
+
+const struct swif_counters *swif_counters(const struct swif *swif)
+{
+    return &swif->counters;
+}
+
+/* ---- Marks, watches, looking in -------------------------------------------------- */
+
+uint64_t swif_mark(const struct swif *swif)
+{
+    return swif->ordinal_next;
+}
+
+bool swif_mark_is_passed(const struct swif *swif, uint64_t mark)
+{
+    return swif->oldest_request == SWIF_NO_BUFFER ||
+           swif_buffer(&swif->pools[WIRE_REQUEST], swif->oldest_request)->ordinal >= mark;
+}
+
+bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_state *state)
+{
+    uint32_t index = swif_cache_peek(&swif->ltee_cache[WIRE_REQUEST], peer);
+    if (index == SWIF_NO_CONTEXT) {
+        return false;
+    }
+    const struct swif_ltee *ltee = &swif->ltees[WIRE_REQUEST][index];
+    uint32_t window = swif_congestion_window(&ltee->congestion);
+    *state = (struct swif_peer_state){
+        .stage = ltee->stage,
+        .under_way = ltee->under_way,
+        .window = window < ltee->granted ? window : ltee->granted,
+        .srtt_ns = ltee->congestion.srtt_ns,
+        .rto_ns = ltee->congestion.srtt_ns + 4 * ltee->congestion.rttvar_ns,
+        .rate_bytes_per_s = ltee->congestion.rate,
+    };
+    return true;
+}
+
+/* ---- What waits to be said ------------------------------------------------------- */
+
+void swif_note_add(struct swif *swif, const struct swif_note *note)
+{
+    /* When the ring is full it is not said; whoever needs it asks again. */
+    if (swif->note_head - swif->note_tail < SWIF_NOTES) {
+        swif->notes[swif->note_head++ % SWIF_NOTES] = *note;
+    }
+}
+
+void swif_note_control(struct swif *swif, uint16_t peer, uint8_t code, uint32_t incarnation)
+{
+    struct swif_note note = {
+        .kind = SWIF_NOTE_CONTROL, .peer = peer, .code = code, .incarnation = incarnation};
+    swif_note_add(swif, &note);
+}
+
+int swif_datagram(struct swif *swif, uint64_t now_ns, uint16_t target, uint8_t channel,
+                  const void *body, uint32_t bytes)
+{
+    (void)now_ns;
+    INVARIANT(target < swif->config.node_count && channel < WIRE_CHANNELS);
+    INVARIANT(bytes != 0 && bytes % 8 == 0 && bytes <= swif->body_bytes_max);
+    const struct swif_stub *stub = &swif->stubs[target];
+    if (stub->dead) {
+        return DN_EPEER;
+    }
+    if (stub->incarnation == 0) {
+        swif_note_control(swif, target, WIRE_HELLO, 0);
+        return 0;
+    }
+    if (swif->datagram_head - swif->datagram_tail == SWIF_DATAGRAMS) {
+        return DN_EFULL;
+    }
+    struct swif_datagram_buffer *datagram =
+        &swif->datagrams[swif->datagram_head++ % SWIF_DATAGRAMS];
+    datagram->target = target;
+    datagram->channel = channel;
+    datagram->bytes = (uint16_t)bytes;
+    memcpy(datagram->body, body, bytes);
+    return 0;
+}
+
+/* ---- Receiving ------------------------------------------------------------------- */
+
+static void receive_acks(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
+                         const unsigned char *acks)
+{
+    struct wire_ack ack;
+    uint32_t at = 0;
+    while (wire_ack_decode(acks, header->ack_bytes, &at, &ack)) {
+        swif_sender_ack(swif, now_ns, header->source, &ack, header->counter);
+    }
+}
+
+static void receive_body(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
+                         const unsigned char *body)
+{
+    switch (header->kind) {
+    case WIRE_CD: swif_receiver_data(swif, now_ns, header, body); break;
+    case WIRE_CONTROL:
+        if (header->body_bytes) {
+            swif_peer_control(swif, now_ns, header, body[0]);
+        }
+        break;
+    case WIRE_UD: {
+        struct swif_delivery delivery = {
+            .kind = WIRE_UD,
+            .channel = header->channel,
+            .source = header->source,
+            .source_incarnation = header->source_incarnation,
+            .body = body,
+            .bytes = header->body_bytes,
+        };
+        (void)swif->client->deliver(swif->client->context, now_ns, &delivery);
+        swif->counters.bodies_delivered++;
+        break;
+    }
+    }
+}
+
+/* Whether what the packet holds has the right form; it comes from one who knows the key,
+ * and is looked at all the same. */
+static bool is_well_formed(const struct wire_header *header, const unsigned char *acks,
+                           const unsigned char *body)
+{
+    enum wire_class class = header->flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST;
+    return wire_acks_check(acks, header->ack_bytes) &&
+           (header->kind == WIRE_CONTROL || wire_body_check(body, header->body_bytes, class));
+}
+
+void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint32_t bytes)
+{
+    struct wire_header header;
+    if (bytes > swif->config.packet_bytes_max || !wire_header_decode(packet, bytes, &header) ||
+        header.body_bytes > swif->body_bytes_max) {
+        swif->counters.malformed++;
+        return;
+    }
+    if (header.target != swif->config.node || header.source >= swif->config.node_count ||
+        (header.pgid != swif->config.pgid && !MUTANT(OTHER_GROUP_BELIEVED))) {
+        swif->counters.not_ours++;
+        return;
+    }
+    if (swif->guard && !swif->guard->open(swif->guard->context, &header, packet, bytes) &&
+        !MUTANT(UNAUTHENTIC_BELIEVED)) {
+        swif->counters.not_authentic++;
+        return;
+    }
+    const unsigned char *acks = packet + WIRE_PREFIX_BYTES;
+    const unsigned char *body = acks + header.ack_bytes;
+    if (!is_well_formed(&header, acks, body)) {
+        swif->counters.malformed++;
+        return;
+    }
+    uint8_t code = header.kind == WIRE_CONTROL && header.body_bytes ? body[0] : 0;
+    swif->counters.packets_received++;
+    if (!swif_peer_admit(swif, now_ns, &header, code)) {
+        return;
+    }
+    if (header.target_incarnation != 0) {
+        receive_acks(swif, now_ns, &header, acks);
+    }
+    receive_body(swif, now_ns, &header, body);
+}
+
+/* ---- Sending --------------------------------------------------------------------- */
+
+uint32_t swif_seal(struct swif *swif, struct wire_header *header, unsigned char *packet)
+{
+    uint32_t bytes = (uint32_t)WIRE_OVERHEAD_BYTES + header->ack_bytes + header->body_bytes;
+    header->source = swif->config.node;
+    header->source_incarnation = swif->config.incarnation;
+    header->pgid = swif->config.pgid;
+    header->counter = ++swif->counter;
+    wire_header_encode(header, packet);
+    if (swif->guard) {
+        swif->guard->seal(swif->guard->context, header, packet, bytes);
+    } else {
+        memset(packet + bytes - WIRE_TAG_BYTES, 0, WIRE_TAG_BYTES);
+    }
+    swif->counters.packets_sent++;
+    swif->counters.bytes_sent += bytes;
+    swif->counters.acks_aboard += header->kind == WIRE_CD && header->ack_bytes;
+    return bytes;
+}
+
+static uint32_t send_note(struct swif *swif, uint64_t now_ns, unsigned char *packet,
+                          uint16_t *target)
+{
+    const struct swif_note *note = &swif->notes[swif->note_tail++ % SWIF_NOTES];
+    struct wire_header header = {.kind = WIRE_CONTROL, .target = note->peer};
+    *target = note->peer;
+    if (note->kind == SWIF_NOTE_CONTROL) {
+        header.target_incarnation = note->incarnation;
+        header.body_bytes = 1;
+        packet[WIRE_PREFIX_BYTES] = note->code;
+    } else {
+        header.target_incarnation = swif->stubs[note->peer].incarnation;
+        header.ack_bytes = (uint16_t)swif_receiver_note_ack(swif, now_ns, note,
+                                                            packet + WIRE_PREFIX_BYTES);
+        swif->counters.acks_alone++;
+    }
+    return swif_seal(swif, &header, packet);
+}
+
+static uint32_t send_acks(struct swif *swif, uint64_t now_ns, uint16_t peer, unsigned char *packet)
+{
+    uint32_t room = swif->config.packet_bytes_max - WIRE_OVERHEAD_BYTES;
+    struct wire_header header = {
+        .kind = WIRE_CONTROL, .target = peer, .target_incarnation = swif->stubs[peer].incarnation};
+    header.ack_bytes = (uint16_t)swif_receiver_acks(swif, now_ns, peer, packet + WIRE_PREFIX_BYTES,
+                                                    room);
+    swif->counters.acks_alone++;
+    return swif_seal(swif, &header, packet);
+}
+
+static uint32_t send_datagram(struct swif *swif, unsigned char *packet, uint16_t *target)
+{
+    const struct swif_datagram_buffer *datagram =
+        &swif->datagrams[swif->datagram_tail++ % SWIF_DATAGRAMS];
+    const struct swif_stub *stub = &swif->stubs[datagram->target];
+    if (stub->dead) {
+        return 0;
+    }
+    struct wire_header header = {.kind = WIRE_UD,
+                                 .channel = datagram->channel,
+                                 .target = datagram->target,
+                                 .target_incarnation = stub->incarnation,
+                                 .body_bytes = datagram->bytes};
+    memcpy(packet + WIRE_PREFIX_BYTES, datagram->body, datagram->bytes);
+    *target = datagram->target;
+    return swif_seal(swif, &header, packet);
+}
+
+/* An acknowledgement rides with data to the same peer when there is some; one with a bitmap
+ * may not fit beside it, and is wanted soon. */
+static uint32_t send_due_acks(struct swif *swif, uint64_t now_ns, unsigned char *packet,
+                              uint16_t *target)
+{
+    struct swif_rtee *rtee = SWIF_OWNER(swif->ack_due.next, struct swif_rtee, ack_due);
+    uint16_t peer = rtee->name.peer;
+    *target = peer;
+    for (unsigned class = 0; class < WIRE_CLASSES && rtee->ahead == 0; class ++) {
+        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
+        if (index != SWIF_NO_CONTEXT && swif_is_listed(&swif->ltees[class][index].ready)) {
+            struct swif_ltee *ltee = &swif->ltees[class][index];
+            swif_list_remove(&ltee->ready);
+            uint32_t bytes = swif_sender_transmit(swif, now_ns, ltee, packet);
+            if (bytes) {
+                return bytes;
+            }
+        }
+    }
+    return send_acks(swif, now_ns, peer, packet);
+}
+
+static void run_timers(struct swif *swif, uint64_t now_ns)
+{
+    struct swif_timer *timer = swif_timers_first(&swif->timers);
+    /* Who slept itself has no right to call others silent. */
+    if (timer && timer->at_ns < now_ns &&
+        now_ns - timer->at_ns > swif->config.peer_timeout_ns / 4) {
+        swif->grace_ns = now_ns;
+    }
+    while (timer && timer->at_ns <= now_ns) {
+        switch (timer->owner) {
+        case SWIF_LTEE:
+            swif_sender_timer(swif, now_ns, SWIF_OWNER(timer, struct swif_ltee, timer));
+            break;
+        case SWIF_RTEE:
+            swif_receiver_timer(swif, now_ns, SWIF_OWNER(timer, struct swif_rtee, timer));
+            break;
+        case SWIF_WATCH:
+            swif_peer_look(swif, now_ns, SWIF_OWNER(timer, struct swif_watch, timer));
+            break;
+        }
+        timer = swif_timers_first(&swif->timers);
+    }
+}
+
+uint32_t swif_transmit(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint16_t *target)
+{
+    run_timers(swif, now_ns);
+    if (swif->note_head != swif->note_tail) {
+        return send_note(swif, now_ns, packet, target);
+    }
+    if (swif->ack_due.next != &swif->ack_due) {
+        return send_due_acks(swif, now_ns, packet, target);
+    }
+    while (swif->ready.next != &swif->ready) {
+        struct swif_ltee *ltee = SWIF_OWNER(swif->ready.next, struct swif_ltee, ready);
+        swif_list_remove(&ltee->ready);
+        *target = ltee->name.peer;
+        uint32_t bytes = swif_sender_transmit(swif, now_ns, ltee, packet);
+        if (bytes) {
+            return bytes;
+        }
+    }
+    while (swif->datagram_head != swif->datagram_tail) {
+        uint32_t bytes = send_datagram(swif, packet, target);
+        if (bytes) {
+            return bytes;
+        }
+    }
+    return 0;
+}
+
+uint64_t swif_deadline_ns(const struct swif *swif)
+{
+    if (swif->note_head != swif->note_tail || swif->datagram_head != swif->datagram_tail ||
+        swif->ack_due.next != &swif->ack_due || swif->ready.next != &swif->ready) {
+        return 0;
+    }
+    const struct swif_timer *timer = swif_timers_first(&swif->timers);
+    return timer ? timer->at_ns : UINT64_MAX;
+}

@@ -1,0 +1,49 @@
+/* The packet decoders on any bytes: what they accept lies inside the packet, is in range,
+ * and encoded again gives the same bytes. */
+#include "fuzz.h"
+#include "wire/packet.h"
+
+static void try_acks(const unsigned char *acks, uint32_t bytes)
+{
+    unsigned char again[WIRE_ACK_BYTES_MAX];
+    struct wire_ack ack;
+    uint32_t at = 0;
+    uint32_t before = 0;
+    uint32_t count = 0;
+    while (wire_ack_decode(acks, bytes, &at, &ack)) {
+        FUZZ_ASSERT(at > before && at <= bytes);
+        FUZZ_ASSERT(ack.class <= WIRE_REPLY && ack.stage <= WIRE_SELECTIVE_REPEAT);
+        FUZZ_ASSERT(ack.window > 0 && ack.bitmap_words <= WIRE_ACK_BITMAP_WORDS_MAX);
+        FUZZ_ASSERT(wire_ack_encode(&ack, again) == at - before);
+        FUZZ_ASSERT(memcmp(again, acks + before, at - before) == 0);
+        before = at;
+        count++;
+    }
+    FUZZ_ASSERT(at == before);
+    if (wire_acks_check(acks, bytes)) {
+        FUZZ_ASSERT(at == bytes && count <= WIRE_CLASSES);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    if (bytes > 2 * WIRE_PACKET_BYTES_MAX) {
+        return 0;
+    }
+    unsigned char *packet = fuzz_copy(data, bytes);
+    struct wire_header header;
+    if (wire_header_decode(packet, (uint32_t)bytes, &header)) {
+        unsigned char again[WIRE_PREFIX_BYTES];
+        FUZZ_ASSERT(bytes <= WIRE_PACKET_BYTES_MAX);
+        FUZZ_ASSERT(bytes == WIRE_OVERHEAD_BYTES + (size_t)header.ack_bytes + header.body_bytes);
+        FUZZ_ASSERT(header.source < WIRE_NODES_MAX && header.target < WIRE_NODES_MAX);
+        FUZZ_ASSERT(header.channel < WIRE_CHANNELS && header.source_incarnation != 0);
+        wire_header_encode(&header, again);
+        FUZZ_ASSERT(memcmp(again, packet, WIRE_PREFIX_BYTES) == 0);
+        try_acks(packet + WIRE_PREFIX_BYTES, header.ack_bytes);
+    }
+    /* Any bytes are tried as acknowledgements, too: few inputs have a header before them. */
+    try_acks(packet, (uint32_t)bytes);
+    free(packet);
+    return 0;
+}
