@@ -63,7 +63,16 @@ enum dn_error {
     DN_EOWNERDEAD = -16, /* the lock is yours, but its last holder died with it */
     DN_EBUSY = -17,      /* somebody else has it */
     DN_ENOTHELD = -18,   /* the lock is not held through this handle */
-    DN_ETOOLONG = -19    /* the message is longer than the buffer; it stays where it is */
+    DN_ETOOLONG = -19,   /* the message is longer than the buffer; it stays where it is */
+
+    /* Memory that cannot be registered (dn_register). */
+    DN_EUNMAPPED = -20, /* part of it is not mapped */
+    DN_ESHARED = -21,   /* it is shared already, by another means */
+    DN_EREADONLY = -22, /* it cannot be read and written */
+    DN_EFILE = -23,     /* it is a mapped file */
+    DN_ESTACK = -24,    /* it is a thread's stack */
+    DN_ESPECIAL = -25,  /* it is the kernel's, a device's or made of huge pages */
+    DN_ETHREADS = -26   /* the program's other threads could not be stopped meanwhile */
 };
 
 /* The sentence for an error code, "DN_EPEER: ..."; never NULL. */
@@ -137,12 +146,19 @@ int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void 
 int dn_free(struct dn_node *node, void *pointer);
 
 /* The remote address, at a given rank, of what lies at this pointer in this
- * node's own LLCM, bank or heap. */
+ * node's own LLCM, bank or heap; or, with this node's own rank, in private memory that
+ * is registered (in several areas: the one registered last). */
 int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_remote *remote);
 
-/* Gives a piece of this node's LLCM, bank or heap a name that peers can use and
- * that can be taken back: after dn_deregister new uses of it get DN_ESTALE. A kick
- * mapped before goes on reaching the memory until it is unmapped. */
+/* Gives a piece of this node's LLCM, bank or heap, or of the program's own private
+ * memory, a name that peers can use and that can be taken back: after dn_deregister new
+ * uses of it get DN_ESTALE. A kick mapped before goes on reaching LLCM, bank or heap
+ * until it is unmapped.
+ *
+ * Private memory (from malloc or mmap, static variables) keeps its addresses and its
+ * content; its whole pages lie on shared memory until they are deregistered. Meanwhile
+ * it must not be freed or unmapped. Others' kicks to it must be unmapped and their
+ * transfers complete before it is deregistered. */
 int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area);
 int dn_deregister(struct dn_node *node, uint32_t area);
 
@@ -357,7 +373,10 @@ enum dn_type {
     DN_UINT32,
     DN_UINT64,
     DN_FLOAT,
-    DN_DOUBLE
+    DN_DOUBLE,
+    DN_LONG_DOUBLE,
+    DN_FLOAT_COMPLEX, /* of C: the real part, then the imaginary one */
+    DN_DOUBLE_COMPLEX
 };
 
 enum dn_reduction { DN_SUM, DN_PRODUCT, DN_MIN, DN_MAX, DN_AND, DN_OR, DN_XOR };
@@ -368,11 +387,47 @@ enum dn_reduction { DN_SUM, DN_PRODUCT, DN_MIN, DN_MAX, DN_AND, DN_OR, DN_XOR };
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
                  enum dn_type type, enum dn_reduction reduction);
 
+/* An operation of one's own: result[i] becomes result[i] (op) operand[i], for `count`
+ * elements. It is associative and the same on all members, need not be commutative, and
+ * makes no collective call. */
+struct dn_operator {
+    void (*combine)(void *result, const void *operand, size_t count, void *context);
+    void *context;
+    size_t element_bytes; /* 1 .. 8192 */
+};
+
+int dn_allreduce_with(struct dn_team *team, const void *source, void *result, size_t count,
+                      const struct dn_operator *with);
+
+/* A reduction of the members before this one alone, without this one (DN_EXCLUSIVE) or
+ * with it (DN_INCLUSIVE). The first member's exclusive result is left as it is. */
+enum dn_scan_kind { DN_INCLUSIVE, DN_EXCLUSIVE };
+
+int dn_scan(struct dn_team *team, const void *source, void *result, size_t count, enum dn_type type,
+            enum dn_reduction reduction, enum dn_scan_kind kind);
+int dn_scan_with(struct dn_team *team, const void *source, void *result, size_t count,
+                 const struct dn_operator *with, enum dn_scan_kind kind);
+
 /* The root's bytes to all. */
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root);
 
 /* Every member's bytes, in team order, on every member. */
 int dn_allgather(struct dn_team *team, const void *source, void *result, size_t bytes);
+
+/* The same with as many bytes from each member as it likes, one behind the other. sizes,
+ * which may be NULL, tells how many each gave. DN_ETOOLONG: they are more than capacity;
+ * nothing was written here, and the other members have theirs. */
+int dn_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
+                  size_t capacity, size_t *sizes);
+
+/* Each member's source holds as many bytes for every member, in team order; result gets
+ * what every member had for this one. The two do not overlap. */
+int dn_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes);
+
+/* The same with sizes[i] bytes for member i, one behind the other at both ends.
+ * received_sizes, which may be NULL, tells how many came from each. DN_ETOOLONG as above. */
+int dn_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
+                 size_t capacity, size_t *received_sizes);
 
 /* ---- Locks ------------------------------------------------------------------ */
 

@@ -58,7 +58,13 @@ int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_
     uint64_t offset;
     uint32_t area = nic_area_holding(&node->process->view, pointer, 1, &offset);
     if (area == 0) {
-        return DN_ERANGE;
+        if (!host_memory_area_holding(node->process, pointer, &area, &offset)) {
+            return DN_ERANGE;
+        }
+        /* A registered area's name is its owner's alone. */
+        if ((uint32_t)rank != node->process->view.rank) {
+            return DN_EAREA;
+        }
     }
     *remote = (struct dn_remote){.rank = rank, .area = area, .offset = offset};
     return 0;
@@ -74,7 +80,7 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
     uint64_t offset;
     uint32_t segment = nic_area_holding(&process->view, pointer, bytes, &offset);
     if (segment == 0) {
-        return DN_ERANGE;
+        return host_memory_register(process, pointer, bytes, area);
     }
     offset += process->view.group->geometry.segment_offset[segment];
     pthread_mutex_lock(&process->table_lock);
@@ -86,23 +92,22 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
 int dn_deregister(struct dn_node *node, uint32_t area)
 {
     int error = api_check(node);
-    if (error) {
-        return error;
-    }
-    struct host_process *process = node->process;
-    pthread_mutex_lock(&process->table_lock);
-    error = nic_area_deregister(&process->view, area);
-    pthread_mutex_unlock(&process->table_lock);
-    return error;
+    return error ? error : host_memory_deregister(node->process, area);
 }
 
 /* The built-in area that a reached place is in. As an address it outlives the registered
- * area by which the place was found, and it has the place's alignment. */
-static struct dn_remote built_in_address(const struct nic_view *view, int rank,
-                                         const unsigned char *pointer)
+ * area by which the place was found, and it has the place's alignment. In registered
+ * private memory there is no such thing: the name is all there is. */
+static struct dn_remote lasting_address(const struct nic_view *view, struct dn_remote remote,
+                                        const unsigned char *pointer)
 {
-    const uint64_t *start = view->group->geometry.segment_offset;
+    const struct nic_geometry *geometry = &view->group->geometry;
+    const uint64_t *start = geometry->segment_offset;
+    int rank = remote.rank;
     uint64_t offset = (uint64_t)(pointer - nic_node_memory(view, (uint32_t)rank));
+    if (offset >= geometry->registered_offset) {
+        return remote;
+    }
     uint32_t area = offset >= start[DN_HEAP] ? DN_HEAP : offset >= start[DN_BANK] ? DN_BANK
                                                                                    : DN_LLCM;
     return (struct dn_remote){.rank = rank, .area = area, .offset = offset - start[area]};
@@ -122,7 +127,7 @@ int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, str
         .pointer = node->lane.ops ? NULL : pointer,
         .bytes = bytes,
         .node = node,
-        .remote = built_in_address(node->lane.view, remote.rank, pointer),
+        .remote = lasting_address(node->lane.view, remote, pointer),
     };
     return 0;
 }
@@ -161,6 +166,14 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
     return lane->ops->store(lane, remote, value, bytes);
 }
 
+/* Whether a store at this offset of a kick is aligned, as far as can be known. */
+static bool is_aligned(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
+{
+    unsigned char *pointer = kick->pointer;
+    return (!pointer && direct_reach(&kick->node->lane, kick->remote, 1, &pointer) != 0) ||
+           ((uintptr_t)pointer + offset) % bytes == 0;
+}
+
 void dn_kick_check(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
 {
     const char *what = NULL;
@@ -168,9 +181,7 @@ void dn_kick_check(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
         what = "through a kick that is not mapped";
     } else if (bytes > kick->bytes || offset > kick->bytes - bytes) {
         what = "outside its kick";
-    } else if (((uintptr_t)kick->pointer + (kick->pointer ? 0 : kick->remote.offset) + offset) %
-                   bytes !=
-               0) {
+    } else if (!is_aligned(kick, offset, bytes)) {
         what = "that is misaligned";
     }
     if (what) {

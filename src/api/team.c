@@ -105,8 +105,49 @@ int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
                  enum dn_type type, enum dn_reduction reduction)
 {
+    struct coll_reduction call;
     int error = check_team(team);
-    return error ? error : coll_allreduce(team, source, result, count, type, reduction);
+    if (error) {
+        return error;
+    }
+    error = coll_reduction_of(type, reduction, count, &call);
+    return error ? coll_refuse(team, error) : coll_allreduce(team, source, result, &call);
+}
+
+int dn_allreduce_with(struct dn_team *team, const void *source, void *result, size_t count,
+                      const struct dn_operator *with)
+{
+    struct coll_reduction call;
+    int error = check_team(team);
+    if (error) {
+        return error;
+    }
+    error = coll_reduction_with(with, count, &call);
+    return error ? coll_refuse(team, error) : coll_allreduce(team, source, result, &call);
+}
+
+int dn_scan(struct dn_team *team, const void *source, void *result, size_t count, enum dn_type type,
+            enum dn_reduction reduction, enum dn_scan_kind kind)
+{
+    struct coll_reduction call;
+    int error = check_team(team);
+    if (error) {
+        return error;
+    }
+    error = coll_reduction_of(type, reduction, count, &call);
+    return error ? coll_refuse(team, error) : coll_scan(team, source, result, &call, kind);
+}
+
+int dn_scan_with(struct dn_team *team, const void *source, void *result, size_t count,
+                 const struct dn_operator *with, enum dn_scan_kind kind)
+{
+    struct coll_reduction call;
+    int error = check_team(team);
+    if (error) {
+        return error;
+    }
+    error = coll_reduction_with(with, count, &call);
+    return error ? coll_refuse(team, error) : coll_scan(team, source, result, &call, kind);
 }
 
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)
@@ -119,4 +160,24 @@ int dn_allgather(struct dn_team *team, const void *source, void *result, size_t 
 {
     int error = check_team(team);
     return error ? error : coll_allgather(team, source, result, bytes);
+}
+
+int dn_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
+                  size_t capacity, size_t *sizes)
+{
+    int error = check_team(team);
+    return error ? error : coll_allgatherv(team, source, bytes, result, capacity, sizes);
+}
+
+int dn_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes)
+{
+    int error = check_team(team);
+    return error ? error : coll_alltoall(team, source, result, bytes);
+}
+
+int dn_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
+                 size_t capacity, size_t *received_sizes)
+{
+    int error = check_team(team);
+    return error ? error : coll_alltoallv(team, source, sizes, result, capacity, received_sizes);
 }

@@ -67,7 +67,7 @@ static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, con
 {
     struct watched_word watched = {word, bytes, range};
     struct host_condition condition = {watched_word_holds, host_nobody_left, &watched,
-                                       nic_watch_of(&node->process->view, word)};
+                                       host_memory_watch_of(node->process, word)};
     return host_wait(node, &condition, timeout_ns);
 }
 
@@ -172,7 +172,7 @@ int dn_wait_until_any(struct dn_node *node, const struct dn_condition *condition
         if (error) {
             return error;
         }
-        lines = nic_watch_join(lines, nic_watch_of(&node->process->view, conditions[i].word));
+        lines = nic_watch_join(lines, host_memory_watch_of(node->process, conditions[i].word));
     }
     struct several several = {conditions, count, 0};
     struct host_condition condition = {any_holds, host_nobody_left, &several, lines};

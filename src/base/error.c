@@ -21,7 +21,8 @@ static const struct {
     ERROR(DN_EALIGN, "the word is not aligned to its size"),
     ERROR(DN_EPEER, "a peer died or left; dn_failure_ack lists and accepts the deaths"),
     ERROR(DN_ETIMEOUT, "the time-out passed first"),
-    ERROR(DN_ENOMEM, "out of memory; the sizes are given by dimmnet run --llcm, --bank, --heap"),
+    ERROR(DN_ENOMEM, "out of memory; the sizes are given by dimmnet run --llcm, --bank, --heap "
+                     "and DN_REGISTERED_BYTES"),
     ERROR(DN_EFULL, "a table of fixed size is full; release something first"),
     ERROR(DN_EMISMATCH, "the nodes disagree on a collective call's arguments"),
     ERROR(DN_EGROUP, "the launcher's group cannot be used; start the program with dimmnet run"),
@@ -31,6 +32,15 @@ static const struct {
     ERROR(DN_EBUSY, "somebody else has it"),
     ERROR(DN_ENOTHELD, "the lock is not held through this handle"),
     ERROR(DN_ETOOLONG, "the message is longer than the buffer; receive it with a larger one"),
+    ERROR(DN_EUNMAPPED, "part of the memory is not mapped; check the pointer and the length"),
+    ERROR(DN_ESHARED, "the memory is shared already; register private memory, or dn_alloc it"),
+    ERROR(DN_EREADONLY, "the memory cannot be read and written; register writable memory"),
+    ERROR(DN_EFILE, "the memory is a mapped file; copy what is needed and register the copy"),
+    ERROR(DN_ESTACK, "the memory is a thread's stack; use malloc or a static variable"),
+    ERROR(DN_ESPECIAL, "the memory is the kernel's, a device's or made of huge pages; use malloc"),
+    ERROR(DN_ETHREADS, "a thread could not be stopped; unblock DN_STOP_SIGNAL in all threads, set "
+                       "it to a signal that the program does not use, or register before "
+                       "starting threads"),
 #undef ERROR
 };
 

@@ -53,6 +53,17 @@ static int describe(const struct ending *ending, char *sentence, size_t bytes)
     return CLI_FAULT;
 }
 
+/* A node that wants the whole group to end says so before it ends itself. */
+static bool end_is_wanted(struct launch *launch)
+{
+    int status;
+    if (!host_group_end_is_wanted(launch->group.group, &status)) {
+        return false;
+    }
+    phase_on_wanted_end(launch, status, host_now_ns());
+    return true;
+}
+
 /* Once a group is being ended its nodes' ends are our own doing. */
 static void report_failure(struct launch *launch, uint32_t rank, pid_t pid,
                            const struct ending *ending)
@@ -74,12 +85,14 @@ static void unwatch(struct launch *launch, struct node *node)
     }
 }
 
-/* Nothing of the node runs any more. */
+/* Nothing of the node runs any more. What it wanted is looked at before its peers learn of
+ * the end: they may want the group to end because of it. */
 static void finish(struct launch *launch, uint32_t rank)
 {
     struct node *node = &launch->nodes[rank];
     bool well = ended_well(&node->ending);
     bool failed = !well;
+    bool wanted = end_is_wanted(launch);
     if (!node->announced) {
         failed = host_group_node_ended(&launch->group, rank, well) || failed;
         node->announced = true;
@@ -92,7 +105,9 @@ static void finish(struct launch *launch, uint32_t rank)
     if (rank == 0) {
         feed_close(&launch->feed);
     }
-    if (failed) {
+    if (failed && wanted) {
+        phase_on_wanted_end_begun(launch, host_now_ns());
+    } else if (failed) {
         report_failure(launch, rank, node->pid, &node->ending);
     }
 }
@@ -191,7 +206,8 @@ void ends_watch_attached(struct launch *launch)
 {
     uint64_t count;
     ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
-    (void)bytes; /* the ports tell more than the count */
+    (void)bytes; /* the group's words tell more than the count */
+    (void)end_is_wanted(launch);
     for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
         struct node *node = &launch->nodes[rank];
         pid_t attached = (pid_t)host_group_process(&launch->group, rank);
@@ -213,12 +229,15 @@ void ends_on_attached_end(struct launch *launch, uint32_t rank)
     }
     bool death = node->state == NODE_RUNNING && !node->announced &&
                  host_group_life(&launch->group, rank) == DN_ATTACHED;
+    bool wanted = end_is_wanted(launch);
     if (death) {
         (void)host_group_node_ended(&launch->group, rank, false);
         node->announced = true;
     }
     unwatch(launch, node);
-    if (death) {
+    if (death && wanted) {
+        phase_on_wanted_end_begun(launch, host_now_ns());
+    } else if (death) {
         report_failure(launch, rank, node->attached_pid, &unknown);
     }
 }

@@ -100,6 +100,9 @@ void loop_glance(struct launch *launch);
 /* phase.c: what happened; each moves the phase and, being first, decides the status. */
 void phase_on_start_failure(struct launch *launch, int status);
 void phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
+/* A node wants the whole group to end; and then, the first node ended because of it. */
+void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns);
+void phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns);
 void phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns);
 void phase_on_output_end(struct launch *launch, int error, uint64_t now_ns);
 void phase_on_time(struct launch *launch, uint64_t now_ns);

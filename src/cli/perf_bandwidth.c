@@ -134,48 +134,113 @@ static void our_pull(void *context, uint64_t count)
     }
 }
 
-static int measure_sizes(struct perf_world *world, const char *test, perf_block raw,
+/* What is measured between two memories: the test's name and both ways. */
+struct way {
+    const char *test;
+    const char *detail;
+    const char *bar;
+    perf_block raw;
+    perf_block ours;
+};
+
+static int measure_size(struct perf_world *world, const struct way *way, struct copy *copy,
+                        size_t bytes)
+{
+    bool works = world->rank == 0;
+    struct dn_kick kick;
+    struct perf_row row = {.test = way->test,
+                           .detail = way->detail,
+                           .limit = "memcpy, same memories",
+                           .bar = bytes < 4096 ? "" : way->bar,
+                           .nodes = 2,
+                           .bytes = bytes};
+    struct perf_pair pair = {works ? way->raw : perf_nothing, works ? way->ours : perf_nothing,
+                             copy, bytes > (1 << 20) ? 1 : 0};
+    int error = dn_kick_map(world->node, copy->remote, bytes, &kick);
+    if (error) {
+        return error;
+    }
+    copy->theirs = dn_kick_pointer(&kick);
+    copy->bytes = bytes;
+    error = copy->theirs ? perf_measure(world->node, &pair, &row.figure) : DN_EGROUP;
+    if (!error && works) {
+        perf_report_bandwidth(world->json, &row);
+    }
+    int unmap_error = dn_kick_unmap(&kick);
+    return error ? error : unmap_error;
+}
+
+static const size_t block_sizes[] = {464, 4096, 65536, 1 << 20, 64 << 20};
+
+enum { BLOCK_SIZES = sizeof block_sizes / sizeof block_sizes[0], FIRST_LARGE_SIZE = 2 };
+
+static int measure_banks(struct perf_world *world, const char *test, perf_block raw,
                          perf_block ours)
 {
-    static const size_t sizes[] = {464, 4096, 65536, 1 << 20, 64 << 20};
-    size_t bank_bytes;
-    bool works = world->rank == 0;
-    int error = 0;
+    struct way way = {test, "", ">= 0.9", raw, ours};
     struct copy copy = {.node = world->node, .remote = {1, DN_BANK, 0}};
-    copy.mine = dn_bank(world->node, &bank_bytes);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
-        struct perf_row row = {.test = test,
-                               .limit = "memcpy, same memories",
-                               .bar = sizes[i] < 4096 ? "" : ">= 0.9",
-                               .nodes = 2,
-                               .bytes = sizes[i]};
-        struct dn_kick kick;
-        struct perf_pair pair = {works ? raw : perf_nothing, works ? ours : perf_nothing, &copy,
-                                 sizes[i] > (1 << 20) ? 1 : 0};
-        error = dn_kick_map(world->node, copy.remote, sizes[i], &kick);
-        if (!error) {
-            copy.theirs = dn_kick_pointer(&kick);
-            copy.bytes = sizes[i];
-            error = copy.theirs ? perf_measure(world->node, &pair, &row.figure) : DN_EGROUP;
-        }
-        if (!error && works) {
-            perf_report_bandwidth(world->json, &row);
-        }
+    copy.mine = dn_bank(world->node, NULL);
+    int error = 0;
+    for (int i = 0; i < BLOCK_SIZES && !error; i++) {
+        error = measure_size(world, &way, &copy, block_sizes[i]);
+    }
+    return error;
+}
+
+/* Rank 1's area of private memory, told to all. */
+static int share_area(struct perf_world *world, void *memory, size_t bytes, uint32_t *area)
+{
+    struct dn_team *team;
+    int error = dn_team_all(world->node, &team);
+    if (!error && world->rank == 1) {
+        error = dn_register(world->node, memory, bytes, area);
+    }
+    int told_error = dn_broadcast(team, area, sizeof *area, 1);
+    return error ? error : told_error;
+}
+
+/* The same from memory of the process's own into memory of the other's own that is
+ * registered, where transfers are large enough to be worth it. */
+static int measure_registered(struct perf_world *world, const char *test, perf_block raw,
+                              perf_block ours)
+{
+    size_t bytes = block_sizes[BLOCK_SIZES - 1];
+    struct way way = {test, "registered memory", ">= 0.8", raw, ours};
+    uint32_t area = 0;
+    void *memory = aligned_alloc(4096, bytes);
+    if (!memory) {
+        return DN_ENOMEM;
+    }
+    memset(memory, 1, bytes);
+    int error = share_area(world, memory, bytes, &area);
+    struct copy copy = {.node = world->node, .remote = {1, area, 0}, .mine = memory};
+    for (int i = FIRST_LARGE_SIZE; i < BLOCK_SIZES && !error; i++) {
+        error = measure_size(world, &way, &copy, block_sizes[i]);
+    }
+    error = error ? error : dn_barrier(world->node, DN_FOREVER); /* nobody copies any more */
+    if (!error && world->rank == 1) {
+        error = dn_deregister(world->node, area);
+    }
+    /* After an error a peer may still write there; the process ends anyway. */
+    if (!error) {
+        free(memory);
     }
     return error;
 }
 
 int perf_botf(struct perf_world *world)
 {
-    return measure_sizes(world, "botf", raw_write, our_botf);
+    return measure_banks(world, "botf", raw_write, our_botf);
 }
 
 int perf_push(struct perf_world *world)
 {
-    return measure_sizes(world, "push", raw_write, our_push);
+    int error = measure_banks(world, "push", raw_write, our_push);
+    return error ? error : measure_registered(world, "push", raw_write, our_push);
 }
 
 int perf_pull(struct perf_world *world)
 {
-    return measure_sizes(world, "pull", raw_read, our_pull);
+    int error = measure_banks(world, "pull", raw_read, our_pull);
+    return error ? error : measure_registered(world, "pull", raw_read, our_pull);
 }

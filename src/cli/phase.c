@@ -69,6 +69,22 @@ void phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
     }
 }
 
+/* Who wants it has the time of grace to come to its own end. */
+void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
+{
+    decide_status(launch, status);
+    if (launch->phase == LAUNCH_RUNNING) {
+        enter(launch, LAUNCH_GRACE, now_ns + GRACE_NS);
+    }
+}
+
+void phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns)
+{
+    if (launch->phase == LAUNCH_GRACE) {
+        terminate(launch, now_ns);
+    }
+}
+
 void phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns)
 {
     decide_status(launch, STATUS_SIGNAL + signal_number);

@@ -72,9 +72,10 @@ static void print_help(void)
          "is killed. When the launcher itself is killed, the nodes are killed.\n"
          "\n"
          "Exit status: 0 when every node ended well; that of the first node that failed, or\n"
-         "128 + the signal that killed it; 1 when it ended attached; 2 for a command line\n"
-         "that makes no sense or a program that cannot be started; 124 after the time-out;\n"
-         "128 + the signal that ended the launcher; 141 when nobody reads standard output.\n"
+         "128 + the signal that killed it; what shmem_global_exit was given; 1 when it ended\n"
+         "attached; 2 for a command line that makes no sense or a program that cannot be\n"
+         "started; 124 after the time-out; 128 + the signal that ended the launcher; 141 when\n"
+         "nobody reads standard output.\n"
          "\n"
          "Environment of the nodes: DIMMNET_RANK, DIMMNET_SIZE, DIMMNET_GROUP_ID (for\n"
          "scripts) and what the library needs to join. Environment read here:");
@@ -84,6 +85,8 @@ static void print_help(void)
     for (unsigned row = 0; host_settings_row(row, &name, &default_text, &help); row++) {
         printf("  %-15s %s (default %s)\n", name, help, default_text);
     }
+    puts("  SHMEM_SYMMETRIC_SIZE\n"
+         "                  OpenSHMEM's name for the symmetric heap, before DN_HEAP_BYTES");
 }
 
 /* Seconds with a fraction, nothing around them; no locale's comma, no exponent. */
@@ -198,6 +201,26 @@ int launch_default_sizes(const char *command, struct nic_sizes *sizes)
     return 0;
 }
 
+/* OpenSHMEM programs say so how large their heap is to be; the name before 1.2 comes second. */
+static int take_symmetric_size(uint64_t *bytes)
+{
+    static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *text = getenv(names[i]);
+        uint64_t size;
+        if (!text || !*text) {
+            continue;
+        }
+        if (!base_scaled_parse(text, &size) || size == 0) {
+            return cli_refuse(COMMAND, "cannot understand %s=\"%s\" in the environment", names[i],
+                              text);
+        }
+        *bytes = size;
+        return 0;
+    }
+    return 0;
+}
+
 int cli_run(int argc, char **argv)
 {
     struct launch_request request = {.command = COMMAND};
@@ -206,6 +229,7 @@ int cli_run(int argc, char **argv)
     optind = 0;
     opterr = 0;
     int error = launch_default_sizes(COMMAND, &request.sizes);
+    error = error ? error : take_symmetric_size(&request.sizes.heap_bytes);
     while (!error && (code = getopt_long(argc, argv, "+:n:h", options, NULL)) != -1) {
         if (code == OPTION_HELP) {
             print_help();

@@ -10,15 +10,7 @@
 
 #include <string.h>
 
-#include "coll/operators.h"
 #include "coll/staging.h"
-
-struct reduction {
-    coll_operator operate;
-    size_t element_bytes;
-    size_t count;
-    uint64_t argument;
-};
 
 /* The numbers of the call in one word, exactly: counts go up to 2^40. */
 static uint64_t pack(enum coll_call_number call, unsigned first, unsigned second, uint64_t count)
@@ -26,7 +18,34 @@ static uint64_t pack(enum coll_call_number call, unsigned first, unsigned second
     return (uint64_t)call << 56 | (uint64_t)first << 48 | (uint64_t)second << 40 | count;
 }
 
-static int reduce_word(struct dn_team *team, const struct reduction *reduction,
+int coll_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
+                      struct coll_reduction *reduction)
+{
+    size_t bytes = 0;
+    coll_operator combine = coll_find_operator(type, operation, &bytes);
+    if (!combine || count >= UINT64_C(1) << 40) {
+        return DN_EINVAL;
+    }
+    *reduction = (struct coll_reduction){combine, NULL, bytes, count,
+                                         pack(COLL_REDUCE, type, operation, count)};
+    return 0;
+}
+
+int coll_reduction_with(const struct dn_operator *with, size_t count,
+                        struct coll_reduction *reduction)
+{
+    if (!with || !with->combine || with->element_bytes == 0 ||
+        with->element_bytes > COLL_PIECE_BYTES || count >= UINT64_C(1) << 40) {
+        return DN_EINVAL;
+    }
+    /* The address of a function is not the same in all processes; the sizes are. */
+    uint64_t digest = coll_digest(COLL_REDUCE, with->element_bytes, count);
+    *reduction = (struct coll_reduction){with->combine, with->context, with->element_bytes, count,
+                                         (uint64_t)COLL_REDUCE << 56 | digest >> 8};
+    return 0;
+}
+
+static int reduce_word(struct dn_team *team, const struct coll_reduction *reduction,
                        const void *source, void *result)
 {
     uint64_t word = 0;
@@ -38,13 +57,13 @@ static int reduce_word(struct dn_team *team, const struct reduction *reduction,
     uint64_t total = coll_operand_of(team, 0);
     for (uint32_t index = 1; index < team->nic.count; index++) {
         uint64_t operand = coll_operand_of(team, index);
-        reduction->operate(&total, &operand, 1);
+        reduction->combine(&total, &operand, 1, reduction->context);
     }
     memcpy(result, &total, reduction->element_bytes);
     return 0;
 }
 
-static int reduce_small(struct dn_team *team, const struct reduction *reduction,
+static int reduce_small(struct dn_team *team, const struct coll_reduction *reduction,
                         const void *source, void *result)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
@@ -58,36 +77,34 @@ static int reduce_small(struct dn_team *team, const struct reduction *reduction,
     }
     memcpy(result, coll_memory(team, 0, coll_source_of(team, 0)), bytes);
     for (uint32_t index = 1; index < team->nic.count; index++) {
-        reduction->operate(result, coll_memory(team, index, coll_source_of(team, index)),
-                           reduction->count);
+        reduction->combine(result, coll_memory(team, index, coll_source_of(team, index)),
+                           reduction->count, reduction->context);
     }
     return 0;
 }
 
-/* A member's part of `count` elements, in whole cache lines. */
-static size_t slice_start(const struct dn_team *team, uint32_t index, size_t count,
-                          size_t element_bytes)
+size_t coll_slice_start(const struct dn_team *team, uint32_t index, size_t count,
+                        size_t element_bytes)
 {
-    size_t line = CACHE_LINE_BYTES / element_bytes;
+    size_t line = element_bytes < CACHE_LINE_BYTES ? CACHE_LINE_BYTES / element_bytes : 1;
     size_t start = (count * index / team->nic.count + line - 1) / line * line;
     return index == team->nic.count ? count : start < count ? start : count;
 }
 
-
 /* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first
  * cache, and writes them to every target that is reachable. */
-static void reduce_slice(const struct dn_team *team, const struct reduction *reduction,
+static void reduce_slice(const struct dn_team *team, const struct coll_reduction *reduction,
                          uint64_t own_target, size_t from, size_t to)
 {
-    alignas(CACHE_LINE_BYTES) unsigned char piece[8192];
+    alignas(CACHE_LINE_BYTES) unsigned char piece[COLL_PIECE_BYTES];
     size_t bytes = reduction->element_bytes;
     size_t piece_count = sizeof piece / bytes;
     for (size_t at = from; at < to; at += piece_count) {
         size_t count = to - at < piece_count ? to - at : piece_count;
         memcpy(piece, coll_memory(team, 0, coll_source_of(team, 0)) + at * bytes, count * bytes);
         for (uint32_t index = 1; index < team->nic.count; index++) {
-            reduction->operate(
-                piece, coll_memory(team, index, coll_source_of(team, index)) + at * bytes, count);
+            const unsigned char *from_peer = coll_memory(team, index, coll_source_of(team, index));
+            reduction->combine(piece, from_peer + at * bytes, count, reduction->context);
         }
         for (uint32_t index = 0; index < team->nic.count; index++) {
             uint64_t target = index == team->nic.index ? own_target : coll_operand_of(team, index);
@@ -100,7 +117,7 @@ static void reduce_slice(const struct dn_team *team, const struct reduction *red
 
 /* One chunk: tell the places, reduce one's slice, tell again, fetch what could not be
  * delivered. `more_readers`: others may still read this member's memory afterwards. */
-static int reduce_chunk(struct dn_team *team, const struct reduction *reduction,
+static int reduce_chunk(struct dn_team *team, const struct coll_reduction *reduction,
                         const unsigned char *source, unsigned char *result, size_t count,
                         bool *more_readers)
 {
@@ -124,26 +141,24 @@ static int reduce_chunk(struct dn_team *team, const struct reduction *reduction,
         *more_readers |= coll_operand_of(team, index) == COLL_NOWHERE;
     }
     size_t element = reduction->element_bytes;
-    size_t first = slice_start(team, team->nic.index, count, element);
-    size_t end = slice_start(team, team->nic.index + 1, count, element);
+    size_t first = coll_slice_start(team, team->nic.index, count, element);
+    size_t end = coll_slice_start(team, team->nic.index + 1, count, element);
     reduce_slice(team, reduction, own_target, first, end);
     error = coll_exchange_places(team, own_target, 0, reduction->argument);
     if (error || deliver_to != COLL_NOWHERE) {
         return error;
     }
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        size_t start = slice_start(team, index, count, element) * element;
-        size_t stop = slice_start(team, index + 1, count, element) * element;
+        size_t start = coll_slice_start(team, index, count, element) * element;
+        size_t stop = coll_slice_start(team, index + 1, count, element) * element;
         memcpy(result + start, coll_memory(team, index, coll_source_of(team, index)) + start,
                stop - start);
     }
     return 0;
 }
 
-/* Whether everybody's data can be read and written in place, so that one chunk is
- * enough; a phase of its own, for sizes where it does not show. */
-static int all_in_place(struct dn_team *team, const struct reduction *reduction,
-                        const void *source, const void *result, bool *in_place)
+int coll_all_in_place(struct dn_team *team, const struct coll_reduction *reduction,
+                      const void *source, const void *result, bool *in_place)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
     bool mine = coll_place_of(team, source, bytes) != COLL_NOWHERE &&
@@ -156,7 +171,7 @@ static int all_in_place(struct dn_team *team, const struct reduction *reduction,
     return error;
 }
 
-static int reduce_large(struct dn_team *team, const struct reduction *reduction,
+static int reduce_large(struct dn_team *team, const struct coll_reduction *reduction,
                         const unsigned char *source, unsigned char *result)
 {
     size_t chunk = COLL_CHUNK_BYTES / reduction->element_bytes;
@@ -164,7 +179,7 @@ static int reduce_large(struct dn_team *team, const struct reduction *reduction,
     int error = 0;
     if (reduction->count > chunk) {
         bool in_place;
-        error = all_in_place(team, reduction, source, result, &in_place);
+        error = coll_all_in_place(team, reduction, source, result, &in_place);
         chunk = in_place ? reduction->count : chunk;
     }
     for (size_t at = 0; at < reduction->count && !error; at += chunk) {
@@ -177,28 +192,25 @@ static int reduce_large(struct dn_team *team, const struct reduction *reduction,
     return error || !more_readers ? error : coll_exchange(team, 0, reduction->argument);
 }
 
-int coll_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
-                   enum dn_type type, enum dn_reduction operation)
+int coll_allreduce(struct dn_team *team, const void *source, void *result,
+                   const struct coll_reduction *reduction)
 {
-    struct reduction reduction = {.count = count};
-    reduction.operate = coll_find_operator(type, operation, &reduction.element_bytes);
-    bool no_memory = count != 0 && (!source || !result);
-    if (!reduction.operate || no_memory || count >= UINT64_C(1) << 40) {
+    size_t bytes = reduction->count * reduction->element_bytes;
+    if (bytes != 0 && (!source || !result)) {
         return coll_refuse(team, DN_EINVAL);
     }
-    reduction.argument = pack(COLL_REDUCE, type, operation, count);
     int error = coll_turn_take_patiently(team);
     if (error) {
         return error;
     }
-    if (count <= 1) {
-        uint64_t nothing = 0;
-        error = reduce_word(team, &reduction, count ? source : &nothing,
-                            count ? result : &nothing);
-    } else if (count * reduction.element_bytes <= COLL_SMALL_BYTES) {
-        error = reduce_small(team, &reduction, source, result);
+    if (reduction->count == 1 && bytes <= sizeof(uint64_t)) {
+        error = reduce_word(team, reduction, source, result);
+    } else if (bytes == 0) {
+        error = coll_exchange(team, 0, reduction->argument);
+    } else if (bytes <= COLL_SMALL_BYTES) {
+        error = reduce_small(team, reduction, source, result);
     } else {
-        error = reduce_large(team, &reduction, source, result);
+        error = reduce_large(team, reduction, source, result);
     }
     coll_turn_give(team);
     return error;

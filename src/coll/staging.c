@@ -2,6 +2,7 @@
 #include "coll/staging.h"
 
 #include "host/arena.h"
+#include "host/memory.h"
 
 #define STAGING_BYTES (2 * (uint64_t)COLL_SMALL_BYTES + 2 * (uint64_t)COLL_CHUNK_BYTES)
 
@@ -42,11 +43,12 @@ uint64_t coll_place_of(const struct dn_team *team, const void *pointer, size_t b
     uint64_t offset = (uintptr_t)pointer - start;
     bool inside = (uintptr_t)pointer >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
-    return inside ? offset : COLL_NOWHERE;
+    /* Registered memory has its own addresses, and a place in the node's beside them. */
+    bool reachable = inside || host_memory_offset(team->node->process, pointer, bytes, &offset);
+    return reachable ? offset : COLL_NOWHERE;
 }
 
-int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
-                         uint64_t argument)
+int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand, uint64_t argument)
 {
     uint32_t phase = team->phase + 1;
     atomic_store_explicit(&team->nic.members[team->nic.index].source[phase & 1], source,

@@ -1,8 +1,9 @@
 /* Making, splitting, shrinking and freeing teams.
  *
  * The first member of a list leads: it takes the team's words from its service memory
- * and offers them under a key made of the list and of how often this list has been
- * asked for; the others find them there. A first phase shows that everybody has. */
+ * and offers them under a key; the others find them there. The key is made of the list and
+ * of a name that all members know, or of how often this list has been asked for. A first
+ * phase shows that everybody has come. */
 #include "coll/team.h"
 
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static struct dn_team *take_handle(void)
 static void reset_handle(struct dn_team *team, struct dn_node *node)
 {
     team->node = node;
+    team->key = 0;
     team->block_offset = 0;
     team->is_all = false;
     team->kind = DN_BARRIER_FASTEST;
@@ -182,13 +184,26 @@ static int check_list(const struct nic_view *view, const uint32_t *ranks, size_t
     return error ? error : found ? 0 : DN_EINVAL;
 }
 
-/* The key of this list's next team; 0: no memory. */
-static uint64_t next_key(const uint32_t *ranks, size_t count)
+static uint64_t digest_list(const uint32_t *ranks, size_t count)
 {
     uint64_t digest = coll_digest(COLL_TEAM_KEY, count, 0);
     for (size_t i = 0; i < count; i++) {
         digest = coll_digest(COLL_TEAM_KEY, digest, ranks[i]);
     }
+    return digest;
+}
+
+/* A key from what all members know of the team beside its list; never 0. */
+static uint64_t named_key(const uint32_t *ranks, size_t count, uint64_t name)
+{
+    uint64_t key = coll_digest(COLL_TEAM_NAME, digest_list(ranks, count), name);
+    return key ? key : 1;
+}
+
+/* The key of this list's next team; 0: no memory. */
+static uint64_t next_key(const uint32_t *ranks, size_t count)
+{
+    uint64_t digest = digest_list(ranks, count);
     uint64_t key = 0;
     pthread_mutex_lock(&handles_lock);
     struct list_count *list = list_counts;
@@ -273,7 +288,8 @@ static int meet(struct dn_team *team, const uint32_t *ranks, size_t count, uint3
     return 0;
 }
 
-static int create(struct dn_node *node, const uint32_t *ranks, size_t count,
+/* `key` 0: the list's next one. */
+static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uint64_t key,
                   struct dn_team **made)
 {
     uint32_t index = 0;
@@ -282,7 +298,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count,
         return error;
     }
     reclaim_blocks(node->process);
-    uint64_t key = next_key(ranks, count);
+    key = key ? key : next_key(ranks, count);
     struct dn_team *team = key ? take_handle() : NULL;
     uint32_t *own_ranks = malloc(count * sizeof *own_ranks);
     if (!team || !own_ranks) {
@@ -294,6 +310,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count,
     }
     memcpy(own_ranks, ranks, count * sizeof *own_ranks);
     reset_handle(team, node);
+    team->key = key;
     team->ranks = own_ranks;
     error = meet(team, own_ranks, count, index, key);
     if (error) {
@@ -317,7 +334,8 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count,
     return 0;
 }
 
-int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
+static int create_list(struct dn_node *node, const int *ranks, size_t count, const uint64_t *name,
+                       struct dn_team **team)
 {
     if (count == 0 || count > node->process->view.node_count) {
         return DN_EINVAL;
@@ -329,9 +347,20 @@ int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struc
     for (size_t i = 0; i < count; i++) {
         list[i] = (uint32_t)ranks[i]; /* a negative one becomes larger than any */
     }
-    int error = create(node, list, count, team);
+    int error = create(node, list, count, name ? named_key(list, count, *name) : 0, team);
     free(list);
     return error;
+}
+
+int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
+{
+    return create_list(node, ranks, count, NULL, team);
+}
+
+int coll_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                           struct dn_team **team)
+{
+    return create_list(node, ranks, count, &name, team);
 }
 
 /* ---- Splitting and shrinking --------------------------------------------------- */
@@ -374,10 +403,14 @@ int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **p
     uint32_t *ranks = calloc(team->nic.count, sizeof *ranks);
     int error = candidates && ranks ? coll_turn_take_patiently(team) : DN_ENOMEM;
     size_t count = 0;
+    uint64_t name = 0;
     if (!error) {
         uint64_t word = (uint64_t)(uint32_t)color << 32 | (uint32_t)key;
         error = coll_exchange(team, word, coll_digest(COLL_SPLIT, 0, 0));
         count = error || color < 0 ? 0 : gather_colour(team, color, candidates);
+        /* The part is named after this phase of this team: threads that split different
+         * teams into equal lists meet those who split the same one. */
+        name = coll_digest(COLL_SPLIT, team->key, team->phase);
         coll_turn_give(team);
     }
     for (size_t i = 0; i < count; i++) {
@@ -386,7 +419,7 @@ int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **p
     if (!error && count == 0) {
         *part = NULL;
     } else if (!error) {
-        error = create(team->node, ranks, count, part);
+        error = create(team->node, ranks, count, named_key(ranks, count, name), part);
     }
     free(ranks);
     free(candidates);
@@ -407,7 +440,7 @@ int coll_team_shrink(struct dn_team *team, struct dn_team **survivors)
                 ranks[count++] = team->nic.ranks[index];
             }
         }
-        error = create(team->node, ranks, count, survivors);
+        error = create(team->node, ranks, count, 0, survivors);
     }
     free(ranks);
     return error;

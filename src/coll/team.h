@@ -10,6 +10,7 @@ struct dn_team {
     struct dn_node *node;
     struct nic_team nic;
     uint32_t *ranks;
+    uint64_t key; /* that its members met under; 0 for the team of all */
     uint64_t block_offset; /* in the leader's service arena; of the leader only */
     bool is_all;
     enum dn_barrier_kind kind;
@@ -46,6 +47,12 @@ struct dn_team *coll_team_all(struct dn_node *node);
 void *coll_team_all_line(uint32_t rank);
 
 int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
+
+/* The same under a name that its members know and never use for this list again. So lists
+ * that several threads ask for, in another order on each node, do not take each other's
+ * place. */
+int coll_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                           struct dn_team **team);
 int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **part);
 int coll_team_shrink(struct dn_team *team, struct dn_team **survivors);
 int coll_team_free(struct dn_team *team);
@@ -113,7 +120,12 @@ enum coll_call_number {
     COLL_ALLGATHER,
     COLL_SPLIT,
     COLL_TEAM_KEY,
+    COLL_TEAM_NAME,
     COLL_KIND,
+    COLL_SCAN,
+    COLL_ALLTOALL,
+    COLL_ALLTOALLV,
+    COLL_ALLGATHERV,
 };
 
 #endif

@@ -618,7 +618,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-int relax_start(uint64_t seed)
+int relax_start(uint64_t seed, int stop_signal)
 {
     INVARIANT(!relax.is_running && !relax.lanes);
     relax.random.state = seed;
@@ -627,6 +627,9 @@ int relax_start(uint64_t seed)
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    if (stop_signal) {
+        sigdelset(&all, stop_signal);
+    }
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&relax.thread, NULL, work, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

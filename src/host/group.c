@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/size_text.h"
 #include "fabric/futex.h"
 #include "nic/life.h"
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
+#define MODEST_REGISTERED_BYTES (UINT64_C(256) << 20)
 
 static uint64_t page_bytes(void)
 {
@@ -70,8 +73,8 @@ static void ask_for_huge_pages(struct nic_group *group)
                   MADV_HUGEPAGE);
 }
 
-int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
-                      struct host_group *made)
+static int create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+                  struct host_group *made)
 {
     struct nic_geometry geometry;
     int error = nic_geometry(node_count, sizes, page_bytes(), &geometry);
@@ -101,6 +104,20 @@ int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32
     ask_for_huge_pages(group);
     *made = (struct host_group){.fd = fd, .group = group, .bytes = geometry.total_bytes};
     return 0;
+}
+
+int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+                      struct host_group *made)
+{
+    int error = create(node_count, sizes, core_count, made);
+    if (error == DN_ENOMEM && sizes->registered_bytes == 0) {
+        /* Too few addresses, by a limit or a small machine: no reason to run without the
+         * rest. */
+        struct nic_sizes modest = *sizes;
+        modest.registered_bytes = MODEST_REGISTERED_BYTES;
+        error = create(node_count, &modest, core_count, made);
+    }
+    return error;
 }
 
 int host_group_map(int fd, struct host_group *mapped)
@@ -168,6 +185,32 @@ enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank)
     struct nic_view view;
     nic_view_make(mapped->group, rank, &view);
     return nic_life(&view, rank);
+}
+
+bool host_group_want_end(struct nic_group *group, int status)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong(&group->end, &nobody,
+                                          NIC_END_WANTED | (uint8_t)status);
+}
+
+bool host_group_end_is_wanted(const struct nic_group *group, int *status)
+{
+    uint32_t end = atomic_load(&group->end);
+    *status = (uint8_t)end;
+    return end != 0;
+}
+
+void host_tell_launcher(void)
+{
+    const char *text = getenv(HOST_ENV_NOTIFY_FD);
+    const uint64_t one = 1;
+    uint64_t fd;
+    if (text && base_number_parse(text, INT32_MAX, &fd)) {
+        /* It can only fail when the launcher is gone, and then this process is too. */
+        ssize_t written = write((int)fd, &one, sizeof one);
+        (void)written;
+    }
 }
 
 uint32_t host_core_count(void)

@@ -43,6 +43,16 @@ uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);
 /* The life of a rank. */
 enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank);
 
+/* A node's wish that the whole group ends, all with this exit status; false: another
+ * node's came first. The launcher learns of it when the node ends, or by
+ * host_tell_launcher. */
+bool host_group_want_end(struct nic_group *group, int status);
+/* Whether there is such a wish, and then the status. */
+bool host_group_end_is_wanted(const struct nic_group *group, int *status);
+
+/* Makes the launcher look at the group's words, if there is one. */
+void host_tell_launcher(void);
+
 /* Cores that this process may use. */
 uint32_t host_core_count(void);
 

@@ -118,12 +118,23 @@ static void forbid_lane(struct dn_node *node)
  * thread of the parent may have held a lock, and is not there to give it back. */
 static void close_handles_in_child(void)
 {
+    host_memory_after_fork_in_child(&process);
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
     forbid_lane(&default_node);
     for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
         forbid_lane(lane);
     }
+}
+
+static void before_fork(void)
+{
+    host_memory_before_fork(&process);
+}
+
+static void after_fork_in_parent(void)
+{
+    host_memory_after_fork_in_parent(&process);
 }
 
 static void close_lane(struct dn_node *node)
@@ -138,14 +149,9 @@ static void close_lane(struct dn_node *node)
 static void tell_launcher(void)
 {
     uint64_t launcher;
-    uint64_t fd;
-    const uint64_t one = 1;
     if (read_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) &&
-        launcher != (uint64_t)getppid() &&
-        read_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
-        /* It can only fail when the launcher is gone, and then this process is too. */
-        ssize_t written = write((int)fd, &one, sizeof one);
-        (void)written;
+        launcher != (uint64_t)getppid()) {
+        host_tell_launcher();
     }
 }
 
@@ -158,6 +164,7 @@ static int settle(uint32_t rank, const struct host_settings *settings)
     memset(process.acknowledged, 0, sizeof process.acknowledged);
     memset(process.stored_to, 0, sizeof process.stored_to);
     process.segments = NULL;
+    host_memory_init(&process, settings->stop_signal);
     if (!base_extents_init(&process.heap, nic_segment_bytes(&process.view, DN_HEAP)) ||
         !base_extents_init(&process.arena,
                            NIC_SERVICE_BYTES - nic_service_free_offset(&process.view))) {
@@ -170,7 +177,7 @@ static int settle(uint32_t rank, const struct host_settings *settings)
     process.relaxed = false;
     if (settings->relax) {
         uint64_t seed = settings->relax_seed ? settings->relax_seed : host_now_ns();
-        error = relax_start(seed + rank);
+        error = relax_start(seed + rank, settings->stop_signal);
         process.relaxed = error == 0;
     }
     error = error ? error : open_lane(&default_node);
@@ -210,7 +217,8 @@ static int attach_locked(const struct dn_options *options)
     }
     host_killpoint_arm(rank);
     if (!fork_is_watched) {
-        fork_is_watched = pthread_atfork(NULL, NULL, close_handles_in_child) == 0;
+        fork_is_watched = pthread_atfork(before_fork, after_fork_in_parent,
+                                         close_handles_in_child) == 0;
     }
     host_wait_prepare();
     error = settle(rank, &settings);
@@ -236,6 +244,48 @@ int host_attach(struct dn_node **node, const struct dn_options *options)
     return error;
 }
 
+/* What this node sent to its own registered memory is in it before that is private. */
+static int give_memory_back(void)
+{
+    if (process.relaxed && process.memory.moved.count > 0) {
+        (void)default_node.lane.ops->quiet(&default_node.lane);
+        for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
+            if (host_node_open(lane)) {
+                (void)lane->lane.ops->quiet(&lane->lane);
+            }
+        }
+    }
+    return host_memory_restore(&process);
+}
+
+static void close_all_lanes(void)
+{
+    for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
+        if (host_node_open(lane)) {
+            close_lane(lane);
+        }
+    }
+    close_lane(&default_node);
+}
+
+static void leave(void)
+{
+    close_all_lanes();
+    nic_life_leave(&process.view);
+    unsettle();
+    attached = false;
+}
+
+void host_leave_with_memory(struct dn_node *node)
+{
+    pthread_mutex_lock(&attach_lock);
+    if (host_node_open(node)) {
+        close_all_lanes();
+        nic_life_leave(&process.view);
+    }
+    pthread_mutex_unlock(&attach_lock);
+}
+
 int host_detach(struct dn_node *node)
 {
     pthread_mutex_lock(&attach_lock);
@@ -245,15 +295,10 @@ int host_detach(struct dn_node *node)
     } else if (!node->is_default) {
         error = DN_EINVAL;
     } else {
-        for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
-            if (host_node_open(lane)) {
-                close_lane(lane);
-            }
-        }
-        close_lane(&default_node);
-        nic_life_leave(&process.view);
-        unsettle();
-        attached = false;
+        error = give_memory_back();
+    }
+    if (!error) {
+        leave();
     }
     pthread_mutex_unlock(&attach_lock);
     return error;

@@ -7,6 +7,7 @@
 #include "base/extents.h"
 #include "fabric/fabric.h"
 #include "host/group.h"
+#include "host/memory.h"
 #include "nic/life.h"
 
 /* What a process has once, shared by all its lanes. */
@@ -18,6 +19,7 @@ struct host_process {
 
     struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
     struct base_extents arena; /* this node's service memory; guarded by table_lock */
+    struct host_memory memory; /* registered private memory; guarded by table_lock */
 
     /* Threads that sleep, and what they watch together. */
     pthread_mutex_t sleep_lock;
@@ -29,7 +31,7 @@ struct host_process {
     _Atomic uint32_t acknowledged_count;
     uint64_t acknowledged[NIC_NODES_MAX / 64];
 
-    pthread_mutex_t table_lock; /* the area table, the arena, the list of lanes */
+    pthread_mutex_t table_lock; /* the area table, the arena, moved pages, the list of lanes */
     struct dn_node *lanes;      /* every other lane ever opened, closed ones for reuse */
     struct dn_node *default_lane;
 
@@ -54,6 +56,10 @@ static inline bool host_node_open(const struct dn_node *node)
 
 int host_attach(struct dn_node **node, const struct dn_options *options);
 int host_detach(struct dn_node *node);
+/* After a detach that could not make registered memory private again (DN_ETHREADS, DN_ENOMEM,
+ * DN_ESYSTEM): leaves all the same. That memory keeps its content and stays in the group's
+ * file, which this process holds until it ends. */
+void host_leave_with_memory(struct dn_node *node);
 int host_lane_open(struct dn_node *node, struct dn_node **lane);
 int host_lane_close(struct dn_node *lane);
 

@@ -1,6 +1,7 @@
 /* Reading the environment. */
 #include "host/settings.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/size_text.h"
@@ -12,12 +13,16 @@
         "large memory of each node, committed when touched")                                  \
     row("DN_HEAP_BYTES", sizes.heap_bytes, SIZE, "1G",                                        \
         "symmetric heap of each node (dn_alloc), committed when touched")                     \
+    row("DN_REGISTERED_BYTES", sizes.registered_bytes, ROOM, "0",                             \
+        "registered private memory of each node; 0: 64G, less in very large groups")          \
+    row("DN_STOP_SIGNAL", stop_signal, SIGNAL, "62",                                          \
+        "real-time signal that stops threads while their memory is registered")               \
     row("DN_RELAX", relax, FLAG, "0",                                                         \
         "1: delay and reorder all that the memory model allows")                              \
     row("DN_RELAX_SEED", relax_seed, NUMBER, "0",                                             \
         "seed of DN_RELAX's choices; 0 takes a new one each time")
 
-enum kind { SIZE, NUMBER, FLAG };
+enum kind { SIZE, ROOM, NUMBER, SIGNAL, FLAG };
 
 static const struct {
     const char *name;
@@ -33,7 +38,10 @@ static bool read_value(enum kind kind, const char *text, uint64_t *value)
 {
     switch (kind) {
     case SIZE: return base_size_parse(text, value) && *value > 0;
+    case ROOM: return base_size_parse(text, value);
     case NUMBER: return base_number_parse(text, UINT64_MAX, value);
+    case SIGNAL:
+        return base_number_parse(text, (uint64_t)SIGRTMAX, value) && *value >= (uint64_t)SIGRTMIN;
     default: return base_number_parse(text, 1, value);
     }
 }

@@ -6,6 +6,7 @@
 
 struct host_settings {
     struct nic_sizes sizes;
+    int stop_signal; /* a real-time signal */
     bool relax;
     uint64_t relax_seed; /* 0: a new one each time */
 };

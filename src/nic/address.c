@@ -5,6 +5,23 @@
 
 #define IN_USE 1u
 
+/* A slot whose generations are used up retires: a name is never given twice. */
+static bool is_usable(uint32_t state)
+{
+    return !(state & IN_USE) && (state >> 1) + 1 != NIC_AREA_GENERATIONS;
+}
+
+bool nic_area_table_is_full(const struct nic_view *view)
+{
+    struct nic_area *areas = view->ports[view->rank].areas;
+    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+        if (is_usable(atomic_load_explicit(&areas[slot].state, memory_order_relaxed))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
                       uint32_t *area)
 {
@@ -12,8 +29,7 @@ int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t byt
     for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
         uint32_t state = atomic_load_explicit(&areas[slot].state, memory_order_relaxed);
         uint32_t generation = (state >> 1) + 1;
-        /* A slot whose generations are used up retires: a name is never given twice. */
-        if ((state & IN_USE) || generation == NIC_AREA_GENERATIONS) {
+        if (!is_usable(state)) {
             continue;
         }
         KILL_POINT("register: slot found");

@@ -19,6 +19,8 @@ static inline bool nic_area_is_built_in(uint32_t area)
  * time. DN_EFULL: no slot is free. */
 int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
                       uint32_t *area);
+/* Whether that would be DN_EFULL. */
+bool nic_area_table_is_full(const struct nic_view *view);
 /* DN_EAREA for a name that was never given out, DN_ESTALE for one taken back. */
 int nic_area_deregister(const struct nic_view *view, uint32_t area);
 

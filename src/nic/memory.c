@@ -3,6 +3,19 @@
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_BYTES_MAX (UINT64_C(1) << 46)
+/* A chosen size leaves half of that to whoever asks for sizes of his own. */
+#define CHOSEN_TOTAL_BYTES_MAX (TOTAL_BYTES_MAX / 2)
+
+/* Registered memory takes nothing until it is used, but room for addresses is finite.
+ * `used_bytes` is a node's share of the group without it. */
+static uint64_t choose_registered_bytes(uint32_t node_count, uint64_t used_bytes)
+{
+    uint64_t share = CHOSEN_TOTAL_BYTES_MAX / node_count;
+    uint64_t left = share > used_bytes ? share - used_bytes : 0;
+    uint64_t bytes = left < NIC_REGISTERED_BYTES ? left : NIC_REGISTERED_BYTES;
+    bytes -= bytes % HUGE_PAGE_BYTES;
+    return bytes > 0 ? bytes : HUGE_PAGE_BYTES;
+}
 
 int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
                  struct nic_geometry *geometry)
@@ -14,7 +27,7 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
         return DN_EINVAL;
     }
     if (sizes->llcm_bytes > TOTAL_BYTES_MAX || sizes->bank_bytes > TOTAL_BYTES_MAX ||
-        sizes->heap_bytes > TOTAL_BYTES_MAX) {
+        sizes->heap_bytes > TOTAL_BYTES_MAX || sizes->registered_bytes > TOTAL_BYTES_MAX) {
         return DN_ERANGE;
     }
     /* Nothing below can overflow: each term is at most 2^46. */
@@ -34,6 +47,15 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
     end = made.segment_offset[DN_HEAP] + made.sizes.heap_bytes;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.service_offset);
     end = made.service_offset + NIC_SERVICE_BYTES;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.registered_offset);
+    uint64_t registered_bytes = sizes->registered_bytes;
+    if (registered_bytes == 0) {
+        uint64_t head_bytes = made.nodes_offset / node_count + HUGE_PAGE_BYTES;
+        registered_bytes = choose_registered_bytes(node_count,
+                                                   made.registered_offset + head_bytes);
+    }
+    (void)round_up(registered_bytes, page_bytes, &made.sizes.registered_bytes);
+    end = made.registered_offset + made.sizes.registered_bytes;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.node_stride_bytes);
 
     if (made.node_stride_bytes > (TOTAL_BYTES_MAX - made.nodes_offset) / node_count) {
@@ -59,12 +81,14 @@ static bool geometry_equal(const struct nic_geometry *one, const struct nic_geom
            one->sizes.llcm_bytes == other->sizes.llcm_bytes &&
            one->sizes.bank_bytes == other->sizes.bank_bytes &&
            one->sizes.heap_bytes == other->sizes.heap_bytes &&
+           one->sizes.registered_bytes == other->sizes.registered_bytes &&
            one->ports_offset == other->ports_offset && one->nodes_offset == other->nodes_offset &&
            one->node_stride_bytes == other->node_stride_bytes &&
            one->segment_offset[DN_LLCM] == other->segment_offset[DN_LLCM] &&
            one->segment_offset[DN_BANK] == other->segment_offset[DN_BANK] &&
            one->segment_offset[DN_HEAP] == other->segment_offset[DN_HEAP] &&
            one->service_offset == other->service_offset &&
+           one->registered_offset == other->registered_offset &&
            one->total_bytes == other->total_bytes;
 }
 

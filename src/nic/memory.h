@@ -1,8 +1,9 @@
 /* The group's memory: one file that every node maps whole.
  *
- *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | service 0 | LLCM 1 | ...
- *      \_ the library's own words ___/ \_ what programs use _/ \_ the library's _/
+ *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | service 0 | registered 0 | ...
+ *      \_ the library's own words ___/ \_ what programs use _/ \_ library's _/ \_ programs' _/
  *
+ * Registered memory holds pages of a program's private memory while they are registered.
  * The NIC's words (ports, and service memory for locks, teams and messages) never lie
  * in memory that programs write. Who may
  * write each word is said beside it; every word that more than one process touches
@@ -29,26 +30,33 @@ enum {
  * what its owner hands out. */
 #define NIC_SERVICE_BYTES (UINT64_C(1) << 30)
 
+#define NIC_END_WANTED UINT32_C(0x100)
+
 #define NIC_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define NIC_LAYOUT_VERSION 1u
+#define NIC_LAYOUT_VERSION 2u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct nic_sizes {
     uint64_t llcm_bytes;
     uint64_t bank_bytes;
     uint64_t heap_bytes;
+    uint64_t registered_bytes; /* 0 lets nic_geometry choose */
 };
+
+/* What nic_geometry chooses for registered memory, if the group is not too large. */
+#define NIC_REGISTERED_BYTES (UINT64_C(64) << 30)
 
 /* Where everything lies in the file. Derived from the sizes and the node count by
  * nic_geometry, constant from then on. */
 struct nic_geometry {
     uint32_t node_count;
-    struct nic_sizes sizes; /* rounded up to whole pages */
+    struct nic_sizes sizes; /* rounded up to whole pages, none of them 0 */
     uint64_t ports_offset;
     uint64_t nodes_offset;
     uint64_t node_stride_bytes;
     uint64_t segment_offset[NIC_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
     uint64_t service_offset;                      /* the same */
+    uint64_t registered_offset;                   /* the same */
     uint64_t total_bytes;
 };
 
@@ -90,6 +98,9 @@ struct nic_group {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
     /* Raised whenever a node leaves or ends: who waits for a service looks again. */
     _Atomic uint32_t change_count;
+    /* A node's wish that the whole group ends: 0, or NIC_END_WANTED | exit status. The
+     * first one stays. */
+    _Atomic uint32_t end;
 
     /* A bit per node whose port says that somebody sleeps there; a hint that saves
      * looking at every port. Set by the sleeper, cleared by who wakes it. */
@@ -106,9 +117,9 @@ struct nic_view {
     uint32_t rank;
 };
 
-/* DN_EINVAL for a size of zero or a count outside 1..NIC_NODES_MAX, DN_ERANGE when
- * the whole exceeds 2^46 bytes. page_bytes is the size of the pages that segments
- * start at. */
+/* DN_EINVAL for a size of zero (but that of registered memory) or a count outside
+ * 1..NIC_NODES_MAX, DN_ERANGE when the whole exceeds 2^46 bytes. page_bytes is the size
+ * of the pages that segments start at. */
 int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
                  struct nic_geometry *geometry);
 
@@ -131,6 +142,11 @@ static inline unsigned char *nic_node_memory(const struct nic_view *view, uint32
 static inline unsigned char *nic_service_memory(const struct nic_view *view, uint32_t rank)
 {
     return nic_node_memory(view, rank) + view->group->geometry.service_offset;
+}
+
+static inline unsigned char *nic_registered_memory(const struct nic_view *view, uint32_t rank)
+{
+    return nic_node_memory(view, rank) + view->group->geometry.registered_offset;
 }
 
 static inline unsigned char *nic_segment(const struct nic_view *view, uint32_t rank, uint32_t area)

@@ -36,6 +36,7 @@ static int victim;
 static bool heard;      /* of a death, by any call */
 static uint64_t passed; /* collective calls */
 static uint64_t places; /* where the allocations were, mixed */
+static uint64_t private_words[501];
 
 /* ---- One round --------------------------------------------------------------- */
 
@@ -113,13 +114,13 @@ static void sleep_and_wake(uint64_t round)
 }
 
 /* A name for a piece of memory, told to the next node, used by it and taken back. */
-static void lend_area(uint64_t round)
+static void lend_area(void *piece, uint64_t round)
 {
     uint32_t area;
     uint32_t theirs;
     uint64_t read;
     int before = live_neighbour(-1);
-    expect(dn_register(me.node, me.llcm + STREAMS_AT, 64 + round, &area), 0);
+    expect(dn_register(me.node, piece, 64 + round, &area), 0);
     try_call(dn_set_u32(me.node, live_place(live_neighbour(1), NAMES_AT), area));
     try_call(dn_quiet(me.node));
     if (try_call(dn_barrier(me.node, DN_FOREVER)) == 0) {
@@ -164,7 +165,9 @@ static bool one_round(uint64_t round)
     if (round % 2 == 0) {
         sleep_and_wake(round);
     }
-    lend_area(round);
+    lend_area(me.llcm + STREAMS_AT, round);
+    lend_area(private_words, round);
+    require(private_words[0] == private_words[500] && private_words[0] == (uint64_t)me.rank);
     return allocate_and_free(round);
 }
 
@@ -265,6 +268,7 @@ int main(int argc, char **argv)
     me.check = order ? order : "no death";
     victim = argc > 1 ? atoi(argv[1]) : -1;
     live_attach();
+    private_words[0] = private_words[500] = (uint64_t)me.rank;
     bool goes_on = true;
     for (uint64_t round = 1; round <= ROUNDS && goes_on; round++) {
         goes_on = one_round(round);

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Death at every step of locks, teams and barriers: the others go on, the lock is never
-# with two, the team shrinks. usage: killpoint_service.sh BUILD_FOLDER
+# Death at every step of locks, teams, barriers and exchanges: the others go on, the lock is
+# never with two, the team shrinks. usage: killpoint_service.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=live.bash
 . "$(dirname "$0")/live.bash"
 
 # The points that the library was built with, by name.
 points()
 {
-    strings "$live_build/libdimmnet.so" | grep -E '^(lock|team|host barrier|nic barrier): ' |
+    strings "$live_build/libdimmnet.so" | grep -E '^(lock|team|host barrier|nic barrier|stream|scan): ' |
         sort -u
 }
 
@@ -16,6 +16,7 @@ killed()
 {
     local program=team survivors dead
     [[ $1 != lock:* ]] || program=lock
+    [[ $1 != stream:* && $1 != scan:* ]] || program=collectives
     DN_KILL="$2:$3:$1" live_group -n 4 --keep-going --timeout 30 \
         "$live_programs/$program" --storm
     ! grep -qxF "killed at $1" "$live_work/out" || echo "$1" >>"$live_work/reached"

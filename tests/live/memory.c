@@ -377,7 +377,7 @@ static void refused_areas(void)
     unsigned char own[64];
     uint32_t area = 77;
     expect(dn_register(me.node, me.llcm, 0, &area), DN_EINVAL);
-    expect(dn_register(me.node, own, sizeof own, &area), DN_ERANGE);
+    expect(dn_register(me.node, own, sizeof own, &area), DN_ESTACK);
     expect(dn_register(me.node, me.llcm + me.llcm_bytes, 1, &area), DN_ERANGE);
     expect(dn_register(me.node, me.llcm + 1, me.llcm_bytes, &area), DN_ERANGE);
     expect(dn_register(me.node, me.llcm, me.llcm_bytes + 1, &area), DN_ERANGE);

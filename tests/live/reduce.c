@@ -370,7 +370,7 @@ static void a_refused_member_keeps_nobody_waiting(void)
     uint64_t word = 1;
     bool wrong = me.rank == 0;
     int others = me.size == 1 ? 0 : DN_EMISMATCH;
-    enum dn_type type = wrong ? (enum dn_type)10 : DN_UINT64;
+    enum dn_type type = wrong ? (enum dn_type)(DN_DOUBLE_COMPLEX + 1) : DN_UINT64;
     expect(dn_allreduce(all, &word, &word, 1, type, DN_MIN), wrong ? DN_EINVAL : others);
     expect(dn_broadcast(all, &word, 8, wrong ? me.size : 0), wrong ? DN_ERANK : others);
     expect(dn_allgather(all, wrong ? NULL : &word, &word, 8), wrong ? DN_EINVAL : others);
@@ -383,7 +383,8 @@ static void mistakes_have_names(void)
     expect(dn_allreduce(NULL, &word, &word, 1, DN_UINT64, DN_SUM), DN_EINVAL);
     expect(dn_allreduce(all, NULL, &word, 1, DN_UINT64, DN_SUM), DN_EINVAL);
     expect(dn_allreduce(all, &word, NULL, 1, DN_UINT64, DN_SUM), DN_EINVAL);
-    expect(dn_allreduce(all, &word, &word, 1, (enum dn_type)10, DN_SUM), DN_EINVAL);
+    enum dn_type no_type = (enum dn_type)(DN_DOUBLE_COMPLEX + 1);
+    expect(dn_allreduce(all, &word, &word, 1, no_type, DN_SUM), DN_EINVAL);
     expect(dn_allreduce(all, &word, &word, 1, (enum dn_type) - 1, DN_SUM), DN_EINVAL);
     expect(dn_allreduce(all, &word, &word, 1, DN_UINT64, (enum dn_reduction)7), DN_EINVAL);
     expect(dn_allreduce(all, &word, &word, 1, DN_DOUBLE, DN_XOR), DN_EINVAL);

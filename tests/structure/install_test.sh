@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # `make install` gives a user all that the README promises: its example compiles through
-# pkg-config against the installed files alone, shared and static, and runs.
+# pkg-config against the installed files alone, shared and static, and runs; so does an
+# OpenSHMEM program, by oshcc and oshrun.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -29,3 +30,21 @@ for compiler in gcc clang; do
 done
 gcc "${flags[@]}" "$folder/example.c" -o "$folder/static" "$libraries/libdimmnet.a" -pthread
 "$command" run -n 2 "$folder/static"
+
+# OpenSHMEM: by its pkg-config file, and by the commands alone, which find everything from
+# where they lie.
+ring=examples/shmem/ring.c
+read -ra flags < <(pkg-config --cflags --libs dimmnet-shmem)
+gcc -Wall -Wextra -Werror "$ring" -o "$folder/ring" "${flags[@]}"
+"$command" run -n 2 "$folder/ring"
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+PATH=${command%/*}:$PATH
+oshcc -O2 "$ring" -o "$folder/ring"
+oshrun -n 4 "$folder/ring"
+oshc++ --version >"$folder/log"
+for page in man1/oshcc.1 man1/oshc++.1 man1/oshrun.1 man7/shmem.7; do
+    if [ -z "$(find "$folder/root" -path "*/$page")" ]; then
+        echo "$page is not installed"
+        exit 1
+    fi
+done

@@ -19,3 +19,17 @@ if grep -v '@@DIMMNET_' <<<"$exported"; then
     echo "exported without a version of ours"
     exit 1
 fi
+
+# OpenSHMEM: the typed functions come from tables, so the preprocessor says what is declared.
+exported=$(nm -D --defined-only "$1/libdimmnet-shmem.so" | awk '$2 != "A" { print $3 }')
+declared=$(gcc -E -P -std=c11 include/shmem.h |
+    grep -oE '\b(p?shmem_[a-z0-9_]+|start_pes|_my_pe|_num_pes|sh(malloc|memalign|realloc|free)) ?\(' |
+    tr -d ' (' | sort -u)
+if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
+    echo "< declared in include/shmem.h, > exported by libdimmnet-shmem.so (src/shmem.map)"
+    exit 1
+fi
+if grep -v '@@DIMMNET_SHMEM_' <<<"$exported"; then
+    echo "exported without a version of ours"
+    exit 1
+fi

@@ -19,6 +19,8 @@ static inline void unit_group_make_sized(struct unit_group *made, uint32_t node_
                                          uint32_t core_count, struct nic_sizes sizes)
 {
     assert_true(node_count <= UNIT_NODES_MAX);
+    /* Room for addresses is scarce in emulators and under sanitizers. */
+    sizes.registered_bytes = sizes.registered_bytes ? sizes.registered_bytes : UNIT_PAGE_BYTES;
     assert_int_equal(nic_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &made->geometry), 0);
     /* Zeros, and committed only where touched: segments lie megabytes apart. */
     void *memory = mmap(NULL, made->geometry.total_bytes, PROT_READ | PROT_WRITE,
@@ -34,7 +36,7 @@ static inline void unit_group_make_sized(struct unit_group *made, uint32_t node_
 static inline void unit_group_make(struct unit_group *made, uint32_t node_count,
                                    uint32_t core_count)
 {
-    struct nic_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES};
+    struct nic_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, 0};
     unit_group_make_sized(made, node_count, core_count, sizes);
 }
 

@@ -65,6 +65,38 @@ static void what_is_no_size_is_refused(void **state)
     }
 }
 
+static void sizes_may_have_a_fraction(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool valid;
+        uint64_t bytes;
+    } cases[] = {
+        {"7", true, 7},
+        {"1.5G", true, UINT64_C(3) << 29},
+        {"20.5m", true, (UINT64_C(41) << 20) / 2},
+        {"0.5K", true, 512},
+        {"1.999999999T", true, (UINT64_C(1) << 40) + (UINT64_C(999999) << 40) / 1000000},
+        {"1.7", true, 1},
+        {"16777214.5T", true, (UINT64_C(33554429) << 39)},
+        {"16777216T", false, 0},
+        {"1.", false, 0},
+        {".5G", false, 0},
+        {"1.5", true, 1},
+        {"1.5.5G", false, 0},
+        {"1.5GB", false, 0},
+        {"1,5G", false, 0},
+        {"-1.5G", false, 0},
+        {"", false, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint64_t bytes = UNTOUCHED;
+        assert_int_equal(base_scaled_parse(cases[i].text, &bytes), cases[i].valid);
+        assert_true(bytes == (cases[i].valid ? cases[i].bytes : UNTOUCHED));
+    }
+}
+
 static void numbers_have_a_limit_and_no_unit(void **state)
 {
     (void)state;
@@ -97,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(what_is_no_size_is_refused),
+        cmocka_unit_test(sizes_may_have_a_fraction),
         cmocka_unit_test(numbers_have_a_limit_and_no_unit),
     };
     return cmocka_run_group_tests_name("base/size_text", tests, NULL, NULL);

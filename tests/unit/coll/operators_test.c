@@ -87,7 +87,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
                 fill(type, before, 0);
                 fill(type, operand, salt);
                 memcpy(result, before, sizeof result);
-                operate(result, operand, ELEMENTS);
+                operate(result, operand, ELEMENTS, NULL);
                 for (size_t i = 0; i < ELEMENTS; i++) {
                     uint64_t wide = expected_integer(type, operation, load(type, before, i),
                                                      load(type, operand, i));
@@ -126,7 +126,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
                     result[i] = values[i];                                                  \
                     operand[i] = values[(i + shift) % COUNT];                               \
                 }                                                                           \
-                operate(result, operand, COUNT);                                            \
+                operate(result, operand, COUNT, NULL);                                            \
                 for (int i = 0; i < COUNT; i++) {                                           \
                     volatile type left = values[i];                                         \
                     volatile type right = operand[i];                                       \
@@ -147,6 +147,35 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
 CHECK_FLOATS(floats_are_the_languages_own, float, DN_FLOAT)
 CHECK_FLOATS(doubles_are_the_languages_own, double, DN_DOUBLE)
 
+/* Their padding is nobody's: values are compared. */
+static void wide_numbers_are_the_languages_own(void **state)
+{
+    (void)state;
+    static const long double values[] = {0, 1.5L, -2.25L, 1e300L, 1e-300L};
+    for (int i = 0; i < 25; i++) {
+        long double left = values[i / 5];
+        long double right = values[i % 5];
+        double _Complex pair = (double)left + 1;
+        size_t bytes = 0;
+        long double result = left;
+        coll_find_operator(DN_LONG_DOUBLE, DN_SUM, &bytes)(&result, &right, 1, NULL);
+        assert_int_equal(bytes, sizeof result);
+        assert_true(result == left + right);
+        coll_find_operator(DN_LONG_DOUBLE, DN_MIN, &bytes)(&result, &right, 1, NULL);
+        assert_true(result == (right < left + right ? right : left + right));
+        double _Complex product = pair;
+        double _Complex factor = __builtin_complex(2.0, (double)i);
+        coll_find_operator(DN_DOUBLE_COMPLEX, DN_PRODUCT, &bytes)(&product, &factor, 1, NULL);
+        assert_int_equal(bytes, sizeof product);
+        assert_true(product == pair * factor);
+        float _Complex sum = 1;
+        float _Complex summand = __builtin_complex(1.0F, (float)i);
+        coll_find_operator(DN_FLOAT_COMPLEX, DN_SUM, &bytes)(&sum, &summand, 1, NULL);
+        assert_int_equal(bytes, sizeof sum);
+        assert_true(sum == 1 + summand);
+    }
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
     (void)state;
@@ -154,8 +183,13 @@ static void what_makes_no_sense_is_refused(void **state)
     for (unsigned operation = DN_AND; operation <= DN_XOR; operation++) {
         assert_null(coll_find_operator(DN_FLOAT, operation, &bytes));
         assert_null(coll_find_operator(DN_DOUBLE, operation, &bytes));
+        assert_null(coll_find_operator(DN_LONG_DOUBLE, operation, &bytes));
     }
-    static const int wrong_types[] = {DN_DOUBLE + 1, -1, INT32_MAX, INT32_MIN};
+    for (unsigned operation = DN_MIN; operation <= DN_XOR; operation++) {
+        assert_null(coll_find_operator(DN_FLOAT_COMPLEX, operation, &bytes));
+        assert_null(coll_find_operator(DN_DOUBLE_COMPLEX, operation, &bytes));
+    }
+    static const int wrong_types[] = {DN_DOUBLE_COMPLEX + 1, -1, INT32_MAX, INT32_MIN};
     static const int wrong_operations[] = {DN_XOR + 1, -1, INT32_MAX, INT32_MIN};
     for (int i = 0; i < 4; i++) {
         assert_null(coll_find_operator((enum dn_type)wrong_types[i], DN_SUM, &bytes));
@@ -174,7 +208,7 @@ static void nothing_is_touched_beyond_the_count(void **state)
             unsigned char operand[ELEMENTS * 8];
             memset(result, 0x11, sizeof result);
             memset(operand, 0x11, sizeof operand);
-            operate(result, operand, count);
+            operate(result, operand, count, NULL);
             for (size_t i = count * bytes; i < sizeof result; i++) {
                 assert_int_equal(result[i], 0x11);
             }
@@ -188,6 +222,7 @@ int main(void)
         cmocka_unit_test(integers_wrap_and_compare_by_their_sign),
         cmocka_unit_test(floats_are_the_languages_own),
         cmocka_unit_test(doubles_are_the_languages_own),
+        cmocka_unit_test(wide_numbers_are_the_languages_own),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(nothing_is_touched_beyond_the_count),
     };

@@ -12,7 +12,7 @@ static struct fabric_lane lane; /* of rank 0 */
 static int make_net(void **state)
 {
     (void)state;
-    struct nic_sizes sizes = {SEGMENT_BYTES, SEGMENT_BYTES, SEGMENT_BYTES};
+    struct nic_sizes sizes = {SEGMENT_BYTES, SEGMENT_BYTES, SEGMENT_BYTES, 0};
     unit_net_make(&net, NODES, sizes);
     lane = unit_lane(&net, 0, NULL);
     return 0;

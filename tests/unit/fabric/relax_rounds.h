@@ -21,7 +21,7 @@ static inline int start(void **state)
     (void)state;
     uint64_t seed = unit_now_ns();
     print_message("seed %llu\n", (unsigned long long)seed);
-    return relax_start(seed);
+    return relax_start(seed, 0);
 }
 
 static inline int stop(void **state)
@@ -34,7 +34,7 @@ static inline int stop(void **state)
 static inline int open_lanes(void **state)
 {
     (void)state;
-    struct nic_sizes sizes = {8192, 8 * MIB, 8192};
+    struct nic_sizes sizes = {8192, 8 * MIB, 8192, 0};
     unit_net_make(&net, NODES, sizes);
     for (int i = 0; i < LANES; i++) {
         lanes[i] = unit_lane(&net, 0, &relax_ops);

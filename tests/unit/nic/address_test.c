@@ -134,8 +134,10 @@ static void the_table_fills_and_empties(void **state)
     uint32_t extra = 77;
     uint64_t found = 0;
     for (uint32_t i = 0; i < SLOTS; i++) {
+        assert_false(nic_area_table_is_full(view));
         assert_int_equal(nic_area_register(view, i * 64, 64, &areas[i]), 0);
     }
+    assert_true(nic_area_table_is_full(view));
     assert_int_equal(nic_area_register(view, 0, 64, &extra), DN_EFULL);
     assert_int_equal(extra, 77);
     for (uint32_t i = 0; i < SLOTS; i++) {
@@ -143,6 +145,7 @@ static void the_table_fills_and_empties(void **state)
         assert_true(found == i * 64);
     }
     assert_int_equal(nic_area_deregister(view, areas[100]), 0);
+    assert_false(nic_area_table_is_full(view));
     assert_int_equal(nic_area_register(view, 0, 64, &extra), 0);
     assert_int_equal(extra % NIC_AREAS, areas[100] % NIC_AREAS);
     unit_group_free(&made);
@@ -174,7 +177,7 @@ static void pointers_are_traced_to_their_area(void **state)
     (void)state;
     struct unit_group made;
     /* An LLCM that ends where the bank starts. */
-    struct nic_sizes sizes = {UINT64_C(2) << 20, 4096, 4096};
+    struct nic_sizes sizes = {UINT64_C(2) << 20, 4096, 4096, 0};
     unit_group_make_sized(&made, 2, 2, sizes);
     const struct nic_view *view = &made.views[1];
     unsigned char *llcm = nic_segment(view, 1, DN_LLCM);

@@ -22,12 +22,41 @@ static void check_layout(uint32_t node_count, const struct nic_sizes *sizes, uin
     assert_true(made.segment_offset[DN_LLCM] == 0);
     assert_true(made.segment_offset[DN_BANK] >= given[0]);
     assert_true(made.segment_offset[DN_HEAP] >= made.segment_offset[DN_BANK] + given[1]);
-    assert_true(made.node_stride_bytes >= made.segment_offset[DN_HEAP] + given[2]);
+    assert_true(made.service_offset >= made.segment_offset[DN_HEAP] + given[2]);
+    assert_true(made.registered_offset >= made.service_offset + NIC_SERVICE_BYTES);
+    assert_true(made.node_stride_bytes >= made.registered_offset + made.sizes.registered_bytes);
     assert_true(made.total_bytes == made.nodes_offset + node_count * made.node_stride_bytes);
     assert_true(made.nodes_offset % HUGE_BYTES == 0);
     assert_true(made.segment_offset[DN_BANK] % HUGE_BYTES == 0);
     assert_true(made.segment_offset[DN_HEAP] % HUGE_BYTES == 0);
+    assert_true(made.registered_offset % HUGE_BYTES == 0);
     assert_true(made.node_stride_bytes % HUGE_BYTES == 0);
+    assert_true(made.sizes.registered_bytes >= (sizes->registered_bytes ? sizes->registered_bytes
+                                                                        : HUGE_BYTES));
+    assert_true(made.sizes.registered_bytes % page_bytes == 0);
+}
+
+static uint64_t chosen_bytes(uint32_t node_count, uint64_t bank_bytes)
+{
+    struct nic_sizes sizes = {4096, bank_bytes, 4096, 0};
+    struct nic_geometry made;
+    struct nic_geometry again;
+    assert_int_equal(nic_geometry(node_count, &sizes, 4096, &made), 0);
+    /* What was chosen is chosen again by whoever checks the group. */
+    assert_int_equal(nic_geometry(node_count, &made.sizes, 4096, &again), 0);
+    assert_true(made.sizes.registered_bytes == again.sizes.registered_bytes);
+    assert_true(made.total_bytes == again.total_bytes);
+    return made.sizes.registered_bytes;
+}
+
+static void registered_memory_takes_what_the_others_leave(void **state)
+{
+    (void)state;
+    assert_true(chosen_bytes(1, 4096) == NIC_REGISTERED_BYTES);
+    assert_true(chosen_bytes(256, UINT64_C(1) << 30) == NIC_REGISTERED_BYTES);
+    uint64_t of_many = chosen_bytes(NIC_NODES_MAX, UINT64_C(1) << 30);
+    assert_true(of_many > UINT64_C(4) << 30 && of_many < NIC_REGISTERED_BYTES);
+    assert_true(chosen_bytes(1, LIMIT_BYTES / 2) == HUGE_BYTES);
 }
 
 static void segments_lie_apart(void **state)
@@ -35,11 +64,13 @@ static void segments_lie_apart(void **state)
     (void)state;
     static const uint32_t counts[] = {1, 2, 3, 64, 65, NIC_NODES_MAX};
     static const struct nic_sizes sizes[] = {
-        {1, 1, 1},
-        {4096, 4097, 65536},
-        {UINT64_C(128) << 10, UINT64_C(1) << 30, UINT64_C(1) << 30},
-        {HUGE_BYTES, HUGE_BYTES, HUGE_BYTES},
-        {HUGE_BYTES + 1, HUGE_BYTES - 1, UINT64_C(5) << 30},
+        {1, 1, 1, 0},
+        {4096, 4097, 65536, 0},
+        {UINT64_C(128) << 10, UINT64_C(1) << 30, UINT64_C(1) << 30, 0},
+        {HUGE_BYTES, HUGE_BYTES, HUGE_BYTES, 0},
+        {HUGE_BYTES + 1, HUGE_BYTES - 1, UINT64_C(5) << 30, 0},
+        {4096, 4096, 4096, 1},
+        {1, 1, 1, HUGE_BYTES + 1},
     };
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         for (size_t j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
@@ -58,18 +89,20 @@ static void impossible_groups_are_refused(void **state)
         struct nic_sizes sizes;
         int error;
     } cases[] = {
-        {0, {1, 1, 1}, DN_EINVAL},
-        {NIC_NODES_MAX + 1, {1, 1, 1}, DN_EINVAL},
-        {UINT32_MAX, {1, 1, 1}, DN_EINVAL},
-        {1, {0, 1, 1}, DN_EINVAL},
-        {1, {1, 0, 1}, DN_EINVAL},
-        {1, {1, 1, 0}, DN_EINVAL},
-        {1, {UINT64_MAX, 1, 1}, DN_ERANGE},
-        {1, {1, UINT64_MAX, 1}, DN_ERANGE},
-        {1, {1, 1, UINT64_MAX}, DN_ERANGE},
-        {1, {LIMIT_BYTES, LIMIT_BYTES, LIMIT_BYTES}, DN_ERANGE},
-        {1, {1, LIMIT_BYTES, 1}, DN_ERANGE},
-        {NIC_NODES_MAX, {1, LIMIT_BYTES / NIC_NODES_MAX, 1}, DN_ERANGE},
+        {0, {1, 1, 1, 0}, DN_EINVAL},
+        {NIC_NODES_MAX + 1, {1, 1, 1, 0}, DN_EINVAL},
+        {UINT32_MAX, {1, 1, 1, 0}, DN_EINVAL},
+        {1, {0, 1, 1, 0}, DN_EINVAL},
+        {1, {1, 0, 1, 0}, DN_EINVAL},
+        {1, {1, 1, 0, 0}, DN_EINVAL},
+        {1, {UINT64_MAX, 1, 1, 0}, DN_ERANGE},
+        {1, {1, UINT64_MAX, 1, 0}, DN_ERANGE},
+        {1, {1, 1, UINT64_MAX, 0}, DN_ERANGE},
+        {1, {LIMIT_BYTES, LIMIT_BYTES, LIMIT_BYTES, 0}, DN_ERANGE},
+        {1, {1, LIMIT_BYTES, 1, 0}, DN_ERANGE},
+        {NIC_NODES_MAX, {1, LIMIT_BYTES / NIC_NODES_MAX, 1, 0}, DN_ERANGE},
+        {1, {1, 1, 1, UINT64_MAX}, DN_ERANGE},
+        {2, {1, 1, 1, LIMIT_BYTES / 2}, DN_ERANGE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct nic_geometry made;
@@ -80,7 +113,7 @@ static void impossible_groups_are_refused(void **state)
                          cases[i].error);
         assert_memory_equal(&made, &before, sizeof made);
     }
-    struct nic_sizes sizes = {1, LIMIT_BYTES / 2, 1};
+    struct nic_sizes sizes = {1, LIMIT_BYTES / 2, 1, 0};
     check_layout(1, &sizes, 4096);
     sizes.bank_bytes = LIMIT_BYTES / NIC_NODES_MAX / 2;
     check_layout(NIC_NODES_MAX, &sizes, 4096);
@@ -128,6 +161,9 @@ static void a_changed_group_is_not_believed(void **state)
         &geometry->segment_offset[DN_LLCM],
         &geometry->segment_offset[DN_BANK],
         &geometry->segment_offset[DN_HEAP],
+        &geometry->sizes.registered_bytes,
+        &geometry->service_offset,
+        &geometry->registered_offset,
         &geometry->total_bytes,
     };
     static const uint64_t changes[] = {1, (uint64_t)-1, 64, HUGE_BYTES, UINT64_C(1) << 63};
@@ -169,6 +205,9 @@ static void views_give_every_node_memory_of_its_own(void **state)
         assert_int_equal(view->rank, rank);
         assert_int_equal(view->node_count, NODES);
         claim(claimed, &made, &view->ports[rank], sizeof view->ports[rank]);
+        claim(claimed, &made, nic_service_memory(view, rank), NIC_SERVICE_BYTES);
+        claim(claimed, &made, nic_registered_memory(view, rank),
+              made.geometry.sizes.registered_bytes);
         assert_true((uintptr_t)&view->ports[rank] % alignof(struct nic_port) == 0);
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
             claim(claimed, &made, nic_segment(view, rank, area), nic_segment_bytes(view, area));
@@ -185,7 +224,7 @@ static void segment_sizes_are_told_by_area(void **state)
 {
     (void)state;
     struct unit_group made;
-    struct nic_sizes sizes = {4096, 8192, 12288};
+    struct nic_sizes sizes = {4096, 8192, 12288, 0};
     unit_group_make_sized(&made, 1, 1, sizes);
     assert_true(nic_segment_bytes(&made.views[0], DN_LLCM) == 4096);
     assert_true(nic_segment_bytes(&made.views[0], DN_BANK) == 8192);
@@ -197,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_lie_apart),
+        cmocka_unit_test(registered_memory_takes_what_the_others_leave),
         cmocka_unit_test(impossible_groups_are_refused),
         cmocka_unit_test(a_fresh_group_is_believed),
         cmocka_unit_test(a_changed_group_is_not_believed),

@@ -1,0 +1,2 @@
+/* mpp/shmem.h: the place of shmem.h in older programs. */
+#include "../shmem.h"

@@ -1,0 +1,2 @@
+/* mpp/shmemx.h: the place of shmemx.h in older programs. */
+#include "../shmemx.h"

@@ -1,0 +1,392 @@
+/* Registering private memory, moving it, and giving it back. */
+#define _GNU_SOURCE
+#include "host/memory.h"
+
+#include <unistd.h>
+
+#include "host/node.h"
+#include "host/pages.h"
+#include "host/threads.h"
+#include "nic/address.h"
+#include "nic/call.h"
+
+/* Whole pages. */
+struct span {
+    uintptr_t start;
+    uint64_t bytes;
+};
+
+/* The pages around a range; false when that wraps around the end of addresses. */
+static bool span_of(const struct host_process *process, const void *pointer, uint64_t bytes,
+                    struct span *span)
+{
+    uint64_t page_bytes = process->memory.moved.page_bytes;
+    uintptr_t start = (uintptr_t)pointer - (uintptr_t)pointer % page_bytes;
+    uint64_t end;
+    if (__builtin_add_overflow((uintptr_t)pointer, bytes, &end) ||
+        !round_up(end, page_bytes, &end)) {
+        return false;
+    }
+    *span = (struct span){start, end - start};
+    return true;
+}
+
+static bool meets_group(const struct host_process *process, struct span span)
+{
+    uintptr_t group = (uintptr_t)process->group.group;
+    return span.start < group + process->group.bytes && group < span.start + span.bytes;
+}
+
+/* Where a place of this node's registered memory is in the group's file. */
+static uint64_t file_offset_of(const struct host_process *process, uint64_t place)
+{
+    const struct nic_geometry *geometry = &process->view.group->geometry;
+    return geometry->nodes_offset + process->view.rank * geometry->node_stride_bytes +
+           geometry->registered_offset + place;
+}
+
+void host_memory_init(struct host_process *process, int stop_signal)
+{
+    struct host_memory *memory = &process->memory;
+    host_moved_init(&memory->moved, process->view.group->geometry.sizes.registered_bytes,
+                    (uint64_t)sysconf(_SC_PAGESIZE));
+    memory->stop_signal = stop_signal;
+    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+        memory->areas[slot].area = 0;
+    }
+}
+
+/* ---- Pages in and out ----------------------------------------------------------- */
+
+static int stop_and_share(struct host_process *process, struct host_pieces *pieces)
+{
+    struct host_stop stop;
+    int error = host_threads_stop(process->memory.stop_signal, &stop);
+    if (error) {
+        return error;
+    }
+    for (size_t i = 0; i < pieces->count && !error; i++) {
+        if (host_threads_stack_meets(&stop, pieces->list[i].start, pieces->list[i].bytes)) {
+            error = DN_ESTACK;
+        }
+    }
+    error = error ? error : host_pages_share(process->group.fd, pieces);
+    host_threads_go(&stop);
+    return error;
+}
+
+/* Moves the pages of a span that are not moved yet to a place that fits, and holds all. */
+static int take_pages(struct host_process *process, struct span span, uint64_t place)
+{
+    struct host_moved *moved = &process->memory.moved;
+    struct host_pieces pieces = {0};
+    uintptr_t end = span.start + span.bytes;
+    uintptr_t gap_start;
+    uintptr_t gap_end;
+    int error = 0;
+    for (uintptr_t at = span.start; !error && host_moved_gap(moved, at, end, &gap_start, &gap_end);
+         at = gap_end) {
+        error = host_mappings_private(
+            gap_start, gap_end, file_offset_of(process, place + (gap_start - span.start)), &pieces);
+    }
+    if (!error && pieces.count > 0) {
+        KILL_POINT("register: pages found");
+        error = stop_and_share(process, &pieces);
+    }
+    host_pieces_free(&pieces);
+    if (!error) {
+        host_moved_hold(moved, span.start, span.bytes, place);
+    }
+    return error;
+}
+
+/* The pieces of a span that at most `count` hold, and that the program has left mapped. */
+static int list_moved(struct host_process *process, struct span span, uint32_t count,
+                      struct host_pieces *pieces)
+{
+    uintptr_t end = span.start + span.bytes;
+    struct host_moved_range part;
+    int error = 0;
+    for (uintptr_t at = span.start;
+         !error && host_moved_held(&process->memory.moved, at, end, count, &part);
+         at = part.start + part.bytes) {
+        error = host_mappings_of_group(part.start, part.start + part.bytes, process->group.fd,
+                                       file_offset_of(process, part.place), pieces);
+    }
+    return error;
+}
+
+/* Empties the places of a span's pages that at most `count` hold. */
+static void clear_places(struct host_process *process, struct span span, uint32_t count)
+{
+    uintptr_t end = span.start + span.bytes;
+    struct host_moved_range part;
+    for (uintptr_t at = span.start; host_moved_held(&process->memory.moved, at, end, count, &part);
+         at = part.start + part.bytes) {
+        host_pages_clear(process->group.fd, file_offset_of(process, part.place), part.bytes);
+    }
+}
+
+/* Takes names back, and then makes those pages of a span private that at most `count`
+ * hold. What may well fail comes first. If the kernel refuses at the very end, the names
+ * are gone and the pages stay as they are. */
+static int free_pages(struct host_process *process, struct span span, uint32_t count,
+                      void (*take_names)(struct host_process *process, uint32_t area),
+                      uint32_t area)
+{
+    struct host_pieces pieces = {0};
+    struct host_stop stop;
+    int error = list_moved(process, span, count, &pieces);
+    error = error ? error : host_pages_reserve(&pieces);
+    if (!error && pieces.count > 0) {
+        error = host_threads_stop(process->memory.stop_signal, &stop);
+    }
+    if (!error) {
+        take_names(process, area);
+        if (pieces.count > 0) {
+            error = host_pages_copy(process->group.fd, &pieces);
+            KILL_POINT("deregister: pages copied, still shared");
+            error = error ? error : host_pages_replace(process->group.fd, &pieces);
+            host_threads_go(&stop);
+            KILL_POINT("deregister: pages private");
+        }
+    }
+    if (!error) {
+        clear_places(process, span, count);
+    }
+    host_pages_drop(&pieces);
+    host_pieces_free(&pieces);
+    return error;
+}
+
+/* ---- Registering ---------------------------------------------------------------- */
+
+static int register_locked(struct host_process *process, struct span span, const void *pointer,
+                           uint64_t bytes, uint32_t *area)
+{
+    struct host_memory *memory = &process->memory;
+    uint64_t place;
+    if (nic_area_table_is_full(&process->view)) {
+        return DN_EFULL;
+    }
+    int error = host_moved_place(&memory->moved, span.start, span.bytes, &place);
+    error = error ? error : take_pages(process, span, place);
+    if (error) {
+        return error;
+    }
+    uint64_t offset = process->view.group->geometry.registered_offset + place +
+                      ((uintptr_t)pointer - span.start);
+    error = nic_area_register(&process->view, offset, bytes, area);
+    INVARIANT(!error);
+    memory->areas[*area % NIC_AREAS] = (struct host_memory_area){
+        .area = *area, .pointer = (uintptr_t)pointer, .bytes = bytes, .order = ++memory->order};
+    return 0;
+}
+
+int host_memory_register(struct host_process *process, const void *pointer, uint64_t bytes,
+                         uint32_t *area)
+{
+    struct span span;
+    if (!span_of(process, pointer, bytes, &span) || meets_group(process, span)) {
+        return DN_ERANGE;
+    }
+    pthread_mutex_lock(&process->table_lock);
+    int error = register_locked(process, span, pointer, bytes, area);
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+static void take_one_name(struct host_process *process, uint32_t area)
+{
+    int error = nic_area_deregister(&process->view, area);
+    INVARIANT(!error);
+    process->memory.areas[area % NIC_AREAS].area = 0;
+}
+
+static int deregister_locked(struct host_process *process, uint32_t area)
+{
+    struct host_memory_area *registered = &process->memory.areas[area % NIC_AREAS];
+    struct span span;
+    if (registered->area != area || area == 0) {
+        return nic_area_deregister(&process->view, area);
+    }
+    const void *pointer = (const void *)registered->pointer;
+    bool known = span_of(process, pointer, registered->bytes, &span);
+    INVARIANT(known);
+    int error = free_pages(process, span, 1, take_one_name, area);
+    if (!error) {
+        host_moved_release(&process->memory.moved, span.start, span.bytes);
+    }
+    return error;
+}
+
+int host_memory_deregister(struct host_process *process, uint32_t area)
+{
+    pthread_mutex_lock(&process->table_lock);
+    int error = deregister_locked(process, area);
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+static void take_all_names(struct host_process *process, uint32_t area)
+{
+    (void)area;
+    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+        if (process->memory.areas[slot].area != 0) {
+            take_one_name(process, process->memory.areas[slot].area);
+        }
+    }
+}
+
+int host_memory_restore(struct host_process *process)
+{
+    struct span everything = {0, UINTPTR_MAX};
+    pthread_mutex_lock(&process->table_lock);
+    int error = free_pages(process, everything, UINT32_MAX, take_all_names, 0);
+    if (!error) {
+        process->memory.moved.count = 0;
+        process->memory.moved.hold_count = 0;
+    }
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+/* ---- Fixed places --------------------------------------------------------------- */
+
+uint64_t host_memory_fixed_bytes(const struct host_process *process)
+{
+    return process->memory.moved.fixed_bytes;
+}
+
+int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
+                     uint64_t place)
+{
+    struct span span;
+    if (bytes == 0) {
+        return DN_EINVAL;
+    }
+    if (!span_of(process, pointer, bytes, &span) || meets_group(process, span)) {
+        return DN_ERANGE;
+    }
+    pthread_mutex_lock(&process->table_lock);
+    int error = host_moved_check_place(&process->memory.moved, span.start, span.bytes, place);
+    error = error ? error : take_pages(process, span, place);
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+static void take_no_name(struct host_process *process, uint32_t area)
+{
+    (void)process;
+    (void)area;
+}
+
+int host_memory_move_back(struct host_process *process, const void *pointer, uint64_t bytes)
+{
+    struct span span;
+    uint64_t place;
+    int error = DN_ERANGE;
+    pthread_mutex_lock(&process->table_lock);
+    if (bytes > 0 && span_of(process, pointer, bytes, &span) &&
+        host_moved_find(&process->memory.moved, span.start, span.bytes, &place)) {
+        error = free_pages(process, span, 1, take_no_name, 0);
+    }
+    if (!error) {
+        host_moved_release(&process->memory.moved, span.start, span.bytes);
+    }
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+/* ---- Finding -------------------------------------------------------------------- */
+
+bool host_memory_area_holding(struct host_process *process, const void *pointer, uint32_t *area,
+                              uint64_t *offset)
+{
+    const struct host_memory_area *found = NULL;
+    pthread_mutex_lock(&process->table_lock);
+    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+        const struct host_memory_area *candidate = &process->memory.areas[slot];
+        if (candidate->area != 0 && (uintptr_t)pointer - candidate->pointer < candidate->bytes &&
+            (!found || candidate->order > found->order)) {
+            found = candidate;
+        }
+    }
+    if (found) {
+        *area = found->area;
+        *offset = (uintptr_t)pointer - found->pointer;
+    }
+    pthread_mutex_unlock(&process->table_lock);
+    return found != NULL;
+}
+
+bool host_memory_offset(struct host_process *process, const void *pointer, uint64_t bytes,
+                        uint64_t *node_offset)
+{
+    const struct nic_geometry *geometry = &process->view.group->geometry;
+    uint64_t offset;
+    uint32_t area = nic_area_holding(&process->view, pointer, bytes, &offset);
+    if (area != 0) {
+        *node_offset = geometry->segment_offset[area] + offset;
+        return true;
+    }
+    pthread_mutex_lock(&process->table_lock);
+    bool found = host_moved_find(&process->memory.moved, (uintptr_t)pointer, bytes, &offset);
+    pthread_mutex_unlock(&process->table_lock);
+    if (found) {
+        *node_offset = geometry->registered_offset + offset;
+    }
+    return found;
+}
+
+uint32_t host_memory_watch_of(struct host_process *process, const void *word)
+{
+    const struct nic_view *view = &process->view;
+    uint64_t node_offset;
+    uint32_t watch = nic_watch_of(view, word);
+    if (watch == NIC_WATCH_NOTHING && host_memory_offset(process, word, 1, &node_offset)) {
+        watch = nic_watch_of(view, nic_node_memory(view, view->rank) + node_offset);
+    }
+    return watch;
+}
+
+/* ---- Fork ------------------------------------------------------------------------ */
+
+/* The child's private copies, made before fork() so that neither the parent's nor its
+ * peers' later writes get into them. What other threads of the parent write while the
+ * copies are made may or may not be in them, as with any fork() of such a program.
+ * Without memory for the copies the child has the shared pages: better than none. */
+static struct host_pieces for_child;
+
+void host_memory_before_fork(struct host_process *process)
+{
+    struct span everything = {0, UINTPTR_MAX};
+    pthread_mutex_lock(&process->table_lock);
+    if (process->memory.moved.count > 0 &&
+        (list_moved(process, everything, UINT32_MAX, &for_child) != 0 ||
+         host_pages_reserve(&for_child) != 0 ||
+         host_pages_copy(process->group.fd, &for_child) != 0)) {
+        host_pages_drop(&for_child);
+        host_pieces_free(&for_child);
+    }
+}
+
+void host_memory_after_fork_in_parent(struct host_process *process)
+{
+    host_pages_drop(&for_child);
+    host_pieces_free(&for_child);
+    pthread_mutex_unlock(&process->table_lock);
+}
+
+void host_memory_after_fork_in_child(struct host_process *process)
+{
+    (void)host_pages_replace(process->group.fd, &for_child);
+    host_pages_drop(&for_child);
+    host_pieces_free(&for_child);
+    process->memory.moved.count = 0;
+    process->memory.moved.hold_count = 0;
+    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+        process->memory.areas[slot].area = 0;
+    }
+    host_threads_forget();
+}

@@ -1,0 +1,80 @@
+/* The program's own memory, registered: its pages lie in the node's registered memory,
+ * at the addresses that they have in the program, until nobody holds them any more.
+ *
+ * The program's threads are stopped while pages move, so that no write of theirs gets
+ * lost between copying and replacing. Peers find the pages as they find every other area.
+ * Everything is guarded by the process's table_lock, which also keeps fork() out. */
+#ifndef HOST_MEMORY_H
+#define HOST_MEMORY_H
+
+#include "host/moved.h"
+#include "nic/memory.h"
+
+struct host_process;
+
+/* A registration of private memory. */
+struct host_memory_area {
+    uint32_t area; /* its name; 0: none in this slot */
+    uintptr_t pointer;
+    uint64_t bytes;
+    uint64_t order; /* of registering */
+};
+
+struct host_memory {
+    struct host_moved moved;
+    struct host_memory_area areas[NIC_AREAS]; /* by slot */
+    uint64_t order;                           /* the last one's */
+    int stop_signal;
+};
+
+/* A process that has just attached. */
+void host_memory_init(struct host_process *process, int stop_signal);
+
+/* Everything becomes private again, before the node leaves; errors as for
+ * host_memory_deregister, and then it is worth trying again. */
+int host_memory_restore(struct host_process *process);
+
+/* Registers private memory under a name. What is not private memory of the right kind
+ * gets the codes of host_mappings_private; memory of the group DN_ERANGE. DN_EBUSY when
+ * it takes in registered pages that lie apart, DN_EFULL, DN_ENOMEM, DN_ETHREADS,
+ * DN_ESYSTEM. */
+int host_memory_register(struct host_process *process, const void *pointer, uint64_t bytes,
+                         uint32_t *area);
+
+/* Takes the name of any area back. Private memory becomes private again, and what its
+ * threads and its peers wrote is in it. DN_EAREA, DN_ESTALE; on DN_ETHREADS or DN_ENOMEM
+ * it is registered as before; on DN_ESYSTEM, when the kernel refuses more mappings, the
+ * name may be gone and the pages stay where they are until the node leaves. */
+int host_memory_deregister(struct host_process *process, uint32_t area);
+
+/* The registered area of private memory that holds a pointer, the last one registered. */
+bool host_memory_area_holding(struct host_process *process, const void *pointer, uint32_t *area,
+                              uint64_t *offset);
+
+/* Where [pointer, pointer + bytes) lies in the group's memory, from the start of the
+ * node's: the built-in areas and registered private memory. False: not reachable. */
+bool host_memory_offset(struct host_process *process, const void *pointer, uint64_t bytes,
+                        uint64_t *node_offset);
+
+/* What a waiter for a word at this address watches (nic/call.h). */
+uint32_t host_memory_watch_of(struct host_process *process, const void *word);
+
+/* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the
+ * page size, counts from the start of registered memory and lies within its first
+ * host_memory_fixed_bytes. The pages get no name; whoever knows the place reaches them at
+ * nic_registered_memory(view, rank) + place. So objects can lie at equal places on all
+ * nodes whatever their addresses are. DN_ERANGE for another place, DN_EBUSY when something
+ * else is there or the pages are elsewhere; else as host_memory_register. */
+int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
+                     uint64_t place);
+/* The end of that, with the same range. */
+int host_memory_move_back(struct host_process *process, const void *pointer, uint64_t bytes);
+uint64_t host_memory_fixed_bytes(const struct host_process *process);
+
+/* Around fork(), in this order. The child gets the pages as private memory with the
+ * content that they had when fork() was called. */
+void host_memory_before_fork(struct host_process *process);
+void host_memory_after_fork_in_parent(struct host_process *process);
+void host_memory_after_fork_in_child(struct host_process *process);
+
+#endif

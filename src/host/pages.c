@@ -1,0 +1,229 @@
+/* Copying by the kernel, replacing mappings whole. */
+#define _GNU_SOURCE
+#include "host/pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/killpoint.h"
+#include "dimmnet.h"
+
+#define COPY_BYTES_MAX (UINT64_C(1) << 30)
+#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
+#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
+
+/* Bare system calls below: a sanitizer would look at all the bytes of a page, also at
+ * those that belong to nobody, and would forget what it knows of a replaced page. */
+
+static int error_of_errno(void)
+{
+    return errno == ENOMEM || errno == ENOSPC ? DN_ENOMEM
+           : errno == EFAULT                  ? DN_EUNMAPPED
+                                              : DN_ESYSTEM;
+}
+
+/* Shows the file in a piece's place. */
+static bool map_shared(int fd, const struct host_piece *piece)
+{
+    return syscall(SYS_mmap, piece->start, piece->bytes, piece->protection, MAP_SHARED | MAP_FIXED,
+                   fd, piece->file_offset) != -1;
+}
+
+/* The kernel copies: what is not there is an error instead of a fault. */
+static int write_file(int fd, uintptr_t from, uint64_t bytes, uint64_t offset)
+{
+    while (bytes > 0) {
+        uint64_t part = bytes < COPY_BYTES_MAX ? bytes : COPY_BYTES_MAX;
+        long done = syscall(SYS_pwrite64, fd, from, part, offset);
+        if (done <= 0) {
+            return error_of_errno();
+        }
+        from += (uint64_t)done;
+        offset += (uint64_t)done;
+        bytes -= (uint64_t)done;
+    }
+    return 0;
+}
+
+static int read_file(int fd, uintptr_t to, uint64_t bytes, uint64_t offset)
+{
+    while (bytes > 0) {
+        uint64_t part = bytes < COPY_BYTES_MAX ? bytes : COPY_BYTES_MAX;
+        long done = syscall(SYS_pread64, fd, to, part, offset);
+        if (done <= 0) {
+            return DN_ESYSTEM;
+        }
+        to += (uint64_t)done;
+        offset += (uint64_t)done;
+        bytes -= (uint64_t)done;
+    }
+    return 0;
+}
+
+void host_pages_clear(int fd, uint64_t file_offset, uint64_t bytes)
+{
+    int saved = errno;
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)file_offset,
+                    (off_t)bytes);
+    errno = saved;
+}
+
+/* ---- Private to shared ---------------------------------------------------------- */
+
+/* Copies those pages of an anonymous piece that were ever touched; the file is zeros
+ * there, as the others are. A large array of which little is used costs little. */
+static int write_touched(int fd, int pagemap, const struct host_piece *piece)
+{
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t entries[512];
+    for (uint64_t at = 0; at < piece->bytes;) {
+        uint64_t left = (piece->bytes - at) / page_bytes;
+        uint64_t count = left < 512 ? left : 512;
+        ssize_t wanted = (ssize_t)(count * sizeof entries[0]);
+        off_t where = (off_t)((piece->start + at) / page_bytes * sizeof entries[0]);
+        if (pread(pagemap, entries, (size_t)wanted, where) != wanted) {
+            return write_file(fd, piece->start + at, piece->bytes - at, piece->file_offset + at);
+        }
+        for (uint64_t first = 0, last; first < count; first = last) {
+            bool touched = entries[first] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED);
+            last = first + 1;
+            while (last < count &&
+                   touched == !!(entries[last] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))) {
+                last++;
+            }
+            uint64_t from = at + first * page_bytes;
+            int error = touched ? write_file(fd, piece->start + from, (last - first) * page_bytes,
+                                             piece->file_offset + from)
+                                : 0;
+            if (error) {
+                return error;
+            }
+        }
+        at += count * page_bytes;
+    }
+    return 0;
+}
+
+static int write_piece(int fd, int pagemap, const struct host_piece *piece)
+{
+    host_pages_clear(fd, piece->file_offset, piece->bytes);
+    return piece->anonymous && pagemap >= 0
+               ? write_touched(fd, pagemap, piece)
+               : write_file(fd, piece->start, piece->bytes, piece->file_offset);
+}
+
+/* Undoes what was replaced before the kernel refused. It takes no more mappings than
+ * there are, so there is no reason to refuse that as well. */
+static void take_back(int fd, const struct host_pieces *pieces, size_t replaced)
+{
+    for (size_t i = 0; i < replaced; i++) {
+        const struct host_piece *piece = &pieces->list[i];
+        bool mapped = syscall(SYS_mmap, piece->start, piece->bytes, piece->protection,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != -1;
+        INVARIANT(mapped && read_file(fd, piece->start, piece->bytes, piece->file_offset) == 0);
+    }
+}
+
+int host_pages_share(int fd, struct host_pieces *pieces)
+{
+    int error = 0;
+    int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < pieces->count && !error; i++) {
+        error = write_piece(fd, pagemap, &pieces->list[i]);
+    }
+    if (pagemap >= 0) {
+        (void)close(pagemap);
+    }
+    KILL_POINT("register: pages copied, still private");
+    for (size_t i = 0; i < pieces->count && !error; i++) {
+        if (!map_shared(fd, &pieces->list[i])) {
+            error = error_of_errno();
+            take_back(fd, pieces, i);
+        }
+    }
+    if (error) {
+        for (size_t i = 0; i < pieces->count; i++) {
+            host_pages_clear(fd, pieces->list[i].file_offset, pieces->list[i].bytes);
+        }
+    }
+    KILL_POINT("register: pages shared, no name yet");
+    return error;
+}
+
+/* ---- Shared to private ---------------------------------------------------------- */
+
+int host_pages_reserve(struct host_pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        void *copy = mmap(NULL, pieces->list[i].bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (copy == MAP_FAILED) {
+            host_pages_drop(pieces);
+            return DN_ENOMEM;
+        }
+        pieces->list[i].copy = copy;
+    }
+    return 0;
+}
+
+/* Only what is in the file; the rest of the copy is zeros already. (The file's position,
+ * which lseek changes, is nobody's.) */
+static int read_piece(int fd, const struct host_piece *piece)
+{
+    uint64_t end = piece->file_offset + piece->bytes;
+    off_t at = (off_t)piece->file_offset;
+    while ((at = lseek(fd, at, SEEK_DATA)) >= 0 && (uint64_t)at < end) {
+        off_t hole = lseek(fd, at, SEEK_HOLE);
+        uint64_t to = hole > at && (uint64_t)hole < end ? (uint64_t)hole : end;
+        int error = read_file(fd, (uintptr_t)piece->copy + ((uint64_t)at - piece->file_offset),
+                              to - (uint64_t)at, (uint64_t)at);
+        if (error) {
+            return error;
+        }
+        at = (off_t)to;
+    }
+    return at < 0 && errno != ENXIO ? DN_ESYSTEM : 0;
+}
+
+int host_pages_copy(int fd, const struct host_pieces *pieces)
+{
+    int error = 0;
+    for (size_t i = 0; i < pieces->count && !error; i++) {
+        error = read_piece(fd, &pieces->list[i]);
+    }
+    return error;
+}
+
+int host_pages_replace(int fd, struct host_pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct host_piece *piece = &pieces->list[i];
+        if (piece->protection != (PROT_READ | PROT_WRITE)) {
+            (void)syscall(SYS_mprotect, piece->copy, piece->bytes, piece->protection);
+        }
+        if (syscall(SYS_mremap, piece->copy, piece->bytes, piece->bytes,
+                    MREMAP_MAYMOVE | MREMAP_FIXED, piece->start) == -1) {
+            for (size_t back = 0; back < i; back++) {
+                bool mapped = map_shared(fd, &pieces->list[back]);
+                INVARIANT(mapped);
+            }
+            return DN_ESYSTEM;
+        }
+        piece->copy = NULL;
+    }
+    return 0;
+}
+
+void host_pages_drop(struct host_pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        if (pieces->list[i].copy) {
+            (void)munmap(pieces->list[i].copy, pieces->list[i].bytes);
+            pieces->list[i].copy = NULL;
+        }
+    }
+}

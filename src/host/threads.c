@@ -1,0 +1,349 @@
+/* Turns: an odd one is a stop under way. A thread that gets the signal joins the turn by
+ * one compare-swap of turn and count together, so that one that comes too late for a turn
+ * that was given up never counts in the next, and then stays until the turn is over.
+ *
+ * Everybody is stopped when as many have joined as the kernel counts threads, less the
+ * caller: those who joined cannot end, and nobody else is left who could start one. */
+#define _GNU_SOURCE
+#include "host/threads.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "dimmnet.h"
+#include "host/clock.h"
+
+enum { THREADS_MAX = 1 << 16, YIELDS = 64 };
+
+#define PATIENCE_NS UINT64_C(2000000000)
+#define NAP_NS 20000L
+
+/* What a stack has in use around where its thread's registers point: the frames of a
+ * signal and of its handler below, at least some callers' above. */
+#define STACK_MARGIN_BYTES (UINT64_C(16) << 10)
+#define STACK_BYTES_MAX (UINT64_C(4) << 30)
+
+/* A stopped thread. */
+struct standing {
+    uintptr_t stack_pointer;
+    uintptr_t frame;       /* of the handler, which may have a stack of its own */
+    uintptr_t self;        /* its pthread_t: with glibc, the upper end of its stack */
+    _Atomic uint32_t turn; /* for which the others hold; written last */
+};
+
+/* What the handler shares with the caller. The tables are mapped once and stay: a thread
+ * may come late. */
+static struct {
+    _Atomic uint64_t joined; /* turn << 32 | threads that joined it */
+    _Atomic uint32_t turn;   /* what stopped threads sleep on */
+    struct standing *standing;
+    pid_t *signalled;
+    uint32_t signalled_count;
+} shared;
+
+/* Private: the key is then the address, also when the page below it is replaced while
+ * threads sleep, as it is when the library's own data is registered. */
+static void sleep_while(uint32_t turn)
+{
+    while (atomic_load_explicit(&shared.turn, memory_order_acquire) == turn) {
+        (void)syscall(SYS_futex, &shared.turn, FUTEX_WAIT_PRIVATE, turn, NULL, NULL, 0);
+    }
+}
+
+static uintptr_t stack_pointer_of(const void *context)
+{
+#if defined(__x86_64__)
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+    return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.sp;
+#else
+    (void)context;
+    return (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
+/* Runs in the thread that shall stop, wherever it is. */
+static void stand(int signal_number, siginfo_t *information, void *context)
+{
+    int saved = errno;
+    uint64_t joined = atomic_load(&shared.joined);
+    uint32_t turn;
+    (void)signal_number;
+    (void)information;
+    do {
+        turn = (uint32_t)(joined >> 32);
+    } while (turn % 2 == 1 && !atomic_compare_exchange_weak(&shared.joined, &joined, joined + 1));
+    if (turn % 2 == 1) {
+        uint32_t index = (uint32_t)joined;
+        if (index < THREADS_MAX) {
+            struct standing *standing = &shared.standing[index];
+            standing->stack_pointer = stack_pointer_of(context);
+            standing->frame = (uintptr_t)__builtin_frame_address(0);
+            standing->self = (uintptr_t)pthread_self();
+            atomic_store_explicit(&standing->turn, turn, memory_order_release);
+        }
+        sleep_while(turn);
+    }
+    errno = saved;
+}
+
+/* ---- Looking at the process from outside ------------------------------------------ */
+
+/* A small file's text; false when it cannot be read. */
+static bool read_text(const char *path, char *text, size_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, capacity - 1);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (got <= 0) {
+        return false;
+    }
+    text[got] = '\0';
+    return true;
+}
+
+/* The n-th field behind the name of a stat file, the state being the first. The name may
+ * contain anything; its bracket is the last. */
+static const char *stat_field(const char *text, unsigned number)
+{
+    const char *at = strrchr(text, ')');
+    for (; at && number > 0; number--) {
+        at = strchr(at + 1, ' ');
+    }
+    return at ? at + 1 : "";
+}
+
+/* The kernel's count of this process's threads; 0 when it cannot be had. */
+static uint32_t thread_count(void)
+{
+    char text[1024];
+    return read_text("/proc/self/stat", text, sizeof text)
+               ? (uint32_t)strtoul(stat_field(text, 18), NULL, 10)
+               : 0;
+}
+
+/* A first thread that has ended is counted as long as the process lives. */
+static bool first_thread_has_ended(void)
+{
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%d/stat", getpid());
+    return read_text(path, text, sizeof text) && stat_field(text, 1)[0] == 'Z';
+}
+
+/* ---- Stopping ---------------------------------------------------------------------- */
+
+static int map_tables(void)
+{
+    size_t standing_bytes = THREADS_MAX * sizeof *shared.standing;
+    size_t bytes = standing_bytes + THREADS_MAX * sizeof *shared.signalled;
+    if (shared.standing) {
+        return 0;
+    }
+    unsigned char *tables = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (tables == MAP_FAILED) {
+        return DN_ENOMEM;
+    }
+    shared.standing = (struct standing *)(void *)tables;
+    shared.signalled = (pid_t *)(void *)(tables + standing_bytes);
+    return 0;
+}
+
+/* The handler stays: a thread that blocked the signal may let it through much later. It
+ * takes no other signal meanwhile, whose handler might write. */
+static int install(int signal_number)
+{
+    struct sigaction action;
+    if (sigaction(signal_number, NULL, &action) != 0) {
+        return DN_ESYSTEM;
+    }
+    if ((action.sa_flags & SA_SIGINFO) && action.sa_sigaction == stand) {
+        return 0;
+    }
+    if ((action.sa_flags & SA_SIGINFO) ||
+        (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)) {
+        return DN_ETHREADS;
+    }
+    action = (struct sigaction){.sa_sigaction = stand,
+                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    sigfillset(&action.sa_mask);
+    return sigaction(signal_number, &action, NULL) == 0 ? 0 : DN_ESYSTEM;
+}
+
+static bool was_signalled(pid_t thread)
+{
+    for (uint32_t i = 0; i < shared.signalled_count; i++) {
+        if (shared.signalled[i] == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Signals every thread that was not signalled in this turn yet. The list may miss some
+ * that come and go meanwhile; it is read again until the counts agree. */
+static int signal_others(int signal_number)
+{
+    /* Not opendir, which allocates. */
+    int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return DN_ESYSTEM;
+    }
+    _Alignas(struct dirent64) char entries[8192];
+    long got;
+    while ((got = syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
+        for (long at = 0; at < got;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(const void *)(entries + at);
+            pid_t thread = (pid_t)strtol(entry->d_name, NULL, 10);
+            at += entry->d_reclen;
+            if (thread > 0 && thread != gettid() && shared.signalled_count < THREADS_MAX &&
+                !was_signalled(thread)) {
+                /* It may be full of signals; then again at the next look. */
+                bool sent = syscall(SYS_tgkill, getpid(), thread, signal_number) == 0;
+                shared.signalled[shared.signalled_count] = thread;
+                shared.signalled_count += sent;
+            }
+        }
+    }
+    (void)close(fd);
+    return 0;
+}
+
+/* Whether all who joined have told where their stacks are. */
+static bool all_told(uint32_t turn, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (atomic_load_explicit(&shared.standing[i].turn, memory_order_acquire) != turn) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether nobody else runs; the count of those who stand is *count. */
+static bool all_stand(uint32_t turn, uint32_t *count)
+{
+    uint32_t joined = (uint32_t)atomic_load(&shared.joined);
+    uint32_t threads = thread_count();
+    bool all = joined + 1 == threads || (joined + 2 == threads && first_thread_has_ended());
+    if (!all || joined > THREADS_MAX) {
+        return false;
+    }
+    *count = joined;
+    return all_told(turn, joined);
+}
+
+static void end_turn(uint32_t turn)
+{
+    atomic_store(&shared.joined, (uint64_t)(turn + 1) << 32);
+    atomic_store(&shared.turn, turn + 1);
+    (void)syscall(SYS_futex, &shared.turn, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+static int stop_others(int signal_number, struct host_stop *stop)
+{
+    int error = map_tables();
+    error = error ? error : install(signal_number);
+    if (error) {
+        return error;
+    }
+    uint32_t turn = atomic_load(&shared.turn) + 1;
+    shared.signalled_count = 0;
+    atomic_store(&shared.turn, turn);
+    atomic_store(&shared.joined, (uint64_t)turn << 32);
+    stop->began = true;
+    uint64_t deadline_ns = host_now_ns() + PATIENCE_NS;
+    for (uint32_t looks = 0;; looks++) {
+        error = signal_others(signal_number);
+        if (!error && all_stand(turn, &stop->thread_count)) {
+            return 0;
+        }
+        if (error || host_now_ns() >= deadline_ns) {
+            end_turn(turn);
+            stop->began = false;
+            return error ? error : DN_ETHREADS;
+        }
+        if (looks < YIELDS) {
+            sched_yield();
+        } else {
+            (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        }
+    }
+}
+
+int host_threads_stop(int signal_number, struct host_stop *stop)
+{
+    *stop = (struct host_stop){0};
+    /* A handler of the program must not run in the caller either, nor must the caller
+     * vanish in between. */
+    sigset_t all;
+    sigfillset(&all);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &stop->cancel_state_before);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &stop->blocked_before);
+    uint32_t threads = thread_count();
+    int error = threads == 0 ? DN_ESYSTEM : threads == 1 ? 0 : stop_others(signal_number, stop);
+    if (error) {
+        host_threads_go(stop);
+    }
+    return error;
+}
+
+void host_threads_go(struct host_stop *stop)
+{
+    int saved = errno;
+    if (stop->began) {
+        end_turn(atomic_load(&shared.turn));
+        stop->began = false;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &stop->blocked_before, NULL);
+    (void)pthread_setcancelstate(stop->cancel_state_before, NULL);
+    errno = saved;
+}
+
+/* A stack in use reaches from a little below its pointer to its thread's own record, or,
+ * where that is somewhere else, to a little above. */
+static bool stack_meets(uintptr_t stack_pointer, uintptr_t self, uintptr_t start, uint64_t bytes)
+{
+    uintptr_t low = stack_pointer - STACK_MARGIN_BYTES;
+    bool known = self > stack_pointer && self - stack_pointer < STACK_BYTES_MAX;
+    uintptr_t high = known ? self : stack_pointer + STACK_MARGIN_BYTES;
+    return start < high && low < start + bytes;
+}
+
+bool host_threads_stack_meets(const struct host_stop *stop, uintptr_t start, uint64_t bytes)
+{
+    if (stack_meets((uintptr_t)__builtin_frame_address(0), (uintptr_t)pthread_self(), start,
+                    bytes)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < stop->thread_count; i++) {
+        const struct standing *standing = &shared.standing[i];
+        if (stack_meets(standing->stack_pointer, standing->self, start, bytes) ||
+            stack_meets(standing->frame, 0, start, bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void host_threads_forget(void)
+{
+    atomic_store(&shared.turn, 0);
+    atomic_store(&shared.joined, 0);
+}

@@ -1,0 +1,287 @@
+/* Every check, then the dn_ call. */
+#include "shmem/careful.h"
+
+#include "fabric/direct.h"
+#include "shmem/debug.h"
+#include "shmem/reach.h"
+
+/* ---- Checks --------------------------------------------------------------------------- */
+
+static void check_context(const struct shmem_context *context, const char *call)
+{
+    shmem_require_initialised(call);
+    if (context == &shmem_no_context) {
+        shmem_fail(call, "the context is SHMEM_CTX_INVALID");
+    }
+    if (context->peer_count == 0) {
+        shmem_fail(call, "the context has been destroyed");
+    }
+}
+
+static void check_pe(const struct shmem_context *context, int pe, const char *call)
+{
+    check_context(context, call);
+    if ((uint32_t)pe >= context->peer_count) {
+        shmem_fail(call, "there is no PE %d: %s has %u, numbered from 0", pe,
+                   context->team == &shmem_state.world ? "the program" : "the team of this context",
+                   context->peer_count);
+    }
+}
+
+struct dn_remote shmem_examine(const struct shmem_context *context, const void *address,
+                               size_t bytes, int pe, const char *call)
+{
+    struct dn_remote remote;
+    check_pe(context, pe, call);
+    if (bytes > SHMEM_BYTES_MAX) {
+        shmem_fail(call, "a transfer of %zu bytes is longer than any memory", bytes);
+    }
+    if (!shmem_remote_of(address, bytes, context->peers[pe].pe, &remote)) {
+        if (shmem_remote_of(address, 1, 0, &remote)) {
+            shmem_fail(call,
+                       "%zu bytes from address %p on run beyond the end of the symmetric memory",
+                       bytes, address);
+        }
+        shmem_fail(call,
+                   "address %p is not symmetric: it is neither from shmem_malloc nor that of a "
+                   "static or global variable of the program",
+                   address);
+    }
+    if (shmem_state.debug) {
+        shmem_debug_memory(address, bytes, call);
+    }
+    return remote;
+}
+
+static void check_overlap(const struct shmem_context *context, const void *dest, const void *source,
+                          size_t bytes, int pe, const char *call)
+{
+    uintptr_t apart = (uintptr_t)dest > (uintptr_t)source ? (uintptr_t)dest - (uintptr_t)source
+                                                          : (uintptr_t)source - (uintptr_t)dest;
+    if (shmem_state.debug && context->peers[pe].pe == shmem_state.my_pe && apart < bytes &&
+        apart > 0) {
+        shmem_fail(call,
+                   "source and target overlap: %p and %p are %zu bytes apart, and %zu are "
+                   "copied",
+                   source, dest, (size_t)apart, bytes);
+    }
+}
+
+/* The length of a transfer; ends the job when it makes no sense. */
+static size_t bytes_of(size_t count, size_t size, const char *call)
+{
+    if (count > SHMEM_BYTES_MAX / size) {
+        shmem_fail(call, "%zu elements of %zu bytes are more than any memory holds", count, size);
+    }
+    return count * size;
+}
+
+/* ---- Transfers -------------------------------------------------------------------------- */
+
+void shmem_careful_put(const struct shmem_context *context, void *dest, const void *source,
+                       size_t count, size_t size, int pe, const char *call)
+{
+    size_t bytes = bytes_of(count, size, call);
+    check_pe(context, pe, call);
+    if (bytes > 0) {
+        struct dn_remote remote = shmem_examine(context, dest, bytes, pe, call);
+        check_overlap(context, dest, source, bytes, pe, call);
+        shmem_require(call, dn_botf(context->lane, remote, source, bytes));
+    }
+}
+
+void shmem_careful_put_nbi(const struct shmem_context *context, void *dest, const void *source,
+                           size_t count, size_t size, int pe, const char *call)
+{
+    size_t bytes = bytes_of(count, size, call);
+    check_pe(context, pe, call);
+    if (bytes > 0) {
+        struct dn_remote remote = shmem_examine(context, dest, bytes, pe, call);
+        check_overlap(context, dest, source, bytes, pe, call);
+        shmem_require(call, dn_push(context->lane, remote, source, bytes, NULL));
+    }
+}
+
+void shmem_careful_get(const struct shmem_context *context, void *dest, const void *source,
+                       size_t count, size_t size, int pe, const char *call)
+{
+    size_t bytes = bytes_of(count, size, call);
+    check_pe(context, pe, call);
+    if (bytes > 0) {
+        struct dn_op op;
+        struct dn_remote remote = shmem_examine(context, source, bytes, pe, call);
+        check_overlap(context, dest, source, bytes, pe, call);
+        shmem_require(call, dn_pull(context->lane, remote, dest, bytes, &op));
+        shmem_require(call, dn_op_wait(&op, DN_FOREVER));
+    }
+}
+
+void shmem_careful_get_nbi(const struct shmem_context *context, void *dest, const void *source,
+                           size_t count, size_t size, int pe, const char *call)
+{
+    size_t bytes = bytes_of(count, size, call);
+    check_pe(context, pe, call);
+    if (bytes > 0) {
+        struct dn_remote remote = shmem_examine(context, source, bytes, pe, call);
+        check_overlap(context, dest, source, bytes, pe, call);
+        shmem_require(call, dn_pull(context->lane, remote, dest, bytes, NULL));
+    }
+}
+
+void shmem_careful_p(const struct shmem_context *context, void *dest, uint64_t bits, unsigned bytes,
+                     int pe, const char *call)
+{
+    /* The first bytes of a word are its lowest. */
+    shmem_careful_put(context, dest, &bits, 1, bytes, pe, call);
+}
+
+uint64_t shmem_careful_g(const struct shmem_context *context, const void *source, unsigned bytes,
+                         int pe, const char *call)
+{
+    uint64_t bits = 0;
+    shmem_careful_get(context, &bits, source, 1, bytes, pe, call);
+    return bits;
+}
+
+static size_t check_stride(ptrdiff_t stride, const struct shmem_strided *strided, const char *call)
+{
+    size_t bytes = 0;
+    if (!shmem_stride_bytes(stride, strided->count, strided->size, &bytes)) {
+        shmem_fail(call,
+                   "%zu elements %td apart: strides are 1 or more, and the elements must fit "
+                   "the memory",
+                   strided->count, stride);
+    }
+    return bytes;
+}
+
+void shmem_careful_iput(const struct shmem_context *context, const struct shmem_strided *strided,
+                        const char *call)
+{
+    check_pe(context, strided->pe, call);
+    if (strided->count == 0) {
+        return;
+    }
+    size_t bytes = check_stride(strided->dst, strided, call);
+    (void)check_stride(strided->sst, strided, call);
+    struct dn_remote remote = shmem_examine(context, strided->dest, bytes, strided->pe, call);
+    const unsigned char *from = strided->source;
+    for (size_t i = 0; i < strided->count; i++) {
+        shmem_require(call, dn_botf(context->lane, remote, from, strided->size));
+        remote.offset += (size_t)strided->dst * strided->size;
+        from += (size_t)strided->sst * strided->size;
+    }
+}
+
+void shmem_careful_iget(const struct shmem_context *context, const struct shmem_strided *strided,
+                        const char *call)
+{
+    check_pe(context, strided->pe, call);
+    if (strided->count == 0) {
+        return;
+    }
+    size_t bytes = check_stride(strided->sst, strided, call);
+    (void)check_stride(strided->dst, strided, call);
+    struct dn_remote remote = shmem_examine(context, strided->source, bytes, strided->pe, call);
+    unsigned char *to = strided->dest;
+    for (size_t i = 0; i < strided->count; i++) {
+        shmem_require(call, dn_pull(context->lane, remote, to, strided->size, NULL));
+        remote.offset += (size_t)strided->sst * strided->size;
+        to += (size_t)strided->dst * strided->size;
+    }
+    /* All elements at once; waiting for each would take as many times. */
+    shmem_require(call, dn_quiet(context->lane));
+}
+
+/* ---- Signals and atomics ------------------------------------------------------------------ */
+
+static void check_aligned(const void *word, unsigned bytes, const char *call)
+{
+    if ((uintptr_t)word % bytes != 0) {
+        shmem_fail(call, "address %p is not aligned to the %u bytes of its word", word, bytes);
+    }
+}
+
+void shmem_careful_put_signal(const struct shmem_context *context,
+                              const struct shmem_signalled *put, const char *call)
+{
+    size_t bytes = bytes_of(put->count, put->size, call);
+    struct dn_node *lane = context->lane;
+    check_aligned(put->signal_address, sizeof(uint64_t), call);
+    struct dn_remote flag = shmem_examine(context, put->signal_address, sizeof(uint64_t), put->pe,
+                                          call);
+    struct dn_remote remote = flag;
+    if (bytes > 0) {
+        remote = shmem_examine(context, put->dest, bytes, put->pe, call);
+        check_overlap(context, put->dest, put->source, bytes, put->pe, call);
+    }
+    switch (put->operation) {
+    case SHMEM_SIGNAL_SET:
+        shmem_require(call, dn_put_signal(lane, remote, put->source, bytes, flag, put->signal));
+        break;
+    case SHMEM_SIGNAL_ADD:
+        shmem_require(call, bytes > 0 ? dn_botf(lane, remote, put->source, bytes) : 0);
+        shmem_require(call, dn_fence(lane));
+        shmem_require(call, dn_add_u64(lane, flag, put->signal));
+        break;
+    default:
+        shmem_fail(call, "%d is no signal operation: use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD",
+                   put->operation);
+    }
+}
+
+/* On a direct fabric; the address has been examined. */
+static uint64_t apply(const struct fabric_lane *lane, struct dn_remote remote, uint64_t operand,
+                      uint64_t expected, struct shmem_atomic what, const char *call)
+{
+    enum fabric_atomic operation = (enum fabric_atomic)what.operation;
+    void *word;
+    uint64_t old;
+    shmem_require(call, direct_reach_word(lane, remote, what.bytes, &word));
+    if (what.bytes == sizeof(uint32_t)) {
+        old = direct_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected);
+    } else {
+        old = direct_apply_u64(word, operation, operand, expected);
+    }
+    direct_notify(lane, remote.rank, word, what.bytes);
+    return old;
+}
+
+uint64_t shmem_careful_atomic(const struct shmem_context *context, const void *dest,
+                              uint64_t operand, uint64_t expected, struct shmem_atomic what,
+                              const char *call)
+{
+    uint64_t old = 0;
+    check_aligned(dest, what.bytes, call);
+    struct dn_remote remote = shmem_examine(context, dest, what.bytes, what.pe, call);
+    struct fabric_lane *lane = &context->lane->lane;
+    if (!lane->ops) {
+        return apply(lane, remote, operand, expected, what, call);
+    }
+    shmem_require(call,
+                  lane->ops->atomic(lane, remote, (enum fabric_atomic)what.operation, what.bytes,
+                                    operand, expected, what.fetches ? &old : NULL));
+    return old;
+}
+
+/* ---- Notice -------------------------------------------------------------------------------- */
+
+void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
+                  const char *call)
+{
+    const struct nic_view *view = &shmem_state.node->process->view;
+    if (atomic_load_explicit(peer->call, memory_order_acquire) & NIC_CALL_GONE) {
+        shmem_fail_error(call, DN_EPEER);
+    }
+    /* Its own static variables a PE reaches where the program has them. */
+    fabric_wake_watching(view, (uint32_t)peer->pe,
+                         peer->pe == shmem_state.my_pe ? shmem_group_address(written) : written,
+                         bytes);
+}
+
+uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written, size_t bytes,
+                               const char *call, uint64_t old)
+{
+    shmem_notice(peer, written, bytes, call);
+    return old;
+}

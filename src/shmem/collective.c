@@ -1,0 +1,185 @@
+/* Barriers, broadcast, collect, all-to-all. */
+#include "shmem/collective.h"
+
+#include <string.h>
+
+/* ---- Errors --------------------------------------------------------------------------- */
+
+void shmem_no_team(const char *call)
+{
+    shmem_require_initialised(call);
+    shmem_fail(call, "the team is SHMEM_TEAM_INVALID; this PE is not in it");
+}
+
+void shmem_collective_fail(const char *call, int error)
+{
+    if (error == DN_EMISMATCH) {
+        shmem_fail(call, "the PEs of the team made different calls, or gave different numbers%s",
+                   shmem_state.debug ? "" : "; run again with SHMEM_DEBUG=1 to see which");
+    }
+    shmem_require_initialised(call);
+    shmem_fail_error(call, error);
+}
+
+/* ---- On a team of either kind ----------------------------------------------------------- */
+
+/* What a PE has sent is complete when it arrives, which is more than a sync asks for. */
+int shmem_team_barrier(struct shmem_team *team, const char *call)
+{
+    SHMEM_COLLECTIVE_CHECK(team, .call = call);
+    return shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+}
+
+int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                         int root, bool to_root, const char *call)
+{
+    if (UNLIKELY(root < 0 || root >= team->n_pes)) {
+        shmem_fail(call, "PE_root %d is not one of the %d PEs that take part", root, team->n_pes);
+    }
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = bytes, .root = root, .dest = dest,
+                           .dest_bytes = bytes, .source = source, .source_bytes = bytes,
+                           .in_place = true);
+    bool is_root = root == team->my_pe;
+    /* The root's buffer is only read. */
+    void *buffer = is_root ? (void *)(uintptr_t)source : dest;
+    int error = dn_broadcast(team->dn, buffer, bytes, root);
+    if (is_root && to_root && bytes != 0 && !error) {
+        memmove(dest, source, bytes);
+    }
+    return shmem_collective_end(call, error);
+}
+
+int shmem_team_collect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                       const char *call)
+{
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .dest = dest, .source = source,
+                           .source_bytes = bytes);
+    int error = dn_allgatherv(team->dn, source, bytes, dest, dest ? SIZE_MAX : 0, NULL);
+    return shmem_collective_end(call, error);
+}
+
+int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                        const char *call)
+{
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = bytes, .dest = dest,
+                           .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
+                           .source_bytes = bytes);
+    return shmem_collective_end(call, dn_allgather(team->dn, source, dest, bytes));
+}
+
+int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                        const char *call)
+{
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = bytes, .dest = dest,
+                           .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
+                           .source_bytes = bytes * (size_t)team->n_pes);
+    return shmem_collective_end(call, dn_alltoall(team->dn, source, dest, bytes));
+}
+
+/* One block of strided elements from a PE. */
+static void fetch_strided(const struct shmem_alltoalls *exchange, void *dest, const void *source,
+                          int pe)
+{
+    switch (exchange->size) {
+    case 1: pshmem_iget8(dest, source, exchange->dst, exchange->sst, exchange->count, pe); break;
+    case 2: pshmem_iget16(dest, source, exchange->dst, exchange->sst, exchange->count, pe); break;
+    case 4: pshmem_iget32(dest, source, exchange->dst, exchange->sst, exchange->count, pe); break;
+    case 8: pshmem_iget64(dest, source, exchange->dst, exchange->sst, exchange->count, pe); break;
+    default:
+        INVARIANT(exchange->size == 16);
+        pshmem_iget128(dest, source, exchange->dst, exchange->sst, exchange->count, pe);
+        break;
+    }
+}
+
+/* Each PE fetches what is for it: between two barriers, so that all sources are ready, and
+ * free again at the end. */
+int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_alltoalls *exchange,
+                         const char *call)
+{
+    if (UNLIKELY(exchange->dst < 1 || exchange->sst < 1)) {
+        shmem_fail(call, "strides must be at least 1, not %td and %td", exchange->dst,
+                   exchange->sst);
+    }
+    size_t members = (size_t)team->n_pes;
+    size_t dest_block = shmem_bytes_of(shmem_bytes_of(exchange->count, exchange->size, call),
+                                       (size_t)exchange->dst, call);
+    size_t source_block = shmem_bytes_of(shmem_bytes_of(exchange->count, exchange->size, call),
+                                         (size_t)exchange->sst, call);
+    /* Behind the last element of the last block nothing need be there. */
+    size_t dest_rest = ((size_t)exchange->dst - 1) * exchange->size;
+    size_t source_rest = ((size_t)exchange->sst - 1) * exchange->size;
+    bool nothing = exchange->count == 0;
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = exchange->count, .dest = exchange->dest,
+                           .dest_bytes = nothing ? 0 : dest_block * members - dest_rest,
+                           .source = exchange->source,
+                           .source_bytes = nothing ? 0 : source_block * members - source_rest);
+    shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+    const unsigned char *source = (const unsigned char *)exchange->source +
+                                  (size_t)team->my_pe * source_block;
+    for (int step = 0; step < team->n_pes && !nothing; step++) {
+        /* Everybody begins with itself, so that not all read from the same PE. */
+        int from = (team->my_pe + step) % team->n_pes;
+        fetch_strided(exchange, (unsigned char *)exchange->dest + (size_t)from * dest_block, source,
+                      team->pes[from]);
+    }
+    return shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+}
+
+/* ---- The functions of bytes ---------------------------------------------------------------- */
+
+void pshmem_barrier_all(void)
+{
+    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_COLLECTIVE_NAME),
+                       SHMEM_COLLECTIVE_NAME);
+}
+SHMEM_ALIAS(barrier_all)
+
+void pshmem_sync_all(void)
+{
+    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_COLLECTIVE_NAME),
+                       SHMEM_COLLECTIVE_NAME);
+}
+SHMEM_ALIAS(sync_all)
+
+/* What the definitions below have in common: the team and the number of bytes. */
+#define TEAM shmem_members(team, SHMEM_COLLECTIVE_NAME)
+#define BYTES(SIZE) shmem_bytes_of(nelems, (SIZE), SHMEM_COLLECTIVE_NAME)
+
+#define DEFINE(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, TYPE, SIZE)                \
+    int pshmem_##BROADCAST(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, \
+                           int PE_root)                                                      \
+    {                                                                                        \
+        return shmem_team_broadcast(TEAM, dest, source, BYTES(SIZE), PE_root, true,          \
+                                    SHMEM_COLLECTIVE_NAME);                                  \
+    }                                                                                        \
+    SHMEM_ALIAS(BROADCAST)                                                                   \
+    int pshmem_##COLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)   \
+    {                                                                                        \
+        return shmem_team_collect(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);   \
+    }                                                                                        \
+    SHMEM_ALIAS(COLLECT)                                                                     \
+    int pshmem_##FCOLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)  \
+    {                                                                                        \
+        return shmem_team_fcollect(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);  \
+    }                                                                                        \
+    SHMEM_ALIAS(FCOLLECT)                                                                    \
+    int pshmem_##ALLTOALL(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)  \
+    {                                                                                        \
+        return shmem_team_alltoall(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);  \
+    }                                                                                        \
+    SHMEM_ALIAS(ALLTOALL)                                                                    \
+    int pshmem_##ALLTOALLS(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
+                           ptrdiff_t sst, size_t nelems)                                     \
+    {                                                                                        \
+        struct shmem_alltoalls exchange = {dest, source, dst, sst, nelems, (SIZE)};          \
+        return shmem_team_alltoalls(TEAM, &exchange, SHMEM_COLLECTIVE_NAME);                 \
+    }                                                                                        \
+    SHMEM_ALIAS(ALLTOALLS)
+
+#define DEFINE_TYPED(NAME, TYPE, A, B)                                                           \
+    DEFINE(NAME##_broadcast, NAME##_collect, NAME##_fcollect, NAME##_alltoall, NAME##_alltoalls, \
+           TYPE, sizeof(TYPE))
+
+SHMEM_RMA_TYPES(DEFINE_TYPED, , )
+DEFINE(broadcastmem, collectmem, fcollectmem, alltoallmem, alltoallsmem, void, 1)

@@ -1,0 +1,99 @@
+/* SHMEM_DEBUG: what a collective call is looked at for before it begins. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "coll/team.h"
+#include "shmem/collective.h"
+
+/* How long PEs that do not come are waited for in silence. */
+#define PATIENCE_NS UINT64_C(5000000000)
+
+/* What every PE tells the others about its call. */
+struct told {
+    char call[48];
+    uint64_t number;
+    int64_t root;
+};
+
+static void require_symmetric(const struct shmem_collective *collective, const char *what,
+                              const void *address, size_t bytes)
+{
+    struct dn_remote remote;
+    if (bytes != 0 && !shmem_remote_of(address, bytes, shmem_state.my_pe, &remote)) {
+        shmem_fail(collective->call,
+                   "%s %p with its %zu bytes is not symmetric memory; take it from shmem_malloc "
+                   "or make it static",
+                   what, address, bytes);
+    }
+}
+
+static void require_apart(const struct shmem_collective *collective)
+{
+    uintptr_t dest = (uintptr_t)collective->dest;
+    uintptr_t source = (uintptr_t)collective->source;
+    bool same = collective->in_place && dest == source;
+    if (!same && dest < source + collective->source_bytes &&
+        source < dest + collective->dest_bytes) {
+        shmem_fail(collective->call, "dest %p and source %p overlap", collective->dest,
+                   collective->source);
+    }
+}
+
+static void say_who_is_missing(const struct shmem_team *team, const char *call)
+{
+    for (int i = 0; i < team->n_pes; i++) {
+        if (!nic_team_has_arrived(&team->dn->nic, (uint32_t)i, team->dn->phase)) {
+            (void)dprintf(STDERR_FILENO,
+                          "PE %d: %s: waiting for PE %d, which has not made the call; every PE of "
+                          "the team must\n",
+                          shmem_state.my_pe, call, team->pes[i]);
+        }
+    }
+}
+
+/* All PEs of the team make some collective call on it. */
+static void wait_for_all(const struct shmem_team *team, const char *call)
+{
+    int error = dn_barrier_arrive(team->dn);
+    error = error ? error : dn_barrier_wait(team->dn, PATIENCE_NS);
+    if (error == DN_ETIMEOUT) {
+        say_who_is_missing(team, call);
+        error = dn_barrier_wait(team->dn, DN_FOREVER);
+    }
+    shmem_collective_end(call, error);
+}
+
+/* They all make the same one. */
+static void require_same(const struct shmem_team *team, const struct shmem_collective *collective)
+{
+    struct told mine = {.number = collective->number, .root = collective->root};
+    struct told *all = malloc((size_t)team->n_pes * sizeof *all);
+    if (!all) {
+        shmem_fail(collective->call, "no memory to compare the calls of %d PEs", team->n_pes);
+    }
+    strncpy(mine.call, collective->call, sizeof mine.call - 1);
+    shmem_collective_end(collective->call, dn_allgather(team->dn, &mine, all, sizeof mine));
+    for (int i = 0; i < team->n_pes; i++) {
+        if (strcmp(all[i].call, mine.call) != 0) {
+            shmem_fail(collective->call, "PE %d has called %s instead", team->pes[i], all[i].call);
+        }
+        if (all[i].number != mine.number || all[i].root != mine.root) {
+            shmem_fail(collective->call,
+                       "PE %d gave other numbers (elements, root or triple) to the same call",
+                       team->pes[i]);
+        }
+    }
+    free(all);
+}
+
+void shmem_collective_check(const struct shmem_team *team,
+                            const struct shmem_collective *collective)
+{
+    require_symmetric(collective, "dest", collective->dest, collective->dest_bytes);
+    require_symmetric(collective, "source", collective->source, collective->source_bytes);
+    require_apart(collective);
+    wait_for_all(team, collective->call);
+    require_same(team, collective);
+}

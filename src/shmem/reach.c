@@ -1,0 +1,72 @@
+/* Addresses: which segment they are in, and what they are elsewhere. */
+#include "shmem/reach.h"
+
+/* The segment that holds all of [address, address + bytes), or SHMEM_SEGMENTS. */
+static int segment_of(const void *address, size_t bytes, uintptr_t *offset)
+{
+    for (int i = 0; i < SHMEM_SEGMENTS; i++) {
+        const struct shmem_segment *segment = &shmem_state.segments[i];
+        *offset = (uintptr_t)address - segment->base;
+        if (*offset < segment->bytes && bytes <= segment->bytes - *offset) {
+            return i;
+        }
+    }
+    return SHMEM_SEGMENTS;
+}
+
+bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote)
+{
+    uintptr_t offset;
+    int segment = segment_of(address, bytes, &offset);
+    if (segment == SHMEM_SEGMENTS) {
+        return false;
+    }
+    *remote = shmem_state.origins[segment][pe];
+    remote->offset += offset;
+    return true;
+}
+
+void *shmem_mapped(const void *address, int pe)
+{
+    uintptr_t offset;
+    int segment = segment_of(address, 1, &offset);
+    return segment == SHMEM_SEGMENTS ? NULL : shmem_at(&shmem_state.peers[pe], address, segment);
+}
+
+/* A program that stores through such a pointer says so to nobody; its fences and waits then
+ * look for sleepers at that PE. With DN_RELAX there are no pointers, as on other fabrics. */
+void *pshmem_ptr(const void *dest, int pe)
+{
+    shmem_require_initialised("shmem_ptr");
+    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || shmem_state.node->lane.ops) {
+        return NULL;
+    }
+    void *pointer = shmem_mapped(dest, pe);
+    if (pointer) {
+        atomic_fetch_or_explicit(&shmem_state.node->lane.stored_to[pe / 64],
+                                 UINT64_C(1) << (pe % 64), memory_order_relaxed);
+    }
+    return pointer;
+}
+
+SHMEM_ALIAS(ptr)
+
+uint32_t shmem_watch_of(const void *word)
+{
+    const struct nic_view *view = &shmem_state.node->process->view;
+    uintptr_t offset;
+    switch (segment_of(word, 1, &offset)) {
+    case SHMEM_HEAP: return nic_watch_of(view, word);
+    case SHMEM_STATIC: return nic_watch_of(view, shmem_group_address(word));
+    default: return NIC_WATCH_NOTHING;
+    }
+}
+
+const void *shmem_group_address(const void *address)
+{
+    uintptr_t offset;
+    if (segment_of(address, 1, &offset) != SHMEM_STATIC) {
+        return address;
+    }
+    return (const void *)(shmem_state.static_image + offset);
+}

@@ -1,0 +1,85 @@
+/* The ordinary case of a transfer: two range checks, an addition, the access itself, and a
+ * look at the target's call word. Inline, because a call costs as much as the work.
+ *
+ * Whatever is not ordinary goes to a function of careful.h as the last thing that a call
+ * does, so that the ordinary case needs neither stack nor saved registers. */
+#ifndef SHMEM_REACH_H
+#define SHMEM_REACH_H
+
+#include <string.h>
+
+#include "nic/call.h"
+#include "shmem/careful.h"
+#include "shmem/state.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* The longest transfer that can be asked for; more is a negative number by mistake. */
+#define SHMEM_BYTES_MAX ((size_t)PTRDIFF_MAX)
+
+/* Where an address of a segment lies at a peer. */
+ALWAYS_INLINE unsigned char *shmem_at(const struct shmem_peer *peer, const void *address,
+                                      int segment)
+{
+    return (unsigned char *)((uintptr_t)address + (uintptr_t)peer->distance[segment]);
+}
+
+/* Where the object at `address` lies at that PE of the context; false when there is anything
+ * to say. */
+ALWAYS_INLINE bool shmem_reach(const struct shmem_context *context, const void *address,
+                               size_t bytes, int pe, const struct shmem_peer **peer,
+                               unsigned char **place)
+{
+    const struct shmem_segment *heap = &shmem_state.segments[SHMEM_HEAP];
+    const struct shmem_segment *statics = &shmem_state.segments[SHMEM_STATIC];
+    if (UNLIKELY((uint32_t)pe >= context->direct_count)) {
+        return false;
+    }
+    *peer = &context->peers[pe];
+    uintptr_t offset = (uintptr_t)address - heap->base;
+    if (LIKELY(offset < heap->bytes)) {
+        *place = shmem_at(*peer, address, SHMEM_HEAP);
+        return LIKELY(bytes <= heap->bytes - offset);
+    }
+    offset = (uintptr_t)address - statics->base;
+    *place = shmem_at(*peer, address, SHMEM_STATIC);
+    return LIKELY(offset < statics->bytes && bytes <= statics->bytes - offset);
+}
+
+/* The same for a word. Segments end with whole pages, so that an aligned word does not
+ * cross their end. */
+ALWAYS_INLINE bool shmem_reach_word(const struct shmem_context *context, const void *word, int pe,
+                                    const struct shmem_peer **peer, unsigned char **place)
+{
+    return shmem_reach(context, word, 0, pe, peer, place);
+}
+
+/* After a write: whether the target wants to be woken, or is gone. */
+ALWAYS_INLINE bool shmem_peer_calls(const struct shmem_peer *peer)
+{
+    return UNLIKELY(atomic_load_explicit(peer->call, memory_order_relaxed) &
+                    (NIC_CALL_WATCHING | NIC_CALL_GONE));
+}
+
+/* Words at any address, by one access each. */
+typedef uint64_t __attribute__((may_alias, aligned(1))) shmem_word64;
+typedef uint32_t __attribute__((may_alias, aligned(1))) shmem_word32;
+
+/* A word goes by one store, so that whoever polls it never sees half of it; false when it
+ * is something else. */
+ALWAYS_INLINE bool shmem_copy_word(void *target, const void *source, size_t bytes)
+{
+    if (bytes == 8) {
+        *(volatile shmem_word64 *)target = *(const volatile shmem_word64 *)source;
+    } else if (bytes == 4) {
+        *(volatile shmem_word32 *)target = *(const volatile shmem_word32 *)source;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The function's own name for messages, without the p of pshmem. */
+#define SHMEM_CALL_NAME (__func__ + 1)
+
+#endif

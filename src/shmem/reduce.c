@@ -1,0 +1,106 @@
+/* Reductions, on teams and, deprecated, on active sets. */
+#include <limits.h>
+
+#include "shmem/collective.h"
+
+/* The dn_ type of a C type. */
+#define NUMBER_OF(TYPE)                                                      \
+    _Generic((TYPE)0, char                                                   \
+             : CHAR_MIN < 0 ? DN_INT8 : DN_UINT8, signed char                \
+             : DN_INT8, short                                                \
+             : DN_INT16, int                                                 \
+             : DN_INT32, long                                                \
+             : sizeof(long) == 8 ? DN_INT64 : DN_INT32, long long            \
+             : DN_INT64, unsigned char                                       \
+             : DN_UINT8, unsigned short                                      \
+             : DN_UINT16, unsigned int                                       \
+             : DN_UINT32, unsigned long                                      \
+             : sizeof(long) == 8 ? DN_UINT64 : DN_UINT32, unsigned long long \
+             : DN_UINT64, float                                              \
+             : DN_FLOAT, double                                              \
+             : DN_DOUBLE, long double                                        \
+             : DN_LONG_DOUBLE, float _Complex                                \
+             : DN_FLOAT_COMPLEX, double _Complex                             \
+             : DN_DOUBLE_COMPLEX)
+
+#define NUMBER_OF_and DN_AND
+#define NUMBER_OF_or DN_OR
+#define NUMBER_OF_xor DN_XOR
+#define NUMBER_OF_min DN_MIN
+#define NUMBER_OF_max DN_MAX
+#define NUMBER_OF_sum DN_SUM
+#define NUMBER_OF_prod DN_PRODUCT
+
+struct what {
+    enum dn_type type;
+    enum dn_reduction operation;
+    size_t size;
+};
+
+static inline __attribute__((always_inline)) int reduce(struct shmem_team *team, void *dest,
+                                                        const void *source, size_t count,
+                                                        struct what what, const char *call)
+{
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = count, .dest = dest,
+                           .dest_bytes = shmem_bytes_of(count, what.size, call), .source = source,
+                           .source_bytes = shmem_bytes_of(count, what.size, call),
+                           .in_place = true);
+    int error = dn_allreduce(team->dn, source, dest, count, what.type, what.operation);
+    return shmem_collective_end(call, error);
+}
+
+#define WHAT(TYPE, OPERATION)                                \
+    (struct what)                                            \
+    {                                                        \
+        NUMBER_OF(TYPE), NUMBER_OF_##OPERATION, sizeof(TYPE) \
+    }
+
+#define DEFINE_REDUCE(NAME, TYPE, A, OPERATION)                                                 \
+    int pshmem_##NAME##_##OPERATION##_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                             size_t nreduce)                                    \
+    {                                                                                           \
+        return reduce(shmem_members(team, SHMEM_COLLECTIVE_NAME), dest, source, nreduce,        \
+                      WHAT(TYPE, OPERATION), SHMEM_COLLECTIVE_NAME);                            \
+    }                                                                                           \
+    SHMEM_ALIAS(NAME##_##OPERATION##_reduce)
+
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , and)
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , or)
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , xor)
+SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, , min)
+SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, , max)
+SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, , sum)
+SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, , prod)
+
+/* pWrk is not needed. */
+static struct shmem_team *set_of(int count, int start, int log_stride, int size, const void *work,
+                                 const long *sync, const char *call)
+{
+    struct dn_remote remote;
+    if (UNLIKELY(count < 0)) {
+        shmem_fail(call, "%d elements cannot be reduced", count);
+    }
+    if (UNLIKELY(shmem_state.debug) && !shmem_remote_of(work, 1, shmem_state.my_pe, &remote)) {
+        shmem_fail(call, "pWrk %p is not symmetric memory", work);
+    }
+    return shmem_active_set(start, log_stride, size, sync, call);
+}
+
+#define DEFINE_TO_ALL(NAME, TYPE, A, OPERATION)                                                   \
+    void pshmem_##NAME##_##OPERATION##_to_all(TYPE *dest, const TYPE *source, int nreduce,        \
+                                              int PE_start, int logPE_stride, int PE_size,        \
+                                              TYPE *pWrk, long *pSync)                            \
+    {                                                                                             \
+        struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync,    \
+                                        SHMEM_COLLECTIVE_NAME);                                   \
+        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, OPERATION), SHMEM_COLLECTIVE_NAME); \
+    }                                                                                             \
+    SHMEM_ALIAS(NAME##_##OPERATION##_to_all)
+
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , and)
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , or)
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , xor)
+SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, , min)
+SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, , max)
+SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, , sum)
+SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, , prod)

@@ -1,0 +1,253 @@
+/* put, get, p, g, iput, iget: of types, of sizes, of bytes; on the default context and on
+ * others; blocking and not. One table line gives all functions of a type. */
+#include "shmem/reach.h"
+
+/* On memory that this CPU reaches, a blocking and a non-blocking transfer are the same. */
+typedef void careful_transfer(const struct shmem_context *context, void *dest, const void *source,
+                              size_t count, size_t size, int pe, const char *call);
+
+/* memmove, because a PE may send to itself; not for nothing, which may come from a null
+ * pointer. A function of its own, so that words need no stack. */
+static __attribute__((noinline)) void put_block(const struct shmem_peer *peer, void *target,
+                                                const void *source, size_t bytes, const char *call)
+{
+    if (bytes == 0) {
+        return;
+    }
+    memmove(target, source, bytes);
+    if (shmem_peer_calls(peer)) {
+        shmem_notice(peer, target, bytes, call);
+    }
+}
+
+ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const void *source,
+                       size_t count, size_t size, int pe, careful_transfer *careful,
+                       const char *call)
+{
+    const struct shmem_peer *peer;
+    unsigned char *target;
+    size_t bytes = count * size;
+    if (UNLIKELY(!shmem_reach(context, dest, bytes, pe, &peer, &target) ||
+                 count > SHMEM_BYTES_MAX / size)) {
+        careful(context, dest, source, count, size, pe, call);
+        return;
+    }
+    if (!shmem_copy_word(target, source, bytes)) {
+        put_block(peer, target, source, bytes, call);
+    } else if (shmem_peer_calls(peer)) {
+        shmem_notice(peer, target, bytes, call);
+    }
+}
+
+ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const void *source,
+                       size_t count, size_t size, int pe, careful_transfer *careful,
+                       const char *call)
+{
+    const struct shmem_peer *peer;
+    unsigned char *origin;
+    size_t bytes = count * size;
+    if (UNLIKELY(!shmem_reach(context, source, bytes, pe, &peer, &origin) ||
+                 count > SHMEM_BYTES_MAX / size)) {
+        careful(context, dest, source, count, size, pe, call);
+        return;
+    }
+    if (!shmem_copy_word(dest, origin, bytes) && bytes != 0) {
+        memmove(dest, origin, bytes);
+    }
+}
+
+/* One element. A word is one store or load, and travels in a register also on the careful
+ * way; acquire, because programs poll by it. */
+#define DEFINE_WORD(WORD)                                                                          \
+    ALWAYS_INLINE void put_##WORD(const struct shmem_context *context, void *dest, WORD value,     \
+                                  int pe, const char *call)                                        \
+    {                                                                                              \
+        const struct shmem_peer *peer;                                                             \
+        unsigned char *target;                                                                     \
+        if (UNLIKELY(!shmem_reach_word(context, dest, pe, &peer, &target))) {                      \
+            shmem_careful_p(context, dest, value, sizeof value, pe, call);                         \
+            return;                                                                                \
+        }                                                                                          \
+        __atomic_store_n((WORD *)(void *)target, value, __ATOMIC_RELAXED);                         \
+        if (shmem_peer_calls(peer)) {                                                              \
+            shmem_notice(peer, target, sizeof value, call);                                        \
+        }                                                                                          \
+    }                                                                                              \
+    ALWAYS_INLINE WORD get_##WORD(const struct shmem_context *context, const void *source, int pe, \
+                                  const char *call)                                                \
+    {                                                                                              \
+        const struct shmem_peer *peer;                                                             \
+        unsigned char *origin;                                                                     \
+        if (UNLIKELY(!shmem_reach_word(context, source, pe, &peer, &origin))) {                    \
+            return (WORD)shmem_careful_g(context, source, sizeof(WORD), pe, call);                 \
+        }                                                                                          \
+        return __atomic_load_n((WORD *)(void *)origin, __ATOMIC_ACQUIRE);                          \
+    }
+
+DEFINE_WORD(uint8_t)
+DEFINE_WORD(uint16_t)
+DEFINE_WORD(uint32_t)
+DEFINE_WORD(uint64_t)
+
+/* An element of any type, as the word of its size. */
+#define ELEMENT(TYPE)   \
+    union {             \
+        TYPE value;     \
+        uint8_t word1;  \
+        uint16_t word2; \
+        uint32_t word4; \
+        uint64_t word8; \
+    }
+
+#define PUT_ELEMENT(CONTEXT, DEST, TYPE, VALUE, PE)                                            \
+    ELEMENT(TYPE) element = {.value = (VALUE)};                                                \
+    switch (sizeof(TYPE)) {                                                                    \
+    case 1: put_uint8_t(CONTEXT, DEST, element.word1, PE, SHMEM_CALL_NAME); break;             \
+    case 2: put_uint16_t(CONTEXT, DEST, element.word2, PE, SHMEM_CALL_NAME); break;            \
+    case 4: put_uint32_t(CONTEXT, DEST, element.word4, PE, SHMEM_CALL_NAME); break;            \
+    case 8: put_uint64_t(CONTEXT, DEST, element.word8, PE, SHMEM_CALL_NAME); break;            \
+    default:                                                                                   \
+        put(CONTEXT, DEST, &element, 1, sizeof(TYPE), PE, shmem_careful_put, SHMEM_CALL_NAME); \
+    }
+
+#define GET_ELEMENT(CONTEXT, SOURCE, TYPE, PE)                                                   \
+    ELEMENT(TYPE) element;                                                                       \
+    switch (sizeof(TYPE)) {                                                                      \
+    case 1: element.word1 = get_uint8_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;            \
+    case 2: element.word2 = get_uint16_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
+    case 4: element.word4 = get_uint32_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
+    case 8: element.word8 = get_uint64_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
+    default:                                                                                     \
+        get(CONTEXT, &element, SOURCE, 1, sizeof(TYPE), PE, shmem_careful_get, SHMEM_CALL_NAME); \
+    }                                                                                            \
+    return element.value;
+
+/* Elements of a constant size, `to_step` and `from_step` bytes apart. */
+ALWAYS_INLINE void copy_strided(unsigned char *to, const unsigned char *from, size_t to_step,
+                                size_t from_step, size_t count, size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        memmove(to, from, size);
+        to += to_step;
+        from += from_step;
+    }
+}
+
+static void copy_elements(unsigned char *to, const unsigned char *from,
+                          const struct shmem_strided *strided)
+{
+    size_t size = strided->size;
+    size_t to_step = (size_t)strided->dst * size;
+    size_t from_step = (size_t)strided->sst * size;
+    switch (size) {
+    case 1: copy_strided(to, from, to_step, from_step, strided->count, 1); break;
+    case 2: copy_strided(to, from, to_step, from_step, strided->count, 2); break;
+    case 4: copy_strided(to, from, to_step, from_step, strided->count, 4); break;
+    case 8: copy_strided(to, from, to_step, from_step, strided->count, 8); break;
+    default: copy_strided(to, from, to_step, from_step, strided->count, 16); break;
+    }
+}
+
+_Static_assert(sizeof(long double) == 16, "copy_elements knows all sizes");
+
+static void iput(const struct shmem_context *context, const struct shmem_strided *strided,
+                 const char *call)
+{
+    const struct shmem_peer *peer;
+    size_t bytes;
+    unsigned char *target;
+    if (UNLIKELY(strided->count == 0 || strided->sst < 1 ||
+                 !shmem_stride_bytes(strided->dst, strided->count, strided->size, &bytes) ||
+                 !shmem_reach(context, strided->dest, bytes, strided->pe, &peer, &target))) {
+        shmem_careful_iput(context, strided, call);
+        return;
+    }
+    copy_elements(target, strided->source, strided);
+    if (shmem_peer_calls(peer)) {
+        shmem_notice(peer, target, bytes, call);
+    }
+}
+
+static void iget(const struct shmem_context *context, const struct shmem_strided *strided,
+                 const char *call)
+{
+    const struct shmem_peer *peer;
+    size_t bytes;
+    unsigned char *origin;
+    if (UNLIKELY(strided->count == 0 || strided->dst < 1 ||
+                 !shmem_stride_bytes(strided->sst, strided->count, strided->size, &bytes) ||
+                 !shmem_reach(context, strided->source, bytes, strided->pe, &peer, &origin))) {
+        shmem_careful_iget(context, strided, call);
+        return;
+    }
+    copy_elements(strided->dest, origin, strided);
+}
+
+/* ---- The functions ------------------------------------------------------------------- */
+
+/* One function, on the default context and on any. */
+#define DEFINE_TRANSFER(WAY, BEFORE, AFTER, CAREFUL, TYPE, SIZE)                              \
+    void pshmem_##BEFORE##AFTER(TYPE *dest, const TYPE *source, size_t nelems, int pe)        \
+    {                                                                                         \
+        WAY(&shmem_state.context, dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME);  \
+    }                                                                                         \
+    void pshmem_ctx_##BEFORE##AFTER(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,          \
+                                    size_t nelems, int pe)                                    \
+    {                                                                                         \
+        WAY(shmem_context_of(ctx), dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME); \
+    }                                                                                         \
+    SHMEM_ALIAS(BEFORE##AFTER)                                                                \
+    SHMEM_ALIAS(ctx_##BEFORE##AFTER)
+
+#define DEFINE_STRIDED(WAY, BEFORE, AFTER, TYPE, SIZE)                                        \
+    void pshmem_##BEFORE##AFTER(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                size_t nelems, int pe)                                        \
+    {                                                                                         \
+        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};            \
+        WAY(&shmem_state.context, &strided, SHMEM_CALL_NAME);                                 \
+    }                                                                                         \
+    void pshmem_ctx_##BEFORE##AFTER(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,          \
+                                    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)      \
+    {                                                                                         \
+        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};            \
+        WAY(shmem_context_of(ctx), &strided, SHMEM_CALL_NAME);                                \
+    }                                                                                         \
+    SHMEM_ALIAS(BEFORE##AFTER)                                                                \
+    SHMEM_ALIAS(ctx_##BEFORE##AFTER)
+
+#define DEFINE_ELEMENTS(NAME, TYPE)                                                               \
+    void pshmem_##NAME##_p(TYPE *dest, TYPE value, int pe)                                        \
+    {                                                                                             \
+        PUT_ELEMENT(&shmem_state.context, dest, TYPE, value, pe)                                  \
+    }                                                                                             \
+    void pshmem_ctx_##NAME##_p(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe){PUT_ELEMENT(      \
+        shmem_context_of(ctx), dest, TYPE, value, pe)} TYPE pshmem_##NAME##_g(const TYPE *source, \
+                                                                              int pe){            \
+        GET_ELEMENT(&shmem_state.context, source, TYPE,                                           \
+                    pe)} TYPE pshmem_ctx_##NAME##_g(shmem_ctx_t ctx, const TYPE *source, int pe){ \
+        GET_ELEMENT(shmem_context_of(ctx), source, TYPE, pe)} SHMEM_ALIAS(NAME##_p)               \
+        SHMEM_ALIAS(ctx_##NAME##_p) SHMEM_ALIAS(NAME##_g) SHMEM_ALIAS(ctx_##NAME##_g)
+
+#define DEFINE_TYPED(NAME, TYPE, A, B)                                              \
+    DEFINE_TRANSFER(put, NAME, _put, shmem_careful_put, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(get, NAME, _get, shmem_careful_get, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(put, NAME, _put_nbi, shmem_careful_put_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_TRANSFER(get, NAME, _get_nbi, shmem_careful_get_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(iput, NAME, _iput, TYPE, sizeof(TYPE))                           \
+    DEFINE_STRIDED(iget, NAME, _iget, TYPE, sizeof(TYPE))                           \
+    DEFINE_ELEMENTS(NAME, TYPE)
+
+#define DEFINE_CONTIGUOUS(SIZE, BYTES)                                        \
+    DEFINE_TRANSFER(put, put##SIZE, , shmem_careful_put, void, BYTES)         \
+    DEFINE_TRANSFER(get, get##SIZE, , shmem_careful_get, void, BYTES)         \
+    DEFINE_TRANSFER(put, put##SIZE, _nbi, shmem_careful_put_nbi, void, BYTES) \
+    DEFINE_TRANSFER(get, get##SIZE, _nbi, shmem_careful_get_nbi, void, BYTES)
+
+#define DEFINE_SIZED(SIZE, BYTES, A, B)             \
+    DEFINE_CONTIGUOUS(SIZE, BYTES)                  \
+    DEFINE_STRIDED(iput, iput##SIZE, , void, BYTES) \
+    DEFINE_STRIDED(iget, iget##SIZE, , void, BYTES)
+
+SHMEM_RMA_TYPES(DEFINE_TYPED, , )
+SHMEM_SIZES(DEFINE_SIZED, , )
+DEFINE_CONTIGUOUS(mem, 1)

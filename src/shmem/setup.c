@@ -1,0 +1,375 @@
+/* Set-up and queries: joining the group, laying out what all calls need, the end. */
+#define _GNU_SOURCE
+#include "shmem/setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/group.h"
+#include "shmem/context.h"
+#include "shmem/environment.h"
+#include "shmem/lock.h"
+#include "shmem/memory.h"
+#include "shmem/static_data.h"
+
+/* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
+ * sees: 1 from the moment when it begins to finalize. */
+static _Atomic uint32_t *finalizing_word(int pe)
+{
+    const struct nic_view *view = &shmem_state.node->process->view;
+    return (_Atomic uint32_t *)(void *)nic_segment(view, (uint32_t)pe, DN_LLCM);
+}
+
+bool shmem_others_finalize(void)
+{
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        if (pe != shmem_state.my_pe &&
+            atomic_load_explicit(finalizing_word(pe), memory_order_acquire) == 0) {
+            return false;
+        }
+    }
+    return shmem_state.n_pes > 1;
+}
+
+/* ---- The end ------------------------------------------------------------------------- */
+
+/* The launcher takes less to end a job. */
+enum { PATIENCE_S = 2 };
+
+/* Set by whoever ends the process, so that the end does not begin again. */
+static _Atomic bool ending;
+
+bool shmem_want_end(int *status)
+{
+    bool first = true;
+    if (shmem_state.node) {
+        struct nic_group *group = shmem_state.node->process->view.group;
+        first = host_group_want_end(group, *status);
+        (void)host_group_end_is_wanted(group, status);
+    }
+    return first && !atomic_load(&ending);
+}
+
+_Noreturn void shmem_end(bool first, int status)
+{
+    atomic_store(&ending, true);
+    if (!first) {
+        (void)fflush(NULL);
+        (void)sleep(PATIENCE_S);
+    } else if (shmem_state.node) {
+        /* From now on the launcher ends the job, should this process get stuck in exit(). */
+        host_tell_launcher();
+    }
+    exit(status);
+}
+
+_Noreturn void pshmem_global_exit(int status)
+{
+    int wanted = status;
+    bool first = shmem_want_end(&wanted);
+    shmem_end(first, wanted);
+}
+
+SHMEM_ALIAS(global_exit)
+
+static void finalize(const char *call)
+{
+    shmem_require_initialised(call);
+    atomic_store_explicit(finalizing_word(shmem_state.my_pe), 1, memory_order_release);
+    shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
+    shmem_state.initialised = false;
+    shmem_locks_end();
+    shmem_contexts_end();
+    shmem_teams_end();
+    shmem_memory_end();
+    memset(shmem_state.segments, 0, sizeof shmem_state.segments);
+    free(shmem_state.peers);
+    for (int i = 0; i < SHMEM_SEGMENTS; i++) {
+        free(shmem_state.origins[i]);
+    }
+    struct dn_node *node = shmem_state.node;
+    shmem_state.node = NULL;
+    int error = dn_detach(node);
+    /* Static variables that cannot be moved back now (a thread blocks all signals) are the
+     * program's all the same. */
+    if (error == DN_ETHREADS || error == DN_ENOMEM || error == DN_ESYSTEM) {
+        host_leave_with_memory(node);
+    } else {
+        shmem_require(call, error);
+    }
+}
+
+void pshmem_finalize(void)
+{
+    finalize("shmem_finalize");
+}
+
+SHMEM_ALIAS(finalize)
+
+/* A program may end without shmem_finalize. With a status of failure the launcher ends the
+ * job; nobody is waited for then. */
+static void finalize_at_exit(int status, void *unused)
+{
+    (void)unused;
+    if (status == 0 && shmem_state.initialised && !atomic_exchange(&ending, true)) {
+        finalize("shmem_finalize at the end of the program");
+    }
+}
+
+/* ---- The beginning ------------------------------------------------------------------- */
+
+/* What every PE tells the others about itself. */
+struct introduction {
+    uint64_t static_bytes;
+    uint64_t static_place;
+    uint32_t static_area;
+    uint32_t debug;
+};
+
+static void check_same_program(const char *call, const struct introduction *all)
+{
+    const struct introduction *mine = &all[shmem_state.my_pe];
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        if (all[pe].static_bytes != mine->static_bytes ||
+            all[pe].static_place != mine->static_place) {
+            shmem_fail(call,
+                       "PE %d runs another program than this one: it has %llu bytes of static "
+                       "variables, this one %llu. Start all PEs with the same executable",
+                       pe, (unsigned long long)all[pe].static_bytes,
+                       (unsigned long long)mine->static_bytes);
+        }
+    }
+}
+
+static void *allocate(const char *call, size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    if (!memory) {
+        shmem_fail(call, "no memory is left for a table of %zu PEs", count);
+    }
+    return memory;
+}
+
+/* Everybody's segments as remote addresses, and as distances where there are pointers. */
+static void lay_out(const char *call, const struct shmem_static_data *data,
+                    const struct introduction *all)
+{
+    const struct nic_view *view = &shmem_state.node->process->view;
+    size_t count = (size_t)shmem_state.n_pes;
+    struct shmem_peer *peers = allocate(call, count, sizeof *peers);
+    unsigned char *heap = nic_segment(view, view->rank, DN_HEAP);
+    shmem_state.segments[SHMEM_HEAP] = (struct shmem_segment){(uintptr_t)heap,
+                                                              nic_segment_bytes(view, DN_HEAP)};
+    shmem_state.segments[SHMEM_STATIC] = (struct shmem_segment){data->base, data->bytes};
+    shmem_state.static_image = (uintptr_t)nic_registered_memory(view, view->rank) + data->place;
+    for (int i = 0; i < SHMEM_SEGMENTS; i++) {
+        shmem_state.origins[i] = allocate(call, count, sizeof *shmem_state.origins[i]);
+    }
+    for (uint32_t pe = 0; pe < count; pe++) {
+        uintptr_t its_heap = (uintptr_t)nic_segment(view, pe, DN_HEAP);
+        uintptr_t its_data = (uintptr_t)nic_registered_memory(view, pe) + data->place;
+        peers[pe] = (struct shmem_peer){
+            .distance = {(ptrdiff_t)(its_heap - (uintptr_t)heap),
+                         pe == view->rank ? 0 : (ptrdiff_t)(its_data - data->base)},
+            .call = &view->ports[pe].call,
+            .pe = (int)pe,
+        };
+        shmem_state.origins[SHMEM_HEAP][pe] = (struct dn_remote){
+            .rank = (int)pe, .area = DN_HEAP, .offset = 0};
+        shmem_state.origins[SHMEM_STATIC][pe] = (struct dn_remote){
+            .rank = (int)pe, .area = all[pe].static_area, .offset = 0};
+    }
+    shmem_state.peers = peers;
+}
+
+/* After this exchange every PE's memory is where the others expect it. */
+static void meet(const char *call, const struct shmem_environment *environment)
+{
+    struct shmem_static_data data;
+    int error = shmem_static_data_share(shmem_state.node, &data);
+    if (error) {
+        shmem_fail(call, "the program's static variables cannot be shared: %s", dn_strerror(error));
+    }
+    struct introduction mine = {data.bytes, data.place, data.area, environment->debug};
+    struct introduction *all = allocate(call, (size_t)shmem_state.n_pes, sizeof *all);
+    struct dn_team *team;
+    error = dn_team_all(shmem_state.node, &team);
+    error = error ? error : dn_allgather(team, &mine, all, sizeof mine);
+    shmem_require(call, error);
+    check_same_program(call, all);
+    lay_out(call, &data, all);
+    free(all);
+}
+
+/* The group's memory is not there in a forked child, and its end is not the PE's. */
+static void forget_in_child(void)
+{
+    shmem_contexts_forbid();
+    memset(shmem_state.segments, 0, sizeof shmem_state.segments);
+    shmem_state.initialised = false;
+    shmem_state.node = NULL;
+}
+
+static void watch_the_process(const char *call)
+{
+    static bool is_watched;
+    if (!is_watched && (on_exit(finalize_at_exit, NULL) != 0 ||
+                        pthread_atfork(NULL, NULL, forget_in_child) != 0)) {
+        shmem_fail(call, "no memory is left to watch the end of the program");
+    }
+    is_watched = true;
+}
+
+static void start(const char *call, int level)
+{
+    if (shmem_state.initialised) {
+        return;
+    }
+    struct shmem_environment environment;
+    shmem_environment_read(call, &environment);
+    struct dn_options options = {.struct_bytes = sizeof options,
+                                 .heap_bytes = environment.symmetric_bytes};
+    struct dn_node *node;
+    int error = dn_attach(&node, &options);
+    if (error) {
+        shmem_fail(call, "cannot join the group of PEs: %s", dn_strerror(error));
+    }
+    shmem_state.node = node;
+    shmem_state.my_pe = dn_rank(node);
+    shmem_state.n_pes = dn_size(node);
+    shmem_state.thread_level = level;
+    shmem_state.debug = environment.debug;
+    meet(call, &environment);
+    shmem_require(call, shmem_teams_start());
+    shmem_contexts_start();
+    watch_the_process(call);
+    shmem_state.initialised = true;
+    if (shmem_state.my_pe == 0) {
+        shmem_environment_show(&environment);
+    }
+}
+
+void pshmem_init(void)
+{
+    start("shmem_init", SHMEM_THREAD_SINGLE);
+}
+
+int pshmem_init_thread(int requested, int *provided)
+{
+    if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
+        return -1;
+    }
+    start("shmem_init_thread", requested);
+    if (provided) {
+        *provided = shmem_state.thread_level;
+    }
+    return 0;
+}
+
+void pshmem_query_thread(int *provided)
+{
+    *provided = shmem_state.thread_level;
+}
+
+SHMEM_ALIAS(init)
+SHMEM_ALIAS(init_thread)
+SHMEM_ALIAS(query_thread)
+
+/* ---- Queries ------------------------------------------------------------------------- */
+
+int pshmem_my_pe(void)
+{
+    return shmem_state.my_pe;
+}
+
+int pshmem_n_pes(void)
+{
+    return shmem_state.n_pes;
+}
+
+int pshmem_pe_accessible(int pe)
+{
+    return shmem_state.initialised && (uint32_t)pe < (uint32_t)shmem_state.n_pes;
+}
+
+int pshmem_addr_accessible(const void *addr, int pe)
+{
+    struct dn_remote remote;
+    return pshmem_pe_accessible(pe) && shmem_remote_of(addr, 1, pe, &remote);
+}
+
+void pshmem_info_get_version(int *major, int *minor)
+{
+    *major = SHMEM_MAJOR_VERSION;
+    *minor = SHMEM_MINOR_VERSION;
+}
+
+void pshmem_info_get_name(char *name)
+{
+    _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the name has its room");
+    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+}
+
+SHMEM_ALIAS(my_pe)
+SHMEM_ALIAS(n_pes)
+SHMEM_ALIAS(pe_accessible)
+SHMEM_ALIAS(addr_accessible)
+SHMEM_ALIAS(info_get_version)
+SHMEM_ALIAS(info_get_name)
+
+void pshmem_pcontrol(int level, ...)
+{
+    (void)level;
+}
+
+SHMEM_ALIAS(pcontrol)
+
+/* ---- Deprecated names ------------------------------------------------------------------ */
+
+void start_pes(int npes)
+{
+    (void)npes;
+    start("start_pes", SHMEM_THREAD_SINGLE);
+}
+
+int _my_pe(void)
+{
+    return pshmem_my_pe();
+}
+
+int _num_pes(void)
+{
+    return pshmem_n_pes();
+}
+
+/* Memory is coherent; there is nothing to flush. */
+void pshmem_clear_cache_inv(void)
+{
+}
+void pshmem_clear_cache_line_inv(void *dest)
+{
+    (void)dest;
+}
+void pshmem_set_cache_inv(void)
+{
+}
+void pshmem_set_cache_line_inv(void *dest)
+{
+    (void)dest;
+}
+void pshmem_udcflush(void)
+{
+}
+void pshmem_udcflush_line(void *dest)
+{
+    (void)dest;
+}
+
+SHMEM_ALIAS(clear_cache_inv)
+SHMEM_ALIAS(clear_cache_line_inv)
+SHMEM_ALIAS(set_cache_inv)
+SHMEM_ALIAS(set_cache_line_inv)
+SHMEM_ALIAS(udcflush)
+SHMEM_ALIAS(udcflush_line)

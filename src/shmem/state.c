@@ -1,0 +1,74 @@
+/* The one state, and how a job ends. */
+#define _GNU_SOURCE
+#include "shmem/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "nic/life.h"
+#include "shmem/setup.h"
+
+struct shmem_state shmem_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+struct shmem_context shmem_no_context;
+
+enum { SENTENCE_BYTES = 640 };
+
+/* The first PE with something to say says it; the others' troubles follow from that one. */
+_Noreturn void shmem_fail(const char *call, const char *format, ...)
+{
+    char sentence[SENTENCE_BYTES];
+    int status = EXIT_FAILURE;
+    bool first = shmem_want_end(&status);
+    if (first) {
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+        va_end(arguments);
+        if (shmem_state.n_pes > 0) {
+            (void)dprintf(STDERR_FILENO, "PE %d: %s: %s\n", shmem_state.my_pe, call, sentence);
+        } else {
+            (void)dprintf(STDERR_FILENO, "%s: %s\n", call, sentence);
+        }
+    }
+    shmem_end(first, status);
+}
+
+/* The lowest PE that died, or -1. */
+static int first_dead(void)
+{
+    const struct nic_view *view = &shmem_state.node->process->view;
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        if (nic_life(view, rank) == DN_DEAD) {
+            return (int)rank;
+        }
+    }
+    return -1;
+}
+
+_Noreturn void shmem_fail_error(const char *call, int error)
+{
+    if (error == DN_EPEER) {
+        int dead = first_dead();
+        if (dead >= 0) {
+            shmem_fail(call, "PE %d has died, and the others cannot go on without it", dead);
+        }
+        shmem_fail(call, "a PE that is needed has finished already: shmem_finalize is for all "
+                         "PEs, after their last communication");
+    }
+    if (error == DN_EMISMATCH) {
+        shmem_fail(call, "the PEs made different calls: all of them call it in the same order "
+                         "and with the same sizes");
+    }
+    shmem_fail(call, "%s", dn_strerror(error));
+}
+
+void shmem_require_initialised(const char *call)
+{
+    if (UNLIKELY(!shmem_state.initialised)) {
+        shmem_fail(call, shmem_state.n_pes > 0 ? "called after shmem_finalize or in a forked child"
+                                               : "called before shmem_init or shmem_init_thread");
+    }
+}

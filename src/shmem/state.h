@@ -1,0 +1,163 @@
+/* What the OpenSHMEM calls of a process share: who this PE is, where the symmetric memory
+ * lies here and at every other PE, the default context and the predefined teams.
+ *
+ * The ordinary case of a call is inline (src/shmem/reach.h) and needs of all this one
+ * context: its direct_count is the number of PEs that it can address by pointers, and 0
+ * whenever anything else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG,
+ * a fabric without pointers). Everything else is done by the careful functions, which check
+ * all arguments and use the dn_ calls.
+ *
+ * Errors end the job: shmem_fail says what, where and what to do. */
+#ifndef SHMEM_STATE_H
+#define SHMEM_STATE_H
+
+#include "host/node.h"
+#include "shmem.h"
+
+/* Defines the pshmem_ function's second name. */
+#define SHMEM_ALIAS(NAME) \
+    extern __typeof(pshmem_##NAME) shmem_##NAME __attribute__((weak, alias("pshmem_" #NAME)));
+
+/* The symmetric segments. */
+enum { SHMEM_HEAP, SHMEM_STATIC, SHMEM_SEGMENTS };
+
+struct shmem_segment {
+    uintptr_t base; /* here; 0 bytes: there is none */
+    uint64_t bytes;
+};
+
+/* Another PE (or this one) as a context addresses it. 32 bytes: found by a shift. */
+struct shmem_peer {
+    /* What to add to an address of this process's segment to get the same object of that
+     * PE, mapped here. */
+    ptrdiff_t distance[SHMEM_SEGMENTS];
+    _Atomic uint64_t *call; /* the call word of its port: who sleeps there, is it gone */
+    int pe;                 /* its number among all PEs */
+};
+
+/* What a shmem_ctx_t stands for. */
+struct shmem_context {
+    uint32_t direct_count; /* peers that plain pointers reach; 0: ask the careful functions */
+    uint32_t peer_count;   /* PEs of the team; 0: the context is not open */
+    const struct shmem_peer *peers; /* by their number in the team */
+    struct dn_node *lane;
+    struct shmem_team *team;
+    long options;
+    struct shmem_context *next; /* of the team's contexts */
+};
+
+/* What a shmem_team_t stands for. */
+struct shmem_team {
+    struct dn_team *dn;
+    int my_pe; /* this PE's number in the team */
+    int n_pes;
+    int *pes;                 /* n_pes numbers among all PEs */
+    struct shmem_peer *peers; /* the same as peers; made with the first context, or NULL */
+    shmem_team_config_t config;
+    struct shmem_context *contexts; /* guarded by shmem_state.lock */
+    struct shmem_team *next;        /* of all teams made by splitting; guarded likewise */
+};
+
+struct shmem_state {
+    /* What every transfer reads, in one line. */
+    alignas(CACHE_LINE_BYTES) struct shmem_segment segments[SHMEM_SEGMENTS];
+    struct shmem_context context; /* the default one */
+
+    int my_pe;
+    int n_pes;
+    bool initialised;
+    bool debug;
+    int thread_level;
+    struct dn_node *node;
+
+    struct shmem_peer *peers; /* of all PEs */
+    uintptr_t static_image;   /* this PE's static variables in the group's memory */
+
+    /* Where each segment lies as a remote address, by segment and PE. */
+    struct dn_remote *origins[SHMEM_SEGMENTS];
+
+    struct shmem_team world;
+    struct shmem_team shared;
+
+    pthread_mutex_t lock; /* the lists of contexts and teams */
+    struct shmem_team *teams;
+};
+
+extern struct shmem_state shmem_state __attribute__((visibility("hidden")));
+
+/* ---- Ending the job --------------------------------------------------------------- */
+
+/* Prints "PE 2: shmem_put: ..." and ends the job. `call` is the function's name. */
+_Noreturn void shmem_fail(const char *call, const char *format, ...)
+    __attribute__((cold, format(printf, 2, 3), visibility("hidden")));
+
+/* The same with the sentence of a DN_E... code. */
+_Noreturn void shmem_fail_error(const char *call, int error)
+    __attribute__((cold, visibility("hidden")));
+
+/* Ends the job for every error. */
+static inline void shmem_require(const char *call, int error)
+{
+    if (UNLIKELY(error)) {
+        shmem_fail_error(call, error);
+    }
+}
+
+/* Ends the job unless shmem_init has been called, and shmem_finalize not. */
+void shmem_require_initialised(const char *call) __attribute__((visibility("hidden")));
+
+/* ---- Handles ------------------------------------------------------------------------ */
+
+/* The team of a handle; NULL for SHMEM_TEAM_INVALID. */
+static inline struct shmem_team *shmem_team_of(shmem_team_t handle)
+{
+    if (LIKELY(handle == SHMEM_TEAM_WORLD)) {
+        return &shmem_state.world;
+    }
+    return handle == SHMEM_TEAM_SHARED ? &shmem_state.shared : handle;
+}
+
+/* The handle of a team. */
+static inline shmem_team_t shmem_team_handle(struct shmem_team *team)
+{
+    return team == &shmem_state.world    ? SHMEM_TEAM_WORLD
+           : team == &shmem_state.shared ? SHMEM_TEAM_SHARED
+                                         : team;
+}
+
+/* The context of a handle; for SHMEM_CTX_INVALID one that reaches nobody. */
+extern struct shmem_context shmem_no_context __attribute__((visibility("hidden")));
+
+static inline struct shmem_context *shmem_context_of(shmem_ctx_t handle)
+{
+    if (LIKELY((uintptr_t)handle > (uintptr_t)SHMEM_CTX_DEFAULT)) {
+        return handle;
+    }
+    return handle == SHMEM_CTX_DEFAULT ? &shmem_state.context : &shmem_no_context;
+}
+
+/* ---- Between the parts --------------------------------------------------------------- */
+
+/* Fills shmem_state.world and shared; the node is attached and `lock` is usable. 0 or
+ * DN_E.... Ended after all PEs have arrived in shmem_finalize. (team.c) */
+int shmem_teams_start(void) __attribute__((visibility("hidden")));
+void shmem_teams_end(void) __attribute__((visibility("hidden")));
+
+/* Closes all contexts of a team that is about to be destroyed. (context.c) */
+void shmem_team_close_contexts(struct shmem_team *team) __attribute__((visibility("hidden")));
+
+/* Where the object at an own symmetric address lies at a PE (numbered among all), mapped
+ * here; NULL when the address is not symmetric. (reach.c) */
+void *shmem_mapped(const void *address, int pe) __attribute__((visibility("hidden")));
+
+/* The same as a remote address; false when [address, address + bytes) is not within one
+ * symmetric segment. (reach.c) */
+bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote)
+    __attribute__((visibility("hidden")));
+
+/* Where an own static variable lies in the group's memory; other addresses as they are. And
+ * what a sleeper for a word watches. (reach.c) */
+const void *shmem_group_address(const void *address) __attribute__((visibility("hidden")));
+uint32_t shmem_watch_of(const void *word) __attribute__((visibility("hidden")));
+
+#endif

@@ -1,0 +1,269 @@
+/* Teams: the two predefined ones, and those made by splitting. */
+#include <stdlib.h>
+
+#include "coll/team.h"
+#include "shmem/collective.h"
+
+/* ---- The predefined teams ------------------------------------------------------------ */
+
+/* The name under which the PEs meet for SHMEM_TEAM_SHARED. */
+enum { SHARED_NAME = 1 };
+
+static int *all_pes(int count)
+{
+    int *pes = malloc((size_t)count * sizeof *pes);
+    for (int pe = 0; pes && pe < count; pe++) {
+        pes[pe] = pe;
+    }
+    return pes;
+}
+
+/* All PEs share the memory of one host. The two teams have their own words below, so that
+ * threads may use both at a time. */
+int shmem_teams_start(void)
+{
+    struct shmem_team *world = &shmem_state.world;
+    struct shmem_team *shared = &shmem_state.shared;
+    *world = (struct shmem_team){.my_pe = shmem_state.my_pe, .n_pes = shmem_state.n_pes};
+    *shared = *world;
+    world->pes = all_pes(world->n_pes);
+    shared->pes = all_pes(shared->n_pes);
+    int error = world->pes && shared->pes ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
+    return error ? error
+                 : coll_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
+                                          SHARED_NAME, &shared->dn);
+}
+
+static void forget_team(struct shmem_team *team)
+{
+    free(team->pes);
+    free(team->peers);
+}
+
+void shmem_teams_end(void)
+{
+    while (shmem_state.teams) {
+        struct shmem_team *next = shmem_state.teams->next;
+        forget_team(shmem_state.teams);
+        free(shmem_state.teams);
+        shmem_state.teams = next;
+    }
+    forget_team(&shmem_state.world);
+    forget_team(&shmem_state.shared);
+    shmem_state.world = (struct shmem_team){0};
+    shmem_state.shared = (struct shmem_team){0};
+    shmem_active_sets_end();
+}
+
+/* ---- Asking -------------------------------------------------------------------------- */
+
+int pshmem_team_my_pe(shmem_team_t handle)
+{
+    const struct shmem_team *team = shmem_team_of(handle);
+    return team ? team->my_pe : -1;
+}
+SHMEM_ALIAS(team_my_pe)
+
+int pshmem_team_n_pes(shmem_team_t handle)
+{
+    const struct shmem_team *team = shmem_team_of(handle);
+    return team ? team->n_pes : -1;
+}
+SHMEM_ALIAS(team_n_pes)
+
+int pshmem_team_get_config(shmem_team_t handle, long config_mask, shmem_team_config_t *config)
+{
+    const struct shmem_team *team = shmem_team_of(handle);
+    if (!team || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS) != 0 || (config_mask != 0 && !config)) {
+        return -1;
+    }
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS) {
+        config->num_contexts = team->config.num_contexts;
+    }
+    return 0;
+}
+SHMEM_ALIAS(team_get_config)
+
+int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
+{
+    const struct shmem_team *from = shmem_team_of(src_team);
+    const struct shmem_team *to = shmem_team_of(dest_team);
+    if (!from || !to || src_pe < 0 || src_pe >= from->n_pes) {
+        return -1;
+    }
+    int pe = from->pes[src_pe];
+    if (to == &shmem_state.world) {
+        return pe;
+    }
+    for (int i = 0; i < to->n_pes; i++) {
+        if (to->pes[i] == pe) {
+            return i;
+        }
+    }
+    return -1;
+}
+SHMEM_ALIAS(team_translate_pe)
+
+/* ---- Splitting ----------------------------------------------------------------------- */
+
+/* A team of this many PEs without members yet; its memory is there before the PEs meet. */
+static struct shmem_team *new_team(int size, const shmem_team_config_t *config, long config_mask,
+                                   const char *call)
+{
+    struct shmem_team *team = calloc(1, sizeof *team);
+    int *pes = malloc((size_t)size * sizeof *pes);
+    if (!team || !pes) {
+        shmem_fail(call, "no memory for a team of %d PEs", size);
+    }
+    team->pes = pes;
+    team->n_pes = size;
+    if (config_mask & SHMEM_TEAM_NUM_CONTEXTS) {
+        team->config.num_contexts = config->num_contexts;
+    }
+    return team;
+}
+
+/* Who is in it, from the team below; from here on the program has it. */
+static void add_team(struct shmem_team *team, struct dn_team *dn)
+{
+    team->dn = dn;
+    team->my_pe = dn_team_rank(dn);
+    for (int i = 0; i < team->n_pes; i++) {
+        team->pes[i] = dn_team_node_rank(dn, i);
+    }
+    pthread_mutex_lock(&shmem_state.lock);
+    team->next = shmem_state.teams;
+    shmem_state.teams = team;
+    pthread_mutex_unlock(&shmem_state.lock);
+}
+
+/* Whether a configuration can be had, which all PEs see alike. */
+static bool config_fits(const shmem_team_config_t *config, long config_mask)
+{
+    return config_mask == 0 ||
+           (config_mask == SHMEM_TEAM_NUM_CONTEXTS && config != NULL && config->num_contexts >= 0);
+}
+
+/* With SHMEM_DEBUG: all PEs of the parent ask for the same. */
+static void check_split(const struct shmem_team *parent, int first, int second, int third,
+                        const char *call)
+{
+    uint64_t number = (uint64_t)(uint32_t)first << 40 ^ (uint64_t)(uint32_t)second << 20 ^
+                      (uint64_t)(uint32_t)third;
+    SHMEM_COLLECTIVE_CHECK(parent, .call = call, .number = number);
+}
+
+int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, int size,
+                              const shmem_team_config_t *config, long config_mask,
+                              shmem_team_t *made)
+{
+    const char *call = SHMEM_COLLECTIVE_NAME;
+    *made = SHMEM_TEAM_INVALID;
+    if (parent_team == SHMEM_TEAM_INVALID) {
+        return -1;
+    }
+    struct shmem_team *parent = shmem_members(parent_team, call);
+    check_split(parent, start, stride, size, call);
+    long last = start + (long)stride * (size - 1L);
+    if (size < 1 || (stride == 0 && size != 1) || start < 0 || start >= parent->n_pes || last < 0 ||
+        last >= parent->n_pes || !config_fits(config, config_mask)) {
+        return -1;
+    }
+    long steps = stride == 0 ? 0 : ((long)parent->my_pe - start) / stride;
+    bool is_member = steps >= 0 && steps < size && start + steps * stride == parent->my_pe;
+    struct shmem_team *team = is_member ? new_team(size, config, config_mask, call) : NULL;
+    struct dn_team *dn;
+    int error = dn_team_split(parent->dn, is_member ? 0 : -1, (int)steps, &dn);
+    shmem_collective_end(call, error);
+    if (team) {
+        add_team(team, dn);
+        *made = shmem_team_handle(team);
+    }
+    return 0;
+}
+SHMEM_ALIAS(team_split_strided)
+
+int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
+                         const shmem_team_config_t *xaxis_config, long xaxis_mask,
+                         shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
+                         long yaxis_mask, shmem_team_t *yaxis_team)
+{
+    const char *call = SHMEM_COLLECTIVE_NAME;
+    *xaxis_team = SHMEM_TEAM_INVALID;
+    *yaxis_team = SHMEM_TEAM_INVALID;
+    if (parent_team == SHMEM_TEAM_INVALID) {
+        return -1;
+    }
+    struct shmem_team *parent = shmem_members(parent_team, call);
+    check_split(parent, xrange, 0, 0, call);
+    if (xrange < 1) {
+        return -1;
+    }
+    /* Configurations may differ between rows and columns: a PE without one takes part in the
+     * meeting, so that the others have theirs. */
+    int width = xrange < parent->n_pes ? xrange : parent->n_pes;
+    int x = parent->my_pe % width;
+    int y = parent->my_pe / width;
+    int row = parent->n_pes - y * width < width ? parent->n_pes - y * width : width;
+    int column = (parent->n_pes - x + width - 1) / width;
+    bool x_fits = config_fits(xaxis_config, xaxis_mask);
+    bool y_fits = config_fits(yaxis_config, yaxis_mask);
+    struct shmem_team *x_team = x_fits ? new_team(row, xaxis_config, xaxis_mask, call) : NULL;
+    struct shmem_team *y_team = y_fits ? new_team(column, yaxis_config, yaxis_mask, call) : NULL;
+    struct dn_team *dn;
+    shmem_collective_end(call, dn_team_split(parent->dn, x_fits ? y : -1, x, &dn));
+    if (x_team) {
+        add_team(x_team, dn);
+        *xaxis_team = shmem_team_handle(x_team);
+    }
+    shmem_collective_end(call, dn_team_split(parent->dn, y_fits ? x : -1, y, &dn));
+    if (y_team) {
+        add_team(y_team, dn);
+        *yaxis_team = shmem_team_handle(y_team);
+    }
+    return x_fits && y_fits ? 0 : -1;
+}
+SHMEM_ALIAS(team_split_2d)
+
+/* Takes a team out of the list; false when it is not there. */
+static bool remove_team(struct shmem_team *team)
+{
+    pthread_mutex_lock(&shmem_state.lock);
+    struct shmem_team **link = &shmem_state.teams;
+    while (*link && *link != team) {
+        link = &(*link)->next;
+    }
+    bool found = *link != NULL;
+    if (found) {
+        *link = team->next;
+    }
+    pthread_mutex_unlock(&shmem_state.lock);
+    return found;
+}
+
+void pshmem_team_destroy(shmem_team_t handle)
+{
+    const char *call = SHMEM_COLLECTIVE_NAME;
+    if (handle == SHMEM_TEAM_INVALID) {
+        return;
+    }
+    struct shmem_team *team = shmem_members(handle, call);
+    if (team == &shmem_state.world || team == &shmem_state.shared) {
+        shmem_fail(call, "a predefined team cannot be destroyed");
+    }
+    SHMEM_COLLECTIVE_CHECK(team, .call = call);
+    if (!remove_team(team)) {
+        shmem_fail(call, "the handle is of no team; was it destroyed before?");
+    }
+    shmem_team_close_contexts(team);
+    shmem_collective_end(call, dn_team_free(team->dn));
+    forget_team(team);
+    free(team);
+}
+SHMEM_ALIAS(team_destroy)
+
+int pshmem_team_sync(shmem_team_t team)
+{
+    return shmem_team_barrier(shmem_members(team, SHMEM_COLLECTIVE_NAME), SHMEM_COLLECTIVE_NAME);
+}
+SHMEM_ALIAS(team_sync)

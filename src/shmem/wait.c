@@ -1,0 +1,261 @@
+/* The slow stages of waiting, and waiting for several words. */
+#define _GNU_SOURCE
+#include "shmem/wait.h"
+
+#include <sched.h>
+
+#include "host/wait.h"
+#include "shmem/setup.h"
+
+/* A program of one thread whose every peer finalizes waits in vain: nobody will write. With
+ * more threads one of this PE's own may. */
+static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
+{
+    return host_nobody_left(node, context, forever) ||
+           (shmem_state.thread_level == SHMEM_THREAD_SINGLE && shmem_others_finalize());
+}
+
+/* Ends the job: the wait is over without its condition. */
+static _Noreturn void fail_wait(int error, const char *call)
+{
+    if (error == DN_EPEER && shmem_others_finalize()) {
+        shmem_fail(call, "this PE waits for a value that cannot come any more: all other PEs have "
+                         "called shmem_finalize or left the program");
+    }
+    shmem_fail_error(call, error);
+}
+
+static void wait_for(bool (*holds)(void *context), void *context, uint32_t watch, const char *call)
+{
+    struct host_condition condition = {holds, is_hopeless, context, watch};
+    shmem_require_initialised(call);
+    int error = host_wait(shmem_state.node, &condition, DN_FOREVER);
+    if (error) {
+        fail_wait(error, call);
+    }
+}
+
+/* ---- One word ----------------------------------------------------------------------------- */
+
+struct watched_word {
+    const void *word;
+    unsigned bytes;
+    struct shmem_range range;
+};
+
+static bool watched_word_holds(void *context)
+{
+    const struct watched_word *watched = context;
+    return shmem_in_range(shmem_word_load(watched->word, watched->bytes), watched->bytes,
+                          watched->range);
+}
+
+static void check_word(const void *word, unsigned bytes, const char *call)
+{
+    struct dn_remote remote;
+    shmem_require_initialised(call);
+    if (shmem_state.debug && !shmem_remote_of(word, bytes, shmem_state.my_pe, &remote)) {
+        shmem_fail(call, "address %p is not symmetric: no other PE can write there", word);
+    }
+}
+
+void shmem_wait_slowly(const void *word, unsigned bytes, struct shmem_range range, const char *call)
+{
+    struct watched_word watched = {word, bytes, range};
+    check_word(word, bytes, call);
+    wait_for(watched_word_holds, &watched, shmem_watch_of(word), call);
+}
+
+_Noreturn void shmem_wait_refuse(int cmp, const char *call)
+{
+    if ((unsigned)cmp > SHMEM_CMP_LE) {
+        shmem_fail(call, "%d is no comparison: use one of SHMEM_CMP_EQ, NE, GT, GE, LT and LE",
+                   cmp);
+    }
+    shmem_fail(call, "no value is %s: the wait would never end",
+               cmp == SHMEM_CMP_GT ? "greater than the greatest" : "less than the least");
+}
+
+void shmem_look_again(void)
+{
+    if (shmem_state.initialised && !shmem_state.node->process->core_is_free) {
+        (void)sched_yield();
+    }
+}
+
+/* ---- Several words ------------------------------------------------------------------------- */
+
+/* A value of the type, as 64 bits of the same order. */
+static uint64_t widen(struct shmem_word type, uint64_t value)
+{
+    unsigned unused_bits = 64 - 8 * type.bytes;
+    if (!type.is_signed) {
+        return value;
+    }
+    return (uint64_t)((int64_t)(value << unused_bits) >> unused_bits) ^ UINT64_C(1) << 63;
+}
+
+static bool compares(int cmp, uint64_t left, uint64_t right)
+{
+    switch (cmp) {
+    case SHMEM_CMP_EQ: return left == right;
+    case SHMEM_CMP_NE: return left != right;
+    case SHMEM_CMP_GT: return left > right;
+    case SHMEM_CMP_GE: return left >= right;
+    case SHMEM_CMP_LT: return left < right;
+    default: return left <= right;
+    }
+}
+
+static bool takes_part(const struct shmem_words *words, size_t index)
+{
+    return !words->status || words->status[index] == 0;
+}
+
+static bool holds_at(const struct shmem_words *words, size_t index)
+{
+    unsigned bytes = words->type.bytes;
+    const unsigned char *word = (const unsigned char *)words->words + index * bytes;
+    uint64_t wanted = words->value;
+    if (words->values) {
+        wanted = shmem_word_load((const unsigned char *)words->values + index * bytes, bytes);
+    }
+    return compares(words->cmp, widen(words->type, shmem_word_load(word, bytes)),
+                    widen(words->type, wanted));
+}
+
+/* Whether any word takes part; checks the rest of the arguments as well. */
+static bool check_words(const struct shmem_words *words)
+{
+    shmem_require_initialised(words->call);
+    if ((unsigned)words->cmp > SHMEM_CMP_LE) {
+        shmem_wait_refuse(words->cmp, words->call);
+    }
+    for (size_t i = 0; i < words->count; i++) {
+        if (takes_part(words, i)) {
+            check_word(words->words, words->type.bytes, words->call);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A store to the line of the words, or to any line when they fill several. */
+static uint32_t watch_of_words(const struct shmem_words *words)
+{
+    const unsigned char *first = words->words;
+    const unsigned char *last = first + (words->count - 1) * words->type.bytes;
+    return nic_watch_join(shmem_watch_of(first), shmem_watch_of(last));
+}
+
+struct search {
+    const struct shmem_words *words;
+    size_t index; /* of all: the words before it hold or have held */
+};
+
+static bool all_hold(void *context)
+{
+    struct search *search = context;
+    const struct shmem_words *words = search->words;
+    /* A word that held once has met its condition, as the specification has it. */
+    while (search->index < words->count) {
+        if (takes_part(words, search->index) && !holds_at(words, search->index)) {
+            return false;
+        }
+        search->index++;
+    }
+    return true;
+}
+
+/* Each search goes on behind what the last one of this thread found, so that none of the
+ * words that hold is passed over for ever. */
+static _Thread_local size_t search_start;
+
+static bool any_holds(void *context)
+{
+    struct search *search = context;
+    const struct shmem_words *words = search->words;
+    size_t index = search_start % words->count;
+    for (size_t i = 0; i < words->count; i++) {
+        if (takes_part(words, index) && holds_at(words, index)) {
+            search->index = index;
+            search_start = index + 1;
+            return true;
+        }
+        index = index + 1 < words->count ? index + 1 : 0;
+    }
+    return false;
+}
+
+static size_t collect(const struct shmem_words *words, size_t *indices)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < words->count; i++) {
+        if (takes_part(words, i) && holds_at(words, i)) {
+            indices[found++] = i;
+        }
+    }
+    return found;
+}
+
+void shmem_words_wait_all(const struct shmem_words *words)
+{
+    struct search search = {words, 0};
+    if (check_words(words) && !all_hold(&search)) {
+        wait_for(all_hold, &search, watch_of_words(words), words->call);
+    }
+}
+
+size_t shmem_words_wait_any(const struct shmem_words *words)
+{
+    struct search search = {words, SIZE_MAX};
+    if (check_words(words) && !any_holds(&search)) {
+        wait_for(any_holds, &search, watch_of_words(words), words->call);
+    }
+    return search.index;
+}
+
+size_t shmem_words_wait_some(const struct shmem_words *words, size_t *indices)
+{
+    struct search search = {words, SIZE_MAX};
+    if (!check_words(words)) {
+        return 0;
+    }
+    size_t found;
+    /* What held may have changed before it is collected. */
+    while ((found = collect(words, indices)) == 0) {
+        wait_for(any_holds, &search, watch_of_words(words), words->call);
+    }
+    return found;
+}
+
+int shmem_words_test_all(const struct shmem_words *words)
+{
+    struct search search = {words, 0};
+    bool hold = !check_words(words) || all_hold(&search);
+    if (!hold) {
+        shmem_look_again();
+    }
+    return hold;
+}
+
+size_t shmem_words_test_any(const struct shmem_words *words)
+{
+    struct search search = {words, SIZE_MAX};
+    if (check_words(words) && !any_holds(&search)) {
+        shmem_look_again();
+    }
+    return search.index;
+}
+
+size_t shmem_words_test_some(const struct shmem_words *words, size_t *indices)
+{
+    if (!check_words(words)) {
+        return 0;
+    }
+    size_t found = collect(words, indices);
+    if (found == 0) {
+        shmem_look_again();
+    }
+    return found;
+}
