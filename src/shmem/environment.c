@@ -3,84 +3,96 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/size_text.h"
 #include "shmem/state.h"
 
-/* name, deprecated name, field, kind, default, help */
-#define VARIABLES(row)                                                                            \
-    row("SHMEM_VERSION", "SMA_VERSION", version, FLAG, "not set",                                 \
-        "if set, PE 0 prints the version at the start")                                           \
-        row("SHMEM_INFO", "SMA_INFO", info, FLAG, "not set", "if set, PE 0 prints this table")    \
-            row("SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", symmetric_bytes, SIZE, "1G",        \
-                "symmetric heap of each PE: a number, with K, M, G or T behind it; takes memory " \
-                "when touched") row("SHMEM_DEBUG", "SMA_DEBUG", debug, FLAG, "not set",           \
-                                    "if set, calls look for misuse and say what they find")
-
 enum kind { FLAG, SIZE };
 
-static const struct {
+static const char *const kind_names[] = {[FLAG] = "flag", [SIZE] = "size"};
+
+static const struct variable {
     const char *name;
+    const char *old_name; /* of older specifications; the new one counts more */
+    enum kind kind;
+    size_t field; /* in struct shmem_environment: a bool or a uint64_t */
     const char *default_text;
     const char *help;
-} rows[] = {
-#define ROW(name, old_name, field, kind, default_text, help) {name, default_text, help},
-    VARIABLES(ROW)
-#undef ROW
+} variables[] = {
+    {"SHMEM_VERSION", "SMA_VERSION", FLAG, offsetof(struct shmem_environment, version), "not set",
+     "if set, PE 0 prints the version at the start"},
+    {"SHMEM_INFO", "SMA_INFO", FLAG, offsetof(struct shmem_environment, info), "not set",
+     "if set, PE 0 prints this table"},
+    {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE", SIZE,
+     offsetof(struct shmem_environment, symmetric_bytes), "1G",
+     "symmetric heap of each PE: a number, with K, M, G or T behind it; takes memory when touched"},
+    {"SHMEM_DEBUG", "SMA_DEBUG", FLAG, offsetof(struct shmem_environment, debug), "not set",
+     "if set, calls look for misuse and say what they find"},
 };
 
+enum { VARIABLES = sizeof variables / sizeof variables[0] };
+
 /* A variable's text or NULL; an empty one counts as not set. */
-static const char *text_of(const char *name, const char *old_name)
+static const char *text_of(const struct variable *variable)
 {
-    const char *text = getenv(name);
+    const char *text = getenv(variable->name);
     if (!text || !*text) {
-        text = getenv(old_name);
+        text = getenv(variable->old_name);
     }
     return text && *text ? text : NULL;
 }
 
-static uint64_t value_of(const char *call, const char *name, const char *old_name, enum kind kind)
+static void read_variable(const char *call, const struct variable *variable, void *field)
 {
-    const char *text = text_of(name, old_name);
-    uint64_t value = 0;
-    if (!text) {
-        return 0;
-    }
-    if (kind == FLAG) {
+    const char *text = text_of(variable);
+    bool flag = false;
+    uint64_t bytes = 0;
+    switch (variable->kind) {
+    case FLAG:
         /* Programs set them to anything; only a plain 0 means no. */
-        return !(text[0] == '0' && text[1] == '\0');
+        flag = text && strcmp(text, "0") != 0;
+        memcpy(field, &flag, sizeof flag);
+        break;
+    case SIZE:
+        if (text && (!base_scaled_parse(text, &bytes) || bytes == 0)) {
+            shmem_fail(call, "%s=%s is not a size: give a number, with K, M, G or T behind it",
+                       variable->name, text);
+        }
+        memcpy(field, &bytes, sizeof bytes);
+        break;
     }
-    if (!base_scaled_parse(text, &value) || value == 0) {
-        shmem_fail(call, "%s=%s is not a size: give a number, with K, M, G or T behind it", name,
-                   text);
-    }
-    return value;
 }
 
 void shmem_environment_read(const char *call, struct shmem_environment *environment)
 {
-#define ROW(name, old_name, field, kind, default_text, help) \
-    environment->field = (__typeof__(environment->field))value_of(call, name, old_name, kind);
-    VARIABLES(ROW)
-#undef ROW
+    for (size_t i = 0; i < VARIABLES; i++) {
+        read_variable(call, &variables[i], (unsigned char *)environment + variables[i].field);
+    }
+}
+
+static void show_table(void)
+{
+    (void)printf("%d PE%s, symmetric heap of %llu bytes each\n", shmem_state.n_pes,
+                 shmem_state.n_pes == 1 ? "" : "s",
+                 (unsigned long long)shmem_state.segments[SHMEM_HEAP].bytes);
+    for (size_t i = 0; i < VARIABLES; i++) {
+        const char *text = text_of(&variables[i]);
+        (void)printf("  %-20s %s, now %s, default %s: %s\n", variables[i].name,
+                     kind_names[variables[i].kind], text ? text : "not set",
+                     variables[i].default_text, variables[i].help);
+    }
 }
 
 void shmem_environment_show(const struct shmem_environment *environment)
 {
-    if (environment->version || environment->info) {
-        (void)printf("OpenSHMEM %d.%d, %s %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION,
-                     SHMEM_VENDOR_STRING, dn_version());
+    if (!environment->version && !environment->info) {
+        return;
     }
+    (void)printf("OpenSHMEM %d.%d, %s %s\n", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION,
+                 SHMEM_VENDOR_STRING, dn_version());
     if (environment->info) {
-        (void)printf("%d PE%s, symmetric heap of %llu bytes each\n", shmem_state.n_pes,
-                     shmem_state.n_pes == 1 ? "" : "s",
-                     (unsigned long long)shmem_state.segments[SHMEM_HEAP].bytes);
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-            (void)printf("  %-20s %s (default: %s)\n", rows[i].name, rows[i].help,
-                         rows[i].default_text);
-        }
+        show_table();
     }
-    if (environment->version || environment->info) {
-        (void)fflush(stdout);
-    }
+    (void)fflush(stdout);
 }
