@@ -1,8 +1,8 @@
 /* The services' memory, the list of what is due, and who gets which record. */
+#include "base/space.h"
 #include "nic/services_state.h"
 
 enum {
-    SPACE_ALIGN_BYTES = 64,
     COUNT_MAX = 1 << 20,
     BUFFER_BYTES_MAX = 1 << 28,
     KIND_SHIFT = 24,
@@ -52,48 +52,37 @@ static bool config_makes_sense(const struct nic_services_config *config)
                  config->context_receive_bytes));
 }
 
-struct space {
-    unsigned char *base; /* NULL: only counts */
-    uint64_t used;
-};
-
-static void *take(struct space *space, uint64_t count, uint64_t bytes)
-{
-    uint64_t at = space->used;
-    bool fits = round_up(at + count * bytes, SPACE_ALIGN_BYTES, &space->used);
-    INVARIANT(fits);
-    return space->base ? space->base + at : NULL;
-}
-
-static void lay_out_context(const struct nic_services_config *config, struct space *space,
+static void lay_out_context(const struct nic_services_config *config, struct base_space *space,
                             struct nic_message_context *context)
 {
     uint32_t peers = config->context_peer_count;
     struct nic_message_context laid = {
-        .sender = {.destinations = take(space, peers, sizeof(struct px_destination)),
-                   .entries = take(space, config->context_entry_count, sizeof(struct px_entry)),
-                   .buffer = take(space, 1, config->context_send_bytes)},
-        .receiver = {.sources = take(space, peers, sizeof(struct px_source)),
-                     .buffer = take(space, 1, config->context_receive_bytes)},
-        .destinations = take(space, peers, sizeof(struct nic_message_line)),
-        .sources = take(space, peers, sizeof(struct nic_message_line)),
+        .sender = {.destinations = base_space_take(space, peers, sizeof(struct px_destination)),
+                   .entries = base_space_take(space, config->context_entry_count,
+                                              sizeof(struct px_entry)),
+                   .buffer = base_space_take(space, 1, config->context_send_bytes)},
+        .receiver = {.sources = base_space_take(space, peers, sizeof(struct px_source)),
+                     .buffer = base_space_take(space, 1, config->context_receive_bytes)},
+        .destinations = base_space_take(space, peers, sizeof(struct nic_message_line)),
+        .sources = base_space_take(space, peers, sizeof(struct nic_message_line)),
     };
     if (context) {
         *context = laid;
     }
 }
 
-static struct nic_services *lay_out(const struct nic_services_config *config, struct space *space)
+static struct nic_services *lay_out(const struct nic_services_config *config,
+                                    struct base_space *space)
 {
-    struct nic_services *services = take(space, 1, sizeof *services);
+    struct nic_services *services = base_space_take(space, 1, sizeof *services);
     struct nic_services laid = {
         .config = *config,
-        .peers = take(space, config->node_count, sizeof *laid.peers),
-        .queues = take(space, config->lock_count, sizeof *laid.queues),
-        .waiters = take(space, config->lock_waiter_count, sizeof *laid.waiters),
-        .uses = take(space, config->lock_request_count, sizeof *laid.uses),
-        .barriers = take(space, config->team_count, sizeof *laid.barriers),
-        .contexts = take(space, config->context_count, sizeof *laid.contexts),
+        .peers = base_space_take(space, config->node_count, sizeof *laid.peers),
+        .queues = base_space_take(space, config->lock_count, sizeof *laid.queues),
+        .waiters = base_space_take(space, config->lock_waiter_count, sizeof *laid.waiters),
+        .uses = base_space_take(space, config->lock_request_count, sizeof *laid.uses),
+        .barriers = base_space_take(space, config->team_count, sizeof *laid.barriers),
+        .contexts = base_space_take(space, config->context_count, sizeof *laid.contexts),
         .last_ticket = (uint64_t)config->incarnation << 32,
     };
     for (uint32_t i = 0; i < config->context_count; i++) {
@@ -107,18 +96,18 @@ static struct nic_services *lay_out(const struct nic_services_config *config, st
 
 uint64_t nic_services_bytes(const struct nic_services_config *config)
 {
-    struct space space = {0};
+    struct base_space space = {0};
     if (!config_makes_sense(config)) {
         return 0;
     }
     (void)lay_out(config, &space);
-    return space.used;
+    return space.used_bytes;
 }
 
 struct nic_services *nic_services_init(const struct nic_services_config *config,
                                        const struct nic_services_hooks *hooks, void *memory)
 {
-    struct space space = {.base = memory};
+    struct base_space space = {.memory = memory};
     INVARIANT(config_makes_sense(config));
     struct nic_services *services = lay_out(config, &space);
     services->hooks = *hooks;

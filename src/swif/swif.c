@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/space.h"
 #include "swif/state.h"
 #include "wire/operation.h"
 
@@ -69,24 +70,11 @@ static bool makes_sense(const struct swif_config *config)
            config->peer_timeout_ns <= UINT64_MAX >> 8;
 }
 
-/* Hands out pieces of the given memory; with memory NULL it only counts. */
-struct space {
-    unsigned char *memory;
-    uint64_t used_bytes;
-};
-
-static void *take(struct space *space, uint64_t count, uint64_t bytes)
-{
-    void *piece = space->memory ? space->memory + space->used_bytes : NULL;
-    (void)round_up(space->used_bytes + count * bytes, CACHE_LINE_BYTES, &space->used_bytes);
-    return piece;
-}
-
-static void lay_out_pool(struct space *space, struct swif_pool *pool, uint32_t count,
+static void lay_out_pool(struct base_space *space, struct swif_pool *pool, uint32_t count,
                          uint32_t body_bytes)
 {
     (void)round_up(sizeof(struct swif_buffer) + body_bytes, CACHE_LINE_BYTES, &pool->stride_bytes);
-    pool->memory = take(space, count, pool->stride_bytes);
+    pool->memory = base_space_take(space, count, pool->stride_bytes);
     pool->free = SWIF_NO_BUFFER;
     pool->free_count = 0;
     for (uint32_t i = count; space->memory && i-- > 0;) {
@@ -95,15 +83,17 @@ static void lay_out_pool(struct space *space, struct swif_pool *pool, uint32_t c
 }
 
 /* Gives every part of the swif its piece. */
-static void lay_out(struct space *space, const struct swif_config *config, struct swif *swif)
+static void lay_out(struct base_space *space, const struct swif_config *config, struct swif *swif)
 {
     uint32_t body_bytes = body_bytes_max(config);
-    swif->stubs = take(space, config->node_count, sizeof *swif->stubs);
+    swif->stubs = base_space_take(space, config->node_count, sizeof *swif->stubs);
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        struct swif_cache_line *ltee_lines = take(space, config->ltee_count, sizeof *ltee_lines);
-        struct swif_cache_line *rtee_lines = take(space, config->rtee_count, sizeof *rtee_lines);
-        swif->ltees[class] = take(space, config->ltee_count, sizeof(struct swif_ltee));
-        swif->rtees[class] = take(space, config->rtee_count, sizeof(struct swif_rtee));
+        struct swif_cache_line *ltee_lines = base_space_take(space, config->ltee_count,
+                                                             sizeof *ltee_lines);
+        struct swif_cache_line *rtee_lines = base_space_take(space, config->rtee_count,
+                                                             sizeof *rtee_lines);
+        swif->ltees[class] = base_space_take(space, config->ltee_count, sizeof(struct swif_ltee));
+        swif->rtees[class] = base_space_take(space, config->rtee_count, sizeof(struct swif_rtee));
         if (space->memory) {
             swif_cache_init(&swif->ltee_cache[class], ltee_lines, config->ltee_count, config->ways);
             swif_cache_init(&swif->rtee_cache[class], rtee_lines, config->rtee_count, config->ways);
@@ -112,9 +102,9 @@ static void lay_out(struct space *space, const struct swif_config *config, struc
     }
     lay_out_pool(space, &swif->reorder, config->reorder_count, body_bytes);
     uint64_t timers = 2 * (uint64_t)(config->ltee_count + config->rtee_count) + config->watch_max;
-    swif->watches = take(space, config->watch_max, sizeof *swif->watches);
-    struct swif_timer **heap = take(space, timers + 1, sizeof *heap);
-    unsigned char *bodies = take(space, SWIF_DATAGRAMS, body_bytes);
+    swif->watches = base_space_take(space, config->watch_max, sizeof *swif->watches);
+    struct swif_timer **heap = base_space_take(space, timers + 1, sizeof *heap);
+    unsigned char *bodies = base_space_take(space, SWIF_DATAGRAMS, body_bytes);
     if (space->memory) {
         swif_timers_init(&swif->timers, heap);
         for (uint32_t i = 0; i < SWIF_DATAGRAMS; i++) {
@@ -125,12 +115,12 @@ static void lay_out(struct space *space, const struct swif_config *config, struc
 
 uint64_t swif_bytes(const struct swif_config *config)
 {
-    struct space space = {0};
+    struct base_space space = {0};
     struct swif counted;
     if (!makes_sense(config)) {
         return 0;
     }
-    (void)take(&space, 1, sizeof counted);
+    (void)base_space_take(&space, 1, sizeof counted);
     lay_out(&space, config, &counted);
     return space.used_bytes;
 }
@@ -138,9 +128,9 @@ uint64_t swif_bytes(const struct swif_config *config)
 struct swif *swif_init(const struct swif_config *config, const struct swif_client *client,
                        const struct swif_guard *guard, uint64_t now_ns, void *memory)
 {
-    struct space space = {.memory = memory};
+    struct base_space space = {.memory = memory};
     INVARIANT(makes_sense(config) && (uintptr_t)memory % CACHE_LINE_BYTES == 0);
-    struct swif *swif = take(&space, 1, sizeof *swif);
+    struct swif *swif = base_space_take(&space, 1, sizeof *swif);
     memset(swif, 0, sizeof *swif);
     lay_out(&space, config, swif);
     swif->config = *config;

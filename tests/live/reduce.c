@@ -1,5 +1,5 @@
 /* Reductions, broadcast and gathering against the same computed by one node alone. */
-#include "live.h"
+#include "room.h"
 
 static struct dn_team *all;
 
@@ -98,33 +98,6 @@ static void check_result(const unsigned char *result, unsigned type, unsigned re
         require_else(memcmp(wanted, result + i * type_bytes[type], type_bytes[type]) == 0,
                      "type %u, operation %u, element %zu of %zu", type, reduction, i, count);
     }
-}
-
-/* ---- Where the data lies ------------------------------------------------------------- */
-
-enum place { PRIVATE, HEAP, BANK, PLACES };
-
-static struct {
-    unsigned char *at[PLACES];
-    size_t bytes;
-} room;
-
-/* Twice the largest array, in each kind of memory. */
-static void make_room(size_t bytes)
-{
-    void *heap;
-    room.bytes = (bytes + 127) / 64 * 64;
-    expect(dn_alloc(me.node, 2 * room.bytes, &heap), 0);
-    room.at[HEAP] = heap;
-    room.at[BANK] = me.bank;
-    room.at[PRIVATE] = malloc(2 * room.bytes);
-    require(room.at[PRIVATE] != NULL && me.bank_bytes >= 2 * room.bytes);
-}
-
-static void free_room(void)
-{
-    expect(dn_free(me.node, room.at[HEAP]), 0);
-    free(room.at[PRIVATE]);
 }
 
 static void reduce_once(unsigned type, unsigned reduction, size_t count, enum place from,
