@@ -245,7 +245,8 @@ struct dn_op {
 };
 
 /* Non-blocking transfers in any order between fences. The local memory belongs to
- * the transfer until the operation is done. With op NULL only dn_quiet tells. */
+ * the transfer until the operation is done. With op NULL only dn_quiet tells. On a packet
+ * fabric (udp) testing and waiting give DN_EPEER when the target died or left first. */
 DN_NO_STUB int dn_push(struct dn_node *node, struct dn_remote remote, const void *source,
                        size_t bytes, struct dn_op *op);
 DN_NO_STUB int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
@@ -256,7 +257,8 @@ DN_NO_STUB int dn_op_wait(struct dn_op *op, uint64_t timeout_ns);
 
 /* dn_fence: what this lane sent to a target before takes effect there before what
  * it sends after. dn_quiet: what this lane sent is placed and visible to everyone;
- * the only call that orders different targets. */
+ * the only call that orders different targets. On a packet fabric it gives DN_EPEER when
+ * a node is gone that this lane had sent to since its last one. */
 DN_NO_STUB int dn_fence(struct dn_node *node);
 DN_NO_STUB int dn_quiet(struct dn_node *node);
 
@@ -432,7 +434,9 @@ int dn_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, 
 /* ---- Locks ------------------------------------------------------------------ */
 
 /* A lock is an 8-byte word of zeros in anybody's reachable memory. A handle is one
- * requester: one thread at a time uses it, and threads that contend have one each. */
+ * requester: one thread at a time uses it, and threads that contend have one each. Where
+ * packets carry everything (udp) a lock ends with the node that has its word: the calls
+ * below then give DN_EPEER, and nothing is held. */
 struct dn_lock;
 
 int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **lock);
@@ -458,7 +462,8 @@ struct dn_context;
 
 #define DN_ANY (-1) /* as a source: whoever sent */
 
-/* How packet fabrics resend; `mem` never has to. */
+/* What to do when a packet finds no room or is lost, for networks that leave that to messages.
+ * `mem` has no packets, and on `udp` InfiniSWIF resends by itself: there they change nothing. */
 enum dn_context_flag {
     DN_CONTEXT_BACK_OFF = 1,       /* wait longer and longer before resending */
     DN_CONTEXT_RESEND_REQUEST = 2, /* the receiver says when it has room again */
@@ -484,8 +489,9 @@ int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinati
  * while an operation of the context is under way. */
 int dn_context_close(struct dn_context *context);
 
-/* Returns when the data may be reused: small messages lie in the receiver's buffer then,
- * large ones (32 KiB and more) from LLCM, bank or heap have been fetched by the receiver.
+/* Returns when the data may be reused: small messages lie in the receiver's buffer then, or
+ * on a packet fabric are under way there, large ones (32 KiB and more) from LLCM, bank or heap
+ * have been fetched by the receiver.
  * What this node stored before is in place when the message is received. DN_ERANK: the
  * rank is not among the destinations, or we are not among its sources. DN_EPEER: it died,
  * left or closed the channel. After an error nothing is received. */
@@ -540,7 +546,7 @@ int dn_recv_release(struct dn_context *context, int source);
 /* ---- Peers that die ------------------------------------------------------ */
 
 enum dn_life {
-    DN_STARTING = 0, /* not attached yet; its memory is there already */
+    DN_STARTING = 0, /* not attached yet; on `mem` its memory is there already */
     DN_ATTACHED = 1,
     DN_LEFT = 2, /* detached, or ended well without ever attaching */
     DN_DEAD = 3

@@ -10,8 +10,8 @@
         type operand, type expected, type *old)                                                  \
     {                                                                                            \
         int error = api_check(node);                                                             \
-        if (error) {                                                                             \
-            return error;                                                                        \
+        if (error || api_area_is_none(remote)) {                                                 \
+            return error ? error : api_refuse_area(node, remote, sizeof(type));                  \
         }                                                                                        \
         struct fabric_lane *lane = &node->lane;                                                  \
         uint64_t value = 0;                                                                      \

@@ -23,6 +23,20 @@ static inline bool api_quick(const struct dn_node *node, struct dn_remote remote
     return LIKELY(node != NULL) && direct_quick(&node->lane, remote, bytes, place);
 }
 
+/* Whether a remote address names no area at all: on packet fabrics that number is the
+ * library's own. What is to be said then, direct_reach says. */
+static inline bool api_area_is_none(struct dn_remote remote)
+{
+    return UNLIKELY(remote.area == 0);
+}
+
+static inline int api_refuse_area(const struct dn_node *node, struct dn_remote remote,
+                                  uint64_t bytes)
+{
+    unsigned char *pointer;
+    return direct_reach(&node->lane, remote, bytes, &pointer);
+}
+
 /* The end of a quick operation, a tail call when somebody sleeps. */
 int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes);
 

@@ -8,7 +8,7 @@ int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **l
     void *place;
     int error = lock ? api_check(node) : DN_EINVAL;
     error = error ? error : direct_reach_word(&node->lane, word, sizeof(uint64_t), &place);
-    return error ? error : coll_lock_open(node, place, lock);
+    return error ? error : coll_lock_open(node, (uint32_t)word.rank, place, lock);
 }
 
 int dn_lock_close(struct dn_lock *lock)

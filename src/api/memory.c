@@ -6,6 +6,7 @@
 #include "coll/symmetric.h"
 #include "dimmnet.h"
 #include "fabric/direct.h"
+#include "fabric/udp/udp.h"
 
 static void *own_segment(struct dn_node *node, uint32_t area, size_t *bytes)
 {
@@ -80,19 +81,21 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
     uint64_t offset;
     uint32_t segment = nic_area_holding(&process->view, pointer, bytes, &offset);
     if (segment == 0) {
-        return host_memory_register(process, pointer, bytes, area);
+        error = host_memory_register(process, pointer, bytes, area);
+    } else {
+        offset += process->view.group->geometry.segment_offset[segment];
+        pthread_mutex_lock(&process->table_lock);
+        error = nic_area_register(&process->view, offset, bytes, area);
+        pthread_mutex_unlock(&process->table_lock);
     }
-    offset += process->view.group->geometry.segment_offset[segment];
-    pthread_mutex_lock(&process->table_lock);
-    error = nic_area_register(&process->view, offset, bytes, area);
-    pthread_mutex_unlock(&process->table_lock);
-    return error;
+    return error ? error : udp_tell_area(*area);
 }
 
 int dn_deregister(struct dn_node *node, uint32_t area)
 {
     int error = api_check(node);
-    return error ? error : host_memory_deregister(node->process, area);
+    error = error ? error : host_memory_deregister(node->process, area);
+    return error ? error : udp_tell_area(area);
 }
 
 /* The built-in area that a reached place is in. As an address it outlives the registered

@@ -141,6 +141,7 @@ int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *by
         return error;
     }
     struct coll_message_op *own = op_of(op);
+    fabric_progress(own->context->lane);
     bool is_done = own->kind == COLL_OP_SEND ? coll_send_is_done(own) : coll_recv_is_done(own);
     if (is_done && own->error) {
         return own->error;

@@ -21,6 +21,9 @@ static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
     if (error) {
         return error;
     }
+    if (api_area_is_none(remote)) {
+        return api_refuse_area(node, remote, bytes);
+    }
     struct fabric_lane *lane = &node->lane;
     return lane->ops ? lane->ops->botf(lane, remote, source, bytes)
                      : direct_botf(lane, remote, source, bytes);
@@ -48,6 +51,10 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
     if (UNLIKELY(remote.rank != flag.rank)) {
         return DN_EINVAL;
     }
+    if (api_area_is_none(remote) || api_area_is_none(flag)) {
+        error = api_refuse_area(node, remote, bytes);
+        return error ? error : api_refuse_area(node, flag, sizeof value);
+    }
     struct fabric_lane *lane = &node->lane;
     return LIKELY(!lane->ops)
                ? direct_put_signal(lane, remote, source, bytes, flag, value)
@@ -62,6 +69,9 @@ static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
     int error = check_transfer(node, source, bytes);
     if (error) {
         return error;
+    }
+    if (api_area_is_none(remote)) {
+        return api_refuse_area(node, remote, bytes);
     }
     struct fabric_lane *lane = &node->lane;
     if (lane->ops) {
@@ -98,6 +108,9 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
     if (error) {
         return error;
     }
+    if (api_area_is_none(remote)) {
+        return api_refuse_area(node, remote, bytes);
+    }
     struct fabric_lane *lane = &node->lane;
     if (lane->ops) {
         return lane->ops->pull(lane, remote, target, bytes, op);
@@ -127,6 +140,13 @@ int dn_op_test(struct dn_op *op, int *done)
 {
     bool is_done;
     int error = op && done ? fabric_op_state(op, &is_done) : DN_EINVAL;
+    if (!error && !is_done) {
+        struct fabric_lane *lane = fabric_op_lane(op);
+        if (lane->open == FABRIC_LANE_OPEN) {
+            fabric_progress(lane); /* who tests again and again waits */
+        }
+        error = fabric_op_state(op, &is_done);
+    }
     if (!error) {
         *done = is_done;
     }
@@ -164,7 +184,8 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
         return error;
     }
     struct host_condition condition = {op_is_done, never, op, NIC_WATCH_NOTHING};
-    return host_wait(node, &condition, timeout_ns);
+    error = host_wait(node, &condition, timeout_ns);
+    return error ? error : fabric_op_state(op, &done);
 }
 
 int dn_fence(struct dn_node *node)

@@ -175,6 +175,13 @@ static bool measure(const struct board_config *config, struct parts *parts)
     return parts->swif_bytes != 0 && parts->engine_bytes != 0 && parts->services_bytes != 0;
 }
 
+uint32_t board_packet_bytes_min(const struct board_config *config)
+{
+    uint32_t message_bytes = WIRE_OPERATION_BYTES + config->services.message_bytes_max;
+    return swif_packet_bytes(message_bytes > NIC_BODY_BYTES_MIN ? message_bytes
+                                                                : NIC_BODY_BYTES_MIN);
+}
+
 uint64_t board_bytes(const struct board_config *config)
 {
     struct parts parts;
@@ -188,7 +195,8 @@ int board_init(struct board *board, const struct board_config *config,
                const struct board_listener *listener, uint64_t now_ns, void *space)
 {
     struct parts parts;
-    if (!measure(config, &parts) || (uintptr_t)space % CACHE_LINE_BYTES != 0) {
+    if (!measure(config, &parts) || (uintptr_t)space % CACHE_LINE_BYTES != 0 ||
+        config->swif.packet_bytes_max < board_packet_bytes_min(config)) {
         return DN_EINVAL;
     }
     *board = (struct board){.listener = *listener, .changed = true, .now_ns = now_ns};
@@ -204,14 +212,9 @@ int board_init(struct board *board, const struct board_config *config,
     }
     board->swif = swif_init(&config->swif, &board->client, guard ? &board->guard : NULL, now_ns,
                             at);
-    uint32_t body_bytes_max = swif_body_bytes_max(board->swif);
-    if (body_bytes_max < NIC_BODY_BYTES_MIN ||
-        body_bytes_max - WIRE_OPERATION_BYTES < parts.services.message_bytes_max) {
-        return DN_EINVAL;
-    }
     board->network = (struct nic_network){
         .context = board,
-        .body_bytes_max = body_bytes_max,
+        .body_bytes_max = swif_body_bytes_max(board->swif),
         .append = append,
         .has_reply_room = has_reply_room,
         .fence = fence,
@@ -247,12 +250,10 @@ void board_receive(struct board *board, uint64_t now_ns, unsigned char *packet, 
 uint32_t board_transmit(struct board *board, uint64_t now_ns, unsigned char *packet,
                         uint16_t *target)
 {
-    bool runs = board->changed || board->drained;
     board->now_ns = now_ns;
-    board->drained = false;
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
-        if (runs) {
-            board->changed = false;
+        board->changed = false;
+        if (nic_engine_has_work(board->engine)) {
             nic_engine_run(board->engine, now_ns);
         }
         if (now_ns >= board->look_at_ns) {
@@ -265,13 +266,11 @@ uint32_t board_transmit(struct board *board, uint64_t now_ns, unsigned char *pac
         if (bytes != 0) {
             return bytes;
         }
-        if (runs && !board->changed) {
+        if (!board->changed) {
             break;
         }
-        /* There may be room again, or a user gave something since the engine ran last. */
-        runs = true;
+        /* A timer has given a peer up: there may be room again. */
     }
-    board->drained = true;
     return 0;
 }
 

@@ -5,8 +5,7 @@
  *     board_transmit until it gives 0; each packet to its target's board_receive
  *     at board_deadline_ns, if nothing else happens before, board_transmit again
  *
- * The engine runs inside board_transmit, whenever something has come or InfiniSWIF has
- * nothing more to send. One caller at a time. */
+ * The engine runs inside board_transmit, whenever it has work. One caller at a time. */
 #ifndef BOARD_BOARD_H
 #define BOARD_BOARD_H
 
@@ -39,8 +38,7 @@ struct board {
     struct swif_client client;
     struct swif_guard guard;
     struct nic_network network;
-    bool changed;    /* the engine has to run before the next transmission */
-    bool drained;    /* the last transmission found nothing */
+    bool changed;    /* something came or ended since the last transmission */
     uint64_t now_ns; /* when that was */
     /* Whose death the services want to be told, whose replies the engine awaits (as of the
      * last look), and whose life InfiniSWIF looks after: that differs from the two until
@@ -52,6 +50,9 @@ struct board {
     struct nic_target_set awaited;
     struct nic_target_set watched;
 };
+
+/* The smallest packet_bytes_max that such a board works with. */
+uint32_t board_packet_bytes_min(const struct board_config *config);
 
 /* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. */
 uint64_t board_bytes(const struct board_config *config);

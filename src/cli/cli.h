@@ -13,6 +13,9 @@ enum {
 int cli_run(int argc, char **argv);
 int cli_perf(int argc, char **argv);
 int cli_storm(int argc, char **argv);
+int cli_info(int argc, char **argv);
+/* What a launcher starts on other hosts. */
+int cli_agent(int argc, char **argv);
 
 /* One line on stderr, "COMMAND: ...", at once. */
 void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));

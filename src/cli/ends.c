@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/agent.h"
 #include "cli/cli.h"
+#include "cli/fleet.h"
 #include "cli/launch.h"
 #include "cli/pidfd.h"
 #include "host/clock.h"
-
-enum { SENTENCE_BYTES = 160 };
 
 static struct ending ending_of(const siginfo_t *info)
 {
@@ -29,9 +29,9 @@ static bool ended_well(const struct ending *ending)
     return ending->kind == ENDING_EXITED && ending->number == 0;
 }
 
-/* The sentence after "node 2 (pid 1234)", and the status of such a failure. */
-static int describe(const struct ending *ending, char *sentence, size_t bytes)
+int ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES])
 {
+    const size_t bytes = ENDS_SENTENCE_BYTES;
     switch (ending->kind) {
     case ENDING_KILLED: {
         const char *name = sigabbrev_np(ending->number);
@@ -60,20 +60,40 @@ static bool end_is_wanted(struct launch *launch)
     if (!host_group_end_is_wanted(launch->group.group, &status)) {
         return false;
     }
-    phase_on_wanted_end(launch, status, host_now_ns());
+    if (launch->agent) {
+        agent_tell_wanted_end(launch, status);
+    } else {
+        phase_on_wanted_end(launch, status, host_now_ns());
+    }
     return true;
 }
 
 /* Once a group is being ended its nodes' ends are our own doing. */
-static void report_failure(struct launch *launch, uint32_t rank, pid_t pid,
-                           const struct ending *ending)
+void ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
+                const struct ending *ending, bool wanted)
 {
-    char sentence[SENTENCE_BYTES];
-    int status = describe(ending, sentence, sizeof sentence);
+    char sentence[ENDS_SENTENCE_BYTES];
+    int status = ends_describe(ending, sentence);
+    if (wanted) {
+        phase_on_wanted_end_begun(launch, host_now_ns());
+        return;
+    }
     if (launch->phase == LAUNCH_RUNNING && !launch->request->quiet) {
-        launch_say(launch, "node %u (pid %d) %s", rank, (int)pid, sentence);
+        launch_say(launch, "node %u (pid %d%s%s) %s", rank, (int)pid, host ? " on " : "",
+                   host ? host : "", sentence);
     }
     phase_on_failure(launch, status, host_now_ns());
+}
+
+static void on_failure(struct launch *launch, uint32_t index, pid_t pid,
+                       const struct ending *ending, bool wanted)
+{
+    uint32_t rank = launch->rank_first + index;
+    if (launch->agent) {
+        agent_tell_failure(launch, rank, pid, ending, wanted);
+    } else {
+        ends_judge(launch, rank, pid, NULL, ending, wanted);
+    }
 }
 
 static void unwatch(struct launch *launch, struct node *node)
@@ -87,9 +107,10 @@ static void unwatch(struct launch *launch, struct node *node)
 
 /* Nothing of the node runs any more. What it wanted is looked at before its peers learn of
  * the end: they may want the group to end because of it. */
-static void finish(struct launch *launch, uint32_t rank)
+static void finish(struct launch *launch, uint32_t index)
 {
-    struct node *node = &launch->nodes[rank];
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
     bool well = ended_well(&node->ending);
     bool failed = !well;
     bool wanted = end_is_wanted(launch);
@@ -105,10 +126,14 @@ static void finish(struct launch *launch, uint32_t rank)
     if (rank == 0) {
         feed_close(&launch->feed);
     }
-    if (failed && wanted) {
-        phase_on_wanted_end_begun(launch, host_now_ns());
-    } else if (failed) {
-        report_failure(launch, rank, node->pid, &node->ending);
+    if (launch->agent) {
+        agent_tell_lives(launch);
+    }
+    if (failed) {
+        on_failure(launch, index, node->pid, &node->ending, wanted);
+    }
+    if (launch->agent) {
+        agent_tell_end(launch, rank);
     }
 }
 
@@ -133,9 +158,10 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
 /* The node's own process has ended: whether one further down that is attached is still
  * there, now killed and watched. The number comes from memory that nodes write, so only
  * what is of the node's process group or a child of ours is believed and killed. */
-static bool attached_process_remains(struct launch *launch, uint32_t rank)
+static bool attached_process_remains(struct launch *launch, uint32_t index)
 {
-    struct node *node = &launch->nodes[rank];
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
     pid_t attached = (pid_t)host_group_process(&launch->group, rank);
     if (node->announced || attached <= 0 || attached == node->pid ||
         host_group_life(&launch->group, rank) != DN_ATTACHED) {
@@ -157,27 +183,32 @@ static void reap(pid_t pid)
     (void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
 }
 
-static void on_node_end(struct launch *launch, uint32_t rank, const siginfo_t *info)
+static void on_node_end(struct launch *launch, uint32_t index, const siginfo_t *info)
 {
-    struct node *node = &launch->nodes[rank];
+    struct node *node = &launch->nodes[index];
     node->ending = ending_of(info);
-    if (attached_process_remains(launch, rank)) {
+    if (attached_process_remains(launch, index)) {
         /* A node is announced as dead when nothing of it moves any more. */
         node->state = NODE_LEAVING;
     } else {
-        finish(launch, rank);
+        finish(launch, index);
     }
     (void)kill(-node->pid, SIGKILL);
-    atomic_store(&launch->guard.process_groups[rank], 0);
+    atomic_store(&launch->guard.process_groups[index], 0);
     reap(node->pid);
 }
 
 static void on_process_end(struct launch *launch, const siginfo_t *info)
 {
-    for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
-        struct node *node = &launch->nodes[rank];
+    struct ending ending = ending_of(info);
+    if (launch->fleet && fleet_on_process_end(launch, info->si_pid, &ending)) {
+        reap(info->si_pid);
+        return;
+    }
+    for (uint32_t i = 0; i < launch->rank_count && !launch->fleet; i++) {
+        struct node *node = &launch->nodes[i];
         if (node->state == NODE_RUNNING && node->pid == info->si_pid) {
-            on_node_end(launch, rank, info);
+            on_node_end(launch, i, info);
             return;
         }
     }
@@ -208,23 +239,27 @@ void ends_watch_attached(struct launch *launch)
     ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
     (void)bytes; /* the group's words tell more than the count */
     (void)end_is_wanted(launch);
-    for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
-        struct node *node = &launch->nodes[rank];
-        pid_t attached = (pid_t)host_group_process(&launch->group, rank);
+    if (launch->agent) {
+        agent_tell_lives(launch);
+    }
+    for (uint32_t i = 0; i < launch->rank_count; i++) {
+        struct node *node = &launch->nodes[i];
+        pid_t attached = (pid_t)host_group_process(&launch->group, launch->rank_first + i);
         bool is_news = node->state == NODE_RUNNING && attached > 0 && attached != node->pid &&
                        attached != node->attached_pid;
         if (is_news && !watch(launch, node, attached) && errno == ESRCH) {
-            ends_on_attached_end(launch, rank);
+            ends_on_attached_end(launch, i);
         }
     }
 }
 
-void ends_on_attached_end(struct launch *launch, uint32_t rank)
+void ends_on_attached_end(struct launch *launch, uint32_t index)
 {
     static const struct ending unknown = {.kind = ENDING_UNKNOWN};
-    struct node *node = &launch->nodes[rank];
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
     if (node->state == NODE_LEAVING) {
-        finish(launch, rank);
+        finish(launch, index);
         return;
     }
     bool death = node->state == NODE_RUNNING && !node->announced &&
@@ -235,10 +270,11 @@ void ends_on_attached_end(struct launch *launch, uint32_t rank)
         node->announced = true;
     }
     unwatch(launch, node);
-    if (death && wanted) {
-        phase_on_wanted_end_begun(launch, host_now_ns());
-    } else if (death) {
-        report_failure(launch, rank, node->attached_pid, &unknown);
+    if (death && launch->agent) {
+        agent_tell_lives(launch);
+    }
+    if (death) {
+        on_failure(launch, index, node->attached_pid, &unknown, wanted);
     }
 }
 
@@ -254,6 +290,10 @@ void ends_read_reports(struct launch *launch)
             (void)close(launch->reports_fd); /* every node has become its program */
             launch->reports_fd = -1;
             return;
+        }
+        if (launch->agent) {
+            agent_tell_not_started(launch, report.error);
+            continue;
         }
         if (launch->phase == LAUNCH_RUNNING) {
             launch_say(launch, "cannot start \"%s\": %s", launch->request->argv[0],

@@ -17,18 +17,23 @@
 #include "cli/pidfd.h"
 #include "cli/sweep.h"
 
-bool guard_open(struct guard *guard, uint32_t count)
+bool guard_make_id(char id[GUARD_ID_BYTES])
 {
-    unsigned char id[GUARD_GROUP_ID_BYTES / 2];
-    *guard = (struct guard){.launcher_fd = -1, .count = count};
-    if (getrandom(id, sizeof id, 0) != sizeof id) {
+    unsigned char random[(GUARD_ID_BYTES - 1) / 2];
+    if (getrandom(random, sizeof random, 0) != sizeof random) {
         return false;
     }
-    int at = sprintf(guard->mark, "%s=", GUARD_ENV_GROUP_ID);
-    for (unsigned i = 0; i < sizeof id; i++) {
-        at += sprintf(guard->mark + at, "%02x", id[i]);
+    for (unsigned i = 0; i < sizeof random; i++) {
+        (void)snprintf(id + 2 * i, 3, "%02x", random[i]);
     }
-    INVARIANT((size_t)at < sizeof guard->mark);
+    return true;
+}
+
+bool guard_open(struct guard *guard, uint32_t count, const char *name, const char *value)
+{
+    *guard = (struct guard){.launcher_fd = -1, .count = count};
+    int length = snprintf(guard->mark, sizeof guard->mark, "%s=%s", name, value);
+    INVARIANT(length > 0 && (size_t)length < sizeof guard->mark);
     void *shared = mmap(NULL, count * sizeof *guard->process_groups, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {

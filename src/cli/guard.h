@@ -9,11 +9,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Marks every process of a group, wherever it has gone, unless it clears its
- * environment. */
+/* A word that all nodes of a group share and no other's have. It marks every process of a
+ * group, wherever it has gone, unless it clears its environment. */
 #define GUARD_ENV_GROUP_ID "DIMMNET_GROUP_ID"
+/* The same for the nodes of one host, where a group has several: ID.NUMBER. */
+#define GUARD_ENV_HOST_ID "DIMMNET_HOST_ID"
 
-enum { GUARD_GROUP_ID_BYTES = 32 };
+enum { GUARD_ID_BYTES = 32 + 1, GUARD_MARK_BYTES = 64 };
 
 struct guard {
     pid_t pid;       /* 0: none runs */
@@ -23,11 +25,14 @@ struct guard {
      * A node writes its own before it does anything else, so that there is no moment
      * at which it runs and is not listed. */
     _Atomic int32_t *process_groups;
-    char mark[sizeof GUARD_ENV_GROUP_ID + GUARD_GROUP_ID_BYTES + 1]; /* NAME=VALUE */
+    char mark[GUARD_MARK_BYTES]; /* NAME=VALUE, or how that begins */
 };
 
-/* Prepares for `count` nodes; false: errno says why. */
-bool guard_open(struct guard *guard, uint32_t count);
+/* A new group's; false: errno says why. */
+bool guard_make_id(char id[GUARD_ID_BYTES]);
+
+/* Prepares for `count` nodes with this mark; false: errno says why. */
+bool guard_open(struct guard *guard, uint32_t count, const char *name, const char *value);
 
 /* Starts a guardian; false: errno says why. Signals are blocked. */
 bool guard_start(struct guard *guard);

@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "cli/cli.h"
+#include "cli/fleet.h"
 #include "cli/launch.h"
 #include "cli/sweep.h"
 #include "host/clock.h"
@@ -23,16 +24,20 @@ static void set(struct pollfd *entry, int fd, short events)
 static nfds_t fill_polls(struct launch *launch)
 {
     struct pollfd *polls = launch->polls;
-    uint32_t count = launch->request->node_count;
+    uint32_t count = launch->rank_count;
     short events = 0;
     set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
     set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
     set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
-    int feed_fd = feed_poll_fd(&launch->feed, &events);
+    int feed_fd = launch->fleet ? fleet_input_poll_fd(launch, &events)
+                                : feed_poll_fd(&launch->feed, &events);
     set(&polls[AT_FEED], feed_fd, events);
     for (unsigned i = 0; i < 2; i++) {
         struct sink *sink = &launch->sinks[i];
         set(&polls[AT_OUT + i], sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
+    }
+    if (launch->fleet) {
+        return AT_STREAMS + fleet_fill_polls(launch, polls + AT_STREAMS);
     }
     /* A full sink holds the nodes back: their pipes fill up. */
     for (uint32_t i = 0; i < 2 * count; i++) {
@@ -55,6 +60,10 @@ static int poll_timeout_ms(const struct launch *launch)
     uint64_t deadline_ns = launch->phase_deadline_ns < launch->timeout_deadline_ns
                                ? launch->phase_deadline_ns
                                : launch->timeout_deadline_ns;
+    if (launch->fleet) {
+        uint64_t fleet_ns = fleet_deadline_ns(launch);
+        deadline_ns = fleet_ns < deadline_ns ? fleet_ns : deadline_ns;
+    }
     int limit_ms = launch->guard.pid == 0 && launch->phase != LAUNCH_DRAINING ? GUARD_RETRY_MS : -1;
     if (deadline_ns == UINT64_MAX) {
         return limit_ms;
@@ -94,20 +103,18 @@ static void on_signals(struct launch *launch)
     }
 }
 
-static void on_ready(struct launch *launch, nfds_t polled)
+/* The nodes' own descriptors. */
+static void on_nodes_ready(struct launch *launch, nfds_t polled)
 {
     const struct pollfd *polls = launch->polls;
-    uint32_t count = launch->request->node_count;
-    if (polls[AT_SIGNALS].revents) {
-        on_signals(launch);
-    }
+    uint32_t count = launch->rank_count;
     if (polls[AT_NOTIFY].revents) {
         ends_watch_attached(launch);
     }
     for (nfds_t i = AT_STREAMS + 2 * count; i < polled; i++) {
-        uint32_t rank = (uint32_t)(i - AT_STREAMS - 2 * count);
-        if (polls[i].revents && launch->nodes[rank].attached_fd == polls[i].fd) {
-            ends_on_attached_end(launch, rank);
+        uint32_t index = (uint32_t)(i - AT_STREAMS - 2 * count);
+        if (polls[i].revents && launch->nodes[index].attached_fd == polls[i].fd) {
+            ends_on_attached_end(launch, index);
         }
     }
     if (polls[AT_REPORTS].revents) {
@@ -122,6 +129,19 @@ static void on_ready(struct launch *launch, nfds_t polled)
             (void)stream_read(&launch->streams[i]);
         }
     }
+}
+
+static void on_ready(struct launch *launch, nfds_t polled)
+{
+    const struct pollfd *polls = launch->polls;
+    if (polls[AT_SIGNALS].revents) {
+        on_signals(launch);
+    }
+    if (launch->fleet) {
+        fleet_on_ready(launch, polls + AT_STREAMS, polls[AT_FEED].revents != 0);
+    } else {
+        on_nodes_ready(launch, polled);
+    }
     for (unsigned i = 0; i < 2; i++) {
         struct sink *sink = &launch->sinks[i];
         if (polls[AT_OUT + i].revents && sink_is_waiting(sink)) {
@@ -133,10 +153,14 @@ static void on_ready(struct launch *launch, nfds_t polled)
     }
 }
 
-/* Whoever could still write is ended first; what the pipes hold then is the rest. */
+/* Whoever could still write is ended first; what the pipes hold then is the rest. Agents do
+ * the same on their hosts. */
 static void begin_draining(struct launch *launch)
 {
     phase_on_all_ended(launch);
+    if (launch->fleet) {
+        return;
+    }
     guard_close(&launch->guard);
     if (launch->children_are_ours) {
         sweep_children();
@@ -146,15 +170,15 @@ static void begin_draining(struct launch *launch)
 /* Gives whether everything is out. */
 static bool drain(struct launch *launch)
 {
-    bool done = true;
-    for (uint32_t i = 0; i < 2 * launch->request->node_count; i++) {
+    bool done = !launch->fleet || fleet_is_done(launch);
+    for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
         struct stream *stream = &launch->streams[i];
         while (stream->fd >= 0 && stream_may_read(stream)) {
             if (!stream_read(stream)) {
                 stream_close(stream);
             }
         }
-        done = done && stream->fd < 0;
+        done = done && stream->fd < 0; /* a fleet's have ended when it is done */
     }
     return done && !sink_is_waiting(&launch->sinks[0]) && !sink_is_waiting(&launch->sinks[1]);
 }
@@ -180,6 +204,9 @@ void loop_run(struct launch *launch)
             on_ready(launch, polled);
         }
         phase_on_time(launch, host_now_ns());
+        if (launch->fleet) {
+            fleet_on_time(launch, host_now_ns());
+        }
         if (launch->guard.pid == 0 && launch->live_count > 0) {
             (void)guard_start(&launch->guard);
         }

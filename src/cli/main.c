@@ -13,8 +13,11 @@ static const struct {
 } subcommands[] = {
     {"run", cli_run, "start a program as a group of nodes"},
     {"perf", cli_perf, "measure against the physical limit"},
+    {"info", cli_info, "show this machine, the running groups and their counters"},
     {"storm", cli_storm, "run the protocol on a network that does everything wrong"},
-    {"perf-node", cli_perf_node, NULL}, /* what perf starts; not for people */
+    /* What others start; not for people. */
+    {"perf-node", cli_perf_node, NULL},
+    {"agent", cli_agent, NULL},
 };
 
 enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };

@@ -20,7 +20,9 @@ enum { COUNTS_MAX = 4, TOKEN_NODES_MAX = 64 };
 struct perf_options {
     uint32_t nodes; /* 0: the test's own */
     bool json;
-    char self[4096]; /* this program's file */
+    enum host_fabric fabric;
+    struct launch_udp udp; /* where the fabric is that */
+    char self[4096];       /* this program's file */
 };
 
 struct perf_entry {
@@ -28,22 +30,23 @@ struct perf_entry {
     const char *help;
     uint32_t counts[COUNTS_MAX]; /* nodes of the groups to start; 0 ends it */
     bool any_count;              /* -n may change it */
+    bool on_udp;                 /* where groups have 2 nodes, but for start */
 };
 
 static const struct perf_entry entries[] = {
-    {"aotf", "8-byte round trip by stores", {2}, false},
-    {"rate", "8-byte stores per second", {2}, false},
-    {"botf", "blocks in order, 464 B to 64 MB", {2}, false},
-    {"push", "RDMA writes, 464 B to 64 MB", {2}, false},
-    {"pull", "RDMA reads, 464 B to 64 MB", {2}, false},
-    {"atomic", "fetch-add and compare-swap on a remote word", {2}, false},
-    {"barrier", "barrier of all nodes", {2, 4, 8}, true},
-    {"sendrecv", "messages: 8-byte round trip and stream, 1 MB", {2}, false},
-    {"reduce", "allreduce of a double, 64 KB, 1 MB", {2, 4, 8, 16}, true},
-    {"lock", "a lock alone, and with two contending", {2}, false},
-    {"token", "a token passed round, per hop", {8}, true},
-    {"idle", "CPU time of a node that waits", {2}, false},
-    {"start", "start and end of a group", {8}, true},
+    {"aotf", "8-byte round trip by stores", {2}, false, true},
+    {"rate", "8-byte stores per second", {2}, false, true},
+    {"botf", "blocks in order, 464 B to 64 MB", {2}, false, true},
+    {"push", "RDMA writes, 464 B to 64 MB", {2}, false, true},
+    {"pull", "RDMA reads, 464 B to 64 MB", {2}, false, true},
+    {"atomic", "fetch-add and compare-swap on a remote word", {2}, false, true},
+    {"barrier", "barrier of all nodes", {2, 4, 8}, true, true},
+    {"sendrecv", "messages: 8-byte round trip and stream, 1 MB", {2}, false, true},
+    {"reduce", "allreduce of a double, 64 KB, 1 MB", {2, 4, 8, 16}, true, true},
+    {"lock", "a lock alone, and with two contending", {2}, false, true},
+    {"token", "a token passed round, per hop", {8}, true, false},
+    {"idle", "CPU time of a node that waits", {2}, false, true},
+    {"start", "start and end of a group", {8}, true, true},
 };
 
 enum { ENTRY_COUNT = sizeof entries / sizeof entries[0] };
@@ -52,13 +55,17 @@ static void print_help(void)
 {
     printf("usage: dimmnet perf [test...] [-n N] [--fabric F] [--json]\n\n"
            "Measures this machine: each figure stands beside the physical limit, taken in the\n"
-           "same run on the same cache lines (median ratio of at least 300 raw-ours-raw triples).\n"
+           "same run (median ratio of at least 300 raw-ours-raw triples): on mem with raw stores\n"
+           "on the same cache lines, on udp with raw sockets between the same two processes.\n"
            "Without tests it runs them all.\n\n");
     for (int i = 0; i < ENTRY_COUNT; i++) {
         printf("  %-8s %s\n", entries[i].name, entries[i].help);
     }
     printf("\n  -n N          nodes, for barrier, reduce, token and start\n"
-           "  --fabric F    mem\n"
+           "  --fabric F    mem (default) or udp: over loopback, 2 nodes (but for start), 64 KB\n"
+           "                at a time, and without token\n"
+           "  --no-auth     with udp: believe packets without proof of who sent them\n"
+           "  --encrypt     with udp: hide the content of packets, too\n"
            "  --json        one JSON object per line\n"
            "  --help        this text\n\n"
            "p99 is that of the blocks' means. Exit status: 0 all measured, 1 a test failed,\n"
@@ -125,11 +132,22 @@ static void start_ours(void *context, uint64_t count)
     struct start *start = context;
     char nodes[16];
     char self[sizeof start->options->self];
-    char words[5][16] = {"run", "-n", "", "perf-node", "start"};
+    char words[][16] = {"run", "-n", "", "--fabric", "", "--", "perf-node", "start"};
+    const struct launch_udp *udp = &start->options->udp;
+    bool on_udp = start->options->fabric == HOST_FABRIC_UDP;
+    char protection[] = "--encrypt";
     (void)snprintf(nodes, sizeof nodes, "%u", start->nodes);
     memcpy(self, start->options->self, sizeof self);
     memcpy(words[2], nodes, sizeof nodes);
-    char *const argv[] = {self, words[0], words[1], words[2], self, words[3], words[4], NULL};
+    memcpy(words[4], on_udp ? "udp" : "mem", sizeof "udp");
+    if (udp->no_auth) {
+        memcpy(protection, "--no-auth", sizeof protection);
+    }
+    char *plain[] = {self,     words[0], words[1], words[2], words[3], words[4],
+                     words[5], self,     words[6], words[7], NULL};
+    char *protected[] = {self,       words[0], words[1], words[2], words[3], words[4],
+                         protection, words[5], self,     words[6], words[7], NULL};
+    char *const *argv = on_udp && (udp->no_auth || udp->encrypt) ? protected : plain;
     for (uint64_t i = 0; i < count; i++) {
         pid_t pid;
         if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0 || !run_and_wait(&pid, 1)) {
@@ -197,8 +215,13 @@ static int measure_in_group(const struct perf_options *options, const struct per
         .argv = argv,
         .environment = environment,
     };
-    int status = launch_default_sizes(COMMAND, &request.sizes);
-    status = status ? status : launch_group(&request);
+    struct host_settings settings;
+    int status = launch_defaults(COMMAND, &settings);
+    if (!status) {
+        request.sizes = settings.sizes;
+        request.udp = options->fabric == HOST_FABRIC_UDP ? &options->udp : NULL;
+        status = launch_group(&request);
+    }
     for (uint32_t i = 0; token && i < nodes; i++) {
         (void)close(fds[i][0]);
         (void)close(fds[i][1]);
@@ -209,13 +232,14 @@ static int measure_in_group(const struct perf_options *options, const struct per
 static int measure(const struct perf_options *options, const struct perf_entry *entry)
 {
     int status = CLI_OK;
+    bool is_start = strcmp(entry->name, "start") == 0;
+    bool pairs_only = options->fabric == HOST_FABRIC_UDP && !is_start;
     for (int i = 0; i < COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
-        bool given = options->nodes && entry->any_count;
+        bool given = options->nodes && entry->any_count && !pairs_only;
         uint32_t nodes = given ? options->nodes : entry->counts[i];
         show_progress(entry->name, nodes);
-        status = strcmp(entry->name, "start") == 0 ? measure_start(options, nodes)
-                                                   : measure_in_group(options, entry, nodes);
-        if (given) {
+        status = is_start ? measure_start(options, nodes) : measure_in_group(options, entry, nodes);
+        if (given || pairs_only) {
             break;
         }
     }
@@ -232,44 +256,84 @@ static const struct perf_entry *find_entry(const char *name)
     return NULL;
 }
 
+/* One word of the command line, or two: *at is the last one used. CLI_OK, or the status to
+ * end with. */
+static int take_word(int argc, char **argv, int *at, struct perf_options *options,
+                     const struct perf_entry **chosen, int *count)
+{
+    const char *word = argv[*at];
+    const char *value = *at + 1 < argc ? argv[*at + 1] : NULL;
+    uint64_t number;
+    if (strcmp(word, "--json") == 0) {
+        options->json = true;
+    } else if (strcmp(word, "--no-auth") == 0) {
+        options->udp.no_auth = true;
+    } else if (strcmp(word, "--encrypt") == 0) {
+        options->udp.encrypt = true;
+    } else if (strcmp(word, "-n") == 0) {
+        if (!value || !base_number_parse(value, NIC_NODES_MAX, &number) || number < 2) {
+            return cli_refuse(COMMAND, "-n takes a number of nodes from 2 to %d", NIC_NODES_MAX);
+        }
+        options->nodes = (uint32_t)number;
+        (*at)++;
+    } else if (strcmp(word, "--fabric") == 0) {
+        if (!value || !host_fabric_parse(value, &options->fabric)) {
+            return cli_refuse(COMMAND, "--fabric takes one of " HOST_FABRIC_NAMES);
+        }
+        (*at)++;
+    } else if (!find_entry(word)) {
+        return cli_refuse(COMMAND, "there is no test or option \"%s\"; see dimmnet perf --help",
+                          word);
+    } else if (*count < ENTRY_COUNT) {
+        chosen[(*count)++] = find_entry(word);
+    }
+    return CLI_OK;
+}
+
+/* Whether the words make sense together, and all tests of the fabric where none is named. */
+static int complete(const struct perf_options *options, const struct perf_entry **chosen,
+                    int *count)
+{
+    bool on_udp = options->fabric == HOST_FABRIC_UDP;
+    if (!on_udp && (options->udp.no_auth || options->udp.encrypt)) {
+        return cli_refuse(COMMAND, "--no-auth and --encrypt are for --fabric udp only");
+    }
+    if (options->udp.no_auth && options->udp.encrypt) {
+        return cli_refuse(COMMAND, "--no-auth and --encrypt: choose one");
+    }
+    for (int i = 0; i < *count && on_udp; i++) {
+        if (!chosen[i]->on_udp) {
+            return cli_refuse(COMMAND, "%s is for --fabric mem only", chosen[i]->name);
+        }
+    }
+    for (int i = 0, named = *count; named == 0 && i < ENTRY_COUNT; i++) {
+        if (!on_udp || entries[i].on_udp) {
+            chosen[(*count)++] = &entries[i];
+        }
+    }
+    return CLI_OK;
+}
+
 /* Reads the command line; the chosen tests, all if none is named. CLI_OK, or the
  * status to end with; *done when there is nothing left to do. */
 static int read_arguments(int argc, char **argv, struct perf_options *options,
                           const struct perf_entry **chosen, int *count, bool *done)
 {
+    struct host_settings settings;
+    int status = launch_defaults(COMMAND, &settings);
     *count = 0;
     *done = false;
-    for (int i = 1; i < argc; i++) {
-        uint64_t number;
+    options->fabric = settings.fabric;
+    options->udp = launch_udp_default;
+    for (int i = 1; i < argc && !status; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             print_help();
             *done = true;
             return CLI_OK;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (strcmp(argv[i], "-n") == 0) {
-            if (i + 1 >= argc || !base_number_parse(argv[++i], NIC_NODES_MAX, &number) ||
-                number < 2) {
-                return cli_refuse(COMMAND, "-n takes a number of nodes from 2 to %d",
-                                  NIC_NODES_MAX);
-            }
-            options->nodes = (uint32_t)number;
-        } else if (strcmp(argv[i], "--fabric") == 0) {
-            if (i + 1 >= argc || strcmp(argv[++i], "mem") != 0) {
-                return cli_refuse(COMMAND, "--fabric takes mem");
-            }
-        } else if (!find_entry(argv[i])) {
-            return cli_refuse(COMMAND, "there is no test or option \"%s\"; see dimmnet perf --help",
-                              argv[i]);
-        } else if (*count < ENTRY_COUNT) {
-            chosen[(*count)++] = find_entry(argv[i]);
         }
+        status = take_word(argc, argv, &i, options, chosen, count);
     }
-    for (int i = 0; *count == 0 && i < ENTRY_COUNT; i++) {
-        chosen[i] = &entries[i];
-    }
-    *count = *count ? *count : ENTRY_COUNT;
-    return CLI_OK;
+    return status ? status : complete(options, chosen, count);
 }
 
 int cli_perf(int argc, char **argv)

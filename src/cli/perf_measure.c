@@ -14,9 +14,10 @@ enum {
     CALIBRATION_FIRST = 16,
 };
 
-#define BLOCK_NS 300000.0
 #define RAWS_AGREE 0.10
 #define LONGEST_NS UINT64_C(15000000000)
+
+static const struct perf_shape default_shape = {.block_ns = 300000.0};
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -51,12 +52,13 @@ static double timed(perf_block block, void *context, uint64_t count)
 }
 
 /* A chunk on this node; only rank 0 keeps samples. */
-static void run_chunk(const struct perf_pair *pair, uint64_t count, struct samples *samples)
+static void run_chunk(const struct perf_pair *pair, uint64_t count, double apart_ns,
+                      struct samples *samples)
 {
-    double before_ns = timed(pair->raw, pair->context, count);
+    double before_ns = timed(pair->raw, pair->context, count) - apart_ns;
     for (int triple = 0; triple < CHUNK_TRIPLES; triple++) {
-        double ours_ns = timed(pair->ours, pair->context, count);
-        double after_ns = timed(pair->raw, pair->context, count);
+        double ours_ns = timed(pair->ours, pair->context, count) - apart_ns;
+        double after_ns = timed(pair->raw, pair->context, count) - apart_ns;
         double smaller = before_ns < after_ns ? before_ns : after_ns;
         double larger = before_ns < after_ns ? after_ns : before_ns;
         if (samples && larger <= smaller * (1 + RAWS_AGREE)) {
@@ -94,14 +96,15 @@ static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
 }
 
 /* How many operations make a block: doubled until a raw block can be timed. */
-static int calibrate(struct dn_node *node, const struct perf_pair *pair, uint64_t *count)
+static int calibrate(struct dn_node *node, const struct perf_pair *pair, double block_ns,
+                     uint64_t *count)
 {
     uint64_t tried = pair->count ? pair->count : CALIBRATION_FIRST;
     double took_ns = 0;
     int error = 0;
     for (bool again = !pair->count; again && !error;) {
         took_ns = timed(pair->raw, pair->context, tried) * (double)tried;
-        uint64_t next = took_ns < BLOCK_NS / 2 ? tried * 2 : tried;
+        uint64_t next = took_ns < block_ns / 2 ? tried * 2 : tried;
         error = node ? decide(node, next, &next) : 0;
         again = next != tried;
         tried = next;
@@ -110,7 +113,8 @@ static int calibrate(struct dn_node *node, const struct perf_pair *pair, uint64_
     return error;
 }
 
-int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure)
+int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
+                        const struct perf_shape *shape, struct perf_figure *figure)
 {
     static struct samples samples;
     bool keeps_time = dn_rank(node) == 0;
@@ -119,9 +123,9 @@ int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf
     uint64_t go_on = 1;
     samples.count = 0;
     memset(figure, 0, sizeof *figure);
-    int error = calibrate(node, pair, &count);
+    int error = calibrate(node, pair, shape->block_ns, &count);
     for (int chunk = 0; chunk < CHUNKS_MAX && go_on && !error; chunk++) {
-        run_chunk(pair, count, keeps_time ? &samples : NULL);
+        run_chunk(pair, count, shape->apart_ns, keeps_time ? &samples : NULL);
         go_on = samples.count < TRIPLES_WANTED && host_now_ns() - started_ns < LONGEST_NS;
         error = decide(node, go_on, &go_on);
     }
@@ -131,17 +135,22 @@ int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf
     return error;
 }
 
+int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure)
+{
+    return perf_measure_shaped(node, pair, &default_shape, figure);
+}
+
 void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure)
 {
     static struct samples samples;
     uint64_t started_ns = host_now_ns();
     uint64_t count;
     samples.count = 0;
-    (void)calibrate(NULL, pair, &count);
+    (void)calibrate(NULL, pair, default_shape.block_ns, &count);
     for (int chunk = 0; chunk < CHUNKS_MAX && samples.count < TRIPLES_WANTED &&
                         host_now_ns() - started_ns < LONGEST_NS;
          chunk++) {
-        run_chunk(pair, count, &samples);
+        run_chunk(pair, count, 0, &samples);
     }
     conclude(&samples, figure);
 }

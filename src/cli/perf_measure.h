@@ -19,6 +19,12 @@ struct perf_pair {
     uint64_t count; /* operations in a block; 0: as many as take about 0.3 ms raw */
 };
 
+/* Blocks of another length, or of operations that are not to be measured whole. */
+struct perf_shape {
+    double block_ns; /* of raw blocks, where the count is 0 */
+    double apart_ns; /* of each operation, raw or ours: taken off */
+};
+
 struct perf_figure {
     double ours_ns; /* median of one operation, over blocks that counted */
     double p99_ns;  /* of the blocks' means */
@@ -31,6 +37,8 @@ struct perf_figure {
  * (the others' is zero). Nodes for which the blocks are not meant pass empty ones.
  * A negative DN_E... when a peer fails. */
 int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure);
+int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
+                        const struct perf_shape *shape, struct perf_figure *figure);
 
 /* The same for work that needs no group. */
 void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure);

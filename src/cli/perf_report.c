@@ -54,11 +54,20 @@ static void print_line(const struct perf_row *row, const struct shown *shown)
     (void)fflush(stdout);
 }
 
-static void print_json(const struct perf_row *row, const struct shown *shown, const char *name,
-                       const char *p99_name, const char *raw_name)
+/* What every object starts with. */
+static void print_json_start(const struct perf_row *row)
 {
     printf("{\"test\":\"%s\",\"detail\":\"%s\",\"nodes\":%d", row->test,
            row->detail ? row->detail : "", row->nodes);
+    if (row->protection) {
+        printf(",\"fabric\":\"udp\",\"protection\":\"%s\"", row->protection);
+    }
+}
+
+static void print_json(const struct perf_row *row, const struct shown *shown, const char *name,
+                       const char *p99_name, const char *raw_name)
+{
+    print_json_start(row);
     if (row->bytes) {
         printf(",\"bytes\":%" PRIu64, row->bytes);
     }
@@ -122,10 +131,10 @@ void perf_report_rate(bool json, const struct perf_row *row)
 void perf_report_share(bool json, const struct perf_row *row, double cpu_percent)
 {
     if (json) {
-        printf("{\"test\":\"%s\",\"detail\":\"%s\",\"nodes\":%d,\"cpu_percent\":%.4f,"
-               "\"raw_cpu_percent\":100.0,\"ratio\":%.6f,\"bar\":\"%s\",\"limit\":\"%s\"}\n",
-               row->test, row->detail ? row->detail : "", row->nodes, cpu_percent,
-               cpu_percent / 100, row->bar, row->limit);
+        print_json_start(row);
+        printf(",\"cpu_percent\":%.4f,\"raw_cpu_percent\":100.0,\"ratio\":%.6f,"
+               "\"bar\":\"%s\",\"limit\":\"%s\"}\n",
+               cpu_percent, cpu_percent / 100, row->bar, row->limit);
     } else {
         printf("%-8s %-20s %5d %9s  %13.3f %% %12s %15s %7.3f  %-8s %s\n", row->test,
                row->detail ? row->detail : "", row->nodes, "", cpu_percent, "", "100 %",

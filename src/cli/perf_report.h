@@ -12,7 +12,8 @@ struct perf_row {
     const char *limit;  /* what the raw figure is */
     const char *bar;    /* what the ratio should reach, as text */
     int nodes;
-    uint64_t bytes; /* 0: does not apply */
+    uint64_t bytes;         /* 0: does not apply */
+    const char *protection; /* of packets: "authenticated"; NULL on mem */
     struct perf_figure figure;
 };
 

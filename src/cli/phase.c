@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/fleet.h"
 #include "cli/launch.h"
 #include "host/clock.h"
 
@@ -28,11 +29,15 @@ static void decide_status(struct launch *launch, int status)
     }
 }
 
-void phase_signal_nodes(const struct launch *launch, int signal_number)
+void phase_signal_nodes(struct launch *launch, int signal_number)
 {
-    for (uint32_t rank = 0; rank < launch->request->node_count; rank++) {
-        if (launch->nodes[rank].state == NODE_RUNNING) {
-            (void)kill(-launch->nodes[rank].pid, signal_number);
+    if (launch->fleet) {
+        fleet_signal(launch, signal_number);
+        return;
+    }
+    for (uint32_t i = 0; i < launch->rank_count; i++) {
+        if (launch->nodes[i].state == NODE_RUNNING) {
+            (void)kill(-launch->nodes[i].pid, signal_number);
         }
     }
 }

@@ -14,7 +14,6 @@
 #include "base/base.h"
 
 enum {
-    SINK_BYTES = 512 * 1024,
     /* What a pipe that poll calls writable takes without blocking (PIPE_BUF). */
     SINK_SHARED_WRITE_BYTES = 4096,
 };
@@ -27,11 +26,12 @@ static int open_anew(int fd)
     return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-bool sink_open(struct sink *sink, int fd)
+bool sink_open(struct sink *sink, int fd, size_t capacity)
 {
     struct stat status;
-    *sink = (struct sink){.fd = fd, .kind = SINK_SHARED, .open_writer = SINK_NO_WRITER};
-    sink->bytes = malloc(SINK_BYTES);
+    *sink = (struct sink){
+        .fd = fd, .kind = SINK_SHARED, .open_writer = SINK_NO_WRITER, .capacity = capacity};
+    sink->bytes = malloc(sink->capacity);
     if (!sink->bytes) {
         sink->fd = -1;
         return false;
@@ -64,17 +64,17 @@ void sink_close(struct sink *sink)
 
 bool sink_has_room(const struct sink *sink, size_t bytes)
 {
-    return sink->error || SINK_BYTES - sink->length >= bytes;
+    return sink->error || sink->capacity - sink->length >= bytes;
 }
 
 static void append(struct sink *sink, const char *text, size_t bytes)
 {
-    INVARIANT(SINK_BYTES - sink->length >= bytes);
+    INVARIANT(sink->capacity - sink->length >= bytes);
     if (bytes == 0) {
         return;
     }
-    size_t tail = (sink->head + sink->length) % SINK_BYTES;
-    size_t first = bytes < SINK_BYTES - tail ? bytes : SINK_BYTES - tail;
+    size_t tail = (sink->head + sink->length) % sink->capacity;
+    size_t first = bytes < sink->capacity - tail ? bytes : sink->capacity - tail;
     memcpy(sink->bytes + tail, text, first);
     memcpy(sink->bytes, text + first, bytes - first);
     sink->length += bytes;
@@ -103,7 +103,7 @@ bool sink_is_waiting(const struct sink *sink)
 void sink_write(struct sink *sink)
 {
     size_t bytes = sink->length;
-    bytes = bytes < SINK_BYTES - sink->head ? bytes : SINK_BYTES - sink->head;
+    bytes = bytes < sink->capacity - sink->head ? bytes : sink->capacity - sink->head;
     if (sink->kind == SINK_SHARED && bytes > SINK_SHARED_WRITE_BYTES) {
         bytes = SINK_SHARED_WRITE_BYTES;
     }
@@ -120,5 +120,5 @@ void sink_write(struct sink *sink)
     }
     sink->length -= (size_t)written;
     /* Starting over when empty keeps to the pages that are touched already. */
-    sink->head = sink->length == 0 ? 0 : (sink->head + (size_t)written) % SINK_BYTES;
+    sink->head = sink->length == 0 ? 0 : (sink->head + (size_t)written) % sink->capacity;
 }

@@ -26,12 +26,15 @@ struct sink {
     int error;            /* 0, or the errno that ended it: what is put from then on is dropped */
     uint32_t open_writer; /* whose unfinished line the queue's last byte belongs to */
     char *bytes;          /* a ring */
+    size_t capacity;
     size_t head;
     size_t length;
 };
 
+enum { SINK_OUTPUT_BYTES = 512 * 1024 }; /* for what nodes write */
+
 /* False: no memory. */
-bool sink_open(struct sink *sink, int fd);
+bool sink_open(struct sink *sink, int fd, size_t capacity);
 void sink_close(struct sink *sink);
 
 /* Whether that many bytes fit. */

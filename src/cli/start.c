@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "cli/program.h"
+#include "cli/roster.h"
 #include "cli/signals.h"
 #include "host/group.h"
 
@@ -33,6 +34,13 @@ static bool same_name(const char *left, const char *right)
     return strncmp(left, right, bytes) == 0 && right[bytes] == '=';
 }
 
+/* What another launcher above us told its own nodes, and ours must not take for theirs. */
+static bool is_of_another_group(const char *variable)
+{
+    return same_name(HOST_ENV_ROSTER_FD "=", variable) ||
+           same_name(HOST_ENV_SOCKET_FD "=", variable);
+}
+
 static bool is_among(const char *variable, char *const *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -48,7 +56,7 @@ static int make_environment(struct start_plan *plan, const struct launch_request
 {
     size_t added = list_length(request->environment);
     size_t inherited = list_length((const char *const *)environ);
-    char **list = calloc(6 + added + inherited + 1, sizeof *list);
+    char **list = calloc(9 + added + inherited + 1, sizeof *list);
     if (!list) {
         return ENOMEM;
     }
@@ -58,20 +66,29 @@ static int make_environment(struct start_plan *plan, const struct launch_request
     (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", plan->group_fd);
     (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", plan->notify_fd);
     (void)snprintf(text[3], sizeof text[3], HOST_ENV_LAUNCHER "=%d", (int)plan->launcher_pid);
+    (void)snprintf(text[4], sizeof text[4], GUARD_ENV_GROUP_ID "=%s", plan->group_id);
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=0");
     size_t count = 0;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         list[count++] = text[i];
     }
     list[count++] = plan->rank_text;
-    list[count++] = plan->guard->mark;
+    if (strcmp(plan->guard->mark, text[4]) != 0) {
+        list[count++] = plan->guard->mark;
+    }
+    if (plan->roster) {
+        (void)snprintf(text[5], sizeof text[5], HOST_ENV_ROSTER_FD "=%d", plan->roster->file.fd);
+        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=-1");
+        list[count++] = text[5];
+        list[count++] = plan->socket_text;
+    }
     for (size_t i = 0; i < added; i++) {
         /* exec takes what it does not change without const. */
         list[count++] = (char *)(uintptr_t)request->environment[i];
     }
     size_t ours = count;
     for (size_t i = 0; i < inherited; i++) {
-        if (!is_among(environ[i], list, ours)) {
+        if (!is_among(environ[i], list, ours) && !is_of_another_group(environ[i])) {
             list[count++] = environ[i];
         }
     }
@@ -104,7 +121,7 @@ int start_plan_make(struct start_plan *plan, const struct launch_request *reques
         /* With equally many nodes on each core too: left alone, the kernel gathers nodes
          * that wake each other on one core and lets the others idle. */
         uint32_t cores = (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
-        plan->pin = request->node_count <= cores || request->node_count % cores == 0;
+        plan->pin = plan->rank_count <= cores || plan->rank_count % cores == 0;
         plan->core_count = cores;
     }
     return error;
@@ -121,11 +138,11 @@ void start_plan_release(struct start_plan *plan)
 }
 
 /* Not pinning is slower, not wrong: nothing is said if it fails. */
-static void pin_to_core(const struct start_plan *plan, uint32_t rank)
+static void pin_to_core(const struct start_plan *plan, uint32_t index)
 {
     cpu_set_t one[START_CORE_SETS];
     uint32_t before = 0;
-    uint32_t place = rank % plan->core_count;
+    uint32_t place = index % plan->core_count;
     for (size_t core = 0; core < START_CORES_MAX; core++) {
         if (CPU_ISSET_S(core, sizeof plan->allowed, plan->allowed) && before++ == place) {
             CPU_ZERO_S(sizeof one, one);
@@ -136,18 +153,28 @@ static void pin_to_core(const struct start_plan *plan, uint32_t rank)
     }
 }
 
-_Noreturn static void become_node(const struct start_plan *plan, uint32_t rank, int out_fd,
+/* The group's descriptors stay open in the program; of the sockets only its own. */
+static bool keep_descriptors(const struct start_plan *plan, uint32_t index)
+{
+    const struct roster *roster = plan->roster;
+    return fcntl(plan->group_fd, F_SETFD, 0) == 0 && fcntl(plan->notify_fd, F_SETFD, 0) == 0 &&
+           (!roster || (fcntl(roster->file.fd, F_SETFD, 0) == 0 &&
+                        fcntl(roster->socket_fds[index], F_SETFD, 0) == 0));
+}
+
+_Noreturn static void become_node(const struct start_plan *plan, uint32_t index, int out_fd,
                                   int err_fd)
 {
+    uint32_t rank = plan->rank_first + index;
     /* First the group, then the list: the guardian kills by group. */
     (void)setpgid(0, 0);
-    atomic_store(&plan->guard->process_groups[rank], (int32_t)getpid());
+    atomic_store(&plan->guard->process_groups[index], (int32_t)getpid());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != plan->launcher_pid) {
         _exit(127); /* it died before the kernel knew what to do then */
     }
     if (plan->pin) {
-        pin_to_core(plan, rank);
+        pin_to_core(plan, index);
     }
     if (plan->files_were_raised) {
         (void)setrlimit(RLIMIT_NOFILE, &plan->old_files);
@@ -155,7 +182,7 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t rank, 
     int error = 0;
     if (dup2(rank == 0 ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
         dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
-        fcntl(plan->group_fd, F_SETFD, 0) != 0 || fcntl(plan->notify_fd, F_SETFD, 0) != 0) {
+        !keep_descriptors(plan, index)) {
         error = errno;
     } else {
         signals_clear_in_child();
@@ -171,18 +198,23 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t rank, 
     _exit(127);
 }
 
-pid_t start_node(struct start_plan *plan, uint32_t rank, int out_fd, int err_fd)
+pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd)
 {
-    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u", rank);
+    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u",
+                   plan->rank_first + index);
+    if (plan->roster) {
+        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=%d",
+                       plan->roster->socket_fds[index]);
+    }
     pid_t pid = fork();
     if (pid == 0) {
-        become_node(plan, rank, out_fd, err_fd);
+        become_node(plan, index, out_fd, err_fd);
     }
     if (pid > 0) {
         /* Both sides do it, so that each may rely on it at once; the child's word in
          * the list may not be there yet either. */
         (void)setpgid(pid, pid);
-        atomic_store(&plan->guard->process_groups[rank], (int32_t)pid);
+        atomic_store(&plan->guard->process_groups[index], (int32_t)pid);
     }
     return pid;
 }

@@ -23,17 +23,22 @@ struct start_plan {
     char **shell_argv; /* for a file that only a shell can run, as execvp does */
     char **environment;
     char rank_text[64];     /* the environment's DIMMNET_RANK=... */
-    char fixed_text[4][64]; /* its other words that are made here */
+    char socket_text[64];   /* its DIMMNET_SOCKET_FD=..., on the `udp` fabric */
+    char fixed_text[6][64]; /* its other words that are made here */
+    const char *group_id;   /* the value of its DIMMNET_GROUP_ID */
 
+    uint32_t rank_first; /* of the nodes that are started here */
+    uint32_t rank_count;
     pid_t launcher_pid;
     struct guard *guard;
     int group_fd;
     int notify_fd;
+    const struct roster *roster; /* NULL: the `mem` fabric */
     int report_fd; /* a pipe on which a node says that it could not exec; close-on-exec */
     int null_fd;
-    int stdin_fd; /* of node 0 */
+    int stdin_fd; /* of node 0; -1: it is started elsewhere */
 
-    bool pin; /* node i to the (i modulo core_count)-th allowed core */
+    bool pin; /* node rank_first + i to the (i modulo core_count)-th allowed core */
     uint32_t core_count;
     cpu_set_t allowed[START_CORE_SETS];
     bool files_were_raised;
@@ -46,13 +51,13 @@ struct start_report {
     int error;
 };
 
-/* Fills path, argv, environment and pins from the request; descriptors and guard are the
- * caller's to fill before. 0 or an errno; start_plan_release either way. */
+/* Fills argv, environment and pins from the request; path, ranks, descriptors, group's id and
+ * guard are the caller's to fill before. 0 or an errno; start_plan_release either way. */
 int start_plan_make(struct start_plan *plan, const struct launch_request *request);
 void start_plan_release(struct start_plan *plan);
 
-/* Forks a node whose standard output and error go to these descriptors. Its pid, or -1
- * and errno. */
-pid_t start_node(struct start_plan *plan, uint32_t rank, int out_fd, int err_fd);
+/* Forks node rank_first + index, whose standard output and error go to these descriptors. Its
+ * pid, or -1 and errno. */
+pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd);
 
 #endif

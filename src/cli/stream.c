@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 enum {
-    STREAM_READ_BYTES = 16 * 1024,
     STREAM_HELD_BYTES = 64 * 1024,
     /* The held line and a read's worth of empty lines, each with its label. */
     STREAM_ROOM_BYTES = STREAM_HELD_BYTES +
@@ -54,7 +53,7 @@ static void hold(struct stream *stream, const char *text, size_t bytes)
     }
 }
 
-static void take(struct stream *stream, const char *text, size_t bytes)
+void stream_put(struct stream *stream, const char *text, size_t bytes)
 {
     const char *newline = memrchr(text, '\n', bytes);
     if (newline) {
@@ -81,7 +80,7 @@ bool stream_read(struct stream *stream)
     char text[STREAM_READ_BYTES];
     ssize_t bytes = read(stream->fd, text, sizeof text);
     if (bytes > 0) {
-        take(stream, text, (size_t)bytes);
+        stream_put(stream, text, (size_t)bytes);
         return true;
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
@@ -93,7 +92,7 @@ bool stream_read(struct stream *stream)
 
 void stream_close(struct stream *stream)
 {
-    if (stream->fd < 0) {
+    if (stream->fd == STREAM_ENDED) {
         return;
     }
     put_held(stream);
@@ -111,5 +110,5 @@ void stream_drop(struct stream *stream)
         (void)close(stream->fd);
     }
     free(stream->held);
-    *stream = (struct stream){.fd = -1};
+    *stream = (struct stream){.fd = STREAM_ENDED};
 }

@@ -1,11 +1,17 @@
 /* The barrier as a phase with nothing in it; or, on request, by one of the papers' trees. */
 #include "coll/barrier.h"
 
+#include "coll/staging.h"
+#include "coll/tree_mirror.h"
+
 /* ---- Trees -------------------------------------------------------------------- */
 
 static bool tree_passed(void *context)
 {
     struct dn_team *team = context;
+    if (UNLIKELY(coll_is_mirrored(team))) {
+        return coll_tree_mirror_passed(team);
+    }
     bool passed = team->kind == DN_BARRIER_HOST
                       ? nic_host_barrier_advance(&team->nic, coll_tree(team), team->host_phase,
                                                  &team->host_stage)
@@ -24,16 +30,20 @@ static bool tree_is_hopeless(const struct dn_node *node, void *context, bool for
             return true;
         }
     }
-    return false;
+    return coll_is_mirrored(team) && coll_tree_mirror_is_cut(team);
 }
 
 static int tree_arrive(struct dn_team *team)
 {
-    int error = coll_arrive(team);
+    int error = coll_arrive_in_tree(team);
     if (error) {
         return error;
     }
     team->arrival_is_tree = true;
+    if (UNLIKELY(coll_is_mirrored(team))) {
+        coll_tree_mirror_arrive(team);
+        return 0;
+    }
     if (team->kind == DN_BARRIER_HOST) {
         team->host_stage = NIC_HOST_GATHERING;
         team->host_phase++;
@@ -49,11 +59,15 @@ static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 {
     struct host_condition condition = {tree_passed, tree_is_hopeless, team, NIC_WATCH_NOTHING};
     int error = host_wait(team->node, &condition, timeout_ns);
+    bool mirrored = coll_is_mirrored(team);
     if (error == DN_EPEER) {
-        error = coll_pass(team, timeout_ns);
+        error = mirrored ? coll_tree_mirror_pass(team, timeout_ns) : coll_pass(team, timeout_ns);
     } else if (!error) {
         team->arrival_is_open = false;
         coll_wake_members(team);
+    }
+    if (!error && mirrored) {
+        coll_tree_mirror_note(team);
     }
     team->arrival_is_tree = team->arrival_is_open;
     return error;
@@ -68,6 +82,9 @@ static int arrive(struct dn_team *team)
 
 static int pass(struct dn_team *team, uint64_t timeout_ns)
 {
+    if (UNLIKELY(team->is_broken)) {
+        return DN_EPEER;
+    }
     return LIKELY(!team->arrival_is_tree) ? coll_pass(team, timeout_ns)
                                           : tree_pass(team, timeout_ns);
 }
@@ -76,8 +93,13 @@ int coll_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
     int error = coll_turn_take_patiently(team);
     if (!error) {
+        bool by_packets = kind == DN_BARRIER_NIC && coll_is_mirrored(team);
         /* Members agree, and are all between two barriers when it changes. */
-        error = coll_exchange(team, 0, coll_digest(COLL_KIND, kind, 0));
+        error = coll_exchange(team, by_packets ? coll_packet_barrier_number(team) : 0,
+                              coll_digest(COLL_KIND, kind, 0));
+        if (!error && by_packets) {
+            error = coll_packet_barrier_open(team, coll_operand_of(team, 0));
+        }
         team->kind = error ? team->kind : kind;
         coll_turn_give(team);
     }
@@ -103,9 +125,7 @@ int coll_barrier_arrive(struct dn_team *team)
     int error = coll_turn_take_patiently(team);
     if (!error) {
         /* One that a death broke stays open for ever. */
-        error = !team->arrival_is_open                          ? arrive(team)
-                : nic_team_broken(&team->nic, team->phase) ? DN_EPEER
-                                                           : DN_ESTATE;
+        error = !team->arrival_is_open ? arrive(team) : coll_is_broken(team) ? DN_EPEER : DN_ESTATE;
         coll_turn_give(team);
     }
     return error;
@@ -133,8 +153,7 @@ int coll_agree(struct dn_team *team, const struct coll_call *call)
     int error = coll_turn_take_patiently(team);
     if (!error) {
         error = coll_check_closed(team);
-        error = error ? error
-                      : coll_exchange(team, 0, call->argument(team->node, call->context));
+        error = error ? error : coll_exchange(team, 0, call->argument(team->node, call->context));
         error = error ? error : call->run(team->node, call->context);
         coll_turn_give(team);
     }

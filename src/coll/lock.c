@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "coll/packet_lock.h"
 #include "host/wait.h"
 #include "nic/lock.h"
 
@@ -14,12 +15,18 @@ enum handle_state {
     HANDLE_FREE = 0x4b434f4c, /* may ask for its lock */
     HANDLE_HELD,
     HANDLE_BARE, /* open, but no record was left for it */
+    /* On packet fabrics: no other states, so that the ordinary path need not ask. */
+    HANDLE_PACKET_FREE,
+    HANDLE_PACKET_HELD,
 };
 
 struct dn_lock {
     uint32_t state; /* enum handle_state */
     struct dn_node *node;
-    struct nic_lock nic;
+    union {
+        struct nic_lock nic;
+        struct coll_packet_lock packet; /* PACKET_FREE, PACKET_HELD */
+    };
     uint32_t seen_changes; /* of the group, at the last look at who is gone */
     struct dn_lock *next;  /* of all handles */
     struct dn_lock *next_closed;
@@ -35,6 +42,7 @@ static uint32_t record_sequence[NIC_LOCK_RECORDS]; /* goes on where the last use
 /* Below it no record is free but those that somebody abandoned: thousands of handles are
  * not each the end of a search through all before. */
 static uint32_t record_first;
+static uint32_t packet_count; /* open handles of packet locks, which need no record */
 
 /* With the table's lock held: the first free record from `first` on. */
 static bool find_record(struct nic_lock *lock, uint32_t first)
@@ -76,6 +84,23 @@ static void give_record(struct nic_lock *lock)
     pthread_mutex_unlock(&table_lock);
 }
 
+/* As many handles as elsewhere: a program that finds them enough there does here. */
+static bool take_packet_handle(void)
+{
+    pthread_mutex_lock(&table_lock);
+    bool found = packet_count < NIC_LOCK_RECORDS;
+    packet_count += found;
+    pthread_mutex_unlock(&table_lock);
+    return found;
+}
+
+static void give_packet_handle(void)
+{
+    pthread_mutex_lock(&table_lock);
+    packet_count--;
+    pthread_mutex_unlock(&table_lock);
+}
+
 static void put_away(struct dn_lock *lock)
 {
     pthread_mutex_lock(&table_lock);
@@ -85,7 +110,23 @@ static void put_away(struct dn_lock *lock)
     pthread_mutex_unlock(&table_lock);
 }
 
-int coll_lock_open(struct dn_node *node, _Atomic uint64_t *word, struct dn_lock **made)
+static bool set_up(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word)
+{
+    const struct nic_view *view = &lock->node->process->view;
+    if (!fabric_is_mirrored(&lock->node->lane)) {
+        lock->nic = (struct nic_lock){.view = view, .last_proc = word};
+        lock->state = HANDLE_FREE;
+        return take_record(&lock->nic);
+    }
+    uintptr_t start = (uintptr_t)nic_node_memory(view, rank);
+    lock->packet = (struct coll_packet_lock){
+        .node = lock->node, .name = (uintptr_t)word - start, .manager = (uint16_t)rank};
+    lock->state = HANDLE_PACKET_FREE;
+    return take_packet_handle();
+}
+
+int coll_lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word,
+                   struct dn_lock **made)
 {
     pthread_mutex_lock(&table_lock);
     struct dn_lock *lock = closed;
@@ -102,13 +143,11 @@ int coll_lock_open(struct dn_node *node, _Atomic uint64_t *word, struct dn_lock 
     if (!lock) {
         return DN_ENOMEM;
     }
-    lock->nic = (struct nic_lock){.view = &node->process->view, .last_proc = word};
     lock->node = node;
-    if (!take_record(&lock->nic)) {
+    if (!set_up(lock, rank, word)) {
         put_away(lock);
         return DN_EFULL;
     }
-    lock->state = HANDLE_FREE;
     *made = lock;
     return 0;
 }
@@ -124,11 +163,13 @@ int coll_lock_close(struct dn_lock *lock)
     if (error) {
         return error;
     }
-    if (lock->state == HANDLE_HELD) {
+    if (lock->state == HANDLE_HELD || lock->state == HANDLE_PACKET_HELD) {
         return DN_EBUSY;
     }
     if (lock->state == HANDLE_FREE) {
         give_record(&lock->nic);
+    } else if (lock->state == HANDLE_PACKET_FREE) {
+        give_packet_handle();
     }
     put_away(lock);
     return 0;
@@ -144,6 +185,7 @@ void coll_lock_end(void)
     memset(record_is_taken, 0, sizeof record_is_taken);
     memset(record_sequence, 0, sizeof record_sequence);
     record_first = 0;
+    packet_count = 0;
     closed = handles;
     pthread_mutex_unlock(&table_lock);
 }
@@ -237,10 +279,10 @@ static __attribute__((noinline)) int take_at_once(struct dn_lock *lock)
 static int prepare(struct dn_lock *lock)
 {
     int error = check(lock);
-    if (error || lock->state == HANDLE_FREE) {
+    if (error || lock->state == HANDLE_FREE || lock->state == HANDLE_PACKET_FREE) {
         return error;
     }
-    if (lock->state == HANDLE_HELD) {
+    if (lock->state == HANDLE_HELD || lock->state == HANDLE_PACKET_HELD) {
         return DN_EBUSY;
     }
     if (!take_record(&lock->nic)) {
@@ -250,12 +292,24 @@ static int prepare(struct dn_lock *lock)
     return 0;
 }
 
+/* What a packet lock's take or try came to. */
+static int hold_packet(struct dn_lock *lock, int result)
+{
+    if (result == 0 || result == DN_EOWNERDEAD) {
+        lock->state = HANDLE_PACKET_HELD;
+    }
+    return result;
+}
+
 /* All but the ordinary case. */
 static __attribute__((noinline)) int take_carefully(struct dn_lock *lock, uint64_t timeout_ns)
 {
     int error = prepare(lock);
     if (error) {
         return error;
+    }
+    if (lock->state == HANDLE_PACKET_FREE) {
+        return hold_packet(lock, coll_packet_lock_take(&lock->packet, timeout_ns));
     }
     return timeout_ns ? wait_in_queue(lock, timeout_ns) : take_at_once(lock);
 }
@@ -277,6 +331,9 @@ int coll_lock_try(struct dn_lock *lock)
     int error = prepare(lock);
     if (error) {
         return error;
+    }
+    if (lock->state == HANDLE_PACKET_FREE) {
+        return hold_packet(lock, coll_packet_lock_try(&lock->packet));
     }
     enum nic_lock_outcome outcome = nic_lock_try(&lock->nic);
     if (outcome == NIC_LOCK_QUEUED) {
@@ -306,6 +363,10 @@ static inline __attribute__((always_inline)) int give(struct dn_lock *lock)
 static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
 {
     int error = check(lock);
+    if (!error && lock->state == HANDLE_PACKET_HELD) {
+        lock->state = HANDLE_PACKET_FREE;
+        return coll_packet_lock_give(&lock->packet);
+    }
     if (error || lock->state != HANDLE_HELD) {
         return error ? error : DN_ENOTHELD;
     }

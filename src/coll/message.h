@@ -1,5 +1,6 @@
 /* A process's side of SEND/RECEIVE: contexts, operations, waiting, waking. The rings are
- * nic/message.h's.
+ * nic/message.h's. A peer whose memory is a mirror here is *mirrored*; what is different
+ * with those is in message_mirror.c.
  *
  * Each direction of a context has a turn, which one thread at a time takes for as long as
  * it works, never while it waits: a thread that sends and one that receives do not meet,
@@ -72,6 +73,11 @@ struct coll_destination {
     uint64_t large;      /* a large send buffer in our service memory; 0: none yet */
     uint64_t large_bytes;
     uint64_t large_position; /* where the head must be before it is free */
+
+    bool mirrored;
+    bool unreachable;      /* mirrored: it was gone when something was sent to it */
+    uint64_t ask_at_ns;    /* mirrored, without a box: when to ask for it again */
+    uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
 };
 
 enum coll_assembly { COLL_NONE, COLL_ASSEMBLING, COLL_COMPLETE };
@@ -80,7 +86,8 @@ enum coll_assembly { COLL_NONE, COLL_ASSEMBLING, COLL_COMPLETE };
 struct coll_source {
     struct nic_ring_in ring;
     uint32_t rank;
-    bool lent;           /* received in place, not released */
+    bool lent; /* received in place, not released */
+    bool mirrored;
     uint64_t lent_units; /* 0: from `own` */
     enum coll_assembly assembly;
     uint64_t total_bytes;
@@ -107,7 +114,8 @@ struct dn_context {
     struct coll_source **source_of;
     struct coll_destination *destinations; /* by rank, as the sources */
     struct coll_source *sources;
-    struct dn_context *next; /* every handle ever made, closed ones for reuse */
+    struct dn_context *next;  /* every handle ever made, closed ones for reuse */
+    struct fabric_lane *lane; /* the node's default one: it outlives the context */
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t send_turn;
     _Atomic uint32_t pending_count; /* sends that are queued or offered, to all together */
@@ -173,6 +181,38 @@ void coll_message_end(void);
 /* With the send turn: finds the destination's box. 0; DN_EBUSY: not open yet; DN_ERANK:
  * it does not list us. */
 int coll_destination_connect(struct dn_context *context, struct coll_destination *destination);
+
+/* ---- Mirrored peers: message_mirror.c ------------------------------------------------ */
+
+bool coll_mirror_is(const struct dn_context *context, uint32_t rank);
+
+/* The receiver's side: its sources hear that the box is there, or that it is closed; a
+ * sender hears how far the head has come. */
+void coll_mirror_offer(struct dn_context *context);
+void coll_mirror_withdraw_box(struct dn_context *context);
+void coll_mirror_give_back(struct dn_context *context, const struct coll_source *source);
+
+/* Copies from the sender's memory, `place` being from its start. DN_EPEER: it is gone. */
+int coll_mirror_fetch(struct dn_context *context, const struct coll_source *source, uint64_t place,
+                      void *target, uint64_t bytes);
+
+/* The sender's side. Finds and holds the destination's box; index is this node's place among
+ * its sources. 0; DN_EBUSY: not open yet, as far as is known; DN_ERANK; DN_EPEER. */
+int coll_mirror_hold(struct dn_context *context, struct coll_destination *destination,
+                     struct nic_message_slot **slot, struct nic_message_box **box, uint32_t *index);
+void coll_mirror_let_go(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot);
+/* The context closes: the receiver says from now on how far it has come. */
+void coll_mirror_await(struct dn_context *context, struct coll_destination *destination);
+
+/* As nic_ring_reserve and nic_ring_publish. */
+struct nic_entry *coll_mirror_reserve(struct dn_context *context,
+                                      struct coll_destination *destination, uint64_t units);
+void coll_mirror_publish(struct dn_context *context, struct coll_destination *destination,
+                         uint64_t header, uint64_t units);
+
+/* Decides for WITHDRAWN if the receiver has not decided otherwise. */
+bool coll_mirror_withdraw(struct dn_context *context, struct coll_destination *destination,
+                          struct nic_entry *entry);
 
 /* ---- Sending: message_send.c -------------------------------------------------------- */
 

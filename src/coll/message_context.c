@@ -10,6 +10,9 @@
 #include "host/arena.h"
 #include "nic/service.h"
 
+/* A node that leaves gives its receivers so long to fetch what it has sent. */
+#define LINGER_NS UINT64_C(10000000000)
+
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct dn_context *handles;
 static uint32_t generation;
@@ -39,7 +42,8 @@ void coll_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
 
 static bool is_passed(const struct coll_destination *destination)
 {
-    return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) ==
+    /* A later context of ours may have gone on in the same ring. */
+    return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >=
            destination->ring.tail;
 }
 
@@ -64,6 +68,19 @@ static bool is_over(const struct dn_context *context, const struct coll_destinat
            is_passed(destination);
 }
 
+static void let_go_of_box(struct dn_context *context, const struct coll_destination *destination,
+                          struct nic_message_slot *slot)
+{
+    if (is_held_by_another(context, slot)) {
+        return;
+    }
+    if (destination->mirrored) {
+        coll_mirror_let_go(context, destination->rank, slot);
+    } else {
+        nic_message_let_go(context->view, slot);
+    }
+}
+
 /* Lets go of the boxes whose owners have read all; false while there are others. */
 static bool let_go(struct dn_context *context)
 {
@@ -79,9 +96,7 @@ static bool let_go(struct dn_context *context)
             continue;
         }
         destination->box = NULL;
-        if (!is_held_by_another(context, destination->slot)) {
-            nic_message_let_go(context->view, destination->slot);
-        }
+        let_go_of_box(context, destination, destination->slot);
         if (destination->stages) {
             host_arena_give(process, destination->stages);
         }
@@ -119,6 +134,8 @@ static void reclaim(void)
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot && !context->open && let_go(context) &&
             nic_message_unused(context->view, context->slot)) {
+            /* What our senders were told of the head falls into no other use of this memory. */
+            (void)fabric_settle(context->lane);
             host_arena_give(context->node->process, context->box_offset);
             forget(context);
         }
@@ -175,11 +192,13 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
     }
     for (uint32_t i = 0; i < context->destination_count; i++) {
         context->destinations[i].rank = destinations[i];
+        context->destinations[i].mirrored = coll_mirror_is(context, destinations[i]);
         context->destinations[i].call = &context->view->ports[destinations[i]].call;
         context->destination_of[destinations[i]] = &context->destinations[i];
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
         context->sources[i].rank = sources[i];
+        context->sources[i].mirrored = coll_mirror_is(context, sources[i]);
         context->source_of[sources[i]] = &context->sources[i];
     }
     return 0;
@@ -203,8 +222,17 @@ static int make_box(struct dn_context *context, const uint32_t *sources, uint64_
         memcpy(nic_box_ranks(box), sources, context->source_count * sizeof *sources);
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
-        nic_message_ring_in(box, i, &context->sources[i].ring);
+        struct coll_source *source = &context->sources[i];
+        nic_message_ring_in(box, i, &source->ring);
+        if (source->mirrored) {
+            bool untold = nic_life(context->view, source->rank) == DN_STARTING;
+            atomic_store_explicit(&source->ring.words->wants_room,
+                                  NIC_ROOM_MIRRORED | (untold ? NIC_ROOM_UNTOLD : 0),
+                                  memory_order_relaxed);
+        }
     }
+    /* Its bits have many writers, which a mirror cannot have. */
+    box->has_summary = box->has_summary && !fabric_is_mirrored(context->lane);
     atomic_store_explicit(&box->open, 1, memory_order_relaxed);
     context->box = box;
     return 0;
@@ -271,9 +299,10 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
                        struct dn_context **made)
 {
     const struct nic_view *view = &node->process->view;
+    fabric_progress(&node->process->default_lane->lane); /* lives are as they are now */
     reclaim();
     for (const struct dn_context *other = handles; other; other = other->next) {
-        if (other->open && other->channel == request->channel) {
+        if (other->open && other->view == view && other->channel == request->channel) {
             return DN_EBUSY;
         }
     }
@@ -284,6 +313,7 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
     }
     context->node = node;
     context->view = view;
+    context->lane = &node->process->default_lane->lane;
     int error = fill(context, request, destinations, sources);
     if (error) {
         forget(context);
@@ -294,6 +324,7 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
     /* Never 0, so that a key never is. */
     generation = generation + 1 ? generation + 1 : 1;
     nic_message_offer(slot, generation, request->channel, context->box_offset);
+    coll_mirror_offer(context);
     for (uint32_t i = 0; i < context->source_count; i++) {
         fabric_wake(view, context->sources[i].rank);
     }
@@ -319,23 +350,33 @@ int coll_context_open(struct dn_node *node, const struct coll_context_request *r
     return error;
 }
 
+/* The same as coll_mirror_hold where the box is in reach. */
+static int hold_in_place(struct dn_context *context, const struct coll_destination *destination,
+                         struct nic_message_slot **slot, struct nic_message_box **found,
+                         uint32_t *index)
+{
+    struct nic_message_box *box = nic_message_hold(context->view, destination->rank,
+                                                   context->channel, slot);
+    if (!box) {
+        return DN_EBUSY;
+    }
+    *index = nic_message_find_rank(nic_box_ranks(box), box->source_count, context->view->rank);
+    if (*index == box->source_count) {
+        let_go_of_box(context, destination, *slot);
+        return DN_ERANK;
+    }
+    *found = box;
+    return 0;
+}
+
 int coll_destination_connect(struct dn_context *context, struct coll_destination *destination)
 {
     struct nic_message_slot *slot;
+    struct nic_message_box *box;
+    uint32_t index;
     pthread_mutex_lock(&handles_lock);
-    struct nic_message_box *box = nic_message_hold(context->view, destination->rank,
-                                                   context->channel, &slot);
-    uint32_t index = 0;
-    int error = box ? 0 : DN_EBUSY;
-    if (box) {
-        index = nic_message_find_rank(nic_box_ranks(box), box->source_count, context->view->rank);
-        if (index == box->source_count) {
-            if (!is_held_by_another(context, slot)) {
-                nic_message_let_go(context->view, slot);
-            }
-            error = DN_ERANK;
-        }
-    }
+    int error = destination->mirrored ? coll_mirror_hold(context, destination, &slot, &box, &index)
+                                      : hold_in_place(context, destination, &slot, &box, &index);
     if (!error) {
         nic_message_ring_out(box, index, &destination->ring);
         destination->slot = slot;
@@ -357,6 +398,9 @@ static void let_go_of_rings(struct dn_context *context)
             atomic_store_explicit(&destination->ring.words->tail, destination->ring.tail,
                                   memory_order_relaxed);
         }
+        if (destination->box && destination->mirrored && !is_over(context, destination)) {
+            coll_mirror_await(context, destination);
+        }
     }
 }
 
@@ -377,6 +421,7 @@ int coll_context_close(struct dn_context *context)
         nic_message_withdraw(context->slot);
         /* Release: a sender that sees it has nothing of ours to wait for. */
         atomic_store_explicit(&context->box->open, 0, memory_order_release);
+        coll_mirror_withdraw_box(context);
         for (uint32_t i = 0; i < context->source_count; i++) {
             fabric_wake(context->view, context->sources[i].rank);
         }
@@ -390,9 +435,51 @@ int coll_context_close(struct dn_context *context)
     return error;
 }
 
+/* ---- Leaving ------------------------------------------------------------------------------- */
+
+/* Whether a receiver has still to fetch something out of memory that goes with this process:
+ * messages that are sent as far as their sender knows. */
+static bool is_awaited(const struct dn_context *context, const struct coll_destination *destination)
+{
+    uint64_t last = destination->large_position;
+    for (uint32_t i = 0; i < COLL_STAGES; i++) {
+        uint64_t position = destination->stage_position[i];
+        last = position > last ? position : last;
+    }
+    return destination->box && destination->mirrored && last > 0 &&
+           !is_over(context, destination) &&
+           atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) < last;
+}
+
+static bool nothing_is_awaited(void *argument)
+{
+    (void)argument;
+    for (const struct dn_context *context = handles; context; context = context->next) {
+        for (uint32_t i = 0; i < context->destination_count; i++) {
+            if (is_awaited(context, &context->destinations[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void linger(void)
+{
+    struct host_condition condition = {nothing_is_awaited, never, NULL, NIC_WATCH_ANYTHING};
+    const struct dn_context *context = handles;
+    if (!context || !fabric_is_mirrored(context->lane)) {
+        return;
+    }
+    (void)host_wait(context->node->process->default_lane, &condition, LINGER_NS);
+    /* What is in nobody's way any more is in place before this node has left. */
+    (void)fabric_settle(context->lane);
+}
+
 void coll_message_end(void)
 {
     pthread_mutex_lock(&handles_lock);
+    linger();
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot) {
             if (context->open) {

@@ -4,24 +4,24 @@
  * context's list until there is. Messages in pieces are put together in the buffer of the
  * first operation that can take them, or in memory of the source's own; an operation that
  * ends early gets its buffer back, and what was there goes on in that memory. */
-#include "coll/message.h"
-
-#include <stdlib.h>
 #include <string.h>
 
+#include "coll/message_pieces.h"
+
 enum {
-    OWN_KEPT_BYTES = 4 << 20, /* larger memory is freed when its message is delivered */
-    SCANS_PER_LOOK = 64,      /* looks at the summary for one into every ring */
-    POLLS_BEFORE_ROOM = 64,   /* a receive that waits longer gives room back first */
+    SCANS_PER_LOOK = 64,    /* looks at the summary for one into every ring */
+    POLLS_BEFORE_ROOM = 64, /* a receive that waits longer gives room back first */
 };
 
 /* ---- Giving room back ---------------------------------------------------------------------- */
 
-static inline void give_back(struct dn_context *context, struct coll_source *source)
+/* A mirrored sender has room enough without the last quarter: only one that has closed, and
+ * waits for the end, is worth a packet. */
+static inline bool awaits_room(const struct coll_source *source)
 {
-    if (UNLIKELY(nic_ring_give_back(&source->ring))) {
-        fabric_wake(context->view, source->rank);
-    }
+    return !source->mirrored ||
+           (atomic_load_explicit(&source->ring.words->wants_room, memory_order_relaxed) &
+            NIC_ROOM_AWAITED);
 }
 
 static inline bool owes_room(const struct coll_source *source)
@@ -29,20 +29,7 @@ static inline bool owes_room(const struct coll_source *source)
     return atomic_load_explicit(&source->ring.head, memory_order_relaxed) != source->ring.published;
 }
 
-/* Passes over units; the sender hears of it by quarters of the ring, or when the receiver
- * has nothing to do. */
-static inline void pass(struct dn_context *context, struct coll_source *source, uint64_t units)
-{
-    nic_ring_advance(&source->ring, units);
-    uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
-    if (UNLIKELY(head - source->ring.published >= source->ring.unit_count / 4)) {
-        give_back(context, source);
-    } else {
-        context->owes_room = true;
-    }
-}
-
-/* Before this node waits: all room that it has taken is its senders' again. */
+/* Before this node waits: all room that it has taken is its senders' again, if they need it. */
 static void give_all_back(struct dn_context *context)
 {
     if (!context->owes_room) {
@@ -50,100 +37,15 @@ static void give_all_back(struct dn_context *context)
     }
     context->owes_room = false;
     for (uint32_t i = 0; i < context->source_count; i++) {
-        if (owes_room(&context->sources[i])) {
-            give_back(context, &context->sources[i]);
+        struct coll_source *source = &context->sources[i];
+        if (!owes_room(source)) {
+            continue;
         }
-    }
-}
-
-/* ---- Putting pieces together --------------------------------------------------------------- */
-
-/* Memory of the source's own, large enough for the message, before any of it is taken. */
-static bool have_own(struct coll_source *source, uint64_t bytes)
-{
-    if (source->own_bytes < bytes) {
-        free(source->own);
-        source->own = malloc(bytes);
-        source->own_bytes = source->own ? bytes : 0;
-    }
-    return source->own != NULL;
-}
-
-static void drop_own(struct coll_source *source)
-{
-    if (source->own_bytes > OWN_KEPT_BYTES) {
-        free(source->own);
-        source->own = NULL;
-        source->own_bytes = 0;
-    }
-}
-
-/* Gives an operation its buffer back. */
-static void return_buffer(struct coll_message_op *op)
-{
-    struct coll_source *source = op->borrower;
-    if (source) {
-        memcpy(source->own, op->data, source->assembled_bytes);
-        source->target = source->own;
-        op->borrower = NULL;
-    }
-}
-
-static const unsigned char *sender_memory(const struct dn_context *context,
-                                          const struct coll_source *source,
-                                          const struct nic_entry *entry)
-{
-    uint64_t stride = context->view->node_stride_bytes;
-    INVARIANT(entry->place <= stride && entry->bytes <= stride - entry->place);
-    return nic_node_memory(context->view, source->rank) + entry->place;
-}
-
-/* Starts with a first piece; false: no memory. */
-static bool begin_assembly(struct coll_source *source, struct coll_message_op *op)
-{
-    uint64_t total = nic_ring_at_head(&source->ring)->total_bytes;
-    if (!have_own(source, total)) {
-        return false;
-    }
-    bool borrows = op->kind == COLL_OP_RECV && !op->borrower && total <= op->bytes;
-    source->target = borrows ? op->data : source->own;
-    op->borrower = borrows ? source : op->borrower;
-    source->total_bytes = total;
-    source->assembled_bytes = 0;
-    source->assembly = COLL_ASSEMBLING;
-    return true;
-}
-
-static void take_piece(struct dn_context *context, struct coll_source *source, uint64_t header)
-{
-    const struct nic_entry *entry = nic_ring_at_head(&source->ring);
-    bool placed = header & NIC_ENTRY_PLACE;
-    uint64_t bytes = placed ? entry->bytes : nic_entry_bytes(header);
-    const void *from = placed ? (const void *)sender_memory(context, source, entry)
-                              : (const void *)&entry->place;
-    INVARIANT(bytes <= source->total_bytes - source->assembled_bytes);
-    memcpy(source->target + source->assembled_bytes, from, bytes);
-    source->assembled_bytes += bytes;
-    if (header & NIC_ENTRY_LAST) {
-        source->assembly = COLL_COMPLETE;
-    }
-    if (placed) {
-        /* The sender fills this stage again as soon as it hears of it. */
-        nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
-        give_back(context, source);
-    } else {
-        pass(context, source, nic_units_of(NIC_PIECE_HEADER_BYTES + bytes));
-    }
-}
-
-/* A message that was begun will not come; a buffer it borrowed is its operation's again. */
-static void drop_assembly(struct coll_source *source, struct coll_message_op *posted,
-                          struct coll_message_op *op)
-{
-    source->assembly = COLL_NONE;
-    op->borrower = op->borrower == source ? NULL : op->borrower;
-    for (; posted; posted = posted->next) {
-        posted->borrower = posted->borrower == source ? NULL : posted->borrower;
+        if (awaits_room(source)) {
+            coll_give_back(context, source);
+        } else {
+            context->owes_room = true;
+        }
     }
 }
 
@@ -173,18 +75,19 @@ static enum readiness find_message(struct dn_context *context, struct coll_sourc
                 return AT_PLACE;
             }
             nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
-            give_back(context, source);
+            coll_give_back(context, source);
         } else if (header & NIC_ENTRY_PAD) {
             uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
-            pass(context, source, source->ring.unit_count - (head & (source->ring.unit_count - 1)));
+            coll_pass(context, source,
+                      source->ring.unit_count - (head & (source->ring.unit_count - 1)));
         } else if (header & NIC_ENTRY_ABORT) {
-            drop_assembly(source, atomic_load_explicit(&context->posted, memory_order_relaxed), op);
-            pass(context, source, 1);
+            coll_pieces_drop(context, source, op);
+            coll_pass(context, source, 1);
         } else {
-            if ((header & NIC_ENTRY_FIRST) && !begin_assembly(source, op)) {
+            if ((header & NIC_ENTRY_FIRST) && !coll_pieces_begin(source, op)) {
                 return NO_MEMORY;
             }
-            take_piece(context, source, header);
+            coll_pieces_take(context, source, op, header);
         }
     }
     return ASSEMBLED;
@@ -201,19 +104,17 @@ static uint64_t message_bytes(const struct coll_source *source, enum readiness r
 
 /* ---- Delivering ---------------------------------------------------------------------------- */
 
-/* Copies from the sender's memory; false: it took the message back meanwhile. */
+/* Copies from the sender's memory; false: it took the message back meanwhile, or with it. */
 static bool fetch(struct dn_context *context, struct coll_source *source, unsigned char *target)
 {
     struct nic_entry *entry = nic_ring_at_head(&source->ring);
     uint64_t offered = NIC_OFFERED;
-    if (entry->bytes) {
-        memcpy(target, sender_memory(context, source, entry), entry->bytes);
-    }
+    bool fetched = coll_copy_from(context, source, entry->place, target, entry->bytes);
     KILL_POINT("message: copied, not acknowledged");
-    bool fetched = atomic_compare_exchange_strong(&entry->state, &offered, NIC_FETCHED);
+    fetched = fetched && atomic_compare_exchange_strong(&entry->state, &offered, NIC_FETCHED);
     KILL_POINT("message: acknowledged, head not moved");
     nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
-    give_back(context, source);
+    coll_give_back(context, source);
     return fetched;
 }
 
@@ -226,7 +127,7 @@ static void end_assembly(struct coll_source *source, struct coll_message_op *op)
         op->borrower = NULL;
     }
     source->assembly = COLL_NONE;
-    drop_own(source);
+    coll_pieces_drop_own(source);
 }
 
 /* Into the operation's buffer, which is large enough; false: taken back. */
@@ -234,14 +135,14 @@ static bool deliver(struct dn_context *context, struct coll_source *source,
                     enum readiness readiness, struct coll_message_op *op, uint64_t bytes)
 {
     if (op->borrower && op->borrower != source) {
-        return_buffer(op);
+        coll_pieces_return_buffer(op);
     }
     switch (readiness) {
     case IN_RING:
         if (bytes) {
             memcpy(op->data, &nic_ring_at_head(&source->ring)->total_bytes, bytes);
         }
-        pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+        coll_pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
         return true;
     case AT_PLACE: return fetch(context, source, op->data);
     default: end_assembly(source, op); return true;
@@ -258,7 +159,7 @@ static int lend(struct dn_context *context, struct coll_source *source, enum rea
         source->lent_units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
     } else {
         if (readiness == AT_PLACE) {
-            if (!have_own(source, bytes ? bytes : 1)) {
+            if (!coll_pieces_own(source, bytes ? bytes : 1)) {
                 return DN_ENOMEM;
             }
             if (!fetch(context, source, source->own)) {
@@ -316,7 +217,7 @@ static bool try_source(struct dn_context *context, struct coll_source *source,
             op->peer = (int32_t)source->rank;
         }
         if (op->borrower) {
-            return_buffer(op);
+            coll_pieces_return_buffer(op);
         }
         finish(op, error);
         return true;
@@ -549,7 +450,7 @@ int coll_recv_cancel(struct coll_message_op *op)
     bool taken_back = atomic_load_explicit(&op->state, memory_order_relaxed) == COLL_OP_QUEUED;
     if (taken_back) {
         unpost(context, op);
-        return_buffer(op);
+        coll_pieces_return_buffer(op);
         finish(op, DN_ETIMEOUT);
     }
     coll_turn_end(&context->recv_turn);
@@ -610,7 +511,7 @@ static inline bool take_small(struct dn_context *context, struct coll_source *so
     } else if (bytes) {
         memcpy(op->data, payload, bytes);
     }
-    pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+    coll_pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
     op->bytes = bytes;
     op->error = 0;
     return true;
@@ -740,9 +641,9 @@ int coll_recv_release(struct dn_context *context, int rank)
     } else {
         source->lent = false;
         if (source->lent_units) {
-            pass(context, source, source->lent_units);
+            coll_pass(context, source, source->lent_units);
         } else {
-            drop_own(source);
+            coll_pieces_drop_own(source);
         }
     }
     coll_turn_end(&context->recv_turn);

@@ -37,8 +37,19 @@ static inline void announce(const struct dn_context *context,
 static void publish(struct dn_context *context, struct coll_destination *destination,
                     struct nic_entry *entry, uint64_t header, uint64_t units)
 {
+    if (UNLIKELY(destination->mirrored)) {
+        coll_mirror_publish(context, destination, header, units);
+        return;
+    }
     nic_ring_publish(&destination->ring, header, units);
     announce(context, destination, entry);
+}
+
+static struct nic_entry *reserve(struct dn_context *context, struct coll_destination *destination,
+                                 uint64_t units)
+{
+    return UNLIKELY(destination->mirrored) ? coll_mirror_reserve(context, destination, units)
+                                           : nic_ring_reserve(&destination->ring, units);
 }
 
 /* ---- The kinds of entries ------------------------------------------------------------------ */
@@ -48,7 +59,7 @@ static bool publish_whole(struct dn_context *context, struct coll_destination *d
                           struct coll_message_op *op)
 {
     uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + op->bytes);
-    struct nic_entry *entry = nic_ring_reserve(&destination->ring, units);
+    struct nic_entry *entry = reserve(context, destination, units);
     if (!entry) {
         return false;
     }
@@ -74,7 +85,7 @@ static bool publish_pieces(struct dn_context *context, struct coll_destination *
         uint64_t left = op->bytes - op->position;
         uint64_t bytes = left < most ? left : most;
         uint64_t units = nic_units_of(NIC_PIECE_HEADER_BYTES + bytes);
-        struct nic_entry *entry = nic_ring_reserve(&destination->ring, units);
+        struct nic_entry *entry = reserve(context, destination, units);
         if (!entry) {
             return false;
         }
@@ -91,7 +102,7 @@ static struct nic_entry *publish_place(struct dn_context *context,
                                        struct coll_destination *destination, uint64_t flags,
                                        uint64_t total_bytes, uint64_t place, uint64_t bytes)
 {
-    struct nic_entry *entry = nic_ring_reserve(&destination->ring, NIC_PLACE_UNITS);
+    struct nic_entry *entry = reserve(context, destination, NIC_PLACE_UNITS);
     if (entry) {
         entry->total_bytes = total_bytes;
         entry->place = place;
@@ -120,8 +131,8 @@ static bool publish_stages(struct dn_context *context, struct coll_destination *
             return false;
         }
         uint64_t place = destination->stages + destination->next_stage * (uint64_t)COLL_STAGE_BYTES;
-        memcpy(nic_node_memory(&process->view, process->view.rank) + place,
-               op->data + op->position, bytes);
+        memcpy(nic_node_memory(&process->view, process->view.rank) + place, op->data + op->position,
+               bytes);
         KILL_POINT("message: staged, not published");
         if (!publish_place(context, destination, piece_flags(op, bytes), op->bytes, place, bytes)) {
             return false;
@@ -161,7 +172,7 @@ static void finish_offer(struct coll_message_op *op, int error)
 
 static bool is_gone(const struct dn_context *context, const struct coll_destination *destination)
 {
-    return nic_life_gone(nic_life(context->view, destination->rank)) ||
+    return nic_life_gone(nic_life(context->view, destination->rank)) || destination->unreachable ||
            (destination->box &&
             !atomic_load_explicit(&destination->box->open, memory_order_acquire));
 }
@@ -212,7 +223,7 @@ static bool advance(struct dn_context *context, struct coll_destination *destina
         published = publish_large(context, destination, op);
     }
     if (published && atomic_load_explicit(&op->state, memory_order_relaxed) == COLL_OP_QUEUED) {
-        finish(op, 0);
+        finish(op, destination->unreachable ? DN_EPEER : 0);
     }
     return published;
 }
@@ -220,7 +231,8 @@ static bool advance(struct dn_context *context, struct coll_destination *destina
 /* What the quick path may do, after anything that changes it. */
 static void set_quick(struct coll_destination *destination)
 {
-    bool quick = destination->box && !destination->first && !destination->lent;
+    bool quick = destination->box && !destination->first && !destination->lent &&
+                 !destination->mirrored;
     destination->quick_bytes =
         quick ? nic_ring_payload_max(&destination->ring, NIC_WHOLE_HEADER_BYTES) + 1 : 0;
 }
@@ -317,7 +329,8 @@ static void abort_message(struct dn_context *context, struct coll_destination *d
     publish(context, destination, entry, NIC_ENTRY_THERE | NIC_ENTRY_ABORT, 1);
 }
 
-static bool withdraw(struct coll_destination *destination, struct coll_message_op *op)
+static bool withdraw(struct dn_context *context, struct coll_destination *destination,
+                     struct coll_message_op *op)
 {
     struct nic_entry *entry = nic_ring_entry(destination->ring.start, destination->ring.unit_count,
                                              op->position - NIC_PLACE_UNITS);
@@ -325,6 +338,9 @@ static bool withdraw(struct coll_destination *destination, struct coll_message_o
     /* The entry is still this message's: only we write there, and not before it is passed. */
     if (is_passed(destination, op->position)) {
         return false;
+    }
+    if (destination->mirrored) {
+        return coll_mirror_withdraw(context, destination, entry);
     }
     KILL_POINT("message: about to withdraw");
     bool withdrawn = atomic_compare_exchange_strong(&entry->state, &offered, NIC_WITHDRAWN);
@@ -347,7 +363,7 @@ int coll_send_cancel(struct coll_message_op *op)
         finish(op, DN_ETIMEOUT);
         taken_back = true;
     } else if (state == COLL_OP_OFFERED) {
-        taken_back = withdraw(destination, op);
+        taken_back = withdraw(context, destination, op);
         finish_offer(op, taken_back ? DN_ETIMEOUT : 0);
     }
     set_quick(destination);
@@ -400,13 +416,18 @@ int coll_send_wait(struct coll_message_op *op, uint64_t timeout_ns)
         return op->error;
     }
     /* Several threads may wait: the last word is theirs who still do, at the latest after
-     * a nap. */
+     * a nap. A mirrored receiver tells of room that matters without being asked. */
     struct host_condition condition = {is_done, never, op, NIC_WATCH_NOTHING};
-    coll_turn_get(context, &context->send_turn);
-    struct nic_ring_words *words = destination->box ? destination->ring.words : NULL;
-    coll_turn_end(&context->send_turn);
+    struct nic_ring_words *words = NULL;
+    if (destination->mirrored) {
+        condition.watch = NIC_WATCH_ANYTHING;
+    } else {
+        coll_turn_get(context, &context->send_turn);
+        words = destination->box ? destination->ring.words : NULL;
+        coll_turn_end(&context->send_turn);
+    }
     if (words) {
-        atomic_store_explicit(&words->wants_room, 1, memory_order_relaxed);
+        atomic_store_explicit(&words->wants_room, NIC_ROOM_AWAITED, memory_order_relaxed);
     }
     fabric_wake_stored_to(&context->node->lane);
     int error = host_wait(context->node, &condition, timeout_ns);
@@ -428,17 +449,25 @@ static int find_destination(const struct dn_context *context, int rank,
     return 0;
 }
 
+/* What went to nodes that are gone is nowhere, and nothing to wait for. */
+static __attribute__((noinline)) int complete_lane(struct fabric_lane *lane)
+{
+    int error = lane->ops->quiet(lane);
+    return error == DN_EPEER ? 0 : error;
+}
+
 /* What was stored before is in place before the message can be seen; on a direct fabric
  * the header's release orders it already. */
 static int complete_stores(const struct dn_context *context)
 {
     struct fabric_lane *lane = &context->node->lane;
-    return LIKELY(lane->ops == NULL) ? 0 : lane->ops->quiet(lane);
+    return LIKELY(lane->ops == NULL) ? 0 : complete_lane(lane);
 }
 
 /* The ordinary case: a small message, a connected ring with room, nobody before us. */
-static inline bool send_quickly(struct dn_context *context, struct coll_destination *destination,
-                                const void *data, size_t bytes)
+static inline __attribute__((always_inline)) bool send_quickly(struct dn_context *context,
+                                                               struct coll_destination *destination,
+                                                               const void *data, size_t bytes)
 {
     struct nic_entry *entry = NULL;
     if (UNLIKELY(!coll_turn_try(&context->send_turn))) {
@@ -596,7 +625,7 @@ static int lend(struct dn_context *context, struct coll_destination *destination
         *buffer = destination->lent;
     } else {
         uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
-        destination->lent = nic_ring_reserve(&destination->ring, units);
+        destination->lent = reserve(context, destination, units);
         error = destination->lent ? 0 : DN_EBUSY;
         destination->lent_units = units;
         *buffer = error ? NULL : &destination->lent->total_bytes;
@@ -619,6 +648,8 @@ int coll_send_buffer_get(struct dn_context *context, int rank, size_t bytes, voi
     coll_turn_end(&context->send_turn);
     if (!error) {
         *buffer = lent;
+    } else if (error == DN_EBUSY) {
+        fabric_progress(context->lane); /* who tries again and again drives the NIC */
     }
     return error;
 }
@@ -645,7 +676,7 @@ static int send_lent(struct dn_context *context, struct coll_destination *destin
         destination->large_position = destination->ring.tail;
     }
     destination->lent = NULL;
-    return 0;
+    return destination->unreachable ? DN_EPEER : 0;
 }
 
 int coll_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
@@ -660,5 +691,8 @@ int coll_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
     error = send_lent(context, destination, bytes);
     set_quick(destination);
     coll_turn_end(&context->send_turn);
+    if (error == DN_EBUSY) {
+        fabric_progress(context->lane);
+    }
     return error;
 }

@@ -1,6 +1,6 @@
 /* Turns and phases: what every collective call is made of. */
 #include "base/random.h"
-#include "coll/team.h"
+#include "coll/team_mirror.h"
 #include "host/clock.h"
 
 static bool turn_is_free(void *context)
@@ -65,17 +65,45 @@ static int complete_all_lanes(struct dn_node *node)
     return error;
 }
 
-int coll_arrive(struct dn_team *team)
+/* What an arrival tells the others on a packet fabric. */
+enum telling { TELLS_ARRIVAL, TELLS_CONTRIBUTION, TELLS_NOTHING };
+
+static __attribute__((noinline, cold)) int arrive_by_operations(struct dn_team *team,
+                                                                enum telling telling)
+{
+    bool mirrored = coll_is_mirrored(team);
+    int error = complete_all_lanes(team->node);
+    /* What was lost on its way to a dead node keeps nobody waiting: the phase says what the
+     * death means here. */
+    if (error && !(mirrored && error == DN_EPEER)) {
+        return error;
+    }
+    nic_team_arrive(&team->nic, ++team->phase);
+    team->arrival_is_open = true;
+    if (mirrored && telling != TELLS_NOTHING) {
+        coll_mirror_arrival(team, telling == TELLS_CONTRIBUTION);
+    }
+    return 0;
+}
+
+static inline int arrive(struct dn_team *team, enum telling telling)
 {
     if (UNLIKELY(team->node->lane.ops != NULL)) {
-        int error = complete_all_lanes(team->node);
-        if (error) {
-            return error;
-        }
+        return arrive_by_operations(team, telling);
     }
     nic_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
     return 0;
+}
+
+int coll_arrive(struct dn_team *team)
+{
+    return arrive(team, TELLS_ARRIVAL);
+}
+
+int coll_arrive_in_tree(struct dn_team *team)
+{
+    return arrive(team, TELLS_NOTHING);
 }
 
 struct passage {
@@ -104,8 +132,8 @@ void coll_wake_members(const struct dn_team *handle)
     const struct nic_view *view = team->view;
     bool anybody = false;
     for (uint32_t first = 0; first < view->node_count; first += 64) {
-        anybody |= atomic_load_explicit(&view->group->sleeping[first / 64],
-                                        memory_order_relaxed) != 0;
+        anybody |= atomic_load_explicit(&view->group->sleeping[first / 64], memory_order_relaxed) !=
+                   0;
     }
     for (uint32_t index = 0; UNLIKELY(anybody) && index < team->count; index++) {
         fabric_wake(view, team->ranks[index]);
@@ -141,9 +169,32 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
     return 0;
 }
 
+bool coll_is_broken(struct dn_team *team)
+{
+    bool is_broken = team->is_broken || nic_team_broken(&team->nic, team->phase);
+    if (is_broken && !team->is_broken && coll_is_mirrored(team)) {
+        coll_mirror_ask(team, false);
+        is_broken = nic_team_broken(&team->nic, team->phase);
+        team->is_broken = is_broken;
+    }
+    return is_broken;
+}
+
+/* Another member may have seen the dead one arrive. */
+static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *team,
+                                                             uint64_t timeout_ns)
+{
+    int error = DN_EPEER;
+    while (error == DN_EPEER && coll_is_mirrored(team) && !coll_is_broken(team)) {
+        error = pass(team, timeout_ns, broken);
+    }
+    return error;
+}
+
 int coll_pass(struct dn_team *team, uint64_t timeout_ns)
 {
-    return pass(team, timeout_ns, broken);
+    int error = pass(team, timeout_ns, broken);
+    return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns);
 }
 
 static bool lacks_somebody(const struct dn_node *node, void *context, bool forever)
@@ -158,7 +209,9 @@ int coll_first_phase(struct dn_team *team)
 {
     int error = coll_arrive(team);
     error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
-    if (nic_team_decide(&team->nic, error == 0)) {
+    bool made = coll_is_mirrored(team) ? coll_mirror_decide(team, error == 0)
+                                       : nic_team_decide(&team->nic, error == 0);
+    if (made) {
         team->arrival_is_open = false;
         return 0;
     }
@@ -179,12 +232,12 @@ int coll_compare_arguments(const struct dn_team *team, uint64_t argument)
 
 /* While a barrier is open no other call can stand for it. One that a death broke stays
  * open for ever. */
-int coll_check_closed(const struct dn_team *team)
+int coll_check_closed(struct dn_team *team)
 {
     if (LIKELY(!team->arrival_is_open)) {
         return 0;
     }
-    return nic_team_broken(&team->nic, team->phase) ? DN_EPEER : DN_EMISMATCH;
+    return coll_is_broken(team) ? DN_EPEER : DN_EMISMATCH;
 }
 
 int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
@@ -197,7 +250,7 @@ int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
      * maybe of the same call; with the phase in it no old word equals a new one. */
     argument += UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
     coll_contribute(team, operand, argument);
-    error = coll_arrive(team);
+    error = arrive(team, TELLS_CONTRIBUTION);
     error = error ? error : coll_pass(team, DN_FOREVER);
     return error ? error : coll_compare_arguments(team, argument);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "coll/staging.h"
+#include "coll/team_mirror.h"
 
 /* The numbers of the call in one word, exactly: counts go up to 2^40. */
 static uint64_t pack(enum coll_call_number call, unsigned first, unsigned second, uint64_t count)
@@ -67,10 +68,7 @@ static int reduce_small(struct dn_team *team, const struct coll_reduction *reduc
                         const void *source, void *result)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
-    uint64_t place = coll_staging_small(team, team->phase + 1);
-    if (place != COLL_NOWHERE) {
-        memcpy(coll_memory(team, team->nic.index, place), source, bytes);
-    }
+    uint64_t place = coll_show_small(team, source, bytes);
     int error = coll_exchange_places(team, place, 0, reduction->argument);
     if (error) {
         return error;
@@ -89,6 +87,39 @@ size_t coll_slice_start(const struct dn_team *team, uint32_t index, size_t count
     size_t line = element_bytes < CACHE_LINE_BYTES ? CACHE_LINE_BYTES / element_bytes : 1;
     size_t start = (count * index / team->nic.count + line - 1) / line * line;
     return index == team->nic.count ? count : start < count ? start : count;
+}
+
+/* On a packet fabric each member is given its slice, and no more. */
+static void hand_out_slices(const struct dn_team *team, const struct coll_reduction *reduction,
+                            uint64_t place, const unsigned char *source, size_t count)
+{
+    unsigned char *chunk = coll_memory(team, team->nic.index, place);
+    size_t element = reduction->element_bytes;
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        size_t start = coll_slice_start(team, index, count, element) * element;
+        size_t stop = coll_slice_start(team, index + 1, count, element) * element;
+        if (index == team->nic.index) {
+            memcpy(chunk + start, source + start, stop - start);
+        } else {
+            coll_hand_to(team, index, chunk + start, source + start, stop - start);
+        }
+    }
+}
+
+uint64_t coll_show_slices(struct dn_team *team, const struct coll_reduction *reduction,
+                          const unsigned char *source, size_t count)
+{
+    size_t bytes = count * reduction->element_bytes;
+    uint64_t place = coll_place_of(team, source, bytes);
+    if (place == COLL_NOWHERE) {
+        place = coll_staging_in(team);
+        if (place != COLL_NOWHERE && coll_is_mirrored(team)) {
+            hand_out_slices(team, reduction, place, source, count);
+        } else if (place != COLL_NOWHERE) {
+            memcpy(coll_memory(team, team->nic.index, place), source, bytes);
+        }
+    }
+    return place;
 }
 
 /* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first
@@ -121,16 +152,9 @@ static int reduce_chunk(struct dn_team *team, const struct coll_reduction *reduc
                         const unsigned char *source, unsigned char *result, size_t count,
                         bool *more_readers)
 {
-    size_t bytes = count * reduction->element_bytes;
-    uint64_t from = coll_place_of(team, source, bytes);
-    uint64_t deliver_to = coll_place_of(team, result, bytes);
+    uint64_t from = coll_show_slices(team, reduction, source, count);
+    uint64_t deliver_to = coll_place_of(team, result, count * reduction->element_bytes);
     uint64_t own_target = deliver_to == COLL_NOWHERE ? coll_staging_out(team) : deliver_to;
-    if (from == COLL_NOWHERE) {
-        from = coll_staging_in(team);
-        if (from != COLL_NOWHERE) {
-            memcpy(coll_memory(team, team->nic.index, from), source, bytes);
-        }
-    }
     from = own_target == COLL_NOWHERE ? COLL_NOWHERE : from;
     int error = coll_exchange_places(team, from, deliver_to, reduction->argument);
     if (error) {
@@ -144,6 +168,10 @@ static int reduce_chunk(struct dn_team *team, const struct coll_reduction *reduc
     size_t first = coll_slice_start(team, team->nic.index, count, element);
     size_t end = coll_slice_start(team, team->nic.index + 1, count, element);
     reduce_slice(team, reduction, own_target, first, end);
+    if (coll_is_mirrored(team)) {
+        unsigned char *slice = coll_memory(team, team->nic.index, own_target) + first * element;
+        coll_hand(team, slice, slice, (end - first) * element);
+    }
     error = coll_exchange_places(team, own_target, 0, reduction->argument);
     if (error || deliver_to != COLL_NOWHERE) {
         return error;
@@ -177,7 +205,7 @@ static int reduce_large(struct dn_team *team, const struct coll_reduction *reduc
     size_t chunk = COLL_CHUNK_BYTES / reduction->element_bytes;
     bool more_readers = false;
     int error = 0;
-    if (reduction->count > chunk) {
+    if (reduction->count > chunk && !coll_is_mirrored(team)) {
         bool in_place;
         error = coll_all_in_place(team, reduction, source, result, &in_place);
         chunk = in_place ? reduction->count : chunk;

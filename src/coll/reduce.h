@@ -50,6 +50,10 @@ enum { COLL_PIECE_BYTES = 8192 };
 size_t coll_slice_start(const struct dn_team *team, uint32_t index, size_t count,
                         size_t element_bytes);
 
+/* Where peers find their slices of these elements: in place, or in staging memory. */
+uint64_t coll_show_slices(struct dn_team *team, const struct coll_reduction *reduction,
+                          const unsigned char *source, size_t count);
+
 /* Whether everybody's data can be read and written in place, so that one chunk is
  * enough; a phase of its own, for sizes where it does not show. */
 int coll_all_in_place(struct dn_team *team, const struct coll_reduction *reduction,

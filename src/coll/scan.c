@@ -8,6 +8,7 @@
 
 #include "coll/reduce.h"
 #include "coll/staging.h"
+#include "coll/team_mirror.h"
 
 /* How many members' data, from the first one on, a member's result is made of. */
 static uint32_t summands(uint32_t index, enum dn_scan_kind kind)
@@ -38,10 +39,7 @@ static int scan_small(struct dn_team *team, const struct coll_reduction *reducti
                       const void *source, void *result, enum dn_scan_kind kind)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
-    uint64_t place = coll_staging_small(team, team->phase + 1);
-    if (place != COLL_NOWHERE) {
-        memcpy(coll_memory(team, team->nic.index, place), source, bytes);
-    }
+    uint64_t place = coll_show_small(team, source, bytes);
     int error = coll_exchange_places(team, place, 0, reduction->argument);
     uint32_t count = summands(team->nic.index, kind);
     if (error || count == 0) {
@@ -83,21 +81,27 @@ static void scan_piece(const struct dn_team *team, const struct coll_reduction *
     }
 }
 
+/* On a packet fabric what was left with the others stands in this member's mirrors so far. */
+static void hand_back_slices(const struct dn_team *team, size_t start, size_t end,
+                             enum dn_scan_kind kind)
+{
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (index != team->nic.index && summands(index, kind) > 0) {
+            unsigned char *slice = coll_memory(team, index, coll_operand_of(team, index)) + start;
+            coll_hand_to(team, index, slice, slice, end - start);
+        }
+    }
+}
+
 /* One chunk: tell the places, work on one's slice, tell that it is done. */
 static int scan_chunk(struct dn_team *team, const struct coll_reduction *reduction,
                       const unsigned char *source, unsigned char *result, size_t count,
                       enum dn_scan_kind kind)
 {
     size_t bytes = count * reduction->element_bytes;
-    uint64_t from = coll_place_of(team, source, bytes);
+    uint64_t from = coll_show_slices(team, reduction, source, count);
     uint64_t in_place = coll_place_of(team, result, bytes);
     uint64_t to = in_place == COLL_NOWHERE ? coll_staging_out(team) : in_place;
-    if (from == COLL_NOWHERE) {
-        from = coll_staging_in(team);
-        if (from != COLL_NOWHERE) {
-            memcpy(coll_memory(team, team->nic.index, from), source, bytes);
-        }
-    }
     from = to == COLL_NOWHERE ? COLL_NOWHERE : from;
     int error = coll_exchange_places(team, from, to, reduction->argument);
     if (error) {
@@ -105,10 +109,14 @@ static int scan_chunk(struct dn_team *team, const struct coll_reduction *reducti
     }
     size_t step = COLL_PIECE_BYTES / reduction->element_bytes;
     size_t end = coll_slice_start(team, team->nic.index + 1, count, reduction->element_bytes);
-    size_t at = coll_slice_start(team, team->nic.index, count, reduction->element_bytes);
-    for (; at < end; at += step) {
+    size_t start = coll_slice_start(team, team->nic.index, count, reduction->element_bytes);
+    for (size_t at = start; at < end; at += step) {
         scan_piece(team, reduction, at, end - at < step ? end - at : step, kind);
         KILL_POINT("scan: a piece delivered, not told");
+    }
+    if (coll_is_mirrored(team)) {
+        hand_back_slices(team, start * reduction->element_bytes, end * reduction->element_bytes,
+                         kind);
     }
     error = coll_exchange(team, 0, reduction->argument);
     if (!error && in_place == COLL_NOWHERE && summands(team->nic.index, kind) > 0) {
@@ -122,7 +130,7 @@ static int scan_large(struct dn_team *team, const struct coll_reduction *reducti
 {
     size_t chunk = COLL_CHUNK_BYTES / reduction->element_bytes;
     int error = 0;
-    if (reduction->count > chunk) {
+    if (reduction->count > chunk && !coll_is_mirrored(team)) {
         bool in_place;
         error = coll_all_in_place(team, reduction, source, result, &in_place);
         chunk = in_place ? reduction->count : chunk;
@@ -133,7 +141,8 @@ static int scan_large(struct dn_team *team, const struct coll_reduction *reducti
                            result + at * reduction->element_bytes, left < chunk ? left : chunk,
                            kind);
     }
-    return error;
+    /* Over packets who died while it handed its last slices round was there for some only. */
+    return error || !coll_is_mirrored(team) ? error : coll_exchange(team, 0, reduction->argument);
 }
 
 int coll_scan(struct dn_team *team, const void *source, void *result,

@@ -20,7 +20,11 @@ uint64_t coll_staging_small(struct dn_team *team, uint32_t phase);
 uint64_t coll_staging_in(struct dn_team *team);
 uint64_t coll_staging_out(struct dn_team *team);
 
-/* Where peers find these bytes as they are, or COLL_NOWHERE. */
+/* Copies up to COLL_SMALL_BYTES into the small buffer of the next phase, for all members to
+ * read after it; gives the place, or COLL_NOWHERE. */
+uint64_t coll_show_small(struct dn_team *team, const void *data, size_t bytes);
+
+/* Where peers find these bytes as they are, or COLL_NOWHERE; on a packet fabric always. */
 uint64_t coll_place_of(const struct dn_team *team, const void *pointer, size_t bytes);
 
 /* A member's memory in this address space. */
@@ -37,7 +41,7 @@ int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand
 
 static inline uint64_t coll_source_of(const struct dn_team *team, uint32_t index)
 {
-    return atomic_load_explicit(&team->nic.members[index].source[team->phase & 1],
+    return atomic_load_explicit(nic_team_source(&team->nic, index, team->phase),
                                 memory_order_relaxed);
 }
 

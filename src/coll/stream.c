@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "coll/team_mirror.h"
+
 enum state {
     WHOLE_COPY, /* all of it is in staging memory */
     IN_PLACE,   /* where the caller has it */
@@ -62,6 +64,64 @@ static void copy(void *to, const void *from, uint64_t bytes)
     }
 }
 
+/* The part of this member's stream that is for another: [*from, *to). `behind` is the end of
+ * what is for those before it. */
+static void own_part(const struct dn_team *team, const struct coll_streams *streams, uint32_t index,
+                     uint64_t behind, uint64_t *from, uint64_t *to)
+{
+    *from = 0;
+    *to = streams->bytes;
+    if (streams->sizes) {
+        *from = behind;
+        *to = behind + streams->sizes[index];
+    } else if (streams->for_each_the_same) {
+        *from = streams->bytes / team->nic.count * index;
+        *to = *from + streams->bytes / team->nic.count;
+    }
+}
+
+/* On a packet fabric each member is given what this window holds for it. `data`: where the
+ * window stands in the team's staging memory. */
+static void hand_out_window(const struct dn_team *team, const struct coll_streams *streams,
+                            uint64_t data, uint64_t window)
+{
+    uint64_t bytes = window_bytes(team, streams);
+    uint64_t start = window * bytes;
+    uint64_t from;
+    uint64_t to = 0;
+    unsigned char *place = coll_memory(team, team->nic.index, data);
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        own_part(team, streams, index, to, &from, &to);
+        uint64_t first = from < start ? start : from;
+        uint64_t end = to > start + bytes ? start + bytes : to;
+        if (first >= end) {
+            continue;
+        }
+        if (index == team->nic.index) {
+            copy(place + (first - start), streams->source + first, end - first);
+        } else {
+            coll_hand_to(team, index, place + (first - start), streams->source + first,
+                         end - first);
+        }
+    }
+}
+
+/* Puts a window of the stream where peers can read it. */
+static void fill_window(const struct dn_team *team, const struct coll_streams *streams,
+                        uint64_t data, uint64_t window)
+{
+    uint64_t bytes = window_bytes(team, streams);
+    uint64_t start = window * bytes;
+    uint64_t left = streams->bytes - start;
+    if (coll_is_mirrored(team)) {
+        hand_out_window(team, streams, data, window);
+    } else {
+        copy(coll_memory(team, team->nic.index, data), streams->source + start,
+             left < bytes ? left : bytes);
+    }
+}
+
+/* Where a stream goes: a small one is copied whole, and so is its table. */
 static struct shown show(struct dn_team *team, const struct coll_streams *streams)
 {
     uint64_t table = table_bytes(team, streams);
@@ -82,14 +142,18 @@ static struct shown show(struct dn_team *team, const struct coll_streams *stream
     if (needs_staging && staging == COLL_NOWHERE) {
         return (struct shown){COLL_NOWHERE, 0};
     }
-    if (state != IN_PLACE) {
-        uint64_t window = state == WHOLE_COPY ? streams->bytes : window_bytes(team, streams);
-        data = staging + table;
-        copy(coll_memory(team, team->nic.index, data), streams->source,
-             streams->bytes < window ? streams->bytes : window);
+    unsigned char *own = coll_memory(team, team->nic.index, needs_staging ? staging : 0);
+    data = state == IN_PLACE ? data : staging + table;
+    if (state == WHOLE_COPY) {
+        copy(own + table, streams->source, streams->bytes);
+    } else if (state == WINDOWS) {
+        fill_window(team, streams, data, 0);
     }
     if (table != 0) {
         write_table(team, streams, staging, data);
+    }
+    if (coll_is_mirrored(team)) {
+        coll_reflect(team, own, state == WHOLE_COPY ? table + streams->bytes : table);
     }
     return (struct shown){table != 0 ? staging : data, streams->bytes << 2 | state};
 }
@@ -166,13 +230,9 @@ static void take(const struct dn_team *team, const struct coll_streams *streams,
 static void show_window(struct dn_team *team, const struct coll_streams *streams,
                         struct shown shown, uint64_t window)
 {
-    uint64_t bytes = window_bytes(team, streams);
-    uint64_t start = window * bytes;
-    if ((shown.operand & 3) == WINDOWS && start < streams->bytes) {
-        uint64_t left = streams->bytes - start;
+    if ((shown.operand & 3) == WINDOWS && window * window_bytes(team, streams) < streams->bytes) {
         uint64_t chunk = coll_staging_in(team) + (window & 1) * COLL_CHUNK_BYTES;
-        copy(coll_memory(team, team->nic.index, chunk + table_bytes(team, streams)),
-             streams->source + start, left < bytes ? left : bytes);
+        fill_window(team, streams, chunk + table_bytes(team, streams), window);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "coll/barrier.h"
+#include "coll/team_mirror.h"
 #include "host/arena.h"
 #include "nic/service.h"
 
@@ -63,7 +64,9 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->phase = 0;
     team->arrival_is_open = false;
     team->arrival_is_tree = false;
+    team->is_broken = false;
     team->staging = 0;
+    team->packets = NULL;
 }
 
 /* Blocks of teams that this node led and whose members have all let go. */
@@ -81,13 +84,29 @@ static void reclaim_blocks(struct host_process *process)
     pthread_mutex_unlock(&handles_lock);
 }
 
+/* Lets go of the team's words: the leader may use them again once all have. */
+static void let_go(const struct dn_team *team)
+{
+    _Atomic uint32_t *left = &team->nic.members[team->nic.index].left;
+    if (coll_is_mirrored(team)) {
+        coll_mirror_testify(team);
+    }
+    /* Nothing of this member's may come to the words of others after that. */
+    (void)fabric_settle(coll_lane(team));
+    /* Release: pairs with the acquire in nic_team_is_over. */
+    atomic_store_explicit(left, 1, memory_order_release);
+    if (coll_is_mirrored(team)) {
+        coll_reflect_to(team, 0, left, sizeof *left);
+    }
+    KILL_POINT("team: left");
+}
+
 /* The turn ends before the handle does: whoever uses it next begins with a new one. */
 static void close_handle(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
-    /* Release: the leader may use the words again once all have let go. */
-    atomic_store_explicit(&team->nic.members[team->nic.index].left, 1, memory_order_release);
-    KILL_POINT("team: left");
+    coll_packet_barrier_close(team);
+    let_go(team);
     pthread_mutex_lock(&handles_lock);
     if (!team->block_offset) {
         free(team->ranks);
@@ -97,6 +116,15 @@ static void close_handle(struct dn_team *team)
     team->open = 0;
     pthread_mutex_unlock(&handles_lock);
     reclaim_blocks(process);
+}
+
+static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t count, uint32_t index,
+                      void *block)
+{
+    nic_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
+    if (coll_is_mirrored(team)) {
+        nic_team_use_lines(&team->nic);
+    }
 }
 
 /* ---- The team of all --------------------------------------------------------- */
@@ -113,24 +141,30 @@ int coll_team_all_make(struct dn_node *node)
     }
     reset_handle(&team_of_all, node);
     team_of_all.is_all = true;
-    nic_team_make(view, all_ranks, view->node_count, view->rank, nic_service_team_of_all(view),
-                  &team_of_all.nic);
+    make_view(&team_of_all, all_ranks, view->node_count, view->rank, nic_service_team_of_all(view));
     team_of_all.open = COLL_TEAM_OPEN;
     return 0;
 }
 
 void coll_team_all_end(struct dn_node *node)
 {
-    struct host_process *process = node->process;
+    (void)node;
     pthread_mutex_lock(&handles_lock);
+    bool mirrored = coll_is_mirrored(&team_of_all);
+    if (mirrored) {
+        coll_mirror_testify(&team_of_all);
+    }
     team_of_all.open = 0;
     free(all_ranks);
     all_ranks = NULL;
     for (struct dn_team *team = handles; team; team = team->next) {
-        if (team->open == COLL_TEAM_OPEN) {
+        if (team->open == COLL_TEAM_OPEN && mirrored) {
+            coll_mirror_testify(team);
+        } else if (team->open == COLL_TEAM_OPEN) {
             atomic_store_explicit(&team->nic.members[team->nic.index].left, 1,
                                   memory_order_release);
         }
+        coll_packet_barrier_close(team);
         team->open = 0;
         team->block_offset = 0;
         free(team->ranks);
@@ -142,7 +176,6 @@ void coll_team_all_end(struct dn_node *node)
         list_counts = next;
     }
     pthread_mutex_unlock(&handles_lock);
-    (void)process;
 }
 
 struct dn_team *coll_team_all(struct dn_node *node)
@@ -154,7 +187,8 @@ struct dn_team *coll_team_all(struct dn_node *node)
 void *coll_team_all_line(uint32_t rank)
 {
     const struct nic_team *all = &team_of_all.nic;
-    return all->arrived == &all->members[0].arrived ? &all->members[rank] : NULL;
+    bool in_lines = all->arrived == &all->members[0].arrived;
+    return in_lines && !coll_is_mirrored(&team_of_all) ? &all->members[rank] : NULL;
 }
 
 /* ---- Creating ---------------------------------------------------------------- */
@@ -252,40 +286,78 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
     return false;
 }
 
+/* Tells the members of an offer, or that it is withdrawn: the offset first, then the key. */
+static void reflect_slot(const struct dn_team *team, const struct nic_team_slot *slot)
+{
+    if (slot && coll_is_mirrored(team)) {
+        coll_reflect(team, &slot->offset, sizeof slot->offset);
+        coll_reflect(team, &slot->key, sizeof slot->key);
+    }
+}
+
+/* One thread at a time looks for a free slot. */
+static bool offer(const struct dn_team *team, uint64_t key, uint64_t offset)
+{
+    const struct nic_view *view = &team->node->process->view;
+    pthread_mutex_lock(&handles_lock);
+    bool offered = nic_team_offer(view, key, offset);
+    if (offered) {
+        reflect_slot(team, nic_team_slot(view, view->rank, key));
+    }
+    pthread_mutex_unlock(&handles_lock);
+    return offered;
+}
+
+static void withdraw(const struct dn_team *team, uint64_t key)
+{
+    const struct nic_view *view = &team->node->process->view;
+    pthread_mutex_lock(&handles_lock);
+    const struct nic_team_slot *slot = nic_team_slot(view, view->rank, key);
+    nic_team_withdraw(view, key);
+    reflect_slot(team, slot);
+    pthread_mutex_unlock(&handles_lock);
+}
+
+/* The leader's part of a meeting. */
+static int lead(struct dn_team *team, const uint32_t *ranks, size_t count, uint64_t key)
+{
+    struct host_process *process = team->node->process;
+    uint64_t bytes = nic_team_bytes((uint32_t)count);
+    uint64_t offset;
+    void *block = host_arena_take(process, bytes, &offset);
+    if (!block) {
+        return DN_ENOMEM;
+    }
+    make_view(team, ranks, (uint32_t)count, 0, block);
+    coll_mirror_prepare(team, block, bytes);
+    if (!offer(team, key, offset)) {
+        host_arena_give(process, offset);
+        return DN_EFULL;
+    }
+    team->block_offset = offset;
+    for (size_t i = 1; i < count; i++) {
+        fabric_wake(&process->view, ranks[i]);
+    }
+    return 0;
+}
+
 /* The team's words: made and offered by the leader, found by the others. */
 static int meet(struct dn_team *team, const uint32_t *ranks, size_t count, uint32_t index,
                 uint64_t key)
 {
     struct dn_node *node = team->node;
-    struct host_process *process = node->process;
-    struct meeting meeting = {&process->view, ranks, count, key, 0};
+    const struct nic_view *view = &node->process->view;
+    struct meeting meeting = {view, ranks, count, key, 0};
     if (index == 0) {
-        if (!host_arena_take(process, nic_team_bytes((uint32_t)count), &meeting.offset)) {
-            return DN_ENOMEM;
-        }
-        /* One thread at a time looks for a free slot. */
-        pthread_mutex_lock(&handles_lock);
-        bool offered = nic_team_offer(&process->view, key, meeting.offset);
-        pthread_mutex_unlock(&handles_lock);
-        if (!offered) {
-            host_arena_give(process, meeting.offset);
-            return DN_EFULL;
-        }
-        team->block_offset = meeting.offset;
-        for (size_t i = 1; i < count; i++) {
-            fabric_wake(&process->view, ranks[i]);
-        }
-    } else {
-        struct host_condition condition = {is_offered, somebody_is_gone, &meeting,
-                                           NIC_WATCH_NOTHING};
-        int error = host_wait(node, &condition, DN_FOREVER);
-        if (error) {
-            return error;
-        }
+        return lead(team, ranks, count, key);
     }
-    unsigned char *block = nic_node_memory(&process->view, ranks[0]) + meeting.offset;
-    nic_team_make(&process->view, ranks, (uint32_t)count, index, block, &team->nic);
-    return 0;
+    struct host_condition condition = {is_offered, somebody_is_gone, &meeting, NIC_WATCH_NOTHING};
+    int error = host_wait(node, &condition, DN_FOREVER);
+    if (!error) {
+        make_view(team, ranks, (uint32_t)count, index,
+                  nic_node_memory(view, ranks[0]) + meeting.offset);
+    }
+    return error;
 }
 
 /* `key` 0: the list's next one. */
@@ -321,9 +393,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
     }
     error = coll_first_phase(team);
     if (index == 0) {
-        pthread_mutex_lock(&handles_lock);
-        nic_team_withdraw(&node->process->view, key);
-        pthread_mutex_unlock(&handles_lock);
+        withdraw(team, key);
     }
     if (error) {
         close_handle(team);
@@ -389,8 +459,8 @@ static size_t gather_colour(const struct dn_team *team, int color, struct candid
         uint64_t word = atomic_load_explicit(nic_team_operand(&team->nic, index, team->phase),
                                              memory_order_relaxed);
         if ((int)(uint32_t)(word >> 32) == color) {
-            candidates[count++] =
-                (struct candidate){(int)(uint32_t)word, index, team->nic.ranks[index]};
+            candidates[count++] = (struct candidate){(int)(uint32_t)word, index,
+                                                     team->nic.ranks[index]};
         }
     }
     qsort(candidates, count, sizeof *candidates, compare_candidates);

@@ -5,12 +5,14 @@
 #include "host/wait.h"
 #include "nic/tree.h"
 
+struct coll_packet_barrier;
+
 struct dn_team {
     uint32_t open; /* COLL_TEAM_OPEN while it may be used */
     struct dn_node *node;
     struct nic_team nic;
     uint32_t *ranks;
-    uint64_t key; /* that its members met under; 0 for the team of all */
+    uint64_t key;          /* that its members met under; 0 for the team of all */
     uint64_t block_offset; /* in the leader's service arena; of the leader only */
     bool is_all;
     enum dn_barrier_kind kind;
@@ -25,7 +27,9 @@ struct dn_team {
     uint32_t phase;       /* of the last arrival */
     bool arrival_is_tree; /* the open arrival is one of a tree barrier, and passes as such */
     bool arrival_is_open; /* arrived at `phase`, not passed: a time-out or a split barrier */
+    bool is_broken;       /* a phase was found broken, on a packet fabric: that stays said */
     uint64_t staging;     /* this member's, from the start of its node's memory; 0: none yet */
+    struct coll_packet_barrier *packets; /* of DN_BARRIER_NIC on packet fabrics; NULL: none yet */
 
     struct dn_team *next; /* every handle ever made, closed ones for reuse */
 };
@@ -64,6 +68,9 @@ int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns);
 int coll_turn_take_patiently(struct dn_team *team);
 void coll_turn_give(struct dn_team *team);
 
+/* Gives back what DN_BARRIER_NIC has in the packet services, if anything. */
+void coll_packet_barrier_close(struct dn_team *team);
+
 /* The tree barriers' words. */
 static inline struct nic_tree_node *coll_tree(const struct dn_team *team)
 {
@@ -76,6 +83,9 @@ void coll_wake_members(const struct dn_team *team);
 
 /* With the turn held: the next phase. What was sent before is complete first. */
 int coll_arrive(struct dn_team *team);
+
+/* The same for a barrier whose news a tree carries: packet fabrics tell nobody else. */
+int coll_arrive_in_tree(struct dn_team *team);
 
 /* With the turn held, after coll_arrive: 0, DN_ETIMEOUT (arrived, not passed) or
  * DN_EPEER. */
@@ -97,8 +107,11 @@ static inline void coll_contribute(struct dn_team *team, uint64_t operand, uint6
 /* After coll_pass: 0, or DN_EMISMATCH when some member's argument differs. */
 int coll_compare_arguments(const struct dn_team *team, uint64_t argument);
 
+/* Whether the phase last arrived at can never be passed: for all members alike. */
+bool coll_is_broken(struct dn_team *team);
+
 /* With the turn held: 0 when no arrival is open, else DN_EMISMATCH or DN_EPEER. */
-int coll_check_closed(const struct dn_team *team);
+int coll_check_closed(struct dn_team *team);
 
 /* A phase of its own, waited for without end: contribute, arrive, pass. */
 int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument);

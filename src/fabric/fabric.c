@@ -4,6 +4,7 @@
 
 #include "fabric/futex.h"
 #include "nic/call.h"
+#include "nic/engine.h"
 
 void fabric_wake(const struct nic_view *view, uint32_t rank)
 {
@@ -60,4 +61,20 @@ void fabric_op_finish(struct dn_op *op)
 struct fabric_lane *fabric_op_lane(const struct dn_op *op)
 {
     return (struct fabric_lane *)(uintptr_t)op->words[1];
+}
+
+_Static_assert(sizeof(struct nic_completion) <= 2 * sizeof(uint64_t), "it fits an operation");
+
+struct nic_completion *fabric_op_begin_in_engine(struct dn_op *op, struct fabric_lane *lane)
+{
+    op->words[0] = FABRIC_OP_IN_ENGINE;
+    op->words[1] = (uint64_t)(uintptr_t)lane;
+    return (struct nic_completion *)(void *)&op->words[2];
+}
+
+int fabric_op_state_in_engine(const struct dn_op *op, bool *done)
+{
+    const struct nic_completion *completion = (const void *)&op->words[2];
+    *done = nic_completion_is_done(completion);
+    return *done ? completion->result : 0;
 }

@@ -4,13 +4,20 @@
  * fabric/direct.h runs everything in place. Any other fabric, or a layer that stands
  * between (relax), gives one. Each operation checks its remote addresses when it is
  * called (rank, area, range, alignment, a peer that is gone), so that a mistake is
- * answered at once and nothing is written; everything else its caller has checked. */
+ * answered at once and nothing is written; everything else its caller has checked.
+ *
+ * On a packet fabric (`udp`) each process has the group's memory (nic/memory.h) to itself:
+ * its own node's is the real one, every other node's is a *mirror*, which holds what this
+ * process wrote there and what it was sent. The library's own words (teams, rings, area
+ * tables) are written in place and then reflected to the nodes that read them, which find
+ * them in their mirrors at the same place. */
 #ifndef FABRIC_FABRIC_H
 #define FABRIC_FABRIC_H
 
 #include "nic/memory.h"
 
 struct fabric_lane;
+struct nic_services;
 
 enum fabric_atomic {
     FABRIC_ADD,
@@ -21,6 +28,16 @@ enum fabric_atomic {
     FABRIC_COMPARE_SWAP,
     FABRIC_READ,
 };
+
+/* Where a waiter stands; starts as zeros. */
+struct fabric_idle {
+    uint64_t since_ns; /* nothing has come; 0: it has just now */
+    uint64_t nap_ns;
+    uint64_t seen;
+};
+
+/* A call on this node's packet services (nic/services.h), alone with them. */
+typedef int (*fabric_service_call)(struct nic_services *services, uint64_t now_ns, void *context);
 
 struct fabric_ops {
     const char *name;
@@ -51,6 +68,16 @@ struct fabric_ops {
     /* What was sent before is ordered before, or complete. */
     int (*fence)(struct fabric_lane *lane);
     int (*quiet)(struct fabric_lane *lane);
+
+    /* ---- Packet fabrics only, else NULL: see fabric_reflect and its neighbours below. */
+
+    int (*reflect)(struct fabric_lane *lane, uint32_t rank, const void *place, uint64_t bytes);
+    int (*refresh)(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes);
+    int (*settle)(struct fabric_lane *lane);
+    int (*serve)(struct fabric_lane *lane, fabric_service_call call, void *context);
+    void (*progress)(struct fabric_lane *lane);
+    void (*nap)(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen);
+    uint64_t (*idle)(struct fabric_lane *lane, struct fabric_idle *idle, uint64_t timeout_ns);
 };
 
 /* One built-in area of one rank, in this address space. */
@@ -81,6 +108,64 @@ struct fabric_lane {
 
 #define FABRIC_LANE_OPEN UINT32_C(0x4e45504f)
 
+/* ---- Mirrors ------------------------------------------------------------------------ */
+
+/* Whether other nodes' memory is a mirror here. */
+static inline bool fabric_is_mirrored(const struct fabric_lane *lane)
+{
+    return UNLIKELY(lane->ops != NULL) && lane->ops->reflect != NULL;
+}
+
+/* Sends the bytes at `place`, anywhere in the group's memory, to the same place at that rank:
+ * its own memory, or its mirror of somebody else's. Reflections of a node take effect at a
+ * rank in the order they were made, whatever the lane; within one, aligned words of up to 8
+ * bytes are not torn, and a single word of 1, 2, 4 or 8 bytes is one store with release. The
+ * place may be changed at return. Nothing happens where memory is shared, nor for this node
+ * itself. DN_EPEER: the rank is gone. */
+static inline int fabric_reflect(struct fabric_lane *lane, uint32_t rank, const void *place,
+                                 uint64_t bytes)
+{
+    return fabric_is_mirrored(lane) ? lane->ops->reflect(lane, rank, place, bytes) : 0;
+}
+
+/* Brings a piece of that rank's memory, or of its mirrors, into the mirror here, and waits
+ * for it. DN_EPEER. */
+static inline int fabric_refresh(struct fabric_lane *lane, uint32_t rank, void *place,
+                                 uint64_t bytes)
+{
+    return fabric_is_mirrored(lane) ? lane->ops->refresh(lane, rank, place, bytes) : 0;
+}
+
+/* Waits until all reflections of this node so far are in place, or their ranks gone. */
+static inline int fabric_settle(struct fabric_lane *lane)
+{
+    return fabric_is_mirrored(lane) ? lane->ops->settle(lane) : 0;
+}
+
+/* Whoever waits drives the NIC: to be called between two looks at what is waited for. */
+static inline void fabric_progress(struct fabric_lane *lane)
+{
+    if (fabric_is_mirrored(lane)) {
+        lane->ops->progress(lane);
+    }
+}
+
+/* Sleeps in the kernel until something comes or the time is up, and goes on driving. *seen,
+ * which the waiter keeps from nap to nap and starts as 0, stands for what it may have looked
+ * at: when another thread has taken something in since, this returns at once. */
+static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
+{
+    lane->ops->nap(lane, timeout_ns, seen);
+}
+
+/* One step of a long wait: drives, and then by how long nothing has come returns at once,
+ * gives the core away or sleeps, for timeout_ns at most. The time, if it was looked at, or 0. */
+static inline uint64_t fabric_idle(struct fabric_lane *lane, struct fabric_idle *idle,
+                                   uint64_t timeout_ns)
+{
+    return lane->ops->idle(lane, idle, timeout_ns);
+}
+
 /* Wakes whoever sleeps at that rank, whatever it waits for. */
 void fabric_wake(const struct nic_view *view, uint32_t rank);
 
@@ -106,9 +191,11 @@ static inline bool fabric_stored_to_sleeps(const struct fabric_lane *lane)
 /* Wakes those of them who watch something, which a store may have been to. */
 void fabric_wake_stored_to(const struct fabric_lane *lane);
 
-/* An operation's words: [0] OP_PENDING or OP_DONE, [1] its lane. */
+/* An operation's words: [0] one of these, [1] its lane; IN_ENGINE: [2] and [3] are a struct
+ * nic_completion, which tells. */
 #define FABRIC_OP_PENDING UINT64_C(0x474e49444e4550)
 #define FABRIC_OP_DONE UINT64_C(0x454e4f44)
+#define FABRIC_OP_IN_ENGINE UINT64_C(0x454e49474e45)
 
 /* Of a transfer that is done before its call returns. */
 static inline void fabric_op_mark_done(struct dn_op *op, struct fabric_lane *lane)
@@ -119,12 +206,16 @@ static inline void fabric_op_mark_done(struct dn_op *op, struct fabric_lane *lan
 
 void fabric_op_begin(struct dn_op *op, struct fabric_lane *lane);
 void fabric_op_finish(struct dn_op *op);
-/* 0 and *done, or DN_EINVAL for words that no transfer was started with. */
+/* The same for a transfer in an engine; what it must complete. */
+struct nic_completion *fabric_op_begin_in_engine(struct dn_op *op, struct fabric_lane *lane);
+int fabric_op_state_in_engine(const struct dn_op *op, bool *done);
+/* 0 and *done, or DN_EINVAL for words that no transfer was started with; of a transfer that
+ * is done but failed, why. */
 static inline int fabric_op_state(const struct dn_op *op, bool *done)
 {
     uint64_t state = __atomic_load_n(&op->words[0], __ATOMIC_ACQUIRE);
-    if (state != FABRIC_OP_DONE && state != FABRIC_OP_PENDING) {
-        return DN_EINVAL;
+    if (UNLIKELY(state != FABRIC_OP_DONE && state != FABRIC_OP_PENDING)) {
+        return state == FABRIC_OP_IN_ENGINE ? fabric_op_state_in_engine(op, done) : DN_EINVAL;
     }
     *done = state == FABRIC_OP_DONE;
     return 0;

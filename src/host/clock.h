@@ -2,14 +2,11 @@
 #ifndef HOST_CLOCK_H
 #define HOST_CLOCK_H
 
-#include <stdint.h>
-#include <time.h>
+#include "fabric/clock.h"
 
 static inline uint64_t host_now_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return fabric_now_ns();
 }
 
 /* now + timeout, without wrapping: DN_FOREVER stays for ever. */

@@ -15,7 +15,6 @@
 #include "nic/life.h"
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
-#define MODEST_REGISTERED_BYTES (UINT64_C(256) << 20)
 
 static uint64_t page_bytes(void)
 {
@@ -114,13 +113,14 @@ int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32
         /* Too few addresses, by a limit or a small machine: no reason to run without the
          * rest. */
         struct nic_sizes modest = *sizes;
-        modest.registered_bytes = MODEST_REGISTERED_BYTES;
+        modest.registered_bytes = HOST_REGISTERED_BYTES_MODEST;
         error = create(node_count, &modest, core_count, made);
     }
     return error;
 }
 
-int host_group_map(int fd, struct host_group *mapped)
+/* The size of what may be a group's file. */
+static int measure(int fd, uint64_t *bytes)
 {
     struct stat status;
     if (fstat(fd, &status) != 0) {
@@ -128,13 +128,47 @@ int host_group_map(int fd, struct host_group *mapped)
     }
     /* Only a sealed memory file cannot shrink under us. */
     int seals = fcntl(fd, F_GET_SEALS);
-    uint64_t bytes = (uint64_t)status.st_size;
-    if (seals < 0 || !(seals & F_SEAL_SHRINK) || bytes < sizeof(struct nic_group) ||
-        bytes % page_bytes() != 0) {
-        return DN_EGROUP;
+    *bytes = (uint64_t)status.st_size;
+    return seals < 0 || !(seals & F_SEAL_SHRINK) || *bytes < sizeof(struct nic_group) ||
+                   *bytes % page_bytes() != 0
+               ? DN_EGROUP
+               : 0;
+}
+
+int host_group_look(int fd, struct host_group *mapped)
+{
+    uint64_t file_bytes;
+    int error = measure(fd, &file_bytes);
+    if (error) {
+        return error;
+    }
+    void *head = mmap(NULL, sizeof(struct nic_group), PROT_READ, MAP_SHARED, fd, 0);
+    if (head == MAP_FAILED) {
+        return DN_ENOMEM;
+    }
+    error = nic_group_check(head, file_bytes);
+    uint64_t bytes = error ? 0 : ((struct nic_group *)head)->geometry.nodes_offset;
+    (void)munmap(head, sizeof(struct nic_group));
+    if (error) {
+        return error;
+    }
+    void *words = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    if (words == MAP_FAILED) {
+        return DN_ENOMEM;
+    }
+    *mapped = (struct host_group){.fd = fd, .group = words, .bytes = bytes};
+    return 0;
+}
+
+int host_group_map(int fd, struct host_group *mapped)
+{
+    uint64_t bytes;
+    int error = measure(fd, &bytes);
+    if (error) {
+        return error;
     }
     struct nic_group *group;
-    int error = map_whole(fd, bytes, &group);
+    error = map_whole(fd, bytes, &group);
     if (error) {
         return error;
     }
@@ -159,18 +193,43 @@ void host_group_unmap(struct host_group *mapped)
     *mapped = (struct host_group){.fd = -1};
 }
 
+/* Left or dead, somebody may sleep who can now only wake to learn it. */
+static void wake_others(const struct nic_view *view)
+{
+    for (uint32_t other = 0; other < view->node_count; other++) {
+        if (other != view->rank && nic_call_claim(view, other)) {
+            futex_wake_all(nic_call_lower(view, other));
+        }
+    }
+}
+
 bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well)
 {
     struct nic_view view;
     nic_view_make(mapped->group, rank, &view);
     bool death = nic_life_end(&view, rank, well);
-    /* Left or dead, somebody may sleep who can now only wake to learn it. */
-    for (uint32_t other = 0; other < view.node_count; other++) {
-        if (other != rank && nic_call_claim(&view, other)) {
-            futex_wake_all(nic_call_lower(&view, other));
-        }
-    }
+    wake_others(&view);
     return death;
+}
+
+void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life)
+{
+    struct nic_view view;
+    nic_view_make(mapped->group, rank, &view);
+    enum dn_life before = nic_life(&view, rank);
+    if (nic_life_gone(before) || life == before) {
+        return;
+    }
+    switch (life) {
+    case DN_STARTING: return; /* nobody goes back there */
+    case DN_ATTACHED:
+        /* Its process is another host's, and not to be watched here. */
+        (void)nic_life_attach(&view, 0);
+        return;
+    case DN_LEFT: nic_life_leave(&view); break;
+    case DN_DEAD: (void)nic_life_end(&view, rank, false); break;
+    }
+    wake_others(&view);
 }
 
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank)

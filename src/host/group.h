@@ -15,6 +15,13 @@
  * whose id the port gives. */
 #define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
 #define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
+/* On the `udp` fabric: the roster (fabric/udp/roster.h), and the node's own bound socket. The
+ * group's memory then holds nothing but the nodes' lives. */
+#define HOST_ENV_ROSTER_FD "DIMMNET_ROSTER_FD"
+#define HOST_ENV_SOCKET_FD "DIMMNET_SOCKET_FD"
+
+/* Registered memory of each node where the sizes leave it open and addresses are few. */
+#define HOST_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
 
 struct host_group {
     int fd;
@@ -31,11 +38,19 @@ int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32
  * DN_ENOMEM. */
 int host_group_map(int fd, struct host_group *mapped);
 
+/* Maps the words of a group, without the nodes' memory, to be read by somebody who is none of
+ * it; the descriptor may be one to read by. DN_EGROUP, DN_EVERSION, DN_ENOMEM. */
+int host_group_look(int fd, struct host_group *mapped);
+
 void host_group_unmap(struct host_group *mapped);
 
 /* The launcher's word that the process of a rank has ended: announces a death to all
  * and wakes whoever sleeps. True: it was a death. */
 bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well);
+
+/* A launcher's word of what a rank on another host has become: brings the life here up to
+ * that. Nothing changes a life that is over. */
+void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life);
 
 /* The process that attached as this rank; 0: none yet. */
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);

@@ -9,6 +9,7 @@
 
 #include "base/size_text.h"
 #include "fabric/relax.h"
+#include "fabric/udp/udp.h"
 #include "host/clock.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
@@ -35,7 +36,7 @@ static bool read_environment_number(const char *name, uint64_t limit, uint64_t *
 }
 
 /* The group named by the launcher, or DN_EGROUP when its words make no sense. */
-static int join_group(uint32_t *rank)
+static int join_group(struct host_group *group, uint32_t *rank)
 {
     uint64_t fd;
     uint64_t number;
@@ -43,15 +44,47 @@ static int join_group(uint32_t *rank)
         !read_environment_number(HOST_ENV_RANK, NIC_NODES_MAX, &number)) {
         return DN_EGROUP;
     }
-    int error = host_group_map((int)fd, &process.group);
+    int error = host_group_map((int)fd, group);
     if (error) {
         return error;
     }
-    if (number >= process.group.group->geometry.node_count) {
-        host_group_unmap(&process.group);
+    if (number >= group->group->geometry.node_count) {
+        host_group_unmap(group);
         return DN_EGROUP;
     }
     *rank = (uint32_t)number;
+    return 0;
+}
+
+/* The same on the `udp` fabric: the launcher's group holds the lives, the roster says how
+ * large the memory is that this process makes for itself and its mirrors. */
+static int join_group_by_roster(uint32_t *rank)
+{
+    uint64_t fd;
+    if (!read_environment_number(HOST_ENV_ROSTER_FD, INT32_MAX, &fd)) {
+        return DN_EGROUP;
+    }
+    int error = udp_roster_map((int)fd, &process.roster_file);
+    if (error) {
+        return error;
+    }
+    const struct udp_roster *roster = process.roster_file.roster;
+    error = join_group(&process.control_group, rank);
+    if (error) {
+        udp_roster_unmap(&process.roster_file);
+        return error;
+    }
+    const struct nic_group *control = process.control_group.group;
+    error = control->geometry.node_count == roster->node_count
+                ? host_group_create(roster->node_count, &roster->sizes, control->core_count,
+                                    &process.group)
+                : DN_EGROUP;
+    if (error) {
+        host_group_unmap(&process.control_group);
+        udp_roster_unmap(&process.roster_file);
+        return error;
+    }
+    process.is_udp = true;
     return 0;
 }
 
@@ -88,6 +121,11 @@ static int fill_segments(void)
     return 0;
 }
 
+static const struct fabric_ops *operations(void)
+{
+    return process.is_udp ? &udp_ops : process.relaxed ? &relax_ops : NULL;
+}
+
 /* A handle ready for use, on the relaxing layer if the process has it. */
 static int open_lane(struct dn_node *node)
 {
@@ -95,7 +133,7 @@ static int open_lane(struct dn_node *node)
         .node_count = process.view.node_count,
         .segments = process.segments,
         .ports = process.view.ports,
-        .ops = process.relaxed ? &relax_ops : NULL,
+        .ops = operations(),
         .stored_to = process.stored_to,
         .sleeping = process.view.group->sleeping,
         .view = &process.view,
@@ -155,11 +193,49 @@ static void tell_launcher(void)
     }
 }
 
+static int start_relax(uint32_t rank, const struct host_settings *settings)
+{
+    uint64_t seed = settings->relax_seed ? settings->relax_seed : host_now_ns();
+    int error = relax_start(seed + rank, settings->stop_signal);
+    process.relaxed = error == 0;
+    return error;
+}
+
+static int start_udp(const struct host_settings *settings)
+{
+    uint64_t fd;
+    if (!read_environment_number(HOST_ENV_SOCKET_FD, INT32_MAX, &fd)) {
+        return DN_EGROUP;
+    }
+    struct udp_config config = {
+        .socket_fd = (int)fd,
+        .roster = process.roster_file.roster,
+        .view = &process.view,
+        .control = &process.control,
+        .stop_signal = settings->stop_signal,
+    };
+    return udp_start(&config);
+}
+
+/* This rank has been nobody before, in the launcher's words and in our own. */
+static int publish_life(void)
+{
+    uint32_t process_id = (uint32_t)getpid();
+    if (!nic_life_attach(&process.control, process_id) ||
+        (process.is_udp && !nic_life_attach(&process.view, process_id))) {
+        return DN_EGROUP;
+    }
+    return 0;
+}
+
 /* Everything that depends on the mapped group, in order; undone by the caller. */
 static int settle(uint32_t rank, const struct host_settings *settings)
 {
     nic_view_make(process.group.group, rank, &process.view);
+    nic_view_make(process.is_udp ? process.control_group.group : process.group.group, rank,
+                  &process.control);
     process.core_is_free = process.view.node_count <= process.group.group->core_count;
+    process.polls_closely = process.core_is_free && !process.is_udp;
     atomic_store(&process.acknowledged_count, 0);
     memset(process.acknowledged, 0, sizeof process.acknowledged);
     memset(process.stored_to, 0, sizeof process.stored_to);
@@ -175,15 +251,17 @@ static int settle(uint32_t rank, const struct host_settings *settings)
         return error;
     }
     process.relaxed = false;
-    if (settings->relax) {
-        uint64_t seed = settings->relax_seed ? settings->relax_seed : host_now_ns();
-        error = relax_start(seed + rank, settings->stop_signal);
-        process.relaxed = error == 0;
+    if (process.is_udp) {
+        error = start_udp(settings);
+    } else if (settings->relax) {
+        error = start_relax(rank, settings);
     }
     error = error ? error : open_lane(&default_node);
-    if (!error && !nic_life_attach(&process.view, (uint32_t)getpid())) {
-        close_lane(&default_node);
-        error = DN_EGROUP;
+    if (!error) {
+        error = publish_life();
+        if (error) {
+            close_lane(&default_node);
+        }
     }
     return error;
 }
@@ -193,6 +271,12 @@ static void unsettle(void)
     if (process.relaxed) {
         relax_stop();
         process.relaxed = false;
+    }
+    if (process.is_udp) {
+        udp_stop();
+        host_group_unmap(&process.control_group);
+        udp_roster_unmap(&process.roster_file);
+        process.is_udp = false;
     }
     free(process.segments);
     base_extents_release(&process.heap);
@@ -211,7 +295,12 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     bool launched = getenv(HOST_ENV_GROUP_FD) != NULL;
-    error = launched ? join_group(&rank) : make_group_of_one(options, &settings);
+    if (launched) {
+        error = getenv(HOST_ENV_ROSTER_FD) ? join_group_by_roster(&rank)
+                                           : join_group(&process.group, &rank);
+    } else {
+        error = make_group_of_one(options, &settings);
+    }
     if (error) {
         return error;
     }
@@ -227,7 +316,11 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     if (launched) {
-        tell_launcher();
+        if (process.is_udp) {
+            host_tell_launcher(); /* nodes on other hosts learn of it through the launcher */
+        } else {
+            tell_launcher();
+        }
     }
     attached = true;
     return 0;
@@ -247,7 +340,7 @@ int host_attach(struct dn_node **node, const struct dn_options *options)
 /* What this node sent to its own registered memory is in it before that is private. */
 static int give_memory_back(void)
 {
-    if (process.relaxed && process.memory.moved.count > 0) {
+    if (operations() && process.memory.moved.count > 0) {
         (void)default_node.lane.ops->quiet(&default_node.lane);
         for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
             if (host_node_open(lane)) {
@@ -268,10 +361,21 @@ static void close_all_lanes(void)
     close_lane(&default_node);
 }
 
-static void leave(void)
+/* Peers learn that this node has left when all that it sent is in place. */
+static void end_life(void)
 {
     close_all_lanes();
-    nic_life_leave(&process.view);
+    udp_stop();
+    nic_life_leave(&process.control);
+    if (process.is_udp) {
+        nic_life_leave(&process.view);
+        host_tell_launcher();
+    }
+}
+
+static void leave(void)
+{
+    end_life();
     unsettle();
     attached = false;
 }
@@ -280,8 +384,7 @@ void host_leave_with_memory(struct dn_node *node)
 {
     pthread_mutex_lock(&attach_lock);
     if (host_node_open(node)) {
-        close_all_lanes();
-        nic_life_leave(&process.view);
+        end_life();
     }
     pthread_mutex_unlock(&attach_lock);
 }

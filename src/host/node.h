@@ -6,6 +6,7 @@
 
 #include "base/extents.h"
 #include "fabric/fabric.h"
+#include "fabric/udp/roster.h"
 #include "host/group.h"
 #include "host/memory.h"
 #include "nic/life.h"
@@ -14,8 +15,16 @@
 struct host_process {
     struct nic_view view;
     struct host_group group;
-    bool core_is_free; /* a core for each node: waits spin before they yield */
+    /* The group's words that the launcher shares with its nodes: lives and the wish to end.
+     * On `mem` those of the group itself; on a packet fabric, where `group` is this process's
+     * own, a group that has nothing else. */
+    struct nic_view control;
+    struct host_group control_group;    /* packet fabrics only, as the next one */
+    struct udp_roster_file roster_file;
+    bool core_is_free;  /* a core for each node: waits spin before they yield */
+    bool polls_closely; /* and what they wait for comes without their doing */
     bool relaxed;
+    bool is_udp;
 
     struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
     struct base_extents arena; /* this node's service memory; guarded by table_lock */

@@ -26,10 +26,11 @@ struct host_condition {
  * they are inline where the condition is known, and look at nothing else. */
 enum { HOST_CLOSE_POLLS = 512, HOST_SPIN_POLLS = 64 };
 
-/* Whether close polling fits: a free core, and a time-out long enough not to notice. */
+/* Whether close polling fits: a free core, memory that others write by themselves, and a
+ * time-out long enough not to notice. */
 static inline bool host_close_polls_fit(const struct dn_node *node, uint64_t timeout_ns)
 {
-    return node->process->core_is_free && timeout_ns >= 20000;
+    return node->process->polls_closely && timeout_ns >= 20000;
 }
 
 /* Whether a death is announced that this node has not acknowledged. */

@@ -136,6 +136,27 @@ int nic_user_set(struct nic_engine *engine, uint32_t user, uint32_t credit)
     return nic_transaction_set_credit(&engine->fifo, user, credit);
 }
 
+bool nic_user_is_quiet(const struct nic_engine *engine, uint32_t number)
+{
+    const struct nic_user *user = &engine->users[number];
+    return user->transfers == 0 && user->outstanding == 0 && user->failed == 0 &&
+           nic_target_set_is_empty(&user->since_quiet) &&
+           nic_transaction_count(&engine->fifo, number) == 0;
+}
+
+void nic_engine_forget_done(struct nic_engine *engine)
+{
+    for (uint32_t number = 0; number < NIC_USERS; number++) {
+        struct nic_user *user = &engine->users[number];
+        if (user->transfers == 0 && user->outstanding == 0 &&
+            nic_transaction_count(&engine->fifo, number) == 0 &&
+            engine->network.mark_is_passed(engine->network.context, user->mark)) {
+            nic_target_set_empty(&user->since_quiet);
+            nic_target_set_empty(&user->since_fence);
+        }
+    }
+}
+
 static int check_remote(const struct nic_engine *engine, uint32_t user, struct dn_remote remote)
 {
     if (user >= NIC_USERS) {
@@ -281,7 +302,7 @@ static int transfer(struct nic_engine *engine, uint32_t user, struct dn_remote r
     }
     if (bytes == 0) {
         if (completion) {
-            *completion = (struct nic_completion){.state = NIC_DONE};
+            nic_completion_finish(completion, 0, 0);
         }
         return 0;
     }

@@ -69,6 +69,23 @@ struct nic_completion {
     uint64_t value; /* a fetching atomic's old value */
 };
 
+/* The last access to a completion: its owner, perhaps another thread, has it again. */
+static inline void nic_completion_finish(struct nic_completion *completion, int result,
+                                         uint64_t value)
+{
+    completion->result = result;
+    completion->value = value;
+    /* Release: pairs with the acquire in nic_completion_is_done. */
+    __atomic_store_n(&completion->state, NIC_DONE, __ATOMIC_RELEASE);
+}
+
+/* For who polls while others drive the NIC: what a PULL brought, and all that was done here
+ * before, is seen with it. */
+static inline bool nic_completion_is_done(const struct nic_completion *completion)
+{
+    return __atomic_load_n(&completion->state, __ATOMIC_ACQUIRE) == NIC_DONE;
+}
+
 struct nic_engine_config {
     uint16_t node;
     uint32_t pgid;
@@ -124,11 +141,18 @@ int nic_fence(struct nic_engine *engine, uint32_t user);
  * also when a peer was lost that had been sent to since: who knows what arrived. */
 int nic_quiet(struct nic_engine *engine, uint32_t user, struct nic_completion *completion);
 
+/* Whether nothing of the user is waiting, under way or, having failed, unsaid: a quiet would
+ * complete at once, with 0. */
+bool nic_user_is_quiet(const struct nic_engine *engine, uint32_t user);
+
 /* ---- What drives it ---------------------------------------------------------------- */
 
 /* Turns waiting transactions, transfers and service packets into records, as far as there
  * is room; completes quiets. To be called after any of the calls above and below. */
 void nic_engine_run(struct nic_engine *engine, uint64_t now_ns);
+
+/* Whether it has anything to turn into records or to complete, if there is room. */
+bool nic_engine_has_work(const struct nic_engine *engine);
 
 /* A packet's body came. False: no room for its replies, nothing was done. */
 bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
@@ -136,6 +160,9 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
                         uint32_t bytes);
 void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_t peer,
                              uint64_t cookie);
+/* Users of whom all has taken effect forget whom they sent to. To be called before a peer that
+ * has left is given up: what it acknowledged is no reason for DN_EPEER. */
+void nic_engine_forget_done(struct nic_engine *engine);
 /* Completes all that waits for the peer with DN_EPEER. */
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
 /* The area was deregistered: nic_local_memory.find knows its name no more. */

@@ -19,9 +19,7 @@ void nic_complete(struct nic_engine *engine, uint32_t user, struct nic_completio
         return;
     }
     INVARIANT(completion->state == NIC_PENDING);
-    completion->result = result;
-    completion->value = value;
-    __atomic_store_n(&completion->state, NIC_DONE, __ATOMIC_RELEASE);
+    nic_completion_finish(completion, result, value);
 }
 
 void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *transaction)

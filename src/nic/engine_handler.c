@@ -184,6 +184,9 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
     uint32_t at = 0;
     while (wire_operation_decode(body, bytes, class, &at, &operation)) {
         reply_bytes += wire_reply_bytes(&operation);
+        if (at == bytes) {
+            break;
+        }
     }
     if (at != bytes || reply_bytes > engine->network.body_bytes_max) {
         engine->counters.refused++; /* no engine makes such a packet; it has no replies */
@@ -200,8 +203,13 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
         }
         return false;
     }
+    /* A packet of one operation, which somebody may wait for, has been decoded just now. */
+    bool is_one = bytes < 2 * WIRE_OPERATION_BYTES && bytes != 0;
     at = 0;
-    while (wire_operation_decode(body, bytes, class, &at, &operation)) {
+    while (!is_one && wire_operation_decode(body, bytes, class, &at, &operation)) {
+        carry_out(engine, &origin, &operation);
+    }
+    if (is_one) {
         carry_out(engine, &origin, &operation);
     }
     engine->counters.address_hits = engine->addresses.hits;

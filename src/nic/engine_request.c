@@ -26,6 +26,7 @@ static void note_sent(struct nic_engine *engine, uint32_t user, uint16_t target)
 {
     nic_target_set_add(&engine->users[user].since_fence, target);
     nic_target_set_add(&engine->users[user].since_quiet, target);
+    engine->users[user].mark = engine->network.mark(engine->network.context);
 }
 
 /* ---- Entries of the FIFO --------------------------------------------------------------- */
@@ -172,10 +173,6 @@ static void fence_targets(struct nic_engine *engine, uint32_t user)
 /* Whether all that the user gave before its oldest entry has taken effect. */
 static bool is_quiet(struct nic_engine *engine, struct nic_user *user)
 {
-    if (!user->marked) {
-        user->mark = engine->network.mark(engine->network.context);
-        user->marked = true;
-    }
     if (user->outstanding != 0 || user->transfers != 0) {
         return false;
     }
@@ -199,7 +196,6 @@ static bool move_barrier(struct nic_engine *engine, struct nic_transaction *entr
         }
         int result = user->failed;
         user->failed = 0;
-        user->marked = false;
         nic_target_set_empty(&user->since_fence);
         nic_target_set_empty(&user->since_quiet);
         nic_complete(engine, entry->user, entry->completion, result, 0);
@@ -237,6 +233,9 @@ static bool move_user(struct nic_engine *engine, uint64_t now_ns, uint32_t user)
 
 static bool move_users(struct nic_engine *engine, uint64_t now_ns)
 {
+    if (engine->fifo.busy_users == 0) {
+        return false;
+    }
     uint32_t last_moved = engine->fifo.last_user;
     uint64_t had_turn = 0;
     bool moved = false;
@@ -354,6 +353,9 @@ static bool may_send(const struct nic_engine *engine, const struct nic_transfer 
  * is the first next time. */
 static bool move_transfers(struct nic_engine *engine, uint64_t now_ns)
 {
+    if (engine->sending_count == 0) {
+        return false;
+    }
     bool moved = false;
     uint32_t index = engine->sending_first;
     uint32_t first = index;
@@ -384,7 +386,7 @@ static bool move_services(struct nic_engine *engine, uint64_t now_ns)
 {
     bool moved = false;
     struct nic_service_packet packet;
-    if (!engine->services) {
+    if (!engine->services || !nic_services_have_due(engine->services)) {
         return false;
     }
     nic_services_begin(engine->services);
@@ -406,6 +408,12 @@ static bool move_services(struct nic_engine *engine, uint64_t now_ns)
         }
     }
     return moved;
+}
+
+bool nic_engine_has_work(const struct nic_engine *engine)
+{
+    return engine->fifo.busy_users != 0 || engine->sending_count != 0 ||
+           (engine->services && nic_services_have_due(engine->services));
 }
 
 /* ---- All together ---------------------------------------------------------------------- */

@@ -61,8 +61,7 @@ struct nic_user {
     uint32_t sending;     /* its transfers in SENDING */
     uint32_t transfers;   /* in SENDING and ENDING */
     uint32_t outstanding; /* its atomics whose replies are awaited */
-    bool marked;          /* the oldest entry is a QUIET, and its mark is taken */
-    uint64_t mark;
+    uint64_t mark;        /* of the network, after the last record of the user's */
     int failed;                        /* what the next QUIET has to say */
     struct nic_target_set since_fence; /* who was sent to since the last FENCE or QUIET */
     struct nic_target_set since_quiet;

@@ -15,6 +15,7 @@ bool nic_life_attach(const struct nic_view *view, uint32_t process_id)
     KILL_POINT("attach: process id published");
     bool attached = atomic_compare_exchange_strong(&port->life, &starting, DN_ATTACHED);
     KILL_POINT("attach: attached");
+    atomic_fetch_add(&view->group->change_count, 1);
     return attached;
 }
 

@@ -33,7 +33,7 @@ enum {
 #define NIC_END_WANTED UINT32_C(0x100)
 
 #define NIC_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define NIC_LAYOUT_VERSION 2u
+#define NIC_LAYOUT_VERSION 3u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct nic_sizes {
@@ -96,7 +96,7 @@ struct nic_group {
 
     /* Deaths announced. The launcher raises it after the port's life says so. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
-    /* Raised whenever a node leaves or ends: who waits for a service looks again. */
+    /* Raised whenever a node attaches, leaves or ends: who waits for a service looks again. */
     _Atomic uint32_t change_count;
     /* A node's wish that the whole group ends: 0, or NIC_END_WANTED | exit status. The
      * first one stays. */

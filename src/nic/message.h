@@ -1,5 +1,4 @@
-/* SEND/RECEIVE where the sender can reach the receiver's memory: rings, and how they are
- * found.
+/* SEND/RECEIVE by rings in the receiver's memory, and how they are found.
  *
  * The receiver's box holds one ring per declared source, so that a sender killed anywhere
  * spoils nothing but its own. A ring is made of units of 16 bytes; an entry is some of them
@@ -17,7 +16,10 @@
  * in units that the receiver has given back, and old payload is never taken for a header.
  *
  * Positions count units and never wrap; the receiver gives units back by storing its head,
- * which the sender reads only when its copy says that the ring is full. */
+ * which the sender reads only when its copy says that the ring is full.
+ *
+ * Where the sender cannot reach the receiver's memory it writes a mirror of it, and both
+ * sides send what they wrote: coll/message_mirror.c. */
 #ifndef NIC_MESSAGE_H
 #define NIC_MESSAGE_H
 
@@ -81,10 +83,16 @@ static inline uint64_t nic_units_of(uint64_t bytes)
 struct nic_ring_words {
     /* By the receiver: units before this one are the sender's again. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t head;
-    /* By the sender: somebody sleeps there until the head moves. */
+    /* Of enum nic_room, by the sender: whether it is to be told when the head moves. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t wants_room;
     /* By the sender when it lets go of the ring; where the next one goes on. */
     _Atomic uint64_t tail;
+};
+
+enum nic_room {
+    NIC_ROOM_AWAITED = 1,  /* somebody there sleeps until the head moves, or has closed */
+    NIC_ROOM_MIRRORED = 2, /* by the owner: the sender has but a mirror of the head */
+    NIC_ROOM_UNTOLD = 4,   /* by the owner: and had not attached when the box was offered */
 };
 
 /* The sender's side. Private. */
@@ -168,11 +176,17 @@ static inline void nic_ring_publish(struct nic_ring_out *ring, uint64_t header, 
     }
 }
 
+/* The units at the end of the ring that an entry must skip to lie in a row. */
+static inline uint64_t nic_ring_skipped(const struct nic_ring_out *ring, uint64_t units)
+{
+    uint64_t to_end = ring->unit_count - (ring->tail & (ring->unit_count - 1));
+    return UNLIKELY(units > to_end) ? to_end : 0;
+}
+
 /* Room in a row for an entry, skipping the end of the ring if it must; NULL: none now. */
 static inline struct nic_entry *nic_ring_reserve(struct nic_ring_out *ring, uint64_t units)
 {
-    uint64_t to_end = ring->unit_count - (ring->tail & (ring->unit_count - 1));
-    uint64_t skipped = UNLIKELY(units > to_end) ? to_end : 0;
+    uint64_t skipped = nic_ring_skipped(ring, units);
     if (UNLIKELY(!nic_ring_has_room(ring, skipped + units + NIC_RING_RESERVE))) {
         return NULL;
     }
@@ -202,7 +216,7 @@ static inline void nic_ring_advance(struct nic_ring_in *ring, uint64_t units)
     atomic_store_explicit(&ring->head, head + units, memory_order_relaxed);
 }
 
-/* Gives the units passed over back to the sender; true when it sleeps for them. */
+/* Gives the units passed over back to the sender; true when it is to be told. */
 static inline bool nic_ring_give_back(struct nic_ring_in *ring)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -257,6 +271,7 @@ struct nic_message_slot {
     /* By the owner: generation << 32 | channel, stored last; 0: no context. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t key;
     _Atomic uint64_t offset; /* of the box, from the start of the node's memory */
+    _Atomic uint32_t index;  /* in a mirror: the reader's place among the sources */
     _Atomic uint64_t users[NIC_NODES_MAX / 64]; /* a bit per sender, by itself */
 };
 

@@ -66,7 +66,7 @@ static void end_wait(struct nic_services *services, uint64_t now_ns, struct nic_
         return;
     }
     barrier->waiting = false;
-    nic_service_complete(barrier->completion, result);
+    nic_completion_finish(barrier->completion, result, barrier->completion->value);
     for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
         if (barrier->links[i].node != WIRE_NOBODY) {
             nic_services_unwatch(services, now_ns, barrier->links[i].node);
@@ -229,7 +229,7 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
     *completion = (struct nic_completion){.state = NIC_PENDING,
                                           .value = barrier->released_phase + UINT64_C(1)};
     if (barrier->broken) {
-        nic_service_complete(completion, DN_EPEER);
+        nic_completion_finish(completion, DN_EPEER, completion->value);
         return 0;
     }
     barrier->completion = completion;

@@ -11,78 +11,69 @@
 #include "base/mutant.h"
 #include "nic/services_state.h"
 
-void nic_lock_uses_init(struct nic_services *services)
+/* Tickets rise by one, so uses spread evenly. */
+static struct nic_lock_use **bucket_of(const struct nic_services *services, uint64_t ticket)
 {
-    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
-        services->uses[i] = (struct nic_lock_use){.to_manager.kind = NIC_DUE_LOCK_MANAGER,
-                                                  .to_next.kind = NIC_DUE_LOCK_NEXT};
-    }
+    return &services->use_buckets[ticket % NIC_LOCK_BUCKETS];
 }
 
 /* The line of a use that is not over for the host; NULL: none. */
 static struct nic_lock_use *find(const struct nic_services *services, uint64_t ticket)
 {
-    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
-        struct nic_lock_use *use = &services->uses[i];
-        switch (use->state) {
-        case NIC_USE_FREE:
-        case NIC_USE_CANCELLING:
-        case NIC_USE_RELEASING: break;
-        case NIC_USE_WAITING:
-        case NIC_USE_HELD:
-        case NIC_USE_LOST:
-            if (use->ticket == ticket) {
-                return use;
-            }
-            break;
-        }
+    struct nic_lock_use *use = *bucket_of(services, ticket);
+    while (use && use->ticket != ticket) {
+        use = use->next_use;
     }
-    return NULL;
+    bool is_over = !use || use->state == NIC_USE_CANCELLING || use->state == NIC_USE_RELEASING;
+    return is_over ? NULL : use;
 }
 
 static void free_use(struct nic_services *services, struct nic_lock_use *use)
 {
+    struct nic_lock_use **link = bucket_of(services, use->ticket);
+    while (*link != use) {
+        link = &(*link)->next_use;
+    }
+    *link = use->next_use;
     nic_due_remove(services, &use->to_manager);
     nic_due_remove(services, &use->to_next);
     use->state = NIC_USE_FREE;
+    base_pool_give(&services->uses, use);
 }
 
 /* ---- The host ------------------------------------------------------------------------ */
 
 int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                            uint32_t number, bool try, struct nic_completion *completion,
+                            uint64_t name, bool try, struct nic_completion *completion,
                             uint64_t *ticket)
 {
-    if (number > NIC_SERVICE_NUMBER_MAX) {
-        return DN_EINVAL;
-    }
     if (manager >= services->config.node_count) {
         return DN_ERANK;
     }
-    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
-        struct nic_lock_use *use = &services->uses[i];
-        if (use->state != NIC_USE_FREE) {
-            continue;
-        }
-        *use = (struct nic_lock_use){
-            .to_manager.kind = NIC_DUE_LOCK_MANAGER,
-            .to_next.kind = NIC_DUE_LOCK_NEXT,
-            .state = NIC_USE_WAITING,
-            .try = try,
-            .manager_due = true,
-            .manager = manager,
-            .number = number,
-            .ticket = ++services->last_ticket,
-            .next.node = WIRE_NOBODY,
-            .completion = completion,
-        };
-        *completion = (struct nic_completion){.state = NIC_PENDING};
-        *ticket = use->ticket;
-        nic_due_add(services, &use->to_manager);
-        nic_services_watch(services, now_ns, manager);
-        return 0;
+    struct nic_lock_use *use = base_pool_take(&services->uses);
+    if (!use) {
+        return DN_EFULL;
     }
-    return DN_EFULL;
+    struct nic_lock_use **bucket = bucket_of(services, ++services->last_ticket);
+    *use = (struct nic_lock_use){
+        .to_manager.kind = NIC_DUE_LOCK_MANAGER,
+        .to_next.kind = NIC_DUE_LOCK_NEXT,
+        .next_use = *bucket,
+        .state = NIC_USE_WAITING,
+        .try = try,
+        .manager_due = true,
+        .manager = manager,
+        .name = name,
+        .ticket = services->last_ticket,
+        .next.node = WIRE_NOBODY,
+        .completion = completion,
+    };
+    *bucket = use;
+    *completion = (struct nic_completion){.state = NIC_PENDING};
+    *ticket = use->ticket;
+    nic_due_add(services, &use->to_manager);
+    nic_services_watch(services, now_ns, manager);
+    return 0;
 }
 
 int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint64_t ticket)
@@ -94,7 +85,8 @@ int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint
     if (use->state != NIC_USE_WAITING) {
         return DN_EBUSY;
     }
-    nic_service_complete(use->completion, DN_ETIMEOUT);
+    uint16_t manager = use->manager;
+    nic_completion_finish(use->completion, DN_ETIMEOUT, 0);
     if (use->manager_due) {
         free_use(services, use); /* the request never went out */
     } else {
@@ -102,7 +94,7 @@ int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint
         use->manager_due = true;
         nic_due_add(services, &use->to_manager);
     }
-    nic_services_unwatch(services, now_ns, use->manager);
+    nic_services_unwatch(services, now_ns, manager);
     return 0;
 }
 
@@ -117,12 +109,13 @@ int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint
         return DN_EPEER;
     }
     use->state = NIC_USE_RELEASING;
-    use->manager_due = true;
-    nic_due_add(services, &use->to_manager);
+    /* The next one waits for this, nobody for what the manager is told. */
     if (use->next.ticket) {
         use->next_due = true;
         nic_due_add(services, &use->to_next);
     }
+    use->manager_due = true;
+    nic_due_add(services, &use->to_manager);
     nic_services_unwatch(services, now_ns, use->manager);
     return 0;
 }
@@ -145,19 +138,29 @@ enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *serv
     return NIC_PACKET_LOCK_OVER;
 }
 
+bool nic_packet_locks_are_told(const struct nic_services *services)
+{
+    for (uint32_t i = 0; i < services->uses.touched; i++) {
+        const struct nic_lock_use *use = base_pool_line(&services->uses, i);
+        if (use->state == NIC_USE_CANCELLING || use->state == NIC_USE_RELEASING) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* ---- Events -------------------------------------------------------------------------- */
 
 static void on_grant(struct nic_services *services, uint64_t ticket, int result)
 {
     struct nic_lock_use *use = find(services, ticket);
-    for (uint32_t i = 0;
-         MUTANT(LOCK_GRANT_ANY_USE) && !use && i < services->config.lock_request_count; i++) {
-        bool is_waiting = services->uses[i].state == NIC_USE_WAITING;
-        use = is_waiting ? &services->uses[i] : NULL;
+    for (uint32_t i = 0; MUTANT(LOCK_GRANT_ANY_USE) && !use && i < services->uses.touched; i++) {
+        struct nic_lock_use *any = base_pool_line(&services->uses, i);
+        use = any->state == NIC_USE_WAITING ? any : NULL;
     }
     if (use && use->state == NIC_USE_WAITING) {
         use->state = NIC_USE_HELD;
-        nic_service_complete(use->completion, result);
+        nic_completion_finish(use->completion, result, 0);
     }
 }
 
@@ -170,17 +173,31 @@ static void on_next(struct nic_services *services, uint16_t source, uint64_t tic
     }
 }
 
+/* One whose request has not gone out cannot be meant. */
+static void refuse_if_meant(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                            struct nic_lock_use *use, int why)
+{
+    if (use->state == NIC_USE_WAITING && !use->manager_due && use->manager == source) {
+        nic_completion_finish(use->completion, why, 0);
+        free_use(services, use);
+        nic_services_unwatch(services, now_ns, source);
+    }
+}
+
 static void on_refused(struct nic_services *services, uint64_t now_ns, uint16_t source,
                        uint64_t first, uint64_t last, int why)
 {
-    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
-        struct nic_lock_use *use = &services->uses[i];
-        /* One whose request has not gone out cannot be meant. */
-        if (use->state == NIC_USE_WAITING && !use->manager_due && use->manager == source &&
-            use->ticket >= first && use->ticket <= last) {
-            nic_service_complete(use->completion, why);
-            free_use(services, use);
-            nic_services_unwatch(services, now_ns, source);
+    if (first == last) { /* as nearly always */
+        struct nic_lock_use *use = find(services, first);
+        if (use) {
+            refuse_if_meant(services, now_ns, source, use, why);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < services->uses.touched; i++) {
+        struct nic_lock_use *use = base_pool_line(&services->uses, i);
+        if (use->ticket >= first && use->ticket <= last) {
+            refuse_if_meant(services, now_ns, source, use, why);
         }
     }
 }
@@ -190,7 +207,7 @@ bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16
 {
     uint64_t ticket = operation->offset;
     bool has_pair = kind == NIC_LOCK_RECORD_NEXT || kind == NIC_LOCK_RECORD_REFUSED;
-    if (operation->bytes != (has_pair ? NIC_SERVICE_DATA_BYTES : 0)) {
+    if (operation->bytes != (has_pair ? 2 * NIC_SERVICE_NUMBER_BYTES : 0)) {
         return false;
     }
     uint64_t first = has_pair ? wire_get64(operation->data) : 0;
@@ -205,8 +222,7 @@ bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16
         on_next(services, source, ticket, (struct nic_lock_next){first, (uint16_t)second});
         return true;
     case NIC_LOCK_RECORD_REFUSED:
-        if (second != (uint64_t)-DN_EFULL && second != (uint64_t)-DN_EBUSY &&
-            second != (uint64_t)-DN_EINVAL) {
+        if (second != (uint64_t)-DN_EFULL && second != (uint64_t)-DN_EBUSY) {
             return false;
         }
         on_refused(services, now_ns, source, ticket, first, -(int)second);
@@ -217,15 +233,16 @@ bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16
 
 static void manager_lost(struct nic_services *services, uint64_t now_ns, struct nic_lock_use *use)
 {
+    uint16_t peer = use->manager;
     switch (use->state) {
     case NIC_USE_WAITING:
-        nic_service_complete(use->completion, DN_EPEER);
+        nic_completion_finish(use->completion, DN_EPEER, 0);
         free_use(services, use);
-        nic_services_unwatch(services, now_ns, use->manager);
+        nic_services_unwatch(services, now_ns, peer);
         break;
     case NIC_USE_HELD:
         use->state = NIC_USE_LOST;
-        nic_services_unwatch(services, now_ns, use->manager);
+        nic_services_unwatch(services, now_ns, peer);
         break;
     case NIC_USE_CANCELLING:
     case NIC_USE_RELEASING: free_use(services, use); break;
@@ -243,8 +260,8 @@ static void free_if_told(struct nic_services *services, struct nic_lock_use *use
 
 void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
 {
-    for (uint32_t i = 0; i < services->config.lock_request_count; i++) {
-        struct nic_lock_use *use = &services->uses[i];
+    for (uint32_t i = 0; i < services->uses.touched; i++) {
+        struct nic_lock_use *use = base_pool_line(&services->uses, i);
         if (use->manager == peer) {
             manager_lost(services, now_ns, use);
         } else if (use->state == NIC_USE_RELEASING && use->next_due && use->next.node == peer) {
@@ -265,16 +282,20 @@ static bool peek_manager(const struct nic_lock_use *use, struct nic_service_pack
     switch (use->state) {
     case NIC_USE_WAITING:
         nic_service_record(packet, use->manager, WIRE_LOCK,
-                           use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST, use->number,
+                           use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST, 0,
                            use->ticket);
+        nic_service_record_add(packet, use->name);
         return true;
     case NIC_USE_CANCELLING:
-        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, use->number,
-                           use->ticket);
+        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, 0, use->ticket);
+        nic_service_record_add(packet, use->name);
         return true;
     case NIC_USE_RELEASING:
-        nic_service_record_pair(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED,
-                                use->number, use->ticket, use->next.ticket, use->next.node);
+        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED, 0,
+                           use->ticket);
+        nic_service_record_add(packet, use->name);
+        nic_service_record_add(packet, use->next.ticket);
+        nic_service_record_add(packet, use->next.node);
         return true;
     case NIC_USE_FREE:
     case NIC_USE_HELD:
@@ -292,7 +313,7 @@ bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet)
     if (!use->next_due) {
         return false;
     }
-    nic_service_record(packet, use->next.node, WIRE_LOCK, NIC_LOCK_RECORD_GRANT, use->number,
+    nic_service_record(packet, use->next.node, WIRE_LOCK, NIC_LOCK_RECORD_GRANT, 0,
                        use->next.ticket);
     return true;
 }

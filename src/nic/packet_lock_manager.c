@@ -32,23 +32,10 @@ static bool same(struct nic_lock_next one, struct nic_lock_next other)
     return one.ticket == other.ticket && one.node == other.node;
 }
 
-static struct nic_lock_next name_of(const struct nic_lock_waiter *waiter)
+static struct nic_lock_next who(const struct nic_lock_waiter *waiter)
 {
     return waiter ? (struct nic_lock_next){waiter->ticket, waiter->node}
                   : (struct nic_lock_next){0, WIRE_NOBODY};
-}
-
-void nic_lock_manager_init(struct nic_services *services)
-{
-    services->free_waiter = NULL;
-    for (uint32_t i = services->config.lock_waiter_count; i-- > 0;) {
-        services->waiters[i] = (struct nic_lock_waiter){.due.kind = NIC_DUE_LOCK_WAITER,
-                                                        .behind = services->free_waiter};
-        services->free_waiter = &services->waiters[i];
-    }
-    for (uint32_t i = 0; i < services->config.lock_count; i++) {
-        services->queues[i] = (struct nic_lock_queue){.watched = WIRE_NOBODY};
-    }
 }
 
 /* ---- Lines and queues ---------------------------------------------------------------- */
@@ -57,32 +44,68 @@ static void free_waiter(struct nic_services *services, struct nic_lock_waiter *w
 {
     nic_due_remove(services, &waiter->due);
     waiter->state = NIC_WAITER_FREE;
-    waiter->behind = services->free_waiter;
-    services->free_waiter = waiter;
+    base_pool_give(&services->waiters, waiter);
 }
 
 /* NULL: the table is full. */
 static struct nic_lock_waiter *take_waiter(struct nic_services *services, uint16_t node,
-                                           uint32_t lock, uint64_t ticket)
+                                           uint64_t ticket)
 {
-    struct nic_lock_waiter *waiter = services->free_waiter;
+    struct nic_lock_waiter *waiter = base_pool_take(&services->waiters);
     if (waiter) {
-        services->free_waiter = waiter->behind;
         *waiter = (struct nic_lock_waiter){
             .due.kind = NIC_DUE_LOCK_WAITER,
             .ticket = ticket,
-            .lock = lock,
             .node = node,
-            .told = name_of(NULL),
+            .told = who(NULL),
         };
     }
     return waiter;
 }
 
-static struct nic_lock_waiter *find(const struct nic_lock_queue *queue, struct nic_lock_next name)
+/* Names are places of words, close to each other and far apart. */
+static struct nic_lock_queue **bucket_of(const struct nic_services *services, uint64_t name)
+{
+    uint64_t mixed = name * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    return &services->queue_buckets[mixed % NIC_LOCK_BUCKETS];
+}
+
+struct nic_lock_queue *nic_lock_queue_find(const struct nic_services *services, uint64_t name)
+{
+    struct nic_lock_queue *queue = *bucket_of(services, name);
+    while (queue && queue->name != name) {
+        queue = queue->next;
+    }
+    return queue;
+}
+
+/* NULL: the table is full. */
+static struct nic_lock_queue *make_queue(struct nic_services *services, uint64_t name)
+{
+    struct nic_lock_queue *queue = base_pool_take(&services->queues);
+    if (queue) {
+        struct nic_lock_queue **bucket = bucket_of(services, name);
+        *queue = (struct nic_lock_queue){.next = *bucket, .name = name, .watched = WIRE_NOBODY};
+        *bucket = queue;
+    }
+    return queue;
+}
+
+static void free_queue(struct nic_services *services, struct nic_lock_queue *queue)
+{
+    struct nic_lock_queue **link = bucket_of(services, queue->name);
+    while (*link != queue) {
+        link = &(*link)->next;
+    }
+    *link = queue->next;
+    base_pool_give(&services->queues, queue);
+}
+
+static struct nic_lock_waiter *find(const struct nic_lock_queue *queue,
+                                    struct nic_lock_next requester)
 {
     struct nic_lock_waiter *waiter = queue->first;
-    while (waiter && !same(name_of(waiter), name)) {
+    while (waiter && !same(who(waiter), requester)) {
         waiter = waiter->behind;
     }
     return waiter;
@@ -91,7 +114,7 @@ static struct nic_lock_waiter *find(const struct nic_lock_queue *queue, struct n
 /* Who is before it has another next now. */
 static void take_out(struct nic_services *services, struct nic_lock_waiter *waiter)
 {
-    struct nic_lock_queue *queue = &services->queues[waiter->lock];
+    struct nic_lock_queue *queue = waiter->queue;
     if (waiter->before) {
         waiter->before->behind = waiter->behind;
         nic_due_add(services, &waiter->before->due);
@@ -135,14 +158,21 @@ static void watch_first(struct nic_services *services, uint64_t now_ns,
     }
 }
 
+/* The end of every change to a queue, which may be the queue's. */
+static void changed(struct nic_services *services, uint64_t now_ns, struct nic_lock_queue *queue)
+{
+    watch_first(services, now_ns, queue);
+    if (!queue->first && !queue->is_left) {
+        free_queue(services, queue);
+    }
+}
+
 /* ---- Events -------------------------------------------------------------------------- */
 
-static void refuse(struct nic_services *services, uint16_t node, uint32_t number, uint64_t ticket,
-                   int why)
+static void refuse(struct nic_services *services, uint16_t node, uint64_t ticket, int why)
 {
     struct nic_service_peer *peer = &services->peers[node];
-    struct nic_lock_waiter *waiter = why == DN_EFULL ? NULL
-                                                     : take_waiter(services, node, number, ticket);
+    struct nic_lock_waiter *waiter = why == DN_EFULL ? NULL : take_waiter(services, node, ticket);
     services->counters.refused++;
     if (waiter) {
         waiter->state = NIC_WAITER_REFUSED;
@@ -157,27 +187,28 @@ static void refuse(struct nic_services *services, uint16_t node, uint32_t number
 }
 
 static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                       uint32_t number, uint64_t ticket, bool try)
+                       uint64_t name, uint64_t ticket, bool try)
 {
     if (services->peers[source].refused_first) {
-        refuse(services, source, number, ticket, DN_EFULL); /* joins those before it */
+        refuse(services, source, ticket, DN_EFULL); /* joins those before it */
         return;
     }
-    if (number >= services->config.lock_count) {
-        refuse(services, source, number, ticket, DN_EINVAL);
+    struct nic_lock_queue *queue = nic_lock_queue_find(services, name);
+    if (try && queue && queue->first) {
+        refuse(services, source, ticket, DN_EBUSY);
         return;
     }
-    struct nic_lock_queue *queue = &services->queues[number];
-    if (try && queue->first) {
-        refuse(services, source, number, ticket, DN_EBUSY);
-        return;
-    }
-    struct nic_lock_waiter *waiter = take_waiter(services, source, number, ticket);
-    if (!waiter) {
-        refuse(services, source, number, ticket, DN_EFULL);
+    struct nic_lock_waiter *waiter = take_waiter(services, source, ticket);
+    queue = waiter && !queue ? make_queue(services, name) : queue;
+    if (!waiter || !queue) {
+        if (waiter) {
+            free_waiter(services, waiter);
+        }
+        refuse(services, source, ticket, DN_EFULL);
         return;
     }
     waiter->state = NIC_WAITER_QUEUED;
+    waiter->queue = queue;
     waiter->before = queue->last;
     queue->last = waiter;
     if (waiter->before) {
@@ -187,18 +218,18 @@ static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t 
         queue->first = waiter;
         grant_first(services, queue, queue->is_left);
     }
-    watch_first(services, now_ns, queue);
+    changed(services, now_ns, queue);
 }
 
 static void leave(struct nic_services *services, uint64_t now_ns, struct nic_lock_waiter *waiter,
                   enum leaving how)
 {
-    struct nic_lock_queue *queue = &services->queues[waiter->lock];
+    struct nic_lock_queue *queue = waiter->queue;
     struct nic_lock_waiter *before = waiter->before;
     /* One who stopped waiting has not seen to what a dead holder left. */
     bool inherits = how == DIED || waiter->inherits;
     take_out(services, waiter);
-    if (before && how == DIED && same(before->told, name_of(waiter))) {
+    if (before && how == DIED && same(before->told, who(waiter))) {
         before->told_dead = true;
     }
     bool is_kept = (how == DIED && MUTANT(LOCK_DEATH_UNNOTED)) ||
@@ -207,7 +238,7 @@ static void leave(struct nic_services *services, uint64_t now_ns, struct nic_loc
         grant_first(services, queue, inherits);
     }
     free_waiter(services, waiter);
-    watch_first(services, now_ns, queue);
+    changed(services, now_ns, queue);
 }
 
 static void on_released(struct nic_services *services, uint64_t now_ns,
@@ -222,34 +253,31 @@ static void on_released(struct nic_services *services, uint64_t now_ns,
         take_out(services, over);
         free_waiter(services, over);
     }
-    bool is_given = next.ticket && queue->first && same(name_of(queue->first), next);
+    bool is_given = next.ticket && queue->first && same(who(queue->first), next);
     if (MUTANT(LOCK_GRANT_TWICE) && is_given && queue->first->behind) {
         struct nic_lock_waiter *given = queue->first;
         take_out(services, given);
         free_waiter(services, given);
     }
     grant_first(services, queue, next.ticket && !is_given && told_dead);
-    watch_first(services, now_ns, queue);
+    changed(services, now_ns, queue);
 }
 
 bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                              unsigned kind, uint32_t number,
-                              const struct wire_operation *operation)
+                              unsigned kind, const struct wire_operation *operation)
 {
-    struct nic_lock_next name = {operation->offset, source};
-    uint16_t bytes = kind == NIC_LOCK_RECORD_RELEASED ? NIC_SERVICE_DATA_BYTES : 0;
-    if (name.ticket == 0 || operation->bytes != bytes) {
+    struct nic_lock_next requester = {operation->offset, source};
+    uint32_t numbers = kind == NIC_LOCK_RECORD_RELEASED ? 3 : 1;
+    if (requester.ticket == 0 || operation->bytes != numbers * NIC_SERVICE_NUMBER_BYTES) {
         return false;
     }
+    uint64_t name = wire_get64(operation->data);
     if (kind == NIC_LOCK_RECORD_REQUEST || kind == NIC_LOCK_RECORD_TRY) {
-        on_request(services, now_ns, source, number, name.ticket, kind == NIC_LOCK_RECORD_TRY);
+        on_request(services, now_ns, source, name, requester.ticket, kind == NIC_LOCK_RECORD_TRY);
         return true;
     }
-    if (number >= services->config.lock_count) {
-        return false;
-    }
-    struct nic_lock_queue *queue = &services->queues[number];
-    struct nic_lock_waiter *waiter = find(queue, name);
+    struct nic_lock_queue *queue = nic_lock_queue_find(services, name);
+    struct nic_lock_waiter *waiter = queue ? find(queue, requester) : NULL;
     if (kind == NIC_LOCK_RECORD_CANCEL) {
         if (waiter) {
             leave(services, now_ns, waiter, CANCELLED);
@@ -257,8 +285,8 @@ bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, ui
         return true;
     }
     if (kind == NIC_LOCK_RECORD_RELEASED) {
-        uint64_t next_node = wire_get64(operation->data + 8);
-        struct nic_lock_next next = {wire_get64(operation->data), (uint16_t)next_node};
+        uint64_t next_node = wire_get64(operation->data + 16);
+        struct nic_lock_next next = {wire_get64(operation->data + 8), (uint16_t)next_node};
         if (next.ticket && next_node >= services->config.node_count) {
             return false;
         }
@@ -272,8 +300,8 @@ bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, ui
 
 void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
 {
-    for (uint32_t i = 0; i < services->config.lock_waiter_count; i++) {
-        struct nic_lock_waiter *waiter = &services->waiters[i];
+    for (uint32_t i = 0; i < services->waiters.touched; i++) {
+        struct nic_lock_waiter *waiter = base_pool_line(&services->waiters, i);
         if (waiter->node != peer) {
             continue;
         }
@@ -289,22 +317,25 @@ void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, 
 
 bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet)
 {
-    struct nic_lock_next next = name_of(waiter->behind);
+    struct nic_lock_next next = who(waiter->behind);
     if (waiter->state == NIC_WAITER_REFUSED) {
-        nic_service_record_pair(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED,
-                                waiter->lock, waiter->ticket, waiter->ticket,
-                                (uint64_t)-waiter->refusal);
+        nic_service_record(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0,
+                           waiter->ticket);
+        nic_service_record_add(packet, waiter->ticket);
+        nic_service_record_add(packet, (uint64_t)-waiter->refusal);
         return true;
     }
     if (waiter->grant_due) {
         nic_service_record(packet, waiter->node, WIRE_LOCK,
-                           waiter->inherits ? NIC_LOCK_RECORD_INHERIT : NIC_LOCK_RECORD_GRANT,
-                           waiter->lock, waiter->ticket);
+                           waiter->inherits ? NIC_LOCK_RECORD_INHERIT : NIC_LOCK_RECORD_GRANT, 0,
+                           waiter->ticket);
         return true;
     }
     if (!same(waiter->told, next)) {
-        nic_service_record_pair(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_NEXT, waiter->lock,
-                                waiter->ticket, next.ticket, next.node);
+        nic_service_record(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_NEXT, 0,
+                           waiter->ticket);
+        nic_service_record_add(packet, next.ticket);
+        nic_service_record_add(packet, next.node);
         return true;
     }
     return false;

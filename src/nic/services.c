@@ -14,9 +14,11 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 {
     *config = (struct nic_services_config){
         .node_count = node_count,
-        .lock_count = 64,
-        .lock_waiter_count = 256,
-        .lock_request_count = 64,
+        /* As many as a node has requesters where memory is shared (NIC_LOCK_RECORDS); only
+         * what is used of it is touched. */
+        .lock_count = 1 << 16,
+        .lock_waiter_count = 1 << 16,
+        .lock_request_count = 1 << 16,
         .team_count = 16,
         .context_count = 4,
         .context_peer_count = node_count < 256 ? node_count : 256,
@@ -71,6 +73,12 @@ static void lay_out_context(const struct nic_services_config *config, struct bas
     }
 }
 
+static struct base_pool lay_out_pool(struct base_space *space, uint32_t count, uint32_t bytes)
+{
+    return (struct base_pool){
+        .lines = base_space_take(space, count, bytes), .line_bytes = bytes, .capacity = count};
+}
+
 static struct nic_services *lay_out(const struct nic_services_config *config,
                                     struct base_space *space)
 {
@@ -78,9 +86,11 @@ static struct nic_services *lay_out(const struct nic_services_config *config,
     struct nic_services laid = {
         .config = *config,
         .peers = base_space_take(space, config->node_count, sizeof *laid.peers),
-        .queues = base_space_take(space, config->lock_count, sizeof *laid.queues),
-        .waiters = base_space_take(space, config->lock_waiter_count, sizeof *laid.waiters),
-        .uses = base_space_take(space, config->lock_request_count, sizeof *laid.uses),
+        .queues = lay_out_pool(space, config->lock_count, sizeof(struct nic_lock_queue)),
+        .waiters = lay_out_pool(space, config->lock_waiter_count, sizeof(struct nic_lock_waiter)),
+        .uses = lay_out_pool(space, config->lock_request_count, sizeof(struct nic_lock_use)),
+        .queue_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.queue_buckets),
+        .use_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.use_buckets),
         .barriers = base_space_take(space, config->team_count, sizeof *laid.barriers),
         .contexts = base_space_take(space, config->context_count, sizeof *laid.contexts),
         .last_ticket = (uint64_t)config->incarnation << 32,
@@ -118,8 +128,8 @@ struct nic_services *nic_services_init(const struct nic_services_config *config,
     for (uint32_t i = 0; i < config->node_count; i++) {
         services->peers[i] = (struct nic_service_peer){.due.kind = NIC_DUE_PEER};
     }
-    nic_lock_manager_init(services);
-    nic_lock_uses_init(services);
+    memset(services->queue_buckets, 0, NIC_LOCK_BUCKETS * sizeof *services->queue_buckets);
+    memset(services->use_buckets, 0, NIC_LOCK_BUCKETS * sizeof *services->use_buckets);
     nic_barriers_init(services);
     nic_messages_init(services);
     return services;
@@ -173,14 +183,11 @@ void nic_service_record(struct nic_service_packet *packet, uint16_t target,
     };
 }
 
-void nic_service_record_pair(struct nic_service_packet *packet, uint16_t target,
-                             enum wire_service service, unsigned kind, uint32_t number,
-                             uint64_t offset, uint64_t first, uint64_t second)
+void nic_service_record_add(struct nic_service_packet *packet, uint64_t number)
 {
-    nic_service_record(packet, target, service, kind, number, offset);
-    wire_put64(packet->small, first);
-    wire_put64(packet->small + 8, second);
-    packet->operation.bytes = NIC_SERVICE_DATA_BYTES;
+    INVARIANT(packet->operation.bytes < sizeof packet->small);
+    wire_put64(packet->small + packet->operation.bytes, number);
+    packet->operation.bytes += sizeof number;
 }
 
 static enum nic_readiness peek_peer(const struct nic_services *services,
@@ -189,8 +196,10 @@ static enum nic_readiness peek_peer(const struct nic_services *services,
 {
     uint16_t target = (uint16_t)(peer - services->peers);
     if (peer->refused_first) {
-        nic_service_record_pair(packet, target, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0,
-                                peer->refused_first, peer->refused_last, (uint64_t)-DN_EFULL);
+        nic_service_record(packet, target, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0,
+                           peer->refused_first);
+        nic_service_record_add(packet, peer->refused_last);
+        nic_service_record_add(packet, (uint64_t)-DN_EFULL);
         return NIC_READY_NOW;
     }
     if (peer->undeclared) {
@@ -237,6 +246,11 @@ void nic_services_begin(struct nic_services *services)
     services->cursor = services->due.behind;
     services->round++;
     services->offered = WIRE_NOBODY;
+}
+
+bool nic_services_have_due(const struct nic_services *services)
+{
+    return services->due.behind != &services->due;
 }
 
 bool nic_services_next(struct nic_services *services, uint64_t now_ns,
@@ -343,10 +357,11 @@ void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16
     if (source < services->config.node_count) {
         switch (operation->detail) {
         case WIRE_LOCK:
-            is_well_formed = kind <= NIC_LOCK_RECORD_RELEASED
-                                 ? nic_lock_manager_deliver(services, now_ns, source, kind, number,
-                                                            operation)
-                                 : nic_lock_use_deliver(services, now_ns, source, kind, operation);
+            is_well_formed =
+                number == 0 &&
+                (kind <= NIC_LOCK_RECORD_RELEASED
+                     ? nic_lock_manager_deliver(services, now_ns, source, kind, operation)
+                     : nic_lock_use_deliver(services, now_ns, source, kind, operation));
             break;
         case WIRE_BARRIER:
             is_well_formed = nic_barrier_deliver(services, now_ns, source, kind, number, operation);

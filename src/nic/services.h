@@ -16,18 +16,19 @@
  * length than the table says, or with a number out of range, is dropped and counted.
  *
  *  detail   kind          number   from -> to            offset            data
- *  LOCK     1 REQUEST     lock     requester -> manager  ticket            -
- *           2 TRY         lock     requester -> manager  ticket            -
- *           3 CANCEL      lock     requester -> manager  ticket            -
- *           4 RELEASED    lock     holder -> manager     ticket            next ticket 8 (0:
- *                                                                         none), its node 8
- *           5 GRANT       lock     manager, holder       ticket of the     -
+ *  LOCK     1 REQUEST     0        requester -> manager  ticket            name 8
+ *           2 TRY         0        requester -> manager  ticket            name 8
+ *           3 CANCEL      0        requester -> manager  ticket            name 8
+ *           4 RELEASED    0        holder -> manager     ticket            name 8, next ticket
+ *                                                                         8 (0: none), its
+ *                                                                         node 8
+ *           5 GRANT       0        manager, holder       ticket of the     -
  *                                  -> requester          requester
- *           6 INHERIT     lock     manager -> requester  the same; the     -
+ *           6 INHERIT     0        manager -> requester  the same; the     -
  *                                                        holder died
- *           7 NEXT        lock     manager -> requester  ticket of the     next ticket 8 (0:
+ *           7 NEXT        0        manager -> requester  ticket of the     next ticket 8 (0:
  *                                                        requester         none), its node 8
- *           8 REFUSED     lock     manager -> requester  first ticket      last ticket 8,
+ *           8 REFUSED     0        manager -> requester  first ticket      last ticket 8,
  *                                                                         DN_E... negated 8
  *  BARRIER  1 ARRIVE      team     child -> parent       phase             -
  *           2 RELEASE     team     parent -> child       phase             -
@@ -40,14 +41,15 @@
  *           5 RESEND      channel  receiver -> sender    SEQID             -
  *           6 UNDECLARED  channel  receiver -> sender    0                 -
  *
- * A ticket names one use of a lock by one node: incarnation << 32 | use, never 0. */
+ * A ticket names one use of a lock by one node: incarnation << 32 | use, never 0. A lock's
+ * name is any number, at its manager; fabrics take the place of the lock's word there. */
 #ifndef NIC_SERVICES_H
 #define NIC_SERVICES_H
 
 #include "nic/engine.h"
 
 enum {
-    NIC_SERVICE_NUMBER_MAX = (1 << 24) - 1, /* of a lock, team or channel */
+    NIC_SERVICE_NUMBER_MAX = (1 << 24) - 1, /* of a team or channel */
     NIC_SERVICE_CHANNELS_MAX = 32,          /* message channels are 0..31 */
     NIC_MESSAGE_BYTES_MAX = 2048,           /* the paper's MTU */
 };
@@ -57,7 +59,7 @@ struct nic_services_config {
     uint32_t incarnation; /* of this node; as InfiniSWIF's */
     uint32_t node_count;
 
-    uint32_t lock_count;         /* locks that this node manages: 0..lock_count-1 */
+    uint32_t lock_count;         /* locks of this node that are held, or left by the dead */
     uint32_t lock_waiter_count;  /* requests that the manager holds, of all its locks */
     uint32_t lock_request_count; /* this node's own requests, held locks among them */
 
@@ -98,14 +100,14 @@ struct nic_services *nic_services_init(const struct nic_services_config *config,
 void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           const struct wire_operation *operation);
 
-enum { NIC_SERVICE_DATA_BYTES = 16 };
+enum { NIC_SERVICE_NUMBERS_MAX = 3, NIC_SERVICE_NUMBER_BYTES = 8 };
 
 /* A record to send, as a request on NIC_SERVICE_CHANNEL, ordered. Its data lie in `small`
  * or in the services' memory until the next call, so the struct must not be copied. */
 struct nic_service_packet {
     uint16_t target;
     struct wire_operation operation;
-    unsigned char small[NIC_SERVICE_DATA_BYTES];
+    unsigned char small[NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES];
     void *due; /* private */
 };
 
@@ -120,6 +122,8 @@ struct nic_service_packet {
  *     }
  */
 void nic_services_begin(struct nic_services *services);
+/* Whether a round would find anything. */
+bool nic_services_have_due(const struct nic_services *services);
 bool nic_services_next(struct nic_services *services, uint64_t now_ns,
                        struct nic_service_packet *packet);
 void nic_services_sent(struct nic_services *services, uint64_t now_ns,
@@ -149,7 +153,9 @@ const struct nic_services_counters *nic_services_counters(const struct nic_servi
 
 /* ---- Locks ------------------------------------------------------------------------- */
 
-/* A lock is (manager node, number). First come, first served, as the manager saw them.
+/* A lock is (manager node, name). It is there without being made: a manager has a line for
+ * it while somebody has it or wants it, or after its holder's death, and no longer. First
+ * come, first served, as the manager saw them.
  *
  * The promise ends with the manager: when it dies its waiters get DN_EPEER and its holders
  * find their lock LOST, and a manager that was restarted knows nothing of them. In the same
@@ -166,11 +172,11 @@ enum nic_packet_lock_state {
 };
 
 /* Asks for a lock; with `try` only if nobody has it. Completion: 0 or DN_EOWNERDEAD (it is
- * held), DN_EBUSY (try), DN_EFULL (the manager's table), DN_EINVAL (it has no such lock),
- * DN_EPEER (the manager is gone). The ticket names this use from now on.
- * DN_EFULL: no line free here. DN_ERANK, DN_EINVAL: no such node or number. */
+ * held), DN_EBUSY (try), DN_EFULL (the manager's tables), DN_EPEER (the manager is gone).
+ * The ticket names this use from now on. DN_EFULL: no line free here. DN_ERANK: no such
+ * node. */
 int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                            uint32_t number, bool try, struct nic_completion *completion,
+                            uint64_t name, bool try, struct nic_completion *completion,
                             uint64_t *ticket);
 
 /* Stops waiting, at once: 0 when it did (the completion is DN_ETIMEOUT); DN_EBUSY when the
@@ -183,6 +189,9 @@ int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint
 
 enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
                                                  uint64_t ticket);
+
+/* Whether nothing is left to be sent of uses that are over. */
+bool nic_packet_locks_are_told(const struct nic_services *services);
 
 /* ---- Barriers ----------------------------------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/pool.h"
 #include "nic/message_protocol.h"
 #include "nic/services.h"
 
@@ -58,6 +59,10 @@ enum nic_readiness { NIC_READY_NEVER, NIC_READY_LATER, NIC_READY_NOW };
 
 /* ---- Tables ------------------------------------------------------------------------ */
 
+/* So few that clearing them at the start costs nothing; the locks of a table full to the
+ * last line stand in chains of 16. */
+enum { NIC_LOCK_BUCKETS = 4096 };
+
 struct nic_service_peer {
     struct nic_due due;
     /* All lock requests of this peer from the first to the last of these are refused with
@@ -81,10 +86,10 @@ enum nic_lock_waiter_state { NIC_WAITER_FREE, NIC_WAITER_QUEUED, NIC_WAITER_REFU
 struct nic_lock_waiter {
     struct nic_due due;
     struct nic_lock_waiter *before; /* in the queue */
-    struct nic_lock_waiter *behind; /* in the queue, or in the list of free lines */
-    enum nic_lock_waiter_state state;
+    struct nic_lock_waiter *behind;
+    struct nic_lock_queue *queue; /* QUEUED: where */
     uint64_t ticket;
-    uint32_t lock;
+    enum nic_lock_waiter_state state;
     uint16_t node;
     bool grant_due;
     bool inherits;             /* the one before died with the lock */
@@ -93,7 +98,11 @@ struct nic_lock_waiter {
     struct nic_lock_next told; /* whom the last NEXT named */
 };
 
+/* A lock that somebody has or wants, or that a dead holder left. Of any other lock the
+ * manager knows nothing. */
 struct nic_lock_queue {
+    struct nic_lock_queue *next; /* in its bucket */
+    uint64_t name;
     struct nic_lock_waiter *first;
     struct nic_lock_waiter *last;
     uint16_t watched; /* the first one's node */
@@ -112,12 +121,13 @@ enum nic_lock_use_state {
 struct nic_lock_use {
     struct nic_due to_manager;
     struct nic_due to_next;
+    struct nic_lock_use *next_use; /* in its bucket */
     enum nic_lock_use_state state;
     bool try;
     bool manager_due; /* REQUEST or TRY, CANCEL, RELEASED: as the state says */
     bool next_due;    /* RELEASING: GRANT to `next` */
     uint16_t manager;
-    uint32_t number;
+    uint64_t name; /* the lock's */
     uint64_t ticket;
     struct nic_lock_next next;
     struct nic_completion *completion;
@@ -170,10 +180,11 @@ struct nic_services {
     uint64_t round;
     uint16_t offered; /* whose record has been offered and not sent; WIRE_NOBODY: none */
     struct nic_service_peer *peers;
-    struct nic_lock_queue *queues;
-    struct nic_lock_waiter *waiters;
-    struct nic_lock_waiter *free_waiter;
-    struct nic_lock_use *uses;
+    struct base_pool queues;               /* struct nic_lock_queue */
+    struct base_pool waiters;              /* struct nic_lock_waiter */
+    struct base_pool uses;                 /* struct nic_lock_use */
+    struct nic_lock_queue **queue_buckets; /* NIC_LOCK_BUCKETS, by name */
+    struct nic_lock_use **use_buckets;     /* NIC_LOCK_BUCKETS, by ticket */
     uint64_t last_ticket;
     struct nic_barrier *barriers;
     struct nic_message_context *contexts;
@@ -187,30 +198,20 @@ void nic_due_remove(struct nic_services *services, struct nic_due *due);
 /* Fills in a record without data. */
 void nic_service_record(struct nic_service_packet *packet, uint16_t target,
                         enum wire_service service, unsigned kind, uint32_t number, uint64_t offset);
-/* The same with two numbers as data. */
-void nic_service_record_pair(struct nic_service_packet *packet, uint16_t target,
-                             enum wire_service service, unsigned kind, uint32_t number,
-                             uint64_t offset, uint64_t first, uint64_t second);
-
-static inline void nic_service_complete(struct nic_completion *completion, int result)
-{
-    completion->result = result;
-    completion->state = NIC_DONE;
-}
+/* One number more as data; NIC_SERVICE_NUMBERS_MAX in all. */
+void nic_service_record_add(struct nic_service_packet *packet, uint64_t number);
 
 /* ---- What each file provides ----------------------------------------------------------- */
 
 /* deliver: false when the record is malformed. */
-void nic_lock_manager_init(struct nic_services *services);
+struct nic_lock_queue *nic_lock_queue_find(const struct nic_services *services, uint64_t name);
 bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                              unsigned kind, uint32_t number,
-                              const struct wire_operation *operation);
+                              unsigned kind, const struct wire_operation *operation);
 void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
 bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet);
 void nic_lock_waiter_sent(struct nic_services *services, struct nic_lock_waiter *waiter,
                           const struct nic_service_packet *packet);
 
-void nic_lock_uses_init(struct nic_services *services);
 bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           unsigned kind, const struct wire_operation *operation);
 void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);

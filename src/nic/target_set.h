@@ -36,6 +36,15 @@ static inline void nic_target_set_empty(struct nic_target_set *set)
     set->high = 0;
 }
 
+static inline bool nic_target_set_is_empty(const struct nic_target_set *set)
+{
+    uint64_t any = 0;
+    for (uint32_t word = set->low; word < set->high; word++) {
+        any |= set->words[word];
+    }
+    return any == 0;
+}
+
 static inline void nic_target_set_add(struct nic_target_set *set, uint16_t target)
 {
     uint32_t word = target / 64u;

@@ -43,12 +43,7 @@ void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t 
     *team = (struct nic_team){
         .view = view, .ranks = ranks, .count = count, .index = index, .members = block};
     if (count <= view->group->core_count) {
-        team->arrived = &team->members[0].arrived;
-        team->arrived_stride = sizeof(struct nic_team_member) / sizeof(uint32_t);
-        team->operands = &team->members[0].operand[0];
-        team->operand_stride = sizeof(struct nic_team_member) / sizeof(uint64_t);
-        team->parity_stride = 1;
-        team->argument_offset = 2;
+        nic_team_use_lines(team);
     } else {
         team->arrived = (_Atomic uint32_t *)(void *)(bytes + arrivals_offset(count));
         team->arrived_stride = 1;
@@ -57,6 +52,16 @@ void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t 
         team->parity_stride = row_bytes(count) / sizeof(uint64_t);
         team->argument_offset = 2 * team->parity_stride;
     }
+}
+
+void nic_team_use_lines(struct nic_team *team)
+{
+    team->arrived = &team->members[0].arrived;
+    team->arrived_stride = sizeof(struct nic_team_member) / sizeof(uint32_t);
+    team->operands = &team->members[0].contribution[0].operand;
+    team->operand_stride = sizeof(struct nic_team_member) / sizeof(uint64_t);
+    team->parity_stride = sizeof(struct nic_team_contribution) / sizeof(uint64_t);
+    team->argument_offset = 1;
 }
 
 bool nic_team_broken(const struct nic_team *team, uint32_t phase)
@@ -111,32 +116,40 @@ bool nic_team_offer(const struct nic_view *view, uint64_t key, uint64_t offset)
     return false;
 }
 
+struct nic_team_slot *nic_team_slot(const struct nic_view *view, uint32_t leader, uint64_t key)
+{
+    struct nic_team_slot *slots = nic_service(view, leader)->team_slots;
+    for (uint32_t i = 0; i < NIC_TEAM_SLOTS; i++) {
+        if (atomic_load_explicit(&slots[i].key, memory_order_acquire) == key) {
+            return &slots[i];
+        }
+    }
+    return NULL;
+}
+
 void nic_team_withdraw(const struct nic_view *view, uint64_t key)
 {
-    struct nic_team_slot *slots = nic_service(view, view->rank)->team_slots;
-    for (uint32_t i = 0; i < NIC_TEAM_SLOTS; i++) {
-        if (atomic_load_explicit(&slots[i].key, memory_order_relaxed) == key) {
-            atomic_store_explicit(&slots[i].key, 0, memory_order_relaxed);
-            KILL_POINT("team: withdrawn");
-        }
+    struct nic_team_slot *slot = nic_team_slot(view, view->rank, key);
+    if (slot) {
+        atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
+        KILL_POINT("team: withdrawn");
     }
 }
 
 bool nic_team_find(const struct nic_view *view, uint32_t leader, uint64_t key, uint64_t *offset)
 {
-    struct nic_team_slot *slots = nic_service(view, leader)->team_slots;
-    for (uint32_t i = 0; i < NIC_TEAM_SLOTS; i++) {
-        if (atomic_load_explicit(&slots[i].key, memory_order_acquire) == key) {
-            uint64_t found = atomic_load_explicit(&slots[i].offset, memory_order_relaxed);
-            /* Keys are never given twice: the same key after it, the right offset. */
-            atomic_thread_fence(memory_order_acquire);
-            if (atomic_load_explicit(&slots[i].key, memory_order_relaxed) == key) {
-                *offset = found;
-                return true;
-            }
-        }
+    const struct nic_team_slot *slot = nic_team_slot(view, leader, key);
+    if (!slot) {
+        return false;
     }
-    return false;
+    uint64_t found = atomic_load_explicit(&slot->offset, memory_order_relaxed);
+    /* Keys are never given twice: the same key after it, the right offset. */
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&slot->key, memory_order_relaxed) != key) {
+        return false;
+    }
+    *offset = found;
+    return true;
 }
 
 bool nic_team_is_over(const struct nic_team *team)

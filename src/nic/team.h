@@ -18,13 +18,18 @@
 
 #include "nic/life.h"
 
+/* What a member brings to a phase; in one piece, because on a packet fabric it travels. */
+struct nic_team_contribution {
+    _Atomic uint64_t operand;
+    _Atomic uint64_t argument; /* what must be the same on all members */
+    _Atomic uint64_t source;   /* where its data lies, from the start of its node's memory */
+};
+
 struct nic_team_member {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived; /* the last phase */
     _Atomic uint32_t left;                              /* has freed its handle */
-    _Atomic uint64_t operand[2];
-    _Atomic uint64_t argument[2]; /* what must be the same on all members */
-    _Atomic uint64_t source[2];   /* where its data lies, from the start of its node's memory */
-    _Atomic uint32_t outcome;     /* the first member's: enum nic_team_outcome */
+    struct nic_team_contribution contribution[2];       /* by the phase's parity */
+    _Atomic uint32_t outcome; /* the first member's: enum nic_team_outcome */
 };
 _Static_assert(sizeof(struct nic_team_member) == CACHE_LINE_BYTES, "one line each");
 
@@ -39,8 +44,8 @@ struct nic_team {
     _Atomic uint32_t *arrived;
     _Atomic uint64_t *operands;
     uint64_t arrived_stride;
-    uint64_t operand_stride; /* in words, from member to member */
-    uint64_t parity_stride;  /* in words, from even to odd phases */
+    uint64_t operand_stride;  /* in words, from member to member */
+    uint64_t parity_stride;   /* in words, from even to odd phases */
     uint64_t argument_offset; /* in words, from an operand to the argument beside it */
 };
 
@@ -52,6 +57,10 @@ uint64_t nic_team_tree_offset(uint32_t count);
 /* The view of the member `index`; `block` holds nic_team_bytes. */
 void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t count,
                    uint32_t index, void *block, struct nic_team *team);
+
+/* Whatever the number of cores, every member's words stand in its own line: on a packet
+ * fabric, where a line is what travels. All members do so, or none. */
+void nic_team_use_lines(struct nic_team *team);
 
 static inline _Atomic uint32_t *nic_team_arrived_word(const struct nic_team *team, uint32_t index)
 {
@@ -70,6 +79,12 @@ static inline _Atomic uint64_t *nic_team_argument(const struct nic_team *team, u
     return nic_team_operand(team, index, phase) + team->argument_offset;
 }
 
+static inline _Atomic uint64_t *nic_team_source(const struct nic_team *team, uint32_t index,
+                                                uint32_t phase)
+{
+    return &team->members[index].contribution[phase & 1].source;
+}
+
 /* Release: pairs with the acquire in nic_team_has_arrived, so that what this member did
  * before is visible to all after. */
 static inline void nic_team_arrive(const struct nic_team *team, uint32_t phase)
@@ -80,11 +95,9 @@ static inline void nic_team_arrive(const struct nic_team *team, uint32_t phase)
 }
 
 /* Members are never more than one phase apart, so the difference has a sign. */
-static inline bool nic_team_has_arrived(const struct nic_team *team, uint32_t index,
-                                        uint32_t phase)
+static inline bool nic_team_has_arrived(const struct nic_team *team, uint32_t index, uint32_t phase)
 {
-    uint32_t word =
-        atomic_load_explicit(nic_team_arrived_word(team, index), memory_order_acquire);
+    uint32_t word = atomic_load_explicit(nic_team_arrived_word(team, index), memory_order_acquire);
     return (int32_t)(word - phase) >= 0;
 }
 
@@ -112,7 +125,7 @@ bool nic_team_lacks(const struct nic_team *team);
  * gone is given up, unless all have arrived; and what counts is who said so first. */
 enum nic_team_outcome { NIC_TEAM_OPEN, NIC_TEAM_MADE, NIC_TEAM_GIVEN_UP };
 
-/* This member's word on it; true when the team came about. */
+/* This member's word on it; true when the team came about. For memory that all share. */
 bool nic_team_decide(const struct nic_team *team, bool made);
 
 /* ---- Meeting: how the members of a new team find its words ------------------- */
@@ -120,9 +133,12 @@ bool nic_team_decide(const struct nic_team *team, bool made);
 /* A leader (the first member) offers a block under a key that all members know. Only
  * the leader writes it; the key last. */
 struct nic_team_slot {
-    _Atomic uint64_t key; /* 0: free */
+    _Atomic uint64_t key;    /* 0: free */
     _Atomic uint64_t offset; /* from the start of the leader's node memory */
 };
+
+/* The slot of a key among the leader's, or NULL. */
+struct nic_team_slot *nic_team_slot(const struct nic_view *view, uint32_t leader, uint64_t key);
 
 /* The leader's side: false when all slots are taken. */
 bool nic_team_offer(const struct nic_view *view, uint64_t key, uint64_t offset);

@@ -1,8 +1,7 @@
 /* Carrying arrivals up a tree and the release down. */
 #include "nic/tree.h"
 
-/* How many children a member has in the 8-ary tree, and the first one's index. */
-static uint32_t host_children(const struct nic_team *team, uint32_t *first)
+uint32_t nic_host_children(const struct nic_team *team, uint32_t *first)
 {
     *first = team->index * NIC_TREE_HOST_CHILDREN + 1;
     if (*first >= team->count) {
@@ -21,11 +20,9 @@ static uint64_t expected_word(uint32_t children, uint32_t phase, uint64_t *mask)
 
 static void tell_parent(const struct nic_team *team, struct nic_tree_node *nodes, uint32_t phase)
 {
-    uint32_t parent = (team->index - 1) / NIC_TREE_HOST_CHILDREN;
-    uint32_t byte = (team->index - 1) % NIC_TREE_HOST_CHILDREN;
     KILL_POINT("host barrier: children there, parent not told");
     /* Release: pairs with the acquire of the parent's word. */
-    atomic_store_explicit(&nodes[parent].children.byte[byte], (uint8_t)phase,
+    atomic_store_explicit(nic_host_byte_at_parent(team, nodes), (uint8_t)phase,
                           memory_order_release);
     KILL_POINT("host barrier: parent told");
 }
@@ -44,7 +41,7 @@ bool nic_host_barrier_advance(const struct nic_team *team, struct nic_tree_node 
 {
     struct nic_tree_node *own = &nodes[team->index];
     uint32_t first;
-    uint32_t children = host_children(team, &first);
+    uint32_t children = nic_host_children(team, &first);
     uint64_t mask;
     uint64_t expected = expected_word(children, phase, &mask);
     switch (*stage) {

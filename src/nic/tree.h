@@ -34,7 +34,23 @@ enum { NIC_TREE_OWN = 1, NIC_TREE_LEFT = 2, NIC_TREE_RIGHT = 4 };
 /* Where a host stands in its barrier; private, starts as GATHERING. */
 enum nic_host_stage { NIC_HOST_GATHERING, NIC_HOST_WAITING, NIC_HOST_DONE };
 
-/* Moves this member's part on as far as it goes; true when it is done. */
+/* How many children a member has in the 8-ary tree, and the first one's index; its parent. */
+uint32_t nic_host_children(const struct nic_team *team, uint32_t *first);
+static inline uint32_t nic_host_parent(const struct nic_team *team)
+{
+    return (team->index - 1) / NIC_TREE_HOST_CHILDREN;
+}
+
+/* The byte of the parent's word that this member stores to. */
+static inline _Atomic uint8_t *nic_host_byte_at_parent(const struct nic_team *team,
+                                                       struct nic_tree_node *nodes)
+{
+    uint32_t byte = (team->index - 1) % NIC_TREE_HOST_CHILDREN;
+    return &nodes[nic_host_parent(team)].children.byte[byte];
+}
+
+/* Moves this member's part on as far as it goes; true when it is done. Leaving GATHERING it
+ * tells its parent, leaving WAITING its children. */
 bool nic_host_barrier_advance(const struct nic_team *team, struct nic_tree_node *nodes,
                               uint32_t phase, enum nic_host_stage *stage);
 

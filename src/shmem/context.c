@@ -27,7 +27,8 @@ void shmem_contexts_start(void)
 /* The team's PEs as contexts address them; NULL: no memory. With the lock held. */
 static const struct shmem_peer *peers_of(struct shmem_team *team)
 {
-    if (team == &shmem_state.world || team == &shmem_state.shared) {
+    if (team->n_pes == shmem_state.n_pes &&
+        (team == &shmem_state.world || team == &shmem_state.shared)) {
         return shmem_state.peers;
     }
     if (!team->peers) {

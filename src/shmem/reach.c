@@ -34,11 +34,14 @@ void *shmem_mapped(const void *address, int pe)
 }
 
 /* A program that stores through such a pointer says so to nobody; its fences and waits then
- * look for sleepers at that PE. With DN_RELAX there are no pointers, as on other fabrics. */
+ * look for sleepers at that PE. With DN_RELAX there are no pointers, on a packet fabric none to
+ * other PEs. */
 void *pshmem_ptr(const void *dest, int pe)
 {
     shmem_require_initialised("shmem_ptr");
-    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || shmem_state.node->lane.ops) {
+    const struct fabric_lane *lane = &shmem_state.node->lane;
+    bool reachable = !lane->ops || (fabric_is_mirrored(lane) && pe == shmem_state.my_pe);
+    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !reachable) {
         return NULL;
     }
     void *pointer = shmem_mapped(dest, pe);

@@ -15,7 +15,8 @@
 #include "shmem/static_data.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
- * sees: 1 from the moment when it begins to finalize. */
+ * sees: 1 from the moment when it begins to finalize. Where that memory is a mirror the PE has
+ * told it. */
 static _Atomic uint32_t *finalizing_word(int pe)
 {
     const struct nic_view *view = &shmem_state.node->process->view;
@@ -33,6 +34,16 @@ bool shmem_others_finalize(void)
     return shmem_state.n_pes > 1;
 }
 
+static void say_finalizing(void)
+{
+    _Atomic uint32_t *word = finalizing_word(shmem_state.my_pe);
+    atomic_store_explicit(word, 1, memory_order_release);
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        /* Who is gone need not know. */
+        (void)fabric_reflect(&shmem_state.node->lane, (uint32_t)pe, word, sizeof *word);
+    }
+}
+
 /* ---- The end ------------------------------------------------------------------------- */
 
 /* The launcher takes less to end a job. */
@@ -45,7 +56,7 @@ bool shmem_want_end(int *status)
 {
     bool first = true;
     if (shmem_state.node) {
-        struct nic_group *group = shmem_state.node->process->view.group;
+        struct nic_group *group = shmem_state.node->process->control.group;
         first = host_group_want_end(group, *status);
         (void)host_group_end_is_wanted(group, status);
     }
@@ -77,7 +88,7 @@ SHMEM_ALIAS(global_exit)
 static void finalize(const char *call)
 {
     shmem_require_initialised(call);
-    atomic_store_explicit(finalizing_word(shmem_state.my_pe), 1, memory_order_release);
+    say_finalizing();
     shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
     shmem_state.initialised = false;
     shmem_locks_end();
@@ -152,7 +163,8 @@ static void *allocate(const char *call, size_t count, size_t size)
     return memory;
 }
 
-/* Everybody's segments as remote addresses, and as distances where there are pointers. */
+/* Everybody's segments as remote addresses, and as distances where there are pointers (who
+ * else asks nobody for: contexts say so by their direct_count). */
 static void lay_out(const char *call, const struct shmem_static_data *data,
                     const struct introduction *all)
 {

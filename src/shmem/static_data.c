@@ -2,6 +2,7 @@
  * to the last one; what the loader made read-only between them is not moved. */
 #include "shmem/static_data.h"
 
+#include "fabric/udp/udp.h"
 #include "host/memory.h"
 #include "host/program_data.h"
 #include "nic/address.h"
@@ -13,7 +14,7 @@ static int name_window(struct host_process *process, struct shmem_static_data *d
     pthread_mutex_lock(&process->table_lock);
     int error = nic_area_register(&process->view, offset, data->bytes, &data->area);
     pthread_mutex_unlock(&process->table_lock);
-    return error;
+    return error ? error : udp_tell_area(data->area);
 }
 
 int shmem_static_data_share(struct dn_node *node, struct shmem_static_data *data)

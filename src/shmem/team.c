@@ -9,16 +9,17 @@
 /* The name under which the PEs meet for SHMEM_TEAM_SHARED. */
 enum { SHARED_NAME = 1 };
 
-static int *all_pes(int count)
+static int *pes_from(int first, int count)
 {
     int *pes = malloc((size_t)count * sizeof *pes);
-    for (int pe = 0; pes && pe < count; pe++) {
-        pes[pe] = pe;
+    for (int i = 0; pes && i < count; i++) {
+        pes[i] = first + i;
     }
     return pes;
 }
 
-/* All PEs share the memory of one host. The two teams have their own words below, so that
+/* All PEs share the memory of one host, unless packets carry the stores: then each has its
+ * own, and is alone in the shared team. The two teams have their own words below, so that
  * threads may use both at a time. */
 int shmem_teams_start(void)
 {
@@ -26,8 +27,14 @@ int shmem_teams_start(void)
     struct shmem_team *shared = &shmem_state.shared;
     *world = (struct shmem_team){.my_pe = shmem_state.my_pe, .n_pes = shmem_state.n_pes};
     *shared = *world;
-    world->pes = all_pes(world->n_pes);
-    shared->pes = all_pes(shared->n_pes);
+    world->pes = pes_from(0, world->n_pes);
+    if (fabric_is_mirrored(&shmem_state.node->lane)) {
+        shared->my_pe = 0;
+        shared->n_pes = 1;
+        shared->pes = pes_from(shmem_state.my_pe, 1);
+    } else {
+        shared->pes = pes_from(0, shared->n_pes);
+    }
     int error = world->pes && shared->pes ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
     return error ? error
                  : coll_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,

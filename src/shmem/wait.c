@@ -78,7 +78,12 @@ _Noreturn void shmem_wait_refuse(int cmp, const char *call)
 
 void shmem_look_again(void)
 {
-    if (shmem_state.initialised && !shmem_state.node->process->core_is_free) {
+    if (!shmem_state.initialised) {
+        return;
+    }
+    /* What it looks for may have come to the NIC. */
+    fabric_progress(&shmem_state.node->lane);
+    if (!shmem_state.node->process->core_is_free) {
         (void)sched_yield();
     }
 }

@@ -10,7 +10,7 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
 {
     const struct dn_node *node = shmem_state.node;
     if (LIKELY(node != NULL && !fabric_stored_to_sleeps(&node->lane) &&
-               node->process->core_is_free)) {
+               node->process->polls_closely)) {
         for (int poll = 0; poll < HOST_CLOSE_POLLS; poll++) {
             if (shmem_in_range(shmem_word_load(word, bytes), bytes, range)) {
                 return;

@@ -175,7 +175,7 @@ static void draw_sizes(struct storm_plan *plan, struct base_random *random)
 static void draw_services(struct storm_plan *plan, struct base_random *random)
 {
     struct nic_services_config *services = &plan->board.services;
-    services->lock_count = 8;
+    services->lock_count = 3; /* of four that it may be asked for */
     services->lock_waiter_count = 32;
     services->lock_request_count = 8;
     services->team_count = 2;

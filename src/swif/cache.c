@@ -26,7 +26,7 @@ static uint32_t set_of(const struct swif_cache *cache, uint16_t peer)
     return (folded & ((1u << cache->set_bits) - 1)) * cache->ways;
 }
 
-uint32_t swif_cache_peek(const struct swif_cache *cache, uint16_t peer)
+uint32_t swif_cache_search(const struct swif_cache *cache, uint16_t peer)
 {
     uint32_t first = set_of(cache, peer);
     for (uint32_t i = first; i < first + cache->ways; i++) {
@@ -42,6 +42,7 @@ uint32_t swif_cache_find(struct swif_cache *cache, uint16_t peer)
     uint32_t index = swif_cache_peek(cache, peer);
     if (index != SWIF_NO_CONTEXT) {
         cache->lines[index].used = ++cache->clock;
+        cache->last = index;
     }
     return index;
 }

@@ -19,6 +19,7 @@ struct swif_cache {
     uint32_t ways;
     uint32_t set_bits; /* of a set's number */
     uint32_t clock;
+    uint32_t last; /* the line found last: a packet is about one peer all along */
 };
 
 void swif_cache_init(struct swif_cache *cache, struct swif_cache_line *lines, uint32_t count,
@@ -27,7 +28,12 @@ void swif_cache_init(struct swif_cache *cache, struct swif_cache_line *lines, ui
 /* The peer's context, now the most recently used of its set, or SWIF_NO_CONTEXT. */
 uint32_t swif_cache_find(struct swif_cache *cache, uint16_t peer);
 /* The same, leaving the order as it is. */
-uint32_t swif_cache_peek(const struct swif_cache *cache, uint16_t peer);
+uint32_t swif_cache_search(const struct swif_cache *cache, uint16_t peer);
+static inline uint32_t swif_cache_peek(const struct swif_cache *cache, uint16_t peer)
+{
+    return LIKELY(cache->lines[cache->last].key == peer + 1u) ? cache->last
+                                                              : swif_cache_search(cache, peer);
+}
 
 /* A line for a peer that has none: a free one, else the least recently used that
  * `may_evict`. Its former peer is *evicted, or -1. SWIF_NO_CONTEXT: all are in flight. */

@@ -67,7 +67,7 @@ static void measure_rate(struct swif_congestion *congestion, uint64_t now_ns,
 }
 
 /* Starting: doubles, until that brings nothing more. */
-static void grow_at_start(struct swif_congestion *congestion, uint32_t queued)
+static void grow_at_start(struct swif_congestion *congestion, uint32_t queued, bool too_many)
 {
     if (congestion->rate > congestion->best_rate + congestion->best_rate / 4) {
         congestion->best_rate = congestion->rate;
@@ -75,7 +75,7 @@ static void grow_at_start(struct swif_congestion *congestion, uint32_t queued)
     } else {
         congestion->flat_rounds++;
     }
-    if (queued <= QUEUED_MAX * SWIF_WINDOW_ONE && congestion->flat_rounds < FLAT_ROUNDS_MAX) {
+    if (!too_many && congestion->flat_rounds < FLAT_ROUNDS_MAX) {
         congestion->window *= 2;
         return;
     }
@@ -85,18 +85,23 @@ static void grow_at_start(struct swif_congestion *congestion, uint32_t queued)
     congestion->window += QUEUED_TARGET * SWIF_WINDOW_ONE;
 }
 
-static void end_round(struct swif_congestion *congestion, uint32_t window_max)
+static void end_round(struct swif_congestion *congestion, uint32_t window_max, uint64_t queue_ns)
 {
     uint64_t rtt_ns = congestion->round_rtt_ns;
     uint32_t window = congestion->window;
     uint64_t over_ns = rtt_ns > congestion->shortest_ns ? rtt_ns - congestion->shortest_ns : 0;
     uint32_t queued = (uint32_t)(window * over_ns / rtt_ns);
+    /* What queues in queue_ns, or a few packets if that is more. */
+    uint32_t target = (uint32_t)(window * queue_ns / (queue_ns + rtt_ns));
+    target = target > QUEUED_TARGET * SWIF_WINDOW_ONE ? target : QUEUED_TARGET * SWIF_WINDOW_ONE;
+    bool too_many = queued > QUEUED_MAX * SWIF_WINDOW_ONE && over_ns > 2 * queue_ns;
     if (congestion->starting && congestion->limited) {
-        grow_at_start(congestion, queued);
-    } else if (queued > QUEUED_MAX * SWIF_WINDOW_ONE) {
-        uint32_t less = queued - QUEUED_TARGET * SWIF_WINDOW_ONE;
+        grow_at_start(congestion, queued, too_many);
+    } else if (too_many) {
+        uint32_t less = queued > target ? queued - target : 0;
         congestion->window -= less < window / 2 ? less : window / 2;
-    } else if (queued < QUEUED_TARGET * SWIF_WINDOW_ONE && congestion->limited) {
+    } else if ((queued < QUEUED_TARGET * SWIF_WINDOW_ONE || over_ns < queue_ns) &&
+               congestion->limited) {
         congestion->window += window / 16 > SWIF_WINDOW_ONE ? window / 16 : SWIF_WINDOW_ONE;
     }
     if (congestion->window > window_max * SWIF_WINDOW_ONE) {
@@ -112,7 +117,9 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
 {
     congestion->delivered_bytes += feedback->bytes;
     congestion->delivered_at_ns = now_ns;
-    congestion->limited = congestion->limited || feedback->limited;
+    /* A pause between packets holds back also who never has two of them. */
+    congestion->limited =
+        congestion->limited || feedback->limited || congestion->window < SWIF_WINDOW_ONE;
     if (feedback->rtt_ns == 0) {
         return;
     }
@@ -120,7 +127,7 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
     measure_rate(congestion, now_ns, &feedback->sent);
     /* A round ends when a packet comes back that was sent after it began. */
     if (feedback->sent.at_ns >= congestion->round_at_ns) {
-        end_round(congestion, feedback->window_max);
+        end_round(congestion, feedback->window_max, feedback->queue_ns);
         congestion->round_at_ns = now_ns;
         congestion->round_rtt_ns = 0;
         congestion->limited = false;

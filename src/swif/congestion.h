@@ -2,7 +2,9 @@
  *
  * Once in a round trip the context looks how many of its own packets stand in queues: the
  * window times the share of the round trip that exceeds the shortest one seen. Fewer than a
- * few: the window grows; many: it shrinks by what is too much. Senders that share a queue
+ * few, or so few that they wait for less than queue_ns: the window grows; many: it shrinks by
+ * what is too much. (Hosts that handle packets in bursts need some to wait, and a round trip
+ * through their schedulers is never quite the shortest one.) Senders that share a queue
  * so keep equally many packets in it and get equal shares of what it drains, and random
  * loss changes nothing. At the start the window doubles each round trip until packets queue
  * or the delivery rate stops growing, and then begins at what the rate and the shortest
@@ -51,6 +53,7 @@ struct swif_feedback {
     uint64_t rtt_ns;       /* 0: not measured by it */
     struct swif_sent sent; /* with rtt_ns: the packet that measured it */
     uint32_t window_max;   /* packets */
+    uint64_t queue_ns;     /* swif_config's */
     bool limited;          /* the window held packets back */
 };
 void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,

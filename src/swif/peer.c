@@ -147,6 +147,12 @@ void swif_peer_died(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t 
     }
 }
 
+void swif_peer_lives(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    swif->stubs[peer].heard = 1;
+    swif_sender_vouched(swif, now_ns, peer);
+}
+
 /* Whether a counter is new enough; for UD also whether it never came before. */
 static bool is_fresh(struct swif_stub *stub, enum wire_kind kind, uint64_t counter)
 {
@@ -203,12 +209,16 @@ bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_heade
         }
         return false;
     }
+    /* An older counter may be somebody's recording, which is no sign of life. */
+    bool is_newest = header->counter > stub->newest_counter;
     if (!is_fresh(stub, header->kind, header->counter) && !MUTANT(DATAGRAM_REPLAYED)) {
         swif->counters.stale++;
         return false;
     }
-    stub->heard = 1;
-    swif_sender_heard(swif, now_ns, peer);
+    if (is_newest) {
+        stub->heard = 1;
+        swif_sender_heard(swif, now_ns, peer);
+    }
     return true;
 }
 

@@ -210,6 +210,23 @@ void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer)
     }
 }
 
+void swif_sender_vouched(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
+        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
+        if (index != SWIF_NO_CONTEXT) {
+            struct swif_ltee *ltee = &swif->ltees[class][index];
+            ltee->heard_ns = ltee->progress_ns = now_ns;
+        }
+    }
+}
+
+bool swif_peer_is_idle(const struct swif *swif, uint16_t peer)
+{
+    uint32_t index = swif_cache_peek(&swif->ltee_cache[WIRE_REQUEST], peer);
+    return index == SWIF_NO_CONTEXT || is_empty(swif, &swif->ltees[WIRE_REQUEST][index]);
+}
+
 static void greet(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     ltee->greeting = true;
@@ -553,6 +570,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     read_stage(swif, ltee, ack, counter);
     if (reading.anything) {
         reading.feedback.window_max = swif->config.window_max;
+        reading.feedback.queue_ns = swif->config.queue_ns;
         reading.feedback.limited = ltee->limited;
         ltee->limited = false;
         swif_congestion_acked(&ltee->congestion, now_ns, &reading.feedback);

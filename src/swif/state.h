@@ -317,6 +317,8 @@ struct swif_ltee *swif_ltee_make(struct swif *swif, uint64_t now_ns, uint16_t pe
                                  enum wire_class class);
 /* An authentic packet came from the peer. */
 void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer);
+/* The peer lives, somebody else says. */
+void swif_sender_vouched(struct swif *swif, uint64_t now_ns, uint16_t peer);
 /* The peer's incarnation is known now. */
 void swif_sender_greeted(struct swif *swif, uint64_t now_ns, uint16_t peer);
 /* `counter` is that of the packet that carried it. */

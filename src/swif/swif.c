@@ -42,9 +42,16 @@ void swif_config_default(struct swif_config *config, uint32_t node_count)
 }
 
 /* Both classes' acknowledgements fit beside a full body. */
+enum { BESIDES_BODY_BYTES = WIRE_OVERHEAD_BYTES + 2 * WIRE_ACK_BYTES };
+
 static uint32_t body_bytes_max(const struct swif_config *config)
 {
-    return (config->packet_bytes_max - WIRE_OVERHEAD_BYTES - 2 * WIRE_ACK_BYTES) & ~7u;
+    return (config->packet_bytes_max - BESIDES_BODY_BYTES) & ~7u;
+}
+
+uint32_t swif_packet_bytes(uint32_t body_bytes)
+{
+    return BESIDES_BODY_BYTES + ((body_bytes + 7) & ~7u);
 }
 
 static bool is_cache_size(uint32_t count, uint32_t ways)

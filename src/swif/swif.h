@@ -41,6 +41,7 @@ struct swif_config {
     uint64_t ack_delay_ns; /* how long an acknowledgement may wait for company */
     uint64_t peer_timeout_ns;
     bool congestion_control; /* false: the window alone limits */
+    uint64_t queue_ns;       /* how long packets may stand in queues; a few of them always may */
 };
 
 /* Sensible values for a network of that many nodes; node, pgid and incarnation are the
@@ -120,6 +121,8 @@ struct swif *swif_init(const struct swif_config *config, const struct swif_clien
 int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
                 unsigned char **room);
 uint32_t swif_body_bytes_max(const struct swif *swif);
+/* The packet_bytes_max with which bodies of so many bytes fit. */
+uint32_t swif_packet_bytes(uint32_t body_bytes);
 
 /* Whether a whole reply packet can be appended for the peer. */
 bool swif_has_reply_room(struct swif *swif, uint64_t now_ns, uint16_t peer);
@@ -148,6 +151,12 @@ void swif_unwatch(struct swif *swif, uint16_t peer);
  * News of a life that is over already change nothing. */
 void swif_peer_is(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation);
 void swif_peer_died(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation);
+
+/* The peer lives, though it does not speak: it has not begun to listen. */
+void swif_peer_lives(struct swif *swif, uint64_t now_ns, uint16_t peer);
+
+/* Whether nothing is queued or under way to the peer. */
+bool swif_peer_is_idle(const struct swif *swif, uint16_t peer);
 
 /* Takes a packet as it came; the bytes may be changed. */
 void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint32_t bytes);

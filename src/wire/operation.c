@@ -160,14 +160,18 @@ static bool decode_data(const unsigned char *from, struct wire_operation *operat
 {
     switch (operation->opcode) {
     case WIRE_AOTF:
-    case WIRE_FETCHED: operation->operand = wire_get64(from + AT_DATA); break;
-    case WIRE_PULL: operation->tag = wire_get64(from + AT_DATA); break;
-    case WIRE_ATOMIC:
+    case WIRE_FETCHED:
+        operation->operand = wire_get64(from + AT_DATA);
+        return operation->operand == low_bytes(operation->operand, operation->bytes);
+    case WIRE_PULL: operation->tag = wire_get64(from + AT_DATA); return true;
+    case WIRE_ATOMIC: {
         operation->tag = wire_get64(from + ATOMIC_AT_TAG);
         operation->operand = wire_get64(from + ATOMIC_AT_OPERAND);
         operation->expected = wire_get64(from + ATOMIC_AT_EXPECTED);
-        break;
-    case WIRE_REFUSED: break;
+        struct wire_operation proper = canonical(operation);
+        return proper.operand == operation->operand && proper.expected == operation->expected;
+    }
+    case WIRE_REFUSED: return true;
     case WIRE_BOTF:
     case WIRE_PUSH:
     case WIRE_SERVICE:
@@ -176,8 +180,7 @@ static bool decode_data(const unsigned char *from, struct wire_operation *operat
         operation->data = from + AT_DATA;
         return padding_is_zero(operation->data, operation->bytes);
     }
-    struct wire_operation proper = canonical(operation);
-    return proper.operand == operation->operand && proper.expected == operation->expected;
+    return false;
 }
 
 bool wire_operation_decode(const unsigned char *body, uint32_t bytes, enum wire_class class,

@@ -93,6 +93,16 @@ void wire_header_encode(const struct wire_header *header, unsigned char *packet)
     wire_put64(packet + AT_COUNTER, header->counter);
 }
 
+uint32_t wire_packet_bytes(const unsigned char *packet, uint32_t bytes)
+{
+    if (bytes < WIRE_OVERHEAD_BYTES) {
+        return bytes;
+    }
+    uint32_t told = (uint32_t)WIRE_OVERHEAD_BYTES + wire_get16(packet + AT_ACK_BYTES) +
+                    wire_get16(packet + AT_BODY_BYTES);
+    return told < bytes ? told : bytes;
+}
+
 bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire_header *header)
 {
     if (bytes < WIRE_OVERHEAD_BYTES || packet[AT_VERSION] != WIRE_VERSION) {

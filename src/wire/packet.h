@@ -111,6 +111,10 @@ void wire_header_encode(const struct wire_header *header, unsigned char *packet)
  * its reader to check, too. */
 bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire_header *header);
 
+/* How long the packet at the start of these bytes says it is: at most `bytes`, and at least
+ * one, also when it says nothing sensible. For packets that came one behind the other. */
+uint32_t wire_packet_bytes(const unsigned char *packet, uint32_t bytes);
+
 /* Writes one acknowledgement, gives its bytes (at most WIRE_ACK_BYTES_MAX). */
 uint32_t wire_ack_encode(const struct wire_ack *ack, unsigned char *to);
 

@@ -139,9 +139,11 @@ static struct wire_operation take_operation(const struct player *player, enum wi
 {
     static const enum wire_opcode REQUESTS[] = {WIRE_AOTF, WIRE_BOTF,   WIRE_PUSH,
                                                 WIRE_PULL, WIRE_ATOMIC, WIRE_SERVICE};
+    static const uint8_t NUMBERS[] = {1, 3, 2, 2};
     static const enum wire_opcode REPLIES[] = {WIRE_PULLED, WIRE_FETCHED, WIRE_REFUSED,
                                                WIRE_SERVED};
-    static const unsigned char data[256] = {1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 0, 0, 0, 0, 0, 0};
+    /* As numbers of a service: the name of a lock in use, a ticket or a node. */
+    static const unsigned char data[256] = {1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
     struct wire_operation operation = {.data = data};
     uint8_t choice = take8();
     operation.opcode = class == WIRE_REQUEST ? REQUESTS[choice % 6] : REPLIES[choice % 4];
@@ -174,7 +176,7 @@ static struct wire_operation take_operation(const struct player *player, enum wi
         __attribute__((fallthrough));
     case WIRE_SERVED:
         operation.detail = 1 + size % WIRE_SERVICE_LAST;
-        operation.bytes = size & 128 ? (size & 64 ? 16 : 8) : size & 64 ? size & 63 : 0;
+        operation.bytes = size & 128 ? NUMBERS[size >> 5 & 3] * 8 : size & 64 ? size & 63 : 0;
         break;
     case WIRE_FETCHED: operation.bytes = size & 128 ? 4 : 8; break;
     case WIRE_REFUSED: operation.detail = size | 1; break;

@@ -4,8 +4,13 @@
 . "$(dirname "$0")/live.bash"
 
 # More than 64 nodes need a second word of every bit map.
-for nodes in 1 2 3 5 8 16 66; do
+for nodes in 1 2 3 5 8 16; do
     live_checks barrier "$nodes"
 done
+if [ "${DN_FABRIC:-mem}" = udp ]; then
+    live_skip "barrier 66" "every arrival is 65 packets there: minutes on two cores"
+else
+    live_checks barrier 66
+fi
 live_verdict "nothing remains" live_nothing_remains
 live_finish

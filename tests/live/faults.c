@@ -195,7 +195,12 @@ static int transfer_until_error(int to)
             return error;
         }
         if (i % 4 < 2) {
-            expect(dn_op_wait(&op, DN_FOREVER), 0);
+            /* By packets it may have begun before the death. */
+            error = dn_op_wait(&op, DN_FOREVER);
+            if (error && live_is_udp()) {
+                return error;
+            }
+            expect(error, 0);
         }
     }
 }
@@ -515,6 +520,9 @@ static void one_round(uint64_t *common, uint64_t *random, int victims, bool is_f
     }
     require_lives();
     require_no_barrier();
+    if (live_is_udp()) {
+        (void)dn_quiet(me.node); /* tells of what died with them, once */
+    }
     expect(dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, LIVE_MS), DN_ETIMEOUT);
     if (living_count() > 1) {
         meet();

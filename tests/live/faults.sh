@@ -157,6 +157,7 @@ no_name_is_left()
     local names
     # shellcheck disable=SC2016 # for the shell inside
     names=$(unshare --mount --ipc --net bash -c '
+        ip link set lo up 2>/dev/null # packets need it
         mount -t tmpfs none /dev/shm && mount -t tmpfs none /var/tmp && export TMPDIR=/var/tmp
         timeout -k 5 60 "$1" run -n 4 --keep-going "$2" cascade 2 >"$3" 2>&1
         echo "status $?"

@@ -187,10 +187,12 @@ static void never_attaches(const char *path)
     uint64_t value = 4;
     uint64_t read;
     require(life_of(1) == DN_STARTING);
-    expect(dn_botf(me.node, live_place(1, DATA_AT), &value, 8), 0);
-    expect(dn_quiet(me.node), 0);
-    expect(dn_read_u64(me.node, live_place(1, DATA_AT), &read), 0);
-    require(read == 4);
+    if (!live_is_udp()) { /* there nobody answers yet */
+        expect(dn_botf(me.node, live_place(1, DATA_AT), &value, 8), 0);
+        expect(dn_quiet(me.node), 0);
+        expect(dn_read_u64(me.node, live_place(1, DATA_AT), &read), 0);
+        require(read == 4);
+    }
     expect(dn_barrier(me.node, 5 * LIVE_MS), DN_ETIMEOUT);
     make_file_when_all_are_there(path);
     expect(dn_barrier(me.node, DN_FOREVER), DN_EPEER);
@@ -226,7 +228,7 @@ static void stop_for_a_while(void)
     expect(dn_quiet(me.node), 0);
     (void)raise(SIGSTOP);
     live_barrier();
-    require(dn_load_u64(live_u64(MESSAGE_AT)) == 8);
+    live_wait_u64(MESSAGE_AT, DN_EQ, 8);
 }
 
 static void watch_the_stopped(void)
@@ -242,14 +244,18 @@ static void watch_the_stopped(void)
         expect(wait_never(20 * LIVE_MS), DN_ETIMEOUT);
         require(life_of(1) == DN_ATTACHED);
         require_deaths(0);
-        /* Its memory answers without it. */
-        expect(dn_fetch_add_u64(me.node, live_place(1, DATA_AT), 1, &old), 0);
-        require(old == number - 1);
+        /* Its memory answers without it, where it can be reached. */
+        if (!live_is_udp()) {
+            expect(dn_fetch_add_u64(me.node, live_place(1, DATA_AT), 1, &old), 0);
+            require(old == number - 1);
+        }
         expect(dn_barrier(me.node, LIVE_MS), DN_ETIMEOUT);
     }
     uint64_t value = 8;
     expect(dn_botf(me.node, live_place(1, MESSAGE_AT), &value, 8), 0);
-    expect(dn_quiet(me.node), 0);
+    if (!live_is_udp()) {
+        expect(dn_quiet(me.node), 0);
+    }
     require(kill((pid_t)pid, SIGCONT) == 0);
     live_barrier();
 }

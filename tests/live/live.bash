@@ -131,6 +131,28 @@ live_nothing_remains()
     live_eventually live_no_process || { ps -fp "$(live_marked_processes | paste -sd,)"; return 1; }
 }
 
+# A node's program in Python that looks for its group's secret, as it is and as text, in the
+# words of every process, and then says "looked".
+live_secret_search()
+{
+    cat <<'END'
+import base64, os, pathlib
+roster = pathlib.Path("/proc/self/fd/" + os.environ["DIMMNET_ROSTER_FD"]).read_bytes()
+secret = roster[104:136]
+assert len(set(secret)) > 8, "this is no secret"
+forms = [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)]
+for process in os.listdir("/proc"):
+    for kind in ("environ", "cmdline"):
+        try:
+            words = pathlib.Path("/proc", process, kind).read_bytes()
+        except OSError:
+            continue # gone, or none
+        if any(form in words for form in forms):
+            print("found in", process, kind)
+print("looked")
+END
+}
+
 # The last line, and the test's status.
 live_finish()
 {

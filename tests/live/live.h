@@ -160,6 +160,12 @@ static inline bool live_is_relaxed(void)
     return relaxed && strcmp(relaxed, "1") == 0;
 }
 
+/* Whether packets carry the stores: the nodes share no memory. */
+static inline bool live_is_udp(void)
+{
+    return getenv("DIMMNET_ROSTER_FD") != NULL;
+}
+
 /* The node some steps further round the ring. */
 static inline int live_neighbour(int steps)
 {

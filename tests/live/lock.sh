@@ -38,6 +38,9 @@ for nodes in 2 4; do
     live_verdict "a dead holder's lock is inherited, $nodes nodes" inherit_within "$nodes"
 done
 live_verdict "the queue closes over dead waiters" survivors 6 2 --waiter
+for nodes in 3 5; do
+    live_verdict "the node with the lock's word dies, $nodes nodes" survivors "$nodes" 1 --manager
+done
 for ((round = 1; round <= ${DN_TEST_DEATHS:-3}; round++)); do
     DN_TEST_SEED=$((DN_TEST_SEED + round))
     live_verdict "nodes die at any step, round $round" survivors 6 2 --storm

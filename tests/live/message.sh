@@ -28,6 +28,17 @@ for ((round = 0; round < ${DN_TEST_DEATHS:-10}; round++)); do
             died "$who" "$nodes" $((DN_TEST_SEED + round))
     done
 done
+
+# leaves NODES: what node 0 sent before it left is received.
+leaves()
+{
+    live_group -n "$1" --timeout 60 "$live_programs/message_leave"
+    [ "$status" -eq 0 ] && grep -qx 'ok what a node sent before it left is received' "$live_work/out"
+}
+for nodes in 2 4; do
+    live_verdict "a sender leaves, $nodes nodes" leaves "$nodes"
+done
+
 # Every node of the example but the broker says what it got.
 news_arrive()
 {

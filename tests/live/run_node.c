@@ -6,9 +6,13 @@
  *     sizes      prints the sizes of LLCM and bank
  *     die FILE   node 0 is killed while the others wait; each of those writes to FILE.RANK
  *                how many milliseconds after that its wait returned DN_EPEER
+ *     witness    says "attached", waits for a death and says which ranks are dead
+ *     talk       stores to all others again and again, until it is killed
+ *     lives      all see each other attached, and node 0 leave; the others say so
  */
 #include <dimmnet.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -60,6 +64,82 @@ static int wait_for_death(struct dn_node *node, const char *file)
     return fclose(result) == 0 && dn_detach(node) == 0 ? 0 : 1;
 }
 
+static bool wait_for_life(struct dn_node *node, int rank, enum dn_life least)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint64_t deadline_ns = now_ns() + 20 * NS_PER_SECOND;
+    enum dn_life life = DN_STARTING;
+    while (dn_peer_life(node, rank, &life) == 0 && life < least && now_ns() < deadline_ns) {
+        nanosleep(&pause, NULL);
+    }
+    return life >= least;
+}
+
+static int watch_lives(struct dn_node *node)
+{
+    uint64_t *seen = dn_llcm(node, NULL);
+    int rank = dn_rank(node);
+    for (int other = 0; other < dn_size(node); other++) {
+        if (other != rank && !wait_for_life(node, other, DN_ATTACHED)) {
+            return 98;
+        }
+    }
+    if (rank > 0) {
+        struct dn_remote word = {.rank = 0, .area = DN_LLCM, .offset = 8 * (uint64_t)rank};
+        enum dn_life life;
+        if (dn_set_u64(node, word, 1) != 0 || !wait_for_life(node, 0, DN_LEFT) ||
+            dn_peer_life(node, 0, &life) != 0) {
+            return 96;
+        }
+        printf("%s\n", life == DN_LEFT ? "saw it leave" : "saw it die");
+        return dn_detach(node) == 0 ? 0 : 97;
+    }
+    for (int other = 1; other < dn_size(node); other++) {
+        if (dn_wait_until_u64(node, &seen[other], DN_EQ, 1, 20 * NS_PER_SECOND) != 0) {
+            return 95;
+        }
+    }
+    return dn_detach(node) == 0 ? 0 : 97;
+}
+
+static int talk(struct dn_node *node)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (uint64_t round = 1;; round++) {
+        for (int rank = 0; rank < dn_size(node); rank++) {
+            struct dn_remote word = {.rank = rank, .area = DN_LLCM, .offset = 128};
+            if (rank != dn_rank(node) && dn_set_u64(node, word, round) != 0) {
+                return 96;
+            }
+        }
+        if (dn_quiet(node) != 0) {
+            return 95;
+        }
+        if (round == 1) {
+            puts("attached");
+            fflush(stdout);
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+static int be_witness(struct dn_node *node)
+{
+    uint64_t *never = dn_llcm(node, NULL);
+    puts("attached");
+    fflush(stdout);
+    if (dn_wait_until_u64(node, never, DN_NE, 0, 60 * NS_PER_SECOND) != DN_EPEER) {
+        return 96;
+    }
+    for (int rank = 0; rank < dn_size(node); rank++) {
+        enum dn_life life;
+        if (dn_peer_life(node, rank, &life) == 0 && life == DN_DEAD) {
+            printf("%d is dead\n", rank);
+        }
+    }
+    return dn_detach(node) == 0 ? 0 : 97;
+}
+
 int main(int argc, char **argv)
 {
     struct dn_node *node;
@@ -82,6 +162,15 @@ int main(int argc, char **argv)
             return 98;
         }
         return dn_rank(node) == 0 ? be_killed(node) : wait_for_death(node, argv[2]);
+    }
+    if (strcmp(what, "witness") == 0) {
+        return be_witness(node);
+    }
+    if (strcmp(what, "talk") == 0) {
+        return talk(node);
+    }
+    if (strcmp(what, "lives") == 0) {
+        return watch_lives(node);
     }
     if (strcmp(what, "sizes") == 0) {
         printf("%zu %zu\n", llcm_bytes, bank_bytes);

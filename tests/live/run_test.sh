@@ -139,7 +139,7 @@ test_bad_usage_is_one_line_and_status_2()
     refused 'from 1 to 4096, not "2x"' -n 2x true
     refused 'from 1 to 4096, not ""' -n "" true
     refused '-n needs a value' -n
-    refused 'unknown fabric "carrier-pigeon"; known: mem' -n 2 --fabric carrier-pigeon true
+    refused 'unknown fabric "carrier-pigeon"; known: mem, udp' -n 2 --fabric carrier-pigeon true
     refused 'unknown option "--bogus"' -n 2 --bogus true
     refused 'unknown option "-q"' -q -n 2 true
     refused -- '--label takes no value' -n 2 --label=yes true
@@ -673,8 +673,9 @@ test_nodes_start_with_clean_signals()
     timeout 60 env --ignore-signal=CHLD --block-signal=USR1 "$dimmnet" run -n 2 \
         grep -E '^Sig(Blk|Ign)' /proc/self/status >out || status=$?
     expect_status 0
-    # GNU make leaves signals 32 and 33 ignored, which the C library keeps to itself.
-    sed -i 's/^SigIgn:\t0000000180000000$/SigIgn:\t0000000000000000/' out
+    # GNU make leaves signals 32 and 33 ignored, which the C library keeps to itself; a parent
+    # with threads takes the second one back.
+    sed -i -E 's/^SigIgn:\t0000000[01][08]0000000$/SigIgn:\t0000000000000000/' out
     expect_same "$(sort -u out | tr -d '\t')" $'SigBlk:0000000000000000\nSigIgn:0000000000000000'
 }
 

@@ -42,8 +42,10 @@ static void predefined_teams(void)
 {
     require(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me.rank &&
             shmem_team_n_pes(SHMEM_TEAM_WORLD) == me.size);
-    require(shmem_team_my_pe(SHMEM_TEAM_SHARED) == me.rank);
-    require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == me.size);
+    /* Who shares no memory with others is alone in the shared team. */
+    bool is_alone = live_is_udp();
+    require(shmem_team_my_pe(SHMEM_TEAM_SHARED) == (is_alone ? 0 : me.rank));
+    require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (is_alone ? 1 : me.size));
     require(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);
     require(shmem_team_n_pes(SHMEM_TEAM_INVALID) == -1);
     shmem_team_config_t config = {.num_contexts = 77};
@@ -52,8 +54,10 @@ static void predefined_teams(void)
     require(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, &config) == 0 && config.num_contexts == 77);
     require(shmem_team_get_config(SHMEM_TEAM_WORLD, SHMEM_TEAM_NUM_CONTEXTS, &config) == 0);
     for (int pe = 0; pe < me.size; pe++) {
-        require(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) == pe);
-        require(shmem_team_translate_pe(SHMEM_TEAM_SHARED, pe, SHMEM_TEAM_WORLD) == pe);
+        int here = !is_alone ? pe : pe == me.rank ? 0 : -1;
+        require(shmem_team_translate_pe(SHMEM_TEAM_WORLD, pe, SHMEM_TEAM_SHARED) == here);
+        require(here < 0 ||
+                shmem_team_translate_pe(SHMEM_TEAM_SHARED, here, SHMEM_TEAM_WORLD) == pe);
     }
     require(shmem_team_translate_pe(SHMEM_TEAM_WORLD, me.size, SHMEM_TEAM_SHARED) == -1);
     require(shmem_team_translate_pe(SHMEM_TEAM_WORLD, -1, SHMEM_TEAM_SHARED) == -1);
@@ -623,17 +627,19 @@ static void *use_own_set(void *argument)
     const struct duty *duty = argument;
     static long sums[8];
     static long ones[8];
+    bool is_set = duty->team == SHMEM_TEAM_INVALID;
+    int members = is_set ? me.size : shmem_team_n_pes(duty->team);
     /* Equal members, other triples: a set of all that ends nowhere else. */
     usleep((useconds_t)(live_mix((uint64_t)(me.rank * 8 + duty->number)) % 2000));
     for (int round = 0; round < 200; round++) {
         ones[duty->number] = duty->number + round;
-        if (duty->team != SHMEM_TEAM_INVALID) {
+        if (!is_set) {
             shmem_long_sum_reduce(duty->team, &sums[duty->number], &ones[duty->number], 1);
         } else {
             shmem_long_sum_to_all(&sums[duty->number], &ones[duty->number], 1, 0, 0, me.size,
                                   sync_array, sync_array);
         }
-        require(sums[duty->number] == (duty->number + round) * (long)me.size);
+        require(sums[duty->number] == (duty->number + round) * (long)members);
     }
     return NULL;
 }

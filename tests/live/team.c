@@ -569,8 +569,10 @@ static int run_storm(int argc, char **argv)
     } while (error || ending != count);
     require_else(victims == 0 || count == (uint64_t)(me.size - victims), "%llu members are left",
                  (unsigned long long)count);
-    (void)dprintf(STDOUT_FILENO, "ok survivor %d\n", me.rank);
     expect(dn_team_free(team), 0);
+    /* Nobody is killed behind this line: where few calls fit into the time, the last one may be
+     * the first to come to a kill point. */
+    (void)dprintf(STDOUT_FILENO, "ok survivor %d\n", me.rank);
     return dn_detach(me.node) ? 1 : 0;
 }
 

@@ -19,16 +19,23 @@ grep -q main "$folder/example.c"
 pc=$(find "$folder/root" -name dimmnet.pc)
 libraries=$(dirname "$(dirname "$pc")")
 command=$(find "$folder/root" -path '*/bin/dimmnet')
-export PKG_CONFIG_SYSROOT_DIR=$folder/root PKG_CONFIG_LIBDIR=${pc%/*}
+# The system's own folders stay in the search: libsodium is there.
+export PKG_CONFIG_SYSROOT_DIR=$folder/root PKG_CONFIG_PATH=${pc%/*}
 export LD_LIBRARY_PATH=$libraries
 
 read -ra flags < <(pkg-config --cflags dimmnet)
 read -ra shared < <(pkg-config --libs dimmnet)
+if [[ ${shared[*]} == *sodium* ]]; then
+    echo "programs are linked with libsodium: ${shared[*]}"
+    exit 1
+fi
 for compiler in gcc clang; do
     "$compiler" -Wall -Wextra -Werror "${flags[@]}" "$folder/example.c" -o "$folder/shared" "${shared[@]}"
     "$command" run -n 2 "$folder/shared"
 done
-gcc "${flags[@]}" "$folder/example.c" -o "$folder/static" "$libraries/libdimmnet.a" -pthread
+read -ra needed < <(pkg-config --static --libs-only-l dimmnet | sed 's/-ldimmnet//')
+gcc "${flags[@]}" "$folder/example.c" -o "$folder/static" "$libraries/libdimmnet.a" \
+    "${needed[@]}" -pthread
 "$command" run -n 2 "$folder/static"
 
 # OpenSHMEM: by its pkg-config file, and by the commands alone, which find everything from
@@ -37,7 +44,7 @@ ring=examples/shmem/ring.c
 read -ra flags < <(pkg-config --cflags --libs dimmnet-shmem)
 gcc -Wall -Wextra -Werror "$ring" -o "$folder/ring" "${flags[@]}"
 "$command" run -n 2 "$folder/ring"
-unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH LD_LIBRARY_PATH
 PATH=${command%/*}:$PATH
 oshcc -O2 "$ring" -o "$folder/ring"
 oshrun -n 4 "$folder/ring"

@@ -86,6 +86,9 @@ static void configure(struct board_config *config, uint16_t node)
     config->swif.buffer_count[WIRE_REQUEST] = 64;
     config->swif.buffer_count[WIRE_REPLY] = 64;
     config->swif.reorder_count = 64;
+    config->services.lock_count = 64; /* all of it is written to below */
+    config->services.lock_waiter_count = 256;
+    config->services.lock_request_count = 64;
     if (is_tight) {
         config->swif.peer_timeout_ns = 2000 * UNIT_MS; /* resending takes its time */
         config->swif.buffer_count[WIRE_REQUEST] = 3;

@@ -126,7 +126,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
                     result[i] = values[i];                                                  \
                     operand[i] = values[(i + shift) % COUNT];                               \
                 }                                                                           \
-                operate(result, operand, COUNT, NULL);                                            \
+                operate(result, operand, COUNT, NULL);                                      \
                 for (int i = 0; i < COUNT; i++) {                                           \
                     volatile type left = values[i];                                         \
                     volatile type right = operand[i];                                       \

@@ -211,7 +211,7 @@ static void a_grant_to_an_earlier_life_is_not_taken(void **state)
     /* As if the old life's grant came in the new one. */
     struct wire_operation grant = {.opcode = WIRE_SERVICE,
                                    .detail = WIRE_LOCK,
-                                   .area = NIC_LOCK_RECORD_GRANT << 24 | 1,
+                                   .area = NIC_LOCK_RECORD_GRANT << 24,
                                    .offset = second.ticket};
     nic_services_deliver(group.nodes[2].services, 1, 1, &grant);
     assert_int_equal(anew.completion.state, NIC_PENDING);
@@ -250,22 +250,98 @@ static void a_full_manager_refuses_and_says_so(void **state)
     group_end();
 }
 
-static void a_lock_that_does_not_exist_is_refused(void **state)
+static void a_manager_that_does_not_exist_is_no_lock(void **state)
 {
     struct use use;
     (void)state;
     begin_by_hand();
-    struct nic_services *services = group.nodes[1].services;
-    assert_int_equal(
-        nic_packet_lock_request(services, 1, 0, 2, false, &use.completion, &use.ticket), 0);
-    group_settle(NULL);
-    assert_done(&use, DN_EINVAL);
-    assert_int_equal(
-        nic_packet_lock_request(services, 1, 4, 0, false, &use.completion, &use.ticket), DN_ERANK);
-    assert_int_equal(nic_packet_lock_request(services, 1, 0, NIC_SERVICE_NUMBER_MAX + 1, false,
+    assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 4, 0, false,
                                              &use.completion, &use.ticket),
-                     DN_EINVAL);
+                     DN_ERANK);
     group_end();
+}
+
+/* A manager has lines for two locks at a time here, and uses them for one after the other. */
+static void any_number_is_a_locks_name(void **state)
+{
+    static const uint64_t names[] = {0, 8, UINT64_C(1) << 40, UINT64_MAX - 7, UINT64_MAX};
+    struct use held;
+    struct use use;
+    struct use third;
+    (void)state;
+    begin_by_hand();
+    ask(2, &held, false); /* the lock named 1 */
+    for (uint32_t i = 0; i < 100; i++) {
+        uint64_t name = names[i % 5] + i;
+        name += name == 1;
+        assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 0, name, i % 2,
+                                                 &use.completion, &use.ticket),
+                         0);
+        group_settle(NULL);
+        assert_done(&use, 0);
+        if (i % 10 == 0) {
+            assert_int_equal(nic_packet_lock_request(group.nodes[3].services, 1, 0, name + 1000,
+                                                     false, &third.completion, &third.ticket),
+                             0);
+            group_settle(NULL);
+            assert_done(&third, DN_EFULL);
+        }
+        assert_int_equal(give(1, &use), 0);
+        group_settle(NULL);
+        assert_null(nic_lock_queue_find(group.nodes[0].services, name));
+    }
+    assert_non_null(nic_lock_queue_find(group.nodes[0].services, 1));
+    assert_int_equal(group.nodes[0].services->queues.touched, 2);
+    assert_int_equal(give(2, &held), 0);
+    group_settle(NULL);
+    group_assert_nobody_watches();
+    group_end();
+}
+
+/* What a dead holder left keeps its line until somebody has been told. */
+static void a_lock_that_a_dead_holder_left_is_inherited_later(void **state)
+{
+    struct use first;
+    struct use second;
+    struct use third;
+    (void)state;
+    begin_by_hand();
+    ask(1, &first, false);
+    group_kill(1);
+    group_settle(NULL);
+    assert_non_null(nic_lock_queue_find(group.nodes[0].services, 1));
+    ask(2, &second, true);
+    assert_done(&second, DN_EOWNERDEAD);
+    assert_int_equal(give(2, &second), 0);
+    group_settle(NULL);
+    assert_null(nic_lock_queue_find(group.nodes[0].services, 1));
+    ask(3, &third, true);
+    assert_done(&third, 0);
+    group_end();
+}
+
+/* One packet, one way: whoever waits has the lock when the first record that the holder
+ * sent it arrives, be the manager the holder, the one who waits, or a third. */
+static void a_hand_over_is_one_record_whoever_manages(void **state)
+{
+    static const struct {
+        uint32_t from, to;
+    } hands[] = {{0, 2}, {2, 0}, {1, 2}};
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct use first;
+        struct use second;
+        begin_by_hand();
+        ask(hands[i].from, &first, false);
+        ask(hands[i].to, &second, false);
+        assert_int_equal(give(hands[i].from, &first), 0);
+        group_run(hands[i].from);
+        assert_int_equal(second.completion.state, NIC_PENDING);
+        group_deliver(hands[i].from, hands[i].to);
+        assert_done(&second, 0);
+        group_settle(NULL);
+        group_end();
+    }
 }
 
 /* ---- At random ----------------------------------------------------------------------- */
@@ -339,7 +415,8 @@ static void look_at_queues(void)
         if (!services) {
             continue;
         }
-        for (const struct nic_lock_waiter *waiter = services->queues[i % LOCKS].first; waiter;
+        const struct nic_lock_queue *queue = nic_lock_queue_find(services, i % LOCKS);
+        for (const struct nic_lock_waiter *waiter = queue ? queue->first : NULL; waiter;
              waiter = waiter->behind) {
             struct name name = {waiter->node, waiter->ticket};
             uint32_t at = 0;
@@ -517,10 +594,14 @@ static void all_is_over(void)
         }
         for (uint32_t i = 0; i < USES; i++) {
             group_check(play.uses[node][i].stage == IDLE);
-            group_check(services->uses[i].state == NIC_USE_FREE);
+        }
+        for (uint32_t i = 0; i < services->uses.touched; i++) {
+            const struct nic_lock_use *use = base_pool_line(&services->uses, i);
+            group_check(use->state == NIC_USE_FREE);
         }
         for (uint32_t i = 0; i < LOCKS; i++) {
-            group_check(!services->queues[i].first && !services->queues[i].last);
+            const struct nic_lock_queue *queue = nic_lock_queue_find(services, i);
+            group_check(!queue || (queue->is_left && !queue->first && !queue->last));
         }
         group_check(services->counters.malformed == 0);
     }
@@ -531,6 +612,7 @@ static void play_locks(uint64_t seed, bool deadly)
     struct nic_services_config config = group_config();
     memset(&play, 0, sizeof play);
     uint32_t count = 2 + (uint32_t)(seed % (GROUP_NODES_MAX - 1));
+    config.lock_count = seed % 5 == 0 ? 1 : LOCKS;
     config.lock_waiter_count = seed % 3 == 0 ? 3 : 32;
     group_begin(seed, count, &config);
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -596,7 +678,10 @@ int main(void)
         cmocka_unit_test(a_dead_managers_locks_are_lost),
         cmocka_unit_test(a_grant_to_an_earlier_life_is_not_taken),
         cmocka_unit_test(a_full_manager_refuses_and_says_so),
-        cmocka_unit_test(a_lock_that_does_not_exist_is_refused),
+        cmocka_unit_test(a_manager_that_does_not_exist_is_no_lock),
+        cmocka_unit_test(any_number_is_a_locks_name),
+        cmocka_unit_test(a_lock_that_a_dead_holder_left_is_inherited_later),
+        cmocka_unit_test(a_hand_over_is_one_record_whoever_manages),
         cmocka_unit_test(locks_exclude_and_are_fair_in_any_interleaving),
         cmocka_unit_test(locks_exclude_and_nobody_is_left_when_nodes_die),
     };

@@ -34,14 +34,47 @@ static void a_config_that_makes_no_sense_needs_no_memory(void **state)
     assert_int_equal(nic_services_bytes(&bad), 0);
 }
 
-static void services_of_all_nodes_that_can_be_addressed_fit_in_eight_mebibytes(void **state)
+static void services_of_all_nodes_that_can_be_addressed_fit_in_24_mebibytes(void **state)
 {
     struct nic_services_config config;
     (void)state;
     nic_services_config_default(&config, WIRE_NODES_MAX);
     config.incarnation = 1;
     assert_true(nic_services_bytes(&config) > 0);
-    assert_true(nic_services_bytes(&config) < 8u << 20);
+    assert_true(nic_services_bytes(&config) < 24u << 20);
+}
+
+/* Most of the memory is tables of locks, of which programs use few. */
+static void what_is_not_used_is_not_touched(void **state)
+{
+    struct nic_services_config config;
+    struct nic_services_hooks hooks = {0};
+    (void)state;
+    nic_services_config_default(&config, 4);
+    config.incarnation = 1;
+    uint64_t bytes = nic_services_bytes(&config);
+    unsigned char *space = aligned_alloc(64, bytes);
+    assert_non_null(space);
+    memset(space, 0xa5, bytes);
+    struct nic_services *services = nic_services_init(&config, &hooks, space);
+    for (uint64_t name = 0; name < 100; name++) {
+        struct nic_completion completion;
+        struct nic_service_packet packet;
+        uint64_t ticket;
+        assert_int_equal(nic_packet_lock_request(services, 1, 0, name, false, &completion, &ticket),
+                         0);
+        nic_services_begin(services);
+        assert_false(nic_services_next(services, 1, &packet));
+        assert_true(nic_completion_is_done(&completion));
+        assert_int_equal(nic_packet_lock_release(services, 1, ticket), 0);
+    }
+    uint64_t touched = 0;
+    for (uint64_t i = 0; i < bytes; i++) {
+        touched += space[i] != 0xa5;
+    }
+    assert_true(bytes > 8u << 20);
+    assert_true(touched < 128u << 10);
+    free(space);
 }
 
 /* ---- Rounds -------------------------------------------------------------------------- */
@@ -164,15 +197,16 @@ static void malformed_records_are_counted_and_dropped(void **state)
         uint64_t offset;
         uint16_t bytes;
     } records[] = {
-        {2, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 1, 0}, /* no such node */
+        {2, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 1, 8}, /* no such node */
         {1, 0, 1, 0, 1, 0},
         {1, WIRE_SERVICE_LAST + 1, 1, 0, 1, 0},
-        {1, WIRE_LOCK, 0, 0, 1, 0},
+        {1, WIRE_LOCK, 0, 0, 1, 8},
         {1, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED + 1, 0, 1, 0},
-        {1, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 0, 0}, /* no ticket */
-        {1, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 1, 8},
-        {1, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, 2, 1, 0}, /* no such lock */
-        {1, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED, 0, 1, 8},
+        {1, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 0, 8}, /* no ticket */
+        {1, WIRE_LOCK, NIC_LOCK_RECORD_REQUEST, 0, 1, 0}, /* no name */
+        {1, WIRE_LOCK, NIC_LOCK_RECORD_TRY, 1, 1, 8},     /* a lock has no number */
+        {1, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, 0, 1, 16},
+        {1, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED, 0, 1, 16},
         {1, WIRE_LOCK, NIC_LOCK_RECORD_NEXT, 0, 1, 0},
         {1, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0, 1, 16}, /* with no known reason */
         {1, WIRE_BARRIER, 0, 0, 1, 0},
@@ -214,23 +248,25 @@ static void any_record_may_come_at_any_time(void **state)
         group_check(nic_packet_barrier_open(services, 1, 0, all, 3) == 0);
         group_check(nic_packet_message_open(services, 1, 0, all, 3, all, 3, seed % 4) == 0);
         for (uint32_t step = 0; step < STEPS; step++) {
-            unsigned char data[NIC_SERVICE_DATA_BYTES];
+            unsigned char data[NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES];
             uint64_t base = group_percent(50) ? UINT64_C(1) << 32 : 0;
-            wire_put64(data, base + group_below(8));
-            wire_put64(data + 8, group_below(20));
+            wire_put64(data, group_percent(50) ? group_below(3) : base + group_below(8));
+            wire_put64(data + 8, group_percent(50) ? base + group_below(8) : group_below(20));
+            wire_put64(data + 16, group_below(4));
             struct wire_operation operation = {
                 .opcode = WIRE_SERVICE,
                 .detail = (uint8_t)group_below(WIRE_SERVICE_LAST + 2),
-                .bytes = (uint16_t)(group_percent(50) ? 0 : NIC_SERVICE_DATA_BYTES),
-                .area = (uint32_t)(group_below(10) << 24 | group_below(3)),
+                .bytes = (uint16_t)(group_below(4) * NIC_SERVICE_NUMBER_BYTES),
+                .area = (uint32_t)(group_below(10) << 24 |
+                                   (group_percent(70) ? 0 : group_below(3))),
                 .offset = base + group_below(8),
                 .data = data,
             };
             nic_services_deliver(services, group.now_ns, (uint16_t)group_below(4), &operation);
             if (group_percent(10)) {
                 (void)nic_packet_lock_request(services, group.now_ns, (uint16_t)group_below(3),
-                                              (uint32_t)group_below(3), group_percent(50),
-                                              &completions[step], &ticket);
+                                              group_below(3), group_percent(50), &completions[step],
+                                              &ticket);
             } else if (group_percent(10)) {
                 (void)nic_packet_lock_release(services, group.now_ns, ticket);
             } else if (group_percent(10)) {
@@ -245,9 +281,9 @@ static void any_record_may_come_at_any_time(void **state)
         }
         nic_services_peer_lost(services, group.now_ns, 1);
         nic_services_peer_lost(services, group.now_ns, 2);
-        for (uint32_t i = 0; i < config.lock_waiter_count; i++) {
-            group_check(services->waiters[i].state == NIC_WAITER_FREE ||
-                        services->waiters[i].node == 0);
+        for (uint32_t i = 0; i < services->waiters.touched; i++) {
+            const struct nic_lock_waiter *waiter = base_pool_line(&services->waiters, i);
+            group_check(waiter->state == NIC_WAITER_FREE || waiter->node == 0);
         }
         group_check(!group.wires[0][1].watched && !group.wires[0][2].watched);
         group_end();
@@ -258,7 +294,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_config_that_makes_no_sense_needs_no_memory),
-        cmocka_unit_test(services_of_all_nodes_that_can_be_addressed_fit_in_eight_mebibytes),
+        cmocka_unit_test(services_of_all_nodes_that_can_be_addressed_fit_in_24_mebibytes),
+        cmocka_unit_test(what_is_not_used_is_not_touched),
         cmocka_unit_test(a_target_without_room_does_not_hold_up_the_others),
         cmocka_unit_test(a_peer_may_be_lost_while_its_record_is_offered),
         cmocka_unit_test(watches_are_counted),

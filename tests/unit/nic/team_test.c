@@ -110,7 +110,7 @@ static void teams_do_not_touch_each_other(void **state)
                 for (uint32_t phase = 0; phase < 2; phase++) {
                     atomic_store(nic_team_operand(&teams[i], i, phase), UINT64_MAX);
                     atomic_store(nic_team_argument(&teams[i], i, phase), UINT64_MAX);
-                    atomic_store(&teams[i].members[i].source[phase], UINT64_MAX);
+                    atomic_store(nic_team_source(&teams[i], i, phase), UINT64_MAX);
                 }
                 atomic_store(&teams[i].members[i].left, 1);
             }

@@ -208,6 +208,26 @@ static void below_one_packet_the_window_is_a_pause(void **state)
 }
 
 /* The shortest round trip is forgotten after ten seconds, in the middle of a round. */
+/* Who sends one packet and waits for the answer never has another one that the window holds
+ * back, and still must not pause between packets for ever. */
+static void after_silence_a_ping_pong_gets_rid_of_the_pause(void **state)
+{
+    (void)state;
+    line_make(1, 2 * US, 10 * US);
+    line.hungry = false;
+    for (int i = 0; i < 12; i++) {
+        swif_congestion_silence(&line.congestion[0]);
+    }
+    for (int i = 0; i < 20; i++) {
+        line.now_ns += 100 * US; /* the pauses are over */
+        line_send(0);
+        line_back();
+    }
+    assert_true(line.congestion[0].window >= SWIF_WINDOW_ONE);
+    line_send(0);
+    assert_true(line.congestion[0].pace_ns <= line.now_ns);
+}
+
 static void a_new_shortest_round_trip_does_not_upset_the_window(void **state)
 {
     (void)state;
@@ -267,6 +287,7 @@ int main(void)
         cmocka_unit_test(nobody_is_driven_from_the_line),
         cmocka_unit_test(a_sender_with_little_to_say_does_not_grow),
         cmocka_unit_test(below_one_packet_the_window_is_a_pause),
+        cmocka_unit_test(after_silence_a_ping_pong_gets_rid_of_the_pause),
         cmocka_unit_test(a_new_shortest_round_trip_does_not_upset_the_window),
         cmocka_unit_test(the_window_stays_within_its_bounds),
     };

@@ -1,0 +1,27 @@
+/* A lock where other nodes' memory cannot be reached: the handle asks this node's services
+ * (nic/services.h), and the node that holds the lock's word manages it. The word itself is
+ * not written; where it lies is the lock's name. */
+#ifndef COLL_PACKET_LOCK_H
+#define COLL_PACKET_LOCK_H
+
+#include "host/node.h"
+#include "nic/services.h"
+
+struct coll_packet_lock {
+    struct dn_node *node;
+    uint64_t name; /* the word's place in its node's memory */
+    uint64_t ticket;
+    struct nic_completion completion;
+    uint16_t manager;
+};
+
+/* Both: 0 or DN_EOWNERDEAD, it is held. DN_EPEER: the manager is gone. DN_EFULL: its tables,
+ * or this node's. */
+int coll_packet_lock_take(struct coll_packet_lock *lock, uint64_t timeout_ns); /* DN_ETIMEOUT */
+int coll_packet_lock_try(struct coll_packet_lock *lock);                       /* DN_EBUSY */
+
+/* Of one that is held, which it is no longer, whatever this returns. DN_EPEER: somebody whom
+ * the lane sent to is gone, perhaps the manager. */
+int coll_packet_lock_give(struct coll_packet_lock *lock);
+
+#endif

@@ -1,0 +1,312 @@
+/* Packets in, packets out, and who does it.
+ *
+ * Whoever waits drives the board: it looks at the socket between two looks at what it waits
+ * for, and sleeps on the socket when that takes long. Any other call drives when it sends.
+ * The helper sleeps on the socket only while nobody else has been there for a while, because
+ * every datagram would wake it beside the waiter; it comes back HELPER_AWAY_NS after the last
+ * caller, so that a program that computes serves its peers. Every sleep is timed. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sched.h>
+
+#include "fabric/clock.h"
+#include "fabric/futex.h"
+#include "fabric/udp/state.h"
+
+#define HELPER_AWAY_NS UINT64_C(250000)
+#define SLEEP_LONGEST_NS UINT64_C(2000000)
+/* Of the helper when nothing is under way: packets wake it, and deaths may be known so late. */
+#define HELPER_IDLE_NS UINT64_C(10000000)
+#define SPIN_NS UINT64_C(50000)
+#define YIELD_NS UINT64_C(1000000)
+#define NAP_FIRST_NS UINT64_C(50000)
+#define RETRY_NS UINT64_C(50000) /* after the kernel had no room for a burst */
+
+enum { BURSTS_AT_A_TIME = 16, SHORT_BYTES = 1024, LOOKS_PER_CLOCK = 16 };
+
+/* ---- In ------------------------------------------------------------------------------ */
+
+/* With a single peer the socket is connected to it, once an authentic packet has come from
+ * the very address that the roster tells: no relay and no second network card is between. */
+static uint32_t receive_and_connect(struct udp_state *udp)
+{
+    union udp_address from;
+    uint32_t bytes = udp_socket_receive_from(&udp->socket, udp->received, &from);
+    const union udp_address *peer = udp_roster_address(udp->roster, 1 - udp->view->rank);
+    if (bytes != 0 && swif_counters(udp->board.swif)->packets_received != 0) {
+        udp->may_connect = false;
+        if (udp_address_is_same(&from, peer)) {
+            udp_socket_connect(&udp->socket, peer);
+        }
+    }
+    return bytes;
+}
+
+/* A look at the socket; gives what came to the board. The clock is read when something did,
+ * and not for the many looks that find nothing. */
+static bool receive_burst(struct udp_state *udp, uint32_t *bytes)
+{
+    *bytes = UNLIKELY(udp->may_connect) ? receive_and_connect(udp)
+                                        : udp_socket_receive(&udp->socket, udp->received);
+    if (LIKELY(*bytes == 0)) {
+        return false;
+    }
+    uint64_t now_ns = fabric_now_ns();
+    udp->bytes_received += *bytes;
+    for (uint32_t at = 0; at < *bytes;) {
+        uint32_t packet_bytes = wire_packet_bytes(udp->received + at, *bytes - at);
+        board_receive(&udp->board, now_ns, udp->received + at, packet_bytes);
+        at += packet_bytes;
+    }
+    udp->owes = true;
+    /* Release: pairs with the acquire in udp_nap; what came is in memory. */
+    atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
+    return true;
+}
+
+bool udp_receive(struct udp_state *udp)
+{
+    bool anything = false;
+    uint32_t bytes;
+    udp->looked = true;
+    for (int burst = 0; burst < BURSTS_AT_A_TIME && receive_burst(udp, &bytes); burst++) {
+        anything = true;
+        if (bytes < SHORT_BYTES) {
+            break; /* it may be what somebody waits for */
+        }
+    }
+    return anything;
+}
+
+/* ---- Out ----------------------------------------------------------------------------- */
+
+/* False: the kernel has no room. */
+static bool send_burst(struct udp_state *udp)
+{
+    if (udp->burst_start == udp->burst_end) {
+        return true;
+    }
+    uint32_t done_bytes;
+    int error = udp_socket_send(&udp->socket, udp_roster_address(udp->roster, udp->burst_target),
+                                udp->burst + udp->burst_start, udp->burst_end - udp->burst_start,
+                                udp->burst_packet_bytes, &done_bytes);
+    udp->burst_start += done_bytes;
+    udp->burst_waits = error == DN_EBUSY;
+    if (udp->burst_waits) {
+        return false;
+    }
+    /* What does not fit the path any more is lost like any other packet; the peer time-out
+     * speaks when nothing else gets through. */
+    udp->burst_start = udp->burst_end;
+    return true;
+}
+
+/* Whether a packet can go with those before it. */
+static bool joins(const struct udp_state *udp, uint16_t target, uint32_t bytes)
+{
+    return udp->burst_target == target && bytes <= udp->burst_packet_bytes &&
+           udp->burst_packets < UDP_BURST_PACKETS_MAX &&
+           /* Only the last one may be shorter. */
+           (udp->burst_end - udp->burst_start) % udp->burst_packet_bytes == 0 &&
+           udp->burst_end - udp->burst_start + bytes <= UDP_BURST_BYTES_MAX;
+}
+
+void udp_transmit(struct udp_state *udp, uint64_t now_ns)
+{
+    udp->unsent = 0;
+    udp->owes = false;
+    if (udp->burst_waits && !send_burst(udp)) {
+        return;
+    }
+    uint32_t room = udp->roster->packet_bytes_max;
+    for (;;) {
+        if (udp->burst_start == udp->burst_end) {
+            udp->burst_start = udp->burst_end = 0;
+        }
+        if (udp->burst_end + room > UDP_BURST_BUFFER_BYTES) {
+            if (!send_burst(udp)) {
+                return;
+            }
+            udp->burst_start = udp->burst_end = 0;
+        }
+        uint16_t target;
+        uint32_t bytes = board_transmit(&udp->board, now_ns, udp->burst + udp->burst_end, &target);
+        if (bytes == 0) {
+            break;
+        }
+        bool alone = udp->burst_start == udp->burst_end;
+        if (!alone && !joins(udp, target, bytes)) {
+            bool sent = send_burst(udp);
+            if (!sent) {
+                /* The new packet is lost on the way, as it were; the old ones wait. */
+                return;
+            }
+            alone = true;
+        }
+        if (alone) {
+            udp->burst_target = target;
+            udp->burst_packet_bytes = bytes;
+            udp->burst_packets = 0;
+        }
+        udp->burst_packets++;
+        udp->burst_end += bytes;
+    }
+    (void)send_burst(udp);
+}
+
+/* ---- Driving ------------------------------------------------------------------------- */
+
+/* With the lock held. What is owed goes out before the next look at the socket, and what came
+ * is looked at by the caller before anything is sent because of it: an acknowledgement then
+ * rides with the caller's answer. */
+static bool drive(struct udp_state *udp, uint64_t now_ns)
+{
+    if (udp->unsent != 0 || udp->owes || udp->burst_waits ||
+        board_deadline_ns(&udp->board) <= now_ns) {
+        udp_transmit(udp, now_ns);
+    }
+    bool anything = udp_receive(udp);
+    if (UNLIKELY(udp_lives_have_changed(udp))) {
+        udp_read_lives(udp, now_ns);
+        anything = true;
+    }
+    return anything;
+}
+
+/* Of many looks in a row only every LOOKS_PER_CLOCK-th looks at the clock, too. */
+bool udp_progress(struct udp_state *udp)
+{
+    if (!fabric_mutex_try(&udp->lock)) {
+        return false;
+    }
+    bool anything;
+    if (udp->unsent != 0 || udp->owes || ++udp->looks % LOOKS_PER_CLOCK == 0) {
+        uint64_t now_ns = fabric_now_ns();
+        atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
+        anything = drive(udp, now_ns);
+    } else {
+        anything = udp_receive(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    return anything;
+}
+
+/* Sleeps on the socket, no longer than until the board has something to do. */
+static void sleep_on_socket(const struct udp_state *udp, uint64_t timeout_ns, bool wants_room)
+{
+    struct pollfd poll_fd = {.fd = udp->socket.fd,
+                             .events = (short)(wants_room ? POLLIN | POLLOUT : POLLIN)};
+    struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
+                               .tv_nsec = (long)(timeout_ns % 1000000000u)};
+    (void)ppoll(&poll_fd, 1, &timeout, NULL);
+}
+
+static uint64_t until(uint64_t deadline_ns, uint64_t now_ns, uint64_t longest_ns)
+{
+    uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    return left_ns < longest_ns ? left_ns : longest_ns;
+}
+
+void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
+{
+    atomic_fetch_add_explicit(&udp->napping, 1, memory_order_relaxed);
+    fabric_mutex_take(&udp->lock);
+    /* The clock is read with the lock held: for the board time does not go back. */
+    uint64_t now_ns = fabric_now_ns();
+    atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
+    bool anything = drive(udp, now_ns);
+    if (!anything && udp->owes) {
+        udp_transmit(udp, now_ns);
+    }
+    udp_now_and_then(udp, now_ns);
+    uint64_t deadline_ns = board_deadline_ns(&udp->board);
+    bool wants_room = udp->burst_waits;
+    /* Acquire: pairs with the release in udp_receive of another thread. */
+    uint64_t generation = atomic_load_explicit(&udp->generation, memory_order_acquire);
+    anything = anything || generation != *seen;
+    *seen = generation;
+    fabric_mutex_give(&udp->lock);
+    if (!anything) {
+        uint64_t longest_ns = wants_room ? RETRY_NS : SLEEP_LONGEST_NS;
+        longest_ns = timeout_ns < longest_ns ? timeout_ns : longest_ns;
+        sleep_on_socket(udp, until(deadline_ns, now_ns, longest_ns), wants_room);
+    }
+    atomic_fetch_sub_explicit(&udp->napping, 1, memory_order_relaxed);
+}
+
+/* While packets come a waiter stays at the socket: to sleep and be woken takes longer than
+ * the next one. */
+uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t timeout_ns)
+{
+    if (udp_progress(udp)) {
+        idle->since_ns = 0;
+        return 0;
+    }
+    uint64_t now_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
+    if (idle->since_ns == 0) {
+        idle->since_ns = now_ns;
+        idle->nap_ns = NAP_FIRST_NS;
+    }
+    uint64_t quiet_ns = now_ns - idle->since_ns;
+    if (udp->core_is_free && quiet_ns < SPIN_NS) {
+        return now_ns;
+    }
+    if (quiet_ns < YIELD_NS) {
+        sched_yield();
+        return now_ns;
+    }
+    udp_nap(udp, timeout_ns < idle->nap_ns ? timeout_ns : idle->nap_ns, &idle->seen);
+    idle->nap_ns = idle->nap_ns * 2 < SLEEP_LONGEST_NS ? idle->nap_ns * 2 : SLEEP_LONGEST_NS;
+    return fabric_now_ns();
+}
+
+void udp_wait_done(struct udp_state *udp, const struct nic_completion *completion)
+{
+    struct fabric_idle idle = {0};
+    /* Acquire: pairs with the release in nic_complete. */
+    while (__atomic_load_n(&completion->state, __ATOMIC_ACQUIRE) != NIC_DONE) {
+        (void)udp_idle(udp, &idle, SLEEP_LONGEST_NS);
+    }
+}
+
+/* ---- The helper ------------------------------------------------------------------------ */
+
+/* How long the helper stays away from the socket; 0: it is its turn. */
+static uint64_t away_ns(const struct udp_state *udp, uint64_t now_ns)
+{
+    if (atomic_load_explicit(&udp->napping, memory_order_relaxed) != 0) {
+        return SLEEP_LONGEST_NS;
+    }
+    uint64_t driven_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
+    return until(driven_ns + HELPER_AWAY_NS, now_ns, HELPER_AWAY_NS);
+}
+
+void *udp_help(void *context)
+{
+    struct udp_state *udp = context;
+    while (atomic_load_explicit(&udp->stop, memory_order_acquire) == 0) {
+        uint64_t now_ns = fabric_now_ns();
+        uint64_t nap_ns = away_ns(udp, now_ns);
+        if (nap_ns != 0) {
+            futex_wait(&udp->stop, 0, nap_ns);
+            continue;
+        }
+        fabric_mutex_take(&udp->lock);
+        now_ns = fabric_now_ns(); /* not before: for the board time does not go back */
+        bool anything = drive(udp, now_ns);
+        if (udp->owes) {
+            /* What came was stamped with a later time than `now_ns`. */
+            udp_transmit(udp, fabric_now_ns());
+        }
+        udp_now_and_then(udp, now_ns);
+        uint64_t deadline_ns = board_deadline_ns(&udp->board);
+        bool wants_room = udp->burst_waits;
+        fabric_mutex_give(&udp->lock);
+        if (!anything) {
+            sleep_on_socket(udp,
+                            until(deadline_ns, now_ns, wants_room ? RETRY_NS : HELPER_IDLE_NS),
+                            wants_room);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,224 @@
+/* Keys from the group's secret, tags over packets.
+ *
+ * A nonce is the packet's counter alone: it is unique under its key, because every sender
+ * has a key of its own for each of its lives. The key also depends on the cipher and on
+ * whether packets are encrypted, so that no key is ever used in two ways. */
+#include "fabric/udp/guard.h"
+
+#include <sodium.h>
+#include <stdalign.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_BYTES = 32, NONCE_BYTES = 12 };
+_Static_assert(KEY_BYTES == crypto_aead_aes256gcm_KEYBYTES &&
+                   KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES &&
+                   KEY_BYTES >= crypto_generichash_BYTES_MIN &&
+                   KEY_BYTES <= crypto_generichash_KEYBYTES_MAX,
+               "one size of key for everything");
+_Static_assert(NONCE_BYTES == crypto_aead_aes256gcm_NPUBBYTES &&
+                   NONCE_BYTES == crypto_aead_chacha20poly1305_ietf_NPUBBYTES,
+               "both ciphers take the same nonce");
+_Static_assert(WIRE_TAG_BYTES == crypto_aead_aes256gcm_ABYTES &&
+                   WIRE_TAG_BYTES == crypto_aead_chacha20poly1305_ietf_ABYTES,
+               "both ciphers make the wire's tag");
+
+/* What one sender's packets are sealed and opened with. */
+struct sender_key {
+    alignas(CACHE_LINE_BYTES) union {
+        crypto_aead_aes256gcm_state aes; /* round keys and powers of the hash key */
+        unsigned char chacha20[KEY_BYTES];
+    } with;
+};
+
+struct udp_guard {
+    enum udp_cipher cipher;
+    bool encrypt;
+    uint32_t node_count;
+    uint32_t incarnation;
+    uint16_t node;
+    unsigned char secret[KEY_BYTES]; /* for the keys of peers still to come */
+    struct sender_key *keys[];       /* by rank; NULL until the rank's first packet */
+};
+
+/* ---- Ciphers ---------------------------------------------------------------------- */
+
+bool udp_cipher_is_possible(enum udp_cipher cipher)
+{
+    /* It answers 1 when it was called before, from anywhere; what the CPU can do is not
+     * known earlier. */
+    if (sodium_init() < 0) {
+        return false;
+    }
+    return cipher == UDP_CIPHER_CHACHA20 ||
+           (cipher == UDP_CIPHER_AES_256_GCM && crypto_aead_aes256gcm_is_available());
+}
+
+enum udp_cipher udp_cipher_best(void)
+{
+    return udp_cipher_is_possible(UDP_CIPHER_AES_256_GCM) ? UDP_CIPHER_AES_256_GCM
+                                                          : UDP_CIPHER_CHACHA20;
+}
+
+const char *udp_cipher_name(enum udp_cipher cipher)
+{
+    switch (cipher) {
+    case UDP_CIPHER_NONE: return "none";
+    case UDP_CIPHER_AES_256_GCM: return "AES-256-GCM";
+    case UDP_CIPHER_CHACHA20: return "ChaCha20-Poly1305";
+    }
+    return "unknown";
+}
+
+/* ---- Keys ------------------------------------------------------------------------- */
+
+static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_key **derived)
+{
+    struct sender_key *made = aligned_alloc(alignof(struct sender_key), sizeof *made);
+    if (!made) {
+        return DN_ENOMEM;
+    }
+    /* The secret may serve other ends, too: the first words keep the keys apart. */
+    unsigned char whose[32] = "DIMMnet packet key";
+    wire_put16(whose + 20, rank);
+    wire_put32(whose + 22, guard->incarnation);
+    whose[26] = (unsigned char)guard->cipher;
+    whose[27] = guard->encrypt;
+    unsigned char key[KEY_BYTES];
+    int fault = crypto_generichash(key, sizeof key, whose, sizeof whose, guard->secret,
+                                   sizeof guard->secret);
+    INVARIANT(!fault);
+    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+        fault = crypto_aead_aes256gcm_beforenm(&made->with.aes, key);
+        INVARIANT(!fault);
+    } else {
+        memcpy(made->with.chacha20, key, sizeof key);
+    }
+    sodium_memzero(key, sizeof key);
+    *derived = made;
+    return 0;
+}
+
+int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **guard)
+{
+    INVARIANT(config->node_count <= WIRE_NODES_MAX && config->node < config->node_count);
+    if (sodium_init() < 0) {
+        return DN_ESYSTEM;
+    }
+    if (!udp_cipher_is_possible(config->cipher)) {
+        return DN_EVERSION;
+    }
+    struct udp_guard *made = calloc(1, sizeof *made + config->node_count * sizeof made->keys[0]);
+    if (!made) {
+        return DN_ENOMEM;
+    }
+    made->cipher = config->cipher;
+    made->encrypt = config->encrypt;
+    made->node_count = config->node_count;
+    made->incarnation = config->incarnation;
+    made->node = config->node;
+    memcpy(made->secret, config->secret, sizeof made->secret);
+    int error = derive(made, made->node, &made->keys[made->node]);
+    if (error) {
+        udp_guard_free(made);
+        return error;
+    }
+    *guard = made;
+    return 0;
+}
+
+void udp_guard_free(struct udp_guard *guard)
+{
+    if (!guard) {
+        return;
+    }
+    for (uint32_t rank = 0; rank < guard->node_count; rank++) {
+        if (guard->keys[rank]) {
+            sodium_memzero(guard->keys[rank], sizeof *guard->keys[rank]);
+            free(guard->keys[rank]);
+        }
+    }
+    sodium_memzero(guard->secret, sizeof guard->secret);
+    free(guard);
+}
+
+/* ---- Packets ---------------------------------------------------------------------- */
+
+/* A packet as a cipher sees it. */
+struct parts {
+    const unsigned char *open; /* readable by all, but not changeable */
+    unsigned long long open_bytes;
+    unsigned char *hidden; /* encrypted in place */
+    unsigned long long hidden_bytes;
+    unsigned char *tag;
+    unsigned char nonce[NONCE_BYTES];
+};
+
+static inline void take_apart(const struct udp_guard *guard, unsigned char *packet, uint32_t bytes,
+                              struct parts *parts)
+{
+    uint32_t before_tag = bytes - WIRE_TAG_BYTES;
+    uint32_t open_bytes = guard->encrypt ? WIRE_PREFIX_BYTES : before_tag;
+    parts->open = packet;
+    parts->open_bytes = open_bytes;
+    parts->hidden = packet + open_bytes;
+    parts->hidden_bytes = before_tag - open_bytes;
+    parts->tag = packet + before_tag;
+    memset(parts->nonce, 0, NONCE_BYTES - WIRE_COUNTER_BYTES);
+    memcpy(parts->nonce + NONCE_BYTES - WIRE_COUNTER_BYTES, packet + WIRE_HEADER_BYTES,
+           WIRE_COUNTER_BYTES);
+}
+
+static void guard_seal(void *context, const struct wire_header *header, unsigned char *packet,
+                       uint32_t bytes)
+{
+    const struct udp_guard *guard = context;
+    INVARIANT(header->source == guard->node && header->source_incarnation == guard->incarnation &&
+              bytes >= WIRE_OVERHEAD_BYTES);
+    const struct sender_key *key = guard->keys[guard->node];
+    struct parts parts;
+    take_apart(guard, packet, bytes, &parts);
+    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+        (void)crypto_aead_aes256gcm_encrypt_detached_afternm(
+            parts.hidden, parts.tag, NULL, parts.hidden, parts.hidden_bytes, parts.open,
+            parts.open_bytes, NULL, parts.nonce, &key->with.aes);
+    } else {
+        (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(
+            parts.hidden, parts.tag, NULL, parts.hidden, parts.hidden_bytes, parts.open,
+            parts.open_bytes, NULL, parts.nonce, key->with.chacha20);
+    }
+}
+
+static bool guard_open(void *context, const struct wire_header *header, unsigned char *packet,
+                       uint32_t bytes)
+{
+    struct udp_guard *guard = context;
+    /* There are no keys for other lives, and none for ranks that do not exist. */
+    if (UNLIKELY(header->source >= guard->node_count ||
+                 header->source_incarnation != guard->incarnation || bytes < WIRE_OVERHEAD_BYTES)) {
+        return false;
+    }
+    if (UNLIKELY(!guard->keys[header->source]) &&
+        derive(guard, header->source, &guard->keys[header->source]) != 0) {
+        return false; /* lost, as packets are when memory is short */
+    }
+    const struct sender_key *key = guard->keys[header->source];
+    struct parts parts;
+    take_apart(guard, packet, bytes, &parts);
+    int fault;
+    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+        fault = crypto_aead_aes256gcm_decrypt_detached_afternm(
+            parts.hidden, NULL, parts.hidden, parts.hidden_bytes, parts.tag, parts.open,
+            parts.open_bytes, parts.nonce, &key->with.aes);
+    } else {
+        fault = crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+            parts.hidden, NULL, parts.hidden, parts.hidden_bytes, parts.tag, parts.open,
+            parts.open_bytes, parts.nonce, key->with.chacha20);
+    }
+    return fault == 0;
+}
+
+struct swif_guard udp_guard_hooks(struct udp_guard *guard)
+{
+    return (struct swif_guard){.context = guard, .seal = guard_seal, .open = guard_open};
+}

@@ -1,0 +1,46 @@
+/* Authentication of packets: who holds the group's secret, and nobody else, can make a
+ * packet that is believed. A swif_guard over libsodium.
+ *
+ * Every sender has a key of its own, derived by keyed BLAKE2b from the group's secret, its
+ * rank and its incarnation; the packet's counter, never used twice by a sender in one life,
+ * is the nonce. Header and counter are always associated data. Without encryption the rest
+ * is, too, and the tag stands for the whole; with it the acknowledgements and the body are
+ * hidden. AES-256-GCM where the CPU has AES, else ChaCha20-Poly1305: all nodes of a group use
+ * the same, so the launcher decides (the roster of a group across hosts says which). */
+#ifndef FABRIC_UDP_GUARD_H
+#define FABRIC_UDP_GUARD_H
+
+#include "dimmnet.h"
+#include "swif/swif.h"
+
+enum udp_cipher { UDP_CIPHER_NONE = 0, UDP_CIPHER_AES_256_GCM = 1, UDP_CIPHER_CHACHA20 = 2 };
+
+struct udp_guard_config {
+    enum udp_cipher cipher; /* not NONE */
+    bool encrypt;
+    uint32_t node_count;
+    uint32_t incarnation; /* of every node: lives of a group do not repeat */
+    uint16_t node;        /* this one, whose packets are sealed */
+    const unsigned char *secret; /* 32 bytes, kept by the guard in a copy of its own */
+};
+
+/* The fastest that this CPU can do. */
+enum udp_cipher udp_cipher_best(void);
+bool udp_cipher_is_possible(enum udp_cipher cipher);
+const char *udp_cipher_name(enum udp_cipher cipher);
+
+struct udp_guard;
+
+/* Keys of peers are derived when their first packet comes (about 512 bytes each, given back
+ * by udp_guard_free, which wipes them). 0, DN_ENOMEM; DN_EVERSION: this CPU cannot do
+ * the cipher; DN_ESYSTEM. */
+int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **guard);
+void udp_guard_free(struct udp_guard *guard);
+
+/* For board_init; valid as long as the guard. One caller at a time. Neither seal nor open
+ * allocates memory but for the first packet that claims to be from a rank (an attacker can
+ * make at most one such allocation for each rank). Of a packet that is not
+ * believed, what was encrypted may be wiped. */
+struct swif_guard udp_guard_hooks(struct udp_guard *guard);
+
+#endif

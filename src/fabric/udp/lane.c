@@ -1,0 +1,638 @@
+/* Lanes on the board: a lane is a user of the engine.
+ *
+ * Small operations wait in the engine's FIFO and in InfiniSWIF's open packet for company.
+ * They go out at once when nothing is under way to their target, and otherwise when a packet
+ * is full, at a fence, a quiet or any wait, or FLUSH_NS after the first of them. */
+#include <stdlib.h>
+
+#include "fabric/clock.h"
+#include "fabric/direct.h"
+#include "fabric/udp/state.h"
+
+#define FLUSH_NS UINT64_C(20000)
+
+enum {
+    DEFAULT_CREDIT = 512, /* FIFO entries of the first lane */
+    LANE_CREDIT = 16,     /* of every other one */
+    LOOK_EVERY = 32,      /* small operations between two looks at the clock */
+};
+
+/* A page that the lane has mapped: a header seed in the engine's table. */
+struct kick {
+    bool is_open;
+    struct dn_remote page; /* its offset is a multiple of the page size */
+    uint64_t address;
+};
+
+struct udp_lane {
+    uint32_t user;
+    struct kick kicks[UDP_KICKS];
+};
+
+/* Lanes share users when there are more of them: that orders more than it has to. */
+static uint32_t lanes_of_user[NIC_USERS]; /* with the lock */
+
+static int udp_lane_open(struct fabric_lane *lane)
+{
+    struct udp_state *udp = &udp_state;
+    struct udp_lane *made = calloc(1, sizeof *made);
+    if (!made) {
+        return DN_ENOMEM;
+    }
+    fabric_mutex_take(&udp->lock);
+    for (uint32_t user = 1; user < UDP_SYSTEM_USER; user++) {
+        made->user = lanes_of_user[user] < lanes_of_user[made->user] ? user : made->user;
+    }
+    int error = 0;
+    if (lanes_of_user[made->user]++ == 0) {
+        error = nic_user_set(udp->board.engine, made->user,
+                             made->user == 0 ? DEFAULT_CREDIT : LANE_CREDIT);
+        INVARIANT(error == 0);
+    }
+    fabric_mutex_give(&udp->lock);
+    lane->state = made;
+    return error;
+}
+
+/* ---- Giving ------------------------------------------------------------------------------ */
+
+enum kind { STORE, BLOCK, PUSH, PULL, ATOMIC, FENCE, QUIET };
+
+/* One transaction, given as often as it takes. */
+struct request {
+    enum kind kind;
+    uint32_t user;
+    struct dn_remote remote;
+    void *local; /* BLOCK and PUSH only read it */
+    uint64_t bytes;
+    uint64_t operand; /* STORE: the value */
+    uint64_t expected;
+    enum wire_atomic function;
+    uint64_t kick_address;
+    struct nic_completion *completion;
+};
+
+static int give_once(struct udp_state *udp, const struct request *request)
+{
+    struct nic_engine *engine = udp->board.engine;
+    unsigned bytes = (unsigned)request->bytes;
+    switch (request->kind) {
+    case STORE:
+        return nic_aotf(engine, request->user, request->kick_address, request->operand, bytes);
+    case BLOCK: return nic_botf(engine, request->user, request->remote, request->local, bytes);
+    case PUSH:
+        return nic_push(engine, request->user, request->remote, request->local, request->bytes,
+                        request->completion);
+    case PULL:
+        return nic_pull(engine, request->user, request->remote, request->local, request->bytes,
+                        request->completion);
+    case ATOMIC:
+        return nic_atomic(engine, request->user, request->remote, request->function, bytes,
+                          request->operand, request->expected, request->completion);
+    case FENCE: return nic_fence(engine, request->user);
+    case QUIET: return nic_quiet(engine, request->user, request->completion);
+    }
+    return DN_EINVAL;
+}
+
+/* With the lock held, which it gives away while it sleeps. A FIFO or window that is full
+ * drains into InfiniSWIF's packets first, and those into the network. */
+static int give(struct udp_state *udp, const struct request *request)
+{
+    int error = give_once(udp, request);
+    if (LIKELY(error != DN_EFULL)) {
+        return error;
+    }
+    nic_engine_run(udp->board.engine, fabric_now_ns());
+    uint64_t seen = 0;
+    while ((error = give_once(udp, request)) == DN_EFULL) {
+        uint64_t now_ns = fabric_now_ns();
+        atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
+        udp_transmit(udp, now_ns);
+        if (!udp_receive(udp)) {
+            fabric_mutex_give(&udp->lock);
+            udp_nap(udp, FLUSH_NS, &seen);
+            fabric_mutex_take(&udp->lock);
+        }
+        nic_engine_run(udp->board.engine, fabric_now_ns());
+    }
+    return error;
+}
+
+static void send_now(struct udp_state *udp)
+{
+    uint64_t now_ns = fabric_now_ns();
+    atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
+    udp_transmit(udp, now_ns);
+}
+
+/* With the lock held: what has come is taken in, and the helper need not come for it. */
+static void look(struct udp_state *udp, uint64_t now_ns)
+{
+    atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
+    (void)udp_receive(udp);
+}
+
+/* With the lock held, after a small operation was given. */
+static void send_or_wait_for_company(struct udp_state *udp, int target, uint64_t bytes)
+{
+    udp->unsent++;
+    /* Also when something for another target, or a block of the same message, waits. */
+    if (swif_peer_is_idle(udp->board.swif, (uint16_t)target)) {
+        send_now(udp);
+        return;
+    }
+    if (udp->unsent == 1) {
+        udp->unsent_since_ns = 0;
+        udp->unsent_bytes = 0;
+        return;
+    }
+    udp->unsent_bytes += WIRE_OPERATION_BYTES + bytes;
+    bool is_full = udp->unsent_bytes >= udp->roster->packet_bytes_max;
+    if (!is_full && udp->unsent % LOOK_EVERY != 0) {
+        return;
+    }
+    uint64_t now_ns = fabric_now_ns();
+    nic_engine_run(udp->board.engine, now_ns);
+    if (udp->unsent_since_ns == 0) {
+        udp->unsent_since_ns = now_ns;
+    }
+    if (is_full || now_ns - udp->unsent_since_ns >= FLUSH_NS) {
+        send_now(udp);
+        look(udp, now_ns);
+    }
+}
+
+static bool is_own(const struct fabric_lane *lane, struct dn_remote remote)
+{
+    return (uint32_t)remote.rank == lane->view->rank;
+}
+
+/* Checks a remote address as every fabric does; what of the group's memory the library
+ * itself names is right. *place is where it lies here: the mirror, or the real thing. */
+static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
+                 unsigned char **place)
+{
+    if (LIKELY(remote.area != UDP_AREA_GROUP)) {
+        return direct_reach(lane, remote, bytes, place);
+    }
+    *place = (unsigned char *)lane->view->group + remote.offset;
+    return atomic_load_explicit(&lane->view->ports[remote.rank].call, memory_order_relaxed) &
+                   NIC_CALL_GONE
+               ? DN_EPEER
+               : 0;
+}
+
+static uint32_t user_of(const struct fabric_lane *lane)
+{
+    const struct udp_lane *own = lane->state;
+    return own->user;
+}
+
+/* The user of an operation: what the library does for itself is no lane's, so that no quiet
+ * of the program's waits for it or tells that it failed. */
+static uint32_t user_for(const struct fabric_lane *lane, struct dn_remote remote)
+{
+    return remote.area == UDP_AREA_GROUP ? UDP_SYSTEM_USER : user_of(lane);
+}
+
+/* ---- Stores and blocks ------------------------------------------------------------------- */
+
+/* The kick address of a remote word: its page is mapped, in the place of another one should
+ * the lane have many. */
+static int map(struct udp_state *udp, struct udp_lane *lane, struct dn_remote remote,
+               uint64_t *address)
+{
+    const uint64_t page_bytes = UINT64_C(1) << NIC_KICK_PAGE_BITS;
+    struct dn_remote page = remote;
+    page.offset &= ~(page_bytes - 1);
+    uint64_t hash = (page.offset >> NIC_KICK_PAGE_BITS) + (uint32_t)page.rank * 7u + page.area;
+    struct kick *kick = &lane->kicks[hash % UDP_KICKS];
+    if (UNLIKELY(!kick->is_open || kick->page.offset != page.offset ||
+                 kick->page.rank != page.rank || kick->page.area != page.area)) {
+        if (kick->is_open) {
+            if (nic_kick_close(udp->board.engine, kick->address) != 0) {
+                return DN_EFULL; /* a store to it is in the FIFO */
+            }
+            kick->is_open = false;
+        }
+        int error = nic_kick_open(udp->board.engine, lane->user, page, false, &kick->address);
+        if (error) {
+            return error;
+        }
+        kick->page = page;
+        kick->is_open = true;
+    }
+    *address = kick->address + (remote.offset - page.offset);
+    return 0;
+}
+
+static int store_locked(struct udp_state *udp, struct udp_lane *lane, struct dn_remote remote,
+                        uint64_t value, unsigned bytes)
+{
+    struct request request = {
+        .kind = STORE, .user = lane->user, .remote = remote, .bytes = bytes, .operand = value};
+    int error = map(udp, lane, remote, &request.kick_address);
+    if (error == DN_EFULL || remote.offset % bytes != 0) {
+        /* No page could be mapped (the stores to another one are still in the FIFO, or the
+         * header table is full), or the area does not begin at a whole word, which is no
+         * matter to a block. */
+        request.kind = BLOCK;
+        request.local = &value;
+        error = 0;
+    }
+    return error ? error : give(udp, &request);
+}
+
+static int udp_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t value,
+                     unsigned bytes)
+{
+    struct udp_state *udp = &udp_state;
+    unsigned char *place;
+    int error = reach(lane, remote, bytes, &place);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (UNLIKELY((uintptr_t)place % bytes != 0)) {
+        return DN_EALIGN;
+    }
+    if (is_own(lane, remote)) {
+        direct_store(place, value, bytes);
+        return 0;
+    }
+    fabric_mutex_take(&udp->lock);
+    error = store_locked(udp, lane->state, remote, value, bytes);
+    if (LIKELY(!error)) {
+        send_or_wait_for_company(udp, remote.rank, bytes);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+/* With the lock held: blocks of BOTF's length, one behind the other. */
+static int give_blocks(struct udp_state *udp, uint32_t user, struct dn_remote remote,
+                       const unsigned char *source, uint64_t bytes)
+{
+    int error = 0;
+    for (uint64_t at = 0; at < bytes && !error; at += WIRE_BOTF_BYTES_MAX) {
+        uint64_t left = bytes - at;
+        struct request request = {
+            .kind = BLOCK,
+            .user = user,
+            .remote = remote,
+            .local = (void *)(uintptr_t)(source + at),
+            .bytes = left < WIRE_BOTF_BYTES_MAX ? left : WIRE_BOTF_BYTES_MAX,
+        };
+        request.remote.offset += at;
+        error = give(udp, &request);
+        udp->unsent += at != 0;
+    }
+    return error;
+}
+
+static int udp_botf(struct fabric_lane *lane, struct dn_remote remote, const void *source,
+                    size_t bytes)
+{
+    struct udp_state *udp = &udp_state;
+    unsigned char *place;
+    int error = reach(lane, remote, bytes, &place);
+    if (UNLIKELY(error || bytes == 0)) {
+        return error;
+    }
+    if (is_own(lane, remote)) {
+        direct_block(place, source, bytes);
+        return 0;
+    }
+    fabric_mutex_take(&udp->lock);
+    error = give_blocks(udp, user_of(lane), remote, source, bytes);
+    if (LIKELY(!error)) {
+        send_or_wait_for_company(udp, remote.rank, bytes);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, const void *source,
+                          size_t bytes, struct dn_remote flag, uint64_t value)
+{
+    struct udp_state *udp = &udp_state;
+    unsigned char *place;
+    unsigned char *signal;
+    int error = reach(lane, remote, bytes, &place);
+    error = error ? error : reach(lane, flag, sizeof value, &signal);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (UNLIKELY((uintptr_t)signal % sizeof value != 0)) {
+        return DN_EALIGN;
+    }
+    if (is_own(lane, remote)) {
+        direct_block(place, source, bytes);
+        direct_store(signal, value, sizeof value);
+        return 0;
+    }
+    fabric_mutex_take(&udp->lock);
+    error = give_blocks(udp, user_of(lane), remote, source, bytes);
+    error = error ? error : store_locked(udp, lane->state, flag, value, sizeof value);
+    if (LIKELY(!error)) {
+        send_or_wait_for_company(udp, remote.rank, bytes);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+/* ---- Transfers and atomics ----------------------------------------------------------------- */
+
+static int transfer(struct fabric_lane *lane, struct dn_remote remote, void *local, size_t bytes,
+                    struct dn_op *op, enum kind kind)
+{
+    struct udp_state *udp = &udp_state;
+    unsigned char *place;
+    int error = reach(lane, remote, bytes, &place);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (is_own(lane, remote) || bytes == 0) {
+        if (bytes != 0) {
+            memmove(kind == PUSH ? place : local, kind == PUSH ? local : place, bytes);
+        }
+        if (op) {
+            fabric_op_mark_done(op, lane);
+        }
+        return 0;
+    }
+    struct request request = {
+        .kind = kind,
+        .user = user_for(lane, remote),
+        .remote = remote,
+        .local = local,
+        .bytes = bytes,
+        .completion = op ? fabric_op_begin_in_engine(op, lane) : NULL,
+    };
+    fabric_mutex_take(&udp->lock);
+    error = give(udp, &request);
+    if (LIKELY(!error)) {
+        send_now(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static int udp_push(struct fabric_lane *lane, struct dn_remote remote, const void *source,
+                    size_t bytes, struct dn_op *op)
+{
+    return transfer(lane, remote, (void *)(uintptr_t)source, bytes, op, PUSH);
+}
+
+static int udp_pull(struct fabric_lane *lane, struct dn_remote remote, void *target, size_t bytes,
+                    struct dn_op *op)
+{
+    return transfer(lane, remote, target, bytes, op, PULL);
+}
+
+static uint64_t apply(unsigned char *place, enum fabric_atomic operation, unsigned bytes,
+                      uint64_t operand, uint64_t expected)
+{
+    return bytes == 4 ? direct_apply_u32((uint32_t *)(void *)place, operation, (uint32_t)operand,
+                                         (uint32_t)expected)
+                      : direct_apply_u64((uint64_t *)(void *)place, operation, operand, expected);
+}
+
+static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
+                      enum fabric_atomic operation, unsigned bytes, uint64_t operand,
+                      uint64_t expected, uint64_t *old)
+{
+    struct udp_state *udp = &udp_state;
+    unsigned char *place;
+    int error = reach(lane, remote, bytes, &place);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (UNLIKELY((uintptr_t)place % bytes != 0)) {
+        return DN_EALIGN;
+    }
+    if (is_own(lane, remote)) {
+        uint64_t value = apply(place, operation, bytes, operand, expected);
+        if (old) {
+            *old = value;
+        }
+        return 0;
+    }
+    struct nic_completion completion;
+    struct request request = {
+        .kind = ATOMIC,
+        .user = user_for(lane, remote),
+        .remote = remote,
+        .bytes = bytes,
+        .operand = operand,
+        .expected = expected,
+        .function = (enum wire_atomic)operation,
+        .completion = old ? &completion : NULL,
+    };
+    fabric_mutex_take(&udp->lock);
+    error = give(udp, &request);
+    if (!error && old) {
+        send_now(udp);
+    } else if (!error) {
+        send_or_wait_for_company(udp, remote.rank, bytes);
+    }
+    fabric_mutex_give(&udp->lock);
+    if (error || !old) {
+        return error;
+    }
+    udp_wait_done(udp, &completion);
+    if (completion.result == 0) {
+        *old = completion.value;
+    }
+    return completion.result;
+}
+
+/* ---- Order and completion ------------------------------------------------------------------ */
+
+static int udp_fence(struct fabric_lane *lane)
+{
+    struct udp_state *udp = &udp_state;
+    struct request request = {.kind = FENCE, .user = user_of(lane)};
+    int error = 0;
+    fabric_mutex_take(&udp->lock);
+    if (!nic_user_is_quiet(udp->board.engine, request.user)) {
+        error = give(udp, &request);
+        send_now(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static int quiet(struct udp_state *udp, uint32_t user)
+{
+    struct nic_completion completion = {.state = NIC_DONE};
+    struct request request = {.kind = QUIET, .user = user, .completion = &completion};
+    int error = 0;
+    fabric_mutex_take(&udp->lock);
+    if (!nic_user_is_quiet(udp->board.engine, user)) {
+        error = give(udp, &request);
+        send_now(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    if (!error) {
+        udp_wait_done(udp, &completion);
+    }
+    return error ? error : completion.result;
+}
+
+static int udp_quiet(struct fabric_lane *lane)
+{
+    return quiet(&udp_state, user_of(lane));
+}
+
+static void udp_lane_close(struct fabric_lane *lane)
+{
+    struct udp_state *udp = &udp_state;
+    struct udp_lane *own = lane->state;
+    (void)udp_quiet(lane);
+    fabric_mutex_take(&udp->lock);
+    for (uint32_t i = 0; i < UDP_KICKS; i++) {
+        if (own->kicks[i].is_open) {
+            (void)nic_kick_close(udp->board.engine, own->kicks[i].address);
+        }
+    }
+    if (--lanes_of_user[own->user] == 0) {
+        (void)nic_user_set(udp->board.engine, own->user, 0);
+    }
+    fabric_mutex_give(&udp->lock);
+    free(own);
+    lane->state = NULL;
+}
+
+/* ---- Mirrors --------------------------------------------------------------------------------- */
+
+/* A word is the end of something and goes out as a small operation does; a block before it
+ * waits for it. */
+static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *place, uint64_t bytes)
+{
+    struct udp_state *udp = &udp_state;
+    if (rank == lane->view->rank) {
+        return 0;
+    }
+    struct dn_remote remote = {
+        .rank = (int)rank,
+        .area = UDP_AREA_GROUP,
+        .offset = (uint64_t)((const unsigned char *)place -
+                             (const unsigned char *)lane->view->group),
+    };
+    unsigned char *here;
+    int error = reach(lane, remote, bytes, &here);
+    if (error) {
+        return error;
+    }
+    fabric_mutex_take(&udp->lock);
+    error = give_blocks(udp, UDP_SYSTEM_USER, remote, place, bytes);
+    if (!error && bytes <= sizeof(uint64_t)) {
+        send_or_wait_for_company(udp, (int)rank, bytes);
+    } else {
+        udp->unsent++;
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes)
+{
+    struct udp_state *udp = &udp_state;
+    if (rank == lane->view->rank || bytes == 0) {
+        return 0;
+    }
+    struct nic_completion completion;
+    struct request request = {
+        .kind = PULL,
+        .user = UDP_SYSTEM_USER,
+        .remote = {.rank = (int)rank,
+                   .area = UDP_AREA_GROUP,
+                   .offset = (uint64_t)((unsigned char *)place -
+                                        (unsigned char *)lane->view->group)},
+        .local = place,
+        .bytes = bytes,
+        .completion = &completion,
+    };
+    unsigned char *here;
+    int error = reach(lane, request.remote, bytes, &here);
+    if (error) {
+        return error;
+    }
+    fabric_mutex_take(&udp->lock);
+    error = give(udp, &request);
+    if (!error) {
+        send_now(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    if (error) {
+        return error;
+    }
+    udp_wait_done(udp, &completion);
+    return completion.result;
+}
+
+/* The system user's failures are those of peers that are gone, which nobody asks about. */
+static int udp_settle(struct fabric_lane *lane)
+{
+    (void)lane;
+    (void)quiet(&udp_state, UDP_SYSTEM_USER);
+    return 0;
+}
+
+static int udp_serve(struct fabric_lane *lane, fabric_service_call call, void *context)
+{
+    struct udp_state *udp = &udp_state;
+    (void)lane;
+    fabric_mutex_take(&udp->lock);
+    /* Who came before us is served before us, also when this node asks again and again and
+     * never waits. */
+    if (!udp->looked) {
+        look(udp, fabric_now_ns());
+    }
+    int error = call(udp->board.services, fabric_now_ns(), context);
+    send_now(udp);
+    udp->looked = false;
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static void udp_lane_progress(struct fabric_lane *lane)
+{
+    (void)lane;
+    (void)udp_progress(&udp_state);
+}
+
+static void udp_lane_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
+{
+    (void)lane;
+    udp_nap(&udp_state, timeout_ns, seen);
+}
+
+static uint64_t udp_lane_idle(struct fabric_lane *lane, struct fabric_idle *idle,
+                              uint64_t timeout_ns)
+{
+    (void)lane;
+    return udp_idle(&udp_state, idle, timeout_ns);
+}
+
+const struct fabric_ops udp_ops = {
+    .name = "udp",
+    .lane_open = udp_lane_open,
+    .lane_close = udp_lane_close,
+    .store = udp_store,
+    .botf = udp_botf,
+    .put_signal = udp_put_signal,
+    .push = udp_push,
+    .pull = udp_pull,
+    .atomic = udp_atomic,
+    .fence = udp_fence,
+    .quiet = udp_quiet,
+    .reflect = udp_reflect,
+    .refresh = udp_refresh,
+    .settle = udp_settle,
+    .serve = udp_serve,
+    .progress = udp_lane_progress,
+    .nap = udp_lane_nap,
+    .idle = udp_lane_idle,
+};

@@ -1,0 +1,78 @@
+/* Lives, as two sources tell them: the launcher, through the control group that it shares
+ * with the nodes of its host, and InfiniSWIF, when a peer has been silent for too long. Both
+ * end in this process's view, where waiting and every call look. */
+#include "fabric/udp/state.h"
+#include "nic/life.h"
+
+enum { BURSTS_BEFORE_END = 64 };
+
+/* A peer is gone: said once. */
+static void end_life(struct udp_state *udp, uint32_t rank, enum dn_life life)
+{
+    struct nic_port *port = &udp->view->ports[rank];
+    struct nic_group *group = udp->view->group;
+    if (nic_life_gone(nic_life(udp->view, rank))) {
+        return;
+    }
+    /* Release: pairs with the acquire in nic_life. */
+    atomic_store_explicit(&port->life, life, memory_order_release);
+    atomic_fetch_or(&port->call, NIC_CALL_GONE);
+    if (life == DN_DEAD) {
+        /* Release: pairs with the acquire in nic_deaths_beyond; the life is set. */
+        atomic_fetch_add_explicit(&group->death_count, 1, memory_order_release);
+    }
+    atomic_fetch_add_explicit(&group->change_count, 1, memory_order_release);
+}
+
+void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
+{
+    struct udp_state *udp = context;
+    (void)now_ns;
+    end_life(udp, peer, DN_DEAD);
+    atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
+}
+
+/* Peers that have not attached yet have nobody who listens: what is sent to them waits in
+ * their sockets, and their silence means nothing. */
+void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
+{
+    for (uint32_t rank = 0; rank < udp->view->node_count && udp->starting_count != 0; rank++) {
+        if (nic_life(udp->view, rank) == DN_STARTING) {
+            swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
+        }
+    }
+}
+
+static void read_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+{
+    enum dn_life life = nic_life(udp->control, rank);
+    enum dn_life known = nic_life(udp->view, rank);
+    if (rank == udp->view->rank || life == known || nic_life_gone(known)) {
+        return;
+    }
+    if (known == DN_STARTING) {
+        udp->starting_count--;
+        swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
+    }
+    if (life == DN_ATTACHED) {
+        atomic_store_explicit(&udp->view->ports[rank].life, life, memory_order_release);
+        return;
+    }
+    nic_engine_forget_done(udp->board.engine);
+    /* Its life ends before InfiniSWIF gives the rank up, which would call it a death. */
+    end_life(udp, rank, life);
+    swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+}
+
+void udp_read_lives(struct udp_state *udp, uint64_t now_ns)
+{
+    /* What the gone ones sent before their end is taken in first. */
+    for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {
+    }
+    udp->lives_seen =
+        atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire);
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        read_life(udp, now_ns, rank);
+    }
+    atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
+}

@@ -1,0 +1,159 @@
+/* Making and mapping rosters. */
+#define _GNU_SOURCE
+#include "fabric/udp/roster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where everything lies: follows from the node count alone, on one machine. */
+struct layout {
+    uint64_t addresses_offset;
+    uint64_t reports_offset; /* a page's start: what is before it is not the nodes' to write */
+    uint64_t report_stride_bytes;
+    uint64_t file_bytes;
+};
+
+static uint64_t up(uint64_t value, uint64_t multiple)
+{
+    bool fits = round_up(value, multiple, &value);
+    INVARIANT(fits);
+    return value;
+}
+
+static void lay_out(uint32_t node_count, struct layout *layout)
+{
+    uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t trips_bytes = node_count * sizeof(_Atomic uint32_t);
+    layout->addresses_offset = up(sizeof(struct udp_roster), CACHE_LINE_BYTES);
+    layout->reports_offset = up(layout->addresses_offset + node_count * sizeof(union udp_address),
+                                page_bytes);
+    /* Lines of their own: every node writes its report while the others write theirs. */
+    layout->report_stride_bytes = up(sizeof(struct udp_report) + trips_bytes, CACHE_LINE_BYTES);
+    layout->file_bytes = up(layout->reports_offset + node_count * layout->report_stride_bytes,
+                            page_bytes);
+}
+
+/* The secret gets into no core file, and forked children inherit no mapping. */
+static int map_file(int fd, uint64_t bytes, int protection, struct udp_roster **roster)
+{
+    void *map = mmap(NULL, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (map == MAP_FAILED) {
+        return errno == ENOMEM ? DN_ENOMEM : DN_ESYSTEM;
+    }
+    (void)madvise(map, bytes, MADV_DONTFORK);
+    (void)madvise(map, bytes, MADV_DONTDUMP);
+    *roster = map;
+    return 0;
+}
+
+int udp_roster_create(uint32_t node_count, struct udp_roster_file *made)
+{
+    INVARIANT(node_count >= 1 && node_count <= NIC_NODES_MAX);
+    int fd = memfd_create("dimmnet-roster", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        return DN_ESYSTEM;
+    }
+    struct layout layout;
+    lay_out(node_count, &layout);
+    struct udp_roster *roster;
+    int error;
+    if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)layout.file_bytes) != 0) {
+        error = DN_ESYSTEM;
+    } else {
+        error = map_file(fd, layout.file_bytes, PROT_READ | PROT_WRITE, &roster);
+    }
+    if (error) {
+        int saved = errno;
+        (void)close(fd);
+        errno = saved;
+        return error;
+    }
+    roster->version = UDP_ROSTER_VERSION;
+    roster->node_count = node_count;
+    roster->file_bytes = layout.file_bytes;
+    roster->addresses_offset = layout.addresses_offset;
+    roster->reports_offset = layout.reports_offset;
+    roster->report_stride_bytes = layout.report_stride_bytes;
+    *made = (struct udp_roster_file){.fd = fd, .roster = roster};
+    return 0;
+}
+
+int udp_roster_seal(struct udp_roster_file *made)
+{
+    if (fcntl(made->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+        return DN_ESYSTEM;
+    }
+    /* Pairs with the acquire in check. */
+    __atomic_store_n(&made->roster->magic, UDP_ROSTER_MAGIC, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* The launcher is believed as to what the roster says, but one of another build may lay it
+ * out otherwise. */
+static int check(const struct udp_roster *roster, uint64_t file_bytes)
+{
+    if (__atomic_load_n(&roster->magic, __ATOMIC_ACQUIRE) != UDP_ROSTER_MAGIC) {
+        return DN_EGROUP;
+    }
+    if (roster->version != UDP_ROSTER_VERSION) {
+        return DN_EVERSION;
+    }
+    if (roster->node_count < 1 || roster->node_count > NIC_NODES_MAX) {
+        return DN_EGROUP;
+    }
+    struct layout layout;
+    lay_out(roster->node_count, &layout);
+    bool fits = roster->file_bytes == file_bytes && layout.file_bytes == file_bytes &&
+                roster->addresses_offset == layout.addresses_offset &&
+                roster->reports_offset == layout.reports_offset &&
+                roster->report_stride_bytes == layout.report_stride_bytes;
+    return fits ? 0 : DN_EGROUP;
+}
+
+int udp_roster_map(int fd, struct udp_roster_file *mapped)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0) {
+        return DN_EGROUP;
+    }
+    /* Only a sealed memory file cannot shrink under us. */
+    int seals = fcntl(fd, F_GET_SEALS);
+    uint64_t bytes = (uint64_t)status.st_size;
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || bytes < sizeof(struct udp_roster)) {
+        return DN_EGROUP;
+    }
+    struct udp_roster *roster;
+    int error = map_file(fd, bytes, PROT_READ, &roster);
+    if (error) {
+        return error == DN_ENOMEM ? error : DN_EGROUP;
+    }
+    error = check(roster, bytes);
+    /* Who only asks may have a descriptor to read by (EACCES). */
+    if (!error &&
+        mprotect((unsigned char *)roster + roster->reports_offset, bytes - roster->reports_offset,
+                 PROT_READ | PROT_WRITE) != 0 &&
+        errno != EACCES) {
+        error = DN_ENOMEM;
+    }
+    /* Only now: a descriptor that is no roster is somebody else's. */
+    if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+        error = DN_EGROUP;
+    }
+    if (error) {
+        (void)munmap(roster, bytes);
+        return error;
+    }
+    *mapped = (struct udp_roster_file){.fd = fd, .roster = roster};
+    return 0;
+}
+
+void udp_roster_unmap(struct udp_roster_file *mapped)
+{
+    (void)munmap(mapped->roster, mapped->roster->file_bytes);
+    (void)close(mapped->fd);
+    *mapped = (struct udp_roster_file){.fd = -1};
+}

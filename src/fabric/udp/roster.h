@@ -1,0 +1,104 @@
+/* The roster: what the launcher tells every node of a group on the `udp` fabric before it
+ * starts, and what nodes tell whoever asks (`dimmnet info`). One memory file without a name
+ * per host, handed to the nodes as an inherited descriptor; the group's secret is nowhere
+ * else. Made by the launcher; the nodes write nothing but their own reports.
+ *
+ *     | roster | address 0 | address 1 | ... | report 0 | trips 0 | report 1 | trips 1 | ... */
+#ifndef FABRIC_UDP_ROSTER_H
+#define FABRIC_UDP_ROSTER_H
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+
+#include "nic/memory.h"
+
+#define UDP_ROSTER_MAGIC UINT64_C(0x3130545352444e44) /* "DNDRST01" */
+
+enum {
+    UDP_ROSTER_VERSION = 1,
+    UDP_SECRET_BYTES = 32,
+};
+
+/* IPv4 or IPv6. */
+union udp_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static inline socklen_t udp_address_bytes(const union udp_address *address)
+{
+    return address->any.sa_family == AF_INET6 ? sizeof address->v6 : sizeof address->v4;
+}
+
+/* What a node tells about itself now and then, each word by itself. */
+#define UDP_REPORT_WORDS(word)                                                              \
+    word(packets_sent) word(packets_received) word(bytes_sent) word(bytes_received)         \
+    word(retransmissions) word(timeouts) word(duplicates) word(out_of_order)                \
+    word(malformed) word(not_authentic) word(not_ours) word(stale)                          \
+    word(acks_alone) word(header_hits) word(header_misses) word(address_hits)               \
+    word(address_misses) word(send_contexts_evicted) word(receive_contexts_evicted)         \
+    word(peers_lost) word(send_calls) word(receive_calls) word(send_refused)                \
+    word(offload_send) word(offload_receive) word(process_id) word(updated_ns)
+
+struct udp_report {
+#define WORD(name) _Atomic uint64_t name;
+    UDP_REPORT_WORDS(WORD)
+#undef WORD
+};
+
+struct udp_roster {
+    uint64_t magic; /* written last */
+    uint32_t version;
+    uint32_t node_count;
+    struct nic_sizes sizes; /* of each node's memory */
+    uint64_t file_bytes;
+    uint64_t addresses_offset; /* union udp_address for each rank: where its peers send to */
+    uint64_t reports_offset;
+    uint64_t report_stride_bytes; /* a udp_report, then for each rank the round trip to it in
+                                     ns, _Atomic uint32_t, 0: not known */
+    uint32_t pgid;
+    uint32_t packet_bytes_max; /* the largest datagram that fits the path between any two */
+    uint64_t peer_timeout_ns;
+    uint32_t cipher; /* enum udp_cipher, of fabric/udp/guard.h; 0: not authenticated */
+    uint32_t encrypt;
+    unsigned char secret[UDP_SECRET_BYTES];
+};
+
+struct udp_roster_file {
+    int fd;
+    struct udp_roster *roster;
+};
+
+/* Makes a file for so many nodes and maps it; all but magic, version, counts and offsets is
+ * the caller's to fill in, the magic by udp_roster_seal. Close-on-exec. DN_ESYSTEM,
+ * DN_ENOMEM. */
+int udp_roster_create(uint32_t node_count, struct udp_roster_file *made);
+/* Ends the making: the size is fixed from now on. DN_ESYSTEM. */
+int udp_roster_seal(struct udp_roster_file *made);
+/* Maps a sealed roster from a descriptor, which becomes close-on-exec: the reports to be
+ * written (if the descriptor may), all before them to be read. DN_EGROUP, DN_EVERSION,
+ * DN_ENOMEM: the descriptor is as before. */
+int udp_roster_map(int fd, struct udp_roster_file *mapped);
+/* Closes the descriptor, too. */
+void udp_roster_unmap(struct udp_roster_file *mapped);
+
+static inline union udp_address *udp_roster_address(const struct udp_roster *roster, uint32_t rank)
+{
+    unsigned char *file = (unsigned char *)(uintptr_t)roster;
+    return (union udp_address *)(void *)(file + roster->addresses_offset) + rank;
+}
+
+static inline struct udp_report *udp_roster_report(const struct udp_roster *roster, uint32_t rank)
+{
+    unsigned char *file = (unsigned char *)(uintptr_t)roster;
+    return (struct udp_report *)(void *)(file + roster->reports_offset +
+                                         rank * roster->report_stride_bytes);
+}
+
+static inline _Atomic uint32_t *udp_roster_trips(const struct udp_roster *roster, uint32_t rank)
+{
+    return (_Atomic uint32_t *)(void *)(udp_roster_report(roster, rank) + 1);
+}
+
+#endif

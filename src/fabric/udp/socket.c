@@ -1,0 +1,306 @@
+/* UDP as the kernel of a Linux host does it. */
+#define _GNU_SOURCE
+#include "fabric/udp/socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Since Linux 4.18 and 5.0; older C libraries do not name them. */
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+enum {
+    /* A few ms at full speed: as long as a helper thread may take to wake. */
+    BUFFER_BYTES = 8 << 20,
+    HEADERS_BYTES_V4 = 20 + 8,
+    HEADERS_BYTES_V6 = 40 + 8,
+    PACKET_BYTES_MAX_V4 = 65535 - HEADERS_BYTES_V4,
+    /* The kernel counts the header here as well, though IPv6 itself does not. */
+    PACKET_BYTES_MAX_V6 = 65535 - HEADERS_BYTES_V6,
+    MTU_BYTES_UNKNOWN = 1280, /* what every path of IPv6 carries, and of IPv4 in practice */
+    /* Empty, cut or failed receives in a row before somebody else gets a turn. */
+    SKIPS_MAX = 64,
+};
+_Static_assert((int)PACKET_BYTES_MAX_V4 == (int)UDP_BURST_BYTES_MAX, "see fabric/udp/socket.h");
+
+/* ---- Making ----------------------------------------------------------------------- */
+
+/* Beyond the system's limit where that is allowed, else up to it. */
+static void enlarge(int fd, int forced, int plain)
+{
+    int bytes = BUFFER_BYTES;
+    if (setsockopt(fd, SOL_SOCKET, forced, &bytes, sizeof bytes) != 0) {
+        (void)setsockopt(fd, SOL_SOCKET, plain, &bytes, sizeof bytes);
+    }
+}
+
+/* A lost fragment is a lost packet, and whoever puts fragments together is another thing to
+ * flood: packets travel whole, or it is said that they do not fit. */
+static int forbid_fragments(int fd, int family)
+{
+    const int always_v4 = IP_PMTUDISC_DO, always_v6 = IPV6_PMTUDISC_DO, on = 1;
+    if (family == AF_INET) {
+        return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &always_v4, sizeof always_v4);
+    }
+    (void)setsockopt(fd, IPPROTO_IPV6, IPV6_DONTFRAG, &on, sizeof on);
+    return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &always_v6, sizeof always_v6);
+}
+
+int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd)
+{
+    int family = wanted->any.sa_family;
+    int made = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (made < 0) {
+        return DN_ESYSTEM;
+    }
+    const int on = 1;
+    union udp_address where = {0};
+    socklen_t where_bytes = sizeof where;
+    if (forbid_fragments(made, family) != 0 ||
+        (family == AF_INET6 && setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
+        bind(made, &wanted->any, udp_address_bytes(wanted)) != 0 ||
+        getsockname(made, &where.any, &where_bytes) != 0) {
+        int saved = errno;
+        (void)close(made);
+        errno = saved;
+        return DN_ESYSTEM;
+    }
+    enlarge(made, SO_RCVBUFFORCE, SO_RCVBUF);
+    enlarge(made, SO_SNDBUFFORCE, SO_SNDBUF);
+    *bound = where;
+    *fd = made;
+    return 0;
+}
+
+void udp_socket_use(struct udp_socket *socket, int fd)
+{
+    const int on = 1;
+    int value;
+    socklen_t value_bytes = sizeof value;
+    *socket = (struct udp_socket){.fd = fd};
+    /* A kernel that does not know the option would not refuse the message that asks for it,
+     * but send one large datagram. */
+    socket->offload_send = getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &value_bytes) == 0;
+    socket->offload_receive = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
+}
+
+void udp_socket_close(struct udp_socket *socket)
+{
+    (void)close(socket->fd);
+    socket->fd = -1;
+}
+
+/* ---- Sending ---------------------------------------------------------------------- */
+
+/* One packet, the cheapest way. */
+static ssize_t send_one(struct udp_socket *socket, const union udp_address *to,
+                        const unsigned char *packet, uint32_t bytes)
+{
+    socket->send_calls++;
+    if (socket->is_connected) {
+        return send(socket->fd, packet, bytes, 0);
+    }
+    return sendto(socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
+}
+
+/* Several packets, which the kernel or the network card takes apart. */
+static ssize_t send_several(struct udp_socket *socket, const union udp_address *to,
+                            const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(uint16_t))];
+        struct cmsghdr aligned;
+    } control = {{0}};
+    union udp_address target = *to;
+    struct iovec piece = {(void *)(uintptr_t)packets, bytes};
+    struct msghdr message = {
+        .msg_name = socket->is_connected ? NULL : &target,
+        .msg_namelen = socket->is_connected ? 0 : udp_address_bytes(to),
+        .msg_iov = &piece,
+        .msg_iovlen = 1,
+        .msg_control = control.bytes,
+        .msg_controllen = sizeof control.bytes,
+    };
+    const uint16_t segment_bytes = (uint16_t)packet_bytes;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = IPPROTO_UDP;
+    header->cmsg_type = UDP_SEGMENT;
+    header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
+    memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
+    socket->send_calls++;
+    return sendmsg(socket->fd, &message, 0);
+}
+
+/* What a failed call means for its packets: 0, they are lost; DN_EBUSY; DN_ETOOLONG. */
+static int judge(struct udp_socket *socket, int fault, uint32_t packet_count)
+{
+    switch (fault) {
+    case EAGAIN:
+    case ENOBUFS:
+    case ENOMEM: return DN_EBUSY;
+    case EMSGSIZE: return DN_ETOOLONG;
+    /* No route, a firewall, an interface that is down: nothing that trying again at once
+     * would change, and the protocol tries again anyway. */
+    default: socket->send_refused += packet_count; return 0;
+    }
+}
+
+/* Whether a kernel that cannot offload to this target may have said so by this; it may also
+ * mean that even one such packet is too long. */
+static bool may_mean_no_offload(int fault)
+{
+    return fault == EIO || fault == EINVAL || fault == ENOPROTOOPT || fault == EOPNOTSUPP ||
+           fault == EMSGSIZE;
+}
+
+static uint32_t burst_bytes_max(const union udp_address *to, uint32_t packet_bytes)
+{
+    uint32_t limit = to->any.sa_family == AF_INET6 ? PACKET_BYTES_MAX_V6 : PACKET_BYTES_MAX_V4;
+    uint32_t count = limit / packet_bytes;
+    return packet_bytes * (count < UDP_BURST_PACKETS_MAX ? count : UDP_BURST_PACKETS_MAX);
+}
+
+static int send_burst(struct udp_socket *socket, const union udp_address *to,
+                      const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes,
+                      uint32_t *done_bytes)
+{
+    uint32_t at = 0;
+    uint32_t most = burst_bytes_max(to, packet_bytes);
+    bool doubted = false; /* this kernel's offload */
+    int error = 0;
+    while (at < bytes && !error) {
+        uint32_t rest = bytes - at;
+        uint32_t one = rest < packet_bytes ? rest : packet_bytes;
+        uint32_t now = socket->offload_send && !doubted && most > one ? most : one;
+        now = now < rest ? now : rest;
+        ssize_t sent = now > one ? send_several(socket, to, packets + at, now, packet_bytes)
+                                 : send_one(socket, to, packets + at, one);
+        if (sent >= 0) {
+            /* One goes where several did not. */
+            socket->offload_send = socket->offload_send && !doubted;
+            at += now;
+        } else if (now > one && may_mean_no_offload(errno)) {
+            doubted = true;
+        } else {
+            error = judge(socket, errno, (now + packet_bytes - 1) / packet_bytes);
+            at += error ? 0 : now;
+        }
+    }
+    *done_bytes = at;
+    return error;
+}
+
+int udp_socket_send(struct udp_socket *socket, const union udp_address *to,
+                    const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes,
+                    uint32_t *done_bytes)
+{
+    INVARIANT(packet_bytes > 0 && bytes > 0);
+    if (UNLIKELY(bytes > packet_bytes)) {
+        return send_burst(socket, to, packets, bytes, packet_bytes, done_bytes);
+    }
+    int error = 0;
+    if (UNLIKELY(send_one(socket, to, packets, bytes) < 0)) {
+        error = judge(socket, errno, 1);
+    }
+    *done_bytes = error ? 0 : bytes;
+    return error;
+}
+
+/* ---- Receiving -------------------------------------------------------------------- */
+
+void udp_socket_connect(struct udp_socket *socket, const union udp_address *peer)
+{
+    socket->is_connected = connect(socket->fd, &peer->any, udp_address_bytes(peer)) == 0;
+}
+
+uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packets,
+                                 union udp_address *from)
+{
+    socklen_t from_bytes = sizeof *from;
+    socket->receive_calls++;
+    ssize_t bytes = recvfrom(socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC, &from->any,
+                             &from_bytes);
+    return bytes > 0 && bytes <= UDP_BURST_BYTES_MAX ? (uint32_t)bytes : 0;
+}
+
+uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets)
+{
+    for (int skips = 0; skips < SKIPS_MAX; skips++) {
+        socket->receive_calls++;
+        /* Straight to the kernel: the C library's call is a cancellation point, which costs a
+         * tenth of a look that finds nothing. */
+        long bytes = syscall(SYS_recvfrom, socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC,
+                             NULL, NULL);
+        if (LIKELY(bytes > 0 && bytes <= UDP_BURST_BYTES_MAX)) {
+            return (uint32_t)bytes;
+        }
+        if (bytes < 0 && errno == EAGAIN) {
+            return 0;
+        }
+        /* Empty, cut, or an error that some earlier packet met on its way. */
+    }
+    return 0;
+}
+/* ---- Paths and addresses ---------------------------------------------------------- */
+
+uint32_t udp_path_bytes(const union udp_address *to)
+{
+    bool is_v6 = to->any.sa_family == AF_INET6;
+    int fd = socket(to->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    int mtu_bytes;
+    socklen_t value_bytes = sizeof mtu_bytes;
+    bool is_there = connect(fd, &to->any, udp_address_bytes(to)) == 0;
+    int saved = errno;
+    if (getsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_MTU : IP_MTU, &mtu_bytes,
+                   &value_bytes) != 0) {
+        mtu_bytes = MTU_BYTES_UNKNOWN; /* emulators of Linux do not know the option */
+    }
+    (void)close(fd);
+    int headers_bytes = is_v6 ? HEADERS_BYTES_V6 : HEADERS_BYTES_V4;
+    int packet_bytes_max = is_v6 ? PACKET_BYTES_MAX_V6 : PACKET_BYTES_MAX_V4;
+    if (!is_there || mtu_bytes <= headers_bytes) {
+        errno = is_there ? EMSGSIZE : saved;
+        return 0;
+    }
+    int bytes = mtu_bytes - headers_bytes;
+    return (uint32_t)(bytes < packet_bytes_max ? bytes : packet_bytes_max);
+}
+
+bool udp_address_is_same(const union udp_address *one, const union udp_address *other)
+{
+    if (one->any.sa_family != other->any.sa_family) {
+        return false;
+    }
+    if (one->any.sa_family == AF_INET6) {
+        return one->v6.sin6_port == other->v6.sin6_port &&
+               memcmp(&one->v6.sin6_addr, &other->v6.sin6_addr, sizeof one->v6.sin6_addr) == 0;
+    }
+    return one->v4.sin_port == other->v4.sin_port &&
+           one->v4.sin_addr.s_addr == other->v4.sin_addr.s_addr;
+}
+
+const char *udp_address_text(const union udp_address *address, char text[UDP_ADDRESS_TEXT_BYTES])
+{
+    char host[INET6_ADDRSTRLEN];
+    if (address->any.sa_family == AF_INET6) {
+        (void)inet_ntop(AF_INET6, &address->v6.sin6_addr, host, sizeof host);
+        (void)snprintf(text, UDP_ADDRESS_TEXT_BYTES, "[%s]:%u", host, ntohs(address->v6.sin6_port));
+    } else {
+        (void)inet_ntop(AF_INET, &address->v4.sin_addr, host, sizeof host);
+        (void)snprintf(text, UDP_ADDRESS_TEXT_BYTES, "%s:%u", host, ntohs(address->v4.sin_port));
+    }
+    return text;
+}

@@ -1,0 +1,66 @@
+/* One UDP socket: many packets in one system call where the kernel can (GSO, GRO), one by
+ * one where it cannot. */
+#ifndef FABRIC_UDP_SOCKET_H
+#define FABRIC_UDP_SOCKET_H
+
+#include "fabric/udp/roster.h"
+
+enum {
+    UDP_BURST_BYTES_MAX = 65507, /* what one call can send, and receive */
+    UDP_BURST_PACKETS_MAX = 64,
+};
+
+struct udp_socket {
+    int fd;
+    bool offload_send;    /* GSO */
+    bool offload_receive; /* GRO */
+    bool is_connected;    /* to the one peer there is: the way there is looked up once */
+    uint64_t send_calls, receive_calls;
+    uint64_t send_refused; /* packets that the kernel did not take (no route, forbidden): lost */
+};
+
+/* A socket bound to the address (port 0: any) with large buffers, close-on-exec and
+ * non-blocking; *bound is where. What it sends is never cut into fragments. DN_ESYSTEM and
+ * errno. */
+int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd);
+
+/* Takes a bound descriptor over: asks the kernel what it can do. A kernel that says it can
+ * offload sending and then does not is believed no more; that a caller may set either flag
+ * to false is for tests. */
+void udp_socket_use(struct udp_socket *socket, int fd);
+void udp_socket_close(struct udp_socket *socket);
+
+/* Sends packets that stand one behind the other, all of packet_bytes but the last, which may
+ * be shorter: any number of them, in as many calls as the kernel needs. 0; DN_EBUSY: the
+ * kernel has no room now, try again later; DN_ETOOLONG: packets of this size do not fit the
+ * path any more. *done_bytes, set in any case, is how far it came, in whole packets: what is
+ * behind that is still to be sent. What cannot reach its target is counted and lost, as the
+ * network may lose it. */
+int udp_socket_send(struct udp_socket *socket, const union udp_address *to,
+                    const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes,
+                    uint32_t *done_bytes);
+
+/* Receives what is there: one packet, or several that came together, at most
+ * UDP_BURST_BYTES_MAX bytes. Where one ends its own header says (wire_packet_bytes); asking
+ * the kernel would make each look half as dear again. 0: nothing there, or nothing but empty
+ * datagrams. */
+uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets);
+/* The same, and where it came from. */
+uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packets,
+                                 union udp_address *from);
+
+/* From now on there is nobody but this peer: sending costs less, and the kernel drops what
+ * others send. Nothing changes when it cannot be done. */
+void udp_socket_connect(struct udp_socket *socket, const union udp_address *peer);
+bool udp_address_is_same(const union udp_address *one, const union udp_address *other);
+
+/* The largest datagram that fits the route to the address without being cut, as far as this
+ * host knows (a cautious guess where it does not); 0 and errno: there is no route. */
+uint32_t udp_path_bytes(const union udp_address *to);
+
+/* "192.0.2.1:7000", "[2001:db8::1]:7000". */
+enum { UDP_ADDRESS_TEXT_BYTES = 64 };
+const char *udp_address_text(const union udp_address *address,
+                             char text[UDP_ADDRESS_TEXT_BYTES]);
+
+#endif

@@ -1,0 +1,117 @@
+/* The fabric of this process, for the files of this folder:
+ *
+ *     udp.c     starting, stopping, areas, reports
+ *     drive.c   packets in and out; who drives, and when
+ *     lives.c   who is there, from the launcher's words and from silence
+ *     lane.c    the operations of lanes (udp_ops)
+ */
+#ifndef FABRIC_UDP_STATE_H
+#define FABRIC_UDP_STATE_H
+
+#include <pthread.h>
+
+#include "board/board.h"
+#include "fabric/mutex.h"
+#include "fabric/udp/guard.h"
+#include "fabric/udp/socket.h"
+#include "fabric/udp/udp.h"
+
+enum {
+    UDP_INCARNATION = 1,            /* of every node: within a group a rank lives once */
+    UDP_SYSTEM_USER = NIC_USERS - 1, /* reflections; the other users are lanes */
+    UDP_KICKS = 64,                 /* pages that a lane has open for stores */
+    UDP_BURST_BUFFER_BYTES = 2 * 65536,
+};
+
+/* The area that the library's own operations name: the group's memory, whole. */
+#define UDP_AREA_GROUP 0
+
+struct udp_state {
+    bool running;
+    const struct udp_roster *roster;
+    const struct nic_view *view;
+    const struct nic_view *control;
+    struct udp_socket socket;
+    struct udp_guard *guard;
+    void *space; /* the board's memory */
+    uint64_t space_bytes;
+    bool core_is_free; /* a core for each node: who waits spins first */
+
+    /* Guards everything below that is not atomic, and the board. */
+    struct fabric_mutex lock;
+    struct board board;
+    uint32_t unsent;          /* operations given since the last transmission */
+    uint64_t unsent_bytes;
+    uint64_t unsent_since_ns; /* the first of them, or a look at the clock after it */
+    bool owes;                /* packets came since the last transmission */
+    bool looked;              /* at the socket since the last call on the services */
+    uint32_t looks;           /* at the socket, by callers that wait */
+
+    /* Packets that stand one behind the other to go out by one call. */
+    unsigned char *burst;
+    uint32_t burst_start, burst_end;
+    uint32_t burst_packet_bytes;
+    uint32_t burst_packets;
+    uint16_t burst_target;
+    bool burst_waits; /* the kernel had no room for it */
+
+    unsigned char *received; /* UDP_BURST_BYTES_MAX */
+    bool may_connect;        /* there is one peer, and where it speaks from is not known yet */
+    uint64_t bytes_received;
+
+    uint32_t lives_seen; /* the control group's change_count, when lives were last read */
+    uint32_t starting_count;
+    uint64_t now_and_then_ns;
+
+    /* Raised whenever something came in: who was about to sleep looks again. */
+    _Atomic uint64_t generation;
+    _Atomic uint64_t driven_ns; /* when a caller last drove */
+    _Atomic uint32_t napping;   /* callers that sleep on the socket */
+
+    pthread_t helper;
+    _Atomic uint32_t stop; /* the helper sleeps on it when it stays off the socket */
+};
+
+extern struct udp_state udp_state;
+
+/* ---- drive.c ---------------------------------------------------------------------- */
+
+/* With the lock held. Takes in what has come; whether anything had. */
+bool udp_receive(struct udp_state *udp);
+/* With the lock held. Sends all that may go out now. */
+void udp_transmit(struct udp_state *udp, uint64_t now_ns);
+
+/* Without the lock: until the completion is done. Ends, because lost peers complete all that
+ * waits for them. */
+void udp_wait_done(struct udp_state *udp, const struct nic_completion *completion);
+
+/* Without the lock. One look at the socket, if nobody else is at it. */
+bool udp_progress(struct udp_state *udp); /* whether anything came */
+uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t timeout_ns);
+void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen);
+
+void *udp_help(void *context);
+
+/* ---- lives.c ---------------------------------------------------------------------- */
+
+/* With the lock held: brings what the launcher says into this process's view. */
+void udp_read_lives(struct udp_state *udp, uint64_t now_ns);
+
+static inline bool udp_lives_have_changed(const struct udp_state *udp)
+{
+    return atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire) !=
+           udp->lives_seen;
+}
+
+/* With the lock held, now and then. */
+void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns);
+
+/* The board has given a peer up; its listener. */
+void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer);
+
+/* ---- udp.c ------------------------------------------------------------------------- */
+
+/* With the lock held: what has to be done several times a second. */
+void udp_now_and_then(struct udp_state *udp, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,370 @@
+/* Starting and stopping the fabric; areas; what it tells about itself. */
+#define _GNU_SOURCE
+#include "fabric/udp/udp.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fabric/clock.h"
+#include "fabric/futex.h"
+#include "fabric/udp/state.h"
+#include "nic/address.h"
+#include "nic/life.h"
+
+#define SETTLE_NAP_NS UINT64_C(1000000)
+#define NOW_AND_THEN_NS UINT64_C(100000000)
+#define QUEUE_NS UINT64_C(200000)
+#define LINGER_QUIET_NS UINT64_C(50000000) /* longer than a time-out of InfiniSWIF */
+#define LINGER_LONGEST_NS UINT64_C(500000000)
+#define ACKS_DUE_NS UINT64_C(50000) /* longer than InfiniSWIF lets one wait for company */
+
+enum {
+    /* Memory for packets, of each class and for reordering; packets of 9 KiB are fewer. */
+    REQUEST_BYTES = 16 << 20,
+    REPLY_BYTES = 8 << 20,
+    REORDER_BYTES = 4 << 20,
+    SYSTEM_CREDIT = 256,
+};
+
+struct udp_state udp_state = {.socket = {.fd = -1}};
+
+/* ---- Areas ----------------------------------------------------------------------------- */
+
+/* The address TLB's refill: where an area of this node lies in the group's memory. */
+static int find_area(void *context, uint32_t area, struct nic_extent *extent)
+{
+    const struct udp_state *udp = context;
+    const struct nic_view *view = udp->view;
+    const struct nic_geometry *geometry = &view->group->geometry;
+    uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
+    if (area == UDP_AREA_GROUP) {
+        *extent = (struct nic_extent){0, geometry->total_bytes};
+        return 0;
+    }
+    if (nic_area_is_built_in(area)) {
+        *extent = (struct nic_extent){node + geometry->segment_offset[area],
+                                      nic_segment_bytes(view, area)};
+        return 0;
+    }
+    const struct dn_remote start = {.rank = (int)view->rank, .area = area};
+    uint64_t offset;
+    int error = nic_area_find(view, start, 0, &offset);
+    if (error) {
+        return error;
+    }
+    const struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    *extent = (struct nic_extent){node + offset,
+                                  atomic_load_explicit(&entry->bytes, memory_order_relaxed)};
+    return 0;
+}
+
+int udp_tell_area(uint32_t area)
+{
+    struct udp_state *udp = &udp_state;
+    if (!udp->running) {
+        return 0;
+    }
+    const struct nic_view *view = udp->view;
+    const struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    fabric_mutex_take(&udp->lock);
+    nic_engine_forget_area(udp->board.engine, area);
+    fabric_mutex_give(&udp->lock);
+    struct fabric_lane lane = {.ops = &udp_ops, .view = view};
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        /* Gone ones need not know. The state word last, as in the table itself. */
+        (void)udp_ops.reflect(&lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
+        (void)udp_ops.reflect(&lane, rank, &entry->state, sizeof entry->state);
+    }
+    return udp_ops.settle(&lane);
+}
+
+/* ---- Reports --------------------------------------------------------------------------- */
+
+static void report(struct udp_state *udp, uint64_t now_ns)
+{
+    const struct swif_counters *swif = swif_counters(udp->board.swif);
+    const struct nic_engine_counters *engine = nic_engine_counters(udp->board.engine);
+    struct udp_report *report = udp_roster_report(udp->roster, udp->view->rank);
+    const struct {
+        _Atomic uint64_t *word;
+        uint64_t value;
+    } words[] = {
+        {&report->packets_sent, swif->packets_sent},
+        {&report->packets_received, swif->packets_received},
+        {&report->bytes_sent, swif->bytes_sent},
+        {&report->bytes_received, udp->bytes_received},
+        {&report->retransmissions, swif->retransmissions},
+        {&report->timeouts, swif->timeouts},
+        {&report->duplicates, swif->duplicates},
+        {&report->out_of_order, swif->out_of_order},
+        {&report->malformed, swif->malformed},
+        {&report->not_authentic, swif->not_authentic},
+        {&report->not_ours, swif->not_ours},
+        {&report->stale, swif->stale},
+        {&report->acks_alone, swif->acks_alone},
+        {&report->header_hits, engine->header_hits},
+        {&report->header_misses, engine->header_misses},
+        {&report->address_hits, engine->address_hits},
+        {&report->address_misses, engine->address_misses},
+        {&report->send_contexts_evicted, swif->ltee_evictions},
+        {&report->receive_contexts_evicted, swif->rtee_evictions},
+        {&report->peers_lost, swif->peers_lost},
+        {&report->send_calls, udp->socket.send_calls},
+        {&report->receive_calls, udp->socket.receive_calls},
+        {&report->send_refused, udp->socket.send_refused},
+        {&report->offload_send, udp->socket.offload_send},
+        {&report->offload_receive, udp->socket.offload_receive},
+        {&report->process_id, (uint64_t)getpid()},
+        {&report->updated_ns, now_ns},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        atomic_store_explicit(words[i].word, words[i].value, memory_order_relaxed);
+    }
+    _Atomic uint32_t *trips = udp_roster_trips(udp->roster, udp->view->rank);
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        struct swif_peer_state state;
+        if (swif_peer_state(udp->board.swif, (uint16_t)rank, &state)) {
+            atomic_store_explicit(&trips[rank], (uint32_t)state.srtt_ns, memory_order_relaxed);
+        }
+    }
+}
+
+void udp_now_and_then(struct udp_state *udp, uint64_t now_ns)
+{
+    if (now_ns - udp->now_and_then_ns >= NOW_AND_THEN_NS) {
+        udp->now_and_then_ns = now_ns;
+        udp_vouch_for_starting(udp, now_ns);
+        report(udp, now_ns);
+    }
+}
+
+/* ---- Starting and stopping --------------------------------------------------------------- */
+
+static uint32_t at_most(uint64_t count, uint32_t limit)
+{
+    return count < limit ? (uint32_t)count : limit;
+}
+
+static void configure(const struct udp_state *udp, struct board_config *config)
+{
+    const struct udp_roster *roster = udp->roster;
+    struct swif_config *swif = &config->swif;
+    board_config_default(config, roster->node_count);
+    swif->node = (uint16_t)udp->view->rank;
+    swif->pgid = roster->pgid;
+    swif->incarnation = UDP_INCARNATION;
+    swif->packet_bytes_max = roster->packet_bytes_max;
+    swif->peer_timeout_ns = roster->peer_timeout_ns;
+    swif->queue_ns = QUEUE_NS;
+    swif->watch_max = roster->node_count;
+    swif->buffer_count[WIRE_REQUEST] = at_most(REQUEST_BYTES / roster->packet_bytes_max, 8192);
+    swif->buffer_count[WIRE_REPLY] = at_most(REPLY_BYTES / roster->packet_bytes_max, 4096);
+    swif->reorder_count = at_most(REORDER_BYTES / roster->packet_bytes_max, 2048);
+}
+
+static int make_guard(struct udp_state *udp)
+{
+    struct udp_guard_config config = {
+        .cipher = (enum udp_cipher)udp->roster->cipher,
+        .encrypt = udp->roster->encrypt != 0,
+        .node_count = udp->roster->node_count,
+        .incarnation = UDP_INCARNATION,
+        .node = (uint16_t)udp->view->rank,
+        .secret = udp->roster->secret,
+    };
+    return config.cipher == UDP_CIPHER_NONE ? 0 : udp_guard_make(&config, &udp->guard);
+}
+
+static int make_board(struct udp_state *udp, uint64_t now_ns)
+{
+    struct board_config config;
+    configure(udp, &config);
+    udp->space_bytes = board_bytes(&config);
+    if (udp->space_bytes == 0) {
+        return DN_EGROUP;
+    }
+    udp->space = mmap(NULL, udp->space_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (udp->space == MAP_FAILED) {
+        udp->space = NULL;
+        return DN_ENOMEM;
+    }
+    (void)madvise(udp->space, udp->space_bytes, MADV_DONTFORK);
+    struct nic_local_memory memory = {
+        .context = udp,
+        .base = (unsigned char *)udp->view->group,
+        .bytes = udp->view->group->geometry.total_bytes,
+        .find = find_area,
+    };
+    struct board_listener listener = {.context = udp, .peer_lost = udp_peer_lost};
+    struct swif_guard hooks;
+    if (udp->guard) {
+        hooks = udp_guard_hooks(udp->guard);
+    }
+    int error = board_init(&udp->board, &config, &memory, udp->guard ? &hooks : NULL, &listener,
+                           now_ns, udp->space);
+    for (uint32_t rank = 0; rank < udp->view->node_count && !error; rank++) {
+        if (rank != udp->view->rank) {
+            swif_peer_is(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+            /* Somebody may wait for it while nothing is under way to it. */
+            (void)swif_watch(udp->board.swif, now_ns, (uint16_t)rank);
+        }
+    }
+    return error ? DN_EGROUP : nic_user_set(udp->board.engine, UDP_SYSTEM_USER, SYSTEM_CREDIT);
+}
+
+/* The helper takes no signal of the program's. */
+static int start_helper(struct udp_state *udp, int stop_signal)
+{
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    if (stop_signal) {
+        sigdelset(&all, stop_signal);
+    }
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = pthread_create(&udp->helper, NULL, udp_help, udp);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = error;
+    return error ? DN_ESYSTEM : 0;
+}
+
+static void release(struct udp_state *udp)
+{
+    if (udp->space) {
+        (void)munmap(udp->space, udp->space_bytes);
+    }
+    if (udp->guard) {
+        udp_guard_free(udp->guard);
+    }
+    free(udp->burst);
+    free(udp->received);
+    if (udp->socket.fd >= 0) {
+        udp_socket_close(&udp->socket);
+    }
+    udp->space = NULL;
+    udp->guard = NULL;
+    udp->burst = udp->received = NULL;
+    udp->socket.fd = -1;
+}
+
+/* Everything starts anew: a process may attach to one group after another. */
+static void reset(struct udp_state *udp, const struct udp_config *config)
+{
+    udp->roster = config->roster;
+    udp->view = config->view;
+    udp->control = config->control;
+    udp->core_is_free = config->view->node_count <= config->control->group->core_count;
+    udp->unsent = 0;
+    udp->owes = udp->burst_waits = false;
+    udp->burst_start = udp->burst_end = 0;
+    udp->bytes_received = 0;
+    udp->may_connect = udp->view->node_count == 2;
+    udp->lives_seen = atomic_load(&udp->control->group->change_count) - 1;
+    udp->starting_count = 0;
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        udp->starting_count += nic_life(udp->view, rank) == DN_STARTING && rank != udp->view->rank;
+    }
+    udp->now_and_then_ns = 0;
+    atomic_store(&udp->generation, 1);
+    atomic_store(&udp->driven_ns, 0);
+    atomic_store(&udp->napping, 0);
+    atomic_store(&udp->stop, 0);
+}
+
+int udp_start(const struct udp_config *config)
+{
+    struct udp_state *udp = &udp_state;
+    reset(udp, config);
+    udp_socket_use(&udp->socket, config->socket_fd);
+    udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
+    udp->received = malloc(UDP_BURST_BYTES_MAX);
+    int error = udp->burst && udp->received ? make_guard(udp) : DN_ENOMEM;
+    error = error ? error : make_board(udp, fabric_now_ns());
+    error = error ? error : start_helper(udp, config->stop_signal);
+    if (error) {
+        int saved = errno;
+        release(udp);
+        errno = saved;
+        return error;
+    }
+    udp->running = true;
+    return 0;
+}
+
+/* Of a lock that was given just before the end nobody shall think that it was held: those whom
+ * it concerns have heard of it, or are gone. */
+static void settle_locks(struct udp_state *udp)
+{
+    bool is_marked = false;
+    bool is_settled = false;
+    uint64_t mark = 0;
+    uint64_t seen = 0;
+    while (!is_settled) {
+        fabric_mutex_take(&udp->lock);
+        if (!is_marked) {
+            nic_engine_run(udp->board.engine, fabric_now_ns());
+            is_marked = nic_packet_locks_are_told(udp->board.services);
+            mark = swif_mark(udp->board.swif);
+        }
+        is_settled = is_marked && swif_mark_is_passed(udp->board.swif, mark);
+        fabric_mutex_give(&udp->lock);
+        if (!is_settled) {
+            udp_nap(udp, SETTLE_NAP_NS, &seen);
+        }
+    }
+}
+
+/* On a network that loses packets the last acknowledgements may have been lost: whoever waits
+ * for one sends again, and gets it, before this node is known to have left. */
+static void linger(struct udp_state *udp)
+{
+    const struct swif_counters *counters = swif_counters(udp->board.swif);
+    uint64_t now_ns = fabric_now_ns();
+    uint64_t end_ns = now_ns + LINGER_LONGEST_NS;
+    uint64_t quiet_since_ns = now_ns;
+    uint64_t known_bytes = 0;
+    uint64_t seen = 0;
+    bool is_over = false;
+    while (!is_over) {
+        fabric_mutex_take(&udp->lock);
+        bool is_clean = counters->retransmissions == 0 && counters->duplicates == 0;
+        quiet_since_ns = udp->bytes_received == known_bytes ? quiet_since_ns : now_ns;
+        known_bytes = udp->bytes_received;
+        fabric_mutex_give(&udp->lock);
+        is_over = is_clean || now_ns - quiet_since_ns >= LINGER_QUIET_NS || now_ns >= end_ns ||
+                  nic_peers_all_gone(udp->view);
+        if (!is_over) {
+            udp_nap(udp, SETTLE_NAP_NS, &seen);
+            now_ns = fabric_now_ns();
+        }
+    }
+}
+
+void udp_stop(void)
+{
+    struct udp_state *udp = &udp_state;
+    if (!udp->running) {
+        return;
+    }
+    struct fabric_lane lane = {.ops = &udp_ops, .view = udp->view};
+    (void)udp_ops.settle(&lane);
+    settle_locks(udp);
+    linger(udp);
+    atomic_store_explicit(&udp->stop, 1, memory_order_release);
+    futex_wake_all(&udp->stop);
+    pthread_join(udp->helper, NULL);
+    /* Peers get the acknowledgements that they wait for. */
+    fabric_mutex_take(&udp->lock);
+    uint64_t now_ns = fabric_now_ns();
+    (void)udp_receive(udp);
+    udp_transmit(udp, now_ns + ACKS_DUE_NS);
+    report(udp, now_ns);
+    udp->running = false;
+    release(udp);
+    fabric_mutex_give(&udp->lock);
+}

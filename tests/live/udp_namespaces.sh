@@ -1,0 +1,277 @@
+#!/usr/bin/env bash
+# Hosts of the test's own: network namespaces behind a router, which loses packets, has its
+# cables pulled and its paths narrowed; nodes and whole hosts are killed. Needs root.
+# usage: udp_namespaces.sh BUILD_FOLDER
+#
+#     a 10.77.1.2 ---+
+#                    |
+#     b 10.77.2.2 ---+--- router   10.77.N.1, fd77:N::1 on its port to each
+#                    |
+#     c 10.77.3.2 ---+
+#
+# The launcher runs in a. Its word to the agents on b and c goes through pipes, so it does not
+# share what happens to the network.
+# shellcheck source-path=SCRIPTDIR source=udp.bash
+. "$(dirname "$0")/udp.bash"
+
+readonly PREFIX=dn$$
+readonly UDP=(--fabric udp --timeout 30)
+namespaces=()
+
+# udp.bash calls it at every end. What still runs in a namespace is ours alone.
+udp_clean_up_more()
+{
+    local name pids
+    for name in "${namespaces[@]}"; do
+        pids=$(ip netns pids "$PREFIX-$name" 2>/dev/null)
+        # shellcheck disable=SC2086 # one word each
+        [ -z "$pids" ] || kill -KILL $pids 2>/dev/null
+        ip netns del "$PREFIX-$name" 2>/dev/null
+    done
+}
+
+in_() { ip netns exec "$PREFIX-$1" "${@:2}"; }
+ip_in() { ip -n "$PREFIX-$1" "${@:2}"; }
+
+make_namespace()
+{
+    ip netns add "$PREFIX-$1" && namespaces+=("$1") && ip_in "$1" link set lo up
+}
+
+# make_host NAME NUMBER
+make_host()
+{
+    make_namespace "$1" &&
+        ip link add eth0 netns "$PREFIX-$1" type veth peer name "to_$1" netns "$PREFIX-router" &&
+        ip_in router address add "10.77.$2.1/24" dev "to_$1" &&
+        ip_in router -6 address add "fd77:$2::1/64" dev "to_$1" nodad &&
+        ip_in router link set "to_$1" up &&
+        ip_in "$1" address add "10.77.$2.2/24" dev eth0 &&
+        ip_in "$1" -6 address add "fd77:$2::2/64" dev eth0 nodad &&
+        ip_in "$1" link set eth0 up &&
+        ip_in "$1" route add default via "10.77.$2.1" &&
+        ip_in "$1" -6 route add default via "fd77:$2::1"
+}
+
+make_network()
+{
+    make_namespace router && make_host a 1 && make_host b 2 && make_host c 3 &&
+        in_ router sh -c 'cd /proc/sys/net && echo 1 >ipv4/ip_forward &&
+            echo 1 >ipv6/conf/all/forwarding'
+}
+
+[ "$(id -u)" -eq 0 ] || udp_skip "network namespaces need root"
+command -v ip >/dev/null || udp_skip "there is no ip command (iproute2)"
+ip netns add "$PREFIX-try" 2>/dev/null || udp_skip "this machine allows no network namespaces"
+ip netns del "$PREFIX-try"
+make_network || udp_skip "this machine cannot connect network namespaces"
+
+# What the launcher starts agents with.
+cat >"$live_work/rsh" <<END
+#!/bin/sh
+host=\$1
+shift
+exec ip netns exec "$PREFIX-\$host" sh -c "\$*"
+END
+chmod +x "$live_work/rsh"
+
+printf '%s\n' 'a address=10.77.1.2' 'b address=10.77.2.2' 'c address=10.77.3.2' >"$live_work/hosts"
+printf '%s\n' 'a address=fd77:1::2' 'b address=fd77:2::2' >"$live_work/hosts6"
+# Two nodes on one side of b's cable, one on the other.
+printf '%s\n' 'a slots=2 address=10.77.1.2' 'b address=10.77.2.2' >"$live_work/hosts21"
+
+# over HOSTS OPTION... PROGRAM...: in the background, as udp_job_start.
+over()
+{
+    local hosts=$1
+    shift
+    : >"$live_work/out"
+    # No function in between: the process that is told to end is the launcher itself.
+    ip netns exec "$PREFIX-a" "$live_dimmnet" run --hosts "$live_work/$hosts" --rsh "$live_work/rsh" \
+        "${UDP[@]}" "$@" >"$live_work/out" 2>"$live_work/err" </dev/null &
+    udp_job=$!
+    udp_started+=("$udp_job")
+}
+
+# ---- As it should be, and loss -------------------------------------------------------------
+
+# set_loss PERCENT: of what the router passes on.
+set_loss()
+{
+    in_ router nft -f - <<END
+flush ruleset
+table inet faults {
+    chain passing {
+        type filter hook forward priority 0;
+        meta l4proto udp numgen random mod 100 < $1 counter drop
+    }
+}
+END
+}
+
+losing()
+{
+    set_loss "$1" || { echo "nft does not take the rule"; return 1; }
+    over hosts -n 3 "$udp_traffic" --rounds "$2"
+    udp_job_wait
+    in_ router nft list ruleset | grep -oE 'packets [0-9]+' >"$live_work/dropped"
+    in_ router nft flush ruleset
+    udp_traffic_is_right || return 1
+    if [ "$1" -gt 0 ] && grep -qx 'packets 0' "$live_work/dropped"; then
+        echo "nothing was lost"
+        return 1
+    fi
+}
+
+over_ipv6()
+{
+    over hosts6 -n 2 "$udp_traffic" --rounds 3
+    udp_job_wait
+    udp_traffic_is_right
+}
+
+udp_verdict "three hosts" losing 0 5
+udp_verdict "two hosts by IPv6" over_ipv6
+udp_verdict "loss of 1 in 100" losing 1 5
+udp_verdict "loss of 5 in 100" losing 5 3
+udp_verdict "loss of 20 in 100" losing 20 1
+
+# ---- Cables --------------------------------------------------------------------------------
+
+cable_pulled()
+{
+    over hosts -n 3 "$udp_traffic" --seconds 5
+    udp_job_says '^ok round 1$' || return 1
+    ip_in router link set to_b down
+    sleep 3
+    ip_in router link set to_b up
+    udp_job_wait
+    udp_traffic_is_right
+}
+
+# The launcher sees all of them alive, but each side has lost the other.
+parted()
+{
+    local cut_us
+    over hosts21 -n 3 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
+    udp_all_wait 3
+    cut_us=$(udp_now_us)
+    ip_in router link set to_b down
+    udp_job_wait
+    ip_in router link set to_b up
+    [ "$status" -eq 0 ] && udp_say_lines 2 '^dead [01]: 2$' && udp_say_lines 1 '^dead 2: 0 1$' &&
+        udp_say_lines 2 '^team [01]: 2$' && udp_say_lines 1 '^team 2: 1$' && udp_heard_within "$cut_us" 700 10000
+}
+
+# A host that does not know the way any more: the kernel refuses to send.
+route_lost()
+{
+    over hosts -n 3 "$udp_traffic" --seconds 4
+    udp_job_says '^ok round 1$' || return 1
+    ip_in b route del default
+    sleep 2
+    ip_in b route add default via 10.77.2.1
+    udp_job_wait
+    udp_traffic_is_right
+}
+
+no_way_from_the_start()
+{
+    printf '%s\n' 'a address=10.77.1.2' 'b address=10.77.9.9' >"$live_work/hosts_wrong"
+    ip_in router route add unreachable 10.77.9.0/24
+    over hosts_wrong -n 2 --peer-timeout 2000 "$udp_traffic"
+    udp_job_wait
+    [ "$status" -ne 0 ] && [ -s "$live_work/err" ]
+}
+
+udp_verdict "a cable is pulled for 3 s" cable_pulled
+udp_verdict "a cable is pulled for good" parted
+udp_verdict "a route is lost for 2 s" route_lost
+udp_verdict "an address that is no host's" no_way_from_the_start
+
+# ---- Paths that narrow ------------------------------------------------------------------------
+
+# narrowed NAMESPACE DEVICE: shorter packets from now on. Right, or an error soon.
+narrowed()
+{
+    over hosts -n 3 --peer-timeout 2000 "$udp_traffic" --seconds 3
+    udp_job_says '^ok round 1$' || return 1
+    ip_in "$1" link set "$2" mtu 1300
+    udp_job_wait
+    ip_in "$1" link set "$2" mtu 1500
+    in_ a ip route flush cache
+    in_ c ip route flush cache
+    if ! udp_traffic_is_right >/dev/null; then
+        [ "$status" -eq 1 ] && grep -q 'gave DN_EPEER' "$live_work/out"
+    fi
+}
+
+# A path that is narrow from the start is seen.
+narrow()
+{
+    ip_in b link set eth0 mtu 1300
+    over hosts -n 3 "$udp_traffic" --rounds 2
+    udp_job_wait
+    ip_in b link set eth0 mtu 1500
+    udp_traffic_is_right
+}
+
+udp_verdict "a narrow path" narrow
+udp_verdict "a host's MTU is lowered" narrowed b eth0
+udp_verdict "the path's MTU is lowered" narrowed router to_b
+
+# ---- Deaths ----------------------------------------------------------------------------------
+
+one_killed()
+{
+    local from_us
+    over hosts -n 3 --keep-going "$live_programs/udp_peer" 200
+    udp_all_wait 3
+    from_us=$(udp_now_us)
+    kill -KILL "$(udp_pid_of 1)"
+    udp_job_wait
+    [ "$status" -eq 137 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
+        udp_heard_within "$from_us" 0 1000
+}
+
+# All that runs on b ends at once, the launcher's agent, too.
+host_killed()
+{
+    local from_us
+    over hosts -n 3 --keep-going "$live_programs/udp_peer" 200
+    udp_all_wait 3
+    from_us=$(udp_now_us)
+    # shellcheck disable=SC2046 # one word each
+    kill -KILL $(ip netns pids "$PREFIX-b")
+    udp_job_wait
+    [ "$status" -ne 0 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
+        udp_heard_within "$from_us" 0 1000
+}
+
+# The agent stands still and cannot tell of the death: silence does.
+killed_untold()
+{
+    local from_us pid others
+    over hosts -n 3 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
+    udp_all_wait 3
+    pid=$(udp_pid_of 1)
+    others=$(ip netns pids "$PREFIX-b" | grep -vx "$pid")
+    from_us=$(udp_now_us)
+    # shellcheck disable=SC2086 # one word each
+    kill -STOP $others
+    kill -KILL "$pid"
+    udp_job_says '^survived [02]$'
+    live_eventually eval "[ \$(udp_lines '^survived') -eq 2 ] || udp_job_ended"
+    # shellcheck disable=SC2086 # one word each
+    kill -CONT $others
+    udp_job_wait
+    [ "$status" -eq 137 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
+        udp_heard_within "$from_us" 700 10000
+}
+
+udp_verdict "a node is killed" one_killed
+udp_verdict "a host is killed" host_killed
+udp_verdict "a node is killed and nobody tells" killed_untold
+
+udp_verdict "nothing remains" live_nothing_remains
+live_finish

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# A stranger floods a running job's ports with garbage, with the job's own packets again and
+# with packets of another group. The job's results are right, and it says what it refused.
+# usage: udp_stranger.sh BUILD_FOLDER
+# shellcheck source-path=SCRIPTDIR source=udp.bash
+. "$(dirname "$0")/udp.bash"
+
+readonly NODES=3
+
+# A job of somebody else's, whose packets the stranger has.
+another_group_is_recorded()
+{
+    udp_relay_start "$NODES" --record "$live_work/foreign" || return 1
+    live_group -n "$NODES" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
+        --timeout 30 "$udp_traffic" --rounds 2
+    udp_relay_stop
+    udp_traffic_is_right && [ -s "$live_work/foreign" ]
+}
+
+# Whether nodes of the job have counted something under a name of a pattern.
+is_counted()
+{
+    "$live_dimmnet" info --json "$udp_job" 2>"$live_work/info" | grep -qE "\"($1)\":[1-9]"
+}
+
+is_counted_or_over() { is_counted "$1" || udp_job_ended; }
+
+# Packets that are none, of another group, not authentic, or came before: the job has seen each
+# kind.
+counters_are_told()
+{
+    local name
+    for name in malformed not_ours not_authentic 'stale|duplicates'; do
+        if ! live_eventually is_counted_or_over "$name" || ! is_counted "$name"; then
+            echo "dimmnet info tells of no packet that is $name: $(cat "$live_work/info")"
+            return 1
+        fi
+    done
+}
+
+# flooded SECONDS OPTION...: the stranger is there before the job and after it.
+flooded()
+{
+    local seconds=$1 stranger kind told=0
+    shift
+    udp_relay_start "$NODES" --record "$live_work/own" || return 1
+    "$udp_tools/stranger" --to "$udp_port" --nodes "$NODES" --rate 6000 --seconds 50 \
+        --seed "$DN_TEST_SEED" --garbage --replay "$live_work/own" \
+        --foreign "$live_work/foreign" >"$live_work/stranger" 2>&1 &
+    stranger=$!
+    udp_started+=("$stranger")
+    udp_job_start -n "$NODES" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
+        --timeout 40 "$@" "$udp_traffic" --seconds "$seconds"
+    udp_job_says '^ok round 2$' || return 1
+    counters_are_told || told=1
+    udp_job_wait
+    kill -TERM "$stranger" && wait "$stranger"
+    udp_relay_stop
+    udp_traffic_is_right || { cat "$live_work/stranger"; return 1; }
+    for kind in garbage plausible replayed misdirected harmed foreign grafted; do
+        udp_has "$kind" "$live_work/stranger" || return 1
+    done
+    return "$told"
+}
+
+# The network is gone, and the stranger says again what the nodes said before: that is no sign
+# of life.
+silent_but_replayed()
+{
+    local cut_us
+    udp_relay_start "$NODES" --record "$live_work/own" || return 1
+    udp_job_start -n "$NODES" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
+        --timeout 25 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
+    udp_all_wait "$NODES"
+    # Some probes of waiting nodes are among what is recorded.
+    sleep 1
+    udp_relay_stop
+    cut_us=$(udp_now_us)
+    "$udp_tools/stranger" --to "$udp_port" --nodes "$NODES" --rate 600 --seconds 20 \
+        --seed "$DN_TEST_SEED" --replay "$live_work/own" >"$live_work/stranger" 2>&1 &
+    udp_started+=("$!")
+    udp_job_wait
+    [ "$status" -eq 0 ] && udp_say_lines "$NODES" '^epeer ' && udp_say_lines "$NODES" '^team .: 1$' &&
+        udp_heard_within "$cut_us" 700 10000
+}
+
+udp_verdict "another group is recorded" another_group_is_recorded
+udp_verdict "a flood" flooded 8
+udp_verdict "a flood, and the content is hidden" flooded 8 --encrypt
+udp_verdict "recorded packets of a node that is gone" silent_but_replayed
+udp_verdict "nothing remains" live_nothing_remains
+live_finish
