@@ -138,6 +138,8 @@ END
         live_nothing_remains
 }
 
+some_wait() { pgrep -P "$launcher" -f 'sleep 100' >/dev/null; }
+
 # Nobody answers: the user's patience counts.
 silent_hosts_time_out()
 {
@@ -146,7 +148,7 @@ silent_hosts_time_out()
     refused 124 'timed out after 0.5 s' --fabric udp --hosts three --rsh "$live_work/silent" \
         --timeout 0.5 true && live_nothing_remains || return 1
     start --fabric udp --hosts three --rsh "$live_work/silent" true
-    live_eventually test -n "$(ps -o pid= --ppid "$launcher")"
+    live_eventually some_wait || return 1
     kill -INT "$launcher"
     finish
     expect_status 130 && live_nothing_remains

@@ -80,6 +80,11 @@ packets_are()
 paths_decide_the_packets()
 {
     packets_are 1472 --hosts four && packets_are 1452 --hosts six || return 1
+    packets_are 1462 --hosts four --mtu 1490 && packets_are 1472 --hosts four --mtu 1501 || return 1
+    # The smaller one counts, whoever has it.
+    ip -n "${space_of}a" link set "${space_of}x" mtu 1300
+    packets_are 1272 --hosts four || return 1
+    ip -n "${space_of}a" link set "${space_of}x" mtu 1500
     ip -n "${space_of}b" link set "${space_of}y" mtu 1300
     packets_are 1272 --hosts four && packets_are 1222 --hosts four --mtu 1250 || return 1
     ip -n "${space_of}a" link set "${space_of}x" mtu 9000 && ip -n "${space_of}b" link set "${space_of}y" mtu 9000

@@ -111,15 +111,14 @@ live_marked_processes()
 # Repeats a command until it succeeds, for 20 s at most.
 live_eventually()
 {
-    local tries
-    for ((tries = 0; tries < 1000; tries++)); do
-        if "$@"; then
-            return 0
+    local end=$((SECONDS + 20))
+    until "$@"; do
+        if [ "$SECONDS" -ge "$end" ]; then
+            echo "never came true: $*"
+            return 1
         fi
         sleep 0.02
     done
-    echo "never came true: $*"
-    return 1
 }
 
 live_no_process() { [ -z "$(live_marked_processes)" ]; }
