@@ -157,6 +157,23 @@ void shmem_team_close_contexts(struct shmem_team *team)
     }
 }
 
+static void quiet_contexts_of(const struct shmem_team *team, const char *call)
+{
+    for (const struct shmem_context *context = team->contexts; context; context = context->next) {
+        shmem_require(call, dn_quiet(context->lane));
+    }
+}
+
+void shmem_contexts_quiet(const char *call)
+{
+    shmem_require(call, dn_quiet(shmem_state.node));
+    quiet_contexts_of(&shmem_state.world, call);
+    quiet_contexts_of(&shmem_state.shared, call);
+    for (const struct shmem_team *team = shmem_state.teams; team; team = team->next) {
+        quiet_contexts_of(team, call);
+    }
+}
+
 void shmem_contexts_end(void)
 {
     shmem_team_close_contexts(&shmem_state.world);

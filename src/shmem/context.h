@@ -7,6 +7,9 @@
 /* Opens the default context; the teams are there. */
 void shmem_contexts_start(void) __attribute__((visibility("hidden")));
 
+/* Completes what this PE sent by any of its contexts. */
+void shmem_contexts_quiet(const char *call) __attribute__((visibility("hidden")));
+
 /* Closes all. */
 void shmem_contexts_end(void) __attribute__((visibility("hidden")));
 

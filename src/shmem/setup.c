@@ -88,6 +88,8 @@ SHMEM_ALIAS(global_exit)
 static void finalize(const char *call)
 {
     shmem_require_initialised(call);
+    /* Who sees that all others finalize waits no longer: what it waits for must be there. */
+    shmem_contexts_quiet(call);
     say_finalizing();
     shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
     shmem_state.initialised = false;
