@@ -10,7 +10,8 @@ all:
 run:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory all
-	build/dimmnet run -n 4 build/examples/papers
+	build/dimmnet sim papers --json >build/simulated.json
+	build/dimmnet run -n 4 build/examples/papers build/simulated.json
 
 test:
 	@scripts/setup build test
@@ -34,7 +35,7 @@ clean:
 
 help:
 	@echo 'make          build the library, the command (build/dimmnet) and the examples'
-	@echo 'make run      install what is missing, build, and run the papers'"'"' experiments on 4 nodes'
+	@echo 'make run      install what is missing, build, and run the papers'"'"' experiments: live, simulated'
 	@echo 'make test     install what is missing and run all tests (scripts/test --list)'
 	@echo 'make bench    measure against the limits of this machine and other libraries'
 	@echo 'make soak     the long tests'

@@ -2,7 +2,10 @@
  * (paper 000, sections 5.2 to 5.4), done with the same primitives on this machine; and
  * paper 004's lock and messages, of which it printed no figures.
  *
- *     dimmnet run -n 4 papers
+ *     dimmnet run -n 4 papers [FILE]
+ *
+ * With a FILE that `dimmnet sim papers --json` wrote, the simulated boards' figures stand
+ * beside.
  *
  * Nodes 0 and 1 do the two-node experiments by polling, as the paper did; the other
  * nodes sleep in a barrier until it is their turn. */
@@ -11,6 +14,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -148,15 +152,54 @@ static void barriers(int count)
     }
 }
 
-static void show_alone(const char *what, double here, const char *unit, const char *source)
+/* A figure of the papers: the table of paper 000 that it is in. */
+struct figure {
+    const char *table, *row, *column;
+    double paper;
+};
+
+static const char *simulated_file; /* NULL: none was given */
+
+/* What the simulated machine gave for it; negative: nobody asked it. */
+static double simulated(const struct figure *figure)
 {
-    printf("%-34s %10.1f %-5s %10s %-5s %7s    %s\n", what, here, unit, "-", "", "", source);
+    char wanted[160];
+    char line[1024];
+    double value = -1;
+    FILE *file = simulated_file ? fopen(simulated_file, "r") : NULL;
+    if (!file) {
+        return value;
+    }
+    snprintf(wanted, sizeof wanted,
+             "{\"source\":\"000\",\"table\":\"%s\",\"row\":\"%s\",\"column\":\"%s\",",
+             figure->table, figure->row, figure->column);
+    while (value < 0 && fgets(line, sizeof line, file)) {
+        const char *at = strstr(line, "\"sim\":");
+        if (strncmp(line, wanted, strlen(wanted)) == 0 && at) {
+            value = strtod(at + strlen("\"sim\":"), NULL);
+        }
+    }
+    fclose(file);
+    return value;
 }
 
-static void show(const char *what, double here, const char *unit, double paper, const char *source,
-                 double times)
+/* More of MB/s and less of ns is better. */
+static void show(const char *what, double here, const char *unit, const struct figure *figure,
+                 const char *source)
 {
-    printf("%-34s %10.1f %-5s %10.0f %-5s %7.1f x  %s\n", what, here, unit, paper, unit, times,
+    char simulation[16] = "-";
+    char paper[16] = "-";
+    char better[16] = "";
+    if (figure) {
+        double ratio = unit[0] == 'M' ? here / figure->paper : figure->paper / here;
+        double model = figure->table ? simulated(figure) : -1;
+        snprintf(paper, sizeof paper, "%.0f", figure->paper);
+        snprintf(better, sizeof better, "%.1f x", ratio);
+        if (model >= 0) {
+            snprintf(simulation, sizeof simulation, "%.0f", model);
+        }
+    }
+    printf("%-31s %-5s %10.1f %10s %8s %8s  %s\n", what, unit, here, simulation, paper, better,
            source);
 }
 
@@ -188,14 +231,14 @@ static void two_node_experiments(void)
     if (rank == 0) {
         double block = median_ns(botf_blocks);
         double mb_per_s = 464 * 1e3 / block;
-        show("4-byte round trip, AOTF", round_trip, "ns", 1840, "paper 000, Table 5, D",
-             1840 / round_trip);
-        show("remote write, one way", round_trip / 2, "ns", 270, "paper 000, Table 9 (design)",
-             270 / (round_trip / 2));
-        show("2-node barrier, 1-byte phases", barrier, "ns", 2026, "paper 000, Table 7, B",
-             2026 / barrier);
-        show("BOTF, 464-byte blocks", mb_per_s, "MB/s", 1017, "paper 000, Table 9 (estimate)",
-             mb_per_s / 1017);
+        static const struct figure trip = {"5", "RTT, two boards", "D", 1840};
+        static const struct figure write = {"9", "remote write", "DIMMnet-1", 270};
+        static const struct figure phases = {"7", "barrier, with MMX", "B", 2026};
+        static const struct figure blocks = {"9", "sustained, one way (BOTF)", "DIMMnet-1", 1017};
+        show("4-byte round trip, AOTF", round_trip, "ns", &trip, "paper 000, Table 5, D");
+        show("remote write, one way", round_trip / 2, "ns", &write, "paper 000, Table 9 (design)");
+        show("2-node barrier, 1-byte phases", barrier, "ns", &phases, "paper 000, Table 7, B");
+        show("BOTF, 464-byte blocks", mb_per_s, "MB/s", &blocks, "paper 000, Table 9 (estimate)");
     }
 }
 
@@ -211,9 +254,10 @@ static void two_node_services(void)
     double message = median_ns(messages);
     if (rank == 0) {
         double take_and_give = median_ns(locks);
-        show("2-node global sum, double", sum, "ns", 1912, "paper 000, Table 8, D", 1912 / sum);
-        show_alone("lock, take and give", take_and_give, "ns", "paper 004 printed no figure");
-        show_alone("8-byte message, round trip", message, "ns", "paper 004 printed no figure");
+        static const struct figure doubles = {"8", "double", "D", 1912};
+        show("2-node global sum, double", sum, "ns", &doubles, "paper 000, Table 8, D");
+        show("lock, take and give", take_and_give, "ns", NULL, "paper 004 printed no figure");
+        show("8-byte message, round trip", message, "ns", NULL, "paper 004 printed no figure");
     }
     check(dn_team_barrier(pair, DN_FOREVER), "dn_team_barrier");
     check(dn_context_close(context), "dn_context_close");
@@ -221,8 +265,9 @@ static void two_node_services(void)
     check(dn_team_free(pair), "dn_team_free");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    simulated_file = argc > 1 ? argv[1] : NULL;
     check(dn_attach(&node, NULL), "dn_attach");
     rank = dn_rank(node);
     size = dn_size(node);
@@ -234,7 +279,7 @@ int main(void)
     take_a_core();
     if (rank == 0) {
         printf("The papers' experiments on this machine: %d nodes, fabric mem\n\n", size);
-        printf("%-34s %16s %16s %9s\n", "", "here", "paper", "better");
+        printf("%-31s %-5s %10s %10s %8s %8s\n", "", "", "here", "simulated", "paper", "better");
         fflush(stdout);
     }
     check(dn_barrier(node, DN_FOREVER), "dn_barrier");
@@ -246,11 +291,11 @@ int main(void)
     double all = median_ns(barriers);
     if (rank == 0) {
         /* The paper had two boards; for k more it predicts 240 ns each (section 5.3). */
-        double predicted = 2026 + 240.0 * (size - 2);
+        struct figure predicted = {.paper = 2026 + 240.0 * (size - 2)};
         char what[48];
         snprintf(what, sizeof what, "barrier of %d nodes on %ld cores", size,
                  sysconf(_SC_NPROCESSORS_ONLN));
-        show(what, all, "ns", predicted, "paper 000, section 5.3 (predicted)", predicted / all);
+        show(what, all, "ns", &predicted, "paper 000, section 5.3 (predicted)");
     }
     check(dn_detach(node), "dn_detach");
     return 0;

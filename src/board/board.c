@@ -112,8 +112,10 @@ static void set_watches(struct board *board, uint64_t now_ns)
     uint32_t low = UINT32_MAX;
     uint32_t high = 0;
     for (unsigned i = 0; i < sizeof sets / sizeof sets[0]; i++) {
-        low = sets[i]->low < low ? sets[i]->low : low;
-        high = sets[i]->high > high ? sets[i]->high : high;
+        if (sets[i]->high != 0) {
+            low = sets[i]->low < low ? sets[i]->low : low;
+            high = sets[i]->high > high ? sets[i]->high : high;
+        }
     }
     board->watches_differ = false;
     for (uint32_t word = low; word < high; word++) {
@@ -228,11 +230,11 @@ int board_init(struct board *board, const struct board_config *config,
     board->services = nic_services_init(&parts.services, &hooks, at);
     nic_engine_serve(board->engine, board->services);
     at += parts.services_bytes;
-    nic_target_set_init(&board->wanted, (uint64_t *)(void *)at, config->swif.node_count);
+    nic_target_set_init(&board->wanted, (uint64_t *)(void *)at);
     at += parts.set_bytes;
-    nic_target_set_init(&board->awaited, (uint64_t *)(void *)at, config->swif.node_count);
+    nic_target_set_init(&board->awaited, (uint64_t *)(void *)at);
     at += parts.set_bytes;
-    nic_target_set_init(&board->watched, (uint64_t *)(void *)at, config->swif.node_count);
+    nic_target_set_init(&board->watched, (uint64_t *)(void *)at);
     board->look_every_ns = config->swif.peer_timeout_ns / 4;
     board->look_at_ns = now_ns + board->look_every_ns;
     return 0;

@@ -54,7 +54,8 @@ struct board {
 /* The smallest packet_bytes_max that such a board works with. */
 uint32_t board_packet_bytes_min(const struct board_config *config);
 
-/* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. */
+/* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. It is
+ * given all zero, as fresh memory is; a board that starts anew in used memory needs it cleared. */
 uint64_t board_bytes(const struct board_config *config);
 
 /* DN_EINVAL: the config makes no sense, or its packets are too small for BOTF or for the

@@ -15,6 +15,7 @@ static const struct {
     {"perf", cli_perf, "measure against the physical limit"},
     {"info", cli_info, "show this machine, the running groups and their counters"},
     {"storm", cli_storm, "run the protocol on a network that does everything wrong"},
+    {"sim", cli_sim, "simulate the papers' machines, cycle by cycle"},
     /* What others start; not for people. */
     {"perf-node", cli_perf_node, NULL},
     {"agent", cli_agent, NULL},

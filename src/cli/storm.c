@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -142,16 +141,6 @@ static int read_mutant(const char *text, struct storm_options *options)
 #endif
 }
 
-static int read_number(const char *option, const char *text, uint64_t least, uint64_t most,
-                       uint64_t *number)
-{
-    if (!base_number_parse(text, most, number) || *number < least) {
-        return cli_refuse(COMMAND, "%s takes a number from %" PRIu64 " to %" PRIu64, option, least,
-                          most);
-    }
-    return CLI_OK;
-}
-
 /* An option that takes a value. */
 static int read_value(const char *option, const char *value, struct storm_options *options)
 {
@@ -170,18 +159,18 @@ static int read_value(const char *option, const char *value, struct storm_option
     } else if (strcmp(option, "--trace") == 0) {
         options->trace = value;
     } else if (strcmp(option, "--nodes") == 0) {
-        status = read_number(option, value, 2, STORM_NODES_MAX, &number);
+        status = cli_number(COMMAND, option, value, 2, STORM_NODES_MAX, &number);
         options->choice.node_count = (uint32_t)number;
     } else if (strcmp(option, "--operations") == 0) {
-        status = read_number(option, value, 1, 1000000, &number);
+        status = cli_number(COMMAND, option, value, 1, 1000000, &number);
         options->choice.operations = (uint32_t)number;
     } else if (strcmp(option, "--luck") == 0) {
-        status = read_number(option, value, 0, UINT16_MAX, &options->choice.luck);
+        status = cli_number(COMMAND, option, value, 0, UINT16_MAX, &options->choice.luck);
     } else if (strcmp(option, "--jobs") == 0) {
-        status = read_number(option, value, 1, CREW_JOBS_MAX, &number);
+        status = cli_number(COMMAND, option, value, 1, CREW_JOBS_MAX, &number);
         options->jobs = (unsigned)number;
     } else if (strcmp(option, "--failures") == 0) {
-        status = read_number(option, value, 1, UINT64_MAX, &options->failures_max);
+        status = cli_number(COMMAND, option, value, 1, UINT64_MAX, &options->failures_max);
     } else {
         return cli_refuse(COMMAND, "there is no option \"%s\"; see dimmnet storm --help", option);
     }
@@ -190,9 +179,8 @@ static int read_value(const char *option, const char *value, struct storm_option
 
 static unsigned count_cores(void)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < CREW_JOBS_MAX ? (unsigned)count : CREW_JOBS_MAX;
+    unsigned count = worker_cores();
+    return count < CREW_JOBS_MAX ? count : CREW_JOBS_MAX;
 }
 
 /* *done when there is nothing left to do. */
@@ -320,7 +308,7 @@ static int run_seeds(const struct storm_options *options, struct crew *crew,
     crew_end(crew);
     total->elapsed_ns = host_now_ns() - begin_ns;
     total->cpu_ns = children_cpu_ns();
-    return news == CREW_INTERRUPTED ? 128 + crew_signal() : CLI_OK;
+    return news == CREW_INTERRUPTED ? 128 + worker_signal() : CLI_OK;
 }
 
 static bool still_fails(void *context, const struct storm_choice *choice)
@@ -358,7 +346,7 @@ static int run_storm(const struct storm_options *options, FILE *trace)
     crew.seed_last = options->seed_last;
     crew.jobs = trace ? 1 : options->jobs;
     crew.trace = trace;
-    crew_take_signals();
+    worker_take_signals();
     int status = run_seeds(options, &crew, &total, &failing);
     if (status == CLI_FAULT) {
         return status;

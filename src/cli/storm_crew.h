@@ -5,16 +5,11 @@
 #define CLI_STORM_CREW_H
 
 #include <stdio.h>
-#include <sys/types.h>
 
+#include "cli/worker.h"
 #include "sim/storm.h"
 
 enum { CREW_JOBS_MAX = 256 };
-
-struct crew_worker {
-    pid_t pid; /* 0: there is none */
-    int fd;    /* its results */
-};
 
 struct crew {
     struct storm_choice choice; /* its seed is each one's own */
@@ -22,13 +17,8 @@ struct crew {
     uint64_t seed_next; /* whose result comes next */
     unsigned jobs;
     FILE *trace; /* where to write traces, or NULL; with one job only */
-    struct crew_worker workers[CREW_JOBS_MAX];
+    struct worker workers[CREW_JOBS_MAX];
 };
-
-/* Takes SIGINT, SIGTERM and SIGHUP, so that they end the crew in order. */
-void crew_take_signals(void);
-/* The signal that came, or 0. */
-int crew_signal(void);
 
 /* Starts the workers for the seeds of the crew. False: no process could be started. */
 bool crew_start(struct crew *crew);

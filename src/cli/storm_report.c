@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/json.h"
+
 enum { BAR_PER_CPU_HOUR = 200000 };
 
 /* The counters that say how hard the protocol had to work. */
@@ -98,23 +100,14 @@ void storm_report_command(FILE *file, const struct storm_choice *choice, const c
     }
 }
 
-/* Failure sentences are ours: what would need escaping becomes a blank. */
-static void print_json_text(const char *text)
-{
-    for (; *text; text++) {
-        char c = *text;
-        (void)putchar(c == '"' ? '\'' : c == '\\' || (unsigned char)c < ' ' ? ' ' : c);
-    }
-}
-
 void storm_report_failure(bool json, const struct storm_choice *choice, const char *mutant,
                           const char *failure)
 {
     if (json) {
-        printf("{\"test\":\"storm\",\"scenario\":\"%s\",\"seed\":%" PRIu64 ",\"failure\":\"",
+        printf("{\"test\":\"storm\",\"scenario\":\"%s\",\"seed\":%" PRIu64 ",\"failure\":",
                choice->scenario, choice->seed);
-        print_json_text(failure);
-        printf("\",\"repeat\":\"");
+        cli_json_text(stdout, failure);
+        printf(",\"repeat\":\"");
         storm_report_command(stdout, choice, mutant);
         printf("\"}\n");
     } else {

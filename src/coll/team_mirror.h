@@ -12,7 +12,8 @@
  * them has of the dead member. What that member sent before its death reached their sockets
  * before their answers left, so that all come to the same end, unless the network delays a
  * packet for longer than it takes to announce a death and ask, or who knows dies as well. Who
- * leaves the team in peace leaves what it knows.
+ * leaves the team in peace leaves what it knows of those whose death has been announced; one
+ * that leaves between a death and its announcement takes it away.
  * Data that differs from member to member cannot be taken over; a call that sends such data
  * has another phase behind, which then breaks for everybody.
  *

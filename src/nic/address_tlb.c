@@ -1,11 +1,9 @@
 /* From area names to places in memory; no sum here can overflow. */
 #include "nic/address_tlb.h"
 
-#include <string.h>
-
-void nic_address_tlb_init(struct nic_address_tlb *tlb)
+void nic_address_tlb_init(struct nic_address_tlb *tlb, struct nic_address_way *ways)
 {
-    memset(tlb, 0, sizeof *tlb);
+    *tlb = (struct nic_address_tlb){.ways = ways};
 }
 
 /* Whether [offset, offset + bytes) lies in [0, limit), without a sum that could overflow. */
@@ -17,7 +15,7 @@ static bool is_within(uint64_t offset, uint64_t bytes, uint64_t limit)
 /* The slot is in a name's lower bits, so areas that live at the same time spread. */
 static struct nic_address_way *set_of(struct nic_address_tlb *tlb, uint32_t area)
 {
-    return tlb->sets[area % NIC_ADDRESS_SETS];
+    return tlb->ways + (uint64_t)area % NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS;
 }
 
 static struct nic_address_way *way_of(struct nic_address_tlb *tlb, uint32_t area)
@@ -29,6 +27,11 @@ static struct nic_address_way *way_of(struct nic_address_tlb *tlb, uint32_t area
         }
     }
     return NULL;
+}
+
+bool nic_address_tlb_holds(const struct nic_address_tlb *tlb, uint32_t area)
+{
+    return way_of((struct nic_address_tlb *)(uintptr_t)tlb, area) != NULL;
 }
 
 /* Puts the area over the way that was used longest ago; an empty one has never been used. */

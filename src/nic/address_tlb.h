@@ -29,15 +29,19 @@ struct nic_address_tlb {
     uint64_t hits;
     uint64_t misses;
     uint64_t skips;
-    struct nic_address_way sets[NIC_ADDRESS_SETS][NIC_ADDRESS_WAYS];
+    struct nic_address_way *ways; /* NIC_ADDRESS_SETS sets of NIC_ADDRESS_WAYS */
 };
 
-void nic_address_tlb_init(struct nic_address_tlb *tlb);
+/* `ways`: NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS of them, all zero. */
+void nic_address_tlb_init(struct nic_address_tlb *tlb, struct nic_address_way *ways);
 
 /* The address is from the start of the node's memory, and all `bytes` behind it are in the
  * area. DN_EAREA, DN_ESTALE, or DN_ERANGE when offset and bytes leave the area. */
 int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_local_memory *memory,
                               uint32_t area, uint64_t offset, uint64_t bytes, uint64_t *address);
+
+/* Whether the next translation of the area would hit. */
+bool nic_address_tlb_holds(const struct nic_address_tlb *tlb, uint32_t area);
 
 /* For AOTF with the skip flag: the offset is the address, only the node's memory bounds it.
  * 0 or DN_ERANGE. */

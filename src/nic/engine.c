@@ -2,37 +2,43 @@
  * transaction into the FIFO. */
 #include "nic/engine_state.h"
 
+#include "base/space.h"
+
 /* ---- Memory -------------------------------------------------------------------------- */
 
-/* Where each table lies behind the engine. */
-struct layout {
-    uint64_t transfers;
-    uint64_t outstanding;
-    uint64_t pages;
-    uint64_t sets;
-    uint64_t bytes;
-};
+enum { SETS_OF_USER = 2 };
 
-enum { SETS = 2 * NIC_USERS + 1 };
-
-static uint64_t place(uint64_t *end, uint64_t count, uint64_t each_bytes)
+/* Gives every part of the engine its piece. The largest table, of which mostly the beginning is
+ * used, comes last: what is used lies close together. */
+static void lay_out(struct base_space *space, const struct nic_engine_config *config,
+                    struct nic_engine *engine)
 {
-    uint64_t at = *end;
-    *end = (at + count * each_bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
-    return at;
-}
-
-static struct layout layout_of(const struct nic_engine_config *config)
-{
-    struct layout layout;
-    uint64_t end = 0;
-    place(&end, 1, sizeof(struct nic_engine));
-    layout.transfers = place(&end, config->transfer_count, sizeof(struct nic_transfer));
-    layout.outstanding = place(&end, config->outstanding_count, sizeof(struct nic_outstanding));
-    layout.pages = place(&end, config->kick_page_count, sizeof(struct nic_header_page));
-    layout.sets = place(&end, SETS, nic_target_set_words(config->node_count) * sizeof(uint64_t));
-    layout.bytes = end;
-    return layout;
+    const uint64_t set_words = nic_target_set_words(config->node_count);
+    struct nic_transaction *pool = base_space_take(space, NIC_TRANSACTIONS, sizeof *pool);
+    struct nic_header_way *header_ways = base_space_take(space, NIC_HEADER_SETS * NIC_HEADER_WAYS,
+                                                         sizeof *header_ways);
+    struct nic_address_way *address_ways = base_space_take(
+        space, NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS, sizeof *address_ways);
+    struct nic_window *windows = base_space_take(space, NIC_WINDOWS, sizeof *windows);
+    struct nic_transfer *transfers = base_space_take(space, config->transfer_count,
+                                                     sizeof *transfers);
+    struct nic_outstanding *outstanding = base_space_take(space, config->outstanding_count,
+                                                          sizeof *outstanding);
+    uint64_t *user_words = base_space_take(space, SETS_OF_USER * NIC_USERS * set_words,
+                                           sizeof *user_words);
+    uint64_t *blocked_words = base_space_take(space, set_words, sizeof *blocked_words);
+    struct nic_header_page *pages = base_space_take(space, config->kick_page_count, sizeof *pages);
+    if (!engine) {
+        return;
+    }
+    nic_header_tlb_init(&engine->headers, header_ways, pages, config->kick_page_count);
+    nic_transaction_init(&engine->fifo, pool);
+    nic_address_tlb_init(&engine->addresses, address_ways);
+    nic_window_init(&engine->windows, windows, config->pgid);
+    engine->transfers = transfers;
+    engine->outstanding = outstanding;
+    engine->user_words = user_words;
+    nic_target_set_init(&engine->blocked, blocked_words);
 }
 
 static bool config_makes_sense(const struct nic_engine_config *config)
@@ -46,68 +52,39 @@ static bool config_makes_sense(const struct nic_engine_config *config)
 
 uint64_t nic_engine_bytes(const struct nic_engine_config *config)
 {
-    return config_makes_sense(config) ? layout_of(config).bytes : 0;
-}
-
-static void init_tables(struct nic_engine *engine, unsigned char *space,
-                        const struct layout *layout)
-{
-    uint32_t count = engine->config.transfer_count;
-    engine->transfers = (struct nic_transfer *)(void *)(space + layout->transfers);
-    for (uint32_t i = 0; i < count; i++) {
-        engine->transfers[i] = (struct nic_transfer){.next = i + 1 < count ? i + 1 : NIC_NONE};
+    struct base_space space = {0};
+    if (!config_makes_sense(config)) {
+        return 0;
     }
-    engine->transfer_free = 0;
-    engine->sending_first = NIC_NONE;
-
-    count = engine->config.outstanding_count;
-    engine->outstanding = (struct nic_outstanding *)(void *)(space + layout->outstanding);
-    for (uint32_t i = 0; i < count; i++) {
-        engine->outstanding[i] = (struct nic_outstanding){
-            .generation = 1, .next_free = i + 1 < count ? i + 1 : NIC_NONE};
-    }
-    engine->outstanding_free = 0;
-    engine->outstanding_used = 0;
-
-    uint64_t *words = (uint64_t *)(void *)(space + layout->sets);
-    uint32_t nodes = engine->config.node_count;
-    uint32_t each = nic_target_set_words(nodes);
-    nic_target_set_init(&engine->blocked, words, nodes);
-    for (uint32_t user = 0; user < NIC_USERS; user++) {
-        uint64_t *own = words + each * (1 + 2 * (uint64_t)user);
-        engine->users[user] = (struct nic_user){0};
-        nic_target_set_init(&engine->users[user].since_fence, own, nodes);
-        nic_target_set_init(&engine->users[user].since_quiet, own + each, nodes);
-    }
+    (void)base_space_take(&space, 1, sizeof(struct nic_engine));
+    lay_out(&space, config, NULL);
+    return space.used_bytes;
 }
 
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
-                                   const struct nic_local_memory *memory, void *space)
+                                   const struct nic_local_memory *memory, void *given)
 {
-    INVARIANT(config_makes_sense(config) && (uintptr_t)space % CACHE_LINE_BYTES == 0);
+    struct base_space space = {.memory = given};
+    INVARIANT(config_makes_sense(config) && (uintptr_t)given % CACHE_LINE_BYTES == 0);
     INVARIANT(network->body_bytes_max >= NIC_BODY_BYTES_MIN &&
               network->body_bytes_max <= WIRE_PACKET_BYTES_MAX - WIRE_OVERHEAD_BYTES);
-    struct nic_engine *engine = space;
-    struct layout layout = layout_of(config);
+    struct nic_engine *engine = base_space_take(&space, 1, sizeof *engine);
     engine->config = *config;
+    lay_out(&space, config, engine);
+    /* All that is not set here is zero already. Not asked before something has been written: a
+     * page that is read first costs two faults. */
+    INVARIANT(engine->counters.transactions == 0 && engine->transfer_touched == 0 &&
+              engine->outstanding_touched == 0);
     engine->network = *network;
     engine->memory = *memory;
-    engine->services = NULL;
     /* A full record leaves no room in its packet for another one, so that each packet of a
      * PUSH is acknowledged by itself. */
     engine->chunk_bytes = (network->body_bytes_max - WIRE_OPERATION_BYTES) & ~7u;
     engine->turn = NIC_TURN_USERS;
-    engine->running = false;
-    engine->sending_count = 0;
-    engine->counters = (struct nic_engine_counters){0};
-    init_tables(engine, space, &layout);
-    nic_window_init(&engine->windows, config->pgid);
-    nic_address_tlb_init(&engine->addresses);
-    nic_header_tlb_init(&engine->headers,
-                        (struct nic_header_page *)(void *)((unsigned char *)space + layout.pages),
-                        config->kick_page_count);
-    nic_transaction_init(&engine->fifo);
+    engine->transfer_free = NIC_NONE;
+    engine->sending_first = NIC_NONE;
+    engine->outstanding_free = NIC_NONE;
     return engine;
 }
 
@@ -121,6 +98,16 @@ void nic_engine_forget_area(struct nic_engine *engine, uint32_t area)
     nic_address_tlb_forget(&engine->addresses, area);
 }
 
+bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area)
+{
+    uint64_t address;
+    if (nic_address_tlb_holds(&engine->addresses, area)) {
+        return false;
+    }
+    (void)nic_address_tlb_translate(&engine->addresses, &engine->memory, area, 0, 0, &address);
+    return true;
+}
+
 const struct nic_engine_counters *nic_engine_counters(const struct nic_engine *engine)
 {
     return &engine->counters;
@@ -132,6 +119,13 @@ int nic_user_set(struct nic_engine *engine, uint32_t user, uint32_t credit)
 {
     if (user >= NIC_USERS) {
         return DN_EINVAL;
+    }
+    struct nic_user *owner = &engine->users[user];
+    if (!owner->since_fence.words) {
+        uint64_t set_words = nic_target_set_words(engine->config.node_count);
+        uint64_t *own = engine->user_words + SETS_OF_USER * user * set_words;
+        nic_target_set_init(&owner->since_fence, own);
+        nic_target_set_init(&owner->since_quiet, own + set_words);
     }
     return nic_transaction_set_credit(&engine->fifo, user, credit);
 }
@@ -200,6 +194,13 @@ static const struct nic_header_seed *seed_of(const struct nic_engine *engine, ui
     }
     const struct nic_header_seed *seed = &engine->headers.pages[number].seed;
     return seed->in_use ? seed : NULL;
+}
+
+uint16_t nic_kick_target(const struct nic_engine *engine, uint64_t kick_address)
+{
+    const struct nic_header_seed *seed = seed_of(engine, kick_address);
+    INVARIANT(seed);
+    return seed->target;
 }
 
 int nic_kick_close(struct nic_engine *engine, uint64_t kick_address)
@@ -306,14 +307,14 @@ static int transfer(struct nic_engine *engine, uint32_t user, struct dn_remote r
         }
         return 0;
     }
-    if (engine->transfer_free == NIC_NONE) {
+    if (nic_transfer_next(engine) == NIC_NONE) {
         return DN_EFULL;
     }
     error = give(engine, &(struct nic_transaction){
                              .kind = pulls ? NIC_PULL : NIC_PUSH,
                              .user = (uint8_t)user,
                              .target = (uint16_t)remote.rank,
-                             .index = engine->transfer_free,
+                             .index = nic_transfer_next(engine),
                              .completion = completion,
                          });
     if (error) {

@@ -97,6 +97,9 @@ struct nic_engine_config {
 
 struct nic_engine;
 
+/* How much memory nic_engine_init needs (aligned to 64), or 0 for a config that makes no sense.
+ * It is given all zero, as fresh memory is, and what is never used of it is never touched: a
+ * node that only sends a few stores costs some pages, whatever the tables' sizes. */
 uint64_t nic_engine_bytes(const struct nic_engine_config *config);
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
@@ -167,6 +170,12 @@ void nic_engine_forget_done(struct nic_engine *engine);
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
 /* The area was deregistered: nic_local_memory.find knows its name no more. */
 void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
+
+/* For who models time. The node that stores to an open kick page go to. */
+uint16_t nic_kick_target(const struct nic_engine *engine, uint64_t kick_address);
+/* Whether the address TLB has to be refilled for the area, which is then done: once, however many
+ * packets that name it are between there and memory. */
+bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area);
 
 /* Whose replies are awaited. A peer that dies between carrying a request out and its reply
  * leaves nothing under way to it, so somebody has to look whether it still lives. */

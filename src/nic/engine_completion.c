@@ -45,10 +45,18 @@ void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *tra
 struct nic_outstanding *nic_outstanding_take(struct nic_engine *engine, uint64_t *tag)
 {
     uint32_t index = engine->outstanding_free;
-    INVARIANT(index != NIC_NONE);
+    bool is_fresh = index == NIC_NONE;
+    INVARIANT(!nic_outstanding_is_full(engine));
+    if (is_fresh) {
+        index = engine->outstanding_touched++;
+    }
     struct nic_outstanding *request = &engine->outstanding[index];
-    INVARIANT(!request->in_use);
-    engine->outstanding_free = request->next_free;
+    INVARIANT(!request->in_use && index < engine->config.outstanding_count);
+    if (is_fresh) {
+        request->generation = 1;
+    } else {
+        engine->outstanding_free = request->next_free;
+    }
     engine->outstanding_used++;
     request->in_use = true;
     *tag = (uint64_t)request->generation << 32 | index;
@@ -93,13 +101,17 @@ static void end_atomic(struct nic_engine *engine, struct nic_outstanding *reques
 
 uint32_t nic_transfer_take(struct nic_engine *engine)
 {
-    uint32_t index = engine->transfer_free;
+    uint32_t index = nic_transfer_next(engine);
     if (index == NIC_NONE) {
         return NIC_NONE;
     }
     struct nic_transfer *transfer = &engine->transfers[index];
     INVARIANT(transfer->state == NIC_TRANSFER_FREE);
-    engine->transfer_free = transfer->next;
+    if (index == engine->transfer_free) {
+        engine->transfer_free = transfer->next;
+    } else {
+        engine->transfer_touched++;
+    }
     *transfer = (struct nic_transfer){.state = NIC_WAITING, .generation = transfer->generation};
     return index;
 }
@@ -139,7 +151,7 @@ static void leave_ring(struct nic_engine *engine, uint32_t index)
 /* A PULL that ends early: replies that still come must not find its memory. */
 static void forget_requests(struct nic_engine *engine, uint32_t index)
 {
-    for (uint32_t i = 0; i < engine->config.outstanding_count; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->transfer == index) {
             give_back(engine, request);
@@ -198,7 +210,7 @@ static void one_is_over(struct nic_engine *engine, uint32_t index, int result)
 /* The planted bug ACK_AS_DONE: any one request of the PULL counts as answered. */
 static void mistake_for_reply(struct nic_engine *engine, uint32_t index)
 {
-    for (uint32_t i = 0; i < engine->config.outstanding_count; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->transfer == index) {
             give_back(engine, request);
@@ -214,7 +226,7 @@ void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_
     (void)now_ns;
     INVARIANT(!engine->running);
     uint32_t index = (uint32_t)cookie - 1;
-    if (index >= engine->config.transfer_count) {
+    if (index >= engine->transfer_touched) {
         return;
     }
     struct nic_transfer *transfer = &engine->transfers[index];
@@ -275,7 +287,7 @@ void nic_reply_received(struct nic_engine *engine, uint16_t source,
                         const struct wire_operation *reply)
 {
     uint32_t index = (uint32_t)reply->offset;
-    struct nic_outstanding *request = index < engine->config.outstanding_count
+    struct nic_outstanding *request = index < engine->outstanding_touched
                                           ? &engine->outstanding[index]
                                           : NULL;
     if (!request || !request->in_use || request->peer != source ||
@@ -316,13 +328,13 @@ void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t p
             nic_target_set_remove(&owner->since_fence, peer);
         }
     }
-    for (uint32_t i = 0; i < engine->config.transfer_count; i++) {
+    for (uint32_t i = 0; i < engine->transfer_touched; i++) {
         const struct nic_transfer *transfer = &engine->transfers[i];
         if (transfer->state != NIC_TRANSFER_FREE && transfer->target == peer) {
             nic_transfer_end(engine, i, DN_EPEER);
         }
     }
-    for (uint32_t i = 0; i < engine->config.outstanding_count; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->peer == peer) {
             INVARIANT(request->transfer == NIC_NONE);

@@ -31,33 +31,34 @@ static void note_sent(struct nic_engine *engine, uint32_t user, uint16_t target)
 
 /* ---- Entries of the FIFO --------------------------------------------------------------- */
 
+/* The header is looked up when there is room for the record, so that each store meets the TLB
+ * once, however long it waits. */
 static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
                      const struct nic_transaction *entry)
 {
-    const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
-                                                               entry->offset >> NIC_KICK_PAGE_BITS);
-    INVARIANT(seed && seed->user == entry->user && seed->pgid == engine->config.pgid);
-    uint64_t within = entry->offset & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
-    struct wire_operation operation = {
-        .opcode = WIRE_AOTF,
-        .detail = seed->skip ? WIRE_SKIP : 0,
-        .bytes = (uint16_t)entry->bytes,
-        .area = seed->area,
-        .offset = seed->offset | within,
-        .operand = entry->operand,
-    };
+    struct wire_operation operation = {.opcode = WIRE_AOTF, .bytes = (uint16_t)entry->bytes};
     struct wire_route route = {
-        .target = seed->target,
+        .target = entry->target,
         .class = WIRE_REQUEST,
-        .channel = seed->channel,
+        .channel = nic_user_channel(entry->user),
         .ordered = !MUTANT(STORES_UNORDERED),
     };
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
-    if (!error) {
-        wire_operation_encode(&operation, room);
+    if (error) {
+        return error;
     }
-    return error;
+    const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
+                                                               entry->offset >> NIC_KICK_PAGE_BITS);
+    INVARIANT(seed && seed->user == entry->user && seed->pgid == engine->config.pgid &&
+              seed->target == route.target && seed->channel == route.channel);
+    uint64_t within = entry->offset & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
+    operation.detail = seed->skip ? WIRE_SKIP : 0;
+    operation.area = seed->area;
+    operation.offset = seed->offset | within;
+    operation.operand = entry->operand;
+    wire_operation_encode(&operation, room);
+    return 0;
 }
 
 static int send_botf(struct nic_engine *engine, uint64_t now_ns,

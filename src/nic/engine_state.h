@@ -30,7 +30,7 @@ enum nic_transfer_state { NIC_TRANSFER_FREE, NIC_WAITING, NIC_SENDING, NIC_ENDIN
 struct nic_transfer {
     enum nic_transfer_state state;
     uint32_t generation;     /* changes when it is freed, so that nothing late finds it */
-    uint32_t previous, next; /* SENDING: the ring of those; FREE: next is the next free one */
+    uint32_t previous, next; /* SENDING: the ring of those; FREE: next is the next freed one */
     bool pulls;
     uint8_t user;
     uint16_t target;
@@ -49,7 +49,7 @@ struct nic_outstanding {
     bool in_use;
     uint8_t user;
     uint16_t peer;
-    uint32_t generation; /* never 0, so that no tag is WIRE_NO_TAG; changes when it is freed */
+    uint32_t generation; /* 0: never used, so that no tag is WIRE_NO_TAG; changes at each use */
     uint32_t transfer;   /* PULL; NIC_NONE: a fetching atomic */
     uint32_t bytes;      /* that the reply has to have */
     uint32_t next_free;
@@ -63,13 +63,15 @@ struct nic_user {
     uint32_t outstanding; /* its atomics whose replies are awaited */
     uint64_t mark;        /* of the network, after the last record of the user's */
     int failed;                        /* what the next QUIET has to say */
-    struct nic_target_set since_fence; /* who was sent to since the last FENCE or QUIET */
+    /* Who was sent to since the last FENCE or QUIET. The words come with the first credit. */
+    struct nic_target_set since_fence;
     struct nic_target_set since_quiet;
 };
 
 /* Who is first to get what room there is. */
 enum nic_turn { NIC_TURN_USERS, NIC_TURN_TRANSFERS, NIC_TURN_SERVICES, NIC_TURNS };
 
+/* What any operation touches comes first and is small; the tables lie behind it. */
 struct nic_engine {
     struct nic_engine_config config;
     struct nic_network network;
@@ -80,21 +82,24 @@ struct nic_engine {
     bool running; /* in nic_engine_run: nothing may call back */
 
     struct nic_transfer *transfers;
-    uint32_t transfer_free;
+    uint32_t transfer_free;    /* freed ones; NIC_NONE: none */
+    uint32_t transfer_touched; /* those before this were in use once */
     uint32_t sending_first; /* of the ring */
     uint32_t sending_count;
 
     struct nic_outstanding *outstanding;
     uint32_t outstanding_free;
+    uint32_t outstanding_touched;
     uint32_t outstanding_used;
 
     struct nic_target_set blocked; /* of one pass: whose room is used up */
-    struct nic_user users[NIC_USERS];
+    uint64_t *user_words;          /* of the users' sets */
     struct nic_engine_counters counters;
     struct nic_windows windows;
     struct nic_address_tlb addresses;
     struct nic_header_tlb headers;
     struct nic_transaction_fifo fifo;
+    struct nic_user users[NIC_USERS];
 };
 
 static inline uint8_t nic_user_channel(uint32_t user)
@@ -111,7 +116,14 @@ void nic_complete(struct nic_engine *engine, uint32_t user, struct nic_completio
 /* A record is given up for a lost peer: all that its kind holds is freed. */
 void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *transaction);
 
-/* NIC_NONE: none is free. */
+/* The one that nic_transfer_take will give; NIC_NONE: none is free. */
+static inline uint32_t nic_transfer_next(const struct nic_engine *engine)
+{
+    bool has_fresh = engine->transfer_touched < engine->config.transfer_count;
+    return engine->transfer_free != NIC_NONE ? engine->transfer_free
+           : has_fresh                       ? engine->transfer_touched
+                                             : NIC_NONE;
+}
 uint32_t nic_transfer_take(struct nic_engine *engine);
 /* FIFO entry -> SENDING -> ENDING; the last one ends it if nothing is under way. */
 void nic_transfer_start(struct nic_engine *engine, uint32_t index);
@@ -121,7 +133,7 @@ void nic_transfer_end(struct nic_engine *engine, uint32_t index, int result);
 
 static inline bool nic_outstanding_is_full(const struct nic_engine *engine)
 {
-    return engine->outstanding_free == NIC_NONE;
+    return engine->outstanding_used == engine->config.outstanding_count;
 }
 /* Not to be called when full. The fields are the caller's to fill. */
 struct nic_outstanding *nic_outstanding_take(struct nic_engine *engine, uint64_t *tag);

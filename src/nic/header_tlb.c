@@ -1,25 +1,21 @@
 /* The header table with its free list, and the TLB of copies in front of it. */
 #include "nic/header_tlb.h"
 
-#include <string.h>
-
 enum { NO_PAGE = NIC_KICK_PAGES_MAX };
 
 static const uint64_t page_mask = (UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1;
 
-void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_page *pages,
-                         uint32_t page_count)
+void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_way *ways,
+                         struct nic_header_page *pages, uint32_t page_count)
 {
     INVARIANT(page_count <= NIC_KICK_PAGES_MAX);
-    memset(tlb, 0, sizeof *tlb);
-    tlb->pages = pages;
-    tlb->page_count = page_count;
-    tlb->first_free = NO_PAGE;
+    *tlb = (struct nic_header_tlb){
+        .pages = pages, .page_count = page_count, .first_free = NO_PAGE, .ways = ways};
 }
 
 static struct nic_header_way *set_of(struct nic_header_tlb *tlb, uint64_t page)
 {
-    return tlb->sets[page % NIC_HEADER_SETS];
+    return tlb->ways + page % NIC_HEADER_SETS * NIC_HEADER_WAYS;
 }
 
 static uint16_t tag_of(uint64_t page)

@@ -52,12 +52,13 @@ struct nic_header_tlb {
     uint64_t clock;         /* counts uses of the TLB */
     uint64_t hits;
     uint64_t misses;
-    struct nic_header_way sets[NIC_HEADER_SETS][NIC_HEADER_WAYS];
+    struct nic_header_way *ways; /* NIC_HEADER_SETS sets of NIC_HEADER_WAYS */
 };
 
-/* `pages` has page_count lines, at most NIC_KICK_PAGES_MAX, and need not be cleared. */
-void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_page *pages,
-                         uint32_t page_count);
+/* `ways`: NIC_HEADER_SETS * NIC_HEADER_WAYS of them, all zero. `pages` has page_count lines,
+ * at most NIC_KICK_PAGES_MAX; one is written before it is read. */
+void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_way *ways,
+                         struct nic_header_page *pages, uint32_t page_count);
 
 /* The kernel's side. Install takes a free page: DN_EFULL when there is none. DN_EALIGN:
  * the seed's offset is not that of a page. DN_EINVAL: the page is not in use. */

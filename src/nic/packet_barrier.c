@@ -9,18 +9,6 @@
 #include "base/mutant.h"
 #include "nic/services_state.h"
 
-void nic_barriers_init(struct nic_services *services)
-{
-    for (uint32_t i = 0; i < services->config.team_count; i++) {
-        struct nic_barrier *barrier = &services->barriers[i];
-        *barrier = (struct nic_barrier){.open = false};
-        for (uint32_t link = 0; link < NIC_BARRIER_LINKS; link++) {
-            barrier->links[link] = (struct nic_barrier_link){
-                .due.kind = NIC_DUE_BARRIER, .barrier = barrier, .node = WIRE_NOBODY};
-        }
-    }
-}
-
 static struct nic_barrier *find(const struct nic_services *services, uint32_t team)
 {
     for (uint32_t i = 0; i < services->config.team_count; i++) {
@@ -144,20 +132,53 @@ static void break_team(struct nic_services *services, uint64_t now_ns, struct ni
 
 /* ---- The host ------------------------------------------------------------------------ */
 
-static void set_links(struct nic_services *services, struct nic_barrier *barrier,
-                      const uint16_t *members, uint32_t count, uint32_t index)
+/* Without a list the members are the nodes from 0 on. */
+static uint16_t member_at(const uint16_t *members, uint32_t place)
+{
+    return members ? members[place] : (uint16_t)place;
+}
+
+/* This node's place; `count`: it is not among them. DN_ERANK: somebody is no node. */
+static int find_place(const struct nic_services *services, const uint16_t *members, uint32_t count,
+                      uint32_t *place)
+{
+    uint32_t node_count = services->config.node_count;
+    uint16_t own = services->config.node;
+    if (!members) {
+        *place = own < count ? own : count;
+        return count <= node_count ? 0 : DN_ERANK;
+    }
+    *place = count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (members[i] >= node_count) {
+            return DN_ERANK;
+        }
+        *place = members[i] == own ? i : *place;
+    }
+    return 0;
+}
+
+/* Where a neighbour of the member in that place stands; `count` or more: there is none. */
+static uint64_t place_of_link(uint32_t place, uint32_t count, uint32_t link)
 {
     const uint64_t places[NIC_BARRIER_LINKS] = {
-        [NIC_BARRIER_PARENT] = index ? (index - 1) / 2 : count,
-        [NIC_BARRIER_LEFT] = 2 * (uint64_t)index + 1,
-        [NIC_BARRIER_RIGHT] = 2 * (uint64_t)index + 2,
+        [NIC_BARRIER_PARENT] = place ? (place - 1) / 2 : count,
+        [NIC_BARRIER_LEFT] = 2 * (uint64_t)place + 1,
+        [NIC_BARRIER_RIGHT] = 2 * (uint64_t)place + 2,
     };
+    return places[link];
+}
+
+static void set_links(struct nic_services *services, struct nic_barrier *barrier,
+                      const uint16_t *members, uint32_t count, uint32_t place)
+{
     for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
         struct nic_barrier_link *link = &barrier->links[i];
+        uint64_t other = place_of_link(place, count, i);
         *link = (struct nic_barrier_link){
             .due.kind = NIC_DUE_BARRIER,
             .barrier = barrier,
-            .node = places[i] < count ? members[places[i]] : WIRE_NOBODY,
+            .node = other < count ? member_at(members, (uint32_t)other) : WIRE_NOBODY,
         };
         if (i != NIC_BARRIER_PARENT && link->node != WIRE_NOBODY) {
             link->ask_due = true;
@@ -169,16 +190,25 @@ static void set_links(struct nic_services *services, struct nic_barrier *barrier
 int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint32_t team,
                             const uint16_t *members, uint32_t count)
 {
-    uint32_t index = count;
+    uint32_t place;
+    int error = find_place(services, members, count, &place);
+    return error ? error
+                 : nic_packet_barrier_open_at(services, now_ns, team, members, count, place);
+}
+
+int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, uint32_t team,
+                               const uint16_t *members, uint32_t count, uint32_t place)
+{
     (void)now_ns;
-    for (uint32_t i = 0; i < count; i++) {
-        if (members[i] >= services->config.node_count) {
+    if (place >= count || member_at(members, place) != services->config.node ||
+        team > NIC_SERVICE_NUMBER_MAX) {
+        return DN_EINVAL;
+    }
+    for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
+        uint64_t other = place_of_link(place, count, i);
+        if (other < count && member_at(members, (uint32_t)other) >= services->config.node_count) {
             return DN_ERANK;
         }
-        index = members[i] == services->config.node ? i : index;
-    }
-    if (index == count || team > NIC_SERVICE_NUMBER_MAX) {
-        return DN_EINVAL;
     }
     if (find(services, team)) {
         return DN_EBUSY;
@@ -187,7 +217,7 @@ int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint
         struct nic_barrier *barrier = &services->barriers[i];
         if (!barrier->open) {
             *barrier = (struct nic_barrier){.open = true, .team = team};
-            set_links(services, barrier, members, count, index);
+            set_links(services, barrier, members, count, place);
             return 0;
         }
     }

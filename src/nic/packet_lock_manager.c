@@ -171,7 +171,7 @@ static void changed(struct nic_services *services, uint64_t now_ns, struct nic_l
 
 static void refuse(struct nic_services *services, uint16_t node, uint64_t ticket, int why)
 {
-    struct nic_service_peer *peer = &services->peers[node];
+    struct nic_refusal *refusal = &services->refusals[node];
     struct nic_lock_waiter *waiter = why == DN_EFULL ? NULL : take_waiter(services, node, ticket);
     services->counters.refused++;
     if (waiter) {
@@ -181,15 +181,15 @@ static void refuse(struct nic_services *services, uint16_t node, uint64_t ticket
         return;
     }
     /* A peer's requests come with rising tickets, so a first and a last one are enough. */
-    peer->refused_first = peer->refused_first ? peer->refused_first : ticket;
-    peer->refused_last = ticket;
-    nic_due_add(services, &peer->due);
+    refusal->refused_first = refusal->refused_first ? refusal->refused_first : ticket;
+    refusal->refused_last = ticket;
+    nic_due_add(services, &refusal->due);
 }
 
 static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t source,
                        uint64_t name, uint64_t ticket, bool try)
 {
-    if (services->peers[source].refused_first) {
+    if (services->refusals[source].refused_first) {
         refuse(services, source, ticket, DN_EFULL); /* joins those before it */
         return;
     }

@@ -26,7 +26,6 @@ void nic_messages_init(struct nic_services *services)
         struct nic_message_context *context = &services->contexts[channel];
         struct px_options options = {.channel = channel,
                                      .back_off_ns = config->message_back_off_ns};
-        context->open = false;
         context->sender.options = options;
         context->sender.rank = config->node;
         context->sender.entry_count = config->context_entry_count;
@@ -34,8 +33,6 @@ void nic_messages_init(struct nic_services *services)
         context->receiver.options = options;
         context->receiver.rank = config->node;
         context->receiver.buffer_bytes = config->context_receive_bytes;
-        make_lines(context, context->destinations, config->context_peer_count, NIC_DUE_DATA);
-        make_lines(context, context->sources, config->context_peer_count, NIC_DUE_ANSWER);
     }
 }
 
@@ -121,6 +118,8 @@ int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint
         return error;
     }
     context->open = true;
+    make_lines(context, context->destinations, destination_count, NIC_DUE_DATA);
+    make_lines(context, context->sources, source_count, NIC_DUE_ANSWER);
     context->sender.options.flags = flags;
     context->receiver.options.flags = flags;
     for (uint32_t i = 0; i < destination_count; i++) {
@@ -248,9 +247,9 @@ static void on_data(struct nic_services *services, uint64_t now_ns, uint32_t cha
     }
     uint32_t index = find_source(context, (uint16_t)packet->from);
     if (index == context->receiver.source_count) {
-        struct nic_service_peer *peer = &services->peers[packet->from];
-        peer->undeclared |= UINT32_C(1) << channel;
-        nic_due_add(services, &peer->due);
+        struct nic_refusal *refusal = &services->refusals[packet->from];
+        refusal->undeclared |= UINT32_C(1) << channel;
+        nic_due_add(services, &refusal->due);
         return;
     }
     px_on_data(&context->receiver, now_ns, packet);

@@ -83,16 +83,22 @@ static struct nic_services *lay_out(const struct nic_services_config *config,
                                     struct base_space *space)
 {
     struct nic_services *services = base_space_take(space, 1, sizeof *services);
+    /* Those that are used most come first, in this order, and share pages. */
+    struct nic_barrier *barriers = base_space_take(space, config->team_count, sizeof *barriers);
+    struct nic_message_context *contexts = base_space_take(space, config->context_count,
+                                                           sizeof *contexts);
+    struct nic_service_peer *peers = base_space_take(space, config->node_count, sizeof *peers);
     struct nic_services laid = {
         .config = *config,
-        .peers = base_space_take(space, config->node_count, sizeof *laid.peers),
+        .barriers = barriers,
+        .contexts = contexts,
+        .peers = peers,
+        .refusals = base_space_take(space, config->node_count, sizeof *laid.refusals),
         .queues = lay_out_pool(space, config->lock_count, sizeof(struct nic_lock_queue)),
         .waiters = lay_out_pool(space, config->lock_waiter_count, sizeof(struct nic_lock_waiter)),
         .uses = lay_out_pool(space, config->lock_request_count, sizeof(struct nic_lock_use)),
         .queue_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.queue_buckets),
         .use_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.use_buckets),
-        .barriers = base_space_take(space, config->team_count, sizeof *laid.barriers),
-        .contexts = base_space_take(space, config->context_count, sizeof *laid.contexts),
         .last_ticket = (uint64_t)config->incarnation << 32,
     };
     for (uint32_t i = 0; i < config->context_count; i++) {
@@ -125,12 +131,6 @@ struct nic_services *nic_services_init(const struct nic_services_config *config,
     services->due.behind = &services->due;
     services->cursor = &services->due;
     services->offered = WIRE_NOBODY;
-    for (uint32_t i = 0; i < config->node_count; i++) {
-        services->peers[i] = (struct nic_service_peer){.due.kind = NIC_DUE_PEER};
-    }
-    memset(services->queue_buckets, 0, NIC_LOCK_BUCKETS * sizeof *services->queue_buckets);
-    memset(services->use_buckets, 0, NIC_LOCK_BUCKETS * sizeof *services->use_buckets);
-    nic_barriers_init(services);
     nic_messages_init(services);
     return services;
 }
@@ -190,33 +190,33 @@ void nic_service_record_add(struct nic_service_packet *packet, uint64_t number)
     packet->operation.bytes += sizeof number;
 }
 
-static enum nic_readiness peek_peer(const struct nic_services *services,
-                                    const struct nic_service_peer *peer,
-                                    struct nic_service_packet *packet)
+static enum nic_readiness peek_refusal(const struct nic_services *services,
+                                       const struct nic_refusal *refusal,
+                                       struct nic_service_packet *packet)
 {
-    uint16_t target = (uint16_t)(peer - services->peers);
-    if (peer->refused_first) {
+    uint16_t target = (uint16_t)(refusal - services->refusals);
+    if (refusal->refused_first) {
         nic_service_record(packet, target, WIRE_LOCK, NIC_LOCK_RECORD_REFUSED, 0,
-                           peer->refused_first);
-        nic_service_record_add(packet, peer->refused_last);
+                           refusal->refused_first);
+        nic_service_record_add(packet, refusal->refused_last);
         nic_service_record_add(packet, (uint64_t)-DN_EFULL);
         return NIC_READY_NOW;
     }
-    if (peer->undeclared) {
+    if (refusal->undeclared) {
         nic_service_record(packet, target, WIRE_MESSAGE, NIC_MESSAGE_RECORD_UNDECLARED,
-                           (uint32_t)__builtin_ctz(peer->undeclared), 0);
+                           (uint32_t)__builtin_ctz(refusal->undeclared), 0);
         return NIC_READY_NOW;
     }
     return NIC_READY_NEVER;
 }
 
-static void peer_sent(struct nic_service_peer *peer, const struct nic_service_packet *packet)
+static void refusal_sent(struct nic_refusal *refusal, const struct nic_service_packet *packet)
 {
     if (packet->operation.detail == WIRE_LOCK) {
-        peer->refused_first = 0;
-        peer->refused_last = 0;
+        refusal->refused_first = 0;
+        refusal->refused_last = 0;
     } else {
-        peer->undeclared &= ~(UINT32_C(1) << (packet->operation.area & NIC_SERVICE_NUMBER_MAX));
+        refusal->undeclared &= ~(UINT32_C(1) << (packet->operation.area & NIC_SERVICE_NUMBER_MAX));
     }
 }
 
@@ -225,8 +225,8 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
 {
     bool is_ready = false;
     switch (due->kind) {
-    case NIC_DUE_PEER:
-        return peek_peer(services, NIC_DUE_OWNER(due, struct nic_service_peer, due), packet);
+    case NIC_DUE_REFUSAL:
+        return peek_refusal(services, NIC_DUE_OWNER(due, struct nic_refusal, due), packet);
     case NIC_DUE_LOCK_WAITER:
         is_ready = nic_lock_waiter_peek(NIC_DUE_OWNER(due, struct nic_lock_waiter, due), packet);
         break;
@@ -253,12 +253,19 @@ bool nic_services_have_due(const struct nic_services *services)
     return services->due.behind != &services->due;
 }
 
+static bool is_blocked(const struct nic_services *services, uint16_t peer)
+{
+    return services->blocked_round == services->round &&
+           services->peers[peer].blocked_round == services->round;
+}
+
 bool nic_services_next(struct nic_services *services, uint64_t now_ns,
                        struct nic_service_packet *packet)
 {
     /* Nothing may pass what had no room: a peer's requests are refused in their order. */
     if (services->offered != WIRE_NOBODY) {
         services->peers[services->offered].blocked_round = services->round;
+        services->blocked_round = services->round;
         services->offered = WIRE_NOBODY;
     }
     while (services->cursor != &services->due) {
@@ -272,7 +279,7 @@ bool nic_services_next(struct nic_services *services, uint64_t now_ns,
             if (packet->target == services->config.node) {
                 nic_services_sent(services, now_ns, packet);
                 nic_services_deliver(services, now_ns, packet->target, &packet->operation);
-            } else if (services->peers[packet->target].blocked_round != services->round) {
+            } else if (!is_blocked(services, packet->target)) {
                 services->offered = packet->target;
                 return true;
             }
@@ -291,7 +298,7 @@ void nic_services_sent(struct nic_services *services, uint64_t now_ns,
         return; /* its peer was lost in between */
     }
     switch (due->kind) {
-    case NIC_DUE_PEER: peer_sent(NIC_DUE_OWNER(due, struct nic_service_peer, due), packet); break;
+    case NIC_DUE_REFUSAL: refusal_sent(NIC_DUE_OWNER(due, struct nic_refusal, due), packet); break;
     case NIC_DUE_LOCK_WAITER:
         nic_lock_waiter_sent(services, NIC_DUE_OWNER(due, struct nic_lock_waiter, due), packet);
         break;
@@ -327,8 +334,8 @@ uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t 
 void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
 {
     INVARIANT(peer < services->config.node_count);
-    if (peer != services->config.node && services->peers[peer].watch_count++ == 0 &&
-        services->hooks.watch) {
+    if (peer != services->config.node && services->hooks.watch &&
+        services->peers[peer].watch_count++ == 0) {
         services->hooks.watch(services->hooks.context, now_ns, peer, true);
     }
 }
@@ -336,11 +343,11 @@ void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t
 void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
 {
     INVARIANT(peer < services->config.node_count);
-    if (peer == services->config.node) {
+    if (peer == services->config.node || !services->hooks.watch) {
         return;
     }
     INVARIANT(services->peers[peer].watch_count > 0);
-    if (--services->peers[peer].watch_count == 0 && services->hooks.watch) {
+    if (--services->peers[peer].watch_count == 0) {
         services->hooks.watch(services->hooks.context, now_ns, peer, false);
     }
 }
@@ -380,11 +387,13 @@ void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint
     if (peer >= services->config.node_count || peer == services->config.node) {
         return;
     }
-    struct nic_service_peer *line = &services->peers[peer];
-    line->refused_first = 0;
-    line->refused_last = 0;
-    line->undeclared = 0;
-    nic_due_remove(services, &line->due);
+    struct nic_refusal *refusal = &services->refusals[peer];
+    if (refusal->due.listed) {
+        refusal->refused_first = 0;
+        refusal->refused_last = 0;
+        refusal->undeclared = 0;
+        nic_due_remove(services, &refusal->due);
+    }
     nic_lock_manager_peer_lost(services, now_ns, peer);
     nic_lock_uses_peer_lost(services, now_ns, peer);
     nic_barriers_peer_lost(services, now_ns, peer);

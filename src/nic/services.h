@@ -89,7 +89,8 @@ struct nic_services;
 void nic_services_config_default(struct nic_services_config *config, uint32_t node_count);
 
 /* How much memory nic_services_init needs (aligned to 64), or 0 for a config that makes no
- * sense. */
+ * sense. It is given all zero, as fresh memory is, and what is never used of it is never
+ * touched. */
 uint64_t nic_services_bytes(const struct nic_services_config *config);
 struct nic_services *nic_services_init(const struct nic_services_config *config,
                                        const struct nic_services_hooks *hooks, void *space);
@@ -196,9 +197,9 @@ bool nic_packet_locks_are_told(const struct nic_services *services);
 /* ---- Barriers ----------------------------------------------------------------------- */
 
 /* A team's members stand in a binary tree in the order given: the same at all members, with
- * this node among them, nobody twice. Arrivals go up, the release comes down. A member that
- * loses a neighbour in the tree breaks the team; the word travels along the tree, and all
- * outstanding and later arrivals complete with DN_EPEER.
+ * this node among them, nobody twice; NULL stands for the nodes 0..count-1. Arrivals go up,
+ * the release comes down. A member that loses a neighbour in the tree breaks the team; the
+ * word travels along the tree, and all outstanding and later arrivals complete with DN_EPEER.
  *
  * Members may open a team at different times. One that closes it must know that nobody is
  * going to arrive any more: to a team that is not open an arrival just waits. A member must
@@ -207,6 +208,10 @@ bool nic_packet_locks_are_told(const struct nic_services *services);
  * DN_EBUSY: open already. DN_EFULL: no line free. DN_EINVAL, DN_ERANK. */
 int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint32_t team,
                             const uint16_t *members, uint32_t count);
+/* The same for who knows its place among them: in a large team only the neighbours' are looked
+ * at. */
+int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, uint32_t team,
+                               const uint16_t *members, uint32_t count, uint32_t place);
 
 /* DN_EBUSY: an arrival is outstanding, or something is still to be sent. DN_EINVAL: not
  * open. */

@@ -36,7 +36,7 @@ enum { NIC_MESSAGE_RECORD_UNDECLARED = PX_RESEND + 1 };
 /* ---- What is due ------------------------------------------------------------------- */
 
 enum nic_due_kind {
-    NIC_DUE_PEER,         /* struct nic_service_peer */
+    NIC_DUE_REFUSAL = 0,  /* struct nic_refusal: lines that are all zero are valid */
     NIC_DUE_LOCK_WAITER,  /* struct nic_lock_waiter */
     NIC_DUE_LOCK_MANAGER, /* struct nic_lock_use, to_manager */
     NIC_DUE_LOCK_NEXT,    /* struct nic_lock_use, to_next */
@@ -59,19 +59,24 @@ enum nic_readiness { NIC_READY_NEVER, NIC_READY_LATER, NIC_READY_NOW };
 
 /* ---- Tables ------------------------------------------------------------------------ */
 
-/* So few that clearing them at the start costs nothing; the locks of a table full to the
- * last line stand in chains of 16. */
+/* The locks of a table full to the last line stand in chains of 16. */
 enum { NIC_LOCK_BUCKETS = 4096 };
 
+/* What any barrier, lock or message asks of a peer: short lines, so that those of the few
+ * peers that a node has lie close together. */
 struct nic_service_peer {
+    uint64_t blocked_round; /* the last in which there was no room for it */
+    uint32_t watch_count;   /* while hooks.watch is there */
+};
+
+/* What a peer is still to be told that it may not. */
+struct nic_refusal {
     struct nic_due due;
     /* All lock requests of this peer from the first to the last of these are refused with
      * DN_EFULL, and so is every one that comes before it has been told; 0: none. */
     uint64_t refused_first;
     uint64_t refused_last;
-    uint64_t blocked_round; /* the last in which there was no room for it */
-    uint32_t undeclared;    /* bits of channels in which it sent to us and is no source */
-    uint32_t watch_count;
+    uint32_t undeclared; /* bits of channels in which it sent to us and is no source */
 };
 
 /* Who takes the lock behind a requester. */
@@ -178,8 +183,10 @@ struct nic_services {
     struct nic_due due;     /* the list's head */
     struct nic_due *cursor; /* the next to be asked in this round */
     uint64_t round;
-    uint16_t offered; /* whose record has been offered and not sent; WIRE_NOBODY: none */
-    struct nic_service_peer *peers;
+    uint64_t blocked_round; /* the last in which there was no room for somebody */
+    uint16_t offered;       /* whose record has been offered and not sent; WIRE_NOBODY: none */
+    struct nic_service_peer *peers;        /* by node */
+    struct nic_refusal *refusals;          /* by node */
     struct base_pool queues;               /* struct nic_lock_queue */
     struct base_pool waiters;              /* struct nic_lock_waiter */
     struct base_pool uses;                 /* struct nic_lock_use */
@@ -218,7 +225,6 @@ void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uin
 bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet);
 void nic_lock_use_sent(struct nic_services *services, struct nic_due *due);
 
-void nic_barriers_init(struct nic_services *services);
 bool nic_barrier_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                          unsigned kind, uint32_t team, const struct wire_operation *operation);
 void nic_barriers_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);

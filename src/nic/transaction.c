@@ -1,17 +1,13 @@
 /* The pool of transactions, its queues as links between entries, credits and turns. */
 #include "nic/transaction.h"
 
-#include <string.h>
-
 _Static_assert(NIC_USERS == 64, "busy_users has a bit for each user");
 _Static_assert(NIC_NO_TRANSACTION <= UINT16_MAX, "an entry's number fits its links");
 
-void nic_transaction_init(struct nic_transaction_fifo *fifo)
+void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *pool)
 {
-    /* The pool stays as it is: an entry is written before it is read. */
-    memset(fifo, 0, offsetof(struct nic_transaction_fifo, pool));
-    fifo->first_free = NIC_NO_TRANSACTION;
-    fifo->last_user = NIC_USERS - 1;
+    *fifo = (struct nic_transaction_fifo){
+        .first_free = NIC_NO_TRANSACTION, .last_user = NIC_USERS - 1, .pool = pool};
     for (uint32_t user = 0; user < NIC_USERS; user++) {
         fifo->queues[user].oldest = NIC_NO_TRANSACTION;
         fifo->queues[user].newest = NIC_NO_TRANSACTION;

@@ -51,11 +51,11 @@ struct nic_transaction_fifo {
     uint16_t first_free;    /* linked by `newer`, of the touched ones */
     uint16_t touched_count; /* entries before this were in use once */
     struct nic_transaction_queue queues[NIC_USERS];
-    struct nic_transaction pool[NIC_TRANSACTIONS];
+    struct nic_transaction *pool; /* NIC_TRANSACTIONS */
 };
 
-/* No user has credit. */
-void nic_transaction_init(struct nic_transaction_fifo *fifo);
+/* No user has credit. `pool`: NIC_TRANSACTIONS entries; one is written before it is read. */
+void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *pool);
 
 /* A credit may be lowered below what the user holds: it gets no new entries until it holds
  * less, and the entries above its credit count as promised until they leave. DN_EFULL: more

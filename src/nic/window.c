@@ -1,16 +1,11 @@
 /* BOTF windows: a map of the free ones and a count for each user. */
 #include "nic/window.h"
 
-#include <string.h>
-
 _Static_assert(NIC_WINDOWS == 64, "`free` has a bit for each window");
 
-void nic_window_init(struct nic_windows *windows, uint32_t pgid)
+void nic_window_init(struct nic_windows *windows, struct nic_window *memory, uint32_t pgid)
 {
-    /* The windows stay as they are: one is written before it is read. */
-    memset(windows, 0, offsetof(struct nic_windows, windows));
-    windows->pgid = pgid;
-    windows->free = ~UINT64_C(0);
+    *windows = (struct nic_windows){.pgid = pgid, .free = ~UINT64_C(0), .windows = memory};
 }
 
 int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t *window)

@@ -22,10 +22,11 @@ struct nic_windows {
     uint32_t pgid;
     uint64_t free; /* bit w: window w is drained */
     uint8_t held[NIC_USERS];
-    struct nic_window windows[NIC_WINDOWS];
+    struct nic_window *windows; /* NIC_WINDOWS */
 };
 
-void nic_window_init(struct nic_windows *windows, uint32_t pgid);
+/* `memory`: NIC_WINDOWS windows; one is written before it is read. */
+void nic_window_init(struct nic_windows *windows, struct nic_window *memory, uint32_t pgid);
 
 /* DN_EFULL: none is free, or the user has its share. */
 int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t *window);

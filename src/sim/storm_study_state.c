@@ -68,6 +68,7 @@ bool storm_study_state(const struct storm_printer *printer)
     uint64_t bytes = board_bytes(&config);
     void *space = aligned_alloc(CACHE_LINE_BYTES, bytes);
     INVARIANT(space && bytes > 0);
+    memset(space, 0, bytes);
     int error = board_init(&board, &config, &local, NULL, &listener, 0, space);
     INVARIANT(error == 0);
     uint32_t known;

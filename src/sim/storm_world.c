@@ -176,6 +176,7 @@ void storm_world_start(struct storm_world *world, struct storm_node *node)
     node->wake_ns = UINT64_MAX;
     node->link_free_ns = world->now_ns;
     memset(node->memory, 0, node->memory_bytes);
+    memset(node->space, 0, board_bytes(&config));
     storm_note(world, node, "begins life %" PRIu32, node->incarnation);
     int error = board_init(&node->board, &config, &memory, &world->guard, &listener,
                            storm_node_now(world, node), node->space);
@@ -291,7 +292,7 @@ static void handle(struct storm_world *world, const struct sim_event *event)
         }
         break;
     case STORM_RESUME:
-        if (node->alive && node->paused && node->resume_ns == event->at_ns) {
+        if (node->alive && node->paused && node->resume_ns == event->at) {
             storm_world_resume(world, node);
         }
         break;
@@ -311,12 +312,12 @@ static void handle(struct storm_world *world, const struct sim_event *event)
 static bool happen_next(struct storm_world *world, uint64_t until_ns)
 {
     struct sim_event event;
-    if (world->failed || sim_events_next_ns(&world->events) > until_ns) {
+    if (world->failed || sim_events_next(&world->events) > until_ns) {
         return false;
     }
     (void)sim_events_take(&world->events, &event);
-    INVARIANT(event.at_ns >= world->now_ns);
-    world->now_ns = event.at_ns;
+    INVARIANT(event.at >= world->now_ns);
+    world->now_ns = event.at;
     if (++world->event_count > world->plan.events_max) {
         storm_fail(world, "no end after %" PRIu64 " events", world->event_count - 1);
         return false;
@@ -414,7 +415,7 @@ static void let_arrive(struct storm_world *world)
 {
     uint64_t end_ns = world->now_ns + 3 * world->plan.board.swif.peer_timeout_ns;
     uint64_t events = world->event_count;
-    while (world->network->packets.taken > 0 && happen_next(world, end_ns)) {
+    while (world->network->packets.slots.taken > 0 && happen_next(world, end_ns)) {
         if (world->event_count - events > SILENCE_EVENTS_MAX) {
             storm_fail(world, "the nodes do not fall silent when everything is done");
         }

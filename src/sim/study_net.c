@@ -73,6 +73,7 @@ void study_net_add(struct study_net *net, uint16_t number, const struct swif_con
     node->number = number;
     node->memory = aligned_alloc(CACHE_LINE_BYTES, bytes);
     INVARIANT(node->memory);
+    memset(node->memory, 0, bytes);
     node->client = (struct swif_client){node, deliver, acknowledged, peer_lost};
     node->swif = swif_init(&own, &node->client, NULL, net->now_ns, node->memory);
     node->timer_ns = UINT64_MAX;
@@ -179,9 +180,9 @@ void study_net_start(struct study_net *net, uint16_t number)
 void study_net_run(struct study_net *net, uint64_t until_ns)
 {
     struct sim_event event;
-    while (sim_events_next_ns(&net->events) <= until_ns) {
+    while (sim_events_next(&net->events) <= until_ns) {
         (void)sim_events_take(&net->events, &event);
-        net->now_ns = event.at_ns;
+        net->now_ns = event.at;
         handle(net, &event);
     }
     net->now_ns = until_ns;
@@ -192,7 +193,7 @@ void study_net_run_operations(struct study_net *net, const struct study_node *no
     struct sim_event event;
     uint64_t until = node->acknowledged_count + count;
     while (node->acknowledged_count < until && sim_events_take(&net->events, &event)) {
-        net->now_ns = event.at_ns;
+        net->now_ns = event.at;
         handle(net, &event);
     }
 }

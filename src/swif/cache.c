@@ -1,15 +1,12 @@
 /* Finding, taking and freeing lines of a context cache. */
 #include "swif/cache.h"
 
-#include <string.h>
-
 void swif_cache_init(struct swif_cache *cache, struct swif_cache_line *lines, uint32_t count,
                      uint32_t ways)
 {
     INVARIANT(is_power_of_two(count) && is_power_of_two(ways) && ways <= count);
     *cache = (struct swif_cache){.lines = lines, .count = count, .ways = ways};
     cache->set_bits = (uint32_t)__builtin_ctz(count / ways);
-    memset(lines, 0, count * sizeof *lines);
 }
 
 /* The first line of the peer's set. Neighbours get different sets, so that as many peers in

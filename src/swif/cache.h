@@ -22,6 +22,7 @@ struct swif_cache {
     uint32_t last; /* the line found last: a packet is about one peer all along */
 };
 
+/* The lines are all zero. */
 void swif_cache_init(struct swif_cache *cache, struct swif_cache_line *lines, uint32_t count,
                      uint32_t ways);
 

@@ -677,6 +677,8 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     }
     struct swif_buffer *buffer = buffer_at(swif, ltee, sequence);
     buffer->transmissions++;
+    swif->counters.transmissions++;
+    swif->counters.stop_and_wait += ltee->stage == WIRE_STOP_AND_WAIT;
     ltee->under_way++;
     uint32_t bytes = build(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;

@@ -70,8 +70,10 @@ struct swif_buffer {
 struct swif_pool {
     unsigned char *memory;
     uint64_t stride_bytes;
-    uint32_t free; /* a list */
+    uint32_t free; /* a list of those given back */
     uint32_t free_count;
+    uint32_t touched; /* buffers before this were in use once */
+    uint32_t count;
 };
 
 static inline struct swif_buffer *swif_buffer(const struct swif_pool *pool, uint32_t index)
@@ -84,6 +86,9 @@ static inline uint32_t swif_pool_take(struct swif_pool *pool)
     uint32_t index = pool->free;
     if (index != SWIF_NO_BUFFER) {
         pool->free = swif_buffer(pool, index)->next;
+        pool->free_count--;
+    } else if (pool->touched < pool->count) {
+        index = pool->touched++;
         pool->free_count--;
     }
     return index;

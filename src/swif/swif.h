@@ -102,12 +102,15 @@ struct swif_counters {
     uint64_t ltee_hits, ltee_misses, ltee_evictions, ltee_none; /* none: all in flight */
     uint64_t rtee_hits, rtee_misses, rtee_evictions, rtee_none;
     uint64_t climbs, drops; /* of a sender's stage */
+    uint64_t transmissions; /* of packets with a body, by CD */
+    uint64_t stop_and_wait; /* of these, in that stage */
     uint64_t peers_lost;
 };
 
 struct swif;
 
-/* How much memory swif_init needs (aligned to 64), or 0 for a config that makes no sense. */
+/* How much memory swif_init needs (aligned to 64), or 0 for a config that makes no sense. It is
+ * given all zero, as fresh memory is, and what is never used of it is never touched. */
 uint64_t swif_bytes(const struct swif_config *config);
 
 /* Guard NULL: packets are not authenticated. Client and guard must outlive the swif. */

@@ -199,7 +199,7 @@ static void start_board(uint16_t number)
     memset(node->works, 0, sizeof node->works);
     memset(node->service_completions, 0, sizeof node->service_completions);
     memset(node->tickets, 0, sizeof node->tickets);
-    memset(node->space, 0xa5, node->space_bytes);
+    memset(node->space, 0, node->space_bytes);
     memcpy(node->memory, world.pattern, MEMORY_BYTES);
     struct board_config config = world.config;
     config.swif.node = number;

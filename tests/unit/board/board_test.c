@@ -111,7 +111,7 @@ static void start(uint16_t number, const struct board_config *config)
     assert_true(bytes != 0 && bytes % 64 == 0);
     node->space = aligned_alloc(64, bytes);
     assert_non_null(node->space);
-    memset(node->space, 0xa5, bytes); /* it need not be cleared */
+    memset(node->space, 0, bytes);
     struct nic_local_memory memory = {
         .context = node, .base = node->memory, .bytes = MEMORY_BYTES, .find = find};
     struct board_listener listener = {

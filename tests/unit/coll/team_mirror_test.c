@@ -315,6 +315,22 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
     return error;
 }
 
+/* Until all others have come as far, or are known to be dead: who leaves before a death is
+ * announced cannot be asked what it has seen of the dead one. */
+static void wait_for_the_living(struct dn_node *node)
+{
+    const struct nic_view *view = &node->process->view;
+    uint32_t mine = atomic_load(&net->logs[view->rank].count);
+    for (uint32_t rank = 0; rank < net->node_count; rank++) {
+        for (int tries = 0; tries < 20000 && atomic_load(&net->logs[rank].count) < mine &&
+                            nic_life(view, rank) != DN_DEAD;
+             tries++) {
+            fabric_progress(&node->lane);
+            usleep(1000);
+        }
+    }
+}
+
 /* Works on the team of all until it breaks, then with those who are left. */
 static void run_until_broken(struct dn_node *node)
 {
@@ -341,6 +357,7 @@ static void run_until_broken(struct dn_node *node)
         }
         net_require(coll_team_free(survivors) == 0);
     }
+    wait_for_the_living(node);
 }
 
 /* Dies at one place after another, until the victim comes to its end. */
@@ -402,9 +419,10 @@ static void run_making_under_death(struct dn_node *node)
             net_require(coll_team_free(team) == 0);
         }
         if (used) {
-            return;
+            break;
         }
     }
+    wait_for_the_living(node);
 }
 
 static void survivors_agree_whether_a_team_was_made(void **state)
@@ -429,6 +447,7 @@ static void run_tree(struct dn_node *node)
     net_say(again, 0);
     net_require(again == 0 || again == DN_EPEER);
     net_require(!error || again == error);
+    wait_for_the_living(node);
 }
 
 static void a_tree_that_a_death_cuts_ends_for_all_alike(void **state)

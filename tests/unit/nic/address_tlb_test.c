@@ -16,6 +16,7 @@ struct areas {
 
 static struct areas areas;
 static struct nic_address_tlb tlb;
+static struct nic_address_way ways[NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS];
 
 static int find(void *context, uint32_t area, struct nic_extent *extent)
 {
@@ -43,7 +44,8 @@ static void make(void)
 {
     memset(&areas, 0, sizeof areas);
     memset(&tlb, 0xff, sizeof tlb);
-    nic_address_tlb_init(&tlb);
+    memset(ways, 0, sizeof ways);
+    nic_address_tlb_init(&tlb, ways);
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
         areas.extents[slot] = (struct nic_extent){slot * 1000, 1000};
         areas.registered[slot] = true;

@@ -214,7 +214,7 @@ static inline void net_start(struct net *net, uint16_t number,
     free(node->space);
     node->space = aligned_alloc(64, bytes);
     assert_non_null(node->space);
-    memset(node->space, 0xa5, bytes); /* it need not be cleared */
+    memset(node->space, 0, bytes);
     node->engine = nic_engine_init(&config, &network, &memory, node->space);
 }
 

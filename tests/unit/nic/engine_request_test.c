@@ -45,6 +45,27 @@ static void a_user_whose_target_is_full_does_not_stop_another(void **state)
     assert_int_equal(net_word(net, 2, 0), 5);
 }
 
+static void a_store_looks_its_header_up_once_however_long_it_waits(void **state)
+{
+    struct net *net = *state;
+    struct nic_engine *engine = net_engine(net, 0);
+    uint64_t kick;
+    assert_int_equal(nic_kick_open(engine, 0, net_at(1, 0), false, &kick), 0);
+    net->full[1] = true;
+    assert_int_equal(nic_aotf(engine, 0, kick, 7, 8), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        nic_engine_run(engine, 0);
+    }
+    assert_int_equal(net_counters(net, 0)->header_misses, 0);
+    assert_int_equal(net_counters(net, 0)->header_hits, 0);
+    net->full[1] = false;
+    nic_engine_run(engine, 0);
+    assert_int_equal(net_counters(net, 0)->header_misses, 1);
+    assert_int_equal(net_counters(net, 0)->header_hits, 0);
+    net_settle(net);
+    assert_int_equal(net_word(net, 1, 0), 7);
+}
+
 static void a_fence_is_told_for_every_target_sent_to_since_the_last(void **state)
 {
     struct net *net = *state;
@@ -196,6 +217,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         NET_CASE(a_full_target_blocks_itself_only),
         NET_CASE(a_user_whose_target_is_full_does_not_stop_another),
+        NET_CASE(a_store_looks_its_header_up_once_however_long_it_waits),
         NET_CASE(a_fence_is_told_for_every_target_sent_to_since_the_last),
         NET_CASE(a_fence_waits_for_the_records_of_transfers),
         NET_CASE(a_quiet_completes_when_all_before_has_taken_effect),

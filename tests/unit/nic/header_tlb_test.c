@@ -8,13 +8,15 @@ enum { PAGES = 4096 };
 
 static struct nic_header_tlb tlb;
 static struct nic_header_page pages[PAGES];
+static struct nic_header_way ways[NIC_HEADER_SETS * NIC_HEADER_WAYS];
 
 /* Memory that was something else before. */
 static void make(uint32_t page_count)
 {
     memset(&tlb, 0xff, sizeof tlb);
     memset(pages, 0xff, sizeof pages);
-    nic_header_tlb_init(&tlb, pages, page_count);
+    memset(ways, 0, sizeof ways);
+    nic_header_tlb_init(&tlb, ways, pages, page_count);
 }
 
 /* A seed that can be told from others by its number. */

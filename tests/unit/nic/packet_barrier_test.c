@@ -264,6 +264,46 @@ static void nobody_is_left_waiting_when_members_die(void **state)
     assert_true(all_passed > SEEDS);
 }
 
+/* Without a list: the nodes from 0 on, the tree the same as with one. */
+static void all_nodes_are_a_team_without_a_list(void **state)
+{
+    (void)state;
+    enum { COUNT = GROUP_NODES_MAX };
+    uint16_t listed[COUNT];
+    begin(3, COUNT);
+    for (uint16_t i = 0; i < COUNT; i++) {
+        listed[i] = i;
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        /* Some say whom they mean, or where they stand. */
+        struct nic_services *services = group.nodes[i].services;
+        int error;
+        if (i % 3 == 0) {
+            error = nic_packet_barrier_open_at(services, 0, TEAM, listed, COUNT, i);
+        } else {
+            error = nic_packet_barrier_open(services, 0, TEAM, i % 3 == 1 ? listed : NULL, COUNT);
+        }
+        assert_int_equal(error, 0);
+        players[i].open = true;
+        arrive(i);
+    }
+    group_settle(look);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        assert_true(nic_completion_is_done(&players[i].completion));
+        assert_int_equal(players[i].completion.result, 0);
+    }
+    struct nic_services *last = group.nodes[COUNT - 1].services;
+    assert_int_equal(nic_packet_barrier_open(last, 0, TEAM + 1, NULL, COUNT + 1), DN_ERANK);
+    assert_int_equal(nic_packet_barrier_open(last, 0, TEAM + 1, NULL, COUNT - 1), DN_EINVAL);
+    assert_int_equal(nic_packet_barrier_open_at(last, 0, TEAM + 1, listed, COUNT, 0), DN_EINVAL);
+    assert_int_equal(nic_packet_barrier_open_at(last, 0, TEAM + 1, listed, COUNT, COUNT),
+                     DN_EINVAL);
+    listed[(COUNT - 2) / 2] = COUNT;
+    assert_int_equal(nic_packet_barrier_open_at(last, 0, TEAM + 1, listed, COUNT, COUNT - 1),
+                     DN_ERANK);
+    group_end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +312,7 @@ int main(void)
         cmocka_unit_test(a_death_breaks_the_team_for_all_and_for_good),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(a_team_of_one_passes_at_once),
+        cmocka_unit_test(all_nodes_are_a_team_without_a_list),
         cmocka_unit_test(phases_are_passed_in_any_interleaving),
         cmocka_unit_test(nobody_is_left_waiting_when_members_die),
     };

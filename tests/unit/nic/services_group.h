@@ -103,7 +103,7 @@ static inline void group_born(uint32_t number)
     assert_true(bytes > 0);
     node->space = aligned_alloc(64, bytes);
     assert_non_null(node->space);
-    memset(node->space, 0xa5, bytes);
+    memset(node->space, 0, bytes);
     node->services = nic_services_init(&config, &hooks, node->space);
     node->alive = true;
     for (uint32_t peer = 0; peer < group.count; peer++) {

@@ -13,8 +13,8 @@ static void a_set_holds_what_was_added_and_not_removed(void **state)
     struct nic_target_set set;
     static bool model[NODES];
     struct base_random random = {7};
-    memset(words, 0xff, sizeof words);
-    nic_target_set_init(&set, words, NODES);
+    words[WORDS] = UINT64_MAX;
+    nic_target_set_init(&set, words);
     for (uint32_t round = 0; round < 20; round++) {
         memset(model, 0, sizeof model);
         for (uint32_t i = 0; i < 200; i++) {
@@ -39,10 +39,23 @@ static void a_set_holds_what_was_added_and_not_removed(void **state)
     assert_int_equal(words[WORDS], UINT64_MAX); /* nothing beyond its words was touched */
 }
 
+static void a_set_that_is_all_zero_is_empty(void **state)
+{
+    (void)state;
+    struct nic_target_set set = {0};
+    assert_true(nic_target_set_is_empty(&set));
+    assert_false(nic_target_set_has(&set, 0));
+    assert_false(nic_target_set_has(&set, NODES - 1));
+    nic_target_set_remove(&set, 0);
+    nic_target_set_empty(&set);
+    assert_null(set.words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_set_holds_what_was_added_and_not_removed),
+        cmocka_unit_test(a_set_that_is_all_zero_is_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,14 @@
 #include "nic/transaction.h"
 
 static struct nic_transaction_fifo fifo;
+static struct nic_transaction pool[NIC_TRANSACTIONS];
 
 /* Memory that was something else before. */
 static void make(void)
 {
     memset(&fifo, 0xff, sizeof fifo);
-    nic_transaction_init(&fifo);
+    memset(pool, 0xff, sizeof pool);
+    nic_transaction_init(&fifo, pool);
 }
 
 static int set_credit(uint32_t user, uint32_t credit)

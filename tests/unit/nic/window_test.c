@@ -7,12 +7,14 @@
 enum { PGID = 0x12345678 };
 
 static struct nic_windows windows;
+static struct nic_window memory[NIC_WINDOWS];
 
 /* Memory that was something else before. */
 static void make(void)
 {
     memset(&windows, 0xff, sizeof windows);
-    nic_window_init(&windows, PGID);
+    memset(memory, 0xff, sizeof memory);
+    nic_window_init(&windows, memory, PGID);
 }
 
 static uint32_t take(uint32_t user)

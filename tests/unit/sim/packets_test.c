@@ -16,13 +16,13 @@ static void a_slot_stays_where_it_is(void **state)
         places[i] = sim_packets_take(&packets, &slots[i]);
         places[i]->bytes = i;
     }
-    assert_int_equal(packets.taken, COUNT);
+    assert_int_equal(packets.slots.taken, COUNT);
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_ptr_equal(sim_packets_at(&packets, slots[i]), places[i]);
         assert_int_equal(places[i]->bytes, i);
         sim_packets_give(&packets, slots[i]);
     }
-    assert_int_equal(packets.taken, 0);
+    assert_int_equal(packets.slots.taken, 0);
     sim_packets_free(&packets);
 }
 
@@ -40,7 +40,7 @@ static void a_given_slot_is_taken_again(void **state)
         assert_int_equal(again, slot);
         sim_packets_give(&packets, again);
     }
-    assert_int_equal(packets.block_count, 1);
+    assert_int_equal(packets.slots.block_count, 1);
     sim_packets_free(&packets);
 }
 
@@ -54,7 +54,7 @@ static void after_clearing_they_come_in_the_same_order(void **state)
         (void)sim_packets_take(&packets, &slot);
     }
     sim_packets_clear(&packets);
-    assert_int_equal(packets.taken, 0);
+    assert_int_equal(packets.slots.taken, 0);
     for (uint32_t i = 0; i < COUNT; i++) {
         (void)sim_packets_take(&packets, &slot);
         assert_int_equal(slot, i);

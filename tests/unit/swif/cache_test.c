@@ -34,6 +34,7 @@ static bool may_evict_any(void *owner, uint32_t index)
 
 static void clear(uint32_t count, uint32_t ways)
 {
+    memset(lines, 0, sizeof lines);
     swif_cache_init(&cache, lines, count, ways);
     model = (struct model){.clock = 0};
     for (uint32_t i = 0; i < COUNT; i++) {

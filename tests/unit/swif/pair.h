@@ -195,7 +195,7 @@ static inline void pair_start(struct pair *pair, uint16_t number, uint32_t incar
     assert_true(round_up(bytes, CACHE_LINE_BYTES, &whole));
     node->memory = aligned_alloc(CACHE_LINE_BYTES, whole);
     assert_non_null(node->memory);
-    memset(node->memory, 0xa5, whole);
+    memset(node->memory, 0, whole);
     node->swif = swif_init(&node->config, &node->client, node->guarded ? &node->guard : NULL,
                            pair->now_ns, node->memory);
     node->called_ns = pair->now_ns;

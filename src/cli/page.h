@@ -1,0 +1,64 @@
+/* One self-contained HTML page: tables, charts, and a network with its links coloured by load.
+ * No script, nothing from elsewhere; light and dark by the reader's wish; made to be read on a
+ * phone first. Charts are drawn 360 units wide, so that their letters keep their size there.
+ *
+ *     struct cli_page *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic", error);
+ *     cli_page_chart(page, &chart);
+ *     bool written = cli_page_close(page); */
+#ifndef CLI_PAGE_H
+#define CLI_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cli_page;
+
+/* NULL: the file cannot be written; errno says why. */
+struct cli_page *cli_page_open(const char *path, const char *title, const char *subtitle);
+/* False: something could not be written; errno says why. */
+bool cli_page_close(struct cli_page *page);
+
+void cli_page_heading(struct cli_page *page, const char *text);
+void cli_page_text(struct cli_page *page, const char *text);
+
+/* A table, row by row. Cells that are numbers (number not NaN) stand to the right. */
+void cli_page_table_begin(struct cli_page *page, const char *caption, const char *const *columns,
+                          size_t count);
+void cli_page_row_begin(struct cli_page *page);
+void cli_page_cell_text(struct cli_page *page, const char *text);
+void cli_page_cell_number(struct cli_page *page, double number, int decimals);
+void cli_page_row_end(struct cli_page *page);
+void cli_page_table_end(struct cli_page *page);
+
+enum { CLI_SERIES_MAX = 16 };
+
+struct cli_series {
+    const char *name;
+    const double *x, *y; /* NaN in y: no point there */
+    size_t count;
+    bool points_only; /* no line between them */
+};
+
+struct cli_chart {
+    const char *title, *x_label, *y_label;
+    bool x_is_logarithmic, y_is_logarithmic;
+    double y_most; /* what is above is left out; 0: everything is shown */
+    struct cli_series series[CLI_SERIES_MAX];
+    size_t series_count;
+};
+
+/* Also as a table behind a fold, for who cannot see it. */
+void cli_page_chart(struct cli_page *page, const struct cli_chart *chart);
+
+struct cli_link {
+    uint32_t from, to;
+    double use; /* 0 .. 1 */
+};
+
+/* A ring (height 1) or a grid of nodes, and the load of each link. More links than a picture
+ * can show are put together, the busiest of each piece counts. */
+void cli_page_network(struct cli_page *page, const char *title, uint32_t width, uint32_t height,
+                      const struct cli_link *links, size_t count);
+
+#endif

@@ -1,0 +1,226 @@
+/* Charts: lines and points on linear or logarithmic axes. */
+#include <math.h>
+
+#include "cli/page_state.h"
+
+enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
+
+/* Distinct with every kind of colour vision, and not only by colour: dashes differ, too. */
+static const char *const colours[] = {"#3b76d6", "#d2691e", "#2e9e6b", "#a04bb8",
+                                      "#c93a4b", "#7a7a2e", "#4aa3b5", "#8a6d5a"};
+static const char *const dashes[] = {"none", "6 3", "2 2", "8 3 2 3"};
+enum { COLOURS = sizeof colours / sizeof colours[0], DASHES = sizeof dashes / sizeof dashes[0] };
+
+struct axis {
+    double low, high;
+    bool is_logarithmic;
+    double start, length; /* in the picture; negative length: upwards */
+};
+
+static double place(const struct axis *axis, double value)
+{
+    double share = axis->is_logarithmic ? log(value / axis->low) / log(axis->high / axis->low)
+                                        : (value - axis->low) / (axis->high - axis->low);
+    return axis->start + share * axis->length;
+}
+
+static bool is_shown(const struct cli_chart *chart, const struct cli_series *series, size_t i)
+{
+    double x = series->x[i];
+    double y = series->y[i];
+    return isfinite(x) && isfinite(y) && (!chart->x_is_logarithmic || x > 0) &&
+           (!chart->y_is_logarithmic || y > 0) && (chart->y_most == 0 || y <= chart->y_most);
+}
+
+static void widen(struct axis *axis, double value)
+{
+    axis->low = value < axis->low ? value : axis->low;
+    axis->high = value > axis->high ? value : axis->high;
+}
+
+/* Linear axes begin at 0 unless something is below; no axis is a point. */
+static void finish(struct axis *axis)
+{
+    if (axis->low > axis->high) {
+        axis->low = axis->is_logarithmic ? 1 : 0;
+        axis->high = axis->is_logarithmic ? 10 : 1;
+    }
+    if (!axis->is_logarithmic) {
+        axis->low = axis->low > 0 ? 0 : axis->low;
+        axis->high = axis->high < 0 ? 0 : axis->high;
+    }
+    if (axis->low == axis->high) {
+        axis->high = axis->is_logarithmic ? axis->low * 10 : axis->low + 1;
+    }
+}
+
+/* 1, 2 or 5 times a power of ten, so that there are some six. */
+static unsigned linear_ticks(const struct axis *axis, double ticks[TICKS_MAX])
+{
+    double raw = (axis->high - axis->low) / 6;
+    double step = pow(10, floor(log10(raw)));
+    step *= raw > 5 * step ? 10 : raw > 2 * step ? 5 : raw > step ? 2 : 1;
+    unsigned count = 0;
+    for (double tick = ceil(axis->low / step) * step;
+         tick <= axis->high + step / 1e6 && count < TICKS_MAX; tick += step) {
+        ticks[count++] = fabs(tick) < step / 1e6 ? 0 : tick;
+    }
+    return count;
+}
+
+static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MAX])
+{
+    double decades = log10(axis->high / axis->low);
+    double factor = decades > 5 ? 100 : 10;
+    unsigned count = 0;
+    for (double tick = pow(10, ceil(log10(axis->low) - 1e-9));
+         tick <= axis->high * (1 + 1e-9) && count < TICKS_MAX; tick *= factor) {
+        ticks[count++] = tick;
+    }
+    if (count < 2) { /* less than a decade: the ends */
+        ticks[0] = axis->low;
+        ticks[1] = axis->high;
+        count = 2;
+    }
+    return count;
+}
+
+static void put_tick_text(struct cli_page *page, double tick)
+{
+    double size = fabs(tick);
+    if (size >= 1e6) {
+        fprintf(page->file, "%.3gM", tick / 1e6);
+    } else if (size >= 1e4) {
+        fprintf(page->file, "%.3gk", tick / 1e3);
+    } else {
+        fprintf(page->file, "%.4g", tick);
+    }
+}
+
+static void draw_axes(struct cli_page *page, const struct cli_chart *chart, const struct axis *x,
+                      const struct axis *y)
+{
+    double ticks[TICKS_MAX];
+    unsigned count = x->is_logarithmic ? logarithmic_ticks(x, ticks) : linear_ticks(x, ticks);
+    for (unsigned i = 0; i < count; i++) {
+        double at = place(x, ticks[i]);
+        fprintf(page->file,
+                "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+                "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+                at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 12);
+        put_tick_text(page, ticks[i]);
+        fputs("</text>\n", page->file);
+    }
+    count = y->is_logarithmic ? logarithmic_ticks(y, ticks) : linear_ticks(y, ticks);
+    for (unsigned i = 0; i < count; i++) {
+        double at = place(y, ticks[i]);
+        fprintf(page->file,
+                "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
+                LEFT, WIDTH - RIGHT, at, at, LEFT - 4, at + 3);
+        put_tick_text(page, ticks[i]);
+        fputs("</text>\n", page->file);
+    }
+    fprintf(page->file,
+            "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
+            "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
+            LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, LEFT, LEFT, TOP,
+            HEIGHT - BOTTOM);
+    fprintf(page->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
+    cli_page_escape(page, chart->x_label);
+    fprintf(page->file,
+            "</text><text transform=\"translate(10 %d) rotate(-90)\" text-anchor=\"middle\">",
+            (TOP + HEIGHT - BOTTOM) / 2);
+    cli_page_escape(page, chart->y_label);
+    fputs("</text>\n", page->file);
+}
+
+static void draw_series(struct cli_page *page, const struct cli_chart *chart, size_t number,
+                        const struct axis *x, const struct axis *y)
+{
+    const struct cli_series *series = &chart->series[number];
+    const char *colour = colours[number % COLOURS];
+    if (!series->points_only) {
+        bool down = false;
+        fprintf(page->file,
+                "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" stroke-dasharray=\"%s\" "
+                "d=\"",
+                colour, dashes[number % DASHES]);
+        for (size_t i = 0; i < series->count; i++) {
+            if (is_shown(chart, series, i)) {
+                fprintf(page->file, "%c%.1f %.1f", down ? 'L' : 'M', place(x, series->x[i]),
+                        place(y, series->y[i]));
+                down = true;
+            }
+        }
+        fputs("\"/>\n", page->file);
+    }
+    for (size_t i = 0; i < series->count; i++) {
+        if (is_shown(chart, series, i)) {
+            fprintf(page->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"><title>",
+                    place(x, series->x[i]), place(y, series->y[i]), colour);
+            cli_page_escape(page, series->name);
+            fprintf(page->file, ": %.6g, %.6g</title></circle>\n", series->x[i], series->y[i]);
+        }
+    }
+}
+
+static void put_numbers(struct cli_page *page, const struct cli_chart *chart)
+{
+    const char *const columns[] = {"", chart->x_label, chart->y_label};
+    fputs("<details><summary>the numbers</summary>\n", page->file);
+    cli_page_table_begin(page, "", columns, 3);
+    for (size_t number = 0; number < chart->series_count; number++) {
+        const struct cli_series *series = &chart->series[number];
+        for (size_t i = 0; i < series->count; i++) {
+            cli_page_row_begin(page);
+            cli_page_cell_text(page, series->name);
+            fprintf(page->file, "<td class=\"number\">%.6g</td>", series->x[i]);
+            if (isfinite(series->y[i])) {
+                fprintf(page->file, "<td class=\"number\">%.6g</td>", series->y[i]);
+            } else {
+                fputs("<td></td>", page->file);
+            }
+            cli_page_row_end(page);
+        }
+    }
+    cli_page_table_end(page);
+    fputs("</details>\n", page->file);
+}
+
+void cli_page_chart(struct cli_page *page, const struct cli_chart *chart)
+{
+    struct axis x = {INFINITY, -INFINITY, chart->x_is_logarithmic, LEFT, WIDTH - RIGHT - LEFT};
+    struct axis y = {INFINITY, -INFINITY, chart->y_is_logarithmic, HEIGHT - BOTTOM,
+                     TOP + BOTTOM - HEIGHT};
+    for (size_t number = 0; number < chart->series_count; number++) {
+        for (size_t i = 0; i < chart->series[number].count; i++) {
+            if (is_shown(chart, &chart->series[number], i)) {
+                widen(&x, chart->series[number].x[i]);
+                widen(&y, chart->series[number].y[i]);
+            }
+        }
+    }
+    finish(&x);
+    finish(&y);
+    fputs("<figure class=\"chart\"><figcaption>", page->file);
+    cli_page_escape(page, chart->title);
+    fprintf(page->file, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+            WIDTH, HEIGHT);
+    cli_page_escape(page, chart->title);
+    fputs("\">\n", page->file);
+    draw_axes(page, chart, &x, &y);
+    for (size_t number = 0; number < chart->series_count; number++) {
+        draw_series(page, chart, number, &x, &y);
+    }
+    fputs("</svg>\n<div class=\"key\">", page->file);
+    for (size_t number = 0; number < chart->series_count; number++) {
+        fprintf(page->file, "<span><i style=\"background:%s\"></i>", colours[number % COLOURS]);
+        cli_page_escape(page, chart->series[number].name);
+        fputs("</span>", page->file);
+    }
+    fputs("</div>\n", page->file);
+    put_numbers(page, chart);
+    fputs("</figure>\n", page->file);
+}

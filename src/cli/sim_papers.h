@@ -1,0 +1,8 @@
+/* The latency map of `dimmnet sim papers --map`. */
+#ifndef CLI_SIM_PAPERS_H
+#define CLI_SIM_PAPERS_H
+
+/* Gives an exit status. */
+int sim_papers_map(const char *command, const char *machine);
+
+#endif

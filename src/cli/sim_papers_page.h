@@ -1,0 +1,10 @@
+/* The papers' figures as a page. */
+#ifndef CLI_SIM_PAPERS_PAGE_H
+#define CLI_SIM_PAPERS_PAGE_H
+
+#include "sim/papers/papers.h"
+
+/* All tables, simulated before. False: the page cannot be written; errno says why. */
+bool sim_papers_page(const char *path, const struct papers_sims *all);
+
+#endif

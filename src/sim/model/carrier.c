@@ -1,0 +1,365 @@
+/* What lies between NIC and link.
+ *
+ * Plain, and UD: nothing. The engine's records go out as they are, one to a packet, and since
+ * the network loses nothing a packet that has left is done with. CD: InfiniSWIF, on a board as
+ * the udp fabric has it; what goes out are its packets, acknowledgements included. */
+#include "sim/model/state.h"
+
+#include "nic/header_tlb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PGID = 1,
+    INCARNATION = 1,
+    TRANSFERS = 16,
+    OUTSTANDING = 64,
+    CD_BUFFERS = 1024, /* packets that wait for their acknowledgement */
+    LOCKS = 64,
+    WAITERS_MAX = 1 << 20,
+    KICK_PAGES_MIN = 4096,
+};
+
+/* ---- A node's memory ---------------------------------------------------------------------- */
+
+static int find_area(void *context, uint32_t area, struct nic_extent *extent)
+{
+    const struct sim_node *node = context;
+    const struct sim_machine *machine = node->world->machine;
+    switch (area) {
+    case SIM_AREA_LLCM: *extent = (struct nic_extent){0, machine->llcm_bytes}; return 0;
+    case SIM_AREA_BANK:
+        *extent = (struct nic_extent){
+            machine->llcm_bytes + node->network_bank * machine->bank_bytes, machine->bank_bytes};
+        return 0;
+    default: return DN_EAREA;
+    }
+}
+
+/* Their names stay, what they stand for changes. */
+void sim_carrier_switch_banks(struct sim_node *node)
+{
+    node->network_bank = 1 - node->network_bank;
+    nic_engine_forget_area(node->engine, SIM_AREA_BANK);
+}
+
+static void written(void *context, uint64_t offset, uint64_t bytes)
+{
+    struct sim_node *node = context;
+    sim_hosts_see(node->world, node, offset, bytes);
+}
+
+/* ---- Plain -------------------------------------------------------------------------------- */
+
+static struct sim_flight *take_flight(struct sim_world *world, const struct sim_node *node,
+                                      uint32_t *slot)
+{
+    struct sim_flight *flight = sim_slots_take(&world->flights, slot);
+    memset(flight, 0, sizeof *flight);
+    flight->source = flight->node = node->number;
+    flight->target_count = 1;
+    flight->host = UINT32_MAX;
+    flight->context_hit = true;
+    return flight;
+}
+
+static int append(void *context, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
+                  unsigned char **room)
+{
+    struct sim_node *node = context;
+    struct sim_world *world = node->world;
+    uint32_t slot;
+    (void)now_ns;
+    if (route->class == WIRE_REQUEST && (!node->may_make || node->made != UINT32_MAX)) {
+        return DN_EFULL;
+    }
+    struct sim_flight *flight = take_flight(world, node, &slot);
+    flight->target = route->target;
+    flight->class = route->class;
+    flight->channel = route->channel;
+    flight->cookie = route->cookie;
+    flight->bytes = bytes;
+    *room = flight->data;
+    if (route->class == WIRE_REQUEST) {
+        node->made = slot;
+        node->appended++;
+    } else {
+        sim_put(world, world->now_ps, SIM_EVENT_STAGE, slot, SIM_STAGES);
+    }
+    return 0;
+}
+
+static bool has_reply_room(void *context, uint64_t now_ns, uint16_t peer)
+{
+    (void)context;
+    (void)now_ns;
+    (void)peer;
+    return true;
+}
+
+/* Packets between two nodes keep their order. */
+static void fence(void *context, uint16_t target, uint8_t channel)
+{
+    (void)context;
+    (void)target;
+    (void)channel;
+}
+
+static uint64_t mark(void *context)
+{
+    const struct sim_node *node = context;
+    return node->appended;
+}
+
+static bool mark_is_passed(void *context, uint64_t number)
+{
+    const struct sim_node *node = context;
+    return node->left >= number;
+}
+
+/* ---- Configurations -------------------------------------------------------------------- */
+
+static bool is_cd(const struct sim_world *world)
+{
+    return world->machine->carrier_kind == SIM_CARRIER_CD;
+}
+
+static struct nic_engine_config engine_config(const struct sim_world *world, uint32_t number)
+{
+    /* Several to each node for each user; what is not used of the table is not touched. */
+    uint64_t pages = 4 * (uint64_t)world->config.node_count * world->config.user_count;
+    pages = pages < KICK_PAGES_MIN ? KICK_PAGES_MIN : pages;
+    return (struct nic_engine_config){
+        .node = (uint16_t)number,
+        .pgid = PGID,
+        .node_count = world->config.node_count,
+        .kick_page_count = (uint32_t)(pages < NIC_KICK_PAGES_MAX ? pages : NIC_KICK_PAGES_MAX),
+        .transfer_count = TRANSFERS,
+        .outstanding_count = OUTSTANDING,
+    };
+}
+
+static struct nic_services_config services_config(const struct sim_world *world, uint32_t number)
+{
+    struct nic_services_config config;
+    nic_services_config_default(&config, world->config.node_count);
+    config.node = (uint16_t)number;
+    config.incarnation = INCARNATION;
+    /* Every user of every node can wait for one lock; what is not used is not touched. */
+    uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;
+    config.lock_count = config.lock_request_count = LOCKS;
+    config.lock_waiter_count = (uint32_t)(waiters < WAITERS_MAX ? waiters : WAITERS_MAX);
+    config.team_count = 1;
+    config.context_count = 0;
+    return config;
+}
+
+static struct board_config board_config(const struct sim_world *world, uint32_t number)
+{
+    struct board_config config;
+    board_config_default(&config, world->config.node_count);
+    config.engine = engine_config(world, number);
+    config.services = services_config(world, number);
+    config.swif.node = (uint16_t)number;
+    config.swif.pgid = PGID;
+    config.swif.incarnation = INCARNATION;
+    config.swif.packet_bytes_max = swif_packet_bytes(world->body_bytes_max);
+    if (world->machine->carrier_contexts > 0) {
+        config.swif.ltee_count = (uint32_t)world->machine->carrier_contexts;
+        config.swif.rtee_count = (uint32_t)world->machine->carrier_contexts;
+    }
+    if (world->machine->carrier_ways > 0) {
+        config.swif.ways = (uint32_t)world->machine->carrier_ways;
+    }
+    config.swif.buffer_count[WIRE_REQUEST] = CD_BUFFERS;
+    config.swif.buffer_count[WIRE_REPLY] = CD_BUFFERS;
+    /* The paper's hardware has a window and no more. */
+    config.swif.congestion_control = false;
+    return config;
+}
+
+/* ---- Set-up ---------------------------------------------------------------------------- */
+
+static uint64_t to_lines(uint64_t bytes)
+{
+    return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
+}
+
+/* The services begin a page, so that what a barrier touches lies in one. */
+static uint64_t to_pages(uint64_t bytes)
+{
+    enum { PAGE_BYTES = 4096 };
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+uint64_t sim_carrier_bytes(struct sim_world *world)
+{
+    if (is_cd(world)) {
+        struct board_config config = board_config(world, 0);
+        uint64_t bytes = board_bytes(&config);
+        if (bytes == 0) {
+            (void)snprintf(world->refusal, sizeof world->refusal,
+                           "%s: [carrier] contexts and ways must be powers of two, ways no more "
+                           "than contexts, and a packet must hold 464 bytes of data",
+                           world->machine->name);
+            return 0;
+        }
+        return to_lines(sizeof(struct board)) + to_lines(bytes);
+    }
+    struct nic_engine_config engine = engine_config(world, 0);
+    struct nic_services_config services = services_config(world, 0);
+    return to_pages(nic_engine_bytes(&engine)) +
+           (world->config.services ? to_lines(nic_services_bytes(&services)) : 0);
+}
+
+static void init_board(struct sim_world *world, struct sim_node *node, unsigned char *space,
+                       const struct nic_local_memory *memory)
+{
+    static const struct board_listener deaf = {0};
+    struct board_config config = board_config(world, node->number);
+    node->board = (struct board *)(void *)space;
+    int error = board_init(node->board, &config, memory, NULL, &deaf, 0,
+                           space + to_lines(sizeof(struct board)));
+    INVARIANT(!error);
+    node->engine = node->board->engine;
+    node->services = node->board->services;
+}
+
+void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *space)
+{
+    const struct nic_local_memory memory = {
+        .context = node,
+        .base = node->memory,
+        .bytes = world->memory_bytes,
+        .find = find_area,
+        .written = written,
+    };
+    if (is_cd(world)) {
+        init_board(world, node, space, &memory);
+        return;
+    }
+    const struct nic_network network = {
+        .context = node,
+        .body_bytes_max = world->body_bytes_max,
+        .append = append,
+        .has_reply_room = has_reply_room,
+        .fence = fence,
+        .mark = mark,
+        .mark_is_passed = mark_is_passed,
+    };
+    struct nic_engine_config config = engine_config(world, node->number);
+    node->engine = nic_engine_init(&config, &network, &memory, space);
+    if (world->config.services) {
+        const struct nic_services_hooks nobody_dies = {0};
+        struct nic_services_config services = services_config(world, node->number);
+        node->services = nic_services_init(&services, &nobody_dies,
+                                           space + to_pages(nic_engine_bytes(&config)));
+        nic_engine_serve(node->engine, node->services);
+    }
+}
+
+void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other)
+{
+    if (is_cd(world)) {
+        struct swif *swifs[] = {world->nodes[one].board->swif, world->nodes[other].board->swif};
+        swif_peer_is(swifs[0], sim_now_ns(world), (uint16_t)other, INCARNATION);
+        swif_peer_is(swifs[1], sim_now_ns(world), (uint16_t)one, INCARNATION);
+    }
+}
+
+/* ---- Packets --------------------------------------------------------------------------- */
+
+bool sim_carrier_has_work(const struct sim_node *node)
+{
+    return node->board ? node->stirred : nic_engine_has_work(node->engine);
+}
+
+void sim_carrier_stir(struct sim_node *node)
+{
+    node->stirred = true;
+}
+
+static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)
+{
+    uint32_t slot;
+    uint16_t target;
+    struct sim_flight *flight = take_flight(world, node, &slot);
+    flight->bytes = board_transmit(node->board, sim_now_ns(world), flight->data, &target);
+    if (flight->bytes == 0) {
+        node->stirred = false;
+        sim_slots_give(&world->flights, slot);
+        return UINT32_MAX;
+    }
+    struct wire_header header;
+    INVARIANT(wire_header_decode(flight->data, flight->bytes, &header));
+    const struct swif_counters *counters = swif_counters(node->board->swif);
+    flight->target = target;
+    flight->is_cd = true;
+    flight->class = header.flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST;
+    flight->channel = header.channel;
+    flight->is_repeat = counters->retransmissions != node->retransmissions;
+    node->retransmissions = counters->retransmissions;
+    /* Contexts are made when the NIC gives InfiniSWIF something for a peer, perhaps for several
+     * at once; each is looked for when the first packet goes there. */
+    if (header.body_bytes > 0 && counters->ltee_misses != node->context_misses) {
+        flight->context_hit = false;
+        node->context_misses++;
+    }
+    return slot;
+}
+
+uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node)
+{
+    if (node->board) {
+        return next_of_board(world, node);
+    }
+    node->may_make = true;
+    node->made = UINT32_MAX;
+    nic_engine_run(node->engine, sim_now_ns(world));
+    node->may_make = false;
+    return node->made;
+}
+
+void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+{
+    if (flight->is_cd) {
+        board_receive(node->board, sim_now_ns(world), flight->data, flight->bytes);
+        node->stirred = true;
+        return;
+    }
+    bool done = nic_engine_deliver(node->engine, sim_now_ns(world), (uint16_t)flight->source,
+                                   flight->class, flight->channel, flight->data, flight->bytes);
+    INVARIANT(done);
+}
+
+void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+{
+    if (flight->is_cd || flight->class == WIRE_REPLY) {
+        return;
+    }
+    node->left++;
+    if (flight->cookie != 0) {
+        nic_engine_acknowledged(node->engine, sim_now_ns(world), (uint16_t)flight->target,
+                                flight->cookie);
+    }
+}
+
+void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    if (node->board) {
+        deadline_ns = board_deadline_ns(node->board);
+    } else if (node->services) {
+        deadline_ns = nic_services_deadline_ns(node->services, sim_now_ns(world));
+    }
+    if (deadline_ns == UINT64_MAX) {
+        return;
+    }
+    uint64_t at_ps = deadline_ns * SIM_PS_PER_NS;
+    at_ps = at_ps > world->now_ps ? at_ps : world->now_ps + SIM_PS_PER_NS;
+    if (at_ps < node->timer_ps) {
+        node->timer_ps = at_ps;
+        sim_put(world, at_ps, SIM_EVENT_TIMER, node->number, ++node->timer_setting);
+    }
+}

@@ -1,0 +1,394 @@
+/* Steps of programs: what they cost the CPU, and what they set off.
+ *
+ * A poll is a read after the other. Only those reads happen as events that can find something
+ * new: when bytes come that fulfil the condition, the first read that begins afterwards is
+ * put; all before it, known to be in vain, cost nothing but virtual time. */
+#include "sim/model/state.h"
+
+#include <string.h>
+
+/* ---- Going on -------------------------------------------------------------------------- */
+
+void sim_host_event(struct sim_world *world, struct sim_host *host)
+{
+    host->now_ps = world->now_ps;
+    if (host->switches_banks) {
+        host->switches_banks = false;
+        sim_carrier_switch_banks(&world->nodes[host->node]);
+    }
+    host->program(host);
+    if (host->ended) {
+        world->running--;
+    }
+}
+
+static void show(const struct sim_host *host, const char *what, uint64_t from_ps, uint64_t to_ps)
+{
+    if (host->world->config.timeline) {
+        sim_timeline_span(host->world->config.timeline, host->node, SIM_TRACK_HOST + host->user,
+                          what, from_ps, to_ps, 0);
+    }
+}
+
+static uint32_t host_number(const struct sim_host *host)
+{
+    return (uint32_t)(host - host->world->hosts);
+}
+
+static void go_on_at(struct sim_host *host, const char *what, uint64_t at_ps)
+{
+    show(host, what, host->now_ps, at_ps);
+    sim_put(host->world, at_ps, SIM_EVENT_HOST, host_number(host), 0);
+}
+
+void sim_work(struct sim_host *host, uint64_t ps)
+{
+    go_on_at(host, "work", host->now_ps + ps);
+}
+
+/* ---- The kernel's side ------------------------------------------------------------------- */
+
+static struct sim_node *node_of(const struct sim_host *host)
+{
+    return &host->world->nodes[host->node];
+}
+
+struct dn_remote sim_remote(uint32_t remote_node, uint64_t offset)
+{
+    return (struct dn_remote){.rank = (int)remote_node, .area = SIM_AREA_LLCM, .offset = offset};
+}
+
+struct dn_remote sim_remote_bank(uint32_t remote_node, uint64_t offset)
+{
+    return (struct dn_remote){.rank = (int)remote_node, .area = SIM_AREA_BANK, .offset = offset};
+}
+
+uint64_t sim_kick(struct sim_host *host, uint32_t remote_node, uint64_t offset)
+{
+    uint64_t kick_address;
+    sim_carrier_introduce(host->world, host->node, remote_node);
+    int error = nic_kick_open(node_of(host)->engine, host->user, sim_remote(remote_node, offset),
+                              true, &kick_address);
+    INVARIANT(!error);
+    return kick_address;
+}
+
+void *sim_memory(struct sim_host *host, uint64_t offset)
+{
+    INVARIANT(offset < host->world->machine->llcm_bytes);
+    return node_of(host)->memory + offset;
+}
+
+void *sim_bank(struct sim_host *host, uint64_t offset)
+{
+    const struct sim_machine *machine = host->world->machine;
+    uint32_t bank = 1 - node_of(host)->network_bank;
+    INVARIANT(offset < machine->bank_bytes);
+    return node_of(host)->memory + machine->llcm_bytes + bank * machine->bank_bytes + offset;
+}
+
+/* ---- Kicks ------------------------------------------------------------------------------- */
+
+/* A store to the NIC: the CPU is free after its write, the NIC has it some bus clocks after
+ * that began. */
+static void kick_at(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick)
+{
+    struct sim_world *world = host->world;
+    uint64_t come_ps = at_ps + sim_cycles(world->bus_ps, world->machine->host_kick_cycles);
+    uint32_t slot;
+    struct sim_kick *taken = sim_slots_take(&world->kicks, &slot);
+    *taken = *kick;
+    taken->host = host_number(host);
+    taken->started_ps = at_ps;
+    if (kick->kind == SIM_KICK_AOTF || kick->kind == SIM_KICK_MULTICAST) {
+        taken->remote.rank = nic_kick_target(node_of(host)->engine, kick->address);
+    }
+    sim_put(world, come_ps, SIM_EVENT_KICK, slot, SIM_KICK_COMES);
+}
+
+static uint64_t write_ps(const struct sim_host *host, unsigned bytes)
+{
+    return bytes > 4 ? host->world->machine->host_write8 : host->world->machine->host_write;
+}
+
+void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes)
+{
+    kick_at(host, host->now_ps,
+            &(struct sim_kick){
+                .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
+    go_on_at(host, "store", host->now_ps + write_ps(host, bytes));
+}
+
+void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
+                   uint32_t first, uint32_t count)
+{
+    INVARIANT(sim_network_can_multicast(host->world->network));
+    kick_at(host, host->now_ps,
+            &(struct sim_kick){.kind = SIM_KICK_MULTICAST,
+                               .address = kick_address,
+                               .value = value,
+                               .bytes = bytes,
+                               .first = first,
+                               .count = count});
+    go_on_at(host, "store to all", host->now_ps + write_ps(host, bytes));
+}
+
+/* ---- Reads and polls ------------------------------------------------------------------- */
+
+static uint64_t read_ps(const struct sim_world *world, unsigned bytes)
+{
+    return bytes > 4 ? world->machine->host_read8 : world->machine->host_read;
+}
+
+static uint64_t word_at(struct sim_host *host, uint64_t offset, unsigned bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, sim_memory(host, offset), bytes);
+    return word;
+}
+
+void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
+{
+    host->value = word_at(host, offset, bytes);
+    host->read_from_ps = host->now_ps;
+    host->read_to_ps = host->now_ps + read_ps(host->world, bytes);
+    go_on_at(host, "load", host->read_to_ps);
+}
+
+static bool poll_holds(struct sim_host *host)
+{
+    switch (host->polls) {
+    case SIM_POLL_WORD:
+        return (word_at(host, host->poll_offset, host->poll_bytes) & host->poll_mask) ==
+               host->poll_wanted;
+    case SIM_POLL_COMPLETION: return nic_completion_is_done(&host->completion);
+    case SIM_POLL_WINDOW: {
+        uint32_t share = NIC_WINDOWS / host->world->config.user_count;
+        return host->windows_in_nic < share;
+    }
+    case SIM_NO_POLL: break;
+    }
+    return false;
+}
+
+/* The first read that begins at `from_ps` or later. */
+static void put_sample(struct sim_host *host, uint64_t from_ps)
+{
+    uint64_t start_ps = host->poll_start_ps;
+    if (from_ps > start_ps) {
+        uint64_t reads = (from_ps - start_ps + host->poll_period_ps - 1) / host->poll_period_ps;
+        start_ps += reads * host->poll_period_ps;
+    }
+    host->sample_is_due = true;
+    sim_put(host->world, start_ps, SIM_EVENT_SAMPLE, host_number(host), 0);
+}
+
+static void begin_poll(struct sim_host *host, unsigned kind, uint64_t period_ps)
+{
+    host->polls = kind;
+    host->poll_start_ps = host->now_ps;
+    host->poll_period_ps = period_ps;
+    host->sample_is_due = false;
+    if (poll_holds(host)) {
+        put_sample(host, host->now_ps);
+    }
+}
+
+void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
+              uint64_t wanted)
+{
+    host->poll_offset = offset;
+    host->poll_bytes = bytes;
+    host->poll_mask = mask;
+    host->poll_wanted = wanted;
+    begin_poll(host, SIM_POLL_WORD, read_ps(host->world, bytes));
+}
+
+static void begin_block(struct sim_host *host, uint64_t at_ps);
+
+void sim_host_sample(struct sim_world *world, struct sim_host *host)
+{
+    host->sample_is_due = false;
+    if (!poll_holds(host)) {
+        return; /* overwritten meanwhile: on with the reads */
+    }
+    uint64_t done_ps = world->now_ps + host->poll_period_ps;
+    host->read_from_ps = world->now_ps;
+    host->read_to_ps = done_ps;
+    host->now_ps = host->poll_start_ps;
+    unsigned kind = host->polls;
+    host->polls = SIM_NO_POLL;
+    struct sim_passage *passage = node_of(host)->passage;
+    switch (kind) {
+    case SIM_POLL_WORD:
+        host->value = word_at(host, host->poll_offset, host->poll_bytes);
+        if (passage) {
+            passage->seen_ps = done_ps;
+        }
+        go_on_at(host, "poll", done_ps);
+        break;
+    case SIM_POLL_COMPLETION:
+        host->result = host->completion.result;
+        go_on_at(host, "wait", done_ps);
+        break;
+    default: begin_block(host, done_ps); break;
+    }
+}
+
+void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < node->host_count; i++) {
+        struct sim_host *host = &world->hosts[node->first_host + i];
+        if (host->polls == SIM_POLL_WORD && !host->sample_is_due &&
+            host->poll_offset < offset + bytes && offset < host->poll_offset + host->poll_bytes &&
+            poll_holds(host)) {
+            put_sample(host, world->now_ps);
+        }
+    }
+}
+
+void sim_hosts_look(struct sim_world *world, struct sim_node *node)
+{
+    for (uint32_t i = 0; i < node->host_count; i++) {
+        struct sim_host *host = &world->hosts[node->first_host + i];
+        if (host->polls == SIM_POLL_COMPLETION && !host->sample_is_due && poll_holds(host)) {
+            uint64_t told_ps = world->now_ps;
+            if (host->is_served) {
+                told_ps = sim_core_work(world, node, "notify", world->now_ps,
+                                        world->machine->core_notify_cycles, 0);
+            }
+            put_sample(host, told_ps);
+        }
+    }
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------- */
+
+/* The window's words, and the kick with the last of them. */
+static void begin_block(struct sim_host *host, uint64_t at_ps)
+{
+    struct sim_world *world = host->world;
+    struct sim_kick *kick = sim_slots_at(&world->kicks, host->block_kick);
+    uint64_t words = (kick->bytes + world->machine->packet_overhead_bytes + 7) / 8;
+    uint64_t written_ps = at_ps +
+                          words * sim_cycles(world->bus_ps, world->machine->host_burst_cycles);
+    uint64_t share = NIC_WINDOWS / world->config.user_count;
+    if (host->windows_free == 0) {
+        host->windows_free = (uint32_t)(share - host->windows_in_nic);
+    }
+    host->windows_free--;
+    host->windows_in_nic++;
+    struct sim_kick copy = *kick;
+    /* The program goes on when it is written, and may change the source. */
+    memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
+    sim_slots_give(&world->kicks, host->block_kick);
+    kick_at(host, written_ps, &copy);
+    go_on_at(host, "block", written_ps);
+}
+
+void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes)
+{
+    struct sim_world *world = host->world;
+    INVARIANT(bytes > 0 && bytes <= WIRE_BOTF_BYTES_MAX);
+    sim_carrier_introduce(world, host->node, (uint32_t)remote.rank);
+    struct sim_kick *kick = sim_slots_take(&world->kicks, &host->block_kick);
+    *kick = (struct sim_kick){.kind = SIM_KICK_BOTF,
+                              .remote = remote,
+                              .local = (unsigned char *)(uintptr_t)source,
+                              .bytes = bytes};
+    if (host->windows_free > 0) {
+        begin_block(host, host->now_ps);
+    } else {
+        begin_poll(host, SIM_POLL_WINDOW, world->machine->host_read);
+    }
+}
+
+void sim_host_window_drained(struct sim_world *world, uint32_t number)
+{
+    struct sim_host *host = &world->hosts[number];
+    host->windows_in_nic--;
+    if (host->polls == SIM_POLL_WINDOW && !host->sample_is_due) {
+        put_sample(host, world->now_ps);
+    }
+}
+
+void sim_switch_banks(struct sim_host *host)
+{
+    host->switches_banks = true;
+    go_on_at(host, "bank switch", host->now_ps + host->world->machine->host_bank_switch);
+}
+
+/* ---- RDMA and services ----------------------------------------------------------------- */
+
+/* Source, target, length, and the kick. */
+enum { DESCRIPTOR_WORDS = 4 };
+
+static void request(struct sim_host *host, const struct sim_kick *kick, bool is_served)
+{
+    struct sim_world *world = host->world;
+    unsigned words = is_served ? 1 : DESCRIPTOR_WORDS;
+    host->completion = (struct nic_completion){.state = NIC_PENDING};
+    host->is_served = is_served;
+    kick_at(host, host->now_ps + (words - 1) * world->machine->host_write, kick);
+    show(host, "request", host->now_ps, host->now_ps + words * world->machine->host_write);
+    host->now_ps += words * world->machine->host_write;
+    begin_poll(host, SIM_POLL_COMPLETION, world->machine->host_read);
+}
+
+static void transfer(struct sim_host *host, enum sim_kick_kind kind, struct dn_remote remote,
+                     unsigned char *local, uint64_t bytes)
+{
+    sim_carrier_introduce(host->world, host->node, (uint32_t)remote.rank);
+    request(host,
+            &(struct sim_kick){.kind = kind, .remote = remote, .local = local, .bytes = bytes},
+            false);
+}
+
+void sim_push(struct sim_host *host, struct dn_remote remote, const void *source, uint64_t bytes)
+{
+    transfer(host, SIM_KICK_PUSH, remote, (unsigned char *)(uintptr_t)source, bytes);
+}
+
+void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint64_t bytes)
+{
+    transfer(host, SIM_KICK_PULL, remote, target, bytes);
+}
+
+void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members, uint32_t count)
+{
+    struct sim_node *node = node_of(host);
+    INVARIANT(node->services);
+    int error = nic_packet_barrier_open(node->services, sim_now_ns(host->world), team, members,
+                                        count);
+    INVARIANT(!error);
+}
+
+void sim_barrier_open_at(struct sim_host *host, uint32_t team, const uint16_t *members,
+                         uint32_t count, uint32_t place)
+{
+    struct sim_node *node = node_of(host);
+    INVARIANT(node->services);
+    int error = nic_packet_barrier_open_at(node->services, sim_now_ns(host->world), team, members,
+                                           count, place);
+    INVARIANT(!error);
+}
+
+void sim_nic_barrier(struct sim_host *host, uint32_t team)
+{
+    request(host, &(struct sim_kick){.kind = SIM_KICK_BARRIER, .address = team}, true);
+}
+
+void sim_lock(struct sim_host *host, uint32_t manager, uint64_t name, uint64_t *ticket)
+{
+    sim_carrier_introduce(host->world, host->node, manager);
+    request(host,
+            &(struct sim_kick){
+                .kind = SIM_KICK_LOCK, .value = manager, .address = name, .ticket = ticket},
+            true);
+}
+
+void sim_unlock(struct sim_host *host, uint64_t ticket)
+{
+    kick_at(host, host->now_ps, &(struct sim_kick){.kind = SIM_KICK_UNLOCK, .address = ticket});
+    go_on_at(host, "unlock", host->now_ps + host->world->machine->host_write);
+}

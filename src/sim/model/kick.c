@@ -1,0 +1,279 @@
+/* Kicks: from the host's bus into the transaction FIFO, and which of them a packet was made from.
+ * A user beyond its credit waits for it at the NIC, and stops nobody else. */
+#include "sim/model/state.h"
+
+/* ---- Into the FIFO --------------------------------------------------------------------- */
+
+static void append_kick(struct sim_world *world, struct sim_kick_list *list, uint32_t slot)
+{
+    struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    kick->next = UINT32_MAX;
+    if (list->first == UINT32_MAX) {
+        list->first = slot;
+    } else {
+        ((struct sim_kick *)sim_slots_at(&world->kicks, list->last))->next = slot;
+    }
+    list->last = slot;
+}
+
+/* The lock's ticket and the completion are the host's; a request that the tables have no line
+ * for ends at once. */
+static int request_service(struct sim_world *world, struct sim_node *node, struct sim_kick *kick)
+{
+    struct sim_host *host = &world->hosts[kick->host];
+    uint64_t now_ns = sim_now_ns(world);
+    int error = 0;
+    switch (kick->kind) {
+    case SIM_KICK_BARRIER:
+        error = nic_packet_barrier_arrive(node->services, now_ns, (uint32_t)kick->address,
+                                          &host->completion);
+        break;
+    case SIM_KICK_LOCK:
+        error = nic_packet_lock_request(node->services, now_ns, (uint16_t)kick->value,
+                                        kick->address, false, &host->completion, kick->ticket);
+        break;
+    default: return nic_packet_lock_release(node->services, now_ns, kick->address);
+    }
+    if (error) {
+        nic_completion_finish(&host->completion, error, 0);
+    }
+    return error;
+}
+
+/* What the kick asks for becomes a transaction (or a service's state). DN_EFULL: no room in
+ * the FIFO yet. */
+static int take_in(struct sim_world *world, struct sim_node *node, struct sim_kick *kick)
+{
+    struct sim_host *host = &world->hosts[kick->host];
+    uint32_t user = host->user;
+    switch (kick->kind) {
+    case SIM_KICK_AOTF:
+    case SIM_KICK_MULTICAST:
+        return nic_aotf(node->engine, user, kick->address, kick->value, (unsigned)kick->bytes);
+    case SIM_KICK_BOTF:
+        return nic_botf(node->engine, user, kick->remote, sim_slots_at(&world->blocks, kick->block),
+                        (uint32_t)kick->bytes);
+    case SIM_KICK_PUSH:
+        return nic_push(node->engine, user, kick->remote, kick->local, kick->bytes,
+                        &host->completion);
+    case SIM_KICK_PULL:
+        return nic_pull(node->engine, user, kick->remote, kick->local, kick->bytes,
+                        &host->completion);
+    case SIM_KICK_BARRIER:
+    case SIM_KICK_LOCK:
+    case SIM_KICK_UNLOCK: (void)request_service(world, node, kick); return 0;
+    }
+    return 0;
+}
+
+static bool makes_a_flight(const struct sim_kick *kick)
+{
+    return kick->kind <= SIM_KICK_BOTF;
+}
+
+/* Whether it was taken in. A kick that asks for what cannot be is the program's mistake. */
+static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    int error = take_in(world, node, kick);
+    if (error == DN_EFULL) {
+        return false;
+    }
+    INVARIANT(!error);
+    if (kick->kind == SIM_KICK_BOTF) {
+        sim_slots_give(&world->blocks, kick->block);
+    }
+    if (makes_a_flight(kick)) {
+        append_kick(world, &world->hosts[kick->host].taken, slot);
+    } else {
+        sim_slots_give(&world->kicks, slot);
+    }
+    return true;
+}
+
+static bool is_service(const struct sim_kick *kick)
+{
+    return kick->kind >= SIM_KICK_BARRIER;
+}
+
+/* A stage that is not there takes no time, but what comes still meets the bus' edge. */
+static uint64_t period_of(const struct sim_world *world, enum sim_stage_name stage)
+{
+    return world->stage_is_there[stage] ? world->period_ps[world->machine->stages[stage].clock]
+                                        : world->bus_ps;
+}
+
+/* Through HOST_WRITE, one each clock, in the order in which they come; and the queue. */
+static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    const struct sim_stage *stages = world->machine->stages;
+    uint64_t write_period_ps = period_of(world, SIM_STAGE_HOST_WRITE);
+    uint64_t queue_period_ps = period_of(world, SIM_STAGE_TRANSACTION_QUEUE);
+    uint64_t *free_ps = &node->stage_free_ps[SIM_STAGE_HOST_WRITE];
+    kick->come_ps = sim_edge(write_period_ps, *free_ps > world->now_ps ? *free_ps : world->now_ps);
+    *free_ps = kick->come_ps + write_period_ps;
+    kick->written_ps = kick->come_ps +
+                       sim_cycles(write_period_ps, stages[SIM_STAGE_HOST_WRITE].cycles);
+    kick->queued_ps = sim_edge(queue_period_ps, kick->written_ps);
+    kick->ready_ps = kick->queued_ps +
+                     sim_cycles(queue_period_ps, stages[SIM_STAGE_TRANSACTION_QUEUE].cycles);
+    if (is_service(kick)) {
+        sim_put(world, kick->written_ps, SIM_EVENT_KICK, slot, SIM_KICK_WRITTEN);
+    } else {
+        sim_put(world, kick->ready_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);
+    }
+}
+
+/* Into the FIFO, or behind what waits for it: of its own user, the others have their credits. */
+static void queue(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    struct sim_host *host = &world->hosts[kick->host];
+    if (host->waiting.first != UINT32_MAX || !try_kick(world, node, slot)) {
+        append_kick(world, &host->waiting, slot);
+        node->waiting++;
+        return;
+    }
+    sim_hosts_look(world, node);
+    sim_carrier_stir(node);
+    sim_pump_at(world, node, world->now_ps);
+}
+
+void sim_kick_event(struct sim_world *world, uint32_t slot, enum sim_kick_phase phase)
+{
+    const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    struct sim_node *node = &world->nodes[world->hosts[kick->host].node];
+    uint64_t served_ps;
+    switch (phase) {
+    case SIM_KICK_COMES: enter(world, node, slot); break;
+    case SIM_KICK_WRITTEN:
+        /* CorePU looks at it before anything is sent. */
+        served_ps = sim_core_serve(world, node, 0, 0);
+        sim_put(world, served_ps > kick->ready_ps ? served_ps : kick->ready_ps, SIM_EVENT_KICK,
+                slot, SIM_KICK_READY);
+        break;
+    case SIM_KICK_READY: queue(world, node, slot); break;
+    }
+}
+
+static void retry_host(struct sim_world *world, struct sim_node *node, struct sim_host *host)
+{
+    while (host->waiting.first != UINT32_MAX) {
+        uint32_t slot = host->waiting.first;
+        uint32_t next = ((struct sim_kick *)sim_slots_at(&world->kicks, slot))->next;
+        if (!try_kick(world, node, slot)) {
+            return;
+        }
+        host->waiting.first = next;
+        node->waiting--;
+    }
+}
+
+void sim_kicks_retry(struct sim_world *world, struct sim_node *node)
+{
+    if (node->waiting == 0) {
+        return;
+    }
+    /* Users have credits of their own, but share windows and descriptors: so they take turns. */
+    uint32_t first = node->retry_first++;
+    for (uint32_t i = 0; i < node->host_count && node->waiting > 0; i++) {
+        retry_host(world, node, &world->hosts[node->first_host + (first + i) % node->host_count]);
+    }
+}
+
+/* ---- Out of it -------------------------------------------------------------------------- */
+
+/* The stages before there was a flight. */
+static void note_kick(const struct sim_world *world, const struct sim_node *node,
+                      struct sim_flight *flight, const struct sim_kick *kick)
+{
+    struct sim_passage *passage = &flight->passage;
+    passage->kicked_ps = kick->started_ps;
+    passage->from_ps[SIM_STAGE_HOST_WRITE] = kick->come_ps;
+    passage->to_ps[SIM_STAGE_HOST_WRITE] = kick->written_ps;
+    passage->from_ps[SIM_STAGE_TRANSACTION_QUEUE] = kick->queued_ps;
+    passage->to_ps[SIM_STAGE_TRANSACTION_QUEUE] = kick->ready_ps;
+    sim_stage_show(world, node, SIM_STAGE_HOST_WRITE, flight);
+    sim_stage_show(world, node, SIM_STAGE_TRANSACTION_QUEUE, flight);
+}
+
+static bool is_made_from(const struct sim_flight *flight, const struct wire_operation *operation,
+                         const struct sim_kick *kick)
+{
+    const uint64_t page_mask = (UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1;
+    bool is_block = operation->opcode == WIRE_BOTF;
+    if ((kick->kind == SIM_KICK_BOTF) != is_block || kick->bytes != operation->bytes ||
+        kick->remote.rank != (int)flight->target) {
+        return false;
+    }
+    return is_block ? kick->remote.offset == operation->offset
+                    : kick->value == operation->operand &&
+                          ((kick->address ^ operation->offset) & page_mask) == 0;
+}
+
+/* The oldest of the user's with this target, place and value; *previous is the one before it. */
+static uint32_t find_kick(const struct sim_world *world, const struct sim_host *host,
+                          const struct sim_flight *flight, const struct wire_operation *operation,
+                          uint32_t *previous)
+{
+    *previous = UINT32_MAX;
+    for (uint32_t slot = host->taken.first; slot != UINT32_MAX;) {
+        const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+        if (is_made_from(flight, operation, kick)) {
+            return slot;
+        }
+        *previous = slot;
+        slot = kick->next;
+    }
+    return UINT32_MAX;
+}
+
+static void remove_kick(struct sim_world *world, struct sim_kick_list *list, uint32_t slot,
+                        uint32_t previous)
+{
+    const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    if (previous == UINT32_MAX) {
+        list->first = kick->next;
+    } else {
+        ((struct sim_kick *)sim_slots_at(&world->kicks, previous))->next = kick->next;
+    }
+    list->last = list->last == slot ? previous : list->last;
+}
+
+/* A channel has the users of which it is the rest; of those with the same store the one who came
+ * first has made it. */
+void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,
+                    const struct wire_operation *operation)
+{
+    uint32_t found = UINT32_MAX;
+    uint32_t found_previous = UINT32_MAX;
+    struct sim_kick *kick = NULL;
+    for (uint32_t user = flight->channel; user < node->host_count; user += NIC_SERVICE_CHANNEL) {
+        uint32_t previous;
+        uint32_t slot = find_kick(world, &world->hosts[node->first_host + user], flight, operation,
+                                  &previous);
+        struct sim_kick *candidate = slot == UINT32_MAX ? NULL : sim_slots_at(&world->kicks, slot);
+        if (candidate && (!kick || candidate->ready_ps < kick->ready_ps)) {
+            kick = candidate;
+            found = slot;
+            found_previous = previous;
+        }
+    }
+    if (!kick) {
+        return;
+    }
+    note_kick(world, node, flight, kick);
+    if (kick->kind == SIM_KICK_BOTF) {
+        if (flight->host != UINT32_MAX) {
+            /* One packet for several blocks: of all but the last the window is free. */
+            sim_host_window_drained(world, flight->host);
+        }
+        flight->host = kick->host;
+    } else if (kick->kind == SIM_KICK_MULTICAST) {
+        flight->target = kick->first;
+        flight->target_count = kick->count;
+    }
+    remove_kick(world, &world->hosts[kick->host].taken, found, found_previous);
+    sim_slots_give(&world->kicks, found);
+}

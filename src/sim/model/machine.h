@@ -1,0 +1,237 @@
+/* A machine as data: clocks, pipeline stages, memories, host and software costs, network.
+ *
+ * A machine file is an INI file. Every value says where it comes from, behind a bar:
+ *
+ *     [machine]
+ *     inherit = dimmnet1-D switch-oip   (optional, first; later ones change what earlier
+ *                                        ones say, and the rest of the file both)
+ *     text    = one line that says what it is
+ *     [clock]
+ *     dimm_mhz = 66.6667 | paper 000, Table 3
+ *     [stage header_tlb]
+ *     clock  = dimm | paper 000, Table 6
+ *     cycles = 3    | paper 000, Table 6
+ *     [software]
+ *     turn_ns = 177 | fitted on A, D, E of Table 5
+ *
+ * What is inherited is named as those that come with the program are, or by a path relative to
+ * the file. Some that come with it are parts: not whole machines, made to be inherited.
+ *
+ * A source that begins with "fitted" or "assumed" is no measurement. What a file may say is
+ * SIM_MACHINE_KEYS and, for each stage, SIM_STAGE_KEYS; a key without a default that neither
+ * the file nor what it inherits from says is an error; a stage's keys are missed only if it has
+ * any. Errors name file, line and key. */
+#ifndef SIM_MODEL_MACHINE_H
+#define SIM_MODEL_MACHINE_H
+
+#include "base/base.h"
+
+/* What a key's value is, in the file and in the structure. */
+enum sim_key_kind {
+    SIM_KEY_MHZ,      /* decimal, > 0; kept as the period in ps */
+    SIM_KEY_NS,       /* decimal, >= 0; kept in ps */
+    SIM_KEY_COUNT,    /* whole number >= 0 */
+    SIM_KEY_MB_PER_S, /* decimal, > 0; kept in bytes per second */
+    SIM_KEY_CHOICE,   /* one of the words that belong to the key; kept as its number */
+    SIM_KEY_CLOCK,    /* one of the clocks' names; kept as enum sim_clock */
+};
+
+enum sim_clock {
+    SIM_CLOCK_DIMM, /* host's memory bus and Martini's core */
+    SIM_CLOCK_SWIF, /* Martini's link side */
+    SIM_CLOCK_CORE, /* CorePU */
+    SIM_CLOCK_NIC,  /* paper 002's CoreLogic */
+    SIM_CLOCK_TP,   /* its transport layer */
+    SIM_CLOCK_DL,   /* its data link layer */
+    SIM_CLOCK_MAC,
+    SIM_CLOCKS,
+};
+
+/* Words of SIM_KEY_CHOICE keys, in this order. */
+enum sim_carrier { SIM_CARRIER_PLAIN, SIM_CARRIER_UD, SIM_CARRIER_CD }; /* plain ud cd */
+enum sim_refill { SIM_REFILL_HOST, SIM_REFILL_CORE };                   /* host core */
+
+/* The stages a packet goes through, in their order; one with neither cycles nor word_cycles is
+ * not there. Paper 000's Table 6 has those of Martini, paper 002's Table 2 those of
+ * InfiniSWIF. Padding and link follow from [packet] and [link], not from a section of their
+ * own. */
+#define SIM_STAGES_LIST(STAGE)                                                     \
+    STAGE(HOST_WRITE, host_write, "write from host")                               \
+    STAGE(TRANSACTION_QUEUE, transaction_queue, "transaction queue")               \
+    STAGE(HEADER_TLB, header_tlb, "header TLB")                                    \
+    STAGE(SIZE_DECISION, size_decision, "transfer size decision")                  \
+    STAGE(SEND_BUFFER, send_buffer, "send buffer handshake")                       \
+    STAGE(CORE_SEND, core_send, "CoreLogic to InfiniSWIF")                         \
+    STAGE(TRANSPORT_SEND, transport_send, "transport, send (A)")                   \
+    STAGE(DATA_LINK_SEND, data_link_send, "data link, send (B)")                   \
+    STAGE(SWIF_SEND, swif_send, "SWIF, send")                                      \
+    STAGE(PADDING, padding, "padding in RHiNET-2 mode")                            \
+    STAGE(MAC_SEND, mac_send, "MAC, send")                                         \
+    STAGE(LINK, link, "outside the SWIF")                                          \
+    STAGE(MAC_RECEIVE, mac_receive, "MAC, receive")                                \
+    STAGE(SWIF_RECEIVE, swif_receive, "SWIF, receive")                             \
+    STAGE(DATA_LINK_RECEIVE, data_link_receive, "data link, receive (D)")          \
+    STAGE(TRANSPORT_RECEIVE, transport_receive, "transport, receive (E)")          \
+    STAGE(ADDRESS_TLB, address_tlb, "address TLB")                                 \
+    STAGE(LLCM_WRITE, llcm_write, "write into LLCM")
+
+enum sim_stage_name {
+#define SIM_STAGE_ENUM(upper, lower, text) SIM_STAGE_##upper,
+    SIM_STAGES_LIST(SIM_STAGE_ENUM)
+#undef SIM_STAGE_ENUM
+        SIM_STAGES,
+};
+
+/* key, kind, has a default of 0, help. Fields of struct sim_stage. */
+#define SIM_STAGE_KEYS(KEY)                                                                    \
+    KEY(clock, SIM_KEY_CLOCK, false, "the clock it runs on")                                   \
+    KEY(cycles, SIM_KEY_COUNT, false, "how long a packet's head takes")                        \
+    KEY(word_cycles, SIM_KEY_COUNT, true, "and each word of 8 bytes, where a stage stores them") \
+    KEY(gap_cycles, SIM_KEY_COUNT, true, "before the next packet may enter, beyond that")      \
+    KEY(miss_cycles, SIM_KEY_COUNT, true, "more on a miss (TLBs, CD contexts)")                \
+    KEY(cd_cycles, SIM_KEY_COUNT, true, "more for a CD packet")                                \
+    KEY(cd_gap_cycles, SIM_KEY_COUNT, true, "more before the next packet, with CD")            \
+    KEY(slow_cycles, SIM_KEY_COUNT, true, "more where the SWIF is slower than the DIMM")
+
+struct sim_stage {
+#define SIM_STAGE_FIELD(key, kind, optional, help) uint64_t key;
+    SIM_STAGE_KEYS(SIM_STAGE_FIELD)
+#undef SIM_STAGE_FIELD
+};
+
+/* section, key, kind, has a default of 0, help. Fields are named section_key without the
+ * unit: [host] write_ns is host_write. */
+#define SIM_MACHINE_KEYS(KEY)                                                                    \
+    KEY(clock, dimm, SIM_KEY_MHZ, false, "the host's bus (memory or PCI) and Martini's core")    \
+    KEY(clock, swif, SIM_KEY_MHZ, true, "Martini's link side")                                   \
+    KEY(clock, core, SIM_KEY_MHZ, true, "the core processor")                                    \
+    KEY(clock, nic, SIM_KEY_MHZ, true, "paper 002's CoreLogic")                                  \
+    KEY(clock, tp, SIM_KEY_MHZ, true, "paper 002's transport layer")                             \
+    KEY(clock, dl, SIM_KEY_MHZ, true, "paper 002's data link layer")                             \
+    KEY(clock, mac, SIM_KEY_MHZ, true, "paper 002's MAC")                                        \
+    KEY(host, write, SIM_KEY_NS, false, "CPU time of one uncached write of up to 4 bytes")       \
+    KEY(host, write8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                 \
+    KEY(host, read, SIM_KEY_NS, false, "one uncached read of up to 4 bytes")                     \
+    KEY(host, read8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                  \
+    KEY(host, counter, SIM_KEY_NS, true, "reading the cycle counter")                            \
+    KEY(host, kick_cycles, SIM_KEY_COUNT, false, "bus clocks from a store to the NIC")           \
+    KEY(host, burst_cycles, SIM_KEY_COUNT, true, "bus clocks of a word of a block write")        \
+    KEY(host, bank_switch, SIM_KEY_NS, true, "switching the SO-DIMM banks")                      \
+    KEY(host, refill, SIM_KEY_NS, true, "refilling a TLB line, where the host does it")          \
+    KEY(software, pass, SIM_KEY_NS, true, "of a loop-back: kick to detection, beyond the reads") \
+    KEY(software, turn, SIM_KEY_NS, true, "of a responder: untwisting and answering")            \
+    KEY(software, barrier, SIM_KEY_NS, true, "of a barrier, with masks and phases")              \
+    KEY(software, leave_mmx, SIM_KEY_NS, true, "leaving MMX state after a read of 8 bytes")      \
+    KEY(software, sum, SIM_KEY_NS, true, "of a global sum: the addition and its loop")           \
+    KEY(software, sum_long_reads, SIM_KEY_COUNT, true, "more reads for unsigned long long")      \
+    KEY(software, library_barrier, SIM_KEY_NS, true, "the extended library's _expBarrier")       \
+    KEY(software, comm_sync, SIM_KEY_NS, true, "Fagus' comm_sync beyond its stores and polls")   \
+    KEY(software, message, SIM_KEY_NS, true, "Fagus' internal processing of a message")          \
+    KEY(software, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying into and out of SO-DIMM")      \
+    KEY(software, detect_thread, SIM_KEY_NS, true, "handing an arrival to another thread")       \
+    KEY(llcm, bytes, SIM_KEY_COUNT, false, "low-latency common memory")                          \
+    KEY(llcm, one_port, SIM_KEY_COUNT, true, "1: a host's read and the NIC's write take turns")  \
+    KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port") \
+    KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")               \
+    KEY(bank, mb_per_s, SIM_KEY_MB_PER_S, true, "network side; not said: as fast as is needed")  \
+    KEY(fifo, entries, SIM_KEY_COUNT, false, "transaction FIFO")                                 \
+    KEY(fifo, users, SIM_KEY_COUNT, false, "that share it")                                      \
+    KEY(send, buffers, SIM_KEY_COUNT, false, "packets between header TLB and link")              \
+    KEY(tlb, refill, SIM_KEY_CHOICE, false, "who refills a TLB: host or core")                   \
+    KEY(tlb, refill_cycles, SIM_KEY_COUNT, true, "CorePU clocks of a refill from DRAM")          \
+    KEY(core, dispatch_cycles, SIM_KEY_COUNT, true, "CorePU: from an arrival to its handler")    \
+    KEY(core, look_up_cycles, SIM_KEY_COUNT, true, "finding the lock, team or channel")          \
+    KEY(core, update_cycles, SIM_KEY_COUNT, true, "changing its state")                          \
+    KEY(core, send_cycles, SIM_KEY_COUNT, true, "making one record")                             \
+    KEY(core, notify_cycles, SIM_KEY_COUNT, true, "telling the host")                            \
+    KEY(core, copy_word_cycles, SIM_KEY_COUNT, true, "moving a word of a message")               \
+    KEY(packet, overhead_bytes, SIM_KEY_COUNT, false, "of a packet, as the papers count it")     \
+    KEY(packet, ack_bytes, SIM_KEY_COUNT, true, "an acknowledgement alone")                      \
+    KEY(packet, data_bytes, SIM_KEY_COUNT, false, "the most that one packet carries")            \
+    KEY(packet, pad_bytes, SIM_KEY_COUNT, true, "shorter ones become so long (RHiNET-2 mode)")   \
+    KEY(carrier, kind, SIM_KEY_CHOICE, false, "plain (the network loses nothing), ud or cd")     \
+    KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                 \
+    KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                         \
+    KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                             \
+    KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                      \
+    KEY(switch, ports, SIM_KEY_COUNT, true, "0: there is no switch; two boards back to back")    \
+    KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                 \
+    KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")               \
+    KEY(switch, multicast, SIM_KEY_COUNT, true, "1: it can send one packet to several outputs")  \
+    KEY(ring, buffer_flits, SIM_KEY_COUNT, true, "of a router's channel; 0: all of [ring] usual") \
+    KEY(ring, route_cycles, SIM_KEY_COUNT, true, "a head, until its output is known")            \
+    KEY(ring, switch_cycles, SIM_KEY_COUNT, true, "a flit, from input to output")                \
+    KEY(ring, link_cycles, SIM_KEY_COUNT, true, "between two routers")                           \
+    KEY(ring, credit_cycles, SIM_KEY_COUNT, true, "a credit back")                               \
+    KEY(ring, nic_cycles, SIM_KEY_COUNT, true, "between router and NIC")
+
+enum sim_machine_key {
+#define SIM_KEY_ENUM(section, key, kind, optional, help) SIM_##section##_##key,
+    SIM_MACHINE_KEYS(SIM_KEY_ENUM)
+#undef SIM_KEY_ENUM
+        SIM_MACHINE_KEY_COUNT,
+};
+
+enum { SIM_MACHINE_NAME_BYTES = 64, SIM_MACHINE_TEXT_BYTES = 160 };
+
+struct sim_machine {
+    char name[SIM_MACHINE_NAME_BYTES];
+    char text[SIM_MACHINE_TEXT_BYTES];
+#define SIM_KEY_FIELD(section, key, kind, optional, help) uint64_t section##_##key;
+    SIM_MACHINE_KEYS(SIM_KEY_FIELD)
+#undef SIM_KEY_FIELD
+    struct sim_stage stages[SIM_STAGES];
+    /* Where each value comes from, and which file said it; NULL: the default. */
+    struct sim_sources *sources; /* private to machine.c */
+};
+
+/* Loads a machine by its name (those that come with the program) or by the path of a file
+ * (a name with a slash or ending in .ini). On failure the error text says in one line which
+ * file, line and key, and what is wrong. */
+enum { SIM_ERROR_BYTES = 320 };
+bool sim_machine_load(struct sim_machine *machine, const char *name, char error[SIM_ERROR_BYTES]);
+void sim_machine_free(struct sim_machine *machine);
+
+/* The same for a part, by its name: what is missing is 0, and what is there may not fit
+ * together. */
+bool sim_part_load(struct sim_machine *part, const char *name, char error[SIM_ERROR_BYTES]);
+
+/* A machine from memory, as if it were a file with that name; it can inherit only from what
+ * comes with the program. */
+bool sim_machine_load_bytes(struct sim_machine *machine, const char *name, const void *bytes,
+                            size_t length, char error[SIM_ERROR_BYTES]);
+
+/* The n-th machine, and the n-th part, that comes with the program, or NULL. */
+const char *sim_machine_name(unsigned number);
+const char *sim_part_name(unsigned number);
+
+/* Every value with its unit, source and help, by `line` called for each; for `sim show`. */
+struct sim_machine_value {
+    const char *section, *key; /* the key as the file has it, with its unit */
+    char value[48];
+    const char *source; /* NULL: the default */
+    const char *file;   /* that said it; NULL: the default */
+    const char *help;
+};
+void sim_machine_each(const struct sim_machine *machine,
+                      void (*line)(void *context, const struct sim_machine_value *value),
+                      void *context);
+
+/* A value whose source begins with "fitted". */
+bool sim_machine_is_fitted(const struct sim_machine *machine, enum sim_machine_key key);
+
+static inline uint64_t sim_machine_period(const struct sim_machine *machine, enum sim_clock clock)
+{
+    const uint64_t periods[SIM_CLOCKS] = {
+        [SIM_CLOCK_DIMM] = machine->clock_dimm, [SIM_CLOCK_SWIF] = machine->clock_swif,
+        [SIM_CLOCK_CORE] = machine->clock_core, [SIM_CLOCK_NIC] = machine->clock_nic,
+        [SIM_CLOCK_TP] = machine->clock_tp,     [SIM_CLOCK_DL] = machine->clock_dl,
+        [SIM_CLOCK_MAC] = machine->clock_mac,
+    };
+    return periods[clock];
+}
+
+extern const char *const sim_stage_names[SIM_STAGES]; /* as in machine files */
+extern const char *const sim_stage_texts[SIM_STAGES]; /* as people read them */
+
+#endif

@@ -1,0 +1,54 @@
+/* The values of a machine, one slot each: machine.h's keys first, then those of each stage.
+ * What a slot is called in a file, what it may hold, and where its field is. */
+#ifndef SIM_MODEL_MACHINE_KEYS_H
+#define SIM_MODEL_MACHINE_KEYS_H
+
+#include "sim/model/machine.h"
+
+enum sim_stage_key {
+#define SIM_STAGE_KEY_ENUM(key, kind, optional, help) SIM_STAGE_KEY_##key,
+    SIM_STAGE_KEYS(SIM_STAGE_KEY_ENUM)
+#undef SIM_STAGE_KEY_ENUM
+        SIM_STAGE_KEY_COUNT,
+};
+
+enum { SIM_SLOTS = SIM_MACHINE_KEY_COUNT + SIM_STAGES * SIM_STAGE_KEY_COUNT };
+
+struct sim_slot {
+    const char *section; /* as in a file: "host", "stage header_tlb" */
+    const char *key;     /* as in a file, with its unit: "write_ns" */
+    enum sim_key_kind kind;
+    bool optional;
+    const char *help;
+    size_t offset;            /* of its field in struct sim_machine */
+    const char *const *words; /* of SIM_KEY_CHOICE and SIM_KEY_CLOCK; NULL ends them */
+};
+
+void sim_slot_get(unsigned number, struct sim_slot *slot);
+
+static inline unsigned sim_stage_slot(enum sim_stage_name stage, enum sim_stage_key key)
+{
+    return SIM_MACHINE_KEY_COUNT + (unsigned)stage * SIM_STAGE_KEY_COUNT + (unsigned)key;
+}
+
+/* Whether files can say it: padding and link have no sections of their own. */
+bool sim_slot_is_said(unsigned number);
+
+/* SIM_SLOTS: there is none. */
+unsigned sim_slot_find(const char *section, const char *key);
+bool sim_section_exists(const char *section);
+
+enum { SIM_FAULT_BYTES = 128 };
+
+/* The text as the slot's field keeps it. False: the fault says what is wrong with it, as in
+ * "is no number". */
+bool sim_value_read(unsigned number, const char *text, uint64_t *value,
+                    char fault[SIM_FAULT_BYTES]);
+
+/* And back, as a file would have it. */
+void sim_value_write(unsigned number, uint64_t value, char *text, size_t room);
+
+uint64_t *sim_slot_field(struct sim_machine *machine, unsigned number);
+uint64_t sim_slot_value(const struct sim_machine *machine, unsigned number);
+
+#endif

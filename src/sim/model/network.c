@@ -1,0 +1,498 @@
+/* The network between simulated boards.
+ *
+ * Rings and tori of routers are network_flit.c's. Every other topology is a tree of switches with
+ * the nodes as its leaves; a loop and a cable are trees of no level. Level 0 is the nodes, level 1
+ * the switches that they are plugged into. Below the highest level a switch has its last port up
+ * and the others down, in a fat tree the upper half of its ports; the highest has all ports down.
+ * Nodes are numbered from left to right, so that the nodes below a switch are a range and every
+ * way follows from divisions: there are no routing tables.
+ *
+ * With several ports up there are copies of each place above the first level: a switch's ports up
+ * lead to as many copies of the place above it, and a copy leads down to the one switch of each
+ * place that leads up to it. Which port up a packet takes follows from its target, so that all
+ * packets to one node meet in one way down and keep their order.
+ *
+ * One event is a head at the input of a switch or a node. The switch takes the output for it at
+ * once, from when the head gets there or from when the output is free, whichever is later: as the
+ * transit is the same for all, heads get there in the order of their events, and that is the order
+ * in which an output serves them. What waits for an output waits in the switch: buffers are taken
+ * to be large enough, so that nothing holds up the links behind it.
+ *
+ * Each link, from a board to a switch, between switches and from a switch to a board, costs `link
+ * wire_ns`: the papers measured that between the SWIFs of two boards with nothing between
+ * (drivers, optics, cable; Table 5 of paper 000), and every link has all of it. They had no switch
+ * to measure, and say of one only how packets to one output follow each other.
+ *
+ * A multicast goes up until one switch has all its nodes below, and from there down: where ways
+ * part a switch makes the copies, one to an output. */
+#include "sim/model/network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/model/network_flit.h"
+#include "sim/slots.h"
+#include "wire/packet.h"
+
+enum {
+    LEVELS_MAX = 16, /* what 65,534 nodes need with three-port switches */
+    TREE_PORTS_MIN = 3,
+    FAT_TREE_PORTS_MIN = 4,
+};
+
+/* Where a head is, in an event's subject. */
+#define PLACE_DOWN UINT32_C(0x80000000) /* it has been where it turns, and goes down */
+enum { PLACE_LEVEL_SHIFT = 26 };
+#define PLACE_INDEX_MASK ((UINT32_C(1) << PLACE_LEVEL_SHIFT) - 1)
+_Static_assert(LEVELS_MAX < 1 << (31 - PLACE_LEVEL_SHIFT), "a place has room for its level");
+_Static_assert(WIRE_NODES_MAX <= PLACE_INDEX_MASK, "a place has room for its index");
+
+struct topology {
+    const char *text;
+    uint32_t nodes_min, nodes_max;
+    bool has_wire;
+    uint32_t levels_max; /* 0: no switch */
+    bool is_fat;         /* half of the ports lead up, not one */
+};
+
+static const struct topology topologies[SIM_TOPOLOGIES] = {
+    [SIM_LOOP_INSIDE] = {"a loop inside the SWIF", 1, 1, false, 0, false},
+    [SIM_LOOP_OUTSIDE] = {"a loop outside the SWIF", 1, 1, true, 0, false},
+    [SIM_BACK_TO_BACK] = {"a cable between two boards", 2, 2, true, 0, false},
+    [SIM_ONE_SWITCH] = {"a switch", 1, WIRE_NODES_MAX, true, 1, false},
+    [SIM_SWITCH_TREE] = {"a tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, false},
+    [SIM_FAT_TREE] = {"a fat tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, true},
+    [SIM_RING] = {"a ring of routers", 2, WIRE_NODES_MAX, true, 0, false},
+    [SIM_TORUS] = {"a torus of routers", 4, WIRE_NODES_MAX, true, 0, false},
+};
+
+const char *const sim_topology_names[SIM_TOPOLOGIES] = {
+    [SIM_LOOP_INSIDE] = "loop-inside",
+    [SIM_LOOP_OUTSIDE] = "loop-outside",
+    [SIM_BACK_TO_BACK] = "back-to-back",
+    [SIM_ONE_SWITCH] = "switch",
+    [SIM_SWITCH_TREE] = "tree",
+    [SIM_FAT_TREE] = "fat-tree",
+    [SIM_RING] = "ring",
+    [SIM_TORUS] = "torus",
+};
+
+struct output {
+    uint64_t free_ps; /* no head leaves before */
+    uint64_t packets;
+    uint64_t waited; /* of them, those whose heads had to wait */
+    uint64_t wait_ps_max;
+};
+
+/* A packet on its way, with all its copies. */
+struct flight {
+    uint64_t duration_ps; /* for which it takes a link */
+    uint32_t token;
+    uint32_t first, last; /* target nodes */
+    uint32_t copies;      /* heads under way */
+};
+
+struct level {
+    uint32_t span;         /* nodes below one of its places */
+    uint32_t copies;       /* switches at each place */
+    uint32_t switch_first; /* the number of its first switch */
+    uint32_t ports;        /* of a switch: those that something is plugged into */
+    size_t output_first;   /* of its first switch; level 0: of the nodes */
+};
+
+struct sim_network {
+    struct sim_flit_network *flits; /* a network of routers; the rest is of no use then */
+    struct sim_network_user user;
+    uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
+    bool can_multicast;
+    uint32_t node_count;
+    uint32_t ports; /* of a switch */
+    uint32_t ups;   /* of them, those that lead up, where there is something above */
+    uint32_t level_count;
+    uint32_t switch_count;
+    struct level levels[LEVELS_MAX + 1];
+    size_t output_count;
+    struct output *outputs; /* of the nodes, then of the switches, port by port */
+    struct sim_slots flights;
+};
+
+/* ---- Laying it out --------------------------------------------------------------------- */
+
+static bool is_possible(const struct sim_machine *machine, enum sim_topology kind, uint32_t count,
+                        char error[SIM_ERROR_BYTES])
+{
+    const struct topology *topology = &topologies[kind];
+    const char *name = machine->name;
+    if (machine->link_mb_per_s == 0) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "machine %s: [link] mb_per_s is 0", name);
+        return false;
+    }
+    if (count < topology->nodes_min || count > topology->nodes_max) {
+        if (topology->nodes_min == topology->nodes_max) {
+            (void)snprintf(error, SIM_ERROR_BYTES, "nodes is %u, but %s (%s) has %u", count,
+                           topology->text, sim_topology_names[kind], topology->nodes_min);
+        } else {
+            (void)snprintf(error, SIM_ERROR_BYTES, "nodes is %u, but %s (%s) has %u to %u", count,
+                           topology->text, sim_topology_names[kind], topology->nodes_min,
+                           topology->nodes_max);
+        }
+        return false;
+    }
+    uint64_t ports = machine->switch_ports;
+    if (topology->levels_max > 0 && ports == 0) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "machine %s: [switch] ports is 0, but the topology is %s", name,
+                       sim_topology_names[kind]);
+        return false;
+    }
+    if (topology->levels_max == 1 && count > ports) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "machine %s: [switch] ports is %llu, too few for %u nodes", name,
+                       (unsigned long long)ports, count);
+        return false;
+    }
+    uint64_t ports_min = topology->is_fat ? FAT_TREE_PORTS_MIN : TREE_PORTS_MIN;
+    if (topology->levels_max > 1 && ports < ports_min) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "machine %s: [switch] ports is %llu, a tree needs %s up and two down", name,
+                       (unsigned long long)ports, topology->is_fat ? "two" : "one");
+        return false;
+    }
+    return true;
+}
+
+static void lay_level(struct sim_network *network, uint32_t span, uint32_t copies, uint32_t ports)
+{
+    uint32_t switches = (network->node_count + span - 1) / span * copies;
+    network->levels[++network->level_count] = (struct level){span, copies, network->switch_count,
+                                                             ports, network->output_count};
+    network->switch_count += switches;
+    network->output_count += (size_t)switches * ports;
+}
+
+/* As few levels as join all nodes. */
+static void lay_levels(struct sim_network *network)
+{
+    uint32_t span = 1;
+    uint32_t copies = 1;
+    network->levels[0] = (struct level){.span = 1, .copies = 1};
+    /* The highest switches have all their ports down, and there may be more of these than there
+     * are places below: in a fat tree of large switches far more. */
+    while ((uint64_t)span * network->ports < network->node_count) {
+        INVARIANT(network->level_count < LEVELS_MAX - 1);
+        span *= network->ports - network->ups;
+        lay_level(network, span, copies, network->ports);
+        copies *= network->ups;
+    }
+    lay_level(network, network->node_count, copies, (network->node_count + span - 1) / span);
+}
+
+struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,
+                                     uint32_t node_count, const struct sim_network_user *user,
+                                     char error[SIM_ERROR_BYTES])
+{
+    INVARIANT(topology < SIM_TOPOLOGIES && user->events && user->arrived);
+    if (!is_possible(machine, topology, node_count, error)) {
+        return NULL;
+    }
+    struct sim_network *network = calloc(1, sizeof *network);
+    INVARIANT(network);
+    network->user = *user;
+    network->node_count = node_count;
+    if (topology == SIM_RING || topology == SIM_TORUS) {
+        network->flits = sim_flit_network_open(machine, topology, node_count, user, error);
+        if (!network->flits) {
+            free(network);
+            return NULL;
+        }
+        return network;
+    }
+    network->link_bytes_per_s = machine->link_mb_per_s;
+    network->wire_ps = topologies[topology].has_wire ? machine->link_wire : 0;
+    sim_slots_init(&network->flights, sizeof(struct flight));
+    network->output_count = node_count;
+    if (topologies[topology].levels_max > 0) {
+        /* Ports for which there is no node are none of ours. */
+        network->ports = machine->switch_ports < node_count ? (uint32_t)machine->switch_ports
+                                                            : node_count;
+        network->ups = topologies[topology].is_fat ? network->ports / 2 : 1;
+        network->transit_ps = machine->switch_transit;
+        network->next_ps = machine->switch_next;
+        network->can_multicast = machine->switch_multicast != 0;
+        lay_levels(network);
+    }
+    network->outputs = calloc(network->output_count, sizeof *network->outputs);
+    INVARIANT(network->outputs);
+    return network;
+}
+
+void sim_network_close(struct sim_network *network)
+{
+    if (network && network->flits) {
+        sim_flit_network_close(network->flits);
+        free(network);
+    } else if (network) {
+        sim_slots_free(&network->flights);
+        free(network->outputs);
+        free(network);
+    }
+}
+
+/* ---- Packets under way ----------------------------------------------------------------- */
+
+static const struct flight *flight_at(const struct sim_network *network, uint32_t slot)
+{
+    return sim_slots_at(&network->flights, slot);
+}
+
+static void land(struct sim_network *network, uint32_t slot)
+{
+    struct flight *flight = sim_slots_at(&network->flights, slot);
+    if (--flight->copies == 0) {
+        sim_slots_give(&network->flights, slot);
+    }
+}
+
+/* In two steps, because 2^32 bytes of 10^12 each do not fit; rounded up. */
+static uint64_t duration_ps(const struct sim_network *network, uint32_t bytes)
+{
+    uint64_t rate = network->link_bytes_per_s;
+    uint64_t of_ns = bytes * UINT64_C(1000000000);
+    return of_ns / rate * 1000 + (of_ns % rate * 1000 + rate - 1) / rate;
+}
+
+/* ---- The way --------------------------------------------------------------------------- */
+
+static uint32_t place_of(uint32_t level, uint32_t index)
+{
+    return level << PLACE_LEVEL_SHIFT | index;
+}
+
+/* Takes the output for one packet: from when its head leaves. */
+static uint64_t take_output(struct output *output, uint64_t at_ps, uint64_t taken_ps)
+{
+    uint64_t from_ps = at_ps;
+    if (output->free_ps > at_ps) {
+        uint64_t wait_ps = output->free_ps - at_ps;
+        from_ps = output->free_ps;
+        output->waited++;
+        output->wait_ps_max = wait_ps > output->wait_ps_max ? wait_ps : output->wait_ps_max;
+    }
+    output->packets++;
+    output->free_ps = from_ps + taken_ps;
+    return from_ps;
+}
+
+/* The switch, among those of the level above, that a port up leads to. */
+static uint32_t above_of(const struct sim_network *network, uint32_t level, uint32_t index,
+                         uint32_t up)
+{
+    uint32_t copies = network->levels[level].copies;
+    uint32_t down_ports = network->ports - network->ups;
+    uint32_t position = level + 1 == network->level_count ? 0 : index / copies / down_ports;
+    return position * network->levels[level + 1].copies + index % copies * network->ups + up;
+}
+
+/* The switch or node, among those of the level below, that a port down leads to. */
+static uint32_t below_of(const struct sim_network *network, uint32_t level, uint32_t index,
+                         uint32_t port)
+{
+    uint32_t copies = network->levels[level].copies;
+    uint32_t down_ports = network->ports - network->ups;
+    uint32_t position = index / copies * down_ports + port;
+    return position * network->levels[level - 1].copies + index % copies / network->ups;
+}
+
+/* A head goes on from a switch of that level through one of its ports to a place. */
+static void go_on(struct sim_network *network, uint64_t at_ps, uint32_t level, uint32_t index,
+                  uint32_t port, uint32_t place, uint32_t slot)
+{
+    const struct level *of = &network->levels[level];
+    const struct flight *flight = flight_at(network, slot);
+    uint64_t length_ps = flight->duration_ps;
+    uint64_t taken_ps = length_ps > network->next_ps ? length_ps : network->next_ps;
+    INVARIANT(port < of->ports);
+    size_t number = of->output_first + (size_t)index * of->ports + port;
+    uint64_t from_ps = take_output(&network->outputs[number], at_ps, taken_ps);
+    sim_events_put(network->user.events, from_ps + network->wire_ps, network->user.event_kind,
+                   place, slot);
+    if (network->user.carried) {
+        network->user.carried(network->user.context, of->switch_first + index, port, from_ps,
+                              from_ps + length_ps, flight->token);
+    }
+}
+
+/* Which of the ports up: by the target's digit of that level, so that neighbours part. */
+static uint32_t port_up(const struct sim_network *network, uint32_t level, uint32_t target)
+{
+    return target / network->levels[level - 1].span % network->ups;
+}
+
+/* A head is at the input of a switch. */
+static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, uint32_t index,
+                 bool is_down, uint32_t slot)
+{
+    struct flight *flight = sim_slots_at(&network->flights, slot);
+    uint32_t span = network->levels[level].span;
+    uint32_t position = index / network->levels[level].copies;
+    bool is_highest = level == network->level_count;
+    uint32_t down_ports = network->ports - network->ups;
+    uint64_t out_ps = at_ps + network->transit_ps;
+    /* The product fits: a level's last member begins at a node. */
+    uint32_t node_first = position * span;
+    bool has_all = flight->first >= node_first && flight->last - node_first < span;
+    if (!is_down && !has_all) {
+        uint32_t up = port_up(network, level, flight->first);
+        uint32_t above = above_of(network, level, index, up);
+        go_on(network, out_ps, level, index, down_ports + up, place_of(level + 1, above), slot);
+        return;
+    }
+    uint32_t child_span = network->levels[level - 1].span;
+    uint32_t port_first = flight->first > node_first ? (flight->first - node_first) / child_span
+                                                     : 0;
+    uint32_t port_last = port_first;
+    if (flight->last != flight->first) {
+        uint32_t port_end = is_highest ? network->levels[level].ports : down_ports;
+        port_last = (flight->last - node_first) / child_span;
+        port_last = port_last < port_end ? port_last : port_end - 1;
+    }
+    flight->copies += port_last - port_first;
+    for (uint32_t port = port_first; port <= port_last; port++) {
+        uint32_t below = below_of(network, level, index, port);
+        go_on(network, out_ps, level, index, port, PLACE_DOWN | place_of(level - 1, below), slot);
+    }
+}
+
+void sim_network_event(struct sim_network *network, const struct sim_event *event)
+{
+    if (network->flits) {
+        sim_flit_network_event(network->flits, event);
+        return;
+    }
+    uint32_t slot = (uint32_t)event->value;
+    uint32_t index = event->subject & PLACE_INDEX_MASK;
+    uint32_t level = (event->subject & ~PLACE_DOWN) >> PLACE_LEVEL_SHIFT;
+    if (level > 0) {
+        pass(network, event->at, level, index, event->subject & PLACE_DOWN, slot);
+        return;
+    }
+    /* First given back: what has arrived may send. */
+    uint32_t token = flight_at(network, slot)->token;
+    land(network, slot);
+    network->user.arrived(network->user.context, event->at, index, token);
+}
+
+static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t source, uint32_t first,
+                      uint32_t last, uint32_t bytes, uint32_t token)
+{
+    uint64_t length_ps = duration_ps(network, bytes);
+    struct output *output = &network->outputs[source];
+    uint64_t from_ps = take_output(output, at_ps, length_ps);
+    uint64_t wire_ps = network->wire_ps;
+    uint32_t place = first;
+    if (network->level_count > 0) {
+        place = place_of(1, source / network->levels[1].span);
+    } else if (network->node_count > 1 && first == source) {
+        wire_ps = 0; /* The cable leads to the other board only: it turns inside the SWIF. */
+    }
+    uint32_t slot;
+    struct flight *flight = sim_slots_take(&network->flights, &slot);
+    *flight = (struct flight){length_ps, token, first, last, 1};
+    sim_events_put(network->user.events, from_ps + wire_ps, network->user.event_kind, place, slot);
+    return output->free_ps;
+}
+
+uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t source,
+                          uint32_t target, uint32_t bytes, uint32_t token)
+{
+    INVARIANT(source < network->node_count && target < network->node_count);
+    if (network->flits) {
+        return sim_flit_network_send(network->flits, at_ps, source, target, bytes, token);
+    }
+    return leave(network, at_ps, source, target, target, bytes, token);
+}
+
+bool sim_network_can_multicast(const struct sim_network *network)
+{
+    return network->can_multicast;
+}
+
+uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint32_t source,
+                               uint32_t first, uint32_t count, uint32_t bytes, uint32_t token)
+{
+    INVARIANT(network->can_multicast && source < network->node_count);
+    INVARIANT(count > 0 && first < network->node_count && count <= network->node_count - first);
+    return leave(network, at_ps, source, first, first + count - 1, bytes, token);
+}
+
+/* ---- For reports ----------------------------------------------------------------------- */
+
+uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, uint32_t target)
+{
+    INVARIANT(source < network->node_count && target < network->node_count);
+    if (network->flits) {
+        return sim_flit_network_hops(network->flits, source, target);
+    }
+    for (uint32_t level = 1; level <= network->level_count; level++) {
+        uint32_t span = network->levels[level].span;
+        if (source / span == target / span) {
+            return 2 * level - 1;
+        }
+    }
+    return 0;
+}
+
+static void name_output(const struct sim_network *network, size_t number, char *text, size_t room)
+{
+    if (number < network->node_count) {
+        (void)snprintf(text, room, "node %zu, its link", number);
+        return;
+    }
+    uint32_t level = network->level_count;
+    while (network->levels[level].output_first > number) {
+        level--;
+    }
+    const struct level *of = &network->levels[level];
+    uint32_t index = (uint32_t)((number - of->output_first) / of->ports);
+    uint32_t port = (uint32_t)((number - of->output_first) % of->ports);
+    uint32_t switch_number = of->switch_first + index;
+    uint32_t down_ports = network->ports - network->ups;
+    if (level < network->level_count && port >= down_ports) {
+        (void)snprintf(text, room, "switch %u, port %u, up to switch %u", switch_number, port,
+                       network->levels[level + 1].switch_first +
+                           above_of(network, level, index, port - down_ports));
+    } else if (level > 1) {
+        (void)snprintf(text, room, "switch %u, port %u, down to switch %u", switch_number, port,
+                       network->levels[level - 1].switch_first +
+                           below_of(network, level, index, port));
+    } else {
+        (void)snprintf(text, room, "switch %u, port %u, to node %u", switch_number, port,
+                       below_of(network, level, index, port));
+    }
+}
+
+static bool is_worse(const struct output *one, const struct output *other)
+{
+    if (one->waited != other->waited) {
+        return one->waited > other->waited;
+    }
+    return one->packets > other->packets;
+}
+
+void sim_network_worst(const struct sim_network *network, struct sim_network_worst *worst)
+{
+    if (network->flits) {
+        sim_flit_network_worst(network->flits, worst);
+        return;
+    }
+    size_t number = 0;
+    for (size_t i = 1; i < network->output_count; i++) {
+        if (is_worse(&network->outputs[i], &network->outputs[number])) {
+            number = i;
+        }
+    }
+    *worst = (struct sim_network_worst){.packets = network->outputs[number].packets,
+                                        .wait_ps_max = network->outputs[number].wait_ps_max};
+    name_output(network, number, worst->where, sizeof worst->where);
+}

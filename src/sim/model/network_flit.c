@@ -1,0 +1,181 @@
+/* Steps of a flit-level network as events. */
+#include "sim/model/network_flit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sim/model/clock.h"
+#include "sim/net/net.h"
+
+struct sim_flit_network {
+    struct sim_network_user user;
+    struct net_config config;
+    struct net *net;
+    uint64_t period_ps;
+    uint64_t now_ps;
+    uint64_t next_ps;  /* no step before this */
+    uint64_t *free_ps; /* by node: its link into its router */
+    bool step_is_put;
+    bool steps; /* inside net_step: who is delivered to may send */
+};
+
+static void delivered(void *context, uint64_t cycle, const struct net_delivery *delivery)
+{
+    struct sim_flit_network *flits = context;
+    (void)cycle;
+    flits->user.arrived(flits->user.context, flits->now_ps, delivery->target,
+                        (uint32_t)delivery->tag);
+}
+
+/* Cycles are not counted while nothing is in the network, but a packet that held a channel has
+ * been in it all the time. */
+static uint64_t cycle_ps(const struct sim_flit_network *flits, uint64_t cycle)
+{
+    uint64_t ago = net_cycle(flits->net) - cycle;
+    return flits->now_ps - sim_cycles(flits->period_ps, ago);
+}
+
+static void held(void *context, uint32_t router, uint32_t port, uint32_t channel,
+                 uint64_t from_cycle, uint64_t to_cycle, uint64_t tag)
+{
+    const struct sim_flit_network *flits = context;
+    flits->user.carried(flits->user.context, router, port * flits->config.vcs + channel,
+                        cycle_ps(flits, from_cycle), cycle_ps(flits, to_cycle), (uint32_t)tag);
+}
+
+/* A torus is as square as its nodes allow. */
+static bool lay_out(struct net_config *config, enum sim_topology topology, uint32_t node_count)
+{
+    if (topology == SIM_RING) {
+        return true;
+    }
+    uint32_t height = 1;
+    for (uint32_t i = 2; (uint64_t)i * i <= node_count; i++) {
+        height = node_count % i == 0 ? i : height;
+    }
+    config->shape = NET_TORUS;
+    config->width = node_count / height;
+    config->height = height;
+    return height > 1;
+}
+
+static void set_delays(struct net_config *config, const struct sim_machine *machine)
+{
+    if (machine->ring_buffer_flits > 0) {
+        config->buffer_flits = (uint32_t)machine->ring_buffer_flits;
+        config->route_cycles = (uint32_t)machine->ring_route_cycles;
+        config->switch_cycles = (uint32_t)machine->ring_switch_cycles;
+        config->link_cycles = (uint32_t)machine->ring_link_cycles;
+        config->credit_cycles = (uint32_t)machine->ring_credit_cycles;
+        config->nic_cycles = (uint32_t)machine->ring_nic_cycles;
+    }
+}
+
+struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
+                                               enum sim_topology topology, uint32_t node_count,
+                                               const struct sim_network_user *user,
+                                               char error[SIM_ERROR_BYTES])
+{
+    char objection[NET_ERROR_BYTES];
+    struct sim_flit_network *flits = calloc(1, sizeof *flits);
+    INVARIANT(flits);
+    flits->user = *user;
+    net_config_default(&flits->config, node_count);
+    set_delays(&flits->config, machine);
+    flits->period_ps = UINT64_C(1000000000) / flits->config.clock_khz;
+    if (!lay_out(&flits->config, topology, node_count)) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "nodes is %" PRIu32 ", of which no torus can be made", node_count);
+        free(flits);
+        return NULL;
+    }
+    flits->free_ps = calloc(node_count, sizeof *flits->free_ps);
+    INVARIANT(flits->free_ps);
+    const struct net_user net_user = {
+        .context = flits, .delivered = delivered, .held = user->carried ? held : NULL};
+    flits->net = net_open(&flits->config, &net_user, objection);
+    if (!flits->net) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "machine %s: [ring] %.200s", machine->name,
+                       objection);
+        free(flits->free_ps);
+        free(flits);
+        return NULL;
+    }
+    return flits;
+}
+
+void sim_flit_network_close(struct sim_flit_network *flits)
+{
+    net_close(flits->net);
+    free(flits->free_ps);
+    free(flits);
+}
+
+/* At the edge at from_ps or the first one after it that has had no step yet. */
+static void put_step(struct sim_flit_network *flits, uint64_t from_ps)
+{
+    if (!flits->step_is_put && !flits->steps) {
+        uint64_t edge_ps = sim_edge(flits->period_ps, from_ps);
+        edge_ps = edge_ps < flits->next_ps ? flits->next_ps : edge_ps;
+        flits->step_is_put = true;
+        sim_events_put(flits->user.events, edge_ps, flits->user.event_kind, 0, 0);
+    }
+}
+
+uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                               uint32_t target, uint32_t bytes, uint32_t token)
+{
+    uint32_t count = (bytes + flits->config.flit_bytes - 1) / flits->config.flit_bytes;
+    net_send(flits->net, source, target, 0, count > 0 ? count : 1, token);
+    put_step(flits, at_ps);
+    /* What comes while the link is taken waits in the router's NIC side, in its order. */
+    uint64_t *free_ps = &flits->free_ps[source];
+    *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) + sim_cycles(flits->period_ps, count);
+    return *free_ps;
+}
+
+void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event)
+{
+    flits->now_ps = event->at;
+    flits->next_ps = event->at + flits->period_ps;
+    flits->step_is_put = false;
+    flits->steps = true;
+    net_step(flits->net);
+    flits->steps = false;
+    if (!net_is_empty(flits->net)) {
+        put_step(flits, event->at);
+    }
+}
+
+static uint32_t ring_distance(uint32_t size, uint32_t from, uint32_t to)
+{
+    uint32_t right = (to + size - from) % size;
+    return right < size - right ? right : size - right;
+}
+
+uint32_t sim_flit_network_hops(const struct sim_flit_network *flits, uint32_t source,
+                               uint32_t target)
+{
+    uint32_t width = flits->config.width;
+    return 1 + ring_distance(width, source % width, target % width) +
+           ring_distance(flits->config.height, source / width, target / width);
+}
+
+void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_network_worst *worst)
+{
+    struct net_link_load most = {0};
+    *worst = (struct sim_network_worst){.where = "no link"};
+    for (uint32_t i = 0; i < net_link_count(flits->net); i++) {
+        struct net_link_load load;
+        net_link_load(flits->net, i, &load);
+        if (load.flits > most.flits) {
+            most = load;
+        }
+    }
+    if (most.flits > 0) {
+        (void)snprintf(worst->where, sizeof worst->where,
+                       "the link from router %" PRIu32 " to %" PRIu32, most.from, most.to);
+        worst->packets = most.flits;
+    }
+}

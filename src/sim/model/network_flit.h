@@ -1,0 +1,28 @@
+/* Networks of routers (sim/net) under the model's clock: the rings and tori among the
+ * topologies. The network takes a step at each edge of its clock as long as anything is in it.
+ *
+ * A packet is told when it has come whole, not when its head has: a router's NIC side works by
+ * lines, and the receive stages behind it begin at the end of a packet. */
+#ifndef SIM_MODEL_NETWORK_FLIT_H
+#define SIM_MODEL_NETWORK_FLIT_H
+
+#include "sim/model/network.h"
+
+struct sim_flit_network;
+
+/* NULL: the machine's [ring] makes no sense for so many nodes; the error says why. */
+struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
+                                               enum sim_topology topology, uint32_t node_count,
+                                               const struct sim_network_user *user,
+                                               char error[SIM_ERROR_BYTES]);
+void sim_flit_network_close(struct sim_flit_network *flits);
+
+/* As the functions of network.h. */
+uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                               uint32_t target, uint32_t bytes, uint32_t token);
+void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event);
+uint32_t sim_flit_network_hops(const struct sim_flit_network *flits, uint32_t source,
+                               uint32_t target);
+void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_network_worst *worst);
+
+#endif

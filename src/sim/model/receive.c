@@ -1,0 +1,75 @@
+/* From the link into memory: the receive stages, then CorePU for its records, the host's port
+ * for stores and blocks. */
+#include "sim/model/state.h"
+
+#include <string.h>
+
+/* A copy for one target of a multicast. */
+static uint32_t copy_for(struct sim_world *world, uint32_t slot, uint32_t target)
+{
+    uint32_t copy_slot;
+    struct sim_flight *copy = sim_slots_take(&world->flights, &copy_slot);
+    const struct sim_flight *flight = sim_flight_at(world, slot);
+    memcpy(copy, flight, sizeof *flight + flight->bytes);
+    copy->target = target;
+    copy->target_count = 1;
+    copy->copies = 1;
+    return copy_slot;
+}
+
+void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
+{
+    struct sim_world *world = context;
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    if (flight->copies > 1) {
+        flight->copies--;
+        slot = copy_for(world, slot, number);
+        flight = sim_flight_at(world, slot);
+    }
+    flight->node = number;
+    flight->target = number;
+    flight->passage.to_ps[SIM_STAGE_LINK] = at_ps;
+    if (world->config.timeline) {
+        sim_timeline_span(world->config.timeline, flight->source, SIM_STAGE_LINK,
+                          sim_stage_texts[SIM_STAGE_LINK], flight->passage.from_ps[SIM_STAGE_LINK],
+                          at_ps, flight->number);
+    }
+    sim_stage_event(world, slot, SIM_STAGE_LINK + 1);
+}
+
+void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uint32_t slot,
+                             uint64_t at_ps)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    uint64_t done_ps = at_ps;
+    if (flight->is_service && at_ps > world->now_ps) {
+        sim_put(world, at_ps, SIM_EVENT_RECEIVED, node->number, slot);
+        return;
+    }
+    if (flight->is_service) {
+        uint64_t served_ps = sim_core_serve(world, node, (flight->data_bytes + 7) / 8,
+                                            flight->number);
+        done_ps = served_ps > at_ps ? served_ps : at_ps;
+    } else if (flight->writes) {
+        done_ps += sim_cycles(world->bus_ps, world->machine->llcm_visible_cycles);
+    }
+    flight->passage.visible_ps = done_ps;
+    sim_put(world, done_ps, SIM_EVENT_CARRY, node->number, slot);
+}
+
+void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    if (node->passage && flight->writes && !flight->is_repeat) {
+        *node->passage = flight->passage;
+    }
+    sim_carrier_deliver(world, node, flight);
+    sim_slots_give(&world->flights, slot);
+    /* An answer may have freed what a kick waits for. */
+    if (sim_carrier_has_work(node) || node->waiting > 0) {
+        sim_pump_at(world, node, world->now_ps);
+    } else {
+        sim_carrier_set_timer(world, node);
+    }
+    sim_hosts_look(world, node);
+}

@@ -1,0 +1,360 @@
+/* From the transaction FIFO to the link, and all that is a stage: header TLB, size decision, send
+ * buffer, InfiniSWIF's or the SWIF's stages, and on the other side those up to LLCM. */
+#include "sim/model/state.h"
+
+/* ---- Transactions become flights ------------------------------------------------------- */
+
+void sim_pump_at(struct sim_world *world, struct sim_node *node, uint64_t at_ps)
+{
+    if (at_ps < node->pump_ps) {
+        world->pumps_due += node->pump_ps == UINT64_MAX;
+        node->pump_ps = at_ps;
+        sim_put(world, at_ps, SIM_EVENT_PUMP, node->number, 0);
+    }
+}
+
+void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
+                    enum sim_stage_name stage, const struct sim_flight *flight)
+{
+    if (world->config.timeline) {
+        sim_timeline_span(world->config.timeline, node->number, stage, sim_stage_texts[stage],
+                          flight->passage.from_ps[stage], flight->passage.to_ps[stage],
+                          flight->number);
+    }
+}
+
+static const unsigned char *first_record(const struct sim_flight *flight, uint32_t *bytes)
+{
+    struct wire_header header;
+    if (!flight->is_cd) {
+        *bytes = flight->bytes;
+        return flight->data;
+    }
+    if (!wire_header_decode(flight->data, flight->bytes, &header)) {
+        *bytes = 0;
+        return flight->data;
+    }
+    *bytes = header.body_bytes;
+    return flight->data + WIRE_PREFIX_BYTES + header.ack_bytes;
+}
+
+/* What the first word of a further operation in one packet costs: address and length. */
+enum { FURTHER_WORDS = 1 };
+
+static uint32_t data_bytes_of(const struct wire_operation *operation)
+{
+    switch (operation->opcode) {
+    case WIRE_AOTF:
+    case WIRE_BOTF:
+    case WIRE_PUSH:
+    case WIRE_PULLED:
+    case WIRE_FETCHED: return operation->bytes;
+    default: return wire_operation_bytes(operation) - WIRE_OPERATION_BYTES;
+    }
+}
+
+/* What the header TLB has missed and no flight has been charged with: CD's packets hold several
+ * stores, and more of them may have been looked up before the first one leaves. */
+static void charge_misses(struct sim_node *node, struct sim_flight *flight)
+{
+    uint64_t misses = nic_engine_counters(node->engine)->header_misses - node->header_misses;
+    flight->header_misses = misses < flight->stores ? (uint32_t)misses : flight->stores;
+    node->header_misses += flight->header_misses;
+}
+
+/* How long the packet is as the papers count it, and what the receiver has to do with it. */
+static void measure(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+{
+    const struct sim_machine *machine = world->machine;
+    struct wire_operation operation;
+    uint32_t bytes;
+    uint32_t at = 0;
+    uint32_t operations = 0;
+    const unsigned char *body = first_record(flight, &bytes);
+    flight->number = ++world->packet_count;
+    uint64_t words = machine->packet_overhead_bytes / 8;
+    while (wire_operation_decode(body, bytes, flight->class, &at, &operation)) {
+        uint32_t data_bytes = data_bytes_of(&operation);
+        words += (data_bytes + 7) / 8 + (operations > 0 ? FURTHER_WORDS : 0);
+        flight->data_bytes += data_bytes;
+        flight->is_service = flight->is_service || operation.opcode == WIRE_SERVICE;
+        if (operation.opcode <= WIRE_ATOMIC &&
+            !(operation.opcode == WIRE_AOTF && operation.detail == WIRE_SKIP)) {
+            flight->area = operation.area;
+        }
+        flight->writes = flight->writes || operation.opcode <= WIRE_PUSH;
+        if (operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF) {
+            sim_kick_claim(world, node, flight, &operation);
+        }
+        flight->stores += operation.opcode == WIRE_AOTF && !flight->is_repeat;
+        operations++;
+    }
+    if (operations == 0) { /* an acknowledgement alone */
+        words = (machine->packet_ack_bytes ? machine->packet_ack_bytes
+                                           : machine->packet_overhead_bytes) /
+                8;
+    }
+    flight->words = (uint32_t)words;
+    charge_misses(node, flight);
+}
+
+/* Acknowledgements are InfiniSWIF's own, and not seen by what is before it. */
+static bool is_of_the_nic(const struct sim_flight *flight)
+{
+    return flight->data_bytes > 0 || !flight->is_cd;
+}
+
+static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    uint64_t start_ps = world->now_ps;
+    measure(world, node, flight);
+    node->sending++;
+    if (flight->is_service) {
+        start_ps = sim_core_work(world, node, "send", start_ps, world->machine->core_send_cycles,
+                                 flight->number);
+    } else if (flight->stores == 0 && flight->host == UINT32_MAX && flight->data_bytes > 0 &&
+               !flight->is_repeat && world->machine->bank_mb_per_s > 0) {
+        /* DMA: from the bank that faces the network. */
+        start_ps = start_ps > node->bank_free_ps ? start_ps : node->bank_free_ps;
+        node->bank_free_ps = start_ps + flight->data_bytes * UINT64_C(1000000000000) /
+                                            world->machine->bank_mb_per_s;
+    }
+    enum sim_stage_name stage = is_of_the_nic(flight) ? SIM_STAGE_HEADER_TLB : SIM_STAGE_CORE_SEND;
+    bool is_numbered = flight->is_cd && stage == SIM_STAGE_HEADER_TLB;
+    if (is_numbered) {
+        /* Its peer takes them in the order of their numbers, whatever one waits for. */
+        start_ps = start_ps > node->launched_ps ? start_ps : node->launched_ps;
+        node->launched_ps = start_ps;
+    }
+    if (is_numbered || start_ps > world->now_ps) {
+        sim_put(world, start_ps, SIM_EVENT_STAGE, slot, stage);
+    } else {
+        sim_stage_event(world, slot, stage);
+    }
+}
+
+/* When the next flight may set out, so that it is at the stage that limits how fast they follow
+ * each other when that takes it, and not before it has to be there. */
+static uint64_t gate_ps(const struct sim_world *world, const struct sim_node *node)
+{
+    if (!world->stage_is_there[SIM_STAGE_CORE_SEND]) {
+        return node->stage_free_ps[SIM_STAGE_HEADER_TLB];
+    }
+    uint64_t free_ps = node->stage_free_ps[SIM_STAGE_CORE_SEND];
+    return free_ps > world->core_send_lead_ps ? free_ps - world->core_send_lead_ps : 0;
+}
+
+void sim_pump_event(struct sim_world *world, struct sim_node *node)
+{
+    if (world->now_ps != node->pump_ps) {
+        return; /* an earlier one has done it */
+    }
+    node->pump_ps = UINT64_MAX;
+    world->pumps_due--;
+    sim_kicks_retry(world, node);
+    while (node->sending < world->machine->send_buffers) {
+        uint64_t free_ps = gate_ps(world, node);
+        if (free_ps > world->now_ps) {
+            if (sim_carrier_has_work(node)) {
+                sim_pump_at(world, node, free_ps);
+            }
+            break;
+        }
+        uint32_t slot = sim_carrier_next(world, node);
+        if (slot == UINT32_MAX) {
+            /* While something is sent, its end is the next occasion. */
+            sim_carrier_set_timer(world, node);
+            break;
+        }
+        launch(world, node, slot);
+        sim_kicks_retry(world, node);
+    }
+    sim_hosts_look(world, node);
+}
+
+/* ---- Stages ---------------------------------------------------------------------------- */
+
+static bool is_there(const struct sim_world *world, const struct sim_flight *flight,
+                     enum sim_stage_name stage)
+{
+    if (stage == SIM_STAGE_PADDING) {
+        return 8 * flight->words < world->machine->packet_pad_bytes;
+    }
+    if ((stage == SIM_STAGE_ADDRESS_TLB && flight->area == 0) ||
+        (stage == SIM_STAGE_HEADER_TLB && flight->stores == 0)) {
+        return false;
+    }
+    return world->stage_is_there[stage];
+}
+
+static uint64_t padding_ps(const struct sim_world *world, const struct sim_flight *flight)
+{
+    uint64_t missing_bytes = world->machine->packet_pad_bytes - 8 * flight->words;
+    return missing_bytes * UINT64_C(1000000000000) / world->machine->link_mb_per_s;
+}
+
+/* How long the stage keeps this flight, if all that it needs is there. */
+static uint64_t duration_ps(const struct sim_world *world, const struct sim_flight *flight,
+                            enum sim_stage_name name)
+{
+    const struct sim_stage *stage = &world->machine->stages[name];
+    if (name == SIM_STAGE_PADDING) {
+        return padding_ps(world, flight);
+    }
+    uint64_t cycles = stage->cycles + stage->word_cycles * flight->words;
+    cycles += flight->is_cd ? stage->cd_cycles : 0;
+    cycles += world->swif_is_slow ? stage->slow_cycles : 0;
+    cycles += name == SIM_STAGE_TRANSPORT_SEND && !flight->context_hit ? stage->miss_cycles : 0;
+    return sim_cycles(world->period_ps[stage->clock], cycles);
+}
+
+static uint32_t misses_of(struct sim_node *node, const struct sim_flight *flight,
+                          enum sim_stage_name name)
+{
+    switch (name) {
+    case SIM_STAGE_HEADER_TLB: return flight->header_misses;
+    case SIM_STAGE_ADDRESS_TLB: return nic_engine_recall_area(node->engine, flight->area);
+    default: return 0;
+    }
+}
+
+/* What refilling a TLB adds. */
+static uint64_t refill_ps(struct sim_world *world, struct sim_node *node,
+                          const struct sim_flight *flight, enum sim_stage_name name,
+                          uint64_t start_ps)
+{
+    const struct sim_stage *stage = &world->machine->stages[name];
+    uint64_t done_ps = start_ps;
+    for (uint32_t misses = misses_of(node, flight, name); misses > 0; misses--) {
+        done_ps = sim_refill(world, node, done_ps, flight->number) +
+                  sim_cycles(world->period_ps[stage->clock], stage->miss_cycles);
+    }
+    return done_ps - start_ps;
+}
+
+/* How long until the next flight may enter, but for a refill. */
+static uint64_t interval_ps(const struct sim_world *world, const struct sim_flight *flight,
+                            enum sim_stage_name name)
+{
+    const struct sim_stage *stage = &world->machine->stages[name];
+    uint64_t cycles = stage->word_cycles * flight->words + stage->gap_cycles +
+                      (flight->is_cd ? stage->cd_gap_cycles : 0);
+    return sim_cycles(world->period_ps[stage->clock], cycles > 0 ? cycles : 1);
+}
+
+void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    node->sending--;
+    sim_carrier_left(world, node, flight);
+    if (flight->host != UINT32_MAX) {
+        sim_host_window_drained(world, flight->host);
+    }
+    if (sim_carrier_has_work(node) || node->waiting > 0) {
+        sim_pump_at(world, node, world->now_ps);
+    }
+    sim_hosts_look(world, node);
+}
+
+/* Onto the link, as soon as that is free. */
+static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    uint64_t *free_ps = &node->stage_free_ps[SIM_STAGE_LINK];
+    uint64_t pad_bytes = world->machine->packet_pad_bytes;
+    uint32_t bytes = (uint32_t)(8 * flight->words > pad_bytes ? 8 * flight->words : pad_bytes);
+    uint64_t from_ps = *free_ps > world->now_ps ? *free_ps : world->now_ps;
+    flight->passage.from_ps[SIM_STAGE_LINK] = from_ps;
+    flight->copies = flight->target_count;
+    if (from_ps > world->now_ps) {
+        /* Put before the network's event: it has left before it arrives. */
+        sim_put(world, from_ps, SIM_EVENT_LEFT, node->number, slot);
+    }
+    if (flight->target_count > 1) {
+        *free_ps = sim_network_multicast(world->network, world->now_ps, node->number,
+                                         flight->target, flight->target_count, bytes, slot);
+    } else {
+        *free_ps = sim_network_send(world->network, world->now_ps, node->number, flight->target,
+                                    bytes, slot);
+    }
+    if (from_ps == world->now_ps) {
+        sim_left_event(world, node, slot);
+    }
+}
+
+/* When the host's read that is under way at `at_ps` is over; `at_ps` if none is. */
+static uint64_t read_over_ps(const struct sim_host *host, uint64_t at_ps)
+{
+    if (host->polls != SIM_NO_POLL && at_ps > host->poll_start_ps) {
+        uint64_t into_ps = (at_ps - host->poll_start_ps) % host->poll_period_ps;
+        return into_ps == 0 ? at_ps : at_ps + host->poll_period_ps - into_ps;
+    }
+    return at_ps > host->read_from_ps && at_ps < host->read_to_ps ? host->read_to_ps : at_ps;
+}
+
+/* With one port to the memory the NIC's write waits until the hosts' reads that are under way are
+ * over: a poll's reads follow each other, and it slips in between two of them. */
+static uint64_t port_free_ps(const struct sim_world *world, const struct sim_node *node,
+                             uint64_t at_ps)
+{
+    uint64_t free_ps = at_ps;
+    for (uint32_t i = 0; i < node->host_count; i++) {
+        uint64_t over_ps = read_over_ps(&world->hosts[node->first_host + i], at_ps);
+        free_ps = over_ps > free_ps ? over_ps : free_ps;
+    }
+    return free_ps;
+}
+
+void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
+{
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    struct sim_node *node = &world->nodes[flight->node];
+    if (first == SIM_STAGES) {
+        launch(world, node, slot);
+        return;
+    }
+    unsigned name = first;
+    while (name < SIM_STAGES && name != SIM_STAGE_LINK && !is_there(world, flight, name)) {
+        uint64_t out_ps = node->stage_out_ps[name];
+        flight->passage.from_ps[name] = flight->passage.to_ps[name] = world->now_ps;
+        name++;
+        if (out_ps > 0 && out_ps >= world->now_ps) {
+            /* It passes the stage by, but not those that are in it. */
+            sim_put(world, out_ps, SIM_EVENT_STAGE, slot, name);
+            return;
+        }
+    }
+    if (name == SIM_STAGES) {
+        sim_receive_stages_done(world, node, slot, world->now_ps);
+        return;
+    }
+    if (name == SIM_STAGE_LINK) {
+        leave(world, node, slot);
+        return;
+    }
+    uint64_t *free_ps = &node->stage_free_ps[name];
+    uint64_t ready_ps = *free_ps > world->now_ps ? *free_ps : world->now_ps;
+    uint64_t start_ps = ready_ps;
+    if (name == SIM_STAGE_LLCM_WRITE && world->machine->llcm_one_port) {
+        ready_ps = port_free_ps(world, node, ready_ps);
+    }
+    uint64_t more_ps = 0;
+    if (name != SIM_STAGE_PADDING) {
+        start_ps = sim_edge(world->period_ps[world->machine->stages[name].clock], ready_ps);
+        more_ps = refill_ps(world, node, flight, name, start_ps);
+        *free_ps = start_ps + interval_ps(world, flight, name) + more_ps;
+    }
+    uint64_t end_ps = start_ps + duration_ps(world, flight, name) + more_ps;
+    uint64_t *out_ps = &node->stage_out_ps[name];
+    end_ps = end_ps > *out_ps ? end_ps : *out_ps;
+    *out_ps = end_ps;
+    flight->passage.from_ps[name] = start_ps;
+    flight->passage.to_ps[name] = end_ps;
+    sim_stage_show(world, node, name, flight);
+    if (name + 1 == SIM_STAGES) {
+        sim_receive_stages_done(world, node, slot, end_ps);
+    } else {
+        sim_put(world, end_ps, SIM_EVENT_STAGE, slot, name + 1);
+    }
+}

@@ -1,0 +1,250 @@
+/* The world's insides, shared by the files of this folder.
+ *
+ *     world.c     set-up, the loop, reports
+ *     host.c      steps of programs
+ *     kick.c      from the host's bus into the transaction FIFO
+ *     send.c      from there to the link; the stages
+ *     receive.c   from the link into memory
+ *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
+ *     core.c      the core processor
+ *
+ * A flight is a packet under way. It belongs to the stage it is in, to the network between
+ * LINK and the receive stages, and is given back when the last target has taken it. */
+#ifndef SIM_MODEL_STATE_H
+#define SIM_MODEL_STATE_H
+
+#include "board/board.h"
+#include "sim/model/clock.h"
+#include "sim/model/host.h"
+#include "sim/slots.h"
+
+enum sim_event_kind {
+    SIM_EVENT_HOST,     /* subject: host; its program goes on */
+    SIM_EVENT_SAMPLE,   /* subject: host; a poll's read that may find what it waits for */
+    SIM_EVENT_KICK,     /* subject: kick; value: enum sim_kick_phase */
+    SIM_EVENT_PUMP,     /* subject: node; something may be sent */
+    SIM_EVENT_STAGE,    /* subject: flight; value: the stage it enters */
+    SIM_EVENT_LEFT,     /* subject: node; value: flight; the link has been free for it */
+    SIM_EVENT_NETWORK,  /* the network's own */
+    SIM_EVENT_RECEIVED, /* subject: node; value: flight; it is through the receive stages */
+    SIM_EVENT_CARRY,    /* subject: node; value: flight; CorePU has served it, or it is visible */
+    SIM_EVENT_TIMER,    /* subject: node; value: which setting of the timer */
+};
+
+/* What remote nodes may name. */
+enum { SIM_AREA_LLCM = 1, SIM_AREA_BANK = 2 };
+
+enum sim_kick_kind {
+    SIM_KICK_AOTF,
+    SIM_KICK_MULTICAST,
+    SIM_KICK_BOTF,
+    SIM_KICK_PUSH,
+    SIM_KICK_PULL,
+    SIM_KICK_BARRIER,
+    SIM_KICK_LOCK,
+    SIM_KICK_UNLOCK,
+};
+
+enum sim_kick_phase {
+    SIM_KICK_COMES,   /* from the host's bus into HOST_WRITE */
+    SIM_KICK_WRITTEN, /* through it, and one of CorePU's */
+    SIM_KICK_READY,   /* through the transaction queue, too, and all that comes before */
+};
+
+/* What a host has stored to the NIC and the NIC has not taken in yet. */
+struct sim_kick {
+    uint64_t free; /* the slots' own while it is not taken */
+    enum sim_kick_kind kind;
+    uint32_t host;
+    uint32_t next;         /* waits for room in the FIFO behind this one; UINT32_MAX: none */
+    uint32_t first, count; /* MULTICAST: the nodes */
+    uint64_t started_ps;   /* the CPU's write began */
+    uint64_t come_ps;      /* into HOST_WRITE */
+    uint64_t written_ps;   /* out of it */
+    uint64_t queued_ps;    /* into TRANSACTION_QUEUE */
+    uint64_t ready_ps;     /* and out of that */
+    uint64_t address; /* AOTF, MULTICAST: kick address; BARRIER: team; LOCK: name; UNLOCK: ticket */
+    uint64_t value;   /* AOTF; LOCK: the manager */
+    uint64_t bytes;
+    struct dn_remote remote; /* AOTF, MULTICAST: only its rank */
+    unsigned char *local;
+    uint32_t block;   /* BOTF: the slot of what was written into the window */
+    uint64_t *ticket; /* LOCK: where it goes */
+};
+
+struct sim_flight {
+    uint64_t free;           /* the slots' own while it is not taken */
+    uint32_t source, target; /* target: the first of them */
+    uint32_t target_count;   /* more than 1: multicast */
+    uint32_t copies;         /* that have not been taken in yet */
+    uint32_t node;           /* whose stage it is in */
+    uint32_t words;          /* as the papers count a packet */
+    uint32_t bytes;          /* of data */
+    uint32_t data_bytes;     /* as the machine counts the payload */
+    uint32_t host;           /* of a BOTF: whose window it drains; UINT32_MAX: none */
+    enum wire_class class;
+    uint8_t channel;
+    bool is_cd;       /* the bytes are a whole CD packet, else a body */
+    bool is_repeat;   /* CD: it was sent before */
+    bool context_hit; /* CD */
+    uint32_t stores;  /* whose headers it looks up */
+    uint32_t header_misses;
+    bool is_service; /* CorePU's to carry out */
+    uint32_t area;   /* not 0: the receiver has to look it up */
+    bool writes;     /* into memory that hosts read */
+    uint64_t cookie;
+    uint64_t number; /* for traces */
+    struct sim_passage passage;
+    unsigned char data[];
+};
+
+struct sim_node {
+    struct sim_world *world;
+    uint32_t number;
+    uint32_t first_host, host_count; /* of the world's hosts */
+    struct nic_engine *engine;
+    struct nic_services *services; /* NULL: none wanted */
+    struct board *board;           /* CD */
+    unsigned char *memory;
+    uint64_t stage_free_ps[SIM_STAGES]; /* no flight enters before */
+    uint64_t stage_out_ps[SIM_STAGES];  /* nor leaves, so that none overtakes another */
+    uint64_t launched_ps;               /* CD: when the last of its packets began its way */
+    uint32_t network_bank;              /* 0 or 1: the one that faces the network */
+    uint64_t core_free_ps;
+    uint64_t bank_free_ps;
+    uint64_t pump_ps; /* when a pump is due; UINT64_MAX: none is */
+    uint64_t timer_ps;
+    uint64_t timer_setting;
+    uint32_t made; /* plain: the flight that the engine has just made; UINT32_MAX */
+    bool may_make;
+    bool stirred;                /* CD: something happened since the board had nothing to send */
+    uint32_t sending;            /* flights between header TLB and link */
+    uint32_t waiting;            /* kicks of its hosts for whose transactions there was no room */
+    uint32_t retry_first;        /* whose are the first to be tried again */
+    uint64_t appended, left;     /* plain: requests given to the network, and gone */
+    uint64_t header_misses;   /* that flights have been charged with */
+    uint64_t context_misses;  /* CD: the same */
+    uint64_t retransmissions; /* CD: as of the last packet */
+    struct sim_passage *passage; /* of the last packet into memory; NULL in big worlds */
+};
+
+struct sim_world {
+    struct sim_world_config config;
+    const struct sim_machine *machine;
+    uint64_t period_ps[SIM_CLOCKS];
+    uint64_t bus_ps;  /* of the host's bus */
+    uint64_t core_ps; /* of CorePU */
+    bool stage_is_there[SIM_STAGES];
+    bool swif_is_slow;
+    uint64_t core_send_lead_ps; /* of the stages from the header TLB to CORE_SEND */
+    uint64_t now_ps;
+    uint64_t event_count;
+    uint64_t packet_count;
+    struct sim_events events;
+    struct sim_network *network;
+    struct sim_slots kicks;
+    struct sim_slots blocks; /* of WIRE_BOTF_BYTES_MAX */
+    struct sim_slots flights;
+    struct sim_node *nodes;
+    struct sim_host *hosts;
+    uint32_t host_count;
+    uint32_t running;   /* programs that have been started and not ended */
+    uint32_t pumps_due; /* nodes whose pump is */
+    uint32_t body_bytes_max;
+    uint64_t memory_bytes; /* of a node: LLCM and both banks */
+    unsigned char *space;  /* of all nodes: memory, engine, services, boards */
+    uint64_t space_bytes;
+    char refusal[SIM_ERROR_BYTES]; /* why sim_world_open failed, from below */
+};
+
+static inline uint64_t sim_now_ns(const struct sim_world *world)
+{
+    return world->now_ps / SIM_PS_PER_NS;
+}
+
+static inline struct sim_flight *sim_flight_at(const struct sim_world *world, uint32_t flight)
+{
+    return sim_slots_at(&world->flights, flight);
+}
+
+static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_event_kind kind,
+                           uint32_t subject, uint64_t value)
+{
+    sim_events_put(&world->events, at_ps, kind, subject, value);
+}
+
+/* ---- host.c ------------------------------------------------------------------------------- */
+
+void sim_host_event(struct sim_world *world, struct sim_host *host);
+void sim_host_sample(struct sim_world *world, struct sim_host *host);
+/* Bytes of the node's memory are new to its hosts. */
+void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
+/* A completion may have been finished. */
+void sim_hosts_look(struct sim_world *world, struct sim_node *node);
+/* A BOTF window has been drained. */
+void sim_host_window_drained(struct sim_world *world, uint32_t host);
+
+/* ---- kick.c ------------------------------------------------------------------------------- */
+
+void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
+/* There may be room for kicks that wait. */
+void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
+/* The flight, or the part of it that this operation is, was made from a kick, which is now done
+ * with; of a packet that is sent again it was long ago. */
+void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,
+                    const struct wire_operation *operation);
+
+/* ---- send.c ------------------------------------------------------------------------------- */
+
+void sim_pump_event(struct sim_world *world, struct sim_node *node);
+/* A pump at `at_ps` or before. */
+void sim_pump_at(struct sim_world *world, struct sim_node *node, uint64_t at_ps);
+/* The flight enters that stage; SIM_STAGES: its first one, it has just been made. */
+void sim_stage_event(struct sim_world *world, uint32_t flight, unsigned stage);
+/* For traces: the flight's time in a stage of the node. */
+void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
+                    enum sim_stage_name stage, const struct sim_flight *flight);
+/* Its head is on the link. */
+void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
+
+/* ---- receive.c ---------------------------------------------------------------------------- */
+
+void sim_arrived(void *context, uint64_t at_ps, uint32_t node, uint32_t flight);
+/* Through the receive stages: CorePU, the host's port, memory. */
+void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uint32_t flight,
+                             uint64_t at_ps);
+void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
+
+/* ---- carrier.c ---------------------------------------------------------------------------- */
+
+/* Bytes of one node's engine, services and board; 0: the machine makes no sense (refusal). */
+uint64_t sim_carrier_bytes(struct sim_world *world);
+void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *space);
+/* The next flight, if the NIC has one for now; UINT32_MAX: none. */
+uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node);
+bool sim_carrier_has_work(const struct sim_node *node);
+/* Something happened: it may have work. */
+void sim_carrier_stir(struct sim_node *node);
+/* Carries the flight out on the node's memory. */
+void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
+/* The flight is on the link. */
+void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
+void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node);
+void sim_carrier_switch_banks(struct sim_node *node);
+/* The two have been told of each other. */
+void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other);
+
+/* ---- core.c ------------------------------------------------------------------------------- */
+
+/* CorePU works for so many of its clocks, as soon as it is free and not before `from_ps`; gives
+ * when it is done. */
+uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const char *what,
+                       uint64_t from_ps, uint64_t cycles, uint64_t packet);
+/* The handler of a record with so many words of data. */
+uint64_t sim_core_serve(struct sim_world *world, struct sim_node *node, uint32_t words,
+                        uint64_t packet);
+/* A TLB has missed at `from_ps`; gives when it is refilled, by whom ever. */
+uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
+                    uint64_t packet);
+
+#endif

@@ -1,0 +1,83 @@
+/* The modelled machine at work: nodes (host, Martini or CoreLogic, InfiniSWIF) on a network,
+ * driven by events in picoseconds. The protocol is that of the live fabrics: nic_engine and
+ * nic_services decide what is sent and what happens to memory, swif how it gets there; what
+ * is here decides when.
+ *
+ *     struct sim_world *world = sim_world_open(&config, error);
+ *     sim_world_start(world, node, user, program, locals);      for each program
+ *     enum sim_end end = sim_world_run(world, limit_ps);
+ *     sim_world_close(world);
+ *
+ * Two runs of the same are the same, event by event. */
+#ifndef SIM_MODEL_WORLD_H
+#define SIM_MODEL_WORLD_H
+
+#include "sim/model/machine.h"
+#include "sim/model/network.h"
+#include "sim/model/timeline.h"
+
+struct sim_world;
+struct sim_host;
+
+/* A program of a host: see host.h. */
+typedef void sim_program(struct sim_host *host);
+
+struct sim_world_config {
+    const struct sim_machine *machine;
+    uint32_t node_count;
+    enum sim_topology topology;
+    struct sim_timeline *timeline; /* may be NULL */
+    uint32_t user_count;           /* of a node; 0: 1 */
+    bool services;                 /* CorePU's lock, barrier and message services are wanted */
+};
+
+/* NULL: it cannot be; the error says why in one line. */
+struct sim_world *sim_world_open(const struct sim_world_config *config,
+                                 char error[SIM_ERROR_BYTES]);
+void sim_world_close(struct sim_world *world);
+
+/* The program starts at `at_ps`. Its locals are the caller's. */
+void sim_world_start(struct sim_world *world, uint32_t node, uint32_t user, sim_program *program,
+                     void *locals, uint64_t at_ps);
+
+enum sim_end {
+    SIM_END_DONE,     /* every program has ended, and nothing is under way */
+    SIM_END_DEADLOCK, /* nothing is under way, and somebody waits */
+    SIM_END_LIMIT,    /* virtual time is up */
+};
+enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps);
+
+/* Who waits where, for a run that did not end well: one line. */
+void sim_world_why(const struct sim_world *world, enum sim_end end, char text[SIM_ERROR_BYTES]);
+
+uint64_t sim_world_now(const struct sim_world *world);
+
+/* Switches or routers that a packet goes through. */
+uint32_t sim_world_hops(const struct sim_world *world, uint32_t source, uint32_t target);
+
+struct sim_world_counters {
+    uint64_t events;
+    uint64_t packets;
+    uint64_t header_misses, address_misses;
+    uint64_t context_hits, context_misses; /* CD */
+    uint64_t retransmissions;
+    uint64_t transmissions; /* CD: of packets with a body */
+    uint64_t stop_and_wait; /* of these, so */
+};
+void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
+
+/* ---- Where each nanosecond goes ------------------------------------------------------- */
+
+/* The way of one packet: from, to of each stage; equal where it was not there. What lies
+ * between two stages was waiting (for an edge of the next clock, for the packet before). */
+struct sim_passage {
+    uint64_t from_ps[SIM_STAGES], to_ps[SIM_STAGES];
+    uint64_t kicked_ps;  /* the host's store began */
+    uint64_t visible_ps; /* the host's reads see it */
+    uint64_t seen_ps;    /* a read has brought it */
+};
+
+/* The passage of the packet that came last into a node's memory. */
+const struct sim_passage *sim_world_passage(const struct sim_world *world, uint32_t node);
+
+#endif

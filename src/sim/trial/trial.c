@@ -1,0 +1,318 @@
+/* The trials' programs, and how they are run. */
+#include "sim/trial/trial.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dimmnet.h"
+#include "sim/model/host.h"
+
+enum { TEAM = 1, LOCK = 1, PLACE = 64 };
+
+/* A program's own, at every node. */
+struct mine {
+    const struct sim_trial_wish *wish;
+    uint32_t nodes;
+    uint64_t bytes;
+    unsigned char *local; /* what is sent, or where it comes */
+    uint64_t kick;
+    uint64_t ticket;
+    uint64_t at; /* of a stream: bytes sent so far */
+    uint32_t round;
+    uint64_t start_ps;
+    uint64_t *round_ps; /* node 0's */
+    int *fault;         /* of all: the first operation's that failed */
+};
+
+static void begin_round(struct sim_host *host, struct mine *mine)
+{
+    mine->start_ps = host->now_ps;
+}
+
+/* Behind an operation that can fail. */
+static void note_result(const struct sim_host *host, const struct mine *mine)
+{
+    if (host->result != 0 && *mine->fault == 0) {
+        *mine->fault = host->result;
+    }
+}
+
+static void end_round(struct sim_host *host, struct mine *mine)
+{
+    if (mine->round_ps) {
+        mine->round_ps[mine->round] = host->now_ps - mine->start_ps;
+    }
+}
+
+/* ---- Stores ------------------------------------------------------------------------------- */
+
+static void run_loop(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    SIM_BEGIN(host);
+    mine->kick = sim_kick(host, host->node, 0);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        SIM_STEP(host, sim_store(host, mine->kick + PLACE, mine->round + 1, 8));
+        SIM_STEP(host, sim_poll(host, PLACE, 8, UINT64_MAX, mine->round + 1));
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+/* Node 0 stores to the one half-way round, and that one back. */
+static void run_ping(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    uint32_t far = mine->nodes / 2;
+    SIM_BEGIN(host);
+    if (host->node != 0 && host->node != far) {
+        SIM_LEAVE(host);
+    }
+    mine->kick = sim_kick(host, far - host->node, 0);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        if (host->node == 0) {
+            SIM_STEP(host, sim_store(host, mine->kick + PLACE, mine->round + 1, 8));
+        }
+        SIM_STEP(host, sim_poll(host, PLACE, 8, UINT64_MAX, mine->round + 1));
+        if (host->node != 0) {
+            SIM_STEP(host, sim_store(host, mine->kick + PLACE, mine->round + 1, 8));
+        }
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+/* ---- Blocks and RDMA ------------------------------------------------------------------- */
+
+static uint32_t block_bytes(const struct mine *mine)
+{
+    uint64_t left = mine->bytes - mine->at;
+    return left < WIRE_BOTF_BYTES_MAX ? (uint32_t)left : WIRE_BOTF_BYTES_MAX;
+}
+
+/* Blocks to the node half-way round, then a flag; that one answers with a flag. */
+static void run_stream(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    uint32_t far = mine->nodes / 2;
+    SIM_BEGIN(host);
+    if (host->node != 0 && host->node != far) {
+        SIM_LEAVE(host);
+    }
+    mine->kick = sim_kick(host, far - host->node, 0);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        for (mine->at = 0; host->node == 0 && mine->at < mine->bytes;
+             mine->at += block_bytes(mine)) {
+            SIM_STEP(host, sim_block(host, sim_remote(far, 4096 + mine->at),
+                                     mine->local + mine->at, block_bytes(mine)));
+        }
+        if (host->node == 0) {
+            SIM_STEP(host, sim_store(host, mine->kick + PLACE, mine->round + 1, 8));
+        }
+        SIM_STEP(host, sim_poll(host, PLACE, 8, UINT64_MAX, mine->round + 1));
+        if (host->node != 0) {
+            SIM_STEP(host, sim_store(host, mine->kick + PLACE, mine->round + 1, 8));
+        }
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+static void run_transfer(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    bool pulls = strcmp(mine->wish->trial, "pull") == 0;
+    uint32_t far = mine->nodes / 2;
+    SIM_BEGIN(host);
+    if (host->node != 0) {
+        SIM_LEAVE(host);
+    }
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        if (pulls) {
+            SIM_STEP(host, sim_pull(host, sim_remote(far, 4096), mine->local, mine->bytes));
+        } else {
+            SIM_STEP(host, sim_push(host, sim_remote(far, 4096), mine->local, mine->bytes));
+        }
+        note_result(host, mine);
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+/* ---- Services -------------------------------------------------------------------------- */
+
+static void run_barrier(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    SIM_BEGIN(host);
+    sim_barrier_open(host, TEAM, NULL, mine->nodes);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        SIM_STEP(host, sim_nic_barrier(host, TEAM));
+        note_result(host, mine);
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+/* All nodes take one lock of node 0's in turn. */
+static void run_lock(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    SIM_BEGIN(host);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        SIM_STEP(host, sim_lock(host, 0, LOCK, &mine->ticket));
+        note_result(host, mine);
+        SIM_STEP(host, sim_unlock(host, mine->ticket));
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
+/* ---- The list -------------------------------------------------------------------------- */
+
+static const struct trial {
+    const char *name;
+    const char *text;
+    sim_program *program;
+    uint32_t nodes_least;
+    uint64_t bytes_usual; /* 0: it moves none to speak of */
+    bool services;
+} trials[] = {
+    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false},
+    {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_ping, 2, 0, false},
+    {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false},
+    {"push", "RDMA into the memory of the node half-way round", run_transfer, 2, 65536, false},
+    {"pull", "RDMA out of it", run_transfer, 2, 65536, false},
+    {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true},
+    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true},
+};
+
+enum { TRIALS = sizeof trials / sizeof trials[0] };
+
+const char *sim_trial_name(unsigned number)
+{
+    return number < TRIALS ? trials[number].name : NULL;
+}
+
+const char *sim_trial_text(unsigned number)
+{
+    return number < TRIALS ? trials[number].text : NULL;
+}
+
+static const struct trial *find(const char *name)
+{
+    for (unsigned i = 0; i < TRIALS; i++) {
+        if (strcmp(trials[i].name, name) == 0) {
+            return &trials[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Running --------------------------------------------------------------------------- */
+
+static enum sim_topology suiting(const struct sim_machine *machine, uint32_t nodes)
+{
+    if (nodes == 1) {
+        return SIM_LOOP_OUTSIDE;
+    }
+    if (machine->switch_ports == 0 && nodes == 2) {
+        return SIM_BACK_TO_BACK;
+    }
+    return nodes <= machine->switch_ports ? SIM_ONE_SWITCH : SIM_FAT_TREE;
+}
+
+static void sum_up(const uint64_t *round_ps, struct sim_trial_result *result)
+{
+    result->first_ps = round_ps[0];
+    result->least_ps = UINT64_MAX;
+    for (uint32_t i = result->rounds > 1 ? 1 : 0; i < result->rounds; i++) {
+        result->total_ps += round_ps[i];
+        result->least_ps = round_ps[i] < result->least_ps ? round_ps[i] : result->least_ps;
+        result->most_ps = round_ps[i] > result->most_ps ? round_ps[i] : result->most_ps;
+    }
+}
+
+static bool run_world(struct sim_world *world, const struct sim_trial_wish *wish,
+                      const struct trial *trial, struct sim_trial_result *result,
+                      char error[SIM_ERROR_BYTES])
+{
+    struct mine *mine = calloc(result->node_count, sizeof *mine);
+    uint64_t *round_ps = calloc(wish->rounds, sizeof *round_ps);
+    unsigned char *local = calloc(1, result->bytes > 0 ? result->bytes : 1);
+    int fault = 0;
+    INVARIANT(mine && round_ps && local);
+    for (uint32_t i = 0; i < result->node_count; i++) {
+        mine[i] = (struct mine){.wish = wish,
+                                .nodes = result->node_count,
+                                .bytes = result->bytes,
+                                .local = local,
+                                .round_ps = i == 0 ? round_ps : NULL,
+                                .fault = &fault};
+        sim_world_start(world, i, 0, trial->program, &mine[i], 0);
+    }
+    enum sim_end end = sim_world_run(world, wish->limit_ps);
+    bool done = end == SIM_END_DONE && fault == 0;
+    if (done) {
+        sum_up(round_ps, result);
+        result->virtual_ps = sim_world_now(world);
+        sim_world_counters(world, &result->counters);
+    } else if (fault != 0) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "%s: an operation failed: %s", trial->name,
+                       dn_strerror(fault));
+    } else {
+        sim_world_why(world, end, error);
+    }
+    free(mine);
+    free(round_ps);
+    free(local);
+    return done;
+}
+
+bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *result,
+                   char error[SIM_ERROR_BYTES])
+{
+    const struct trial *trial = find(wish->trial);
+    *result = (struct sim_trial_result){.rounds = wish->rounds, .topology = wish->topology};
+    if (!trial) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "there is no trial \"%s\"", wish->trial);
+        return false;
+    }
+    result->node_count = wish->node_count > 0 ? wish->node_count : trial->nodes_least;
+    result->bytes = wish->bytes > 0 && trial->bytes_usual > 0 ? wish->bytes : trial->bytes_usual;
+    if (result->node_count < trial->nodes_least) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "%s needs %" PRIu32 " nodes", trial->name,
+                       trial->nodes_least);
+        return false;
+    }
+    if (result->bytes + 4096 > wish->machine->llcm_bytes) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "%s: %" PRIu64 " bytes do not fit behind the first page of the %" PRIu64
+                       " of [llcm] bytes",
+                       wish->machine->name, result->bytes, wish->machine->llcm_bytes);
+        return false;
+    }
+    if (wish->topology == SIM_TOPOLOGIES) {
+        result->topology = suiting(wish->machine, result->node_count);
+    }
+    const struct sim_world_config config = {.machine = wish->machine,
+                                            .node_count = result->node_count,
+                                            .topology = result->topology,
+                                            .timeline = wish->timeline,
+                                            .services = trial->services};
+    struct sim_world *world = sim_world_open(&config, error);
+    if (!world) {
+        return false;
+    }
+    bool done = run_world(world, wish, trial, result, error);
+    sim_world_close(world);
+    return done;
+}
