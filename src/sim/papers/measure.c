@@ -85,6 +85,19 @@ void papers_bench_close(struct papers_bench *bench)
     sim_machine_free(&bench->machine);
 }
 
+bool papers_bench_run_pair(struct papers_bench *bench, sim_program *first, void *first_locals,
+                           sim_program *second, void *second_locals, char error[SIM_ERROR_BYTES])
+{
+    bool ok = papers_bench_start(bench, SIM_BACK_TO_BACK, error);
+    if (ok) {
+        sim_world_start(bench->world, 0, 0, first, first_locals, 0);
+        sim_world_start(bench->world, 1, 0, second, second_locals, 0);
+        ok = papers_bench_run(bench, error);
+    }
+    papers_bench_close(bench);
+    return ok;
+}
+
 /* The powers of 1 / 1.2207..., the root of x^4 = x + 1, as shares of 2^32: no other constants
  * keep three directions apart for longer. */
 uint64_t papers_spread(uint32_t n, unsigned direction, uint64_t span_ps)

@@ -34,6 +34,9 @@ bool papers_bench_has_banks(const struct papers_bench *bench, uint64_t bytes,
 /* Until every program has ended. */
 bool papers_bench_run(struct papers_bench *bench, char error[SIM_ERROR_BYTES]);
 void papers_bench_close(struct papers_bench *bench);
+/* All of it, from start to close: two boards back to back, a program on each. */
+bool papers_bench_run_pair(struct papers_bench *bench, sim_program *first, void *first_locals,
+                           sim_program *second, void *second_locals, char error[SIM_ERROR_BYTES]);
 
 /* Spreads moments evenly: the n-th of a sequence that fills the whole span, and so in three
  * directions at once. The papers took the mean of thousands of rounds, in which polls and

@@ -74,13 +74,7 @@ bool papers_measure_barrier(const char *machine, bool mmx, double *ns, char erro
     }
     struct barrier home = {.machine = &bench.machine, .mmx = mmx};
     struct barrier child = {.machine = &bench.machine, .mmx = mmx};
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, HOME, 0, home_program, &home, 0);
-        sim_world_start(bench.world, CHILD, 0, child_program, &child, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
+    bool ok = papers_bench_run_pair(&bench, home_program, &home, child_program, &child, error);
     *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
     return ok;
 }
@@ -209,13 +203,8 @@ bool papers_measure_sum(const char *machine, enum papers_type type, double *ns,
     }
     struct sum home = {.machine = &bench.machine, .type = type};
     struct sum child = {.machine = &bench.machine, .type = type};
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, HOME, 0, home_sum_program, &home, 0);
-        sim_world_start(bench.world, CHILD, 0, child_sum_program, &child, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
+    bool ok = papers_bench_run_pair(&bench, home_sum_program, &home, child_sum_program, &child,
+                                    error);
     *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
     return ok;
 }

@@ -158,13 +158,7 @@ static bool run_boards(const char *machine, double *ns, char error[SIM_ERROR_BYT
     }
     struct ping ping = {.machine = &bench.machine};
     struct ping pong = {.machine = &bench.machine};
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, ping_program, &ping, 0);
-        sim_world_start(bench.world, 1, 0, pong_program, &pong, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
+    bool ok = papers_bench_run_pair(&bench, ping_program, &ping, pong_program, &pong, error);
     *ns = papers_ns(ping.total_ps) / PAPERS_ROUNDS;
     return ok;
 }
