@@ -544,8 +544,29 @@ static int call_one(struct dn_team *team, uint64_t *random, uint64_t *work, uint
     }
 }
 
-/* Whoever is named dies somewhere in a row of calls; all others hear of it in the same call,
- * whose number they gather, and go on as a smaller team. */
+/* The team has broken at all survivors in the same call, whose number they compare. Another
+ * member may die while they do so: then they compare once more without it. */
+static struct dn_team *go_on_without_the_dead(struct dn_team *team, uint64_t calls)
+{
+    for (;;) {
+        struct dn_team *survivors;
+        uint64_t least = 0;
+        uint64_t most = 0;
+        expect(dn_team_shrink(team, &survivors), 0);
+        int error = dn_allreduce(survivors, &calls, &least, 1, DN_UINT64, DN_MIN);
+        error = error ? error : dn_allreduce(survivors, &calls, &most, 1, DN_UINT64, DN_MAX);
+        if (!error) {
+            require_else(least == most, "survivors heard of it in calls %llu to %llu",
+                         (unsigned long long)least, (unsigned long long)most);
+            return survivors;
+        }
+        expect(error, DN_EPEER);
+        team = survivors;
+    }
+}
+
+/* Whoever is named dies somewhere in a row of calls; all others hear of it in the same call
+ * and go on as a smaller team. */
 static int run_storm(int argc, char **argv)
 {
     uint64_t random = me.seed;
@@ -566,18 +587,10 @@ static int run_storm(int argc, char **argv)
         uint64_t over = live_now_ns() > end_ns;
         error = error ? error : dn_allreduce(team, &over, &ending, 1, DN_UINT64, DN_MIN);
         if (error) {
-            struct dn_team *survivors;
             expect(error, DN_EPEER);
             expect(dn_alltoall(team, work, result, 8), DN_EPEER);
             expect(dn_scan(team, work, result, 9, DN_INT8, DN_SUM, DN_EXCLUSIVE), DN_EPEER);
-            expect(dn_team_shrink(team, &survivors), 0);
-            uint64_t least = 0;
-            uint64_t most = 0;
-            expect(dn_allreduce(survivors, &calls, &least, 1, DN_UINT64, DN_MIN), 0);
-            expect(dn_allreduce(survivors, &calls, &most, 1, DN_UINT64, DN_MAX), 0);
-            require_else(least == most, "survivors heard of it in calls %llu to %llu",
-                         (unsigned long long)least, (unsigned long long)most);
-            team = survivors;
+            team = go_on_without_the_dead(team, calls);
             random = me.seed + (uint64_t)dn_team_size(team);
             ending = 0;
         }
