@@ -12,6 +12,7 @@ run:
 	@$(MAKE) --no-print-directory all
 	build/dimmnet sim papers --json >build/simulated.json
 	build/dimmnet run -n 4 build/examples/papers build/simulated.json
+	FAGUS_FORCE_REMOTE=1 build/dimmnet run -n 2 build/examples/fagus/papers build/simulated.json
 
 test:
 	@scripts/setup build test

@@ -11,14 +11,10 @@
  * nodes sleep in a barrier until it is their turn. */
 #define _GNU_SOURCE
 #include <dimmnet.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
+#include "papers_table.h"
 
-enum { BLOCKS = 201, PER_BLOCK = 500, FLAG = 0, PHASES = 64, BODY = 4096 };
+enum { FLAG = 0, PHASES = 64, BODY = 4096 };
 
 static struct dn_node *node;
 static int rank;
@@ -31,32 +27,6 @@ static void check(int error, const char *what)
         fprintf(stderr, "papers: node %d: %s: %s\n", rank, what, dn_strerror(error));
         exit(1);
     }
-}
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare(const void *left, const void *right)
-{
-    double difference = *(const double *)left - *(const double *)right;
-    return (difference > 0) - (difference < 0);
-}
-
-/* The median time of one operation over blocks of them. */
-static double median_ns(void (*block)(int count))
-{
-    static double times[BLOCKS];
-    for (int i = 0; i < BLOCKS; i++) {
-        double start = now_ns();
-        block(PER_BLOCK);
-        times[i] = (now_ns() - start) / PER_BLOCK;
-    }
-    qsort(times, BLOCKS, sizeof times[0], compare);
-    return times[BLOCKS / 2];
 }
 
 static struct dn_kick peer; /* the other of nodes 0 and 1: the start of its LLCM */
@@ -152,75 +122,7 @@ static void barriers(int count)
     }
 }
 
-/* A figure of the papers: the table of paper 000 that it is in. */
-struct figure {
-    const char *table, *row, *column;
-    double paper;
-};
-
 static const char *simulated_file; /* NULL: none was given */
-
-/* What the simulated machine gave for it; negative: nobody asked it. */
-static double simulated(const struct figure *figure)
-{
-    char wanted[160];
-    char line[1024];
-    double value = -1;
-    FILE *file = simulated_file ? fopen(simulated_file, "r") : NULL;
-    if (!file) {
-        return value;
-    }
-    snprintf(wanted, sizeof wanted,
-             "{\"source\":\"000\",\"table\":\"%s\",\"row\":\"%s\",\"column\":\"%s\",",
-             figure->table, figure->row, figure->column);
-    while (value < 0 && fgets(line, sizeof line, file)) {
-        const char *at = strstr(line, "\"sim\":");
-        if (strncmp(line, wanted, strlen(wanted)) == 0 && at) {
-            value = strtod(at + strlen("\"sim\":"), NULL);
-        }
-    }
-    fclose(file);
-    return value;
-}
-
-/* More of MB/s and less of ns is better. */
-static void show(const char *what, double here, const char *unit, const struct figure *figure,
-                 const char *source)
-{
-    char simulation[16] = "-";
-    char paper[16] = "-";
-    char better[16] = "";
-    if (figure) {
-        double ratio = unit[0] == 'M' ? here / figure->paper : figure->paper / here;
-        double model = figure->table ? simulated(figure) : -1;
-        snprintf(paper, sizeof paper, "%.0f", figure->paper);
-        snprintf(better, sizeof better, "%.1f x", ratio);
-        if (model >= 0) {
-            snprintf(simulation, sizeof simulation, "%.0f", model);
-        }
-    }
-    printf("%-31s %-5s %10.1f %10s %8s %8s  %s\n", what, unit, here, simulation, paper, better,
-           source);
-}
-
-/* Two pollers on one core would wait for each other's time slice. */
-static void take_a_core(void)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        return;
-    }
-    int skip = rank % CPU_COUNT(&allowed);
-    for (size_t core = 0; core < CPU_SETSIZE; core++) {
-        if (CPU_ISSET(core, &allowed) && skip-- == 0) {
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET(core, &one);
-            (void)sched_setaffinity(0, sizeof one, &one);
-            return;
-        }
-    }
-}
 
 static void two_node_experiments(void)
 {
@@ -231,14 +133,19 @@ static void two_node_experiments(void)
     if (rank == 0) {
         double block = median_ns(botf_blocks);
         double mb_per_s = 464 * 1e3 / block;
-        static const struct figure trip = {"5", "RTT, two boards", "D", 1840};
-        static const struct figure write = {"9", "remote write", "DIMMnet-1", 270};
-        static const struct figure phases = {"7", "barrier, with MMX", "B", 2026};
-        static const struct figure blocks = {"9", "sustained, one way (BOTF)", "DIMMnet-1", 1017};
-        show("4-byte round trip, AOTF", round_trip, "ns", &trip, "paper 000, Table 5, D");
-        show("remote write, one way", round_trip / 2, "ns", &write, "paper 000, Table 9 (design)");
-        show("2-node barrier, 1-byte phases", barrier, "ns", &phases, "paper 000, Table 7, B");
-        show("BOTF, 464-byte blocks", mb_per_s, "MB/s", &blocks, "paper 000, Table 9 (estimate)");
+        static const struct figure trip = {"000", "5", "RTT, two boards", "D", 1840, 0};
+        static const struct figure write = {"000", "9", "remote write", "DIMMnet-1", 270, 0};
+        static const struct figure phases = {"000", "7", "barrier, with MMX", "B", 2026, 0};
+        static const struct figure blocks = {"000",       "9",  "sustained, one way (BOTF)",
+                                             "DIMMnet-1", 1017, 0};
+        show("4-byte round trip, AOTF", round_trip, "ns", &trip, simulated_file,
+             "paper 000, Table 5, D");
+        show("remote write, one way", round_trip / 2, "ns", &write, simulated_file,
+             "paper 000, Table 9 (design)");
+        show("2-node barrier, 1-byte phases", barrier, "ns", &phases, simulated_file,
+             "paper 000, Table 7, B");
+        show("BOTF, 464-byte blocks", mb_per_s, "MB/s", &blocks, simulated_file,
+             "paper 000, Table 9 (estimate)");
     }
 }
 
@@ -254,10 +161,13 @@ static void two_node_services(void)
     double message = median_ns(messages);
     if (rank == 0) {
         double take_and_give = median_ns(locks);
-        static const struct figure doubles = {"8", "double", "D", 1912};
-        show("2-node global sum, double", sum, "ns", &doubles, "paper 000, Table 8, D");
-        show("lock, take and give", take_and_give, "ns", NULL, "paper 004 printed no figure");
-        show("8-byte message, round trip", message, "ns", NULL, "paper 004 printed no figure");
+        static const struct figure doubles = {"000", "8", "double", "D", 1912, 0};
+        show("2-node global sum, double", sum, "ns", &doubles, simulated_file,
+             "paper 000, Table 8, D");
+        show("lock, take and give", take_and_give, "ns", NULL, simulated_file,
+             "paper 004 printed no figure");
+        show("8-byte message, round trip", message, "ns", NULL, simulated_file,
+             "paper 004 printed no figure");
     }
     check(dn_team_barrier(pair, DN_FOREVER), "dn_team_barrier");
     check(dn_context_close(context), "dn_context_close");
@@ -276,11 +186,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "papers: needs two nodes or more: dimmnet run -n 4 papers\n");
         return 2;
     }
-    take_a_core();
+    take_a_core(rank);
     if (rank == 0) {
         printf("The papers' experiments on this machine: %d nodes, fabric mem\n\n", size);
-        printf("%-31s %-5s %10s %10s %8s %8s\n", "", "", "here", "simulated", "paper", "better");
-        fflush(stdout);
+        show_head();
     }
     check(dn_barrier(node, DN_FOREVER), "dn_barrier");
     if (rank < 2) {
@@ -295,7 +204,7 @@ int main(int argc, char **argv)
         char what[48];
         snprintf(what, sizeof what, "barrier of %d nodes on %ld cores", size,
                  sysconf(_SC_NPROCESSORS_ONLN));
-        show(what, all, "ns", &predicted, "paper 000, section 5.3 (predicted)");
+        show(what, all, "ns", &predicted, simulated_file, "paper 000, section 5.3 (predicted)");
     }
     check(dn_detach(node), "dn_detach");
     return 0;

@@ -2,6 +2,8 @@
  * services want watched is kept here until InfiniSWIF has a context for it. */
 #include "board/board.h"
 
+#include "nic/memory_access.h"
+
 enum {
     KICK_PAGES = 4096,
     TRANSFERS = 256,
@@ -19,6 +21,7 @@ void board_config_default(struct board_config *config, uint32_t node_count)
         .outstanding_count = OUTSTANDING,
     };
     nic_services_config_default(&config->services, node_count);
+    config->lock_names_offset = 0;
 }
 
 /* ---- InfiniSWIF to engine -------------------------------------------------------------- */
@@ -105,6 +108,56 @@ static void watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
     board->watches_differ = true;
 }
 
+/* A lock's name is where its word lies in this node's memory; what lies behind it in one of the
+ * areas that every node has is its value. NULL: it leaves them. */
+static unsigned char *value_at(const struct board *board, uint64_t name, uint32_t offset,
+                               uint32_t bytes)
+{
+    const struct nic_local_memory *memory = &board->memory;
+    static const uint32_t areas[] = {DN_HEAP, DN_LLCM, DN_BANK};
+    uint64_t place = board->lock_names_offset + name;
+    for (unsigned i = 0; i < sizeof areas / sizeof areas[0]; i++) {
+        struct nic_extent extent;
+        if (memory->find && memory->find(memory->context, areas[i], &extent) == 0 &&
+            place >= extent.offset && place - extent.offset < extent.bytes) {
+            uint64_t left = extent.bytes - (place - extent.offset);
+            return offset <= left && bytes <= left - offset ? memory->base + place + offset : NULL;
+        }
+    }
+    return NULL;
+}
+
+static bool value_read(void *context, uint64_t name, uint32_t offset, uint32_t bytes, void *into)
+{
+    const unsigned char *place = value_at(context, name, offset, bytes);
+    if (!place) {
+        return false;
+    }
+    nic_load_block(into, place, bytes);
+    return true;
+}
+
+static bool value_change(void *context, uint64_t name, uint32_t offset, const void *from,
+                         uint32_t bytes, bool is_or)
+{
+    const struct board *board = context;
+    unsigned char *place = value_at(board, name, offset, bytes);
+    if (!place || (is_or && (uintptr_t)place % sizeof(uint64_t) != 0)) {
+        return false;
+    }
+    if (is_or) {
+        uint64_t bits;
+        memcpy(&bits, from, sizeof bits);
+        (void)nic_apply_u64((uint64_t *)(void *)place, WIRE_OR, bits, 0);
+    } else {
+        nic_store_block(place, from, bytes);
+    }
+    if (board->memory.written) {
+        board->memory.written(board->memory.context, (uint64_t)(place - board->memory.base), bytes);
+    }
+    return true;
+}
+
 static void set_watches(struct board *board, uint64_t now_ns)
 {
     const struct nic_target_set *sets[] = {&board->wanted, &board->awaited, &board->watched};
@@ -158,6 +211,17 @@ static uint64_t whole_lines(uint64_t bytes)
     return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
 }
 
+/* What of a lock's value a record has room for in such packets. */
+static uint32_t value_bytes_max(const struct board_config *config)
+{
+    uint32_t packet_bytes = swif_packet_bytes(WIRE_OPERATION_BYTES +
+                                              NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES);
+    uint32_t room = config->swif.packet_bytes_max > packet_bytes
+                        ? (config->swif.packet_bytes_max - packet_bytes) & ~UINT32_C(7)
+                        : 0;
+    return room < config->services.lock_value_bytes ? room : config->services.lock_value_bytes;
+}
+
 /* False: a part has a config that makes no sense. */
 static bool measure(const struct board_config *config, struct parts *parts)
 {
@@ -170,6 +234,7 @@ static bool measure(const struct board_config *config, struct parts *parts)
     parts->services.node = swif->node;
     parts->services.incarnation = swif->incarnation;
     parts->services.node_count = swif->node_count;
+    parts->services.lock_value_bytes = value_bytes_max(config);
     parts->swif_bytes = whole_lines(swif_bytes(swif));
     parts->engine_bytes = whole_lines(nic_engine_bytes(&parts->engine));
     parts->services_bytes = whole_lines(nic_services_bytes(&parts->services));
@@ -201,7 +266,13 @@ int board_init(struct board *board, const struct board_config *config,
         config->swif.packet_bytes_max < board_packet_bytes_min(config)) {
         return DN_EINVAL;
     }
-    *board = (struct board){.listener = *listener, .changed = true, .now_ns = now_ns};
+    *board = (struct board){
+        .listener = *listener,
+        .changed = true,
+        .now_ns = now_ns,
+        .memory = *memory,
+        .lock_names_offset = config->lock_names_offset,
+    };
     board->client = (struct swif_client){
         .context = board,
         .deliver = deliver,
@@ -226,7 +297,8 @@ int board_init(struct board *board, const struct board_config *config,
     at += parts.swif_bytes;
     board->engine = nic_engine_init(&parts.engine, &board->network, memory, at);
     at += parts.engine_bytes;
-    struct nic_services_hooks hooks = {.context = board, .watch = watch};
+    struct nic_services_hooks hooks = {
+        .context = board, .watch = watch, .value_read = value_read, .value_change = value_change};
     board->services = nic_services_init(&parts.services, &hooks, at);
     nic_engine_serve(board->engine, board->services);
     at += parts.services_bytes;

@@ -18,6 +18,7 @@ struct board_config {
     struct swif_config swif;             /* packet_bytes_max is the same on all nodes */
     struct nic_engine_config engine;     /* node, pgid and node_count are taken from swif */
     struct nic_services_config services; /* node, incarnation and node_count as well */
+    uint64_t lock_names_offset; /* in the local memory, where the names of locks count from */
 };
 
 void board_config_default(struct board_config *config, uint32_t node_count);
@@ -38,6 +39,8 @@ struct board {
     struct swif_client client;
     struct swif_guard guard;
     struct nic_network network;
+    struct nic_local_memory memory; /* as the engine's: locks' values lie there */
+    uint64_t lock_names_offset;
     bool changed;    /* something came or ended since the last transmission */
     uint64_t now_ns; /* when that was */
     /* Whose death the services want to be told, whose replies the engine awaits (as of the

@@ -92,7 +92,7 @@ static int resolve_all(struct launch *launch)
 
 static bool is_for_nodes(const char *variable)
 {
-    static const char *const prefixes[] = {"DN_", "SHMEM_", "SMA_"};
+    static const char *const prefixes[] = {"DN_", "FAGUS_", "SHMEM_", "SMA_"};
     for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
         if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) {
             return true;

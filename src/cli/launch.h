@@ -50,7 +50,8 @@ struct node {
  *      |                   |                    ^
  *      +----- signal ------+--> SIGNALLED --2 s-|-----------------> KILLING
  *      +----- time-out, nobody reads our output-+
- *   each of them --all nodes ended--> DRAINING, until the output is out. */
+ *   each of them --all nodes ended--> DRAINING, until the output is out. A node that wants
+ *   the group to end (ends.c) begins GRACE as well, of 2 s: until it has come through exit(). */
 enum launch_phase {
     LAUNCH_RUNNING,
     LAUNCH_GRACE,

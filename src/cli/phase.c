@@ -15,6 +15,7 @@
 #define GRACE_NS (200 * NS_PER_MS)     /* for the others to act on DN_EPEER */
 #define TERMINATE_NS (200 * NS_PER_MS) /* from SIGTERM to SIGKILL */
 #define SIGNALLED_NS (2000 * NS_PER_MS)
+#define WANTED_NS (2000 * NS_PER_MS) /* for exit() and what is registered with it */
 
 enum {
     STATUS_TIMED_OUT = 124,
@@ -74,12 +75,12 @@ void phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
     }
 }
 
-/* Who wants it has the time of grace to come to its own end. */
+/* Who wants it has the time of grace to come to its own end, which begins that of the others. */
 void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);
     if (launch->phase == LAUNCH_RUNNING) {
-        enter(launch, LAUNCH_GRACE, now_ns + GRACE_NS);
+        enter(launch, LAUNCH_GRACE, now_ns + WANTED_NS);
     }
 }
 

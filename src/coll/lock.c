@@ -386,3 +386,35 @@ int coll_lock_give(struct dn_lock *lock)
     }
     return give(lock);
 }
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+bool coll_lock_carries_value(const struct dn_lock *lock)
+{
+    return lock->state == HANDLE_PACKET_FREE || lock->state == HANDLE_PACKET_HELD;
+}
+
+void coll_lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value)
+{
+    if (coll_lock_carries_value(lock)) {
+        lock->packet.value = value ? *value : (struct nic_lock_value){0};
+    }
+}
+
+bool coll_lock_has_value(const struct dn_lock *lock)
+{
+    return lock->state == HANDLE_PACKET_HELD && lock->packet.completion.value != 0;
+}
+
+int coll_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
+{
+    int error = check(lock);
+    if (error || lock->state != HANDLE_PACKET_HELD) {
+        return error ? error : coll_lock_give(lock);
+    }
+    error = coll_packet_lock_give_value(&lock->packet, changes, bytes);
+    if (error != DN_EFULL) {
+        lock->state = HANDLE_PACKET_FREE;
+    }
+    return error;
+}

@@ -13,6 +13,18 @@ int coll_lock_take(struct dn_lock *lock, uint64_t timeout_ns);
 int coll_lock_try(struct dn_lock *lock);
 int coll_lock_give(struct dn_lock *lock);
 
+/* The value of a lock (nic/services.h), on packet fabrics: elsewhere memory is at hand, and both
+ * do as the plain ones. */
+struct nic_lock_value;
+/* With NULL none is asked for from now on. */
+void coll_lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);
+/* After a take or try that gave the lock: whether the value came with it. */
+bool coll_lock_has_value(const struct dn_lock *lock);
+/* Whether changes of the value can go with the lock. */
+bool coll_lock_carries_value(const struct dn_lock *lock);
+/* DN_EFULL: no room for the changes now, it is still held. */
+int coll_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes);
+
 /* Forgets all handles; the node detaches. */
 void coll_lock_end(void);
 

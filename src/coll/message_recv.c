@@ -478,8 +478,11 @@ static inline const _Atomic uint64_t *place_to_poll(const struct dn_context *con
     return context->source_count == 1 ? &nic_ring_at_head(&context->sources[0].ring)->header : NULL;
 }
 
-/* Whether something has come, without the turn. */
-static inline bool peek(const struct dn_context *context, const _Atomic uint64_t *place)
+/* Whether something has come, without the turn. Where another thread has moved on, what comes next
+ * may be filling the place with whatever it is; so nothing but looking again, with the turn,
+ * follows from this. */
+static inline MEANT_TO_RACE bool peek(const struct dn_context *context,
+                                      const _Atomic uint64_t *place)
 {
     if (LIKELY(place != NULL)) {
         return atomic_load_explicit(place, memory_order_relaxed) != 0;
@@ -488,7 +491,8 @@ static inline bool peek(const struct dn_context *context, const _Atomic uint64_t
         return true;
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
-        if (nic_ring_look(&context->sources[i].ring)) {
+        const struct nic_entry *entry = nic_ring_at_head(&context->sources[i].ring);
+        if (atomic_load_explicit(&entry->header, memory_order_relaxed)) {
             return true;
         }
     }

@@ -18,15 +18,15 @@ static int serve(struct coll_packet_lock *lock, fabric_service_call call)
 static int request(struct nic_services *services, uint64_t now_ns, void *context)
 {
     struct coll_packet_lock *lock = context;
-    return nic_packet_lock_request(services, now_ns, lock->manager, lock->name, false,
-                                   &lock->completion, &lock->ticket);
+    return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, false,
+                                         &lock->value, &lock->completion, &lock->ticket);
 }
 
 static int request_if_free(struct nic_services *services, uint64_t now_ns, void *context)
 {
     struct coll_packet_lock *lock = context;
-    return nic_packet_lock_request(services, now_ns, lock->manager, lock->name, true,
-                                   &lock->completion, &lock->ticket);
+    return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, true,
+                                         &lock->value, &lock->completion, &lock->ticket);
 }
 
 static int abandon(struct nic_services *services, uint64_t now_ns, void *context)
@@ -39,6 +39,13 @@ static int release(struct nic_services *services, uint64_t now_ns, void *context
 {
     const struct coll_packet_lock *lock = context;
     return nic_packet_lock_release(services, now_ns, lock->ticket);
+}
+
+static int release_value(struct nic_services *services, uint64_t now_ns, void *context)
+{
+    const struct coll_packet_lock *lock = context;
+    return nic_packet_lock_release_value(services, now_ns, lock->ticket, lock->changes,
+                                         lock->changes_bytes);
 }
 
 static bool is_answered(void *context)
@@ -96,4 +103,11 @@ int coll_packet_lock_give(struct coll_packet_lock *lock)
     int unplaced = lane->ops->quiet(lane);
     int error = serve(lock, release);
     return error ? error : unplaced;
+}
+
+int coll_packet_lock_give_value(struct coll_packet_lock *lock, const void *changes, uint32_t bytes)
+{
+    lock->changes = changes;
+    lock->changes_bytes = bytes;
+    return serve(lock, release_value);
 }

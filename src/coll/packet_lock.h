@@ -13,6 +13,9 @@ struct coll_packet_lock {
     uint64_t ticket;
     struct nic_completion completion;
     uint16_t manager;
+    struct nic_lock_value value; /* that is wanted with the lock; its memory NULL: none */
+    const void *changes;         /* of the value, by a release */
+    uint32_t changes_bytes;
 };
 
 /* Both: 0 or DN_EOWNERDEAD, it is held. DN_EPEER: the manager is gone. DN_EFULL: its tables,
@@ -23,5 +26,9 @@ int coll_packet_lock_try(struct coll_packet_lock *lock);                       /
 /* Of one that is held, which it is no longer, whatever this returns. DN_EPEER: somebody whom
  * the lane sent to is gone, perhaps the manager. */
 int coll_packet_lock_give(struct coll_packet_lock *lock);
+
+/* The same with these changes of the lock's value, and without waiting for what the lane sent. Only
+ * after DN_EFULL it is still held. */
+int coll_packet_lock_give_value(struct coll_packet_lock *lock, const void *changes, uint32_t bytes);
 
 #endif

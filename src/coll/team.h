@@ -139,6 +139,7 @@ enum coll_call_number {
     COLL_ALLTOALL,
     COLL_ALLTOALLV,
     COLL_ALLGATHERV,
+    COLL_FAGUS, /* its own collective calls, by their names */
 };
 
 #endif

@@ -16,8 +16,9 @@ struct origin {
     uint8_t channel;
 };
 
-static void reply(struct nic_engine *engine, const struct origin *origin,
-                  const struct wire_operation *operation)
+/* Where the data go that the operation itself does not name; NULL: the peer was just lost. */
+static unsigned char *reply(struct nic_engine *engine, const struct origin *origin,
+                            const struct wire_operation *operation)
 {
     struct wire_route route = {
         .target = origin->source,
@@ -28,18 +29,20 @@ static void reply(struct nic_engine *engine, const struct origin *origin,
     int error = engine->network.append(engine->network.context, origin->now_ns, &route,
                                        wire_operation_bytes(operation), &room);
     INVARIANT(error != DN_EFULL); /* has_reply_room said so */
-    if (!error) {
-        wire_operation_encode(operation, room);
+    if (error) {
+        return NULL;
     }
+    wire_operation_encode(operation, room);
+    return room + WIRE_OPERATION_BYTES;
 }
 
 static void refuse(struct nic_engine *engine, const struct origin *origin, uint64_t tag, int error)
 {
     engine->counters.refused++;
     if (tag != WIRE_NO_TAG) {
-        reply(engine, origin,
-              &(struct wire_operation){
-                  .opcode = WIRE_REFUSED, .detail = (uint8_t)-error, .offset = tag});
+        (void)reply(engine, origin,
+                    &(struct wire_operation){
+                        .opcode = WIRE_REFUSED, .detail = (uint8_t)-error, .offset = tag});
     }
 }
 
@@ -107,15 +110,16 @@ static void carry_out_pull(struct nic_engine *engine, const struct origin *origi
         refuse(engine, origin, operation->tag, error);
         return;
     }
-    atomic_thread_fence(memory_order_acquire);
     engine->counters.carried_out++;
-    reply(engine, origin,
-          &(struct wire_operation){
-              .opcode = WIRE_PULLED,
-              .bytes = operation->bytes,
-              .offset = operation->tag,
-              .data = engine->memory.base + address,
-          });
+    unsigned char *into = reply(engine, origin,
+                                &(struct wire_operation){
+                                    .opcode = WIRE_PULLED,
+                                    .bytes = operation->bytes,
+                                    .offset = operation->tag,
+                                });
+    if (into) {
+        nic_load_block(into, engine->memory.base + address, operation->bytes);
+    }
 }
 
 static void carry_out_atomic(struct nic_engine *engine, const struct origin *origin,
@@ -141,13 +145,13 @@ static void carry_out_atomic(struct nic_engine *engine, const struct origin *ori
         written(engine, address, operation->bytes);
     }
     if (operation->tag != WIRE_NO_TAG) {
-        reply(engine, origin,
-              &(struct wire_operation){
-                  .opcode = WIRE_FETCHED,
-                  .bytes = operation->bytes,
-                  .offset = operation->tag,
-                  .operand = old,
-              });
+        (void)reply(engine, origin,
+                    &(struct wire_operation){
+                        .opcode = WIRE_FETCHED,
+                        .bytes = operation->bytes,
+                        .offset = operation->tag,
+                        .operand = old,
+                    });
     }
 }
 

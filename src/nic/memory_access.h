@@ -41,6 +41,26 @@ static inline void nic_store_block(unsigned char *target, const void *source, si
     }
 }
 
+/* As long as the records that nodes read of each other; what is longer is data. */
+enum { NIC_WORDS_WHOLE_BYTES = 1024 };
+
+/* Reads a block as it is after everything that was ordered before. Aligned words of short ones are
+ * read whole by atomics: this node's own threads may be changing them by atomics just now. A long
+ * one is read by the fastest copy. */
+static inline void nic_load_block(void *into, const unsigned char *source, size_t bytes)
+{
+    size_t at = 0;
+    atomic_thread_fence(memory_order_acquire);
+    if ((uintptr_t)source % 8 == 0 && bytes <= NIC_WORDS_WHOLE_BYTES) {
+        for (; bytes - at >= 8; at += 8) {
+            uint64_t word = __atomic_load_n((const uint64_t *)(const void *)(source + at),
+                                            __ATOMIC_RELAXED);
+            memcpy((unsigned char *)into + at, &word, sizeof word);
+        }
+    }
+    memcpy((unsigned char *)into + at, source + at, bytes - at);
+}
+
 /* One atomic operation on a word; gives the old value. Acquire and release: a fetch that
  * sees a value acquires what was ordered before it. Inlined with a constant function it is
  * a single instruction. */

@@ -37,6 +37,9 @@ static void free_use(struct nic_services *services, struct nic_lock_use *use)
     *link = use->next_use;
     nic_due_remove(services, &use->to_manager);
     nic_due_remove(services, &use->to_next);
+    if (use->changes) {
+        base_pool_give(&services->changes, use->changes);
+    }
     use->state = NIC_USE_FREE;
     base_pool_give(&services->uses, use);
 }
@@ -47,8 +50,19 @@ int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint
                             uint64_t name, bool try, struct nic_completion *completion,
                             uint64_t *ticket)
 {
+    return nic_packet_lock_request_value(services, now_ns, manager, name, try,
+                                         &(struct nic_lock_value){0}, completion, ticket);
+}
+
+int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns, uint16_t manager,
+                                  uint64_t name, bool try, const struct nic_lock_value *value,
+                                  struct nic_completion *completion, uint64_t *ticket)
+{
     if (manager >= services->config.node_count) {
         return DN_ERANK;
+    }
+    if (!nic_lock_regions_fit(services, value->regions)) {
+        return DN_EINVAL;
     }
     struct nic_lock_use *use = base_pool_take(&services->uses);
     if (!use) {
@@ -67,6 +81,7 @@ int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint
         .ticket = services->last_ticket,
         .next.node = WIRE_NOBODY,
         .completion = completion,
+        .value = *value,
     };
     *bucket = use;
     *completion = (struct nic_completion){.state = NIC_PENDING};
@@ -120,6 +135,39 @@ int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint
     return 0;
 }
 
+int nic_packet_lock_release_value(struct nic_services *services, uint64_t now_ns, uint64_t ticket,
+                                  const void *changes, uint32_t bytes)
+{
+    struct nic_lock_use *use = find(services, ticket);
+    if (bytes > services->config.lock_value_bytes || bytes % 8 != 0) {
+        return DN_EINVAL;
+    }
+    if (use && use->state == NIC_USE_HELD) {
+        if (bytes != 0) {
+            use->changes = base_pool_take(&services->changes);
+            if (!use->changes) {
+                return DN_EFULL;
+            }
+            memcpy(use->changes, changes, bytes);
+            use->changes_bytes = bytes;
+        }
+        use->next = (struct nic_lock_next){0, WIRE_NOBODY};
+    }
+    return nic_packet_lock_release(services, now_ns, ticket);
+}
+
+uint32_t nic_lock_change_add(unsigned char *changes, uint32_t length, uint32_t offset,
+                             const void *from, uint32_t bytes, bool is_or)
+{
+    uint32_t end = length + NIC_LOCK_CHANGE_HEADER_BYTES + bytes;
+    uint32_t whole = (end + 7) & ~UINT32_C(7);
+    wire_put32(changes + length, offset | (is_or ? NIC_LOCK_CHANGE_OR : 0));
+    wire_put32(changes + length + 4, bytes);
+    memcpy(changes + length + NIC_LOCK_CHANGE_HEADER_BYTES, from, bytes);
+    memset(changes + end, 0, whole - end);
+    return whole;
+}
+
 enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
                                                  uint64_t ticket)
 {
@@ -151,7 +199,21 @@ bool nic_packet_locks_are_told(const struct nic_services *services)
 
 /* ---- Events -------------------------------------------------------------------------- */
 
-static void on_grant(struct nic_services *services, uint64_t ticket, int result)
+/* Puts what came into the requester's memory; how much that is. */
+static uint32_t take_value(const struct nic_lock_use *use, const unsigned char *data,
+                           uint32_t bytes)
+{
+    const struct nic_lock_region *regions = use->value.regions;
+    if (!use->value.memory || bytes == 0 || bytes != regions[0].bytes + regions[1].bytes) {
+        return 0;
+    }
+    memcpy(use->value.memory + regions[0].offset, data, regions[0].bytes);
+    memcpy(use->value.memory + regions[1].offset, data + regions[0].bytes, regions[1].bytes);
+    return bytes;
+}
+
+static void on_grant(struct nic_services *services, uint64_t ticket, int result,
+                     const struct wire_operation *operation)
 {
     struct nic_lock_use *use = find(services, ticket);
     for (uint32_t i = 0; MUTANT(LOCK_GRANT_ANY_USE) && !use && i < services->uses.touched; i++) {
@@ -160,7 +222,8 @@ static void on_grant(struct nic_services *services, uint64_t ticket, int result)
     }
     if (use && use->state == NIC_USE_WAITING) {
         use->state = NIC_USE_HELD;
-        nic_completion_finish(use->completion, result, 0);
+        uint32_t bytes = take_value(use, operation->data, operation->bytes);
+        nic_completion_finish(use->completion, result, bytes);
     }
 }
 
@@ -207,14 +270,15 @@ bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16
 {
     uint64_t ticket = operation->offset;
     bool has_pair = kind == NIC_LOCK_RECORD_NEXT || kind == NIC_LOCK_RECORD_REFUSED;
-    if (operation->bytes != (has_pair ? 2 * NIC_SERVICE_NUMBER_BYTES : 0)) {
+    if (has_pair ? operation->bytes != 2 * NIC_SERVICE_NUMBER_BYTES
+                 : operation->bytes > services->config.lock_value_bytes) {
         return false;
     }
     uint64_t first = has_pair ? wire_get64(operation->data) : 0;
     uint64_t second = has_pair ? wire_get64(operation->data + 8) : 0;
     switch (kind) {
-    case NIC_LOCK_RECORD_GRANT: on_grant(services, ticket, 0); return true;
-    case NIC_LOCK_RECORD_INHERIT: on_grant(services, ticket, DN_EOWNERDEAD); return true;
+    case NIC_LOCK_RECORD_GRANT: on_grant(services, ticket, 0, operation); return true;
+    case NIC_LOCK_RECORD_INHERIT: on_grant(services, ticket, DN_EOWNERDEAD, operation); return true;
     case NIC_LOCK_RECORD_NEXT:
         if (first && second >= services->config.node_count) {
             return false;
@@ -274,7 +338,26 @@ void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uin
 
 /* ---- What goes out ------------------------------------------------------------------- */
 
-static bool peek_manager(const struct nic_lock_use *use, struct nic_service_packet *packet)
+static uint64_t region_number(struct nic_lock_region region)
+{
+    return (uint64_t)region.offset << 32 | region.bytes;
+}
+
+/* The numbers, then the changes, in the one place that a record's data can lie at. */
+static void add_changes(struct nic_services *services, const struct nic_lock_use *use,
+                        struct nic_service_packet *packet)
+{
+    if (use->changes) {
+        uint32_t bytes = packet->operation.bytes;
+        memcpy(services->record, packet->small, bytes);
+        memcpy(services->record + bytes, use->changes, use->changes_bytes);
+        packet->operation.data = services->record;
+        packet->operation.bytes = (uint16_t)(bytes + use->changes_bytes);
+    }
+}
+
+static bool peek_manager(struct nic_services *services, const struct nic_lock_use *use,
+                         struct nic_service_packet *packet)
 {
     if (!use->manager_due) {
         return false;
@@ -285,6 +368,10 @@ static bool peek_manager(const struct nic_lock_use *use, struct nic_service_pack
                            use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST, 0,
                            use->ticket);
         nic_service_record_add(packet, use->name);
+        if (use->value.memory) {
+            nic_service_record_add(packet, region_number(use->value.regions[0]));
+            nic_service_record_add(packet, region_number(use->value.regions[1]));
+        }
         return true;
     case NIC_USE_CANCELLING:
         nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, 0, use->ticket);
@@ -296,6 +383,7 @@ static bool peek_manager(const struct nic_lock_use *use, struct nic_service_pack
         nic_service_record_add(packet, use->name);
         nic_service_record_add(packet, use->next.ticket);
         nic_service_record_add(packet, use->next.node);
+        add_changes(services, use, packet);
         return true;
     case NIC_USE_FREE:
     case NIC_USE_HELD:
@@ -304,10 +392,11 @@ static bool peek_manager(const struct nic_lock_use *use, struct nic_service_pack
     return false;
 }
 
-bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet)
+bool nic_lock_use_peek(struct nic_services *services, struct nic_due *due,
+                       struct nic_service_packet *packet)
 {
     if (due->kind == NIC_DUE_LOCK_MANAGER) {
-        return peek_manager(NIC_DUE_OWNER(due, struct nic_lock_use, to_manager), packet);
+        return peek_manager(services, NIC_DUE_OWNER(due, struct nic_lock_use, to_manager), packet);
     }
     const struct nic_lock_use *use = NIC_DUE_OWNER(due, struct nic_lock_use, to_next);
     if (!use->next_due) {

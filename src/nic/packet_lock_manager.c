@@ -21,7 +21,10 @@
  *    or is over, and ignores this. If there is no next, whoever asks next INHERITs.
  *  - CANCEL: leaves the queue. A GRANT that it has been sent is ignored there, so if it was
  *    the first the next is granted the lock; if the holder gives it to it all the same, it
- *    names one who is not in the queue. */
+ *    names one who is not in the queue.
+ *
+ * A lock's value lies at the manager, and comes and goes with GRANT and RELEASED. Who asks with it
+ * is not told who is next: the lock comes back here first. */
 #include "base/mutant.h"
 #include "nic/services_state.h"
 
@@ -186,8 +189,22 @@ static void refuse(struct nic_services *services, uint16_t node, uint64_t ticket
     nic_due_add(services, &refusal->due);
 }
 
+static struct nic_lock_region region_of(uint64_t number)
+{
+    return (struct nic_lock_region){(uint32_t)(number >> 32), (uint32_t)number};
+}
+
+bool nic_lock_regions_fit(const struct nic_services *services,
+                          const struct nic_lock_region *regions)
+{
+    uint64_t bytes = (uint64_t)regions[0].bytes + regions[1].bytes;
+    return bytes <= services->config.lock_value_bytes;
+}
+
+/* `wanted` are the regions of the value, or NULL. */
 static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                       uint64_t name, uint64_t ticket, bool try)
+                       uint64_t name, uint64_t ticket, bool try,
+                       const struct nic_lock_region *wanted)
 {
     if (services->refusals[source].refused_first) {
         refuse(services, source, ticket, DN_EFULL); /* joins those before it */
@@ -208,6 +225,8 @@ static void on_request(struct nic_services *services, uint64_t now_ns, uint16_t 
         return;
     }
     waiter->state = NIC_WAITER_QUEUED;
+    waiter->wanted[0] = wanted[0];
+    waiter->wanted[1] = wanted[1];
     waiter->queue = queue;
     waiter->before = queue->last;
     queue->last = waiter;
@@ -263,18 +282,79 @@ static void on_released(struct nic_services *services, uint64_t now_ns,
     changed(services, now_ns, queue);
 }
 
+bool nic_lock_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
+                          struct nic_lock_region *region, bool *is_or)
+{
+    if (length - *at < NIC_LOCK_CHANGE_HEADER_BYTES) {
+        return false;
+    }
+    uint32_t offset = wire_get32(changes + *at);
+    *region = (struct nic_lock_region){offset & ~NIC_LOCK_CHANGE_OR, wire_get32(changes + *at + 4)};
+    *is_or = (offset & NIC_LOCK_CHANGE_OR) != 0;
+    *at += NIC_LOCK_CHANGE_HEADER_BYTES;
+    uint64_t whole = ((uint64_t)region->bytes + 7) & ~UINT64_C(7);
+    return whole <= length - *at && (!*is_or || region->bytes == 8);
+}
+
+/* All changes of a release, or none; false: malformed. With services NULL it only looks. */
+static bool make_changes(struct nic_services *services, uint64_t name, const unsigned char *changes,
+                         uint32_t bytes)
+{
+    for (uint32_t at = 0; at < bytes;) {
+        struct nic_lock_region region;
+        bool is_or;
+        if (!nic_lock_change_next(changes, bytes, &at, &region, &is_or)) {
+            return false;
+        }
+        if (services && services->hooks.value_change) {
+            (void)services->hooks.value_change(services->hooks.context, name, region.offset,
+                                               changes + at, region.bytes, is_or);
+        }
+        at += (region.bytes + 7) & ~UINT32_C(7);
+    }
+    return true;
+}
+
+/* Whether a record has the length that its kind has. */
+static bool has_its_length(const struct nic_services *services, unsigned kind, uint32_t bytes)
+{
+    switch (kind) {
+    case NIC_LOCK_RECORD_RELEASED:
+        return bytes >= 3 * NIC_SERVICE_NUMBER_BYTES &&
+               bytes - 3 * NIC_SERVICE_NUMBER_BYTES <= services->config.lock_value_bytes;
+    case NIC_LOCK_RECORD_REQUEST:
+    case NIC_LOCK_RECORD_TRY:
+        return bytes == NIC_SERVICE_NUMBER_BYTES || bytes == 3 * NIC_SERVICE_NUMBER_BYTES;
+    default: return bytes == NIC_SERVICE_NUMBER_BYTES;
+    }
+}
+
+static bool deliver_request(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                            unsigned kind, const struct wire_operation *operation)
+{
+    struct nic_lock_region wanted[2] = {{0}, {0}};
+    if (operation->bytes > NIC_SERVICE_NUMBER_BYTES) {
+        wanted[0] = region_of(wire_get64(operation->data + 8));
+        wanted[1] = region_of(wire_get64(operation->data + 16));
+    }
+    if (!nic_lock_regions_fit(services, wanted)) {
+        return false;
+    }
+    on_request(services, now_ns, source, wire_get64(operation->data), operation->offset,
+               kind == NIC_LOCK_RECORD_TRY, wanted);
+    return true;
+}
+
 bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                               unsigned kind, const struct wire_operation *operation)
 {
     struct nic_lock_next requester = {operation->offset, source};
-    uint32_t numbers = kind == NIC_LOCK_RECORD_RELEASED ? 3 : 1;
-    if (requester.ticket == 0 || operation->bytes != numbers * NIC_SERVICE_NUMBER_BYTES) {
+    if (requester.ticket == 0 || !has_its_length(services, kind, operation->bytes)) {
         return false;
     }
     uint64_t name = wire_get64(operation->data);
     if (kind == NIC_LOCK_RECORD_REQUEST || kind == NIC_LOCK_RECORD_TRY) {
-        on_request(services, now_ns, source, name, requester.ticket, kind == NIC_LOCK_RECORD_TRY);
-        return true;
+        return deliver_request(services, now_ns, source, kind, operation);
     }
     struct nic_lock_queue *queue = nic_lock_queue_find(services, name);
     struct nic_lock_waiter *waiter = queue ? find(queue, requester) : NULL;
@@ -287,10 +367,17 @@ bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, ui
     if (kind == NIC_LOCK_RECORD_RELEASED) {
         uint64_t next_node = wire_get64(operation->data + 16);
         struct nic_lock_next next = {wire_get64(operation->data + 8), (uint16_t)next_node};
-        if (next.ticket && next_node >= services->config.node_count) {
+        const unsigned char *changes = operation->data + 3 * NIC_SERVICE_NUMBER_BYTES;
+        uint32_t changes_bytes = operation->bytes - 3u * NIC_SERVICE_NUMBER_BYTES;
+        if ((next.ticket && next_node >= services->config.node_count) ||
+            !make_changes(NULL, name, changes, changes_bytes)) {
             return false;
         }
         if (waiter) {
+            /* Only who has the lock changes its value. */
+            if (waiter == queue->first) {
+                (void)make_changes(services, name, changes, changes_bytes);
+            }
             on_released(services, now_ns, queue, waiter, next);
         }
         return true;
@@ -315,7 +402,26 @@ void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, 
 
 /* ---- What goes out ------------------------------------------------------------------- */
 
-bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet)
+/* The value as it is now, where a record's data can lie. */
+static void add_value(struct nic_services *services, const struct nic_lock_waiter *waiter,
+                      struct nic_service_packet *packet)
+{
+    const struct nic_lock_region *wanted = waiter->wanted;
+    const struct nic_services_hooks *hooks = &services->hooks;
+    uint64_t name = waiter->queue->name;
+    if (wanted[0].bytes && hooks->value_read &&
+        hooks->value_read(hooks->context, name, wanted[0].offset, wanted[0].bytes,
+                          services->record) &&
+        (wanted[1].bytes == 0 ||
+         hooks->value_read(hooks->context, name, wanted[1].offset, wanted[1].bytes,
+                           services->record + wanted[0].bytes))) {
+        packet->operation.data = services->record;
+        packet->operation.bytes = (uint16_t)(wanted[0].bytes + wanted[1].bytes);
+    }
+}
+
+bool nic_lock_waiter_peek(struct nic_services *services, const struct nic_lock_waiter *waiter,
+                          struct nic_service_packet *packet)
 {
     struct nic_lock_next next = who(waiter->behind);
     if (waiter->state == NIC_WAITER_REFUSED) {
@@ -329,9 +435,10 @@ bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_servi
         nic_service_record(packet, waiter->node, WIRE_LOCK,
                            waiter->inherits ? NIC_LOCK_RECORD_INHERIT : NIC_LOCK_RECORD_GRANT, 0,
                            waiter->ticket);
+        add_value(services, waiter, packet);
         return true;
     }
-    if (!same(waiter->told, next)) {
+    if (!same(waiter->told, next) && waiter->wanted[0].bytes == 0) {
         nic_service_record(packet, waiter->node, WIRE_LOCK, NIC_LOCK_RECORD_NEXT, 0,
                            waiter->ticket);
         nic_service_record_add(packet, next.ticket);

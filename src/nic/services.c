@@ -19,6 +19,8 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
         .lock_count = 1 << 16,
         .lock_waiter_count = 1 << 16,
         .lock_request_count = 1 << 16,
+        .lock_value_bytes = 1000, /* with its numbers as long as a message */
+        .lock_value_count = 256,
         .team_count = 16,
         .context_count = 4,
         .context_peer_count = node_count < 256 ? node_count : 256,
@@ -33,7 +35,8 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 static bool config_makes_sense(const struct nic_services_config *config)
 {
     const uint32_t counts[] = {config->lock_count, config->lock_waiter_count,
-                               config->lock_request_count, config->team_count,
+                               config->lock_request_count, config->lock_value_count,
+                               config->team_count,
                                config->context_peer_count};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (counts[i] > COUNT_MAX) {
@@ -48,6 +51,7 @@ static bool config_makes_sense(const struct nic_services_config *config)
            config->context_send_bytes <= BUFFER_BYTES_MAX &&
            config->context_receive_bytes <= BUFFER_BYTES_MAX &&
            config->message_bytes_max <= NIC_MESSAGE_BYTES_MAX &&
+           config->lock_value_bytes <= NIC_MESSAGE_BYTES_MAX && config->lock_value_bytes % 8 == 0 &&
            (config->context_count == 0 ||
             (config->message_bytes_max <= config->context_send_bytes &&
              config->message_bytes_max + sizeof(struct px_stored) <=
@@ -97,6 +101,11 @@ static struct nic_services *lay_out(const struct nic_services_config *config,
         .queues = lay_out_pool(space, config->lock_count, sizeof(struct nic_lock_queue)),
         .waiters = lay_out_pool(space, config->lock_waiter_count, sizeof(struct nic_lock_waiter)),
         .uses = lay_out_pool(space, config->lock_request_count, sizeof(struct nic_lock_use)),
+        .changes = lay_out_pool(space, config->lock_value_bytes ? config->lock_value_count : 0,
+                                config->lock_value_bytes),
+        .record = base_space_take(space, 1,
+                                  NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES +
+                                      config->lock_value_bytes),
         .queue_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.queue_buckets),
         .use_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.use_buckets),
         .last_ticket = (uint64_t)config->incarnation << 32,
@@ -228,10 +237,11 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
     case NIC_DUE_REFUSAL:
         return peek_refusal(services, NIC_DUE_OWNER(due, struct nic_refusal, due), packet);
     case NIC_DUE_LOCK_WAITER:
-        is_ready = nic_lock_waiter_peek(NIC_DUE_OWNER(due, struct nic_lock_waiter, due), packet);
+        is_ready = nic_lock_waiter_peek(services, NIC_DUE_OWNER(due, struct nic_lock_waiter, due),
+                                        packet);
         break;
     case NIC_DUE_LOCK_MANAGER:
-    case NIC_DUE_LOCK_NEXT: is_ready = nic_lock_use_peek(due, packet); break;
+    case NIC_DUE_LOCK_NEXT: is_ready = nic_lock_use_peek(services, due, packet); break;
     case NIC_DUE_BARRIER:
         is_ready = nic_barrier_peek(NIC_DUE_OWNER(due, struct nic_barrier_link, due), packet);
         break;

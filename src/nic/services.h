@@ -16,15 +16,16 @@
  * length than the table says, or with a number out of range, is dropped and counted.
  *
  *  detail   kind          number   from -> to            offset            data
- *  LOCK     1 REQUEST     0        requester -> manager  ticket            name 8
- *           2 TRY         0        requester -> manager  ticket            name 8
+ *  LOCK     1 REQUEST     0        requester -> manager  ticket            name 8, or that and
+ *                                                                         two regions 8
+ *           2 TRY         0        requester -> manager  ticket            the same
  *           3 CANCEL      0        requester -> manager  ticket            name 8
  *           4 RELEASED    0        holder -> manager     ticket            name 8, next ticket
  *                                                                         8 (0: none), its
- *                                                                         node 8
- *           5 GRANT       0        manager, holder       ticket of the     -
- *                                  -> requester          requester
- *           6 INHERIT     0        manager -> requester  the same; the     -
+ *                                                                         node 8; changes
+ *           5 GRANT       0        manager, holder       ticket of the     what the regions hold,
+ *                                  -> requester          requester         or nothing
+ *           6 INHERIT     0        manager -> requester  the same; the     the same
  *                                                        holder died
  *           7 NEXT        0        manager -> requester  ticket of the     next ticket 8 (0:
  *                                                        requester         none), its node 8
@@ -42,7 +43,10 @@
  *           6 UNDECLARED  channel  receiver -> sender    0                 -
  *
  * A ticket names one use of a lock by one node: incarnation << 32 | use, never 0. A lock's
- * name is any number, at its manager; fabrics take the place of the lock's word there. */
+ * name is any number, at its manager; fabrics take the place of the lock's word there.
+ *
+ * A region is offset << 32 | bytes, of the memory from the lock's word on; a change is its offset
+ * 4 (the highest bit: the word there is or-ed), its length 4 and the bytes, filled up to 8. */
 #ifndef NIC_SERVICES_H
 #define NIC_SERVICES_H
 
@@ -62,6 +66,8 @@ struct nic_services_config {
     uint32_t lock_count;         /* locks of this node that are held, or left by the dead */
     uint32_t lock_waiter_count;  /* requests that the manager holds, of all its locks */
     uint32_t lock_request_count; /* this node's own requests, held locks among them */
+    uint32_t lock_value_bytes;   /* that a GRANT or a RELEASED carries at most; 0: none do */
+    uint32_t lock_value_count;   /* changes of this node that wait to be sent */
 
     uint32_t team_count; /* barriers that this node may be in */
 
@@ -81,6 +87,11 @@ struct nic_services_hooks {
      * perhaps while nothing is under way to it: its death must be noticed. Called when the
      * number of such waits becomes 1 and when it becomes 0. May be NULL. */
     void (*watch)(void *context, uint64_t now_ns, uint16_t peer, bool on);
+    /* The memory behind a lock's word, at its manager. False: no memory of ours, nothing was done.
+     * Both may be NULL: then locks have no values. */
+    bool (*value_read)(void *context, uint64_t name, uint32_t offset, uint32_t bytes, void *into);
+    bool (*value_change)(void *context, uint64_t name, uint32_t offset, const void *from,
+                         uint32_t bytes, bool is_or);
 };
 
 struct nic_services;
@@ -180,6 +191,25 @@ int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint
                             uint64_t name, bool try, struct nic_completion *completion,
                             uint64_t *ticket);
 
+/* The value of a lock: memory that lies behind its word, and that only holders change. It rides on
+ * the lock's records: a requester gets what it names with the grant, and a holder's changes go
+ * with its release, so that neither costs a round trip. */
+struct nic_lock_region {
+    uint32_t offset; /* from the lock's word */
+    uint32_t bytes;
+};
+struct nic_lock_value {
+    unsigned char *memory;             /* of the requester: as from the lock's word on */
+    struct nic_lock_region regions[2]; /* of them the second may be empty */
+};
+
+/* The same, with the value. The completion's value is how many bytes of it came: all, or 0 when the
+ * manager could not tell. The memory belongs to the request until it is complete. DN_EINVAL: it is
+ * longer than lock_value_bytes. */
+int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns, uint16_t manager,
+                                  uint64_t name, bool try, const struct nic_lock_value *value,
+                                  struct nic_completion *completion, uint64_t *ticket);
+
 /* Stops waiting, at once: 0 when it did (the completion is DN_ETIMEOUT); DN_EBUSY when the
  * lock is held or lost, and must be released. DN_ENOTHELD: that use is over. */
 int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
@@ -187,6 +217,20 @@ int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint
 /* Gives the lock to the next. DN_ENOTHELD: it is not held by that ticket. DN_EPEER: it was
  * LOST; it is over now. */
 int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
+
+/* The same, by way of the manager: it first makes these changes (of the form above) and then grants
+ * the lock to the next one, with its value. DN_EFULL: no line for the changes, it is still held.
+ * DN_EINVAL: they are longer than lock_value_bytes. */
+int nic_packet_lock_release_value(struct nic_services *services, uint64_t now_ns, uint64_t ticket,
+                                  const void *changes, uint32_t bytes);
+
+/* Puts a change behind others; their length, which is a multiple of 8. */
+uint32_t nic_lock_change_add(unsigned char *changes, uint32_t length, uint32_t offset,
+                             const void *from, uint32_t bytes, bool is_or);
+/* The one at *at, which then is where its bytes are; the next one is behind them, filled up to 8.
+ * False: malformed. */
+bool nic_lock_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
+                          struct nic_lock_region *region, bool *is_or);
 
 enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
                                                  uint64_t ticket);

@@ -30,6 +30,10 @@ enum nic_barrier_record_kind {
     NIC_BARRIER_RECORD_ASK,
 };
 
+/* In front of a change's bytes: offset 4, length 4. */
+enum { NIC_LOCK_CHANGE_HEADER_BYTES = 8 };
+#define NIC_LOCK_CHANGE_OR UINT32_C(0x80000000) /* in the offset */
+
 /* The others are enum px_packet_type. */
 enum { NIC_MESSAGE_RECORD_UNDECLARED = PX_RESEND + 1 };
 
@@ -100,6 +104,7 @@ struct nic_lock_waiter {
     bool inherits;             /* the one before died with the lock */
     bool told_dead;            /* one that was told as next died since */
     int refusal;               /* REFUSED: why */
+    struct nic_lock_region wanted[2]; /* of the value, with the grant; both empty: nothing */
     struct nic_lock_next told; /* whom the last NEXT named */
 };
 
@@ -136,6 +141,9 @@ struct nic_lock_use {
     uint64_t ticket;
     struct nic_lock_next next;
     struct nic_completion *completion;
+    struct nic_lock_value value; /* WAITING: where it goes; its memory NULL: none is wanted */
+    unsigned char *changes;      /* RELEASING: a line of `changes`, or NULL */
+    uint32_t changes_bytes;
 };
 
 /* A team's neighbours in the tree. */
@@ -190,6 +198,8 @@ struct nic_services {
     struct base_pool queues;               /* struct nic_lock_queue */
     struct base_pool waiters;              /* struct nic_lock_waiter */
     struct base_pool uses;                 /* struct nic_lock_use */
+    struct base_pool changes;              /* of lock_value_bytes */
+    unsigned char *record;                 /* the data of a record with a value */
     struct nic_lock_queue **queue_buckets; /* NIC_LOCK_BUCKETS, by name */
     struct nic_lock_use **use_buckets;     /* NIC_LOCK_BUCKETS, by ticket */
     uint64_t last_ticket;
@@ -212,17 +222,22 @@ void nic_service_record_add(struct nic_service_packet *packet, uint64_t number);
 
 /* deliver: false when the record is malformed. */
 struct nic_lock_queue *nic_lock_queue_find(const struct nic_services *services, uint64_t name);
+/* Whether a value of these regions may be asked for. */
+bool nic_lock_regions_fit(const struct nic_services *services,
+                          const struct nic_lock_region *regions);
 bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                               unsigned kind, const struct wire_operation *operation);
 void nic_lock_manager_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
-bool nic_lock_waiter_peek(const struct nic_lock_waiter *waiter, struct nic_service_packet *packet);
+bool nic_lock_waiter_peek(struct nic_services *services, const struct nic_lock_waiter *waiter,
+                          struct nic_service_packet *packet);
 void nic_lock_waiter_sent(struct nic_services *services, struct nic_lock_waiter *waiter,
                           const struct nic_service_packet *packet);
 
 bool nic_lock_use_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           unsigned kind, const struct wire_operation *operation);
 void nic_lock_uses_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
-bool nic_lock_use_peek(struct nic_due *due, struct nic_service_packet *packet);
+bool nic_lock_use_peek(struct nic_services *services, struct nic_due *due,
+                       struct nic_service_packet *packet);
 void nic_lock_use_sent(struct nic_services *services, struct nic_due *due);
 
 bool nic_barrier_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,

@@ -45,12 +45,13 @@ shift
 exec env -i PATH="$PATH" LIVE_TEST_MARK="$LIVE_TEST_MARK" "$@"
 END
     chmod +x clean
-    DN_RELAX_SEED=7 SHMEM_DEBUG=0 OTHER=other ANOTHER=another NOT=not \
+    DN_RELAX_SEED=7 SHMEM_DEBUG=0 FAGUS_STATS=1 OTHER=other ANOTHER=another NOT=not \
         live_group -n 3 --fabric udp --hosts three --rsh "$live_work/clean" \
         -x OTHER -x ANOTHER=mine -x MISSING sh -c \
-        'echo "$DN_RELAX_SEED $SHMEM_DEBUG $OTHER $ANOTHER ${NOT-none} ${MISSING-none}"'
-    expect_status 0 && expect_out <<<$'7 0 other mine none none\n7 0 other mine none none
-7 0 other mine none none'
+        'echo "$DN_RELAX_SEED $SHMEM_DEBUG $FAGUS_STATS" \
+            "$OTHER $ANOTHER ${NOT-none} ${MISSING-none}"'
+    expect_status 0 && expect_out <<<$'7 0 1 other mine none none\n7 0 1 other mine none none
+7 0 1 other mine none none'
 }
 
 live_verdict "nodes know their place" nodes_know_their_place

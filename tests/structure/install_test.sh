@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `make install` gives a user all that the README promises: its example compiles through
 # pkg-config against the installed files alone, shared and static, and runs; so does an
-# OpenSHMEM program, by oshcc and oshrun.
+# OpenSHMEM program, by oshcc and oshrun, and one with Fagus.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,9 +12,13 @@ make -s install DESTDIR="$folder/root" >"$folder/log" || {
     exit 1
 }
 
-# The README's first C block is what newcomers try first.
-awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' README.md >"$folder/example.c"
+# The README's C blocks are what newcomers try first: one with the library, one with Fagus.
+awk -v folder="$folder" '
+    /^```c$/ { file = folder (++count == 1 ? "/example.c" : "/shared_memory.c"); next }
+    /^```/ { file = "" }
+    file { print >file }' README.md
 grep -q main "$folder/example.c"
+grep -q main "$folder/shared_memory.c"
 
 pc=$(find "$folder/root" -name dimmnet.pc)
 libraries=$(dirname "$(dirname "$pc")")
@@ -44,12 +48,23 @@ ring=examples/shmem/ring.c
 read -ra flags < <(pkg-config --cflags --libs dimmnet-shmem)
 gcc -Wall -Wextra -Werror "$ring" -o "$folder/ring" "${flags[@]}"
 "$command" run -n 2 "$folder/ring"
+
+# Fagus, shared and static.
+read -ra flags < <(pkg-config --cflags fagus)
+read -ra shared < <(pkg-config --libs fagus)
+gcc -Wall -Wextra -Werror "${flags[@]}" "$folder/shared_memory.c" -o "$folder/fagus" "${shared[@]}"
+"$command" run -n 2 "$folder/fagus"
+gcc "${flags[@]}" "$folder/shared_memory.c" -o "$folder/fagus" "$libraries/libfagus.a" \
+    "$libraries/libdimmnet.a" "${needed[@]}" -pthread
+"$command" run -n 2 "$folder/fagus"
+
 unset PKG_CONFIG_SYSROOT_DIR PKG_CONFIG_PATH LD_LIBRARY_PATH
 PATH=${command%/*}:$PATH
 oshcc -O2 "$ring" -o "$folder/ring"
 oshrun -n 4 "$folder/ring"
 oshc++ --version >"$folder/log"
-for page in man1/oshcc.1 man1/oshc++.1 man1/oshrun.1 man7/shmem.7; do
+for page in man1/oshcc.1 man1/oshc++.1 man1/oshrun.1 man7/shmem.7 man7/fagus.7 \
+    man3/fagus_release.3 man3/comm_sync.3; do
     if [ -z "$(find "$folder/root" -path "*/$page")" ]; then
         echo "$page is not installed"
         exit 1

@@ -33,3 +33,16 @@ if grep -v '@@DIMMNET_SHMEM_' <<<"$exported"; then
     echo "exported without a version of ours"
     exit 1
 fi
+
+# Fagus, with the names that paper 001's port layer has.
+exported=$(nm -D --defined-only "$1/libfagus.so" | awk '$2 != "A" { print $3 }')
+declared=$(gcc -E -P -std=c11 include/fagus.h |
+    grep -oE '\b(fagus_[a-z0-9_]+|dimmnet_[a-z0-9_]+|comm_sync) ?\(' | tr -d ' (' | sort -u)
+if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
+    echo "< declared in include/fagus.h, > exported by libfagus.so (src/fagus.map)"
+    exit 1
+fi
+if grep -v '@@FAGUS_' <<<"$exported"; then
+    echo "exported without a version of ours"
+    exit 1
+fi

@@ -155,6 +155,8 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     const struct udp_roster *roster = udp->roster;
     struct swif_config *swif = &config->swif;
     board_config_default(config, roster->node_count);
+    config->lock_names_offset = (uint64_t)(nic_node_memory(udp->view, udp->view->rank) -
+                                           (unsigned char *)udp->view->group);
     swif->node = (uint16_t)udp->view->rank;
     swif->pgid = roster->pgid;
     swif->incarnation = UDP_INCARNATION;

@@ -11,6 +11,7 @@
 
 #include "../unit.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 
 #include "base/random.h"
@@ -22,6 +23,7 @@ enum {
     GROUP_WIRE_MAX = 8,
     GROUP_DATA_MAX = 128,
     GROUP_QUIET_STEPS = 200000,
+    GROUP_VALUE_BYTES = 128, /* behind every lock's word, one for all locks of a node */
 };
 
 struct group_record {
@@ -45,6 +47,7 @@ struct group_node {
     uint32_t life; /* from 1 on */
     void *space;
     struct nic_services *services;
+    alignas(8) unsigned char value[GROUP_VALUE_BYTES];
 };
 
 struct group {
@@ -90,11 +93,39 @@ static inline void group_watch(void *context, uint64_t now_ns, uint16_t peer, bo
     wire->watched = on;
 }
 
+static inline bool group_value_read(void *context, uint64_t name, uint32_t offset, uint32_t bytes,
+                                    void *into)
+{
+    const struct group_node *node = context;
+    (void)name;
+    bool fits = offset <= GROUP_VALUE_BYTES && bytes <= GROUP_VALUE_BYTES - offset;
+    if (fits) {
+        memcpy(into, node->value + offset, bytes);
+    }
+    return fits;
+}
+
+static inline bool group_value_change(void *context, uint64_t name, uint32_t offset,
+                                      const void *from, uint32_t bytes, bool is_or)
+{
+    struct group_node *node = context;
+    (void)name;
+    bool fits = offset <= GROUP_VALUE_BYTES && bytes <= GROUP_VALUE_BYTES - offset;
+    for (uint32_t i = 0; fits && i < bytes; i++) {
+        unsigned char byte = ((const unsigned char *)from)[i];
+        node->value[offset + i] = is_or ? node->value[offset + i] | byte : byte;
+    }
+    return fits;
+}
+
 static inline void group_born(uint32_t number)
 {
     struct group_node *node = &group.nodes[number];
     struct nic_services_config config = group.config;
-    struct nic_services_hooks hooks = {.context = node, .watch = group_watch};
+    struct nic_services_hooks hooks = {.context = node,
+                                       .watch = group_watch,
+                                       .value_read = group_value_read,
+                                       .value_change = group_value_change};
     node->life++;
     config.node = (uint16_t)number;
     config.incarnation = node->life;

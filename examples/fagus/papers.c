@@ -1,0 +1,111 @@
+/* Paper 001's measurements of Fagus on DIMMnet-1, live: 10,000 bytes sent with both ways to notice
+ * them, and comm_sync; and what it never came to: acquiring an object that another node had.
+ *
+ *     FAGUS_FORCE_REMOTE=1 dimmnet run -n 2 papers [FILE]
+ *
+ * With a FILE that `dimmnet sim papers --json` wrote, the simulated boards' figures stand
+ * beside. Without FAGUS_FORCE_REMOTE the nodes share one memory and nothing has to move. */
+#define _GNU_SOURCE
+#include "../papers_table.h"
+#include "example.h"
+
+enum { SEND_BYTES = 10000, OBJECT_BYTES = 64 };
+
+static int rank;
+
+static void sent(ssize_t bytes, const char *what)
+{
+    if (bytes < 0) {
+        fprintf(stderr, "papers: node %d: ", rank);
+        perror(what);
+        exit(1);
+    }
+}
+
+/* Evaluation 1. The last one is answered, so that all have come. */
+static void sends(int count)
+{
+    static unsigned char data[SEND_BYTES];
+    int from;
+    while (rank == 0 && count-- > 0) {
+        sent(dimmnet_sendto(1, data, sizeof data), "dimmnet_sendto");
+    }
+    while (rank == 1 && count-- > 0) {
+        sent(dimmnet_recvfrom(data, sizeof data, &from, FAGUS_FOREVER), "dimmnet_recvfrom");
+    }
+    if (rank == 0) {
+        sent(dimmnet_recvfrom(data, sizeof data, &from, FAGUS_FOREVER), "dimmnet_recvfrom");
+    } else {
+        sent(dimmnet_sendto(0, data, 1), "dimmnet_sendto");
+    }
+}
+
+/* Evaluation 2. */
+static void barriers(int count)
+{
+    while (count-- > 0) {
+        must(comm_sync());
+    }
+}
+
+static struct fagus_sync *object_sync;
+static uint64_t *object;
+
+/* The nodes take turns: each waits with the object's own word until the other has had it. */
+static void hand_overs(int count)
+{
+    static uint64_t turn;
+    for (uint64_t end = turn + 2 * (uint64_t)count; turn < end; turn++) {
+        if (turn % 2 != (uint64_t)rank) {
+            continue;
+        }
+        must(fagus_acquire(object_sync, FAGUS_WRITE));
+        while (*object != turn) {
+            must(fagus_release(object_sync));
+            must(fagus_acquire(object_sync, FAGUS_WRITE));
+        }
+        *object = turn + 1;
+        must(fagus_release(object_sync));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *file = argc > 1 ? argv[1] : NULL;
+    must(fagus_init());
+    rank = fagus_rank();
+    if (fagus_size() != 2) {
+        fprintf(stderr, "papers: needs two nodes: dimmnet run -n 2 papers\n");
+        return 2;
+    }
+    take_a_core(rank);
+    object = shared(OBJECT_BYTES, 0);
+    object_sync = variable();
+    must(fagus_bind(object_sync, object, OBJECT_BYTES));
+
+    must(dimmnet_detect_thread(1));
+    must(comm_sync());
+    double noticed = median_ns(sends);
+    must(dimmnet_detect_thread(0));
+    must(comm_sync());
+    double direct = median_ns(sends);
+    double barrier = median_ns(barriers);
+    double acquire = median_ns(hand_overs) / 2;
+    if (rank == 0) {
+        static const struct figure helper = {"001",      "1",   "with detect_thread",
+                                             "per send", 23.59, 1000};
+        static const struct figure poll = {"001", "1", "without", "per send", 20, 1000};
+        static const struct figure sync = {"001", "2", "dimmnet_comm_sync", "time", 29.8033, 0};
+        printf("Paper 001's Fagus on this machine: 2 nodes\n\n");
+        show_head();
+        show("10,000 bytes, a thread notices them", noticed / 1e3, "us", &helper, file,
+             "paper 001, evaluation 1");
+        show("10,000 bytes, noticed by recvfrom", direct / 1e3, "us", &poll, file,
+             "paper 001, evaluation 1");
+        show("comm_sync", barrier / 1e3, "us", &sync, file, "paper 001, evaluation 2");
+        show("64 bytes acquired from elsewhere", acquire / 1e3, "us", NULL, file,
+             "paper 001 printed no figure");
+    }
+    must(fagus_finalize());
+    return 0;
+}

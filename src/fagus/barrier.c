@@ -1,0 +1,412 @@
+/* Barriers that make a variable's ranges the same everywhere, whoever wrote what.
+ *
+ * Every node compares its ranges with their twin and shows the differences; when all have, each
+ * applies everybody's, its own among them, in the order of ranks, to the newest version. So all
+ * end with the same bytes, which are a version of their own, and the manager tells its record.
+ *
+ * What a holder released before may still be on its way to the manager when all have arrived. But
+ * the holder knows its version and tells it as it arrives: the others wait until the record has
+ * it. After a death some fail and go on while others still end the barrier; so the manager tells
+ * the record with the lock held, if nobody has released anything since, and who cannot know
+ * whether it did has no version. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/killpoint.h"
+#include "fagus/check.h"
+#include "fagus/diff.h"
+#include "fagus/wait.h"
+
+/* What a node tells the others as it arrives. */
+struct arrival {
+    uint64_t number; /* the variable's */
+    uint64_t error;  /* FAGUS_E... negated: this node cannot take part */
+    uint64_t bound_at;
+    uint64_t version;
+    uint64_t has_old; /* no version, and what an earlier binding left in the ranges */
+    uint64_t place;   /* of its differences */
+    uint64_t bytes;
+};
+
+static int wait_for_all(void)
+{
+    return fagus_error_of(dn_barrier(fagus_state.node, DN_FOREVER));
+}
+
+static void have_no_version(struct fagus_sync *sync)
+{
+    sync->version = FAGUS_VERSION_NONE;
+    fagus_data_tell_version(sync, false);
+}
+
+/* The first barrier: what this node has never had was written here where it is not what it was
+ * when it was bound. Others may have bound it otherwise since; then nothing was. */
+static bool begin_barriers(struct fagus_sync *sync)
+{
+    bool is_new = sync->version == FAGUS_VERSION_NONE && sync->bound_at == 0;
+    sync->has_barriers = true;
+    fagus_check_update(sync);
+    if (is_new && sync->twin) {
+        return true;
+    }
+    bool is_made = fagus_twin_take(sync);
+    if (is_made && is_new && sync->is_of_zeros) {
+        memset(sync->twin, 0, sync->twin_bytes);
+    }
+    return is_made;
+}
+
+static int show_differences(struct fagus_sync *sync, void **shown, struct arrival *mine)
+{
+    if (!(sync->has_barriers && sync->twin ? true : begin_barriers(sync))) {
+        return FAGUS_ENOMEM;
+    }
+    uint64_t changed;
+    uint64_t capacity = sync->range_count * FAGUS_DIFF_HEADER_BYTES;
+    for (size_t i = 0; i < sync->range_count; i++) {
+        capacity += fagus_diff_bound(sync->ranges[i].bytes);
+    }
+    void *buffer = malloc(capacity ? capacity : 1);
+    if (!buffer) {
+        return FAGUS_ENOMEM;
+    }
+    mine->bytes = fagus_ranges_diff(sync, buffer, capacity, &changed);
+    INVARIANT(mine->bytes != FAGUS_DIFF_TOO_LONG);
+    fagus_count(&sync->counters.bytes_changed, changed);
+    int error = 0;
+    if (mine->bytes != 0) {
+        *shown = fagus_pool_alloc(mine->bytes);
+        if (*shown) {
+            memcpy(*shown, buffer, mine->bytes);
+            mine->place = fagus_place_of(*shown);
+        } else {
+            error = FAGUS_ENOMEM;
+        }
+    }
+    free(buffer);
+    return error;
+}
+
+/* Whether all have the same version; with none, there is nothing but what the differences tell,
+ * unless there was something before. */
+static bool versions_are_equal(const struct arrival *all)
+{
+    int rank = 0;
+    while (rank < fagus_state.size && all[rank].version == all[0].version && !all[rank].has_old) {
+        rank++;
+    }
+    return rank >= fagus_state.size;
+}
+
+/* The newest version that anybody has; 0: none. */
+static uint64_t newest_version(const struct arrival *all)
+{
+    uint64_t newest = 0;
+    for (int rank = 0; rank < fagus_state.size; rank++) {
+        if (all[rank].version != FAGUS_VERSION_NONE && all[rank].version > newest) {
+            newest = all[rank].version;
+        }
+    }
+    return newest;
+}
+
+struct expectation {
+    struct fagus_sync *sync;
+    uint64_t version;
+    unsigned parts;
+    struct fagus_record *copy;
+    const struct fagus_record *record; /* as it was last looked at */
+};
+
+static int look(void *context)
+{
+    struct expectation *expected = context;
+    expected->record = fagus_record_look(expected->sync, expected->copy, expected->parts);
+    if (!expected->record) {
+        return FAGUS_EPEER;
+    }
+    uint64_t head = atomic_load_explicit(&expected->record->head, memory_order_acquire);
+    return fagus_head_version(head) >= expected->version;
+}
+
+/* The newest version, under what this node wrote: that is in its differences. Nobody changes its
+ * copy before all have taken what they need of it. */
+static int bring_newest(struct fagus_sync *sync, const struct arrival *all)
+{
+    if (versions_are_equal(all)) {
+        return 0;
+    }
+    struct fagus_record copy;
+    struct expectation expected = {sync, newest_version(all), fagus_data_parts(sync->total_bytes),
+                                   &copy, NULL};
+    uint64_t before = sync->version;
+    int error = fagus_wait(look, &expected, FAGUS_FOREVER);
+    if (!error) {
+        sync->head = atomic_load_explicit(&expected.record->head, memory_order_acquire);
+        error = fagus_data_bring(sync, expected.record, false);
+    }
+    int failed = wait_for_all();
+    if (failed && sync->version != before) {
+        /* Others may have gone on, and written what this node was reading. */
+        have_no_version(sync);
+    }
+    return failed ? failed : error;
+}
+
+/* The differences of all nodes, one behind the other. NULL: *error. */
+static unsigned char *fetch_all(const struct arrival *all, int *error)
+{
+    uint64_t total = 0;
+    for (int rank = 0; rank < fagus_state.size; rank++) {
+        total += all[rank].bytes;
+    }
+    unsigned char *buffer = malloc(total ? total : 1);
+    *error = buffer ? 0 : FAGUS_ENOMEM;
+    total = 0;
+    for (int rank = 0; rank < fagus_state.size && !*error; rank++) {
+        if (all[rank].bytes != 0) {
+            *error = fagus_fetch_begin(rank, all[rank].place, buffer + total, all[rank].bytes);
+        }
+        total += all[rank].bytes;
+    }
+    int failed = fagus_fetch_wait();
+    *error = *error ? *error : failed;
+    if (*error) {
+        free(buffer);
+        buffer = NULL;
+    }
+    return buffer;
+}
+
+/* All or none: who cannot have everybody's keeps the version that it has. */
+static int apply_all(struct fagus_sync *sync, const struct arrival *all)
+{
+    int error;
+    unsigned char *buffer = fetch_all(all, &error);
+    const unsigned char *next = buffer;
+    if (error) {
+        return error;
+    }
+    fagus_data_tell_version(sync, true);
+    for (int rank = 0; rank < fagus_state.size && !error; rank++) {
+        if (all[rank].bytes != 0 && !fagus_ranges_apply(sync, next, all[rank].bytes)) {
+            /* What this node has now is no version. */
+            error = FAGUS_ELOST;
+            have_no_version(sync);
+        }
+        next += all[rank].bytes;
+        if (rank != fagus_state.rank && all[rank].bytes != 0) {
+            fagus_count(&sync->counters.bytes_differences, all[rank].bytes);
+            fagus_count_hops(sync, 2);
+        }
+    }
+    free(buffer);
+    return error;
+}
+
+static int write_record(struct fagus_sync *sync, uint64_t version)
+{
+    uint64_t head = version << FAGUS_HEAD_VERSION_SHIFT | (sync->head & FAGUS_HEAD_SLOT) |
+                    (uint64_t)fagus_state.rank;
+    if (sync->total_bytes <= FAGUS_INLINE_BYTES) {
+        unsigned char *data = sync->own->data[version & 1];
+        for (size_t i = 0; i < sync->range_count; i++) {
+            memcpy(data, fagus_unguarded_at(sync->ranges[i].offset), sync->ranges[i].bytes);
+            data += sync->ranges[i].bytes;
+        }
+        head |= FAGUS_HEAD_INLINE;
+    }
+    return fagus_record_write(sync, &sync->own->head, &head, sizeof head);
+}
+
+/* The manager tells what all have now; with the small ones' data, as a release does. FAGUS_EBUSY:
+ * somebody has released something meanwhile; after a death, FAGUS_EPEER. */
+static int tell_record(struct fagus_sync *sync, uint64_t version)
+{
+    struct fagus_locker *locker;
+    /* A thread that acquires it has the one lock when it asks for the other. */
+    (void)pthread_mutex_unlock(&sync->lock);
+    int error = fagus_record_lock(sync, &locker);
+    (void)pthread_mutex_lock(&sync->lock);
+    if (error) {
+        return error;
+    }
+    uint64_t head = atomic_load_explicit(&sync->own->head, memory_order_acquire);
+    if (fagus_head_version(head) < version) {
+        KILL_POINT("sync: the barrier's version made, head not written");
+        error = write_record(sync, version);
+        KILL_POINT("sync: the barrier's head written, lock not given");
+    } else {
+        error = fagus_death_news() ? FAGUS_EPEER : FAGUS_EBUSY;
+    }
+    int failed = fagus_record_unlock(sync, locker);
+    return error ? error : failed;
+}
+
+enum arrived { ARRIVED, ARRIVED_WITHOUT_BINDING, ARRIVED_FOR_NOTHING };
+
+/* What all nodes find alike, but for whose error it is. */
+static enum arrived check_arrivals(const struct arrival *all)
+{
+    enum arrived arrived = ARRIVED;
+    for (int rank = 0; rank < fagus_state.size; rank++) {
+        if (all[rank].error || all[rank].number != all[0].number) {
+            return ARRIVED_FOR_NOTHING;
+        }
+        if (all[rank].bound_at != all[0].bound_at) {
+            arrived = ARRIVED_WITHOUT_BINDING;
+        }
+    }
+    return arrived;
+}
+
+/* A version above all that anybody has; the twin is what the ranges are. */
+static int make_version(struct fagus_sync *sync, const struct arrival *all)
+{
+    uint64_t version = fagus_head_version(sync->head);
+    uint64_t newest = newest_version(all);
+    version = (version > newest ? version : newest) + 1;
+    sync->version = version;
+    sync->twin_version = version;
+    fagus_data_tell_version(sync, false);
+    int error = sync->manager == fagus_state.rank ? tell_record(sync, version) : 0;
+    if (error) {
+        have_no_version(sync);
+    }
+    sync->head = version << FAGUS_HEAD_VERSION_SHIFT | (sync->head & FAGUS_HEAD_SLOT);
+    return error;
+}
+
+/* Learns a binding that others made since, so that all speak of the same ranges. A record that
+ * has not heard of this node's own release yet tells nothing new. */
+static int learn_binding(struct fagus_sync *sync)
+{
+    struct fagus_record copy;
+    const struct fagus_record *record = fagus_record_look(sync, &copy, FAGUS_LOOK_BINDING);
+    if (!record) {
+        return FAGUS_EPEER;
+    }
+    uint64_t head = atomic_load_explicit(&record->head, memory_order_acquire);
+    if (sync->version != FAGUS_VERSION_NONE && fagus_head_version(head) < sync->version) {
+        return 0;
+    }
+    sync->head = head;
+    unsigned slot = fagus_head_slot(sync->head);
+    return atomic_load_explicit(&record->bound_at[slot], memory_order_relaxed) == sync->bound_at
+               ? 0
+               : fagus_binding_learn(sync, record);
+}
+
+/* What a node has in the barrier. */
+struct attendance {
+    struct arrival *all;
+    void *shown;       /* its differences, in the pool */
+    bool is_looked_at; /* perhaps for ever, by who does not know of a death yet */
+    enum arrived arrived;
+};
+
+static int arrive(struct fagus_sync *sync, struct attendance *attendance)
+{
+    struct arrival mine = {.number = sync->number};
+    int error = fagus_sync_is_held(sync) ? FAGUS_EHELD : learn_binding(sync);
+    error = error ? error : show_differences(sync, &attendance->shown, &mine);
+    mine.error = (uint64_t)-error;
+    mine.bound_at = sync->bound_at;
+    mine.version = sync->version;
+    mine.has_old = sync->version == FAGUS_VERSION_NONE && !sync->is_of_zeros;
+    KILL_POINT("sync: differences shown");
+    int failed = fagus_error_of(
+        dn_allgather(fagus_state.team, &mine, attendance->all, sizeof mine));
+    if (failed) {
+        attendance->is_looked_at = failed == FAGUS_EPEER;
+        attendance->arrived = ARRIVED_FOR_NOTHING;
+        return error ? error : failed;
+    }
+    attendance->arrived = check_arrivals(attendance->all);
+    return error ? error : attendance->arrived == ARRIVED_FOR_NOTHING ? FAGUS_EMISMATCH : 0;
+}
+
+/* Somebody bound it anew while others had arrived: all of them once more, when the record knows of
+ * it. */
+static int arrive_again(struct fagus_sync *sync, struct attendance *attendance)
+{
+    struct fagus_record copy;
+    struct expectation expected = {sync, newest_version(attendance->all), 0, &copy, NULL};
+    fagus_pool_free(attendance->shown);
+    attendance->shown = NULL;
+    int error = fagus_wait(look, &expected, FAGUS_FOREVER);
+    if (error) {
+        return error;
+    }
+    error = arrive(sync, attendance);
+    return !error && attendance->arrived != ARRIVED ? FAGUS_EMISMATCH : error;
+}
+
+/* All have the version, or at least the manager has and told it, or this node has none. */
+static int end(struct fagus_sync *sync, struct attendance *attendance, int error)
+{
+    uint64_t is_well = error == 0;
+    uint64_t everywhere = 0;
+    int failed = fagus_error_of(
+        dn_allreduce(fagus_state.team, &is_well, &everywhere, 1, DN_UINT64, DN_AND));
+    attendance->is_looked_at = failed == FAGUS_EPEER;
+    if (error) {
+        return error;
+    }
+    if ((failed || !everywhere) && sync->manager != fagus_state.rank) {
+        have_no_version(sync);
+    }
+    return failed ? failed : everywhere ? 0 : FAGUS_ENOMEM;
+}
+
+static int make_consistent(struct fagus_sync *sync)
+{
+    struct attendance attendance = {
+        .all = calloc((size_t)fagus_state.size, sizeof *attendance.all),
+    };
+    if (!attendance.all) {
+        return fagus_refuse(FAGUS_ENOMEM);
+    }
+    int error = arrive(sync, &attendance);
+    if (!error && attendance.arrived == ARRIVED_WITHOUT_BINDING) {
+        error = arrive_again(sync, &attendance);
+    }
+    if (!error) {
+        error = bring_newest(sync, attendance.all);
+        error = error ? error : apply_all(sync, attendance.all);
+        KILL_POINT("sync: differences of all applied");
+        error = error ? error : make_version(sync, attendance.all);
+        error = end(sync, &attendance, error);
+    }
+    if (!attendance.is_looked_at) {
+        fagus_pool_free(attendance.shown);
+    }
+    free(attendance.all);
+    return error;
+}
+
+int fagus_barrier(struct fagus_sync *sync)
+{
+    int error = fagus_check_open();
+    if (error) {
+        return error;
+    }
+    if (!sync) {
+        return wait_for_all();
+    }
+    fagus_collective_begin();
+    if (fagus_sync_check(sync)) {
+        error = fagus_refuse(FAGUS_EINVAL);
+    } else if (fagus_state.is_shared) {
+        sync->has_barriers = true;
+        fagus_check_update(sync);
+        error = fagus_sync_is_held(sync) ? fagus_refuse(FAGUS_EHELD)
+                                         : fagus_agree("fagus_barrier", &sync->number, 1);
+    } else {
+        (void)pthread_mutex_lock(&sync->lock);
+        error = make_consistent(sync);
+        (void)pthread_mutex_unlock(&sync->lock);
+    }
+    fagus_collective_end();
+    return error;
+}

@@ -1,0 +1,194 @@
+/* Flags: a word of control memory at a node.
+ *
+ * Setting one is a store (AOTF: a signal without a body), ordered with the thread's other sets.
+ * At the flag's own node a waiter sleeps until a store touches it; elsewhere a waiter reads,
+ * through a pointer or over the network, ever less often. So a flag belongs where it is
+ * waited for. */
+#include "fagus/handle.h"
+#include "fagus/state.h"
+#include "fagus/wait.h"
+#include "host/clock.h"
+#include "nic/life.h"
+
+struct fagus_flag {
+    struct fagus_handle handle; /* marked with the space's generation */
+    int node;
+    uint64_t *word; /* of this node's own control memory; the flag's place at `node` */
+};
+
+static struct fagus_handles handles = FAGUS_HANDLES(struct fagus_flag);
+
+static int check(const struct fagus_flag *flag)
+{
+    if (UNLIKELY(!fagus_state.node)) {
+        return FAGUS_ESTATE;
+    }
+    return LIKELY(flag && fagus_handle_is_open(&flag->handle, fagus_state.generation))
+               ? 0
+               : FAGUS_EINVAL;
+}
+
+static struct dn_remote place(const struct fagus_flag *flag)
+{
+    return fagus_remote_of(flag->node, flag->word);
+}
+
+/* ---- Making and freeing --------------------------------------------------------------- */
+
+static int create(struct fagus_flag *flag, int node)
+{
+    const uint64_t number = (uint64_t)node;
+    void *word;
+    int error = fagus_agree("fagus_flag_create", &number, 1);
+    error = error ? error : fagus_control_alloc(sizeof *flag->word, &word);
+    if (!error) {
+        flag->node = node;
+        flag->word = word;
+    }
+    return error;
+}
+
+int fagus_flag_create(struct fagus_flag **flag, int node)
+{
+    int error = fagus_check_open();
+    if (error) {
+        return error;
+    }
+    fagus_collective_begin();
+    bool fits = flag && node >= 0 && node < fagus_state.size;
+    struct fagus_handle *made = fits ? fagus_handle_open(&handles, fagus_state.generation) : NULL;
+    if (made) {
+        struct fagus_flag *opened = (struct fagus_flag *)(void *)made;
+        error = create(opened, node);
+        if (error) {
+            (void)fagus_handle_close(made, fagus_state.generation);
+        } else {
+            *flag = opened;
+        }
+    } else {
+        error = fagus_refuse(fits ? FAGUS_ENOMEM : FAGUS_EINVAL);
+    }
+    fagus_collective_end();
+    return error;
+}
+
+int fagus_flag_free(struct fagus_flag *flag)
+{
+    int error = fagus_check_open();
+    if (error) {
+        return error;
+    }
+    fagus_collective_begin();
+    if (check(flag)) {
+        error = fagus_refuse(FAGUS_EINVAL);
+    } else {
+        const uint64_t number = fagus_place_of(flag->word);
+        error = fagus_agree("fagus_flag_free", &number, 1);
+        if (!error) {
+            (void)fagus_handle_close(&flag->handle, fagus_state.generation);
+            error = fagus_control_free(flag->word);
+        }
+    }
+    fagus_collective_end();
+    return error;
+}
+
+/* ---- Using ------------------------------------------------------------------------------ */
+
+int fagus_flag_set(struct fagus_flag *flag, uint64_t value)
+{
+    int error = check(flag);
+    return UNLIKELY(error) ? error
+                           : fagus_error_of(dn_put_signal(fagus_lane(), place(flag), NULL, 0,
+                                                          place(flag), value));
+}
+
+/* Atomics and reads may overtake a store that was sent before, but for a fence. */
+static int order(struct dn_node *lane)
+{
+    return LIKELY(fagus_state.is_direct) ? 0 : dn_fence(lane);
+}
+
+int fagus_flag_add(struct fagus_flag *flag, uint64_t value, uint64_t *old)
+{
+    int error = check(flag);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    struct dn_node *lane = fagus_lane();
+    uint64_t before;
+    error = order(lane);
+    error = error ? error : dn_fetch_add_u64(lane, place(flag), value, &before);
+    if (!error && old) {
+        *old = before;
+    }
+    return fagus_error_of(error);
+}
+
+static int read_word(const struct fagus_flag *flag, uint64_t *value)
+{
+    struct dn_node *lane = fagus_lane();
+    int error = order(lane);
+    return fagus_error_of(error ? error : dn_read_u64(lane, place(flag), value));
+}
+
+int fagus_flag_read(struct fagus_flag *flag, uint64_t *value)
+{
+    int error = value ? check(flag) : FAGUS_EINVAL;
+    return UNLIKELY(error) ? error : read_word(flag, value);
+}
+
+struct expectation {
+    const struct fagus_flag *flag;
+    const uint64_t *word; /* where it can be reached, else NULL */
+    uint64_t value;
+};
+
+static int look(void *context)
+{
+    const struct expectation *expected = context;
+    uint64_t value;
+    if (expected->word) {
+        value = dn_load_u64(expected->word);
+    } else {
+        int error = read_word(expected->flag, &value);
+        if (error) {
+            return error;
+        }
+    }
+    if (value >= expected->value) {
+        return 1;
+    }
+    /* Nobody can set a flag at a node that is gone. */
+    return nic_life_gone(nic_life(fagus_state.view, (uint32_t)expected->flag->node)) ? FAGUS_EPEER
+                                                                                     : 0;
+}
+
+int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns)
+{
+    int error = check(flag);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    bool is_own = flag->node == fagus_state.rank;
+    if (LIKELY(is_own && dn_load_u64(flag->word) >= value)) {
+        return 0;
+    }
+    uint64_t deadline_ns = host_deadline_ns(host_now_ns(), timeout_ns);
+    if (LIKELY(is_own)) {
+        error = dn_wait_until_u64(fagus_lane(), flag->word, DN_GE, value, timeout_ns);
+        if (LIKELY(error != DN_EPEER)) {
+            return fagus_error_of(error);
+        }
+        if (fagus_death_news()) {
+            return FAGUS_EPEER;
+        }
+        /* A death that this thread knows of already: the others may still set it. */
+    }
+    struct expectation expected = {
+        .flag = flag,
+        .word = fagus_reach(flag->node, fagus_place_of(flag->word)),
+        .value = value,
+    };
+    return fagus_wait(look, &expected, fagus_left_ns(deadline_ns));
+}

@@ -1,0 +1,41 @@
+/* Handles that programs hold. They are never freed but used again, so that one that is closed
+ * is still readable, and using it has a name (FAGUS_EINVAL) instead of a crash. */
+#ifndef FAGUS_HANDLE_H
+#define FAGUS_HANDLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fagus/space.h"
+
+/* The first member of what a handle points to. */
+struct fagus_handle {
+    _Atomic uint64_t mark; /* what it was opened under, while it is open; else 0 */
+    struct fagus_handle *next;
+};
+
+struct fagus_handles {
+    pthread_mutex_t lock;
+    struct fagus_handle *all; /* ever made, guarded by lock */
+    size_t bytes;             /* of each */
+};
+
+#define FAGUS_HANDLES(type)                                      \
+    {                                                            \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .bytes = sizeof(type) \
+    }
+
+/* One that is not open under this mark, all zeros behind its first member; NULL: no memory. */
+struct fagus_handle *fagus_handle_open(struct fagus_handles *handles, uint64_t mark);
+
+/* Whether it is open under this mark. Acquire pairs with the release in fagus_handle_open: who
+ * sees the mark sees nothing of its use before. */
+static inline bool fagus_handle_is_open(const struct fagus_handle *handle, uint64_t mark)
+{
+    return handle && atomic_load_explicit(&handle->mark, memory_order_acquire) == mark;
+}
+
+/* Closes it; false: somebody else just has, or it was not open. */
+bool fagus_handle_close(struct fagus_handle *handle, uint64_t mark);
+
+#endif

@@ -1,0 +1,52 @@
+/* What this process knows of the shared space; written by fagus_space_open and _close. */
+#ifndef FAGUS_STATE_H
+#define FAGUS_STATE_H
+
+#include "fagus/space.h"
+#include "host/node.h"
+#include "nic/life.h"
+
+struct fagus_state {
+    struct dn_node *node; /* NULL: not open */
+    struct dn_team *team;
+    const struct nic_view *view;
+    int rank;
+    int size;
+    bool is_shared;
+    bool is_direct; /* pointers reach every node's memory */
+
+    uint64_t page_bytes;
+    uint64_t bytes;           /* of the space: this node's whole heap */
+    unsigned char *base;      /* the agreed address */
+    unsigned char *heap;      /* this node's own heap, where control and pool memory are used */
+    unsigned char *unguarded; /* the space through the group's own mapping */
+
+    /* Counts openings and, in a forked child, the fork: what threads keep of one is void in
+     * the next. */
+    uint64_t generation;
+};
+
+extern struct fagus_state fagus_state __attribute__((visibility("hidden")));
+
+/* Where everybody's heap begins in this address space; a mirror where is_direct is false. */
+static inline unsigned char *fagus_heap_of(int rank)
+{
+    return nic_segment(fagus_state.view, (uint32_t)rank, DN_HEAP);
+}
+
+/* Whether another node has died or left. */
+static inline bool fagus_is_gone(int rank)
+{
+    return rank != fagus_state.rank && nic_life_gone(nic_life(fagus_state.view, (uint32_t)rank));
+}
+
+/* ---- Between the parts of the space -------------------------------------------------- */
+
+/* The pool, and the table of allocations. (memory.c) */
+int fagus_memory_open(void);
+void fagus_memory_close(void);
+
+/* The calling thread takes the node itself as its lane. (lane.c) */
+int fagus_lanes_open(void);
+
+#endif

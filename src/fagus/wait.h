@@ -1,0 +1,17 @@
+/* Waiting for what no store of another node announces here. */
+#ifndef FAGUS_WAIT_H
+#define FAGUS_WAIT_H
+
+#include <stdint.h>
+
+/* A look at what is waited for: 1: it is there; 0: not yet; FAGUS_E...: it will not be. */
+typedef int (*fagus_look)(void *context);
+
+/* Looks closely at first, then gives the core away, then sleeps between two looks for up to a
+ * millisecond. 0, the look's error, FAGUS_ETIMEOUT, or FAGUS_EPEER by fagus_death_news. */
+int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns);
+
+/* What is left of a time-out that began with this deadline (host_deadline_ns). */
+uint64_t fagus_left_ns(uint64_t deadline_ns);
+
+#endif
