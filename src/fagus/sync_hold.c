@@ -398,6 +398,14 @@ static int take_lock(const struct fagus_sync *sync, struct fagus_locker *locker,
     return dn_lock_take(lock, request->timeout_ns);
 }
 
+/* Before the requester is given back: until then its copy of the record is this thread's. */
+static inline void note_acquired(struct fagus_sync *sync, const struct fagus_locker *locker)
+{
+    if (UNLIKELY(!atomic_load_explicit(&sync->is_acquired, memory_order_relaxed))) {
+        fagus_binding_close(sync, sync->direct ? sync->direct : locker->copy);
+    }
+}
+
 static int acquire_to_write(struct fagus_sync *sync, struct fagus_locker *locker,
                             struct request *request, bool is_owner_dead)
 {
@@ -414,6 +422,7 @@ static int acquire_to_write(struct fagus_sync *sync, struct fagus_locker *locker
     }
     sync->held = locker;
     mark_writer(sync);
+    note_acquired(sync, locker);
     fagus_check_hold(sync, FAGUS_WRITE);
     return result ? result : is_owner_dead ? FAGUS_EOWNERDEAD : 0;
 }
@@ -438,6 +447,7 @@ static int acquire_to_read(struct fagus_sync *sync, struct fagus_locker *locker,
         (void)fagus_record_give(sync, locker->lock);
     }
     if (is_held_with(result)) {
+        note_acquired(sync, locker);
         fagus_check_hold(sync, FAGUS_READ);
         fagus_count(&sync->counters.acquires, 1);
     } else if (is_added) {
@@ -462,9 +472,6 @@ static int acquire_with(struct fagus_sync *sync, struct fagus_locker *locker,
                      ? acquire_to_write(sync, locker, request, is_owner_dead)
                      : acquire_to_read(sync, locker, is_owner_dead);
     if (is_held_with(result)) {
-        if (UNLIKELY(!atomic_load_explicit(&sync->is_acquired, memory_order_relaxed))) {
-            fagus_binding_close(sync, sync->direct ? sync->direct : locker->copy);
-        }
         if (request->mode == FAGUS_WRITE) {
             fagus_count(&sync->counters.acquires, 1);
         }
