@@ -58,7 +58,8 @@ static bool begin_barriers(struct fagus_sync *sync)
 
 static int show_differences(struct fagus_sync *sync, void **shown, struct arrival *mine)
 {
-    if (!(sync->has_barriers && sync->twin ? true : begin_barriers(sync))) {
+    bool has_twin = sync->has_barriers && sync->twin;
+    if (!has_twin && !begin_barriers(sync)) {
         return FAGUS_ENOMEM;
     }
     uint64_t changed;
@@ -209,11 +210,7 @@ static int write_record(struct fagus_sync *sync, uint64_t version)
     uint64_t head = version << FAGUS_HEAD_VERSION_SHIFT | (sync->head & FAGUS_HEAD_SLOT) |
                     (uint64_t)fagus_state.rank;
     if (sync->total_bytes <= FAGUS_INLINE_BYTES) {
-        unsigned char *data = sync->own->data[version & 1];
-        for (size_t i = 0; i < sync->range_count; i++) {
-            memcpy(data, fagus_unguarded_at(sync->ranges[i].offset), sync->ranges[i].bytes);
-            data += sync->ranges[i].bytes;
-        }
+        fagus_ranges_gather(sync, sync->own->data[version & 1]);
         head |= FAGUS_HEAD_INLINE;
     }
     return fagus_record_write(sync, &sync->own->head, &head, sizeof head);
@@ -342,7 +339,8 @@ static int arrive_again(struct fagus_sync *sync, struct attendance *attendance)
     return !error && attendance->arrived != ARRIVED ? FAGUS_EMISMATCH : error;
 }
 
-/* All have the version, or at least the manager has and told it, or this node has none. */
+/* All have the version. Else the record has it only if the manager told it; the manager knows
+ * whether it did, and the others have none until they look. */
 static int end(struct fagus_sync *sync, struct attendance *attendance, int error)
 {
     uint64_t is_well = error == 0;

@@ -37,16 +37,6 @@ struct fagus_condition {
 static struct fagus_handles handles = FAGUS_HANDLES(struct fagus_condition);
 static uint32_t made_count; /* of conditions so far, on all nodes alike; by collective calls */
 
-static int check(const struct fagus_condition *condition)
-{
-    if (!fagus_state.node) {
-        return FAGUS_ESTATE;
-    }
-    return condition && fagus_handle_is_open(&condition->handle, fagus_state.generation)
-               ? 0
-               : FAGUS_EINVAL;
-}
-
 /* ---- Making and freeing --------------------------------------------------------------- */
 
 static int create(struct fagus_condition *made)
@@ -103,7 +93,7 @@ int fagus_condition_free(struct fagus_condition *condition)
         return error;
     }
     fagus_collective_begin();
-    if (check(condition)) {
+    if (fagus_handle_check(condition)) {
         error = fagus_refuse(FAGUS_EINVAL);
     } else {
         const uint64_t number = fagus_place_of(condition->queue);
@@ -215,7 +205,7 @@ static int signal_some(struct fagus_condition *condition, bool all)
 {
     uint64_t head;
     uint64_t tail;
-    int error = check(condition);
+    int error = fagus_handle_check(condition);
     if (error) {
         return error;
     }
@@ -267,7 +257,7 @@ static int sleep_on(uint64_t *word)
 
 int fagus_condition_wait(struct fagus_condition *condition, struct fagus_sync *sync)
 {
-    int error = check(condition);
+    int error = fagus_handle_check(condition);
     error = error ? error : fagus_sync_check_writer(sync);
     if (error) {
         return error;

@@ -18,16 +18,6 @@ struct fagus_flag {
 
 static struct fagus_handles handles = FAGUS_HANDLES(struct fagus_flag);
 
-static int check(const struct fagus_flag *flag)
-{
-    if (UNLIKELY(!fagus_state.node)) {
-        return FAGUS_ESTATE;
-    }
-    return LIKELY(flag && fagus_handle_is_open(&flag->handle, fagus_state.generation))
-               ? 0
-               : FAGUS_EINVAL;
-}
-
 static struct dn_remote place(const struct fagus_flag *flag)
 {
     return fagus_remote_of(flag->node, flag->word);
@@ -79,7 +69,7 @@ int fagus_flag_free(struct fagus_flag *flag)
         return error;
     }
     fagus_collective_begin();
-    if (check(flag)) {
+    if (fagus_handle_check(flag)) {
         error = fagus_refuse(FAGUS_EINVAL);
     } else {
         const uint64_t number = fagus_place_of(flag->word);
@@ -97,7 +87,7 @@ int fagus_flag_free(struct fagus_flag *flag)
 
 int fagus_flag_set(struct fagus_flag *flag, uint64_t value)
 {
-    int error = check(flag);
+    int error = fagus_handle_check(flag);
     return UNLIKELY(error) ? error
                            : fagus_error_of(dn_put_signal(fagus_lane(), place(flag), NULL, 0,
                                                           place(flag), value));
@@ -111,7 +101,7 @@ static int order(struct dn_node *lane)
 
 int fagus_flag_add(struct fagus_flag *flag, uint64_t value, uint64_t *old)
 {
-    int error = check(flag);
+    int error = fagus_handle_check(flag);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -134,7 +124,7 @@ static int read_word(const struct fagus_flag *flag, uint64_t *value)
 
 int fagus_flag_read(struct fagus_flag *flag, uint64_t *value)
 {
-    int error = value ? check(flag) : FAGUS_EINVAL;
+    int error = value ? fagus_handle_check(flag) : FAGUS_EINVAL;
     return UNLIKELY(error) ? error : read_word(flag, value);
 }
 
@@ -166,7 +156,7 @@ static int look(void *context)
 
 int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns)
 {
-    int error = check(flag);
+    int error = fagus_handle_check(flag);
     if (UNLIKELY(error)) {
         return error;
     }

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "fagus/space.h"
+#include "fagus/state.h"
 
 /* The first member of what a handle points to. */
 struct fagus_handle {
@@ -33,6 +33,16 @@ struct fagus_handle *fagus_handle_open(struct fagus_handles *handles, uint64_t m
 static inline bool fagus_handle_is_open(const struct fagus_handle *handle, uint64_t mark)
 {
     return handle && atomic_load_explicit(&handle->mark, memory_order_acquire) == mark;
+}
+
+/* 0, FAGUS_ESTATE or FAGUS_EINVAL: the first check of every call on what begins with a handle that
+ * is marked with the space's generation. */
+static inline int fagus_handle_check(const void *opened)
+{
+    if (UNLIKELY(!fagus_state.node)) {
+        return FAGUS_ESTATE;
+    }
+    return LIKELY(fagus_handle_is_open(opened, fagus_state.generation)) ? 0 : FAGUS_EINVAL;
 }
 
 /* Closes it; false: somebody else just has, or it was not open. */

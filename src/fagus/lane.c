@@ -156,6 +156,13 @@ int fagus_fetch_wait(void)
     return error;
 }
 
+int fagus_fetch(int rank, uint64_t offset, void *into, size_t bytes)
+{
+    int error = fagus_fetch_begin(rank, offset, into, bytes);
+    int failed = fagus_fetch_wait();
+    return error ? error : failed;
+}
+
 /* ---- Deaths --------------------------------------------------------------------------------- */
 
 int fagus_death_news(void)

@@ -11,7 +11,6 @@
 #include "fagus/state.h"
 #include "fagus/sync.h"
 
-#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define CLEAR_BY_HAND_BYTES (UINT64_C(1) << 20)
 /* The pool's part of the heap; large heaps are wanted for what programs allocate. */
 #define POOL_PART 4
@@ -225,7 +224,8 @@ static int alloc_agreed(struct allocation *made)
         return FAGUS_ENOMEM;
     }
     /* Large ones where huge pages fit. */
-    uint64_t alignment = rounded >= HUGE_PAGE_BYTES ? HUGE_PAGE_BYTES : fagus_state.page_bytes;
+    uint64_t alignment = rounded >= FAGUS_HUGE_PAGE_BYTES ? FAGUS_HUGE_PAGE_BYTES
+                                                          : fagus_state.page_bytes;
     int error = dn_alloc_aligned(fagus_state.node, alignment, rounded, &own);
     if (error) {
         return fagus_error_of(error);

@@ -13,8 +13,6 @@
 #include "fagus/environment.h"
 #include "fagus/state.h"
 
-#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
-
 struct fagus_state fagus_state;
 
 static pthread_mutex_t collective_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,11 +25,6 @@ struct dn_node *fagus_node(void)
 struct dn_team *fagus_team(void)
 {
     return fagus_state.team;
-}
-
-bool fagus_is_shared(void)
-{
-    return fagus_state.is_shared;
 }
 
 /* ---- Collective calls ----------------------------------------------------------------- */
@@ -117,13 +110,13 @@ enum {
 /* A free address of this process, or 0. */
 static uint64_t propose(void)
 {
-    void *room = mmap(NULL, fagus_state.bytes + HUGE_PAGE_BYTES, PROT_NONE,
+    void *room = mmap(NULL, fagus_state.bytes + FAGUS_HUGE_PAGE_BYTES, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) {
         return 0;
     }
-    (void)munmap(room, fagus_state.bytes + HUGE_PAGE_BYTES);
-    return ((uintptr_t)room + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    (void)munmap(room, fagus_state.bytes + FAGUS_HUGE_PAGE_BYTES);
+    return ((uintptr_t)room + FAGUS_HUGE_PAGE_BYTES - 1) & ~(FAGUS_HUGE_PAGE_BYTES - 1);
 }
 
 /* Maps the heap at that address; NULL: it is not free here. The address is a hint, which kernels

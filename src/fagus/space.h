@@ -31,9 +31,6 @@ struct dn_node *fagus_lane(void);
 /* The team of all nodes. */
 struct dn_team *fagus_team(void);
 
-/* Whether all nodes share one memory: no protocol. False also with FAGUS_FORCE_REMOTE=1. */
-bool fagus_is_shared(void);
-
 /* ---- Shared memory ---------------------------------------------------------------------- */
 
 /* The offset of a range that lies in one living allocation; FAGUS_ERANGE. */
@@ -48,6 +45,8 @@ void *fagus_unguarded_at(uint64_t offset);
  * as well. */
 int fagus_fetch_begin(int rank, uint64_t offset, void *into, size_t bytes);
 int fagus_fetch_wait(void);
+/* Both, for a single piece. */
+int fagus_fetch(int rank, uint64_t offset, void *into, size_t bytes);
 
 /* ---- Protocol memory --------------------------------------------------------------------- */
 

@@ -6,13 +6,16 @@
 #include "host/node.h"
 #include "nic/life.h"
 
+/* What the space, and large allocations in it, are aligned to: huge pages fit there. */
+#define FAGUS_HUGE_PAGE_BYTES (UINT64_C(2) << 20)
+
 struct fagus_state {
     struct dn_node *node; /* NULL: not open */
     struct dn_team *team;
     const struct nic_view *view;
     int rank;
     int size;
-    bool is_shared;
+    bool is_shared; /* all nodes have one memory: no protocol; never with FAGUS_FORCE_REMOTE=1 */
     bool is_direct; /* pointers reach every node's memory */
 
     uint64_t page_bytes;

@@ -17,13 +17,6 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what fol
 static struct fagus_sync *list;                               /* of all open ones */
 static uint64_t made_count; /* ever, by this opening; with the collective calls' turn */
 
-static bool is_reported;
-
-bool fagus_stats_are_wanted(void)
-{
-    return is_reported;
-}
-
 void fagus_sync_each(void (*call)(struct fagus_sync *sync, void *context), void *context)
 {
     (void)pthread_mutex_lock(&list_lock);
@@ -72,7 +65,7 @@ void fagus_sync_manage(struct fagus_sync *sync, int manager)
     sync->manager = manager;
     sync->direct = fagus_reach(manager, fagus_place_of(sync->own));
     sync->is_quick = fagus_state.is_shared && sync->direct && sync->reader_words == 1 &&
-                     !is_reported && !fagus_check_is_on;
+                     !fagus_environment.stats && !fagus_check_is_on;
 }
 
 static int create(struct fagus_sync *sync)
@@ -232,14 +225,13 @@ static void report(void)
 
 int fagus_syncs_open(void)
 {
-    is_reported = fagus_environment.stats;
     made_count = 0;
     return fagus_check_open_guard();
 }
 
 void fagus_syncs_close(void)
 {
-    if (is_reported) {
+    if (fagus_environment.stats) {
         report();
     }
     while (list) {

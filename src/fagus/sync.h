@@ -5,11 +5,13 @@
  * both come in the lock's order, and a writer who waits for readers to leave has none behind it
  * that overtake.
  *
- *     record   lock word, head, readers           one line, then:
+ *     record   lock word, head, readers, the bindings' versions, who is writing (where memory is
+ *              shared), who binds together: one line, which an acquire looks at; then
  *              data[2]     the newest version of small ranges, by the version's lowest bit
  *              log[]       where the differences of the last versions lie, by their makers
  *              binding[2]  which ranges, by the head's slot bit
- *     own      what this node tells others: which version its copy is, a word to wake it
+ *     own      what this node tells others: which version its copy is, a word to wake it, where
+ *              its list of ranges lies if that is a long one
  *
  * Every node has the same structure at the same place; of the manager's the record counts, of
  * each node's the own part.
@@ -54,6 +56,11 @@ static inline uint64_t fagus_head_version(uint64_t head)
     return head >> FAGUS_HEAD_VERSION_SHIFT;
 }
 
+static inline int fagus_head_owner(uint64_t head)
+{
+    return (int)(head & FAGUS_HEAD_OWNER);
+}
+
 static inline unsigned fagus_head_slot(uint64_t head)
 {
     return head & FAGUS_HEAD_SLOT ? 1 : 0;
@@ -63,6 +70,8 @@ static inline unsigned fagus_head_slot(uint64_t head)
  * them (or did: a needless wake does no harm). */
 #define FAGUS_READERS_BITS ((UINT64_C(1) << FAGUS_READERS_PER_WORD) - 1)
 
+/* Together: how often nodes have begun to bind it in a call of all nodes, and below that whether
+ * somebody has acquired it: from then on only a holder binds it. */
 #define FAGUS_TOGETHER_ACQUIRED UINT64_C(1)
 #define FAGUS_TOGETHER_ONE UINT64_C(2)
 
@@ -94,7 +103,6 @@ struct fagus_record {
     /* Where memory is shared: rank + 1 of who holds it for writing. Its death leaves the ranges
      * as they are, and they may be half changed. */
     _Atomic uint64_t writing;
-    /* How often nodes have begun to bind it together, << 1 | somebody has acquired it. */
     _Atomic uint64_t together;
     unsigned char data[2][FAGUS_INLINE_BYTES];
     struct fagus_log_entry log[FAGUS_LOG_ENTRIES];
@@ -137,6 +145,7 @@ struct fagus_sync {
 
     struct fagus_locker locker;      /* for who comes first */
     _Atomic uint32_t locker_is_used; /* 1: it is in use */
+    struct fagus_locker *lockers;    /* more, not in use; guarded by sync_hold.c's lockers_lock */
     _Atomic uint64_t writer;         /* the thread that holds it for writing, or 0 */
     struct fagus_locker *held;       /* by which; the writer's */
     unsigned char *changes;          /* of the record, that go with the release; else NULL */
@@ -163,12 +172,11 @@ struct fagus_sync {
     void *made[FAGUS_LOG_ENTRIES]; /* this node's own log entries, by version */
     uint64_t made_version[FAGUS_LOG_ENTRIES];
 
-    pthread_mutex_t lock;         /* guards what follows, and the copy while threads read */
-    struct fagus_locker *lockers; /* not in use */
-    uint64_t *reader_threads;     /* this node's */
+    pthread_mutex_t lock;     /* guards what follows, and the copy while threads read */
+    uint64_t *reader_threads; /* this node's */
     size_t reader_count;
-    bool is_read_lost; /* what the first of them found */
     size_t reader_capacity;
+    bool is_read_lost; /* what the first of them found */
 
     _Atomic uint32_t check_mode; /* FAGUS_CHECK: 0, FAGUS_READ or FAGUS_WRITE */
     _Atomic bool is_acquired;    /* ever, by this node */
@@ -196,7 +204,7 @@ static inline void fagus_count(_Atomic uint64_t *counter, uint64_t more)
                           memory_order_relaxed);
 }
 
-/* The others count also while others do. */
+/* Threads that do not hold it count these as well, at once. */
 static inline void fagus_count_hops(struct fagus_sync *sync, uint64_t more)
 {
     (void)atomic_fetch_add_explicit(&sync->counters.hops, more, memory_order_relaxed);
@@ -205,12 +213,7 @@ static inline void fagus_count_hops(struct fagus_sync *sync, uint64_t more)
 /* 0, FAGUS_ESTATE or FAGUS_EINVAL: the first check of every call on a variable. */
 static inline int fagus_sync_check(const struct fagus_sync *sync)
 {
-    if (UNLIKELY(!fagus_state.node)) {
-        return FAGUS_ESTATE;
-    }
-    return LIKELY(sync && fagus_handle_is_open(&sync->handle, fagus_state.generation))
-               ? 0
-               : FAGUS_EINVAL;
+    return fagus_handle_check(sync);
 }
 
 /* A number for the calling thread, never 0, that no other thread of this process has or had: what
@@ -231,8 +234,6 @@ int fagus_syncs_open(void);
 void fagus_syncs_close(void);
 /* Calls for each open variable, alone with the list of them. */
 void fagus_sync_each(void (*call)(struct fagus_sync *sync, void *context), void *context);
-/* FAGUS_STATS=1: times are taken, also of what need not wait. */
-bool fagus_stats_are_wanted(void);
 /* The manager's record lies at this rank: where it is reached. */
 void fagus_sync_manage(struct fagus_sync *sync, int manager);
 
@@ -258,6 +259,9 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
                        size_t bytes);
 /* Completes what this thread wrote. FAGUS_EPEER: the manager is gone. */
 int fagus_record_settle(struct fagus_sync *sync);
+
+/* How long whoever waits for another node sleeps between two looks at who is still alive. */
+#define FAGUS_LOOK_AGAIN_NS UINT64_C(5000000)
 
 /* Between these what is written goes with the lock: fagus_record_give gives it. Where that is not
  * possible the first does nothing, and the second completes what was written before it. `buffer`
@@ -295,6 +299,8 @@ void fagus_data_tell_version(struct fagus_sync *sync, bool is_being_written);
 /* Makes the twin what the ranges are; false: no memory. */
 bool fagus_twin_take(struct fagus_sync *sync);
 void fagus_twin_drop(struct fagus_sync *sync);
+/* The bytes of all ranges, one behind the other, as they lie in the record. */
+void fagus_ranges_gather(const struct fagus_sync *sync, unsigned char *data);
 /* The differences of all ranges from the twin. Each range's stand behind its number and their
  * length, 8 bytes each. */
 uint64_t fagus_ranges_diff(const struct fagus_sync *sync, void *into, uint64_t capacity,
@@ -312,8 +318,8 @@ int fagus_binding_learn(struct fagus_sync *sync, const struct fagus_record *reco
 /* Writes a binding that the holder has changed, for the version that is to be released; the head
  * bits that go with it. */
 int fagus_binding_publish(struct fagus_sync *sync, uint64_t version, uint64_t *slot_bit);
-/* After that the head was written: the binding before is nobody's any more. If it could not be this
- * node learns it again. */
+/* After the head was written: the binding before is nobody's any more. If it could not be, this
+ * node learns the binding again. */
 void fagus_binding_settled(struct fagus_sync *sync, bool is_published);
 void fagus_binding_forget(struct fagus_sync *sync);
 /* From now on only a holder binds it: this node has acquired it for the first time, and found the

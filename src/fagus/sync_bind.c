@@ -122,9 +122,7 @@ static bool ranges_make_sense(const struct fagus_extent *ranges, size_t count)
 
 static int fetch_list(int rank, uint64_t place, struct fagus_extent *ranges, size_t count)
 {
-    int error = fagus_fetch_begin(rank, place, ranges, count * sizeof *ranges);
-    int failed = fagus_fetch_wait();
-    return error ? error : failed;
+    return fagus_fetch(rank, place, ranges, count * sizeof *ranges);
 }
 
 /* The list of a binder who is gone, from whoever else knows it. */
@@ -137,9 +135,8 @@ static int find_list(const struct fagus_sync *sync, uint64_t bound_at, struct fa
         if (rank == fagus_state.rank) {
             continue;
         }
-        int error = fagus_fetch_begin(rank, place, words, sizeof words);
-        int failed = fagus_fetch_wait();
-        if (!error && !failed && words[0] == bound_at && words[2] == count &&
+        int error = fagus_fetch(rank, place, words, sizeof words);
+        if (!error && words[0] == bound_at && words[2] == count &&
             fetch_list(rank, words[1], ranges, count) == 0) {
             return 0;
         }
@@ -242,9 +239,8 @@ static bool still_bound(const struct fagus_sync *sync)
 {
     uint64_t words[5] = {0}; /* lock, head, readers, bound_at */
     _Static_assert(offsetof(struct fagus_record, bound_at) == 3 * sizeof(uint64_t), "as above");
-    int error = fagus_fetch_begin(sync->manager, fagus_place_of(sync->own), words, sizeof words);
-    int failed = fagus_fetch_wait();
-    return !error && !failed && words[3 + fagus_head_slot(words[1])] <= sync->bound_at;
+    int error = fagus_fetch(sync->manager, fagus_place_of(sync->own), words, sizeof words);
+    return !error && words[3 + fagus_head_slot(words[1])] <= sync->bound_at;
 }
 
 /* Whether anything of the range is bound to another one than `except`, as far as this node can
@@ -349,7 +345,7 @@ static void keep_released(struct fagus_sync *sync)
  * decides, so that a node that comes when others wait in the call for all joins them, if only to
  * be refused: nobody waits for a call that does not come, and all go on in step. */
 
-/* The word before; FAGUS_EPEER. */
+/* The word at the manager; FAGUS_EPEER. */
 static int read_together(struct fagus_sync *sync, uint64_t *word)
 {
     if (sync->direct) {
@@ -374,13 +370,15 @@ static int swap_together(struct fagus_sync *sync, uint64_t expected, uint64_t wa
                                               expected, wanted, found));
 }
 
+/* Whether a call of all nodes has begun that not all have joined: each counts once in a call. */
 static bool is_under_way(uint64_t word)
 {
     return word / FAGUS_TOGETHER_ONE % (uint64_t)fagus_state.size != 0;
 }
 
-/* Changes the word by bindings. FAGUS_ENOTHELD: no call of all nodes is under way, and none can
- * begin any more; the word then says so. */
+/* Adds to the count of bindings that nodes have begun, 0 to see whether one could; `is_acquired` is
+ * what this node knows. FAGUS_ENOTHELD: no call of all nodes is under way, and none can begin any
+ * more; the word then says so. */
 static int count_bindings(struct fagus_sync *sync, bool is_acquired, uint64_t change)
 {
     uint64_t word;

@@ -20,11 +20,6 @@ struct section {
     uint64_t bytes;
 };
 
-static int head_owner(uint64_t head)
-{
-    return (int)(head & FAGUS_HEAD_OWNER);
-}
-
 static uint64_t version_word(uint64_t version, bool is_being_written)
 {
     return (version + 1) << 1 | is_being_written;
@@ -59,7 +54,7 @@ void fagus_twin_drop(struct fagus_sync *sync)
     sync->twin_bytes = 0;
 }
 
-/* Memory of zeros for a twin of all ranges. */
+/* Memory for a twin of all ranges; what it holds is to be written yet. False: no memory. */
 static bool twin_make(struct fagus_sync *sync)
 {
     uint64_t bytes = twin_size(sync);
@@ -176,7 +171,7 @@ static void scatter(const struct fagus_sync *sync, const unsigned char *data)
     }
 }
 
-static void gather(const struct fagus_sync *sync, unsigned char *data)
+void fagus_ranges_gather(const struct fagus_sync *sync, unsigned char *data)
 {
     for (size_t i = 0; i < sync->range_count; i++) {
         memcpy(data, fagus_unguarded_at(sync->ranges[i].offset), sync->ranges[i].bytes);
@@ -297,10 +292,9 @@ static int recover(struct fagus_sync *sync, uint64_t version)
         if (rank == fagus_state.rank || (!fagus_reach(rank, place) && fagus_is_gone(rank))) {
             continue;
         }
-        int error = fagus_fetch_begin(rank, place, &word, sizeof word);
-        int failed = fagus_fetch_wait();
+        int error = fagus_fetch(rank, place, &word, sizeof word);
         fagus_count_hops(sync, 2);
-        if (!error && !failed && word == version_word(version, false) &&
+        if (!error && word == version_word(version, false) &&
             fetch_whole(sync, rank, version) == 0) {
             return 0;
         }
@@ -328,7 +322,7 @@ static int bring_from_copies(struct fagus_sync *sync, const struct fagus_record 
     if (version == 0) {
         return fetch_from_homes(sync);
     }
-    int owner = head_owner(head);
+    int owner = fagus_head_owner(head);
     int error = owner == fagus_state.rank || fagus_is_gone(owner)
                     ? FAGUS_EPEER
                     : fetch_whole(sync, owner, version);
@@ -382,7 +376,7 @@ static int bring_newer(struct fagus_sync *sync, const struct fagus_record *recor
     } else if (sync->range_count != 0) {
         result = bring_from_copies(sync, record, head);
         if (is_alone && version != 0 &&
-            (result == FAGUS_ELOST || fagus_is_gone(head_owner(head)))) {
+            (result == FAGUS_ELOST || fagus_is_gone(fagus_head_owner(head)))) {
             sync->version = result ? sync->version : version;
             fagus_data_tell_version(sync, false);
             correct_head(sync, result);
@@ -524,7 +518,7 @@ int fagus_data_publish(struct fagus_sync *sync)
     if (sync->total_bytes <= FAGUS_INLINE_BYTES) {
         unsigned char data[FAGUS_INLINE_BYTES];
         unsigned char *to = sync->direct ? sync->direct->data[version & 1] : data;
-        gather(sync, to);
+        fagus_ranges_gather(sync, to);
         if (!error && !sync->direct && sync->total_bytes) {
             error = fagus_record_write(sync, sync->own->data[version & 1], data, sync->total_bytes);
         }

@@ -4,10 +4,10 @@
 #include "base/killpoint.h"
 #include "coll/lock.h"
 #include "fagus/check.h"
+#include "fagus/environment.h"
 #include "host/clock.h"
 
 #define NO_WAIT_NS UINT64_C(0)
-#define LOOK_AGAIN_NS UINT64_C(5000000) /* after whoever waits whether somebody died */
 
 static pthread_mutex_t lockers_lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists of lockers */
 
@@ -122,7 +122,7 @@ int fagus_record_lock(struct fagus_sync *sync, struct fagus_locker **locker)
     }
     int taken;
     do {
-        taken = dn_lock_take((*locker)->lock, LOOK_AGAIN_NS);
+        taken = dn_lock_take((*locker)->lock, FAGUS_LOOK_AGAIN_NS);
     } while (taken == DN_ETIMEOUT && !fagus_death_news());
     if (taken == DN_EOWNERDEAD) {
         (void)fagus_record_give(sync, (*locker)->lock);
@@ -343,8 +343,7 @@ static int enter_to_read(struct fagus_sync *sync, const struct fagus_locker *loc
         *is_entered = error == 0;
         return error ? error : understood ? understood : shared_state(record);
     }
-    int owner = (int)(sync->head & FAGUS_HEAD_OWNER);
-    bool is_alone = fagus_is_gone(owner);
+    bool is_alone = fagus_is_gone(fagus_head_owner(sync->head));
     if (!is_alone) {
         fagus_record_begin(sync, changes);
     }
@@ -366,7 +365,7 @@ struct request {
     bool try;
     uint64_t timeout_ns;
     uint64_t begin_ns;    /* 0: the clock was not looked at */
-    uint64_t deadline_ns; /* UINT64_MAX: none */
+    uint64_t deadline_ns; /* as of begin_ns; UINT64_MAX: none */
 };
 
 static void look_at_the_clock(struct request *request)
@@ -409,7 +408,7 @@ static inline void note_acquired(struct fagus_sync *sync, const struct fagus_loc
 static int acquire_to_write(struct fagus_sync *sync, struct fagus_locker *locker,
                             struct request *request, bool is_owner_dead)
 {
-    if (request->deadline_ns == 0 && !request->try && request->timeout_ns != FAGUS_FOREVER) {
+    if (!request->try && request->timeout_ns != FAGUS_FOREVER) {
         look_at_the_clock(request);
     }
     uint64_t deadline_ns = request->timeout_ns == FAGUS_FOREVER ? UINT64_MAX : request->deadline_ns;
@@ -508,7 +507,7 @@ static int acquire(struct fagus_sync *sync, struct request *request)
     if (UNLIKELY(error)) {
         return error;
     }
-    if (UNLIKELY(fagus_stats_are_wanted())) {
+    if (UNLIKELY(fagus_environment.stats)) {
         look_at_the_clock(request);
     }
     int taken = take_lock(sync, locker, request);
@@ -611,7 +610,7 @@ static int release_from_writing(struct fagus_sync *sync)
     struct fagus_locker *locker = sync->held;
     unsigned char changes[FAGUS_CHANGES_BYTES];
     fagus_check_hold(sync, 0);
-    if (UNLIKELY(fagus_stats_are_wanted())) {
+    if (UNLIKELY(fagus_environment.stats)) {
         fagus_count(&sync->counters.held_ns, host_now_ns() - sync->begin_ns);
     }
     fagus_record_begin(sync, changes);

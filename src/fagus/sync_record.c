@@ -8,9 +8,6 @@
 #include "host/wait.h"
 #include "nic/services.h"
 
-/* How long a writer sleeps between two looks at who of the readers is still alive. */
-#define LOOK_AGAIN_NS UINT64_C(5000000)
-
 /* What a change takes besides its bytes, at most. */
 #define CHANGE_ROOM(bytes) ((bytes) + 16)
 
@@ -109,15 +106,19 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
         dn_botf(fagus_lane(), fagus_remote_of(sync->manager, own_place), from, bytes));
 }
 
+/* What completes may tell of another node, to which this thread had sent something before: that is
+ * no error of the record's. */
+static int error_of_manager(const struct fagus_sync *sync, int error)
+{
+    return error == DN_EPEER && !fagus_is_gone(sync->manager) ? 0 : fagus_error_of(error);
+}
+
 int fagus_record_settle(struct fagus_sync *sync)
 {
     if (LIKELY(sync->direct != NULL) || sync->changes) {
         return 0;
     }
-    int error = dn_quiet(fagus_lane());
-    /* It may tell of another node to which this thread had sent something. */
-    return error && !(error == DN_EPEER && !fagus_is_gone(sync->manager)) ? fagus_error_of(error)
-                                                                          : 0;
+    return error_of_manager(sync, dn_quiet(fagus_lane()));
 }
 
 void fagus_record_begin(struct fagus_sync *sync, unsigned char *buffer)
@@ -149,17 +150,11 @@ static int write_changes(struct fagus_sync *sync, const unsigned char *changes, 
     return error ? fagus_error_of(error) : failed;
 }
 
-/* Over packets it may tell of another node, to which something was sent before. */
-static int error_of_giving(const struct fagus_sync *sync, int error)
-{
-    return error == DN_EPEER && !fagus_is_gone(sync->manager) ? 0 : fagus_error_of(error);
-}
-
 int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock)
 {
     if (LIKELY(!sync->by_packets)) {
         int unplaced = fagus_record_settle(sync);
-        int error = error_of_giving(sync, dn_lock_give(lock));
+        int error = error_of_manager(sync, dn_lock_give(lock));
         return error ? error : unplaced;
     }
     /* Of the next holder, perhaps a thread of this node, as soon as the lock is given. */
@@ -173,7 +168,7 @@ int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock)
         unplaced = write_changes(sync, changes, bytes);
         error = dn_lock_give(lock);
     }
-    return unplaced ? unplaced : error_of_giving(sync, error);
+    return unplaced ? unplaced : error_of_manager(sync, error);
 }
 
 /* ---- Readers -------------------------------------------------------------------------------- */
@@ -324,7 +319,7 @@ static int wait_for_word(struct fagus_sync *sync, uint32_t word, uint64_t deadli
         }
         uint64_t left_ns = deadline_ns - now_ns;
         (void)host_wait(fagus_lane(), &condition,
-                        left_ns < LOOK_AGAIN_NS ? left_ns : LOOK_AGAIN_NS);
+                        left_ns < FAGUS_LOOK_AGAIN_NS ? left_ns : FAGUS_LOOK_AGAIN_NS);
         leaving.wake = atomic_load_explicit(&sync->own->wake, memory_order_acquire);
     }
 }
