@@ -45,7 +45,8 @@ enum fagus_error {
     FAGUS_EPEER = -4,       /* a node that is needed has died or left */
     FAGUS_EOWNERDEAD = -5,  /* acquired, but the last holder died with it: the ranges hold the
                              * last released version */
-    FAGUS_ELOST = -6,       /* acquired, but no living node has the last released version */
+    FAGUS_ELOST = -6,       /* acquired, but no living node has the last released version; where
+                             * memory is shared: the last holder died writing */
     FAGUS_ETIMEOUT = -7,    /* the time is up */
     FAGUS_EBUSY = -8,       /* somebody else has it */
     FAGUS_ENOTHELD = -9,    /* this thread has not acquired it, or not for writing */
@@ -63,13 +64,14 @@ const char *fagus_strerror(int error); /* never NULL */
 
 /* Collective. A process that no launcher started is a group of one. One that a launcher started
  * cannot come back after fagus_finalize. FAGUS_EINVAL: FAGUS_CHECK, FAGUS_FORCE_REMOTE or
- * FAGUS_STATS is set in the environment to something else than 0 or 1, which a sentence on
- * standard error then says; FAGUS_EMISMATCH: the nodes are told different things. */
+ * FAGUS_STATS is set in the environment, and neither 0, 1 nor empty; a sentence on standard error
+ * says which. FAGUS_EMISMATCH: so it is on another node, or the nodes have different
+ * FAGUS_FORCE_REMOTE or FAGUS_STATS, sizes of heap or of pages. */
 int fagus_init(void);
 /* Collective, and a barrier: all shared memory, variables, flags and conditions end. Until all are
  * there a node still gives the others what it has. Once a node has died it waits for nobody, and
- * what only a node that leaves has is then FAGUS_EPEER or FAGUS_ELOST to the others. After
- * FAGUS_EPEER all has ended for this node all the same, after FAGUS_EMISMATCH not. */
+ * over packets what only a node that leaves has is then FAGUS_EPEER or FAGUS_ELOST to the others.
+ * After FAGUS_EPEER all has ended for this node all the same, after FAGUS_EMISMATCH not. */
 int fagus_finalize(void);
 int fagus_rank(void); /* 0 .. size-1, or FAGUS_ESTATE */
 int fagus_size(void); /* or FAGUS_ESTATE */
@@ -110,12 +112,13 @@ int fagus_sync_free(struct fagus_sync *sync);
 /* A name for reports, on this node; copied, of at most 47 letters. */
 int fagus_sync_name(struct fagus_sync *sync, const char *name);
 
-/* Bindings. Of a variable that nobody has ever acquired: collective (all nodes, the same
- * ranges). Later: by the thread that holds it for writing; the others learn of it when they
- * acquire it, and get FAGUS_ENOTHELD if they bind it themselves; where some bind it together
- * while another acquires it, those get FAGUS_EMISMATCH. What is newly bound counts as written by
- * the binder. A variable may have many ranges, a byte belongs to one variable at most:
- * FAGUS_EOVERLAP. fagus_bind adds a range, fagus_rebind puts these in the place of all,
+/* Bindings. Of a variable that no node has ever acquired: collective (all nodes, the same
+ * ranges); barriers do not count. Later: by the thread that holds it for writing; the others learn
+ * of it when they acquire it. Who binds it then without holding it gets FAGUS_ENOTHELD, at once.
+ * Only those who waited in the collective call already when another acquired it wait for that one's
+ * next collective call, or for its call to bind it, and get FAGUS_EMISMATCH. What a holder newly
+ * binds counts as written by it. A variable may have many ranges, a byte belongs to one variable at
+ * most: FAGUS_EOVERLAP. fagus_bind adds a range, fagus_rebind puts these in the place of all,
  * fagus_unbind takes the range out that begins at the pointer. */
 struct fagus_range {
     void *pointer;
@@ -141,19 +144,21 @@ int fagus_acquire_try(struct fagus_sync *sync, enum fagus_mode mode);
 int fagus_acquire_timed(struct fagus_sync *sync, enum fagus_mode mode, uint64_t timeout_ns);
 int fagus_release(struct fagus_sync *sync);
 
-/* Collective: all arrive before any leaves. With a variable, which nobody holds or acquires
- * meanwhile (FAGUS_EHELD), what any node wrote in its ranges since the last such barrier, held or
+/* Collective: all arrive before any leaves. With a variable, which nobody holds (FAGUS_EHELD) or
+ * acquires meanwhile, what any node wrote in its ranges since the last such barrier, held or
  * not, is then the same on all; where several wrote the same aligned 8 bytes, all have the values
  * of one of them. At the first such barrier a node's writes count from the binding if it has never
- * acquired the variable; else only those of its holds, as also when somebody has bound it anew
- * since the last one.
+ * acquired the variable; else only those of its holds, as also when a holder has bound it anew
+ * since the last one. If not all nodes can have all of it, each gets an error, and the variable's
+ * next acquire or barrier brings one whole version, that of before or the new one.
  * NULL: a barrier alone, which does not look at what the others call. */
 int fagus_barrier(struct fagus_sync *sync);
 
 /* ---- Threads, flags, conditions --------------------------------------------------------- */
 
 /* Plain pthreads work as well; each gets what it needs when it first makes a call, these before
- * they run. FAGUS_EINVAL: the thread was joined before, or is the caller itself. */
+ * they run. What a thread held when it ended is no later one's. FAGUS_EINVAL: the thread was joined
+ * before, or is the caller itself. */
 struct fagus_thread;
 int fagus_thread_create(struct fagus_thread **thread, void *(*run)(void *), void *argument);
 int fagus_thread_join(struct fagus_thread *thread, void **result);
@@ -176,10 +181,10 @@ int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns
 /* Conditions of a variable that is held for writing: it is released while waiting, and held again
  * after 0, FAGUS_EOWNERDEAD, FAGUS_ELOST and after FAGUS_EPEER, which tells each thread of a death
  * once; unless it cannot be acquired any more, of which fagus_release then tells
- * (FAGUS_ENOTHELD). After FAGUS_EFULL (1024 threads wait already) and FAGUS_ENOMEM it was not
- * released. A waiter may also wake without a signal: look again. Who has waited longest is woken
- * first; to signal, the variable need not be held. Collective to make and to free; nobody waits
- * while one is freed. */
+ * (FAGUS_ENOTHELD). It was not released where 1024 threads wait already (FAGUS_EFULL) or there is
+ * no memory to wait with (FAGUS_ENOMEM). A waiter may also wake without a signal: look again. Who
+ * has waited longest is woken first; to signal, the variable need not be held. Collective to make
+ * and to free; nobody waits while one is freed. */
 struct fagus_condition;
 int fagus_condition_create(struct fagus_condition **condition);
 int fagus_condition_free(struct fagus_condition *condition);
@@ -189,7 +194,7 @@ int fagus_condition_broadcast(struct fagus_condition *condition);
 
 /* ---- What happened ---------------------------------------------------------------------- */
 
-/* Where memory is shared nothing is brought, and the numbers of bytes and grants stay 0. */
+/* Where memory is shared nothing is brought: acquires_local, grants and the bytes stay 0. */
 struct fagus_stats {
     uint64_t acquires;
     uint64_t acquires_local;    /* of them, found the newest version here */
