@@ -27,13 +27,13 @@ run()
     timeout -k 5 60 "$dimmnet" run "$@" >out 2>err || status=$?
 }
 
-# Starts in the background as a job of its own, so that SIGINT is not ignored and
-# SIGTSTP works; leaves $launcher.
+# Starts in the background as a job of its own, so that SIGTSTP works, with no signal ignored
+# (nohup and background shells do that); leaves $launcher.
 start()
 {
     rm -f out err
     set -m
-    "$dimmnet" run "$@" >out 2>err &
+    env --default-signal "$dimmnet" run "$@" >out 2>err &
     launcher=$!
     set +m
 }
