@@ -150,10 +150,12 @@ static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_ltee *l
     }
     uint64_t since_ns = swif_most(swif_most(ltee->heard_ns, ltee->waiting_since_ns),
                                   swif->grace_ns);
-    /* A peer that speaks but takes nothing is no use either. */
-    uint64_t progress_ns = swif_most(ltee->progress_ns, swif->grace_ns);
-    return swif_least(since_ns + swif->config.peer_timeout_ns,
-                      progress_ns + SWIF_PATIENCE * swif->config.peer_timeout_ns);
+    /* A peer that speaks but takes nothing is no use either. If we slept it gets one time-out
+     * more, not all of them again: who sleeps now and then would have patience for ever. */
+    uint64_t timeout_ns = swif->config.peer_timeout_ns;
+    return swif_least(since_ns + timeout_ns,
+                      swif_most(ltee->progress_ns + SWIF_PATIENCE * timeout_ns,
+                                swif->grace_ns + timeout_ns));
 }
 
 static bool has_work(const struct swif *swif, const struct swif_ltee *ltee)

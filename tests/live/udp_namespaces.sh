@@ -195,7 +195,7 @@ udp_verdict "an address that is no host's" no_way_from_the_start
 # packets vanish and short ones are answered, a peer is given up after eight of its time-outs.
 narrowed()
 {
-    over hosts -n 3 --peer-timeout 1000 "$udp_traffic" --seconds 3
+    over hosts -n 3 --peer-timeout 2000 "$udp_traffic" --seconds 3
     udp_job_says '^ok round 1$' || return 1
     ip_in "$1" link set "$2" mtu 1300
     udp_job_wait

@@ -332,6 +332,25 @@ static void a_peer_that_answers_but_never_takes_anything_is_lost_in_the_end(void
     end();
 }
 
+/* The patience with such a peer does not begin again with every nap. */
+static void a_node_that_naps_loses_it_as_well(void **state)
+{
+    (void)state;
+    make(2, NULL);
+    pair_acquaint(&pair);
+    pair.nodes[1].accept = refuse_all;
+    pair_send(&pair, 0, 1, 0);
+    for (uint32_t naps = 0; naps < 3 * SWIF_PATIENCE && !pair.nodes[0].lost_count[1]; naps++) {
+        pair.nodes[0].paused = true;
+        pair_run(&pair, time_out_ns() / 2);
+        pair.nodes[0].paused = false;
+        pair_call(&pair, 0);
+        pair_run(&pair, 2 * time_out_ns());
+    }
+    assert_int_equal(pair.nodes[0].lost_count[1], 1);
+    end();
+}
+
 /* A sender dies while a packet of its is missing and another waits for it. What is kept for
  * it must not be kept for ever, nor looked at every moment. */
 static void what_is_held_of_a_sender_that_died_is_let_go(void **state)
@@ -656,6 +675,7 @@ int main(void)
         cmocka_unit_test(watching_everybody_leaves_room_to_send),
         cmocka_unit_test(a_node_that_slept_does_not_call_others_dead),
         cmocka_unit_test(a_peer_that_answers_but_never_takes_anything_is_lost_in_the_end),
+        cmocka_unit_test(a_node_that_naps_loses_it_as_well),
         cmocka_unit_test(what_is_held_of_a_sender_that_died_is_let_go),
         cmocka_unit_test(a_peer_given_up_is_told_so_when_it_comes_back),
         cmocka_unit_test(both_give_up_when_both_have_something_under_way),
