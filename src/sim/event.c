@@ -2,7 +2,11 @@
  *
  * Only keys move, 16 bytes each: four children are one cache line, and finding the first of
  * them takes three comparisons without branches. Behind the last key there are keys that are
- * later than any, so that no node has less than four children. */
+ * later than any, so that no node has less than four children.
+ *
+ * The first few stand sorted in a row before the heap, as many as there are. So it is known what
+ * comes next, and what it needs can be fetched while others happen: with many thousands of nodes
+ * nothing of it is in the caches. With a few events there is no heap at all. */
 #include "sim/event.h"
 
 #include <stdlib.h>
@@ -13,9 +17,11 @@ enum {
     CHILDREN = 4,
     ROOM_FIRST = 256,
     SPARE = 2 * CHILDREN, /* FIRST before the keys, and the rest of a line behind them */
-    SLOT_BITS = 24,
+    SLOT_BITS = SIM_EVENTS_SLOT_BITS,
+    ROW = SIM_EVENTS_ROW,
+    LARGE = 16384, /* keys that fit no more into a core's own cache, together with all else */
 };
-#define SLOT_MASK ((UINT64_C(1) << SLOT_BITS) - 1)
+#define SLOT_MASK SIM_EVENTS_SLOT_MASK
 #define ORDERS_MAX (UINT64_C(1) << (64 - SLOT_BITS))
 
 static const struct sim_event_key LATEST = {UINT64_MAX, UINT64_MAX};
@@ -63,10 +69,11 @@ static void free_slots(struct sim_events *events, uint32_t first)
 
 void sim_events_clear(struct sim_events *events)
 {
-    for (uint32_t i = 0; i < events->count; i++) {
-        events->keys[FIRST + i] = LATEST;
+    for (uint32_t i = events->row_count; i < events->count; i++) {
+        events->keys[FIRST + i - events->row_count] = LATEST;
     }
     events->count = 0;
+    events->row_count = 0;
     events->order_next = 0;
     free_slots(events, 0);
 }
@@ -74,7 +81,7 @@ void sim_events_clear(struct sim_events *events)
 static void grow(struct sim_events *events)
 {
     uint32_t room = events->room > 0 ? 2 * events->room : ROOM_FIRST;
-    uint32_t used = events->room > 0 ? FIRST + events->count : 0;
+    uint32_t used = events->room > 0 ? FIRST + events->count - events->row_count : 0;
     INVARIANT(room <= SLOT_MASK + 1);
     struct sim_event_key *keys = aligned_alloc(CACHE_LINE_BYTES,
                                                (room + SPARE) * sizeof *events->keys);
@@ -107,6 +114,21 @@ static inline void rise(struct sim_event_key *keys, uint32_t place, struct sim_e
     keys[place] = key;
 }
 
+static inline struct sim_event_key *row_at(struct sim_events *events, uint32_t place)
+{
+    return &events->row[(events->row_first + place) % ROW];
+}
+
+/* Puts the key where it belongs on the way from a free place of the row to its first. */
+static inline void advance(struct sim_events *events, uint32_t place, struct sim_event_key key)
+{
+    while (place > 0 && is_before(key, *row_at(events, place - 1))) {
+        *row_at(events, place) = *row_at(events, place - 1);
+        place--;
+    }
+    *row_at(events, place) = key;
+}
+
 void sim_events_put(struct sim_events *events, uint64_t at, uint32_t kind, uint32_t subject,
                     uint64_t value)
 {
@@ -119,33 +141,39 @@ void sim_events_put(struct sim_events *events, uint64_t at, uint32_t kind, uint3
     events->slot_free = load->subject;
     *load = (struct sim_event_load){kind, subject, value};
     struct sim_event_key key = {at, events->order_next++ << SLOT_BITS | slot};
-    rise(events->keys, FIRST + events->count++, key);
+    uint32_t heap_end = FIRST + events->count++ - events->row_count;
+    if (events->row_count < ROW) {
+        advance(events, events->row_count++, key);
+        return;
+    }
+    struct sim_event_key last = *row_at(events, ROW - 1);
+    if (is_before(key, last)) {
+        advance(events, ROW - 1, key);
+        key = last;
+    }
+    rise(events->keys, heap_end, key);
 }
 
-bool sim_events_take(struct sim_events *events, struct sim_event *event)
+/* Takes the first key out of a heap that ends there. */
+static inline struct sim_event_key take_key(struct sim_event_key *keys, uint32_t end)
 {
-    if (events->count == 0) {
-        return false;
-    }
-    struct sim_event_key *keys = events->keys;
     struct sim_event_key first = keys[FIRST];
-    uint32_t slot = (uint32_t)(first.order_slot & SLOT_MASK);
-    struct sim_event_load *load = &events->loads[slot];
-    *event = (struct sim_event){first.at, first.order_slot >> SLOT_BITS, load->kind, load->subject,
-                                load->value};
-    load->subject = events->slot_free;
-    events->slot_free = slot;
-
-    uint32_t end = FIRST + --events->count;
-    struct sim_event_key last = keys[end];
+    struct sim_event_key last = keys[--end];
     keys[end] = LATEST;
-    if (events->count == 0) {
-        return true;
+    if (end == FIRST) {
+        return first;
     }
     /* All the way down, and the last key up again: it was among the latest and mostly stays
      * there, so that comparing it at each level would be in vain. */
     uint32_t place = FIRST;
     for (uint32_t child = children_of(place); child < end; child = children_of(place)) {
+        /* The next step's four lines, whichever of them it will need: they follow each other. */
+        if (end > LARGE) {
+            const struct sim_event_key *grandchildren = &keys[children_of(child)];
+            for (uint32_t i = 0; i < CHILDREN; i++) {
+                __builtin_prefetch(grandchildren + (size_t)CHILDREN * i);
+            }
+        }
         uint32_t left = child + is_before(keys[child + 1], keys[child]);
         uint32_t right = child + 2 + is_before(keys[child + 3], keys[child + 2]);
         uint32_t next = is_before(keys[right], keys[left]) ? right : left;
@@ -153,7 +181,31 @@ bool sim_events_take(struct sim_events *events, struct sim_event *event)
         place = next;
     }
     rise(keys, place, last);
-    /* Whoever takes the next one will not have to wait for it. */
-    __builtin_prefetch(&events->loads[keys[FIRST].order_slot & SLOT_MASK]);
+    return first;
+}
+
+bool sim_events_take(struct sim_events *events, struct sim_event *event)
+{
+    if (events->count == 0) {
+        return false;
+    }
+    struct sim_event_key first = *row_at(events, 0);
+    uint32_t slot = (uint32_t)(first.order_slot & SLOT_MASK);
+    struct sim_event_load *load = &events->loads[slot];
+    *event = (struct sim_event){first.at, first.order_slot >> SLOT_BITS, load->kind, load->subject,
+                                load->value};
+    load->subject = events->slot_free;
+    events->slot_free = slot;
+
+    uint32_t heap_count = events->count-- - events->row_count;
+    events->row_first++;
+    if (heap_count == 0) {
+        events->row_count--;
+        return true;
+    }
+    struct sim_event_key next = take_key(events->keys, FIRST + heap_count);
+    *row_at(events, ROW - 1) = next;
+    /* Whoever takes it will not have to wait for it. */
+    __builtin_prefetch(&events->loads[next.order_slot & SLOT_MASK]);
     return true;
 }
