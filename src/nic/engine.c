@@ -61,15 +61,32 @@ uint64_t nic_engine_bytes(const struct nic_engine_config *config)
     return space.used_bytes;
 }
 
+uint64_t nic_engine_near_bytes(void)
+{
+    struct base_space space = {0};
+    (void)base_space_take(&space, 1, sizeof(struct nic_engine));
+    return space.used_bytes;
+}
+
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
                                    const struct nic_local_memory *memory, void *given)
 {
-    struct base_space space = {.memory = given};
-    INVARIANT(config_makes_sense(config) && (uintptr_t)given % CACHE_LINE_BYTES == 0);
+    return nic_engine_init_apart(config, network, memory, given,
+                                 (unsigned char *)given + nic_engine_near_bytes());
+}
+
+struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
+                                         const struct nic_network *network,
+                                         const struct nic_local_memory *memory, void *near,
+                                         void *far)
+{
+    struct base_space space = {.memory = far};
+    INVARIANT(config_makes_sense(config) && (uintptr_t)near % CACHE_LINE_BYTES == 0 &&
+              (uintptr_t)far % CACHE_LINE_BYTES == 0);
     INVARIANT(network->body_bytes_max >= NIC_BODY_BYTES_MIN &&
               network->body_bytes_max <= WIRE_PACKET_BYTES_MAX - WIRE_OVERHEAD_BYTES);
-    struct nic_engine *engine = base_space_take(&space, 1, sizeof *engine);
+    struct nic_engine *engine = near;
     engine->config = *config;
     lay_out(&space, config, engine);
     /* All that is not set here is zero already. Not asked before something has been written: a

@@ -105,6 +105,15 @@ struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
                                    const struct nic_local_memory *memory, void *space);
 
+/* The same in two pieces, for who has very many of them: what nearly all that happens touches,
+ * of so many bytes, may lie close to that of others, and the tables, which are large and mostly
+ * empty, elsewhere. Both together are nic_engine_bytes. */
+uint64_t nic_engine_near_bytes(void);
+struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
+                                         const struct nic_network *network,
+                                         const struct nic_local_memory *memory, void *near,
+                                         void *far);
+
 /* ---- Users ------------------------------------------------------------------------- */
 
 /* A user's credit: how many FIFO entries it may hold. 0 takes the user away; what it gave

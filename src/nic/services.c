@@ -83,13 +83,13 @@ static struct base_pool lay_out_pool(struct base_space *space, uint32_t count, u
         .lines = base_space_take(space, count, bytes), .line_bytes = bytes, .capacity = count};
 }
 
+/* Those that are used most are near, in this order, and share pages. */
 static struct nic_services *lay_out(const struct nic_services_config *config,
-                                    struct base_space *space)
+                                    struct base_space *near, struct base_space *space)
 {
-    struct nic_services *services = base_space_take(space, 1, sizeof *services);
-    /* Those that are used most come first, in this order, and share pages. */
-    struct nic_barrier *barriers = base_space_take(space, config->team_count, sizeof *barriers);
-    struct nic_message_context *contexts = base_space_take(space, config->context_count,
+    struct nic_services *services = base_space_take(near, 1, sizeof *services);
+    struct nic_barrier *barriers = base_space_take(near, config->team_count, sizeof *barriers);
+    struct nic_message_context *contexts = base_space_take(near, config->context_count,
                                                            sizeof *contexts);
     struct nic_service_peer *peers = base_space_take(space, config->node_count, sizeof *peers);
     struct nic_services laid = {
@@ -125,16 +125,34 @@ uint64_t nic_services_bytes(const struct nic_services_config *config)
     if (!config_makes_sense(config)) {
         return 0;
     }
-    (void)lay_out(config, &space);
+    (void)lay_out(config, &space, &space);
     return space.used_bytes;
+}
+
+uint64_t nic_services_near_bytes(const struct nic_services_config *config)
+{
+    struct base_space near = {0};
+    struct base_space far = {0};
+    (void)lay_out(config, &near, &far);
+    return near.used_bytes;
 }
 
 struct nic_services *nic_services_init(const struct nic_services_config *config,
                                        const struct nic_services_hooks *hooks, void *memory)
 {
-    struct base_space space = {.memory = memory};
     INVARIANT(config_makes_sense(config));
-    struct nic_services *services = lay_out(config, &space);
+    return nic_services_init_apart(config, hooks, memory,
+                                   (unsigned char *)memory + nic_services_near_bytes(config));
+}
+
+struct nic_services *nic_services_init_apart(const struct nic_services_config *config,
+                                             const struct nic_services_hooks *hooks, void *near,
+                                             void *far)
+{
+    struct base_space near_space = {.memory = near};
+    struct base_space far_space = {.memory = far};
+    INVARIANT(config_makes_sense(config));
+    struct nic_services *services = lay_out(config, &near_space, &far_space);
     services->hooks = *hooks;
     services->due.before = &services->due;
     services->due.behind = &services->due;

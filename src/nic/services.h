@@ -106,6 +106,12 @@ uint64_t nic_services_bytes(const struct nic_services_config *config);
 struct nic_services *nic_services_init(const struct nic_services_config *config,
                                        const struct nic_services_hooks *hooks, void *space);
 
+/* The same in two pieces, as of the engine: nic_engine_init_apart. */
+uint64_t nic_services_near_bytes(const struct nic_services_config *config);
+struct nic_services *nic_services_init_apart(const struct nic_services_config *config,
+                                             const struct nic_services_hooks *hooks, void *near,
+                                             void *far);
+
 /* ---- What drives them ------------------------------------------------------------- */
 
 /* A WIRE_SERVICE record came. */
