@@ -43,7 +43,8 @@ static void add_block(struct sim_slots *slots)
     uint32_t first = slots->block_count * SIM_BLOCK_SLOTS;
     slots->blocks = realloc(slots->blocks, (slots->block_count + 1) * sizeof *slots->blocks);
     INVARIANT(slots->blocks);
-    slots->blocks[slots->block_count] = malloc((size_t)SIM_BLOCK_SLOTS * slots->slot_bytes);
+    slots->blocks[slots->block_count] = aligned_alloc(
+        CACHE_LINE_BYTES, (size_t)SIM_BLOCK_SLOTS * slots->slot_bytes);
     INVARIANT(slots->blocks[slots->block_count]);
     slots->block_count++;
     slots->taken += SIM_BLOCK_SLOTS;

@@ -7,6 +7,7 @@
 
 #include "nic/header_tlb.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,19 +51,40 @@ static void written(void *context, uint64_t offset, uint64_t bytes)
     sim_hosts_see(node->world, node, offset, bytes);
 }
 
-/* ---- Plain -------------------------------------------------------------------------------- */
+/* ---- Flights ------------------------------------------------------------------------------ */
 
-static struct sim_flight *take_flight(struct sim_world *world, const struct sim_node *node,
-                                      uint32_t *slot)
+struct sim_flight *sim_flight_take(struct sim_world *world, const struct sim_node *node,
+                                   uint32_t bytes, uint32_t *slot)
 {
     struct sim_flight *flight = sim_slots_take(&world->flights, slot);
-    memset(flight, 0, sizeof *flight);
+    memset(flight, 0, offsetof(struct sim_flight, small));
+    flight->data = flight->small;
+    flight->body = UINT32_MAX;
+    if (bytes > sizeof flight->small) {
+        flight->data = sim_slots_take(&world->bodies, &flight->body);
+    }
+    if (world->keeps_passages) {
+        flight->passage = (struct sim_passage *)(void *)((unsigned char *)flight +
+                                                         SIM_FLIGHT_BYTES);
+        memset(flight->passage, 0, sizeof *flight->passage);
+    }
     flight->source = flight->node = node->number;
     flight->target_count = 1;
     flight->host = UINT32_MAX;
     flight->context_hit = true;
     return flight;
 }
+
+void sim_flight_give(struct sim_world *world, uint32_t slot)
+{
+    const struct sim_flight *flight = sim_flight_at(world, slot);
+    if (flight->body != UINT32_MAX) {
+        sim_slots_give(&world->bodies, flight->body);
+    }
+    sim_slots_give(&world->flights, slot);
+}
+
+/* ---- Plain -------------------------------------------------------------------------------- */
 
 static int append(void *context, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
                   unsigned char **room)
@@ -74,7 +96,7 @@ static int append(void *context, uint64_t now_ns, const struct wire_route *route
     if (route->class == WIRE_REQUEST && (!node->may_make || node->made != UINT32_MAX)) {
         return DN_EFULL;
     }
-    struct sim_flight *flight = take_flight(world, node, &slot);
+    struct sim_flight *flight = sim_flight_take(world, node, bytes, &slot);
     flight->target = route->target;
     flight->class = route->class;
     flight->channel = route->channel;
@@ -186,13 +208,6 @@ static uint64_t to_lines(uint64_t bytes)
     return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
 }
 
-/* The services begin a page, so that what a barrier touches lies in one. */
-static uint64_t to_pages(uint64_t bytes)
-{
-    enum { PAGE_BYTES = 4096 };
-    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
-
 uint64_t sim_carrier_bytes(struct sim_world *world)
 {
     if (is_cd(world)) {
@@ -209,8 +224,19 @@ uint64_t sim_carrier_bytes(struct sim_world *world)
     }
     struct nic_engine_config engine = engine_config(world, 0);
     struct nic_services_config services = services_config(world, 0);
-    return to_pages(nic_engine_bytes(&engine)) +
-           (world->config.services ? to_lines(nic_services_bytes(&services)) : 0);
+    return nic_engine_bytes(&engine) +
+           (world->config.services ? nic_services_bytes(&services) : 0) -
+           sim_carrier_near_bytes(world);
+}
+
+uint64_t sim_carrier_near_bytes(const struct sim_world *world)
+{
+    if (is_cd(world)) {
+        return 0;
+    }
+    struct nic_services_config services = services_config(world, 0);
+    return nic_engine_near_bytes() +
+           (world->config.services ? nic_services_near_bytes(&services) : 0);
 }
 
 static void init_board(struct sim_world *world, struct sim_node *node, unsigned char *space,
@@ -226,7 +252,8 @@ static void init_board(struct sim_world *world, struct sim_node *node, unsigned 
     node->services = node->board->services;
 }
 
-void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *space)
+void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
+                      unsigned char *space)
 {
     const struct nic_local_memory memory = {
         .context = node,
@@ -249,12 +276,13 @@ void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned c
         .mark_is_passed = mark_is_passed,
     };
     struct nic_engine_config config = engine_config(world, node->number);
-    node->engine = nic_engine_init(&config, &network, &memory, space);
+    node->engine = nic_engine_init_apart(&config, &network, &memory, near, space);
     if (world->config.services) {
         const struct nic_services_hooks nobody_dies = {0};
         struct nic_services_config services = services_config(world, node->number);
-        node->services = nic_services_init(&services, &nobody_dies,
-                                           space + to_pages(nic_engine_bytes(&config)));
+        uint64_t near_bytes = nic_engine_near_bytes();
+        node->services = nic_services_init_apart(&services, &nobody_dies, near + near_bytes,
+                                                 space + nic_engine_bytes(&config) - near_bytes);
         nic_engine_serve(node->engine, node->services);
     }
 }
@@ -284,11 +312,12 @@ static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)
 {
     uint32_t slot;
     uint16_t target;
-    struct sim_flight *flight = take_flight(world, node, &slot);
+    uint32_t room_bytes = swif_packet_bytes(world->body_bytes_max);
+    struct sim_flight *flight = sim_flight_take(world, node, room_bytes, &slot);
     flight->bytes = board_transmit(node->board, sim_now_ns(world), flight->data, &target);
     if (flight->bytes == 0) {
         node->stirred = false;
-        sim_slots_give(&world->flights, slot);
+        sim_flight_give(world, slot);
         return UINT32_MAX;
     }
     struct wire_header header;

@@ -188,12 +188,12 @@ void sim_kicks_retry(struct sim_world *world, struct sim_node *node)
 static void note_kick(const struct sim_world *world, const struct sim_node *node,
                       struct sim_flight *flight, const struct sim_kick *kick)
 {
-    struct sim_passage *passage = &flight->passage;
-    passage->kicked_ps = kick->started_ps;
-    passage->from_ps[SIM_STAGE_HOST_WRITE] = kick->come_ps;
-    passage->to_ps[SIM_STAGE_HOST_WRITE] = kick->written_ps;
-    passage->from_ps[SIM_STAGE_TRANSACTION_QUEUE] = kick->queued_ps;
-    passage->to_ps[SIM_STAGE_TRANSACTION_QUEUE] = kick->ready_ps;
+    if (!flight->passage) {
+        return;
+    }
+    flight->passage->kicked_ps = kick->started_ps;
+    sim_flight_note(flight, SIM_STAGE_HOST_WRITE, kick->come_ps, kick->written_ps);
+    sim_flight_note(flight, SIM_STAGE_TRANSACTION_QUEUE, kick->queued_ps, kick->ready_ps);
     sim_stage_show(world, node, SIM_STAGE_HOST_WRITE, flight);
     sim_stage_show(world, node, SIM_STAGE_TRANSACTION_QUEUE, flight);
 }

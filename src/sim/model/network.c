@@ -329,32 +329,46 @@ static uint32_t port_up(const struct sim_network *network, uint32_t level, uint3
     return target / network->levels[level - 1].span % network->ups;
 }
 
+/* Whether a head at the input of a switch has to go further up. */
+static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t index,
+                    const struct flight *flight)
+{
+    uint32_t span = network->levels[level].span;
+    /* The product fits: a level's last member begins at a node. */
+    uint32_t node_first = index / network->levels[level].copies * span;
+    return flight->first < node_first || flight->last - node_first >= span;
+}
+
+/* The first of the ports down through which it goes. */
+static uint32_t port_down(const struct sim_network *network, uint32_t level, uint32_t index,
+                          const struct flight *flight)
+{
+    const struct level *of = &network->levels[level];
+    uint32_t node_first = index / of->copies * of->span;
+    uint32_t child_span = network->levels[level - 1].span;
+    return flight->first > node_first ? (flight->first - node_first) / child_span : 0;
+}
+
 /* A head is at the input of a switch. */
 static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, uint32_t index,
                  bool is_down, uint32_t slot)
 {
     struct flight *flight = sim_slots_at(&network->flights, slot);
-    uint32_t span = network->levels[level].span;
-    uint32_t position = index / network->levels[level].copies;
-    bool is_highest = level == network->level_count;
     uint32_t down_ports = network->ports - network->ups;
     uint64_t out_ps = at_ps + network->transit_ps;
-    /* The product fits: a level's last member begins at a node. */
-    uint32_t node_first = position * span;
-    bool has_all = flight->first >= node_first && flight->last - node_first < span;
-    if (!is_down && !has_all) {
+    if (!is_down && goes_up(network, level, index, flight)) {
         uint32_t up = port_up(network, level, flight->first);
         uint32_t above = above_of(network, level, index, up);
         go_on(network, out_ps, level, index, down_ports + up, place_of(level + 1, above), slot);
         return;
     }
-    uint32_t child_span = network->levels[level - 1].span;
-    uint32_t port_first = flight->first > node_first ? (flight->first - node_first) / child_span
-                                                     : 0;
+    uint32_t port_first = port_down(network, level, index, flight);
     uint32_t port_last = port_first;
     if (flight->last != flight->first) {
-        uint32_t port_end = is_highest ? network->levels[level].ports : down_ports;
-        port_last = (flight->last - node_first) / child_span;
+        const struct level *of = &network->levels[level];
+        uint32_t port_end = level == network->level_count ? of->ports : down_ports;
+        uint32_t node_first = index / of->copies * of->span;
+        port_last = (flight->last - node_first) / network->levels[level - 1].span;
         port_last = port_last < port_end ? port_last : port_end - 1;
     }
     flight->copies += port_last - port_first;
@@ -362,6 +376,38 @@ static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, ui
         uint32_t below = below_of(network, level, index, port);
         go_on(network, out_ps, level, index, port, PLACE_DOWN | place_of(level - 1, below), slot);
     }
+}
+
+void sim_network_expect(const struct sim_network *network, const struct sim_event_load *event)
+{
+    if (!network->flits) {
+        prefetch_to_write(flight_at(network, (uint32_t)event->value));
+    }
+}
+
+bool sim_network_expect_soon(const struct sim_network *network, const struct sim_event_load *event,
+                             uint32_t *node, uint32_t *token)
+{
+    if (network->flits) {
+        return false;
+    }
+    const struct flight *flight = flight_at(network, (uint32_t)event->value);
+    uint32_t index = event->subject & PLACE_INDEX_MASK;
+    uint32_t level = (event->subject & ~PLACE_DOWN) >> PLACE_LEVEL_SHIFT;
+    if (level == 0) {
+        *node = index;
+        *token = flight->token;
+        return true;
+    }
+    const struct level *of = &network->levels[level];
+    uint32_t port = 0;
+    if (!(event->subject & PLACE_DOWN) && goes_up(network, level, index, flight)) {
+        port = network->ports - network->ups + port_up(network, level, flight->first);
+    } else {
+        port = port_down(network, level, index, flight);
+    }
+    prefetch_to_write(&network->outputs[of->output_first + (size_t)index * of->ports + port]);
+    return false;
 }
 
 void sim_network_event(struct sim_network *network, const struct sim_event *event)

@@ -63,6 +63,13 @@ uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint
 /* An event of the network's kind has been taken out of the heap. */
 void sim_network_event(struct sim_network *network, const struct sim_event *event);
 
+/* Such an event is going to come: its memory is fetched, so that nobody waits for it then. Some
+ * events later, soon before it is taken, what that memory names; true: it will be an arrival,
+ * and these are its node and token. Nothing changes by it. */
+void sim_network_expect(const struct sim_network *network, const struct sim_event_load *event);
+bool sim_network_expect_soon(const struct sim_network *network, const struct sim_event_load *event,
+                             uint32_t *node, uint32_t *token);
+
 /* For reports: how many switches a packet from one node to another goes through. */
 uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, uint32_t target);
 

@@ -8,9 +8,18 @@
 static uint32_t copy_for(struct sim_world *world, uint32_t slot, uint32_t target)
 {
     uint32_t copy_slot;
-    struct sim_flight *copy = sim_slots_take(&world->flights, &copy_slot);
     const struct sim_flight *flight = sim_flight_at(world, slot);
-    memcpy(copy, flight, sizeof *flight + flight->bytes);
+    struct sim_flight *copy = sim_flight_take(world, &world->nodes[flight->source], flight->bytes,
+                                              &copy_slot);
+    const struct sim_flight taken = *copy;
+    *copy = *flight;
+    copy->passage = taken.passage;
+    copy->data = taken.data;
+    copy->body = taken.body;
+    memcpy(copy->data, flight->data, flight->bytes);
+    if (copy->passage) {
+        *copy->passage = *flight->passage;
+    }
     copy->target = target;
     copy->target_count = 1;
     copy->copies = 1;
@@ -28,10 +37,12 @@ void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
     }
     flight->node = number;
     flight->target = number;
-    flight->passage.to_ps[SIM_STAGE_LINK] = at_ps;
+    if (flight->passage) {
+        flight->passage->to_ps[SIM_STAGE_LINK] = at_ps;
+    }
     if (world->config.timeline) {
         sim_timeline_span(world->config.timeline, flight->source, SIM_STAGE_LINK,
-                          sim_stage_texts[SIM_STAGE_LINK], flight->passage.from_ps[SIM_STAGE_LINK],
+                          sim_stage_texts[SIM_STAGE_LINK], flight->passage->from_ps[SIM_STAGE_LINK],
                           at_ps, flight->number);
     }
     sim_stage_event(world, slot, SIM_STAGE_LINK + 1);
@@ -53,7 +64,9 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
     } else if (flight->writes) {
         done_ps += sim_cycles(world->bus_ps, world->machine->llcm_visible_cycles);
     }
-    flight->passage.visible_ps = done_ps;
+    if (flight->passage) {
+        flight->passage->visible_ps = done_ps;
+    }
     sim_put(world, done_ps, SIM_EVENT_CARRY, node->number, slot);
 }
 
@@ -61,10 +74,10 @@ void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t sl
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     if (node->passage && flight->writes && !flight->is_repeat) {
-        *node->passage = flight->passage;
+        *node->passage = *flight->passage;
     }
     sim_carrier_deliver(world, node, flight);
-    sim_slots_give(&world->flights, slot);
+    sim_flight_give(world, slot);
     /* An answer may have freed what a kick waits for. */
     if (sim_carrier_has_work(node) || node->waiting > 0) {
         sim_pump_at(world, node, world->now_ps);

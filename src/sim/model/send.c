@@ -18,7 +18,7 @@ void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
 {
     if (world->config.timeline) {
         sim_timeline_span(world->config.timeline, node->number, stage, sim_stage_texts[stage],
-                          flight->passage.from_ps[stage], flight->passage.to_ps[stage],
+                          flight->passage->from_ps[stage], flight->passage->to_ps[stage],
                           flight->number);
     }
 }
@@ -265,7 +265,7 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
     uint64_t pad_bytes = world->machine->packet_pad_bytes;
     uint32_t bytes = (uint32_t)(8 * flight->words > pad_bytes ? 8 * flight->words : pad_bytes);
     uint64_t from_ps = *free_ps > world->now_ps ? *free_ps : world->now_ps;
-    flight->passage.from_ps[SIM_STAGE_LINK] = from_ps;
+    sim_flight_note(flight, SIM_STAGE_LINK, from_ps, 0);
     flight->copies = flight->target_count;
     if (from_ps > world->now_ps) {
         /* Put before the network's event: it has left before it arrives. */
@@ -317,7 +317,7 @@ void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
     unsigned name = first;
     while (name < SIM_STAGES && name != SIM_STAGE_LINK && !is_there(world, flight, name)) {
         uint64_t out_ps = node->stage_out_ps[name];
-        flight->passage.from_ps[name] = flight->passage.to_ps[name] = world->now_ps;
+        sim_flight_note(flight, name, world->now_ps, world->now_ps);
         name++;
         if (out_ps > 0 && out_ps >= world->now_ps) {
             /* It passes the stage by, but not those that are in it. */
@@ -349,8 +349,7 @@ void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
     uint64_t *out_ps = &node->stage_out_ps[name];
     end_ps = end_ps > *out_ps ? end_ps : *out_ps;
     *out_ps = end_ps;
-    flight->passage.from_ps[name] = start_ps;
-    flight->passage.to_ps[name] = end_ps;
+    sim_flight_note(flight, name, start_ps, end_ps);
     sim_stage_show(world, node, name, flight);
     if (name + 1 == SIM_STAGES) {
         sim_receive_stages_done(world, node, slot, end_ps);

@@ -7,6 +7,7 @@
  *     receive.c   from the link into memory
  *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
  *     core.c      the core processor
+ *     expect.c    fetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in, to the network between
  * LINK and the receive stages, and is given back when the last target has taken it. */
@@ -72,6 +73,10 @@ struct sim_kick {
     uint64_t *ticket; /* LOCK: where it goes */
 };
 
+/* Without what only some need: its passage, and room for a large packet. What is left are three
+ * cache lines, and many thousands of them may be under way. */
+enum { SIM_FLIGHT_SMALL_BYTES = 80, SIM_FLIGHT_BYTES = 3 * CACHE_LINE_BYTES };
+
 struct sim_flight {
     uint64_t free;           /* the slots' own while it is not taken */
     uint32_t source, target; /* target: the first of them */
@@ -94,9 +99,12 @@ struct sim_flight {
     bool writes;     /* into memory that hosts read */
     uint64_t cookie;
     uint64_t number; /* for traces */
-    struct sim_passage passage;
-    unsigned char data[];
+    struct sim_passage *passage; /* NULL: nobody will ask for it */
+    unsigned char *data;         /* `small`, or the body's */
+    uint32_t body;               /* of the world's bodies; UINT32_MAX: none, the packet is small */
+    unsigned char small[SIM_FLIGHT_SMALL_BYTES];
 };
+_Static_assert(sizeof(struct sim_flight) <= SIM_FLIGHT_BYTES, "a flight fills whole lines");
 
 struct sim_node {
     struct sim_world *world;
@@ -136,6 +144,7 @@ struct sim_world {
     uint64_t core_ps; /* of CorePU */
     bool stage_is_there[SIM_STAGES];
     bool swif_is_slow;
+    bool is_large; /* its state fits into no cache */
     uint64_t core_send_lead_ps; /* of the stages from the header TLB to CORE_SEND */
     uint64_t now_ps;
     uint64_t event_count;
@@ -144,7 +153,9 @@ struct sim_world {
     struct sim_network *network;
     struct sim_slots kicks;
     struct sim_slots blocks; /* of WIRE_BOTF_BYTES_MAX */
-    struct sim_slots flights;
+    struct sim_slots flights; /* and behind each its passage, where passages are kept */
+    struct sim_slots bodies;  /* of flights: packets that are not small */
+    bool keeps_passages;
     struct sim_node *nodes;
     struct sim_host *hosts;
     uint32_t host_count;
@@ -152,8 +163,11 @@ struct sim_world {
     uint32_t pumps_due; /* nodes whose pump is */
     uint32_t body_bytes_max;
     uint64_t memory_bytes; /* of a node: LLCM and both banks */
-    unsigned char *space;  /* of all nodes: memory, engine, services, boards */
+    /* Of all nodes: first, densely, those parts of engine and services that nearly every event
+     * touches, then memory, their tables, boards. */
+    unsigned char *space;
     uint64_t space_bytes;
+    uint64_t near_bytes; /* of one node */
     char refusal[SIM_ERROR_BYTES]; /* why sim_world_open failed, from below */
 };
 
@@ -165,6 +179,16 @@ static inline uint64_t sim_now_ns(const struct sim_world *world)
 static inline struct sim_flight *sim_flight_at(const struct sim_world *world, uint32_t flight)
 {
     return sim_slots_at(&world->flights, flight);
+}
+
+/* From when to when the flight was in a stage. */
+static inline void sim_flight_note(struct sim_flight *flight, unsigned stage, uint64_t from_ps,
+                                   uint64_t to_ps)
+{
+    if (flight->passage) {
+        flight->passage->from_ps[stage] = from_ps;
+        flight->passage->to_ps[stage] = to_ps;
+    }
 }
 
 static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_event_kind kind,
@@ -217,9 +241,17 @@ void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t fl
 
 /* ---- carrier.c ---------------------------------------------------------------------------- */
 
-/* Bytes of one node's engine, services and board; 0: the machine makes no sense (refusal). */
+/* Bytes of one node's engine, services and board but for what is near; 0: the machine makes no
+ * sense (refusal). */
 uint64_t sim_carrier_bytes(struct sim_world *world);
-void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *space);
+/* Those that nearly every event of the node touches. */
+uint64_t sim_carrier_near_bytes(const struct sim_world *world);
+void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
+                      unsigned char *space);
+/* A flight of the node's, with room for so many bytes and nothing else set; and back. */
+struct sim_flight *sim_flight_take(struct sim_world *world, const struct sim_node *node,
+                                   uint32_t bytes, uint32_t *slot);
+void sim_flight_give(struct sim_world *world, uint32_t slot);
 /* The next flight, if the NIC has one for now; UINT32_MAX: none. */
 uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node);
 bool sim_carrier_has_work(const struct sim_node *node);
@@ -233,6 +265,11 @@ void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node);
 void sim_carrier_switch_banks(struct sim_node *node);
 /* The two have been told of each other. */
 void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other);
+
+/* ---- expect.c ----------------------------------------------------------------------------- */
+
+/* Fetches what events to come need; to be called as each one is taken. */
+void sim_expect(const struct sim_world *world);
 
 /* ---- core.c ------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include "sim/model/state.h"
 
-enum { PAGE_BYTES = 4096, PASSAGE_NODES_MAX = 32768 };
+enum { PAGE_BYTES = 4096, PASSAGE_NODES_MAX = 32768, LARGE_NODES = 2048 };
 
 /* ---- Set-up ---------------------------------------------------------------------------- */
 
@@ -43,7 +43,8 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
     node->memory = space;
     node->pump_ps = node->timer_ps = UINT64_MAX;
     node->made = UINT32_MAX;
-    sim_carrier_init(world, node, space + world->memory_bytes);
+    sim_carrier_init(world, node, world->space + number * world->near_bytes,
+                     space + world->memory_bytes);
     for (uint32_t user = 0; user < users; user++) {
         world->hosts[node->first_host + user] = (struct sim_host){
             .world = world,
@@ -95,7 +96,10 @@ static bool get_space(struct sim_world *world)
     }
     uint64_t each = world->memory_bytes + carrier_bytes;
     each = (each + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    world->space_bytes = each * world->config.node_count;
+    world->near_bytes = sim_carrier_near_bytes(world);
+    uint64_t near_bytes = world->near_bytes * world->config.node_count;
+    near_bytes = (near_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    world->space_bytes = near_bytes + each * world->config.node_count;
     void *space = mmap(NULL, world->space_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) {
@@ -106,10 +110,11 @@ static bool get_space(struct sim_world *world)
         return false;
     }
     world->space = space;
-    /* Nodes touch a few pages each, far from each other. */
+    /* Nodes touch a few pages each, far from each other; and of what is near a third: zeroing all
+     * of it takes longer than its page walks do. */
     (void)madvise(space, world->space_bytes, MADV_NOHUGEPAGE);
     for (uint32_t i = 0; i < world->config.node_count; i++) {
-        set_up_node(world, i, world->space + i * each);
+        set_up_node(world, i, world->space + near_bytes + i * each);
     }
     return true;
 }
@@ -137,9 +142,13 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     INVARIANT(world->nodes && world->hosts);
     sim_slots_init(&world->kicks, sizeof(struct sim_kick));
     sim_slots_init(&world->blocks, WIRE_BOTF_BYTES_MAX);
-    uint32_t flight_bytes = (uint32_t)sizeof(struct sim_flight) +
-                            swif_packet_bytes(world->body_bytes_max);
-    sim_slots_init(&world->flights, (flight_bytes + 7) / 8 * 8);
+    /* A trace needs the flights' passages, and so do nodes that keep the last one. */
+    world->keeps_passages = world->config.timeline ||
+                            world->config.node_count <= PASSAGE_NODES_MAX;
+    sim_slots_init(&world->flights, (uint32_t)(SIM_FLIGHT_BYTES + (world->keeps_passages
+                                                                       ? sizeof(struct sim_passage)
+                                                                       : 0)));
+    sim_slots_init(&world->bodies, (swif_packet_bytes(world->body_bytes_max) + 7) / 8 * 8);
     const struct sim_network_user user = {
         .context = world,
         .events = &world->events,
@@ -172,6 +181,7 @@ struct sim_world *sim_world_open(const struct sim_world_config *config, char err
     INVARIANT(world);
     world->config = wanted;
     world->machine = wanted.machine;
+    world->is_large = wanted.node_count >= LARGE_NODES;
     sim_events_init(&world->events);
     set_clocks(world);
     if (!set_up(world, error)) {
@@ -198,6 +208,7 @@ void sim_world_close(struct sim_world *world)
     sim_slots_free(&world->kicks);
     sim_slots_free(&world->blocks);
     sim_slots_free(&world->flights);
+    sim_slots_free(&world->bodies);
     sim_events_free(&world->events);
     free(world->nodes);
     free(world->hosts);
@@ -273,6 +284,9 @@ enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps)
         }
         world->now_ps = event.at;
         world->event_count++;
+        if (world->is_large) {
+            sim_expect(world);
+        }
         happen(world, &event);
     }
     if (world->running == 0 && is_idle(world)) {
