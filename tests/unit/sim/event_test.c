@@ -89,6 +89,35 @@ static void once_grown_it_allocates_no_more(void **state)
     sim_events_free(&events);
 }
 
+static void what_is_ahead_is_what_will_be_taken(void **state)
+{
+    (void)state;
+    enum { EVENTS = 500, DISTANCE = SIM_EVENTS_ROW - 1 };
+    struct base_random random = {3};
+    struct sim_events events;
+    struct sim_event event;
+    uint32_t expected[DISTANCE + 1];
+    sim_events_init(&events);
+    assert_null(sim_events_ahead(&events, 0));
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        sim_events_put(&events, base_random_below(&random, 100), 0, i, 0);
+    }
+    assert_null(sim_events_ahead(&events, SIM_EVENTS_ROW));
+    for (uint32_t taken = 0; taken + DISTANCE < EVENTS; taken += DISTANCE + 1) {
+        for (uint32_t i = 0; i <= DISTANCE && taken + i < EVENTS; i++) {
+            expected[i] = sim_events_ahead(&events, i)->subject;
+        }
+        for (uint32_t i = 0; i <= DISTANCE && taken + i < EVENTS; i++) {
+            assert_true(sim_events_take(&events, &event));
+            assert_int_equal(event.subject, expected[i]);
+        }
+    }
+    /* One that is put before all others comes first. */
+    sim_events_put(&events, 0, 0, EVENTS, 0);
+    assert_int_equal(sim_events_ahead(&events, 0)->subject, EVENTS);
+    sim_events_free(&events);
+}
+
 /* Against the plainest thing that does the same: a list in which the first is looked for. The
  * number of events goes up and down, through every size at which a level of the heap begins
  * and the memory grows; times are few, and among them the last there is. */
@@ -189,6 +218,7 @@ int main(void)
         cmocka_unit_test(an_empty_heap_gives_nothing),
         cmocka_unit_test(events_come_by_time_and_then_by_order),
         cmocka_unit_test(putting_and_taking_in_turn_keeps_the_order),
+        cmocka_unit_test(what_is_ahead_is_what_will_be_taken),
         cmocka_unit_test(it_does_what_a_list_would_do),
         cmocka_unit_test(many_events_keep_their_order),
         cmocka_unit_test(what_is_forgotten_stays_so),
