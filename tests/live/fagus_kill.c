@@ -133,9 +133,18 @@ static bool is_small(int variable)
     return words[variable] * 8 <= 448;
 }
 
+/* Where one cannot look at it directly it cannot be reached any more. */
+static bool memory_dies_with_its_node(void)
+{
+    return live_is_udp() || live_is_relaxed();
+}
+
 /* The last version may be any that a dead one began to release. */
 static void check_lost(int variable)
 {
+    if (variable == long_list && memory_dies_with_its_node()) {
+        return; /* perhaps only the dead one knew the ranges */
+    }
     uint64_t last = atomic_load(&notes->noted[variable].about);
     require_else(fagus_nodes_share() || !is_small(variable),
                  "variable %d is lost, but its manager has it", variable);
@@ -180,12 +189,6 @@ static bool check_held(int variable, enum fagus_mode mode, int result, uint64_t 
                  (unsigned long long)done, (unsigned long long)atomic_load(&noted->about));
     atomic_store(&noted->had[me.rank], found);
     return true;
-}
-
-/* Where one cannot look at it directly it cannot be reached any more. */
-static bool memory_dies_with_its_node(void)
-{
-    return live_is_udp() || live_is_relaxed();
 }
 
 /* False: the variable is cut off, rightly. */
@@ -261,6 +264,10 @@ static void step(int variable)
         return;
     }
     atomic_store(&noted->writer, (uint64_t)me.rank + 1);
+    if (!is_sound && variable == long_list) {
+        struct fagus_range whole = {objects[variable], words[variable] * sizeof(uint64_t)};
+        fagus_expect(fagus_rebind(syncs[variable], &whole, 1), 0);
+    }
     uint64_t sequence = (is_sound ? objects[variable][0] : atomic_load(&noted->about)) + 1;
     write_version(variable, sequence, !is_sound);
     if (live_random(&random_state, 6) == 0) {
