@@ -65,6 +65,18 @@ helps()
     fi
 }
 
+# Paper 001's measurements: four rows, the first three beside the paper's figures.
+repeats_the_paper()
+{
+    FAGUS_FORCE_REMOTE=1 live_group -n 2 --timeout 60 "$live_build/examples/fagus/papers"
+    if [ "$status" -ne 0 ] || [ "$(grep -c 'paper 001, evaluation [12]$' "$live_work/out")" -ne 3 ] ||
+        ! grep -q '^64 bytes acquired from elsewhere' "$live_work/out"; then
+        echo "status $status"
+        return 1
+    fi
+    live_nothing_remains
+}
+
 for example in sor lu matrix nbody radix tsp; do
     live_verdict "$example says how it is used" helps "$example"
     for nodes in 1 2 3 4; do
@@ -76,6 +88,7 @@ for example in sor lu matrix nbody radix tsp; do
     live_verdict "$example, checked, 3 nodes" runs "$example" checked 3
 done
 live_verdict "sor sends what changes" sends_what_changes
+live_verdict "the paper's own measurements" repeats_the_paper
 live_verdict "lu refuses a size" refuses lu 33
 live_verdict "tsp refuses cities" refuses tsp 17
 live_verdict "sor refuses a word" refuses sor 10x

@@ -66,7 +66,10 @@ static void expect(const struct sim_world *world, const struct sim_event_load *e
     case SIM_EVENT_STAGE: fetch_flight(world, event->subject); break;
     case SIM_EVENT_LEFT:
     case SIM_EVENT_RECEIVED:
-    case SIM_EVENT_CARRY: fetch_flight(world, (uint32_t)event->value); /* fall through */
+    case SIM_EVENT_CARRY:
+        fetch_flight(world, (uint32_t)event->value);
+        fetch_node(&world->nodes[event->subject]);
+        break;
     case SIM_EVENT_PUMP:
     case SIM_EVENT_TIMER: fetch_node(&world->nodes[event->subject]); break;
     case SIM_EVENT_NETWORK: sim_network_expect(world->network, event); break;
