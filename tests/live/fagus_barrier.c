@@ -4,27 +4,14 @@
 
 enum { PAGE = 4096, ROUNDS = 30 };
 
-static struct fagus_sync *make(void *pointer, size_t bytes)
-{
-    struct fagus_sync *sync = NULL;
-    fagus_expect(fagus_sync_create(&sync), 0);
-    fagus_expect(fagus_bind(sync, pointer, bytes), 0);
-    return sync;
-}
-
-static void meet(void)
-{
-    fagus_expect(fagus_barrier(NULL), 0);
-}
-
 /* Each in turn releases a version, and all meet at once at a barrier; then they write it without
  * holding it, each its share. */
 static void release_and_meet(size_t bytes)
 {
     unsigned char *memory = fagus_get(bytes, FAGUS_ROUND_ROBIN);
-    struct fagus_sync *sync = make(memory, bytes);
+    struct fagus_sync *sync = fagus_bound_to(memory, bytes);
     size_t share = bytes / (size_t)me.size / 8 * 8;
-    meet();
+    fagus_meet();
     for (int round = 0; round < ROUNDS; round++) {
         if (round % me.size == me.rank) {
             fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
@@ -34,12 +21,12 @@ static void release_and_meet(size_t bytes)
         fagus_expect(fagus_barrier(sync), 0);
         require_else(live_all_are(memory, bytes, (unsigned char)(round + 1)),
                      "round %d: %u and others", round, memory[0]);
-        meet();
+        fagus_meet();
         if (round % 3 == 2) {
             memset(memory + (size_t)me.rank * share, 100 + round, share);
             fagus_expect(fagus_barrier(sync), 0);
             require(live_all_are(memory, share * (size_t)me.size, (unsigned char)(100 + round)));
-            meet();
+            fagus_meet();
         }
     }
     fagus_expect(fagus_sync_free(sync), 0);
@@ -58,8 +45,8 @@ static void a_barrier_knows_what_was_just_bound(void)
 {
     enum { PIECES = 12, PIECE = 100 };
     unsigned char *memory = fagus_get(PIECES * PIECE, FAGUS_BLOCK);
-    struct fagus_sync *sync = make(memory, PIECE);
-    meet();
+    struct fagus_sync *sync = fagus_bound_to(memory, PIECE);
+    fagus_meet();
     for (int round = 1; round < PIECES; round++) {
         if (round % me.size == me.rank) {
             live_sleep_ns(5 * LIVE_MS);
@@ -70,7 +57,7 @@ static void a_barrier_knows_what_was_just_bound(void)
         }
         fagus_expect(fagus_barrier(sync), 0);
         require(live_all_are(memory, (size_t)(round + 1) * PIECE, (unsigned char)round));
-        meet();
+        fagus_meet();
     }
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(memory), 0);
@@ -85,13 +72,13 @@ static void what_is_bound_after_a_barrier_comes_from_its_home(void)
         size_t bytes = lengths[i];
         int home = (int)(i + 1) % me.size;
         unsigned char *memory = fagus_get(4 * PAGE, home);
-        struct fagus_sync *sync = make(memory, bytes);
+        struct fagus_sync *sync = fagus_bound_to(memory, bytes);
         if (me.rank == 0) {
             memset(memory, 5, bytes);
         }
         fagus_expect(fagus_barrier(sync), 0);
         require(live_all_are(memory, bytes, 5));
-        meet();
+        fagus_meet();
         unsigned char *more = memory + 2 * PAGE;
         if (me.rank == home) {
             memset(more, 7, bytes);
@@ -101,14 +88,14 @@ static void what_is_bound_after_a_barrier_comes_from_its_home(void)
         require(live_all_are(memory, bytes, 5));
         require(live_all_are(more, bytes, 7));
         fagus_expect(fagus_release(sync), 0);
-        meet();
+        fagus_meet();
         fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
         memory[me.rank]++;
         fagus_expect(fagus_release(sync), 0);
         fagus_expect(fagus_barrier(sync), 0);
         require(live_all_are(memory, (size_t)me.size, 6));
         require(live_all_are(more, bytes, 7));
-        meet();
+        fagus_meet();
         fagus_expect(fagus_sync_free(sync), 0);
         fagus_expect(fagus_free(memory), 0);
     }

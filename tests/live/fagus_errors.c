@@ -6,34 +6,21 @@
 
 enum { PAGE = 4096, MANY = 100000 };
 
-static struct fagus_sync *make(void *pointer, size_t bytes)
-{
-    struct fagus_sync *sync = NULL;
-    fagus_expect(fagus_sync_create(&sync), 0);
-    fagus_expect(fagus_bind(sync, pointer, bytes), 0);
-    return sync;
-}
-
-static void meet(void)
-{
-    fagus_expect(fagus_barrier(NULL), 0);
-}
-
 /* Whatever was done wrong before, this works: every node adds 1 to each byte in turn. */
 static void require_soundness(struct fagus_sync *sync, unsigned char *object, size_t bytes)
 {
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
     for (size_t i = 0; i < bytes; i++) {
         object[i]++;
     }
     fagus_expect(fagus_release(sync), 0);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire(sync, FAGUS_READ), 0);
     require(live_all_are(object, bytes, object[0]));
     require(object[0] % me.size == 0);
     fagus_expect(fagus_release(sync), 0);
-    meet();
+    fagus_meet();
 }
 
 /* ---- Bindings --------------------------------------------------------------------------- */
@@ -42,8 +29,8 @@ static void require_soundness(struct fagus_sync *sync, unsigned char *object, si
 static void overlaps_are_refused_to_the_byte(void)
 {
     unsigned char *memory = fagus_get(4 * PAGE, FAGUS_ROUND_ROBIN);
-    struct fagus_sync *sync = make(memory + 1000, 500);
-    struct fagus_sync *other = make(memory + 1500, 1);
+    struct fagus_sync *sync = fagus_bound_to(memory + 1000, 500);
+    struct fagus_sync *other = fagus_bound_to(memory + 1500, 1);
     static const struct {
         size_t at;
         size_t bytes;
@@ -74,11 +61,11 @@ static void overlaps_are_refused_to_the_byte(void)
 static void a_holder_is_refused_the_same_way(void)
 {
     unsigned char *memory = fagus_get(4 * PAGE, FAGUS_BLOCK);
-    struct fagus_sync *sync = make(memory, 100);
-    struct fagus_sync *other = make(memory + 100, 100);
+    struct fagus_sync *sync = fagus_bound_to(memory, 100);
+    struct fagus_sync *other = fagus_bound_to(memory + 100, 100);
     const struct fagus_range wrong[] = {{memory, 100}, {memory + 150, 10}};
     unsigned char outside[8];
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
     fagus_expect(fagus_bind(sync, memory + 199, 2), FAGUS_EOVERLAP);
     fagus_expect(fagus_rebind(sync, wrong, 2), FAGUS_EOVERLAP);
@@ -132,8 +119,8 @@ static void threads_cannot_use_what_others_hold(void)
 {
     static const enum fagus_mode modes[] = {FAGUS_READ, FAGUS_WRITE};
     shared_words = fagus_get(PAGE, 0);
-    shared_sync = make(shared_words, 800);
-    meet();
+    shared_sync = fagus_bound_to(shared_words, 800);
+    fagus_meet();
     for (size_t i = 0; i < LIVE_COUNT(modes); i++) {
         fagus_expect(fagus_acquire(shared_sync, modes[i]), 0);
         for (size_t other = 0; other < LIVE_COUNT(modes); other++) {
@@ -171,7 +158,7 @@ static void what_an_ended_thread_held_is_nobodys(void)
     static enum fagus_mode modes[] = {FAGUS_READ, FAGUS_WRITE};
     for (size_t i = 0; i < LIVE_COUNT(modes); i++) {
         shared_words = fagus_get(PAGE, 0);
-        shared_sync = make(shared_words, 800);
+        shared_sync = fagus_bound_to(shared_words, 800);
         if (me.rank == 0) {
             pthread_t thread;
             live_thread_start(&thread, take_and_end, &modes[i]);
@@ -180,7 +167,7 @@ static void what_an_ended_thread_held_is_nobodys(void)
                 in_a_thread(inherit_nothing);
             }
         }
-        meet();
+        fagus_meet();
         fagus_expect(fagus_sync_free(shared_sync), me.rank == 0 ? FAGUS_EBUSY : FAGUS_EMISMATCH);
     }
 }
@@ -189,20 +176,20 @@ static void what_an_ended_thread_held_is_nobodys(void)
 static void what_is_held_is_not_freed(void)
 {
     unsigned char *memory = fagus_get(1000, 0);
-    struct fagus_sync *sync = make(memory, 1000);
+    struct fagus_sync *sync = fagus_bound_to(memory, 1000);
     static const enum fagus_mode modes[] = {FAGUS_READ, FAGUS_WRITE};
     for (size_t i = 0; i < LIVE_COUNT(modes); i++) {
         bool holds = me.rank == (int)i % me.size;
         if (holds) {
             fagus_expect(fagus_acquire(sync, modes[i]), 0);
         }
-        meet();
+        fagus_meet();
         fagus_expect(fagus_sync_free(sync), holds ? FAGUS_EBUSY : FAGUS_EMISMATCH);
         fagus_expect(fagus_barrier(sync), holds ? FAGUS_EHELD : FAGUS_EMISMATCH);
         if (holds) {
             fagus_expect(fagus_release(sync), 0);
         }
-        meet();
+        fagus_meet();
     }
     require_soundness(sync, memory, 1000);
     fagus_expect(fagus_sync_free(sync), 0);
@@ -213,7 +200,7 @@ static void what_is_held_is_not_freed(void)
 static void freed_variables_are_known(void)
 {
     unsigned char *memory = fagus_get(1000, 0);
-    struct fagus_sync *freed = make(memory, 10);
+    struct fagus_sync *freed = fagus_bound_to(memory, 10);
     fagus_expect(fagus_sync_free(freed), 0);
     fagus_expect(fagus_acquire(freed, FAGUS_WRITE), FAGUS_EINVAL);
     fagus_expect(fagus_release(freed), FAGUS_EINVAL);
@@ -225,7 +212,7 @@ static void freed_variables_are_known(void)
     fagus_expect(fagus_sync_name(freed, "gone"), FAGUS_EINVAL);
     struct fagus_stats stats;
     fagus_expect(fagus_stats(freed, &stats), FAGUS_EINVAL);
-    struct fagus_sync *sync = make(memory, 10);
+    struct fagus_sync *sync = fagus_bound_to(memory, 10);
     require_soundness(sync, memory, 10);
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(memory), 0);
@@ -234,10 +221,10 @@ static void freed_variables_are_known(void)
 static void conditions_want_a_writer(void)
 {
     unsigned char *memory = fagus_get(1000, 0);
-    struct fagus_sync *sync = make(memory, 10);
+    struct fagus_sync *sync = fagus_bound_to(memory, 10);
     struct fagus_condition *condition = NULL;
     fagus_expect(fagus_condition_create(&condition), 0);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_condition_wait(condition, sync), FAGUS_ENOTHELD);
     fagus_expect(fagus_acquire(sync, FAGUS_READ), 0);
     fagus_expect(fagus_condition_wait(condition, sync), FAGUS_ENOTHELD);
@@ -261,8 +248,8 @@ static void conditions_want_a_writer(void)
 static void different_collective_calls(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
-    struct fagus_sync *sync = make(memory, 100);
-    struct fagus_sync *other = make(memory + 100, 1000);
+    struct fagus_sync *sync = fagus_bound_to(memory, 100);
+    struct fagus_sync *other = fagus_bound_to(memory + 100, 1000);
     struct fagus_condition *condition = NULL;
     struct fagus_sync *never = NULL;
     void *pointer = NULL;
@@ -306,12 +293,12 @@ static void bindings_out_of_turn_keep_the_step(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
     bool first = me.rank == 0;
-    struct fagus_sync *sync = make(memory, 100);
+    struct fagus_sync *sync = fagus_bound_to(memory, 100);
     if (first) {
         fagus_expect(fagus_acquire(sync, FAGUS_READ), 0);
         fagus_expect(fagus_release(sync), 0);
     }
-    meet();
+    fagus_meet();
     /* Node 0 has acquired it, and the others know it: alone, and all together. */
     if (me.rank == 1) {
         fagus_expect(fagus_bind(sync, memory + 2000, 8), FAGUS_ENOTHELD);
@@ -322,7 +309,7 @@ static void bindings_out_of_turn_keep_the_step(void)
     require_soundness(sync, memory, 100);
     fagus_expect(fagus_sync_free(sync), 0);
     /* The others wait for all nodes already when node 0 acquires it. */
-    sync = make(memory, 100);
+    sync = fagus_bound_to(memory, 100);
     if (first) {
         live_sleep_ns(20 * LIVE_MS);
         fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
@@ -334,7 +321,7 @@ static void bindings_out_of_turn_keep_the_step(void)
     fagus_expect(fagus_sync_free(sync), 0);
     /* A call that only some make leaves nothing behind. */
     uint64_t word = 0;
-    sync = make(memory, 100);
+    sync = fagus_bound_to(memory, 100);
     fagus_expect(first ? fagus_unbind(sync, memory) : fagus_distribute(&word, 8), FAGUS_EMISMATCH);
     require_step();
     require_soundness(sync, memory, 100);
@@ -355,17 +342,17 @@ static void bindings_out_of_turn_keep_the_step(void)
 static void overlaps_behind_old_ranges_are_found(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
-    struct fagus_sync *moved = make(memory, 10);
-    struct fagus_sync *stays = make(memory + 20, 10);
-    struct fagus_sync *grows = make(memory + 1000, 10);
-    meet();
+    struct fagus_sync *moved = fagus_bound_to(memory, 10);
+    struct fagus_sync *stays = fagus_bound_to(memory + 20, 10);
+    struct fagus_sync *grows = fagus_bound_to(memory + 1000, 10);
+    fagus_meet();
     if (me.rank == 1) {
         const struct fagus_range elsewhere = {memory + 2000, 10};
         fagus_expect(fagus_acquire(moved, FAGUS_WRITE), 0);
         fagus_expect(fagus_rebind(moved, &elsewhere, 1), 0);
         fagus_expect(fagus_release(moved), 0);
     }
-    meet();
+    fagus_meet();
     if (me.rank == 0) {
         fagus_expect(fagus_acquire(grows, FAGUS_WRITE), 0);
         fagus_expect(fagus_bind(grows, memory, 40), FAGUS_EOVERLAP);
@@ -373,7 +360,7 @@ static void overlaps_behind_old_ranges_are_found(void)
         fagus_expect(fagus_bind(grows, memory, 20), 0);
         fagus_expect(fagus_release(grows), 0);
     }
-    meet();
+    fagus_meet();
     fagus_expect(fagus_free(memory), FAGUS_EBUSY);
     fagus_expect(fagus_sync_free(moved), 0);
     fagus_expect(fagus_sync_free(grows), 0);
@@ -389,7 +376,7 @@ static void there_is_room_for_so_many_variables(void)
 {
     static struct fagus_sync *syncs[MANY];
     unsigned char *memory = fagus_get(PAGE, 0);
-    struct fagus_sync *first = make(memory, 1000);
+    struct fagus_sync *first = fagus_bound_to(memory, 1000);
     size_t count = 0;
     int error = 0;
     while (count < MANY && (error = fagus_sync_create(&syncs[count])) == 0) {
@@ -419,13 +406,13 @@ static void long_lists_and_differences_may_have_no_room(void)
     enum { OBJECT = 1 << 20, RANGES = OBJECT / 10 };
     unsigned char *memory = fagus_get(2 * OBJECT, FAGUS_BLOCK);
     struct fagus_range *ranges = calloc(RANGES, sizeof *ranges);
-    struct fagus_sync *sync = make(memory, 2000);
-    struct fagus_sync *large = make(memory + OBJECT, OBJECT);
+    struct fagus_sync *sync = fagus_bound_to(memory, 2000);
+    struct fagus_sync *large = fagus_bound_to(memory + OBJECT, OBJECT);
     require(ranges != NULL);
     for (size_t i = 0; i < RANGES; i++) {
         ranges[i] = (struct fagus_range){memory + 4000 + 8 * i, 4};
     }
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire(sync, FAGUS_WRITE), 0);
     fagus_expect(fagus_rebind(sync, ranges, RANGES), FAGUS_ENOMEM);
     fagus_expect(fagus_release(sync), 0);
@@ -437,14 +424,14 @@ static void long_lists_and_differences_may_have_no_room(void)
         }
         fagus_expect(fagus_release(large), 0);
     }
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire(large, FAGUS_READ), 0);
     for (size_t i = 0; i < OBJECT; i++) {
         require(memory[OBJECT + i] == (i % 64 == 0 ? 12 * me.size : 0));
     }
     fagus_expect(fagus_release(large), 0);
     free(ranges);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_sync_free(large), 0);
     fagus_expect(fagus_free(memory), 0);
@@ -499,10 +486,10 @@ static void before_and_after(void)
 {
     require(all_say_state());
     fagus_begin();
-    old_sync = make(fagus_get(100, 0), 100);
+    old_sync = fagus_bound_to(fagus_get(100, 0), 100);
     fagus_expect(fagus_condition_create(&old_condition), 0);
     fagus_expect(fagus_acquire(old_sync, FAGUS_READ), 0);
-    meet();
+    fagus_meet();
     /* Held to the end: that is no reason to stay. */
     fagus_expect(fagus_finalize(), 0);
     require(all_say_state());
@@ -513,10 +500,10 @@ static void forked(void)
 {
     fagus_begin();
     unsigned char *memory = fagus_get(100, 0);
-    old_sync = make(memory, 100);
+    old_sync = fagus_bound_to(memory, 100);
     fagus_expect(fagus_condition_create(&old_condition), 0);
     for (int round = 0; round < 3; round++) {
-        meet();
+        fagus_meet();
         fagus_expect(fagus_acquire(old_sync, round == 1 ? FAGUS_READ : FAGUS_WRITE), 0);
         pid_t child = fork();
         require(child >= 0);

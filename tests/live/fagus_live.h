@@ -34,6 +34,22 @@ static inline void *fagus_get(size_t bytes, int placement)
     return pointer;
 }
 
+/* A variable that is bound to these bytes, if any. */
+static inline struct fagus_sync *fagus_bound_to(void *pointer, size_t bytes)
+{
+    struct fagus_sync *sync = NULL;
+    fagus_expect(fagus_sync_create(&sync), 0);
+    if (bytes) {
+        fagus_expect(fagus_bind(sync, pointer, bytes), 0);
+    }
+    return sync;
+}
+
+static inline void fagus_meet(void)
+{
+    fagus_expect(fagus_barrier(NULL), 0);
+}
+
 static inline void fagus_begin(void)
 {
     const char *seed = getenv("DN_TEST_SEED");

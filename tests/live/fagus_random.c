@@ -370,7 +370,7 @@ static void log_equal(struct worker *worker, struct held *held, uint32_t variabl
     worker->counts[3]++;
 }
 
-/* Writes in words of 8 bytes that are this node's for now, of the variable's pieces. */
+/* Writes in those words of 8 bytes of the variable's pieces that are this node's in this phase. */
 static void write_own_words(struct worker *worker, struct held *held)
 {
     const struct record *record = &held->record;

@@ -2,16 +2,6 @@
  * words' neighbours, pages and packets, barriers that merge, and the mistakes' names. */
 #include "fagus_live.h"
 
-static struct fagus_sync *make(void *pointer, size_t bytes)
-{
-    struct fagus_sync *sync = NULL;
-    fagus_expect(fagus_sync_create(&sync), 0);
-    if (bytes) {
-        fagus_expect(fagus_bind(sync, pointer, bytes), 0);
-    }
-    return sync;
-}
-
 static void take(struct fagus_sync *sync, enum fagus_mode mode)
 {
     fagus_expect(fagus_acquire_timed(sync, mode, LIVE_PATIENCE_NS), 0);
@@ -20,11 +10,6 @@ static void take(struct fagus_sync *sync, enum fagus_mode mode)
 static void give(struct fagus_sync *sync)
 {
     fagus_expect(fagus_release(sync), 0);
-}
-
-static void meet(void)
-{
-    fagus_expect(fagus_barrier(NULL), 0);
 }
 
 /* ---- Counting --------------------------------------------------------------------------- */
@@ -66,16 +51,16 @@ static void *count(void *argument)
 static void count_in(size_t words, size_t skip)
 {
     unsigned char *memory = fagus_get(skip + 8 * words, FAGUS_ROUND_ROBIN);
-    struct counting counting = {make(memory + skip, 8 * words), memory + skip, words};
+    struct counting counting = {fagus_bound_to(memory + skip, 8 * words), memory + skip, words};
     pthread_t threads[THREADS];
-    meet();
+    fagus_meet();
     for (int i = 0; i < THREADS; i++) {
         live_thread_start(&threads[i], count, &counting);
     }
     for (int i = 0; i < THREADS; i++) {
         live_thread_join(threads[i]);
     }
-    meet();
+    fagus_meet();
     take(counting.sync, FAGUS_READ);
     uint64_t sum = 0;
     for (size_t i = 0; i < words; i++) {
@@ -83,7 +68,7 @@ static void count_in(size_t words, size_t skip)
     }
     require_else(sum == (uint64_t)(me.size * THREADS * ROUNDS), "%llu", (unsigned long long)sum);
     give(counting.sync);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(counting.sync), 0);
     fagus_expect(fagus_free(memory), 0);
 }
@@ -147,18 +132,18 @@ static void *write_versions(void *argument)
 static void versions_of(size_t bytes, size_t skip, int rounds)
 {
     unsigned char *memory = fagus_get(skip + bytes + 64, FAGUS_BLOCK);
-    struct versions versions = {make(memory + skip, bytes), memory + skip, bytes, rounds};
+    struct versions versions = {fagus_bound_to(memory + skip, bytes), memory + skip, bytes, rounds};
     pthread_t reader;
     pthread_t writer;
-    meet();
+    fagus_meet();
     live_thread_start(&reader, read_versions, &versions);
     live_thread_start(&writer, write_versions, &versions);
     (void)read_versions(&versions);
     live_thread_join(writer);
     live_thread_join(reader);
-    meet();
+    fagus_meet();
     require(live_all_are(memory, skip, 0) && live_all_are(memory + skip + bytes, 64, 0));
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(versions.sync), 0);
     fagus_expect(fagus_free(memory), 0);
 }
@@ -185,7 +170,7 @@ static void few_changes_of_a_large_object(void)
     enum { WORDS = 40000, TURNS = 120 };
     uint64_t *object = fagus_get(WORDS * 8, 0);
     uint64_t *expected = calloc(WORDS, 8);
-    struct fagus_sync *sync = make(object, WORDS * 8);
+    struct fagus_sync *sync = fagus_bound_to(object, WORDS * 8);
     require(expected != NULL);
     uint64_t random = me.seed; /* the same on all nodes */
     for (int turn = 0; turn < TURNS; turn++) {
@@ -206,13 +191,13 @@ static void few_changes_of_a_large_object(void)
         if (writer == me.rank) {
             give(sync);
         }
-        meet();
+        fagus_meet();
         if ((turn + me.rank) % 3 == 0) {
             take(sync, FAGUS_READ);
             require_else(memcmp(object, expected, WORDS * 8) == 0, "turn %d", turn);
             give(sync);
         }
-        meet();
+        fagus_meet();
     }
     struct fagus_stats stats;
     fagus_expect(fagus_stats(sync, &stats), 0);
@@ -223,7 +208,7 @@ static void few_changes_of_a_large_object(void)
     } else {
         require(stats.grants == 0 && stats.bytes_whole == 0);
     }
-    meet();
+    fagus_meet();
     free(expected);
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(object), 0);
@@ -241,9 +226,9 @@ static void bindings_move(void)
         unsigned char *memory = fagus_get(64 + PIECES * bytes, FAGUS_BLOCK);
         uint64_t *step = (uint64_t *)(void *)memory;
         unsigned char *pieces = memory + 64;
-        struct fagus_sync *sync = make(step, 8);
+        struct fagus_sync *sync = fagus_bound_to(step, 8);
         fagus_expect(fagus_bind(sync, pieces, bytes), 0);
-        meet();
+        fagus_meet();
         bool is_over = false;
         while (!is_over) {
             take(sync, FAGUS_WRITE);
@@ -261,7 +246,7 @@ static void bindings_move(void)
             }
             give(sync);
         }
-        meet();
+        fagus_meet();
         fagus_expect(fagus_sync_free(sync), 0);
         fagus_expect(fagus_free(memory), 0);
     }
@@ -272,13 +257,13 @@ static void many_ranges(void)
 {
     enum { RANGES = 40, STRIDE = 1000 };
     unsigned char *memory = fagus_get(RANGES * STRIDE, FAGUS_ROUND_ROBIN);
-    struct fagus_sync *sync = make(memory, 100);
+    struct fagus_sync *sync = fagus_bound_to(memory, 100);
     struct fagus_range ranges[RANGES];
     for (int i = 0; i < RANGES; i++) {
         ranges[i] = (struct fagus_range){memory + i * STRIDE + i % 7, (size_t)(10 + 20 * i)};
     }
     fagus_expect(fagus_rebind(sync, ranges, RANGES / 2), 0);
-    meet();
+    fagus_meet();
     for (int round = 0; round < 3 * me.size; round++) {
         if (round % me.size == me.rank) {
             take(sync, FAGUS_WRITE);
@@ -297,14 +282,14 @@ static void many_ranges(void)
             }
             give(sync);
         }
-        meet();
+        fagus_meet();
     }
     take(sync, FAGUS_READ);
     for (size_t i = 0; i < RANGES / 2; i++) {
         require(live_all_are(ranges[i].pointer, ranges[i].bytes, (unsigned char)(3 * me.size)));
     }
     give(sync);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(memory), 0);
 }
@@ -320,8 +305,8 @@ static void first_copies_are_the_homes(void)
             memset(memory + i * page, (int)i + 1, page);
         }
     }
-    struct fagus_sync *sync = make(memory + 10, bytes - 20);
-    meet();
+    struct fagus_sync *sync = fagus_bound_to(memory + 10, bytes - 20);
+    fagus_meet();
     take(sync, me.rank % 2 ? FAGUS_READ : FAGUS_WRITE);
     for (size_t i = 0; i < 8; i++) {
         size_t skip = i == 0 ? 10 : 0;
@@ -331,7 +316,7 @@ static void first_copies_are_the_homes(void)
             "page %zu", i);
     }
     give(sync);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(memory), 0);
 }
@@ -350,10 +335,10 @@ static void neighbours_do_not_disturb(void)
     uint64_t random = me.seed + (uint64_t)me.rank;
     for (int i = 0; i < OBJECTS; i++) {
         objects[i] = memory + offset;
-        syncs[i] = make(objects[i], (size_t)i + 1);
+        syncs[i] = fagus_bound_to(objects[i], (size_t)i + 1);
         offset += (size_t)i + 1;
     }
-    meet();
+    fagus_meet();
     for (int turn = 0; turn < TURNS; turn++) {
         size_t i = live_random(&random, OBJECTS);
         take(syncs[i], FAGUS_WRITE);
@@ -361,7 +346,7 @@ static void neighbours_do_not_disturb(void)
         memset(objects[i], objects[i][0] + 1, i + 1);
         give(syncs[i]);
     }
-    meet();
+    fagus_meet();
     unsigned sum = 0;
     for (size_t i = 0; i < OBJECTS; i++) {
         take(syncs[i], FAGUS_READ);
@@ -370,7 +355,7 @@ static void neighbours_do_not_disturb(void)
         give(syncs[i]);
     }
     require_else(sum % 256 == (unsigned)(me.size * TURNS) % 256, "sum %u", sum);
-    meet();
+    fagus_meet();
     for (int i = 0; i < OBJECTS; i++) {
         fagus_expect(fagus_sync_free(syncs[i]), 0);
     }
@@ -385,9 +370,9 @@ static void merge_at_barriers(size_t words, size_t skip)
 {
     uint64_t *memory = fagus_get(8 * (words + skip), FAGUS_ROUND_ROBIN);
     uint64_t *object = memory + skip;
-    struct fagus_sync *sync = make(object, 8 * words);
+    struct fagus_sync *sync = fagus_bound_to(object, 8 * words);
     uint64_t extra = 0;
-    meet();
+    fagus_meet();
     for (uint64_t round = 1; round <= 12; round++) {
         for (size_t i = (size_t)me.rank; i < words; i += (size_t)me.size) {
             object[i] = round * 1000 + i + extra;
@@ -397,7 +382,7 @@ static void merge_at_barriers(size_t words, size_t skip)
             require_else(object[i] == round * 1000 + i + extra, "round %llu, word %zu: %llu",
                          (unsigned long long)round, i, (unsigned long long)object[i]);
         }
-        meet();
+        fagus_meet();
         if (round % 4 == 0) {
             if ((int)round % me.size == me.rank) {
                 take(sync, FAGUS_WRITE);
@@ -406,14 +391,14 @@ static void merge_at_barriers(size_t words, size_t skip)
                 }
                 give(sync);
             }
-            meet();
+            fagus_meet();
             fagus_expect(fagus_barrier(sync), 0);
             for (size_t i = 0; i < words; i++) {
                 require_else(object[i] == 7, "after a writer, round %llu, word %zu: %llu",
                              (unsigned long long)round, i, (unsigned long long)object[i]);
             }
             extra++;
-            meet();
+            fagus_meet();
         }
     }
     fagus_expect(fagus_sync_free(sync), 0);
@@ -431,8 +416,8 @@ static void barriers_merge_what_all_wrote(void)
 static void writers_of_one_word_agree(void)
 {
     uint64_t *memory = fagus_get(8 * (size_t)(me.size + 64), 0);
-    struct fagus_sync *sync = make(memory, 64);
-    meet();
+    struct fagus_sync *sync = fagus_bound_to(memory, 64);
+    fagus_meet();
     for (int round = 1; round < 20; round++) {
         memory[3] = (uint64_t)(round * 100 + me.rank);
         fagus_expect(fagus_barrier(sync), 0);
@@ -451,12 +436,12 @@ static void writers_of_one_word_agree(void)
 static void trying_and_timing_out(void)
 {
     uint64_t *memory = fagus_get(64, 0);
-    struct fagus_sync *sync = make(memory, 8);
-    meet();
+    struct fagus_sync *sync = fagus_bound_to(memory, 8);
+    fagus_meet();
     if (me.rank == 0) {
         take(sync, FAGUS_WRITE);
     }
-    meet();
+    fagus_meet();
     if (me.rank != 0) {
         fagus_expect(fagus_acquire_try(sync, FAGUS_WRITE), FAGUS_EBUSY);
         fagus_expect(fagus_acquire_try(sync, FAGUS_READ), FAGUS_EBUSY);
@@ -465,13 +450,13 @@ static void trying_and_timing_out(void)
         require(live_now_ns() - start_ns >= 20 * LIVE_MS);
         fagus_expect(fagus_acquire_timed(sync, FAGUS_READ, LIVE_MS), FAGUS_ETIMEOUT);
     }
-    meet();
+    fagus_meet();
     if (me.rank == 0) {
         give(sync);
     }
-    meet();
+    fagus_meet();
     take(sync, FAGUS_READ); /* all at once */
-    meet();
+    fagus_meet();
     fagus_expect(fagus_acquire_try(sync, FAGUS_WRITE), FAGUS_EHELD);
     if (me.rank == me.size - 1) {
         give(sync);
@@ -481,14 +466,14 @@ static void trying_and_timing_out(void)
         }
         fagus_expect(fagus_acquire_timed(sync, FAGUS_READ, LIVE_PATIENCE_NS), 0);
     }
-    meet();
+    fagus_meet();
     give(sync);
-    meet();
+    fagus_meet();
     if (me.rank == 0) {
         take(sync, FAGUS_WRITE);
         give(sync);
     }
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(memory), 0);
 }
@@ -513,11 +498,11 @@ static void *read_on(void *argument)
 static void writers_do_not_starve(void)
 {
     uint64_t *word = fagus_get(64, 0);
-    struct fagus_sync *sync = make(word, 8);
+    struct fagus_sync *sync = fagus_bound_to(word, 8);
     _Atomic bool stop = false;
     struct reading reading = {sync, word, &stop};
     pthread_t readers[2];
-    meet();
+    fagus_meet();
     for (int i = 0; i < 2; i++) {
         live_thread_start(&readers[i], read_on, &reading);
     }
@@ -526,16 +511,16 @@ static void writers_do_not_starve(void)
         (*word)++;
         give(sync);
     }
-    meet();
+    fagus_meet();
     stop = true;
     for (int i = 0; i < 2; i++) {
         live_thread_join(readers[i]);
     }
-    meet();
+    fagus_meet();
     take(sync, FAGUS_READ);
     require(*word == (uint64_t)(10 * me.size));
     give(sync);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_sync_free(sync), 0);
     fagus_expect(fagus_free(word), 0);
 }
@@ -546,8 +531,8 @@ static void mistakes_have_names(void)
 {
     unsigned char *memory = fagus_get(10000, 0);
     unsigned char outside[16];
-    struct fagus_sync *sync = make(memory, 100);
-    struct fagus_sync *other = make(memory + 200, 100);
+    struct fagus_sync *sync = fagus_bound_to(memory, 100);
+    struct fagus_sync *other = fagus_bound_to(memory + 200, 100);
     fagus_expect(fagus_sync_create(NULL), FAGUS_EINVAL);
     fagus_expect(fagus_acquire(NULL, FAGUS_READ), FAGUS_EINVAL);
     fagus_expect(fagus_acquire(sync, (enum fagus_mode)3), FAGUS_EINVAL);
@@ -567,7 +552,7 @@ static void mistakes_have_names(void)
         fagus_expect(fagus_bind(sync, memory + 500 + me.rank, 5), FAGUS_EMISMATCH);
         fagus_expect(fagus_barrier(me.rank ? sync : other), FAGUS_EMISMATCH);
     }
-    meet();
+    fagus_meet();
     take(sync, FAGUS_WRITE);
     fagus_expect(fagus_acquire(sync, FAGUS_WRITE), FAGUS_EHELD);
     fagus_expect(fagus_acquire(sync, FAGUS_READ), FAGUS_EHELD);
@@ -583,7 +568,7 @@ static void mistakes_have_names(void)
     fagus_expect(fagus_sync_name(sync, "a name that is much longer than a report has any room for"),
                  0);
     fagus_expect(fagus_stats(sync, NULL), FAGUS_EINVAL);
-    meet();
+    fagus_meet();
     fagus_expect(fagus_free(memory), FAGUS_EBUSY);
     fagus_expect(fagus_sync_free(other), 0);
     fagus_expect(fagus_sync_free(sync), 0);
@@ -596,9 +581,9 @@ static void mistakes_have_names(void)
 static void ranges_change_their_variable(void)
 {
     unsigned char *memory = fagus_get(4096, 0);
-    struct fagus_sync *one = make(memory, 100);
-    struct fagus_sync *other = make(memory + 200, 100);
-    meet();
+    struct fagus_sync *one = fagus_bound_to(memory, 100);
+    struct fagus_sync *other = fagus_bound_to(memory + 200, 100);
+    fagus_meet();
     for (int round = 0; round < 2 * me.size; round++) {
         if (round % me.size == me.rank) {
             take(one, FAGUS_WRITE);
@@ -606,14 +591,14 @@ static void ranges_change_their_variable(void)
             fagus_expect(fagus_unbind(one, memory), 0);
             give(one);
         }
-        meet();
+        fagus_meet();
         if ((round + 1) % me.size == me.rank) {
             take(other, FAGUS_WRITE);
             fagus_expect(fagus_bind(other, memory, 100), 0);
             memset(memory, round + 1, 100);
             give(other);
         }
-        meet();
+        fagus_meet();
         if ((round + 2) % me.size == me.rank) {
             take(other, FAGUS_WRITE);
             require(live_all_are(memory, 100, (unsigned char)(round + 1)));
@@ -623,7 +608,7 @@ static void ranges_change_their_variable(void)
             fagus_expect(fagus_bind(one, memory, 100), 0);
             give(one);
         }
-        meet();
+        fagus_meet();
     }
     fagus_expect(fagus_sync_free(one), 0);
     fagus_expect(fagus_sync_free(other), 0);

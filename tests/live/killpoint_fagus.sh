@@ -10,17 +10,11 @@ points() { strings "$live_build/libfagus.so" | grep -E '^sync: ' | sort -u; }
 # killed POINT RANK PASSAGE BYTES: who does not die there, or of age, comes to its end.
 killed()
 {
-    local story=storm survivors dead
+    local story=storm
     [[ $1 != *differences* && $1 != *barrier* ]] || story=barriers_until_a_death
     DN_KILL="$2:$3:$1" live_group -n 4 --keep-going --timeout 30 \
         "$live_programs/fagus_sync_death" "$story" "$4"
-    ! grep -qxF "killed at $1" "$live_work/out" || echo "$1" >>"$live_work/reached"
-    survivors=$(grep -c '^ok survivor' "$live_work/out")
-    dead=$(grep -c 'killed by SIGKILL' "$live_work/err")
-    if [ $((survivors + dead)) -ne 4 ] || grep '^FAIL' "$live_work/out"; then
-        echo "$survivors survivors, $dead dead"
-        return 1
-    fi
+    live_all_have_ended 4 "$1"
 }
 
 round()

@@ -14,18 +14,12 @@ points()
 # killed POINT RANK PASSAGE: who does not die there, or of age, comes to its end.
 killed()
 {
-    local program=team survivors dead
+    local program=team
     [[ $1 != lock:* ]] || program=lock
     [[ $1 != stream:* && $1 != scan:* ]] || program=collectives
     DN_KILL="$2:$3:$1" live_group -n 4 --keep-going --timeout 30 \
         "$live_programs/$program" --storm
-    ! grep -qxF "killed at $1" "$live_work/out" || echo "$1" >>"$live_work/reached"
-    survivors=$(grep -c '^ok survivor' "$live_work/out")
-    dead=$(grep -c 'killed by SIGKILL' "$live_work/err")
-    if [ $((survivors + dead)) -ne 4 ] || grep '^FAIL' "$live_work/out"; then
-        echo "$survivors survivors, $dead dead"
-        return 1
-    fi
+    live_all_have_ended 4 "$1"
 }
 
 # Which points nobody died at: some take a race, a second death or many sources to pass, so

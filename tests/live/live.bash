@@ -123,6 +123,20 @@ live_eventually()
 
 live_no_process() { [ -z "$(live_marked_processes)" ]; }
 
+# live_all_have_ended NODES POINT, after a group that lost nodes at a kill point: everybody died or
+# came to its end. Notes whether the point was reached.
+live_all_have_ended()
+{
+    local survivors dead
+    ! grep -qxF "killed at $2" "$live_work/out" || echo "$2" >>"$live_work/reached"
+    survivors=$(grep -c '^ok survivor' "$live_work/out")
+    dead=$(grep -c 'killed by SIGKILL' "$live_work/err")
+    if [ $((survivors + dead)) -ne "$1" ] || grep '^FAIL' "$live_work/out"; then
+        echo "$survivors survivors, $dead dead"
+        return 1
+    fi
+}
+
 # Nothing of any group that this test started is there any more. What has no name (and
 # faults.sh shows that a group makes none) is gone with the last process that holds it.
 live_nothing_remains()

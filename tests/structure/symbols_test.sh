@@ -20,29 +20,29 @@ if grep -v '@@DIMMNET_' <<<"$exported"; then
     exit 1
 fi
 
+# compare HEADER LIBRARY MAP VERSION: what is declared is exported, with a version of ours, and
+# nothing else is.
+compare()
+{
+    if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
+        echo "< declared in include/$1, > exported by $2 (src/$3)"
+        exit 1
+    fi
+    if grep -v "@@$4_" <<<"$exported"; then
+        echo "exported without a version of ours"
+        exit 1
+    fi
+}
+
 # OpenSHMEM: the typed functions come from tables, so the preprocessor says what is declared.
 exported=$(nm -D --defined-only "$1/libdimmnet-shmem.so" | awk '$2 != "A" { print $3 }')
 declared=$(gcc -E -P -std=c11 include/shmem.h |
     grep -oE '\b(p?shmem_[a-z0-9_]+|start_pes|_my_pe|_num_pes|sh(malloc|memalign|realloc|free)) ?\(' |
     tr -d ' (' | sort -u)
-if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
-    echo "< declared in include/shmem.h, > exported by libdimmnet-shmem.so (src/shmem.map)"
-    exit 1
-fi
-if grep -v '@@DIMMNET_SHMEM_' <<<"$exported"; then
-    echo "exported without a version of ours"
-    exit 1
-fi
+compare shmem.h libdimmnet-shmem.so shmem.map DIMMNET_SHMEM
 
 # Fagus, with the names that paper 001's port layer has.
 exported=$(nm -D --defined-only "$1/libfagus.so" | awk '$2 != "A" { print $3 }')
 declared=$(gcc -E -P -std=c11 include/fagus.h |
     grep -oE '\b(fagus_[a-z0-9_]+|dimmnet_[a-z0-9_]+|comm_sync) ?\(' | tr -d ' (' | sort -u)
-if ! diff <(echo "$declared") <(sed 's/@@.*//' <<<"$exported" | sort); then
-    echo "< declared in include/fagus.h, > exported by libfagus.so (src/fagus.map)"
-    exit 1
-fi
-if grep -v '@@FAGUS_' <<<"$exported"; then
-    echo "exported without a version of ours"
-    exit 1
-fi
+compare fagus.h libfagus.so fagus.map FAGUS
