@@ -155,19 +155,6 @@ bool nic_user_is_quiet(const struct nic_engine *engine, uint32_t number)
            nic_transaction_count(&engine->fifo, number) == 0;
 }
 
-void nic_engine_forget_done(struct nic_engine *engine)
-{
-    for (uint32_t number = 0; number < NIC_USERS; number++) {
-        struct nic_user *user = &engine->users[number];
-        if (user->transfers == 0 && user->outstanding == 0 &&
-            nic_transaction_count(&engine->fifo, number) == 0 &&
-            engine->network.mark_is_passed(engine->network.context, user->mark)) {
-            nic_target_set_empty(&user->since_quiet);
-            nic_target_set_empty(&user->since_fence);
-        }
-    }
-}
-
 static int check_remote(const struct nic_engine *engine, uint32_t user, struct dn_remote remote)
 {
     if (user >= NIC_USERS) {

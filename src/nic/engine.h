@@ -172,9 +172,10 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
                         uint32_t bytes);
 void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_t peer,
                              uint64_t cookie);
-/* Users of whom all has taken effect forget whom they sent to. To be called before a peer that
- * has left is given up: what it acknowledged is no reason for DN_EPEER. */
-void nic_engine_forget_done(struct nic_engine *engine);
+/* To be called before a peer that has left is given up, when the network has nothing under way
+ * to it: what it acknowledged and answered is no reason for DN_EPEER. False: something was not
+ * sent yet, or its answer is awaited; nothing was done. */
+bool nic_engine_forget_peer(struct nic_engine *engine, uint16_t peer);
 /* Completes all that waits for the peer with DN_EPEER. */
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
 /* The area was deregistered: nic_local_memory.find knows its name no more. */

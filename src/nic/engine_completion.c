@@ -316,6 +316,50 @@ static void lose_waiting(struct nic_engine *engine, uint32_t user, uint16_t peer
     }
 }
 
+static bool waits_for(const struct nic_engine *engine, uint16_t peer)
+{
+    for (uint32_t i = 0; i < engine->transfer_touched; i++) {
+        const struct nic_transfer *transfer = &engine->transfers[i];
+        if (transfer->state != NIC_TRANSFER_FREE && transfer->target == peer) {
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
+        if (engine->outstanding[i].in_use && engine->outstanding[i].peer == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_transaction_for(struct nic_engine *engine, uint32_t user, uint16_t peer)
+{
+    for (struct nic_transaction *entry = nic_transaction_first(&engine->fifo, user); entry;
+         entry = nic_transaction_next(&engine->fifo, entry)) {
+        if (entry->kind != NIC_FENCE && entry->kind != NIC_QUIET && entry->target == peer) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool nic_engine_forget_peer(struct nic_engine *engine, uint16_t peer)
+{
+    if (waits_for(engine, peer)) {
+        return false;
+    }
+    for (uint32_t user = 0; user < NIC_USERS; user++) {
+        if (has_transaction_for(engine, user, peer)) {
+            return false;
+        }
+    }
+    for (uint32_t user = 0; user < NIC_USERS; user++) {
+        nic_target_set_remove(&engine->users[user].since_quiet, peer);
+        nic_target_set_remove(&engine->users[user].since_fence, peer);
+    }
+    return true;
+}
+
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer)
 {
     INVARIANT(!engine->running && peer < engine->config.node_count);

@@ -20,6 +20,23 @@ through()
     done
 }
 
+# The launcher's word that a node has left comes before the acknowledgements that it sent.
+leave_slowly()
+{
+    local round
+    for round in 1 2 3 4 5; do
+        rm -f "$live_work/told"
+        udp_relay_start 4 --delay-ms 1 || return 1
+        live_group -n 4 --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
+            --timeout 40 "$live_programs/leaving" leave "$live_work/told"
+        if [ "$status" -ne 0 ] || [ "$(grep -cx stayed "$live_work/out")" -ne 3 ]; then
+            echo "round $round"
+            return 1
+        fi
+        udp_relay_stop || { echo "the relay failed"; return 1; }
+    done
+}
+
 udp_verdict "as it comes" through 3 10 ''
 udp_verdict "delay of 1 ms" through 3 4 '' --delay-ms 1
 udp_verdict "delay of 10 ms" through 2 1 '' --delay-ms 10
@@ -33,5 +50,6 @@ udp_verdict "loss of 10 in 100" through 2 2 lost --loss 10
 udp_verdict "a thin link" through 2 2 'queue_full' --rate 4000000 --queue 60000
 udp_verdict "all together" through 3 1 'reordered duplicated corrupted lost' --delay-ms 1 \
     --jitter-ms 2 --reorder 5 --duplicate 5 --corrupt 2 --loss 3 --rate 10000000 --queue 100000
+udp_verdict "nodes leave, at a delay of 1 ms" leave_slowly
 udp_verdict "nothing remains" live_nothing_remains
 live_finish

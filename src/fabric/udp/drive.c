@@ -170,6 +170,9 @@ static bool drive(struct udp_state *udp, uint64_t now_ns)
         udp_read_lives(udp, now_ns);
         anything = true;
     }
+    if (UNLIKELY(udp->parting_count != 0)) {
+        udp_end_partings(udp, now_ns);
+    }
     return anything;
 }
 

@@ -4,7 +4,11 @@
 #include "fabric/udp/state.h"
 #include "nic/life.h"
 
-enum { BURSTS_BEFORE_END = 64 };
+/* What a peer acknowledged before it left may come later than the launcher's word that it has
+ * left: so long, and two round trips, its acknowledgements are waited for. */
+#define PARTING_NS UINT64_C(50000000)
+
+enum { BURSTS_BEFORE_END = 4096 }; /* more than a socket holds; a flood ends, too */
 
 /* A peer is gone: said once. */
 static void end_life(struct udp_state *udp, uint32_t rank, enum dn_life life)
@@ -43,9 +47,50 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
     }
 }
 
-static void read_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+/* ---- Partings ----------------------------------------------------------------------------- */
+
+static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
 {
-    enum dn_life life = nic_life(udp->control, rank);
+    struct swif_peer_state state;
+    bool is_known = swif_peer_state(udp->board.swif, (uint16_t)rank, &state);
+    return PARTING_NS + (is_known ? 2 * state.srtt_ns : 0);
+}
+
+/* Whether the peer has said all that it had to say. Nobody's quiet then fails because of it. */
+static bool has_parted(struct udp_state *udp, uint32_t rank)
+{
+    return swif_peer_is_idle(udp->board.swif, (uint16_t)rank) &&
+           nic_engine_forget_peer(udp->board.engine, (uint16_t)rank);
+}
+
+static void begin_parting(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+{
+    if (has_parted(udp, rank)) {
+        swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+    } else {
+        udp->peers[rank].parting_until_ns = now_ns + parting_ns(udp, rank);
+        udp->parting_count++;
+    }
+}
+
+void udp_end_partings(struct udp_state *udp, uint64_t now_ns)
+{
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        struct udp_peer *peer = &udp->peers[rank];
+        if (peer->parting_until_ns != 0 &&
+            (has_parted(udp, rank) || now_ns >= peer->parting_until_ns)) {
+            peer->parting_until_ns = 0;
+            udp->parting_count--;
+            swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+        }
+    }
+}
+
+/* ---- The launcher's words ------------------------------------------------------------------- */
+
+static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+{
+    enum dn_life life = udp->peers[rank].told;
     enum dn_life known = nic_life(udp->view, rank);
     if (rank == udp->view->rank || life == known || nic_life_gone(known)) {
         return;
@@ -58,21 +103,27 @@ static void read_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         atomic_store_explicit(&udp->view->ports[rank].life, life, memory_order_release);
         return;
     }
-    nic_engine_forget_done(udp->board.engine);
     /* Its life ends before InfiniSWIF gives the rank up, which would call it a death. */
     end_life(udp, rank, life);
-    swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+    if (life == DN_LEFT) {
+        begin_parting(udp, now_ns, rank);
+    } else {
+        swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+    }
 }
 
 void udp_read_lives(struct udp_state *udp, uint64_t now_ns)
 {
-    /* What the gone ones sent before their end is taken in first. */
-    for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {
-    }
     udp->lives_seen =
         atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire);
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
-        read_life(udp, now_ns, rank);
+        udp->peers[rank].told = nic_life(udp->control, rank);
+    }
+    /* What those of whom it is known by now that they are gone sent before is taken in first. */
+    for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {
+    }
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        take_in_life(udp, now_ns, rank);
     }
     atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
 }

@@ -26,6 +26,12 @@ enum {
 /* The area that the library's own operations name: the group's memory, whole. */
 #define UDP_AREA_GROUP 0
 
+/* What is known of a peer beside its life in the view. */
+struct udp_peer {
+    enum dn_life told;         /* by the launcher, when lives were last read */
+    uint64_t parting_until_ns; /* it has left, and something is under way to it; 0: no */
+};
+
 struct udp_state {
     bool running;
     const struct udp_roster *roster;
@@ -61,6 +67,8 @@ struct udp_state {
 
     uint32_t lives_seen; /* the control group's change_count, when lives were last read */
     uint32_t starting_count;
+    uint32_t parting_count;
+    struct udp_peer *peers; /* one for each node */
     uint64_t now_and_then_ns;
 
     /* Raised whenever something came in: who was about to sleep looks again. */
@@ -102,6 +110,9 @@ static inline bool udp_lives_have_changed(const struct udp_state *udp)
     return atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire) !=
            udp->lives_seen;
 }
+
+/* With the lock held: peers that have left are given up once all is settled with them. */
+void udp_end_partings(struct udp_state *udp, uint64_t now_ns);
 
 /* With the lock held, now and then. */
 void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns);

@@ -246,12 +246,14 @@ static void release(struct udp_state *udp)
     }
     free(udp->burst);
     free(udp->received);
+    free(udp->peers);
     if (udp->socket.fd >= 0) {
         udp_socket_close(&udp->socket);
     }
     udp->space = NULL;
     udp->guard = NULL;
     udp->burst = udp->received = NULL;
+    udp->peers = NULL;
     udp->socket.fd = -1;
 }
 
@@ -268,7 +270,7 @@ static void reset(struct udp_state *udp, const struct udp_config *config)
     udp->bytes_received = 0;
     udp->may_connect = udp->view->node_count == 2;
     udp->lives_seen = atomic_load(&udp->control->group->change_count) - 1;
-    udp->starting_count = 0;
+    udp->starting_count = udp->parting_count = 0;
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         udp->starting_count += nic_life(udp->view, rank) == DN_STARTING && rank != udp->view->rank;
     }
@@ -286,7 +288,8 @@ int udp_start(const struct udp_config *config)
     udp_socket_use(&udp->socket, config->socket_fd);
     udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
     udp->received = malloc(UDP_BURST_BYTES_MAX);
-    int error = udp->burst && udp->received ? make_guard(udp) : DN_ENOMEM;
+    udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
+    int error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
     error = error ? error : make_board(udp, fabric_now_ns());
     error = error ? error : start_helper(udp, config->stop_signal);
     if (error) {

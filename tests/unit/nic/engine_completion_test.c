@@ -248,6 +248,30 @@ static void a_peer_lost_in_the_middle_of_a_push_ends_it(void **state)
     assert_int_equal(quiet.result, DN_EPEER);
 }
 
+/* What it acknowledged and answered is done, whatever is under way to others. */
+static void a_peer_that_left_with_everything_done_fails_nobody(void **state)
+{
+    struct net *net = *state;
+    struct nic_engine *engine = net_engine(net, 0);
+    struct nic_completion old;
+    struct nic_completion quiet;
+    assert_int_equal(nic_botf(engine, 0, net_at(1, 0), "block", 5), 0);
+    assert_false(nic_engine_forget_peer(engine, 1)); /* it waits in the FIFO */
+    assert_int_equal(nic_atomic(engine, 0, net_at(1, 0), WIRE_ADD, 8, 1, 0, &old), 0);
+    nic_engine_run(engine, 0);
+    assert_false(nic_engine_forget_peer(engine, 1)); /* the atomic's answer is awaited */
+    net_settle(net);
+    assert_int_equal(old.state, NIC_DONE);
+    assert_int_equal(nic_botf(engine, 0, net_at(2, 0), "other", 5), 0);
+    nic_engine_run(engine, 0);
+    assert_true(nic_engine_forget_peer(engine, 1));
+    net_kill(net, 1);
+    assert_int_equal(nic_quiet(engine, 0, &quiet), 0);
+    net_settle(net);
+    assert_int_equal(quiet.state, NIC_DONE);
+    assert_int_equal(quiet.result, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +282,7 @@ int main(void)
         NET_CASE(late_replies_find_nothing),
         NET_CASE(operations_for_a_dead_peer_end_at_once),
         NET_CASE(a_peer_lost_in_the_middle_of_a_push_ends_it),
+        NET_CASE(a_peer_that_left_with_everything_done_fails_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
