@@ -80,7 +80,13 @@ struct coll_destination {
     uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
 };
 
-enum coll_assembly { COLL_NONE, COLL_ASSEMBLING, COLL_COMPLETE };
+enum coll_assembly {
+    COLL_NONE,
+    COLL_ASSEMBLING,
+    COLL_COMPLETE,
+    COLL_LOST,  /* a piece of it went with its sender, who may have taken it back before */
+    COLL_ENDED, /* a message went with its sender: those behind it are not received without it */
+};
 
 /* One node that we receive from. With the receive turn. */
 struct coll_source {

@@ -121,7 +121,7 @@ void coll_pieces_take(struct dn_context *context, struct coll_source *source,
     if (placed && source->mirrored) {
         units *= pieces_in_a_row(&source->ring, &header, &bytes);
     }
-    /* The beginning may have gone with its sender, and left this. */
+    INVARIANT(source->assembly == COLL_ASSEMBLING || source->assembly == COLL_LOST);
     if (source->assembly == COLL_ASSEMBLING) {
         unsigned char *target = source->target + source->assembled_bytes;
         INVARIANT(bytes <= source->total_bytes - source->assembled_bytes);
@@ -129,11 +129,12 @@ void coll_pieces_take(struct dn_context *context, struct coll_source *source,
             memcpy(target, &entry->place, bytes);
         } else if (!coll_copy_from(context, source, entry->place, target, bytes)) {
             coll_pieces_drop(context, source, op);
+            source->assembly = COLL_LOST;
         }
-    }
-    if (source->assembly == COLL_ASSEMBLING) {
         source->assembled_bytes += bytes;
-        source->assembly = header & NIC_ENTRY_LAST ? COLL_COMPLETE : COLL_ASSEMBLING;
+    }
+    if (header & NIC_ENTRY_LAST) {
+        source->assembly = source->assembly == COLL_LOST ? COLL_ENDED : COLL_COMPLETE;
     }
     if (placed) {
         /* The sender fills these stages again as soon as it hears of it. */

@@ -48,7 +48,7 @@ bool coll_copy_from(struct dn_context *context, const struct coll_source *source
 bool coll_pieces_begin(struct coll_source *source, struct coll_message_op *op);
 
 /* The piece at the head, of a message that was begun, and those behind it that come with it.
- * What is in the memory of a sender that is gone ends the message. */
+ * The message is lost with what is in the memory of a sender that is gone. */
 void coll_pieces_take(struct dn_context *context, struct coll_source *source,
                       struct coll_message_op *op, uint64_t header);
 

@@ -63,7 +63,7 @@ static enum readiness find_message(struct dn_context *context, struct coll_sourc
                                    struct coll_message_op *op)
 {
     while (source->assembly != COLL_COMPLETE) {
-        uint64_t header = nic_ring_look(&source->ring);
+        uint64_t header = source->assembly == COLL_ENDED ? 0 : nic_ring_look(&source->ring);
         if (!header) {
             return NOTHING;
         }
@@ -109,10 +109,13 @@ static bool fetch(struct dn_context *context, struct coll_source *source, unsign
 {
     struct nic_entry *entry = nic_ring_at_head(&source->ring);
     uint64_t offered = NIC_OFFERED;
-    bool fetched = coll_copy_from(context, source, entry->place, target, entry->bytes);
+    bool copied = coll_copy_from(context, source, entry->place, target, entry->bytes);
     KILL_POINT("message: copied, not acknowledged");
-    fetched = fetched && atomic_compare_exchange_strong(&entry->state, &offered, NIC_FETCHED);
+    bool fetched = copied && atomic_compare_exchange_strong(&entry->state, &offered, NIC_FETCHED);
     KILL_POINT("message: acknowledged, head not moved");
+    if (!copied && !is_withdrawn(entry)) {
+        source->assembly = COLL_ENDED;
+    }
     nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
     coll_give_back(context, source);
     return fetched;

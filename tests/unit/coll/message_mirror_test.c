@@ -384,32 +384,95 @@ static void what_was_begun_is_taken_back(void **state)
 
 /* ---- Deaths ------------------------------------------------------------------------------- */
 
-/* What has arrived is received; what lay in the memory of the dead is passed over. */
-static void what_a_dead_sender_left(void **state)
+/* Node 1 is dead: "one" is received, `rest` behind it if there is one, and then nothing. */
+static void receive_from_the_dead(struct dn_context *to, const char *rest)
 {
-    enum { BYTES = 100000 };
+    size_t bytes;
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(bytes, 3);
+    assert_memory_equal(buffer, "one", 3);
+    if (rest) {
+        assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+        assert_int_equal(bytes, strlen(rest));
+        assert_memory_equal(buffer, rest, bytes);
+    }
+    assert_int_equal(receive(to, 1, DN_FOREVER, &bytes), DN_EPEER);
+    assert_int_equal(dn_probe(to, 1, DN_FOREVER, NULL, &bytes), DN_EPEER);
+}
+
+static void what_has_arrived_of_the_dead_is_received(void **state)
+{
     (void)state;
     struct dn_context *to = open_at(0, 0);
     struct dn_context *from = open_at(1, 0);
-    unsigned char *private = calloc(1, BYTES);
-    struct dn_message_op op;
-    size_t bytes;
     assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
-    assert_int_equal(dn_send(from, 0, private, BYTES, UNIT_PATIENCE_NS), 0);
-    assert_int_equal(dn_isend(from, 0, bank_of(1), BYTES, &op), 0);
     assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
     unit_mirrors_deliver_all(&all);
     assert_int_equal(dn_send(from, 0, "lost", 4, UNIT_PATIENCE_NS), 0);
     unit_mirrors_kill(&all, 1);
-    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
-    assert_memory_equal(buffer, "one", 3);
-    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
-    assert_int_equal(bytes, 3);
-    assert_memory_equal(buffer, "two", 3);
-    assert_int_equal(receive(to, 1, DN_FOREVER, &bytes), DN_EPEER);
+    receive_from_the_dead(to, "two");
     /* Its bit is left out: the box can be used again. */
     assert_false(atomic_load(&to->slot->users[0]) == 0);
     assert_true(nic_message_unused(to->view, to->slot));
+    close_it(to);
+}
+
+/* A message that lay in the memory of the dead, in stages or in the bank, would be missing before
+ * those behind it: they go with it. */
+static void what_is_behind_a_lost_message_is_not_received(void **state)
+{
+    enum { BYTES = 100000 };
+    (void)state;
+    unsigned char *private = calloc(1, BYTES);
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *other = open_at(2, 0);
+    struct dn_message_op op;
+    size_t bytes;
+    assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, private, BYTES, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    unit_mirrors_kill(&all, 1);
+    assert_int_equal(dn_send(other, 0, "else", 4, UNIT_PATIENCE_NS), 0);
+    receive_from_the_dead(other, NULL);
+    /* From the living it is. */
+    assert_int_equal(receive(to, 2, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(bytes, 4);
+    receive_from_the_dead(to, NULL);
+    close_it(other);
+    close_it(to);
+    free(private);
+}
+
+/* What its sender took back before it died is no message, and missed by nobody. */
+static void what_is_behind_one_taken_back_is_received(void **state)
+{
+    enum { BYTES = 2 * COLL_STAGES * COLL_STAGE_BYTES };
+    (void)state;
+    unsigned char *private = calloc(1, BYTES);
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *other = open_at(2, 0);
+    struct dn_message_op op;
+    assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
+    /* More pieces than there are stages. */
+    assert_int_equal(dn_isend(from, 0, private, BYTES, &op), 0);
+    unit_mirrors_deliver_all(&all);
+    assert_int_equal(dn_message_cancel(&op), 0);
+    assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_message_cancel(&op), 0);
+    assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    unit_mirrors_kill(&all, 1);
+    receive_from_the_dead(other, "two");
+    receive_from_the_dead(to, "two");
+    close_it(other);
     close_it(to);
     free(private);
 }
@@ -472,7 +535,9 @@ int main(void)
         TEST(who_attached_late_finds_the_box),
         TEST(an_offer_is_fetched_or_taken_back),
         TEST(what_was_begun_is_taken_back),
-        TEST(what_a_dead_sender_left),
+        TEST(what_has_arrived_of_the_dead_is_received),
+        TEST(what_is_behind_a_lost_message_is_not_received),
+        TEST(what_is_behind_one_taken_back_is_received),
         TEST(sends_to_the_dead_end),
     };
     return cmocka_run_group_tests_name("coll/message_mirror", tests, NULL, NULL);
