@@ -69,6 +69,22 @@ live_group()
         status=$?
 }
 
+# live_late_group SENTENCE WORD...: live_group of the words, in which somebody waits
+# (spec_come_late) until the sentence is on standard error, or for 20 s.
+live_late_group()
+{
+    local sentence=$1
+    shift
+    rm -f "$live_work/said"
+    : >"$live_work/err"
+    {
+        live_eventually grep -q "$sentence" "$live_work/err"
+        : >"$live_work/said"
+    } &
+    LIVE_SAID=$live_work/said live_group "$@"
+    wait
+}
+
 # Runs a program to its end without the launcher, as live_group does with it.
 live_alone()
 {

@@ -4,10 +4,12 @@
 # shellcheck source-path=SCRIPTDIR source=live.bash
 . "$(dirname "$0")/live.bash"
 
+options=()
+
 # mistake PES NAME SENTENCE: the job ends in time and says so.
 mistake()
 {
-    live_group -n "$1" --timeout 30 "$live_programs/shmem_collectives" --mistake "$2"
+    live_group -n "$1" "${options[@]}" --timeout 30 "$live_programs/shmem_collectives" --mistake "$2"
     if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
         echo "the job ended with status $status"
         return 1
@@ -15,12 +17,20 @@ mistake()
     grep -q "$3" "$live_work/err"
 }
 
+# The launcher itself would end the job a moment after a death, said or not.
+death()
+{
+    local options=(--keep-going)
+    mistake "$@"
+}
+
 # Not a mistake that ends the job: somebody comes late, and the others say whom they wait for.
 late()
 {
-    live_group -n 2 --timeout 30 "$live_programs/shmem_collectives" --mistake part-of-the-team
-    [ "$status" -eq 0 ] &&
-        grep -q 'waiting for PE 0, which has not made the call' "$live_work/err"
+    local sentence='waiting for PE 0, which has not made the call'
+    live_late_group "$sentence" -n 2 --timeout 30 "$live_programs/shmem_collectives" \
+        --mistake part-of-the-team
+    [ "$status" -eq 0 ] && grep -q "$sentence" "$live_work/err"
 }
 
 live_checks shmem_collectives alone
@@ -36,7 +46,7 @@ live_verdict "a root outside" mistake 2 root 'PE_root 2 is not one of the 2 PEs'
 live_verdict "a set that is none" mistake 2 no-set 'is no set of PEs among 2'
 live_verdict "a PE outside its set" mistake 3 not-in-set 'this PE is not in its active set'
 live_verdict "a predefined team is not destroyed" mistake 2 predefined 'cannot be destroyed'
-live_verdict "a PE dies in a reduction" mistake 3 dies 'died'
+live_verdict "a PE dies in a reduction" death 3 dies 'died'
 
 export SHMEM_DEBUG=1
 live_verdict "debug: another call" mistake 2 another-call 'has called shmem_'

@@ -551,6 +551,12 @@ static void end_in_a_way(const char *way)
             shmem_set_lock(&lock_word);
         }
         shmem_barrier_all();
+        shmem_uint64_atomic_set(words, 1, me.rank);
+        /* Who is still in the barrier would speak of the death, not of the lock. */
+        for (int pe = 0; last && pe < me.size; pe++) {
+            while (shmem_uint64_g(words, pe) == 0) {
+            }
+        }
         die(last);
         shmem_set_lock(&lock_word);
     } else if (strcmp(way, "without-finalize") == 0) {

@@ -4,15 +4,25 @@
 # shellcheck source-path=SCRIPTDIR source=live.bash
 . "$(dirname "$0")/live.bash"
 
+options=()
+
 # mistake PES NAME SENTENCE: the job ends in time, and one PE says so.
 mistake()
 {
-    live_group -n "$1" --timeout 30 "$live_programs/shmem_core" --mistake "$2"
+    live_group -n "$1" "${options[@]}" --timeout 30 "$live_programs/shmem_core" --mistake "$2"
     if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
         echo "the job ended with status $status"
         return 1
     fi
     [ "$(grep -c "$3" "$live_work/err")" -eq "${4:-1}" ]
+}
+
+# death PES WAY SENTENCE: one PE says what the death of another means to it. The launcher itself
+# would end the job a moment after a death, said or not.
+death()
+{
+    local options=(--keep-going)
+    mistake "$@"
 }
 
 # ends PES WAY STATUS: the job ends in time with this status.
@@ -51,9 +61,9 @@ live_verdict "a lock that is held already" mistake 1 held-already 'holds the loc
 live_verdict "a wait that cannot end" mistake 2 impossible 'would never end'
 live_verdict "a context that is none" mistake 2 no-context 'SHMEM_CTX_INVALID'
 live_verdict "all others have finished" mistake 3 all-others-finish 'cannot come any more'
-live_verdict "a dead PE is waited for" mistake 3 dies-waited-for 'PE 2 has died'
-live_verdict "a dead PE is written to" mistake 3 dies-written-to 'PE 2 has died'
-live_verdict "a PE dies with a lock" mistake 3 dies-with-lock 'held the lock has died'
+live_verdict "a dead PE is waited for" death 3 dies-waited-for 'PE 2 has died'
+live_verdict "a dead PE is written to" death 3 dies-written-to 'PE 2 has died'
+live_verdict "a PE dies with a lock" death 3 dies-with-lock 'held the lock has died'
 
 SHMEM_DEBUG=1 live_verdict "debug: memory that is freed" mistake 2 freed 'it has been freed'
 SHMEM_DEBUG=1 live_verdict "debug: past the end" mistake 2 past-the-end 'leave their allocation'
