@@ -108,6 +108,8 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
     if (life == DN_LEFT) {
         begin_parting(udp, now_ns, rank);
     } else {
+        /* Nothing more comes from the dead; but what they acknowledged had taken effect. */
+        (void)has_parted(udp, rank);
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     }
 }
