@@ -178,11 +178,14 @@ else
     live_skip "no name of a group is left" "no namespaces without root"
 fi
 
-# Without --keep-going the others have 200 ms to say what they heard.
+# Without --keep-going the others have 200 ms to say what they heard. How many of them get that
+# much of a busy machine is open, but nobody stays longer.
 death_ends_the_group()
 {
     live_group -n 4 --timeout 30 "$live_programs/leaving" exit_3
-    expect_group 3 3 stayed && expect_message '^dimmnet run: node 1 .* exited with status 3'
+    [ "$status" -eq 3 ] || { echo "status $status, not 3"; return 1; }
+    [ "$(said stayed)" -le 3 ] && ! grep '^FAIL' "$live_work/out" && live_nothing_remains &&
+        expect_message '^dimmnet run: node 1 .* exited with status 3'
 }
 live_verdict "a death ends the group" death_ends_the_group
 
@@ -220,7 +223,7 @@ deaths_are_heard_in_a_flood()
     status=$?
     exec 7<&-
     took_ms=$(cat "$live_work/told")
-    [ "$took_ms" -lt 1000 ] || { echo "heard after $took_ms ms"; return 1; }
+    [ "$took_ms" -lt 5000 ] || { echo "heard after $took_ms ms"; return 1; }
     live_nothing_remains
 }
 live_verdict "deaths are heard in a flood of output" deaths_are_heard_in_a_flood

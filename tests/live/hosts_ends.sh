@@ -18,10 +18,15 @@ statuses_are_passed_on()
 
 keep_going()
 {
-    live_group "${here[@]}" --keep-going sh -c 'case $DIMMNET_RANK in
+    # The first failure decides the status: the second waits until the first one is said. The
+    # others stay for longer than they would have without the option.
+    rm -f err
+    live_group "${here[@]}" --keep-going sh -c '
+        said() { until grep -q "exited with status $1" err; do sleep 0.02; done; }
+        case $DIMMNET_RANK in
         0) exit 5 ;;
-        3) sleep 0.5; exit 6 ;;
-        *) sleep 1.2; echo "done $DIMMNET_RANK" ;;
+        3) said 5; exit 6 ;;
+        *) said 6; sleep 0.6; echo "done $DIMMNET_RANK" ;;
         esac'
     expect_status 5 && expect_out <<<$'done 1\ndone 2\ndone 4' &&
         [ "$(grep -c 'exited with status' err)" -eq 2 ]
@@ -174,6 +179,13 @@ a_killed_launcher()
     live_nothing_remains
 }
 
+guardian_of_launcher()
+{
+    ps -o pid=,comm= --ppid "$launcher" | awk '$2 == "dimmnet-guard" { print $1 }'
+}
+# It takes its name when it has begun to run.
+has_guardian() { [ -n "$(guardian_of_launcher)" ]; }
+
 # Agents go by themselves when their input ends, as it does on a host that nobody can reach
 # to kill them: here the guardian is killed before the launcher.
 a_launcher_without_guardian()
@@ -181,7 +193,8 @@ a_launcher_without_guardian()
     start "${here[@]}" sh -c 'echo ready; sleep 100; true'
     live_eventually lines_are out 5
     local guardian
-    guardian=$(ps -o pid=,comm= --ppid "$launcher" | awk '$2 == "dimmnet-guard" { print $1 }')
+    live_eventually has_guardian || return 1
+    guardian=$(guardian_of_launcher)
     kill -STOP "$launcher"
     kill -KILL "$guardian"
     kill -KILL "$launcher"
