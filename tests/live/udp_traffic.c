@@ -1,13 +1,13 @@
 /* Every kind of traffic between all nodes, checked to the last byte: what the network tests run
  * while they do bad things to the network.
  *
- *     udp_traffic [--rounds N] [--seconds S] [--pids] [PART...]
+ *     udp_traffic [--rounds N] [--seconds S] [--until FILE] [--pids] [PART...]
  *
  * A round is one turn of every part, or of those named, each node with a partner that changes
- * from round to round. It goes on for N rounds and for S seconds, whichever is longer. Lengths
- * and bytes follow from seed, round and sender, so the receiver knows what must come. With
- * --seconds, node 0 says "ok round N" after each; with --pids each node says "node R pid P".
- * Node 0 ends with "traffic is right: N rounds". The parts that test primitives come together
+ * from round to round. It goes on for N rounds, for S seconds and until FILE is there, whichever
+ * is longest. Lengths and bytes follow from seed, round and sender, so the receiver knows what
+ * must come. With --seconds, node 0 says "ok round N" after each; with --pids each node says
+ * "node R pid P". Node 0 ends with "traffic is right: N rounds". The parts that test primitives come together
  * by primitives alone, so that they tell by themselves what works. */
 #include "live.h"
 
@@ -656,6 +656,7 @@ static const struct part {
 
 static struct {
     uint64_t rounds, seconds;
+    const char *until; /* a file that ends the rounds; NULL: none */
     bool pids;
     bool is_chosen[LIVE_COUNT(parts)];
     bool is_any_chosen;
@@ -671,6 +672,10 @@ static void parse(int argc, char **argv)
         }
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
             wanted.seconds = strtoull(argv[++i], NULL, 10);
+            continue;
+        }
+        if (strcmp(argv[i], "--until") == 0 && i + 1 < argc) {
+            wanted.until = argv[++i];
             continue;
         }
         if (strcmp(argv[i], "--pids") == 0) {
@@ -734,7 +739,8 @@ static void one_round(void)
 static bool goes_on(uint64_t start_ns)
 {
     return meet(turn.number < wanted.rounds ||
-                live_now_ns() - start_ns < wanted.seconds * LIVE_SECOND);
+                live_now_ns() - start_ns < wanted.seconds * LIVE_SECOND ||
+                (wanted.until && access(wanted.until, F_OK) != 0));
 }
 
 int main(int argc, char **argv)
@@ -751,6 +757,9 @@ int main(int argc, char **argv)
         }
     }
     me.check = "end";
+    /* Who leaves may take the last acknowledgement along where packets are lost: nobody goes
+     * before all have completed what they sent. */
+    live_barrier();
     expect(dn_lane_close(second), 0);
     if (context) {
         expect(dn_context_close(context), 0);
