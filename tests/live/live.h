@@ -28,6 +28,10 @@
 /* Longer than anything that works takes, also on a loaded machine. */
 #define LIVE_PATIENCE_NS (60 * LIVE_SECOND)
 
+/* "At once", also on a machine that stands still for a second or two. What would bring the same
+ * about without the library's doing it at once, silence or a time-out, takes 10 s at least. */
+#define LIVE_SOON_NS (5 * LIVE_SECOND)
+
 struct live_check {
     const char *name;
     int nodes_min;
@@ -212,6 +216,23 @@ static inline void live_barrier(void)
 static inline void live_wait_u64(uint64_t offset, enum dn_comparison comparison, uint64_t value)
 {
     expect(dn_wait_until_u64(me.node, live_u64(offset), comparison, value, LIVE_PATIENCE_NS), 0);
+}
+
+static inline enum dn_life live_life_of(int rank)
+{
+    enum dn_life life;
+    expect(dn_peer_life(me.node, rank, &life), 0);
+    return life;
+}
+
+static inline void live_wait_for_life(int rank, enum dn_life wanted)
+{
+    uint64_t deadline_ns = live_now_ns() + LIVE_PATIENCE_NS;
+    while (live_life_of(rank) != wanted) {
+        require_else(live_now_ns() < deadline_ns, "node %d is %d, not %d", rank,
+                     (int)live_life_of(rank), (int)wanted);
+        live_sleep_ns(100 * LIVE_US);
+    }
 }
 
 static inline void live_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)

@@ -27,7 +27,7 @@ inherit_within()
         [ "${took:-99999999}" -le "$longest" ] || longest=$took
     done
     echo "    $1 nodes: inherited after at most $longest us" >&3
-    [ "$longest" -lt 1000000 ]
+    [ "$longest" -lt 5000000 ]
 }
 
 exec 3>&1

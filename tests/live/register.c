@@ -509,6 +509,7 @@ static void *block_signals(void *argument)
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, NULL);
+    atomic_store((atomic_bool *)argument, true);
     while (!atomic_load(&writers_end)) {
         live_sleep_ns(LIVE_MS);
     }
@@ -520,10 +521,13 @@ static void thread_that_cannot_be_stopped(void)
 {
     pthread_t thread;
     uint32_t area = 77;
+    atomic_bool blocks = false;
     atomic_store(&writers_end, false);
     memset(zeroed, 9, sizeof zeroed);
-    live_thread_start(&thread, block_signals, NULL);
-    live_sleep_ns(10 * LIVE_MS);
+    live_thread_start(&thread, block_signals, &blocks);
+    while (!atomic_load(&blocks)) {
+        live_sleep_ns(LIVE_MS);
+    }
     uint64_t start_ns = live_now_ns();
     expect(dn_register(me.node, zeroed, sizeof zeroed, &area), DN_ETHREADS);
     require(live_now_ns() - start_ns < 20 * LIVE_SECOND && area == 77);

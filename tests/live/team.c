@@ -559,7 +559,7 @@ static int run_storm(int argc, char **argv)
             uint64_t start_ns = live_now_ns();
             expect(dn_team_shrink(team, &survivors), 0);
             uint64_t took_ns = live_now_ns() - start_ns;
-            require_else(took_ns < LIVE_SECOND, "shrinking took %llu ms",
+            require_else(took_ns < LIVE_SOON_NS, "shrinking took %llu ms",
                          (unsigned long long)(took_ns / LIVE_MS));
             require(dn_team_size(survivors) < dn_team_size(team));
             expect(dn_team_free(team), 0);
@@ -586,13 +586,13 @@ static int run_late(void)
     expect(dn_team_all(me.node, &all), 0);
     expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
     if (me.rank == me.size - 1) {
-        die_within(1, &random);
+        (void)raise(SIGKILL);
     }
     expect(dn_team_barrier(all, LIVE_PATIENCE_NS), DN_EPEER);
     if (me.rank == me.size - 2) {
         die_within(20 * LIVE_MS, &random);
     } else if (me.rank == 1) {
-        live_sleep_ns(100 * LIVE_MS);
+        live_wait_for_life(me.size - 2, DN_DEAD);
     }
     expect(dn_team_shrink(all, &survivors), 0);
     require(dn_team_size(survivors) == me.size - 2);
