@@ -7,8 +7,8 @@
  * from round to round. It goes on for N rounds, for S seconds and until FILE is there, whichever
  * is longest. Lengths and bytes follow from seed, round and sender, so the receiver knows what
  * must come. With --seconds, node 0 says "ok round N" after each; with --pids each node says
- * "node R pid P". Node 0 ends with "traffic is right: N rounds". The parts that test primitives come together
- * by primitives alone, so that they tell by themselves what works. */
+ * "node R pid P". Node 0 ends with "traffic is right: N rounds". The parts that test primitives
+ * come together by primitives alone, so that they tell by themselves what works. */
 #include "live.h"
 
 /* Places in LLCM, which the parts share with nobody. Flags hold the number of a round. */
