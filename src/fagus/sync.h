@@ -109,8 +109,9 @@ struct fagus_record {
     struct fagus_binding binding[2];
 
     /* The own part. */
-    alignas(CACHE_LINE_BYTES) _Atomic uint64_t version; /* (version + 1) << 1 | being written */
-    _Atomic uint64_t wake;                              /* grows when a writer may look again */
+    /* (version + 1) << 1 | being written, or FAGUS_FETCHING. */
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t version;
+    _Atomic uint64_t wake;          /* grows when a writer may look again */
     _Atomic uint64_t bound_version; /* of what follows: this node's list, if it is a long one */
     _Atomic uint64_t list_place;
     _Atomic uint64_t list_count; /* 0: none */
@@ -123,6 +124,9 @@ struct fagus_record {
 
 /* No version: this node has never had it. */
 #define FAGUS_VERSION_NONE UINT64_MAX
+
+/* What the own part says of a copy into which a version is on its way. */
+#define FAGUS_FETCHING UINT64_MAX
 
 /* A requester of the lock. A variable has one, and more when its threads contend. */
 struct fagus_locker {

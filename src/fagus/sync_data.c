@@ -6,6 +6,7 @@
 #include "base/killpoint.h"
 #include "fagus/diff.h"
 #include "fagus/sync.h"
+#include "fagus/wait.h"
 #include "host/clock.h"
 
 /* Differences that leave less than this part of the ranges out are not worth their making. Every
@@ -13,6 +14,9 @@
 #define LEFT_OUT_PART 4
 /* After differences that were not, so many acquires at most go without a twin. */
 #define TWIN_SKIP_MAX 63u
+
+/* Between two looks for a version that another node is fetching. */
+#define FETCHING_NAP_NS UINT64_C(200000)
 
 /* In front of a range's differences. */
 struct section {
@@ -179,6 +183,12 @@ void fagus_ranges_gather(const struct fagus_sync *sync, unsigned char *data)
     }
 }
 
+/* Until it is told which version this copy is, then or after a failure. */
+static void tell_fetching(struct fagus_sync *sync)
+{
+    atomic_store_explicit(&sync->own->version, FAGUS_FETCHING, memory_order_release);
+}
+
 /* FAGUS_ELOST: that node has another version, or half of one. Its word comes with the data: while
  * somebody holds the variable nobody else changes either. */
 static int fetch_whole(struct fagus_sync *sync, int rank, uint64_t version)
@@ -186,7 +196,7 @@ static int fetch_whole(struct fagus_sync *sync, int rank, uint64_t version)
     uint64_t word = 0;
     /* Should only a part of it come, this copy is no version. */
     sync->version = FAGUS_VERSION_NONE;
-    fagus_data_tell_version(sync, false);
+    tell_fetching(sync);
     int error = fagus_fetch_begin(rank, fagus_place_of(&sync->own->version), &word, sizeof word);
     for (size_t i = 0; i < sync->range_count && !error; i++) {
         const struct fagus_extent *range = &sync->ranges[i];
@@ -195,12 +205,15 @@ static int fetch_whole(struct fagus_sync *sync, int rank, uint64_t version)
     }
     int failed = fagus_fetch_wait();
     error = error ? error : failed;
-    if (error) {
-        return error;
+    if (!error) {
+        fagus_count(&sync->counters.bytes_whole, sync->total_bytes);
+        fagus_count_hops(sync, 2 * sync->range_count);
+        error = word == version_word(version, false) ? 0 : FAGUS_ELOST;
     }
-    fagus_count(&sync->counters.bytes_whole, sync->total_bytes);
-    fagus_count_hops(sync, 2 * sync->range_count);
-    return word == version_word(version, false) ? 0 : FAGUS_ELOST;
+    if (error) {
+        fagus_data_tell_version(sync, false);
+    }
+    return error;
 }
 
 /* A version that nobody has released: each piece is what its home has. */
@@ -283,23 +296,50 @@ static int apply_chain(struct fagus_sync *sync, const struct fagus_record *recor
     return error;
 }
 
-/* Whole from whoever has just that version: on `mem` the dead as well. */
+/* FAGUS_ELOST: that node does not have it; FAGUS_EBUSY: perhaps it will. */
+static int recover_from(struct fagus_sync *sync, int rank, uint64_t version)
+{
+    uint64_t word = 0;
+    uint64_t place = fagus_place_of(&sync->own->version);
+    /* Before the word, which does not change after the end. */
+    bool is_gone = fagus_is_gone(rank);
+    if (rank == fagus_state.rank || (!fagus_reach(rank, place) && is_gone)) {
+        return FAGUS_ELOST;
+    }
+    int error = fagus_fetch(rank, place, &word, sizeof word);
+    fagus_count_hops(sync, 2);
+    if (!error && word == version_word(version, false) && fetch_whole(sync, rank, version) == 0) {
+        return 0;
+    }
+    return !error && word == FAGUS_FETCHING && !is_gone ? FAGUS_EBUSY : FAGUS_ELOST;
+}
+
+/* Whole from whoever has just that version: on `mem` the dead as well. Another reader may be
+ * fetching it at the same time, and have it in the end, from an owner who died before this node
+ * had it. So nobody is told that it is lost before all have been asked while none of them was
+ * fetching and none went. Who fetches waits for nobody but the node that it fetches from, and who
+ * searches says that it has none: they never wait for each other. */
 static int recover(struct fagus_sync *sync, uint64_t version)
 {
-    for (int rank = 0; rank < fagus_state.size; rank++) {
-        uint64_t word = 0;
-        uint64_t place = fagus_place_of(&sync->own->version);
-        if (rank == fagus_state.rank || (!fagus_reach(rank, place) && fagus_is_gone(rank))) {
-            continue;
+    const _Atomic uint32_t *changes = &fagus_state.view->group->change_count;
+    fagus_data_tell_version(sync, false);
+    for (;;) {
+        /* Acquire: pairs with the release of who raises it; the life is set. */
+        uint32_t changes_before = atomic_load_explicit(changes, memory_order_acquire);
+        bool is_under_way = false;
+        for (int rank = 0; rank < fagus_state.size; rank++) {
+            int result = recover_from(sync, rank, version);
+            if (result == 0) {
+                return 0;
+            }
+            is_under_way = is_under_way || result == FAGUS_EBUSY;
         }
-        int error = fagus_fetch(rank, place, &word, sizeof word);
-        fagus_count_hops(sync, 2);
-        if (!error && word == version_word(version, false) &&
-            fetch_whole(sync, rank, version) == 0) {
-            return 0;
+        if (!is_under_way &&
+            atomic_load_explicit(changes, memory_order_acquire) == changes_before) {
+            return FAGUS_ELOST;
         }
+        fagus_nap(FETCHING_NAP_NS);
     }
-    return FAGUS_ELOST;
 }
 
 /* Not out of the record: the shortest way that works. */
@@ -313,6 +353,9 @@ static int bring_from_copies(struct fagus_sync *sync, const struct fagus_record 
     /* Differences tell nothing of a range that was bound on the way. */
     bool is_same = sync->bound_at <= sync->version && sync->version != FAGUS_VERSION_NONE;
     uint64_t bytes = is_same ? chain_bytes(sync, record, version) : 0;
+    if (version != 0) {
+        tell_fetching(sync);
+    }
     if (bytes != 0 && apply_chain(sync, record, version, bytes) == 0) {
         if (sync->twin) {
             sync->twin_version = version;

@@ -22,7 +22,7 @@ uint64_t fagus_left_ns(uint64_t deadline_ns)
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-static void nap(uint64_t nap_ns)
+void fagus_nap(uint64_t nap_ns)
 {
     struct timespec time = {.tv_nsec = (long)nap_ns};
     (void)nanosleep(&time, NULL);
@@ -36,7 +36,7 @@ static void pause_after(uint64_t waited_ns, uint64_t left_ns, uint64_t *nap_ns)
     } else if (waited_ns < YIELD_NS) {
         (void)sched_yield();
     } else {
-        nap(*nap_ns < left_ns ? *nap_ns : left_ns);
+        fagus_nap(*nap_ns < left_ns ? *nap_ns : left_ns);
         *nap_ns = *nap_ns < NAP_LONGEST_NS / 2 ? 2 * *nap_ns : NAP_LONGEST_NS;
     }
 }

@@ -11,6 +11,9 @@ typedef int (*fagus_look)(void *context);
  * millisecond. 0, the look's error, FAGUS_ETIMEOUT, or FAGUS_EPEER by fagus_death_news. */
 int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns);
 
+/* Sleeps for less than a second. */
+void fagus_nap(uint64_t nap_ns);
+
 /* What is left of a time-out that began with this deadline (host_deadline_ns). */
 uint64_t fagus_left_ns(uint64_t deadline_ns);
 
