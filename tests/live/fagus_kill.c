@@ -7,7 +7,9 @@
  * Fagus's, the nodes note what they do: which sequence was surely released, which may have been,
  * who holds for writing, who has had what. So a survivor knows what it must find:
  *
- *   - what is held is whole, and not older than what was surely released;
+ *   - what is held is whole, and not older than what was surely released: over packets that is what
+ *     the living have released and what anybody has found, for the release of one who died may not
+ *     have left its node;
  *   - who holds it after a writer who died is told so;
  *   - FAGUS_ELOST comes only where no living node has had the last version;
  *   - FAGUS_EPEER comes only over packets, where the manager is dead;
@@ -29,9 +31,10 @@ enum {
 };
 
 struct noted {
-    _Atomic uint64_t about;  /* a release of it was begun */
-    _Atomic uint64_t done;   /* a release of it has returned */
-    _Atomic uint64_t writer; /* rank + 1 of who surely holds it for writing */
+    _Atomic uint64_t about;           /* a release of it was begun */
+    _Atomic uint64_t done[NODES_MAX]; /* this node's release of it has returned */
+    _Atomic uint64_t found;           /* by who acquired it */
+    _Atomic uint64_t writer;          /* rank + 1 of who surely holds it for writing */
     _Atomic uint64_t had[NODES_MAX];
 };
 
@@ -128,6 +131,33 @@ static void raise_to(_Atomic uint64_t *number, uint64_t value)
 
 /* ---- What a result must mean ------------------------------------------------------------ */
 
+/* What was noted of a variable before it was acquired. */
+struct before {
+    uint64_t found;
+    uint64_t done[NODES_MAX];
+};
+
+static struct before look_before(int variable)
+{
+    struct before before = {.found = atomic_load(&notes->noted[variable].found)};
+    for (int rank = 0; rank < me.size; rank++) {
+        before.done[rank] = atomic_load(&notes->noted[variable].done[rank]);
+    }
+    return before;
+}
+
+/* As who has acquired it knows: the dead are noted before they die. */
+static uint64_t surely_released(const struct before *before)
+{
+    uint64_t sequence = before->found;
+    for (int rank = 0; rank < me.size; rank++) {
+        if (before->done[rank] > sequence && !(live_is_udp() && is_dead(rank))) {
+            sequence = before->done[rank];
+        }
+    }
+    return sequence;
+}
+
 static bool is_small(int variable)
 {
     return words[variable] * 8 <= 448;
@@ -156,8 +186,8 @@ static void check_lost(int variable)
     }
 }
 
-/* After an acquire; `done` is what was released before it began. Whether the content counts. */
-static bool check_held(int variable, enum fagus_mode mode, int result, uint64_t done)
+/* After an acquire. Whether the content counts. */
+static bool check_held(int variable, enum fagus_mode mode, int result, const struct before *before)
 {
     struct noted *noted = &notes->noted[variable];
     uint64_t writer = atomic_load(&noted->writer);
@@ -181,6 +211,7 @@ static bool check_held(int variable, enum fagus_mode mode, int result, uint64_t 
         return false; /* it may be half changed */
     }
     uint64_t found = objects[variable][0];
+    uint64_t done = surely_released(before);
     require_else(is_whole(variable), "variable %d: version %llu is torn after \"%s\"", variable,
                  (unsigned long long)found, fagus_strerror(result));
     require_else(found >= done && found <= atomic_load(&noted->about),
@@ -188,6 +219,7 @@ static bool check_held(int variable, enum fagus_mode mode, int result, uint64_t 
                  variable, (unsigned long long)found, fagus_strerror(result),
                  (unsigned long long)done, (unsigned long long)atomic_load(&noted->about));
     atomic_store(&noted->had[me.rank], found);
+    raise_to(&noted->found, found);
     return true;
 }
 
@@ -212,7 +244,7 @@ static void release_version(int variable, uint64_t sequence)
     int result = fagus_release(syncs[variable]);
     if (may_go_on("release", variable, result)) {
         fagus_expect(result, 0);
-        raise_to(&noted->done, sequence);
+        raise_to(&noted->done[me.rank], sequence);
         raise_to(&noted->had[me.rank], sequence);
     }
 }
@@ -220,12 +252,12 @@ static void release_version(int variable, uint64_t sequence)
 /* Acquires in a way; whether it is held. */
 static bool take(int variable, enum fagus_mode mode, bool *is_sound)
 {
-    uint64_t done = atomic_load(&notes->noted[variable].done);
+    struct before before = look_before(variable);
     int result = fagus_acquire_timed(syncs[variable], mode, LIVE_PATIENCE_NS);
     if (!may_go_on(mode == FAGUS_READ ? "read acquire" : "write acquire", variable, result)) {
         return false;
     }
-    *is_sound = check_held(variable, mode, result, done);
+    *is_sound = check_held(variable, mode, result, &before);
     lost_variable = result == FAGUS_ELOST ? variable : -1;
     return true;
 }
