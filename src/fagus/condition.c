@@ -252,7 +252,7 @@ static int sleep_on(uint64_t *word)
         return fagus_error_of(error);
     }
     /* Of a death that this thread knows already it is not told again. */
-    return fagus_death_news() ? FAGUS_EPEER : fagus_wait(look, word, FAGUS_FOREVER);
+    return fagus_wait(look, word, FAGUS_FOREVER);
 }
 
 int fagus_condition_wait(struct fagus_condition *condition, struct fagus_sync *sync)

@@ -211,11 +211,19 @@ static int receive_from_survivors(struct receipt *receipt, uint64_t timeout_ns)
     }
 }
 
+/* With news of a death, unless something was sent just before. */
+static int receive_or_tell(struct receipt *receipt)
+{
+    int error = receive(receipt, 0);
+    return error == DN_ETIMEOUT ? DN_EPEER : error;
+}
+
 static int receive_directly(struct receipt *receipt, uint64_t timeout_ns)
 {
     int error = receive(receipt, timeout_ns);
-    if (error == DN_EPEER && !fagus_death_news()) {
-        error = receive_from_survivors(receipt, timeout_ns);
+    if (error == DN_EPEER) {
+        error = fagus_death_news() ? receive_or_tell(receipt)
+                                   : receive_from_survivors(receipt, timeout_ns);
     }
     return error;
 }
@@ -251,7 +259,7 @@ static int receive_by_detection(struct receipt *receipt, uint64_t deadline_ns)
     int error = receive(receipt, 0);
     while (atomic_load(&port.detects)) {
         if (error == DN_EPEER && fagus_death_news()) {
-            return error;
+            return receive_or_tell(receipt);
         }
         if (error != DN_ETIMEOUT && error != DN_EPEER) {
             return error;
