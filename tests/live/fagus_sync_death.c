@@ -12,6 +12,7 @@ static struct fagus_sync *variable;
 static unsigned char *object;
 static size_t bytes;
 static struct fagus_flag *flag; /* nobody sets it: who waits for it hears of deaths */
+static struct fagus_flag *met;  /* how many have done everything */
 
 static void die(void)
 {
@@ -32,6 +33,7 @@ static void set_up(int home)
     fagus_expect(fagus_sync_create(&variable), 0);
     fagus_expect(fagus_bind(variable, object, bytes), 0);
     fagus_expect(fagus_flag_create(&flag, 0), 0);
+    fagus_expect(fagus_flag_create(&met, 0), 0);
 }
 
 /* Versions 1 to VERSIONS, by the nodes in turn, the last one by `last`. */
@@ -89,6 +91,28 @@ static void leave_and_survive(void)
     (void)dprintf(STDOUT_FILENO, "ok survivor\n");
 }
 
+/* Each death is told once; who is told more often than there are nodes is told that the flag's node
+ * is gone, or everybody. */
+static int wait_through_deaths(struct fagus_flag *awaited, uint64_t value)
+{
+    int told = 0;
+    int result;
+    do {
+        result = fagus_flag_wait(awaited, value, LIVE_PATIENCE_NS);
+    } while (result == FAGUS_EPEER && told++ < me.size);
+    require_else(result == 0 || result == FAGUS_EPEER, "%s", word_of(result));
+    return result;
+}
+
+/* After a death fagus_finalize waits for nobody, and who leaves takes its copies and records along.
+ * So the survivors meet first, at node 0, which is one of them: if that has left, all have met. */
+static void meet_and_survive(int dead)
+{
+    fagus_expect(fagus_flag_add(met, 1, NULL), 0);
+    (void)wait_through_deaths(met, (uint64_t)(me.size - dead));
+    leave_and_survive();
+}
+
 /* All survivors read, then write, in any order; nobody finds anything but whole versions. */
 static void go_on(void)
 {
@@ -124,7 +148,7 @@ static void holder(void)
     if (result != FAGUS_EPEER) {
         fagus_expect(fagus_release(variable), 0);
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* The same of a node that released the last version itself. */
@@ -147,7 +171,7 @@ static void owner_who_writes(void)
         fagus_expect(fagus_release(variable), 0);
         go_on();
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* As `holder`; the survivors see in turn that it stays lost for readers, and node 0 mends it. Where
@@ -182,7 +206,7 @@ static void mended(void)
     } else {
         hear_of_a_death();
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 enum { MANY_RANGES = 20 };
@@ -232,7 +256,7 @@ static void lone_binder(void)
         }
         go_on();
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* Node 1 released the last version, and dies idle; with `copied` node 2 has read it. */
@@ -253,7 +277,7 @@ static void owner(bool copied)
     if (result != FAGUS_EPEER) {
         fagus_expect(fagus_release(variable), 0);
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 static void lone_owner(void)
@@ -330,7 +354,7 @@ static void waiter(void)
         fagus_expect(fagus_release(variable), 0);
     }
     go_on();
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* Node 1 dies reading: writers do not wait for it. */
@@ -345,7 +369,7 @@ static void reader(void)
     }
     fagus_expect(fagus_release(variable), 0);
     go_on();
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* The node that manages it dies. */
@@ -367,7 +391,7 @@ static void manager(void)
         fagus_expect(fagus_release(variable), 0);
         go_on();
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* A holder finds the manager gone only when it releases. */
@@ -389,7 +413,7 @@ static void holder_loses_the_manager(void)
         require(result == 0 || result == FAGUS_EPEER);
         (void)dprintf(STDOUT_FILENO, "released %s\n", word_of(result));
     }
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* A version that is larger than all before it, on all nodes: the time. */
@@ -450,7 +474,7 @@ static void storm(void)
     if (dies) {
         die();
     }
-    leave_and_survive();
+    meet_and_survive(2);
 }
 
 /* Words that no other node writes, as many as each of them has. */
@@ -476,7 +500,7 @@ static void barrier(void)
     }
     fagus_expect(fagus_barrier(variable), FAGUS_EPEER);
     (void)dprintf(STDOUT_FILENO, "peer\n");
-    leave_and_survive();
+    meet_and_survive(1);
 }
 
 /* After a barrier that some passed and some did not, a version is what its last holder released:
@@ -494,26 +518,19 @@ static void release_after_barriers(struct fagus_flag *released, struct fagus_fla
             fagus_expect(fagus_release(variable), 0);
         }
         fagus_expect(fagus_flag_set(released, said), 0);
-        /* It stays until they have read it. Who hears of a death waits on. */
-        uint64_t end_ns = live_now_ns() + LIVE_PATIENCE_NS;
-        while (fagus_flag_wait(done, (uint64_t)me.size - 2, LIVE_PATIENCE_NS) == FAGUS_EPEER &&
-               live_now_ns() < end_ns) {
-            live_sleep_ns(LIVE_MS);
+    } else {
+        fagus_expect(wait_through_deaths(released, RELEASED), 0);
+        fagus_expect(fagus_flag_read(released, &said), 0);
+        if (said == RELEASED) {
+            result = fagus_acquire_timed(variable, FAGUS_READ, LIVE_PATIENCE_NS);
+            require_else(result == 0 || result == FAGUS_EOWNERDEAD, "%s", word_of(result));
+            require_else(live_all_are(object, bytes, 250), "%u, not what was released", object[0]);
+            fagus_expect(fagus_release(variable), 0);
         }
-        return;
+        fagus_expect(fagus_flag_add(done, 1, NULL), 0);
     }
-    do {
-        result = fagus_flag_wait(released, RELEASED, LIVE_PATIENCE_NS);
-    } while (result == FAGUS_EPEER);
-    fagus_expect(result, 0);
-    fagus_expect(fagus_flag_read(released, &said), 0);
-    if (said == RELEASED) {
-        result = fagus_acquire_timed(variable, FAGUS_READ, LIVE_PATIENCE_NS);
-        require_else(result == 0 || result == FAGUS_EOWNERDEAD, "%s", word_of(result));
-        require_else(live_all_are(object, bytes, 250), "%u, not what was released", object[0]);
-        fagus_expect(fagus_release(variable), 0);
-    }
-    fagus_expect(fagus_flag_add(done, 1, NULL), 0);
+    /* All stay until all have read it: the last node, who has it, and the manager. */
+    (void)wait_through_deaths(done, (uint64_t)me.size - 2);
 }
 
 /* Barriers with data until somebody dies, at whatever step; what passed is the same on all. */
