@@ -103,7 +103,8 @@ several_may_say_it()
 
 taken_ports_are_named()
 {
-    local port=$((20000 + RANDOM % 10000))
+    local port
+    port=$(live_free_ports 5)
     live_group -n 1 --fabric udp --port "$((port + 3))" sh -c '
         "$0" run --fabric udp --hosts three --rsh "$1" --port "$2" true 2>&1; echo "status $?"' \
         "$live_dimmnet" "$live_work/rsh" "$port"

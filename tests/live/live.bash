@@ -45,6 +45,24 @@ live_show_group()
     done
 }
 
+# live_free_ports COUNT: the first of so many free ports in a row, below those that the kernel
+# gives out by itself.
+live_free_ports()
+{
+    local first port taken
+    while true; do
+        first=$((10000 + RANDOM % 20000))
+        taken=0
+        for ((port = first; port < first + $1; port++)); do
+            ! grep -q "$(printf ':%04X ' "$port")" /proc/net/udp || taken=1
+        done
+        if [ "$taken" -eq 0 ]; then
+            echo "$first"
+            return
+        fi
+    done
+}
+
 # live_verdict NAME COMMAND...: the command's success is the test's.
 live_verdict()
 {

@@ -102,7 +102,8 @@ descriptors_are_right()
 # Each has one socket, which is the one it is told, bound to the port it should have.
 sockets_are_their_own()
 {
-    local port=$((20000 + RANDOM % 10000))
+    local port
+    port=$(live_free_ports 4)
     live_group -n 3 --fabric udp --port "$port" --label sh -c '
         count=0
         for fd in /proc/$$/fd/*; do
@@ -134,7 +135,8 @@ live_verdict "a group on mem inside one on udp" nothing_is_told_twice
 # Nodes end one after the other; the port of one that ended is free though the group runs.
 ports_are_free_after_a_node()
 {
-    local port=$((20000 + RANDOM % 10000))
+    local port
+    port=$(live_free_ports 4)
     live_group -n 2 --fabric udp --port "$port" sh -c '
         [ "$DIMMNET_RANK" = 0 ] || exit 0
         for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -148,7 +150,8 @@ ports_are_free_after_a_node()
 
 a_taken_port_is_named()
 {
-    local port=$((20000 + RANDOM % 10000))
+    local port
+    port=$(live_free_ports 4)
     live_group -n 1 --fabric udp --port "$((port + 2))" sh -c \
         '"$0" run -n 4 --fabric udp --port "$1" true 2>&1; echo "status $?"' "$live_dimmnet" "$port"
     expect_status 0 && expect_out <<END

@@ -52,24 +52,6 @@ udp_skip()
     exit 77
 }
 
-# udp_free_ports COUNT: the first of so many free ports in a row, below those that the kernel
-# gives out by itself.
-udp_free_ports()
-{
-    local first port taken
-    while true; do
-        first=$((10000 + RANDOM % 20000))
-        taken=0
-        for ((port = first; port < first + $1; port++)); do
-            ! grep -q "$(printf ':%04X ' "$port")" /proc/net/udp || taken=1
-        done
-        if [ "$taken" -eq 0 ]; then
-            echo "$first"
-            return
-        fi
-    done
-}
-
 # udp_relay_start NODES OPTION...: a relay between new ports; leaves udp_port, udp_relay_port
 # and udp_relay_process.
 udp_relay_start()
@@ -77,8 +59,8 @@ udp_relay_start()
     local nodes=$1 tries
     shift
     for ((tries = 0; tries < 5; tries++)); do
-        udp_port=$(udp_free_ports "$nodes")
-        udp_relay_port=$(udp_free_ports "$nodes")
+        udp_port=$(live_free_ports "$nodes")
+        udp_relay_port=$(live_free_ports "$nodes")
         if [ $((udp_port - udp_relay_port)) -lt "$nodes" ] &&
             [ $((udp_relay_port - udp_port)) -lt "$nodes" ]; then
             continue

@@ -84,8 +84,8 @@ udp_verdict "the network is away for good" away_for_good
 # Nobody was ever there: the nodes attach, and the first thing that needs another one fails.
 never_there()
 {
-    udp_port=$(udp_free_ports 2)
-    udp_relay_port=$(udp_free_ports 2)
+    udp_port=$(live_free_ports 2)
+    udp_relay_port=$(live_free_ports 2)
     # shellcheck disable=SC2046 # options
     live_group -n 2 "${UDP[@]}" $(by_relay) --peer-timeout 1000 "$udp_traffic" stores
     [ "$status" -eq 1 ] && grep -q 'gave DN_EPEER' "$live_work/out"
@@ -127,7 +127,7 @@ wrong_key()
 {
     local other_status=0 port
     udp_relay_start 2 || return 1
-    port=$(udp_free_ports 2)
+    port=$(live_free_ports 2)
     udp_job_start -n 2 "${UDP[@]}" --port "$udp_port" "$udp_traffic" --seconds 4
     udp_job_says '^ok round 1$' || return 1
     timeout -k 5 30 "$live_dimmnet" run -n 2 "${UDP[@]}" --port "$port" \
