@@ -82,6 +82,13 @@ static void retire(struct swif *swif, struct swif_ltee *ltee)
     swif_list_remove(&ltee->ready);
 }
 
+/* The patience with a peer that takes nothing begins anew. */
+static void note_progress(const struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
+{
+    ltee->progress_ns = now_ns;
+    ltee->slept_before_ns = swif->slept_ns;
+}
+
 struct swif_ltee *swif_ltee_make(struct swif *swif, uint64_t now_ns, uint16_t peer,
                                  enum wire_class class)
 {
@@ -111,7 +118,8 @@ struct swif_ltee *swif_ltee_make(struct swif *swif, uint64_t now_ns, uint16_t pe
     ltee->granted = 1;
     ltee->oldest = ltee->unsent = send_next(swif, ltee);
     ltee->resend_at_ns = ltee->reorder_at_ns = SWIF_NEVER;
-    ltee->waiting_since_ns = ltee->progress_ns = ltee->heard_ns = now_ns;
+    ltee->waiting_since_ns = ltee->heard_ns = now_ns;
+    note_progress(swif, now_ns, ltee);
     swif_congestion_init(&ltee->congestion, now_ns);
     return ltee;
 }
@@ -150,12 +158,12 @@ static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_ltee *l
     }
     uint64_t since_ns = swif_most(swif_most(ltee->heard_ns, ltee->waiting_since_ns),
                                   swif->grace_ns);
-    /* A peer that speaks but takes nothing is no use either. If we slept it gets one time-out
-     * more, not all of them again: who sleeps now and then would have patience for ever. */
+    /* A peer that speaks but takes nothing is no use either. What we slept does not count, but
+     * it does not begin again after that: who sleeps now and then would have patience for ever. */
     uint64_t timeout_ns = swif->config.peer_timeout_ns;
+    uint64_t slept_ns = swif->slept_ns - ltee->slept_before_ns;
     return swif_least(since_ns + timeout_ns,
-                      swif_most(ltee->progress_ns + SWIF_PATIENCE * timeout_ns,
-                                swif->grace_ns + timeout_ns));
+                      ltee->progress_ns + slept_ns + SWIF_PATIENCE * timeout_ns);
 }
 
 static bool has_work(const struct swif *swif, const struct swif_ltee *ltee)
@@ -218,7 +226,8 @@ void swif_sender_vouched(struct swif *swif, uint64_t now_ns, uint16_t peer)
         uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
         if (index != SWIF_NO_CONTEXT) {
             struct swif_ltee *ltee = &swif->ltees[class][index];
-            ltee->heard_ns = ltee->progress_ns = now_ns;
+            ltee->heard_ns = now_ns;
+            note_progress(swif, now_ns, ltee);
         }
     }
 }
@@ -362,7 +371,8 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
     buffer->body_bytes = (uint16_t)(buffer->body_bytes + bytes);
     buffer->reply_bytes = (uint16_t)(buffer->reply_bytes + route->reply_bytes);
     if (was_empty) {
-        ltee->waiting_since_ns = ltee->progress_ns = now_ns;
+        ltee->waiting_since_ns = now_ns;
+        note_progress(swif, now_ns, ltee);
         if (stub_of(swif, ltee)->incarnation == 0) {
             greet(swif, now_ns, ltee);
         }
@@ -578,7 +588,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         swif_congestion_acked(&ltee->congestion, now_ns, &reading.feedback);
         ltee->silences = 0;
         ltee->refusals = 0;
-        ltee->progress_ns = now_ns;
+        note_progress(swif, now_ns, ltee);
     }
     read_complaints(swif, now_ns, ltee, ack);
     find_losses(swif, now_ns, ltee);

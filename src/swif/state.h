@@ -169,6 +169,7 @@ struct swif_ltee {
     uint64_t reorder_at_ns;    /* when an overtaken packet counts as lost */
     uint64_t waiting_since_ns; /* for an answer */
     uint64_t progress_ns;      /* something was acknowledged, or waiting began */
+    uint64_t slept_before_ns;  /* slept_ns at that time */
     uint64_t heard_ns;
     struct swif_congestion congestion;
 };
@@ -233,6 +234,7 @@ struct swif {
     uint32_t body_bytes_max;
     uint64_t counter;  /* of the last packet sent */
     uint64_t grace_ns; /* before this nothing is held against silent peers: we slept */
+    uint64_t slept_ns; /* for so long in all */
 
     struct swif_stub *stubs;
     struct swif_cache ltee_cache[WIRE_CLASSES];

@@ -419,6 +419,7 @@ static void run_timers(struct swif *swif, uint64_t now_ns)
     if (timer && timer->at_ns < now_ns &&
         now_ns - timer->at_ns > swif->config.peer_timeout_ns / 4) {
         swif->grace_ns = now_ns;
+        swif->slept_ns += now_ns - timer->at_ns;
     }
     while (timer && timer->at_ns <= now_ns) {
         switch (timer->owner) {

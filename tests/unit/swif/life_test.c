@@ -341,11 +341,12 @@ static void a_node_that_naps_loses_it_as_well(void **state)
     pair.nodes[1].accept = refuse_all;
     pair_send(&pair, 0, 1, 0);
     for (uint32_t naps = 0; naps < 3 * SWIF_PATIENCE && !pair.nodes[0].lost_count[1]; naps++) {
+        /* It sleeps as often as it is awake, and never awake for a whole time-out. */
         pair.nodes[0].paused = true;
         pair_run(&pair, time_out_ns() / 2);
         pair.nodes[0].paused = false;
         pair_call(&pair, 0);
-        pair_run(&pair, 2 * time_out_ns());
+        pair_run(&pair, time_out_ns() / 2);
     }
     assert_int_equal(pair.nodes[0].lost_count[1], 1);
     end();
