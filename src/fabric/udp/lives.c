@@ -56,8 +56,9 @@ static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
     return PARTING_NS + (is_known ? 2 * state.srtt_ns : 0);
 }
 
-/* Whether the peer has said all that it had to say. Nobody's quiet then fails because of it. */
-static bool has_parted(struct udp_state *udp, uint32_t rank)
+/* What the peer acknowledged and answered is done: nobody's quiet fails because of it. False:
+ * something is under way to it, and nothing was done. */
+static bool settle_with(struct udp_state *udp, uint32_t rank)
 {
     return swif_peer_is_idle(udp->board.swif, (uint16_t)rank) &&
            nic_engine_forget_peer(udp->board.engine, (uint16_t)rank);
@@ -65,7 +66,7 @@ static bool has_parted(struct udp_state *udp, uint32_t rank)
 
 static void begin_parting(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
-    if (has_parted(udp, rank)) {
+    if (settle_with(udp, rank)) {
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     } else {
         udp->peers[rank].parting_until_ns = now_ns + parting_ns(udp, rank);
@@ -78,7 +79,7 @@ void udp_end_partings(struct udp_state *udp, uint64_t now_ns)
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         struct udp_peer *peer = &udp->peers[rank];
         if (peer->parting_until_ns != 0 &&
-            (has_parted(udp, rank) || now_ns >= peer->parting_until_ns)) {
+            (settle_with(udp, rank) || now_ns >= peer->parting_until_ns)) {
             peer->parting_until_ns = 0;
             udp->parting_count--;
             swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
@@ -109,7 +110,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         begin_parting(udp, now_ns, rank);
     } else {
         /* Nothing more comes from the dead; but what they acknowledged had taken effect. */
-        (void)has_parted(udp, rank);
+        (void)settle_with(udp, rank);
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     }
 }

@@ -80,6 +80,16 @@ static void assert_lives(const struct group *group, int node)
     assert_int_equal(waitpid(group->nodes[node].pid, NULL, WNOHANG), 0);
 }
 
+/* The stubborn one lives in that phase until its time has come, and not longer. */
+static void assert_killed_at(struct group *group, enum launch_phase phase, uint64_t end_ns)
+{
+    phase_on_time(&group->launch, end_ns - 1);
+    assert_int_equal(group->launch.phase, phase);
+    assert_lives(group, STUBBORN);
+    phase_on_time(&group->launch, end_ns);
+    assert_ends_by(group, STUBBORN, SIGKILL);
+}
+
 static void end(struct group *group, int status)
 {
     assert_int_equal(group->launch.phase, LAUNCH_KILLING);
@@ -102,11 +112,7 @@ static void after_a_failure_the_others_have_time(void **state)
     assert_lives(&group, STUBBORN);
     phase_on_time(&group.launch, 1200 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGTERM);
-    phase_on_time(&group.launch, 1400 * UNIT_MS - 1);
-    assert_int_equal(group.launch.phase, LAUNCH_TERMINATING);
-    assert_lives(&group, STUBBORN);
-    phase_on_time(&group.launch, 1400 * UNIT_MS);
-    assert_ends_by(&group, STUBBORN, SIGKILL);
+    assert_killed_at(&group, LAUNCH_TERMINATING, 1400 * UNIT_MS);
     end(&group, 3);
 }
 
@@ -134,11 +140,7 @@ static void a_signal_is_passed_on_and_has_its_time(void **state)
     begin(&group, SIGINT);
     phase_on_signal(&group.launch, SIGINT, 1000 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGINT);
-    phase_on_time(&group.launch, 3000 * UNIT_MS - 1);
-    assert_int_equal(group.launch.phase, LAUNCH_SIGNALLED);
-    assert_lives(&group, STUBBORN);
-    phase_on_time(&group.launch, 3000 * UNIT_MS);
-    assert_ends_by(&group, STUBBORN, SIGKILL);
+    assert_killed_at(&group, LAUNCH_SIGNALLED, 3000 * UNIT_MS);
     end(&group, 128 + SIGINT);
 }
 
@@ -150,8 +152,7 @@ static void a_time_out_terminates_at_once(void **state)
     group.launch.timeout_deadline_ns = 1000 * UNIT_MS;
     phase_on_time(&group.launch, 1000 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGTERM);
-    phase_on_time(&group.launch, 1200 * UNIT_MS);
-    assert_ends_by(&group, STUBBORN, SIGKILL);
+    assert_killed_at(&group, LAUNCH_TERMINATING, 1200 * UNIT_MS);
     end(&group, 124);
 }
 

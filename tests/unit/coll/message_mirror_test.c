@@ -417,20 +417,22 @@ static void what_has_arrived_of_the_dead_is_received(void **state)
     close_it(to);
 }
 
+/* More pieces than there are stages, and in no memory of the group's. */
+static const unsigned char long_message[2 * COLL_STAGES * COLL_STAGE_BYTES];
+
 /* A message that lay in the memory of the dead, in stages or in the bank, would be missing before
  * those behind it: they go with it. */
 static void what_is_behind_a_lost_message_is_not_received(void **state)
 {
     enum { BYTES = 100000 };
     (void)state;
-    unsigned char *private = calloc(1, BYTES);
     struct dn_context *to = open_at(0, 0);
     struct dn_context *from = open_at(1, 0);
     struct dn_context *other = open_at(2, 0);
     struct dn_message_op op;
     size_t bytes;
     assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
-    assert_int_equal(dn_send(from, 0, private, BYTES, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, long_message, BYTES, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
@@ -445,27 +447,23 @@ static void what_is_behind_a_lost_message_is_not_received(void **state)
     receive_from_the_dead(to, NULL);
     close_it(other);
     close_it(to);
-    free(private);
 }
 
 /* What its sender took back before it died is no message, and missed by nobody. */
 static void what_is_behind_one_taken_back_is_received(void **state)
 {
-    enum { BYTES = 2 * COLL_STAGES * COLL_STAGE_BYTES };
     (void)state;
-    unsigned char *private = calloc(1, BYTES);
     struct dn_context *to = open_at(0, 0);
     struct dn_context *from = open_at(1, 0);
     struct dn_context *other = open_at(2, 0);
     struct dn_message_op op;
     assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
-    /* More pieces than there are stages. */
-    assert_int_equal(dn_isend(from, 0, private, BYTES, &op), 0);
+    assert_int_equal(dn_isend(from, 0, long_message, sizeof long_message, &op), 0);
     unit_mirrors_deliver_all(&all);
     assert_int_equal(dn_message_cancel(&op), 0);
     assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
-    assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_isend(from, 2, bank_of(1), sizeof long_message, &op), 0);
     assert_int_equal(dn_message_cancel(&op), 0);
     assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
     unit_mirrors_deliver_all(&all);
@@ -474,7 +472,6 @@ static void what_is_behind_one_taken_back_is_received(void **state)
     receive_from_the_dead(to, "two");
     close_it(other);
     close_it(to);
-    free(private);
 }
 
 static void sends_to_the_dead_end(void **state)
