@@ -20,8 +20,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/perf_measure.h"
-#include "cli/raw_udp.h"
+#include "cli/perf/measure.h"
+#include "cli/perf/raw_udp.h"
 #include "fagus/state.h"
 #include "host/clock.h"
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/random.h"
-#include "sim/net/net.h"
+#include "sim/ring/net.h"
 
 static uint64_t latency_cycles, packets;
 

@@ -2,7 +2,7 @@
 #ifndef API_CHECK_H
 #define API_CHECK_H
 
-#include "coll/barrier.h"
+#include "team/barrier.h"
 #include "fabric/direct.h"
 #include "host/node.h"
 

@@ -1,6 +1,6 @@
 /* Entry points: locks. */
 #include "api/check.h"
-#include "coll/lock.h"
+#include "lock/lock.h"
 #include "dimmnet.h"
 
 int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **lock)

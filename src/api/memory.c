@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/check.h"
-#include "coll/symmetric.h"
+#include "team/symmetric.h"
 #include "dimmnet.h"
 #include "fabric/direct.h"
 #include "fabric/udp/udp.h"

@@ -1,8 +1,8 @@
 /* Entry points: joining, lanes, peers. */
 #include "api/check.h"
 #include "base/error.h"
-#include "coll/lock.h"
-#include "coll/message.h"
+#include "lock/lock.h"
+#include "message/message.h"
 #include "dimmnet.h"
 #include "host/wait.h"
 

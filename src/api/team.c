@@ -1,6 +1,6 @@
 /* Entry points: teams and their collective calls. */
 #include "api/check.h"
-#include "coll/reduce.h"
+#include "team/reduce.h"
 #include "dimmnet.h"
 
 static inline int check_team(const struct dn_team *team)

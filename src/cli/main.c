@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/perf_node.h"
+#include "cli/perf/node.h"
 #include "dimmnet.h"
 
 static const struct {

@@ -10,8 +10,8 @@
 
 #include "base/killpoint.h"
 #include "fabric/fabric.h"
-#include "nic/address.h"
-#include "nic/call.h"
+#include "group/address.h"
+#include "group/call.h"
 #include "nic/memory_access.h"
 
 /* Where a remote address lies here. The caller's mistakes come before DN_EPEER. */

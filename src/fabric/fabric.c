@@ -3,7 +3,7 @@
 #include "fabric/fabric.h"
 
 #include "fabric/futex.h"
-#include "nic/call.h"
+#include "group/call.h"
 #include "nic/engine.h"
 
 void fabric_wake(const struct nic_view *view, uint32_t rank)

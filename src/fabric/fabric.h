@@ -6,7 +6,7 @@
  * called (rank, area, range, alignment, a peer that is gone), so that a mistake is
  * answered at once and nothing is written; everything else its caller has checked.
  *
- * On a packet fabric (`udp`) each process has the group's memory (nic/memory.h) to itself:
+ * On a packet fabric (`udp`) each process has the group's memory (group/memory.h) to itself:
  * its own node's is the real one, every other node's is a *mirror*, which holds what this
  * process wrote there and what it was sent. The library's own words (teams, rings, area
  * tables) are written in place and then reflected to the nodes that read them, which find
@@ -14,7 +14,7 @@
 #ifndef FABRIC_FABRIC_H
 #define FABRIC_FABRIC_H
 
-#include "nic/memory.h"
+#include "group/memory.h"
 
 struct fabric_lane;
 struct nic_services;

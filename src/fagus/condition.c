@@ -9,7 +9,7 @@
 #include "fagus/state.h"
 #include "fagus/sync.h"
 #include "fagus/wait.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 enum {
     ENTRIES = 1024,  /* waiters of a condition at a time */

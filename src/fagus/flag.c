@@ -8,7 +8,7 @@
 #include "fagus/state.h"
 #include "fagus/wait.h"
 #include "host/clock.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 struct fagus_flag {
     struct fagus_handle handle; /* marked with the space's generation */

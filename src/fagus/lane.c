@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "fagus/state.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 enum { FETCHES = 64 }; /* under way at a time; the next one waits for the oldest */
 

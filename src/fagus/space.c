@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "coll/barrier.h"
+#include "team/barrier.h"
 #include "fagus/environment.h"
 #include "fagus/state.h"
 

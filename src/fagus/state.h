@@ -4,7 +4,7 @@
 
 #include "fagus/space.h"
 #include "host/node.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 /* What the space, and large allocations in it, are aligned to: huge pages fit there. */
 #define FAGUS_HUGE_PAGE_BYTES (UINT64_C(2) << 20)

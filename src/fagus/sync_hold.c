@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/killpoint.h"
-#include "coll/lock.h"
+#include "lock/lock.h"
 #include "fagus/check.h"
 #include "fagus/environment.h"
 #include "host/clock.h"

@@ -2,7 +2,7 @@
  * the nodes that read. */
 #include <string.h>
 
-#include "coll/lock.h"
+#include "lock/lock.h"
 #include "fagus/sync.h"
 #include "host/clock.h"
 #include "host/wait.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "nic/service.h"
+#include "group/service_memory.h"
 
 void *host_arena_take(struct host_process *process, uint64_t bytes, uint64_t *offset)
 {

@@ -12,7 +12,7 @@
 
 #include "base/size_text.h"
 #include "fabric/futex.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 

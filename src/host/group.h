@@ -4,7 +4,7 @@
 #ifndef HOST_GROUP_H
 #define HOST_GROUP_H
 
-#include "nic/memory.h"
+#include "group/memory.h"
 
 /* How the launcher tells a node its place. */
 #define HOST_ENV_RANK "DIMMNET_RANK"

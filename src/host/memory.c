@@ -7,8 +7,8 @@
 #include "host/node.h"
 #include "host/pages.h"
 #include "host/threads.h"
-#include "nic/address.h"
-#include "nic/call.h"
+#include "group/address.h"
+#include "group/call.h"
 
 /* Whole pages. */
 struct span {

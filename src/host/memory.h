@@ -8,7 +8,7 @@
 #define HOST_MEMORY_H
 
 #include "host/moved.h"
-#include "nic/memory.h"
+#include "group/memory.h"
 
 struct host_process;
 
@@ -56,7 +56,7 @@ bool host_memory_area_holding(struct host_process *process, const void *pointer,
 bool host_memory_offset(struct host_process *process, const void *pointer, uint64_t bytes,
                         uint64_t *node_offset);
 
-/* What a waiter for a word at this address watches (nic/call.h). */
+/* What a waiter for a word at this address watches (group/call.h). */
 uint32_t host_memory_watch_of(struct host_process *process, const void *word);
 
 /* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the

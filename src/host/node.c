@@ -14,7 +14,7 @@
 #include "host/killpoint.h"
 #include "host/settings.h"
 #include "host/wait.h"
-#include "nic/service.h"
+#include "group/service_memory.h"
 
 /* A process has one node. Handles are never freed, so that a stale one is still
  * readable and answers DN_ESTATE. */

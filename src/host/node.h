@@ -9,7 +9,7 @@
 #include "fabric/udp/roster.h"
 #include "host/group.h"
 #include "host/memory.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 /* What a process has once, shared by all its lanes. */
 struct host_process {

@@ -2,7 +2,7 @@
 #ifndef HOST_SETTINGS_H
 #define HOST_SETTINGS_H
 
-#include "nic/memory.h"
+#include "group/memory.h"
 
 enum host_fabric { HOST_FABRIC_MEM, HOST_FABRIC_UDP };
 

@@ -5,7 +5,7 @@
  * of them comes to use its sets. */
 #include <stdlib.h>
 
-#include "coll/team.h"
+#include "team/team.h"
 #include "shmem/collective.h"
 
 struct active_set {

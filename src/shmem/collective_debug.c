@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "coll/team.h"
+#include "team/team.h"
 #include "shmem/collective.h"
 
 /* How long PEs that do not come are waited for in silence. */

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "nic/call.h"
+#include "group/call.h"
 #include "shmem/careful.h"
 #include "shmem/state.h"
 

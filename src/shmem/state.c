@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "nic/life.h"
+#include "group/life.h"
 #include "shmem/setup.h"
 
 struct shmem_state shmem_state = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -5,7 +5,7 @@
 #include "fabric/udp/udp.h"
 #include "host/memory.h"
 #include "host/program_data.h"
-#include "nic/address.h"
+#include "group/address.h"
 
 /* A name for the window, for fabrics that reach it by remote addresses. */
 static int name_window(struct host_process *process, struct shmem_static_data *data)

@@ -1,7 +1,7 @@
 /* Teams: the two predefined ones, and those made by splitting. */
 #include <stdlib.h>
 
-#include "coll/team.h"
+#include "team/team.h"
 #include "shmem/collective.h"
 
 /* ---- The predefined teams ------------------------------------------------------------ */

@@ -6,7 +6,7 @@
  *                                                                 the flow control lane:
  *     | kind | count | number | count sums of 2 bytes   | CRC |   an ACK or a NACK
  *
- * Frames are numbered; the answers say which have come (sim/net/frames.h has the rules), and
+ * Frames are numbered; the answers say which have come (sim/ring/frames.h has the rules), and
  * give the credits of each channel as the sum since the beginning, so that a lost answer loses
  * none. A line travels with its type and its channel, without ECC: "how line types come back is
  * not said" in the paper, so they are carried. */

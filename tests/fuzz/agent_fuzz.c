@@ -1,8 +1,8 @@
 /* The frames between launcher and agent on any bytes, from either side: what is taken lies
  * inside, and put again gives the same bytes. The rest as a file of hosts. */
-#include "cli/frame.h"
-#include "cli/hosts.h"
-#include "cli/order.h"
+#include "cli/remote/frame.h"
+#include "cli/remote/hosts.h"
+#include "cli/remote/order.h"
 #include "fuzz.h"
 
 static void try_order(const unsigned char *bytes, size_t length)

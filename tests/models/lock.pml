@@ -1,4 +1,4 @@
-/* LOCK with death (src/nic/lock.c): three requesters, each shared access one step.
+/* LOCK with death (src/group/lock.c): three requesters, each shared access one step.
  *
  * Every use of a record is a ticket of its own here, which stands for the sequence in the
  * code. A use that is over counts as Last; a record that is let go is used again at once

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "sim/net/net.h"
+#include "sim/ring/net.h"
 
 enum {
     POUR_FAULT_BYTES = 2048,

@@ -9,7 +9,7 @@ rounds=0
 while [ "$SECONDS" -lt "$end" ]; do
     for relax in 0 1; do
         for test in order wait barrier; do
-            if ! DN_RELAX=$relax "$live/$test.sh" "$1" >"$1/soak.log" 2>&1; then
+            if ! DN_RELAX=$relax "$live/library/$test.sh" "$1" >"$1/soak.log" 2>&1; then
                 cat "$1/soak.log"
                 echo "round $rounds: $test failed with DN_RELAX=$relax"
                 exit 1

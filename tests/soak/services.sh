@@ -4,7 +4,7 @@
 set -u
 live=$(dirname "$0")/../live
 for test in lock team message; do
-    if ! DN_TEST_DEATHS=${DN_SOAK_DEATHS:-300} "$live/$test.sh" "$1" >"$1/soak.log" 2>&1; then
+    if ! DN_TEST_DEATHS=${DN_SOAK_DEATHS:-300} "$live/library/$test.sh" "$1" >"$1/soak.log" 2>&1; then
         grep -A8 '^FAIL' "$1/soak.log" | head -n 40
         echo "$test failed; its seeds are above"
         exit 1

@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-#include "nic/memory.h"
+#include "group/memory.h"
 #include "unit.h"
 
 enum { UNIT_NODES_MAX = 80, UNIT_PAGE_BYTES = 4096 };

@@ -19,7 +19,7 @@
 #include "group.h"
 #include "host/node.h"
 #include "nic/memory_access.h"
-#include "nic/service.h"
+#include "group/service_memory.h"
 
 enum { UNIT_MIRRORS_MAX = 4 };
 

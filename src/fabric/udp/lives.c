@@ -2,7 +2,7 @@
  * with the nodes of its host, and InfiniSWIF, when a peer has been silent for too long. Both
  * end in this process's view, where waiting and every call look. */
 #include "fabric/udp/state.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 /* What a peer acknowledged before it left may come later than the launcher's word that it has
  * left: so long, and two round trips, its acknowledgements are waited for. */

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <stdatomic.h>
 
-#include "nic/memory.h"
+#include "group/memory.h"
 
 #define UDP_ROSTER_MAGIC UINT64_C(0x3130545352444e44) /* "DNDRST01" */
 

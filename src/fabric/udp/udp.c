@@ -12,8 +12,8 @@
 #include "fabric/clock.h"
 #include "fabric/futex.h"
 #include "fabric/udp/state.h"
-#include "nic/address.h"
-#include "nic/life.h"
+#include "group/address.h"
+#include "group/life.h"
 
 #define SETTLE_NAP_NS UINT64_C(1000000)
 #define NOW_AND_THEN_NS UINT64_C(100000000)

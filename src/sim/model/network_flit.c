@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/model/clock.h"
-#include "sim/net/net.h"
+#include "sim/ring/net.h"
 
 struct sim_flit_network {
     struct sim_network_user user;

@@ -1,5 +1,5 @@
 /* Every error code has a name and a sentence of its own. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/error.h"
 #include "dimmnet.h"

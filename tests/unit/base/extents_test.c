@@ -1,5 +1,5 @@
 /* The range allocator against a map of every grain, and its promises one by one. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The list of planted bugs. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/mutant.h"
 

@@ -1,5 +1,5 @@
 /* Lines that are handed out in order, and come back. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/pool.h"
 

@@ -1,5 +1,5 @@
 /* The seeded generator: known values, repeatable, evenly spread. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 

@@ -1,5 +1,5 @@
 /* Sizes and numbers as people write them. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/size_text.h"
 

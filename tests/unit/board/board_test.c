@@ -2,7 +2,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-#include "../unit.h"
+#include "unit/unit.h"
 #include "base/random.h"
 #include "board/board.h"
 

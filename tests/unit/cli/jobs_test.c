@@ -1,6 +1,6 @@
 /* Jobs in processes: results in the order of the numbers whatever the number of workers, deaths
  * that cost only their own job, memory that is never promised twice, and an end in order. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <signal.h>
 #include <stdlib.h>

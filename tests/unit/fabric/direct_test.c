@@ -2,7 +2,7 @@
 #include "lane.h"
 
 #include "fabric/direct.h"
-#include "nic/life.h"
+#include "group/life.h"
 
 enum { NODES = 3, SEGMENT_BYTES = 8192 };
 

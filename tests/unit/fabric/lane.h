@@ -2,7 +2,7 @@
 #ifndef UNIT_FABRIC_LANE_H
 #define UNIT_FABRIC_LANE_H
 
-#include "../group.h"
+#include "unit/group.h"
 #include "fabric/fabric.h"
 
 /* What the lanes of one group share. */

@@ -4,9 +4,9 @@
 
 #include <sys/resource.h>
 
-#include "nic/address.h"
-#include "nic/call.h"
-#include "nic/life.h"
+#include "group/address.h"
+#include "group/call.h"
+#include "group/life.h"
 
 /* ---- Quiet and completion ----------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Authentication of packets: what was sealed opens, with the right key and unchanged, and
  * nothing else does. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "fabric/udp/guard.h"
 

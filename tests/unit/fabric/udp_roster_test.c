@@ -1,6 +1,6 @@
 /* The roster: what the launcher wrote is what a node maps, and what is no roster is refused. */
 #define _GNU_SOURCE
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>

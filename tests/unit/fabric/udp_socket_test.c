@@ -2,7 +2,7 @@
  *
  * The system calls to send go through this program, which lets some of them fail. */
 #define _GNU_SOURCE
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

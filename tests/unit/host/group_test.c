@@ -1,8 +1,8 @@
 /* What a launcher is told of ranks on other hosts becomes their lives here. */
 #include "host/group.h"
 
-#include "../unit.h"
-#include "nic/life.h"
+#include "unit/unit.h"
+#include "group/life.h"
 
 static int make(void **state)
 {

@@ -1,6 +1,6 @@
 /* The program's static data at fixed places. The library is linked in here, so its own
  * data moves along with the test's. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The table of moved pages against a plain list of pages. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "dimmnet.h"

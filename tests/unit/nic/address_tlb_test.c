@@ -1,5 +1,5 @@
 /* The address TLB: areas found by name, ranges checked, nothing reachable after forget. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "nic/address_tlb.h"

@@ -1,5 +1,5 @@
 /* The header TLB: seeds found by page, by hit and by miss, and never after their removal. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "nic/header_tlb.h"

@@ -1,6 +1,6 @@
 /* Modified ACK/NACK through a random network: nothing lost, doubled or out of order, with
  * small buffers, slow receivers, every choice of options, and loss where it is allowed. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <stdalign.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #ifndef UNIT_NIC_SERVICES_GROUP_H
 #define UNIT_NIC_SERVICES_GROUP_H
 
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <stdalign.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A set of nodes against an array of flags. */
-#include "../unit.h"
+#include "unit/unit.h"
 #include "base/random.h"
 #include "nic/target_set.h"
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../unit.h"
+#include "unit/unit.h"
 
 static inline unsigned char *touched_new(uint64_t bytes)
 {

@@ -1,5 +1,5 @@
 /* The transaction FIFO: order within a user, credits, and turns between users. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "nic/transaction.h"

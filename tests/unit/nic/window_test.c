@@ -1,5 +1,5 @@
 /* BOTF's windows: each held by one user, stamped by the NIC, shared so that nobody gets all. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "nic/window.h"

@@ -1,5 +1,5 @@
 /* The event heap: by time, among equals by who was put first, without growing. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "sim/event.h"

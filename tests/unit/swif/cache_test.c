@@ -1,6 +1,6 @@
 /* Context caches: what is found is what was taken, the least recently used goes first, and
  * never one that its owner keeps. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "swif/cache.h"

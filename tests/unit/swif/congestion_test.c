@@ -1,6 +1,6 @@
 /* Congestion control at a simulated bottleneck: a line that takes a while for each packet,
  * with a queue before it and a delay behind it. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "swif/congestion.h"

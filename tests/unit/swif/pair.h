@@ -8,7 +8,7 @@
 #ifndef UNIT_SWIF_PAIR_H
 #define UNIT_SWIF_PAIR_H
 
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Timers: the heap gives what a plain search gives. */
-#include "../unit.h"
+#include "unit/unit.h"
 
 #include "base/random.h"
 #include "swif/timers.h"

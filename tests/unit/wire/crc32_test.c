@@ -1,6 +1,6 @@
 /* CRC-32: known answers, and what it promises to find. */
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/crc32.h"
 
 static uint32_t bit_by_bit(const unsigned char *bytes, size_t count)

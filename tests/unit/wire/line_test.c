@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/line.h"
 
 static struct base_random source_of_chance;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/operation.h"
 
 enum { ROUNDS = 20000, BODY_BYTES_MAX = 9160, PULL_BYTES_MAX = BODY_BYTES_MAX - 16 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/packet.h"
 
 enum { ROUNDS = 20000 };

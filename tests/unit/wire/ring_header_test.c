@@ -1,7 +1,7 @@
 /* Routing headers: the bytes are those of doc/wire.md, replies find their way back, and what has
  * no meaning is refused. */
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/ring_header.h"
 
 enum { ROUTERS = 4096, GROUPS = 64 };

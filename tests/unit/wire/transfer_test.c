@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "../unit.h"
+#include "unit/unit.h"
 #include "wire/crc32.h"
 #include "wire/transfer.h"
 

@@ -1,0 +1,318 @@
+/* A walk through /proc. */
+#define _GNU_SOURCE
+#include "cli/info/groups.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One file in one process. */
+struct holding {
+    pid_t process;
+    int fd; /* its number there */
+    ino_t file;
+    bool is_roster;
+    uint64_t started; /* when the process was, in ticks */
+};
+
+struct holdings {
+    struct holding *all;
+    size_t count;
+    size_t capacity;
+};
+
+/* ---- What there is ----------------------------------------------------------------- */
+
+static bool note(struct holdings *holdings, const struct holding *holding)
+{
+    if (holdings->count == holdings->capacity) {
+        size_t capacity = 2 * holdings->capacity + 64;
+        struct holding *all = realloc(holdings->all, capacity * sizeof *all);
+        if (!all) {
+            return false;
+        }
+        holdings->all = all;
+        holdings->capacity = capacity;
+    }
+    holdings->all[holdings->count++] = *holding;
+    return true;
+}
+
+/* 0: it has just ended. */
+static uint64_t start_of(pid_t process)
+{
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    text[bytes] = '\0';
+    /* The command's name, in brackets, may hold anything; the time is the 20th word after. */
+    char *at = strrchr(text, ')');
+    for (unsigned i = 0; at && i < 20; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* A process that cannot be looked at holds nothing for us. */
+static bool look_at_process(pid_t process, struct holdings *holdings)
+{
+    char path[96];
+    char target[64];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
+    DIR *files = opendir(path);
+    bool noted = true;
+    for (struct dirent *entry; files && noted && (entry = readdir(files)) != NULL;) {
+        (void)snprintf(path, sizeof path, "/proc/%d/fd/%.20s", (int)process, entry->d_name);
+        ssize_t bytes = readlink(path, target, sizeof target - 1);
+        target[bytes > 0 ? bytes : 0] = '\0';
+        bool is_group = strcmp(target, "/memfd:dimmnet (deleted)") == 0;
+        bool is_roster = strcmp(target, "/memfd:dimmnet-roster (deleted)") == 0;
+        if ((is_group || is_roster) && stat(path, &status) == 0) {
+            const struct holding holding = {
+                .process = process,
+                .fd = (int)strtol(entry->d_name, NULL, 10),
+                .file = status.st_ino,
+                .is_roster = is_roster,
+                .started = start_of(process),
+            };
+            noted = note(holdings, &holding);
+        }
+    }
+    if (files) {
+        (void)closedir(files);
+    }
+    return noted;
+}
+
+static bool look_at_all(struct holdings *holdings)
+{
+    DIR *processes = opendir("/proc");
+    bool noted = processes != NULL;
+    for (struct dirent *entry; noted && (entry = readdir(processes)) != NULL;) {
+        struct stat status;
+        bool is_process = entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+        if (is_process && fstatat(dirfd(processes), entry->d_name, &status, 0) == 0 &&
+            status.st_uid == geteuid()) {
+            noted = look_at_process((pid_t)strtol(entry->d_name, NULL, 10), holdings);
+        }
+    }
+    if (processes) {
+        (void)closedir(processes);
+    }
+    return noted;
+}
+
+/* ---- What belongs together --------------------------------------------------------- */
+
+/* Opened anew, to read: what another process wrote there is only looked at. */
+static int open_holding(const struct holding *holding)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holding->process, holding->fd);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool look_at_group(const struct holding *holding, struct host_group *group)
+{
+    int fd = open_holding(holding);
+    if (fd >= 0 && host_group_look(fd, group) != 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd >= 0;
+}
+
+static bool look_at_roster(const struct holding *holding, struct udp_roster_file *roster)
+{
+    int fd = open_holding(holding);
+    if (fd >= 0 && udp_roster_map(fd, roster) != 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd >= 0;
+}
+
+static bool has(const struct holdings *holdings, pid_t process, ino_t file)
+{
+    for (size_t i = 0; i < holdings->count; i++) {
+        if (holdings->all[i].process == process && holdings->all[i].file == file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_any(const struct holdings *holdings, pid_t process)
+{
+    for (size_t i = 0; i < holdings->count; i++) {
+        if (holdings->all[i].process == process) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The first holding of each file stands for it. */
+static bool is_first(const struct holdings *holdings, size_t number)
+{
+    for (size_t i = 0; i < number; i++) {
+        if (holdings->all[i].file == holdings->all[number].file) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Who has held the file for the longest made it: the others are its descendants. */
+static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *process_count)
+{
+    uint64_t earliest = UINT64_MAX;
+    pid_t leader = 0;
+    *process_count = 0;
+    for (size_t i = 0; i < holdings->count; i++) {
+        const struct holding *holding = &holdings->all[i];
+        if (holding->file != file) {
+            continue;
+        }
+        ++*process_count;
+        if (holding->started < earliest ||
+            (holding->started == earliest && holding->process < leader)) {
+            earliest = holding->started;
+            leader = holding->process;
+        }
+    }
+    return leader;
+}
+
+/* On the `udp` fabric a node holds the group of the lives, which the same process made as the
+ * roster, and one of its own with all the memory, which nobody else has. False: it is such a
+ * one. */
+static bool find_roster(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
+{
+    const struct nic_geometry *geometry = &entry->group.group->geometry;
+    for (size_t i = 0; i < holdings->count; i++) {
+        const struct holding *holding = &holdings->all[i];
+        struct udp_roster_file roster;
+        uint32_t process_count;
+        if (!holding->is_roster || !has(holdings, holding->process, file) ||
+            !look_at_roster(holding, &roster)) {
+            continue;
+        }
+        if (leader_of(holdings, holding->file, &process_count) == entry->leader) {
+            entry->roster = roster;
+            return true;
+        }
+        bool is_alike = geometry->node_count == roster.roster->node_count &&
+                        memcmp(&geometry->sizes, &roster.roster->sizes, sizeof geometry->sizes) ==
+                            0;
+        udp_roster_unmap(&roster);
+        if (is_alike && entry->process_count == 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool add_group(struct groups *groups, const struct holdings *holdings, size_t number)
+{
+    const struct holding *holding = &holdings->all[number];
+    struct groups_entry entry = {.roster = {.fd = -1}};
+    if (!look_at_group(holding, &entry.group)) {
+        return true; /* it has just ended, or is another version's */
+    }
+    entry.leader = leader_of(holdings, holding->file, &entry.process_count);
+    if (!find_roster(holdings, holding->file, &entry)) {
+        host_group_unmap(&entry.group);
+        return true;
+    }
+    struct groups_entry *entries = realloc(groups->entries, (groups->count + 1) * sizeof *entries);
+    if (!entries) {
+        host_group_unmap(&entry.group);
+        return false;
+    }
+    groups->entries = entries;
+    groups->entries[groups->count++] = entry;
+    return true;
+}
+
+static int by_leader(const void *one, const void *other)
+{
+    pid_t left = ((const struct groups_entry *)one)->leader;
+    pid_t right = ((const struct groups_entry *)other)->leader;
+    return (left > right) - (left < right);
+}
+
+bool groups_find(pid_t process, struct groups *groups)
+{
+    struct holdings holdings = {0};
+    *groups = (struct groups){0};
+    bool found = look_at_all(&holdings);
+    /* Another user's, if we may. */
+    if (found && process > 0 && !has_any(&holdings, process)) {
+        found = look_at_process(process, &holdings);
+    }
+    for (size_t i = 0; found && i < holdings.count; i++) {
+        const struct holding *holding = &holdings.all[i];
+        if (!holding->is_roster && is_first(&holdings, i) &&
+            (process <= 0 || has(&holdings, process, holding->file))) {
+            found = add_group(groups, &holdings, i);
+        }
+    }
+    free(holdings.all);
+    if (!found) {
+        groups_release(groups);
+        return false;
+    }
+    if (groups->count > 1) {
+        qsort(groups->entries, groups->count, sizeof *groups->entries, by_leader);
+    }
+    return true;
+}
+
+void groups_release(struct groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        host_group_unmap(&groups->entries[i].group);
+        if (groups->entries[i].roster.fd >= 0) {
+            udp_roster_unmap(&groups->entries[i].roster);
+        }
+    }
+    free(groups->entries);
+    *groups = (struct groups){0};
+}
+
+static bool is_node(const struct groups_entry *entry, pid_t process)
+{
+    uint32_t count = entry->group.group->geometry.node_count;
+    for (uint32_t rank = 0; rank < count; rank++) {
+        if (host_group_process(&entry->group, rank) == (uint32_t)process) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const struct groups_entry *groups_of(const struct groups *groups, pid_t process)
+{
+    const struct groups_entry *found = groups->count > 0 ? &groups->entries[0] : NULL;
+    for (size_t i = 0; i < groups->count; i++) {
+        if (groups->entries[i].leader == process) {
+            return &groups->entries[i];
+        }
+        if (is_node(&groups->entries[i], process)) {
+            found = &groups->entries[i];
+        }
+    }
+    return found;
+}

@@ -1,0 +1,119 @@
+/* `dimmnet info`: this machine, the groups that run on it, and one of them in detail. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/size_text.h"
+#include "cli/cli.h"
+#include "cli/info/info_print.h"
+#include "fabric/udp/guard.h"
+#include "fabric/udp/socket.h"
+#include "wire/packet.h"
+
+#define COMMAND "dimmnet info"
+
+static void print_help(void)
+{
+    puts("usage: dimmnet info [--json] [process]\n"
+         "\n"
+         "Without a process: what this machine offers to groups, and which groups of this user\n"
+         "run on it. With the id of a launcher, an agent or a node: all about its group: fabric,\n"
+         "sizes, lives, and on the udp fabric the counters and round-trip times that its nodes\n"
+         "on this host report every so often.\n"
+         "\n"
+         "  --json      one JSON object a line\n"
+         "  -h, --help  this text\n"
+         "\n"
+         "Exit status: 0 when it could be told; 1 when the operating system refused; 2 for a\n"
+         "command line that makes no sense or a process that is in no group.");
+}
+
+static struct info_machine look_at_machine(void)
+{
+    union udp_address here = {
+        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    struct info_machine machine = {
+        .core_count = host_core_count(),
+        .cipher = udp_cipher_name(udp_cipher_best()),
+    };
+    union udp_address bound;
+    struct udp_socket socket;
+    int fd;
+    if (udp_socket_bind(&here, &bound, &fd) == 0) {
+        udp_socket_use(&socket, fd);
+        machine.path_bytes = udp_path_bytes(&bound);
+        machine.has_udp = machine.path_bytes > 0;
+        machine.packet_bytes_max = machine.path_bytes < WIRE_PACKET_BYTES_MAX
+                                       ? machine.path_bytes
+                                       : WIRE_PACKET_BYTES_MAX;
+        machine.offload_send = socket.offload_send;
+        machine.offload_receive = socket.offload_receive;
+        udp_socket_close(&socket);
+    }
+    return machine;
+}
+
+static int tell_all(bool json)
+{
+    struct info_machine machine = look_at_machine();
+    struct groups groups;
+    if (!groups_find(0, &groups)) {
+        cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    info_print_machine(json, &machine);
+    info_print_list(json, &groups);
+    groups_release(&groups);
+    return CLI_OK;
+}
+
+static int tell_one(bool json, const char *text)
+{
+    uint64_t process;
+    struct groups groups;
+    char path[64];
+    if (!base_number_parse(text, INT32_MAX, &process) || process == 0) {
+        return cli_refuse(COMMAND, "a process id is needed, not \"%s\"", text);
+    }
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/.", (int)process);
+    if (access(path, R_OK) != 0 && errno == EACCES) {
+        cli_say(COMMAND, "process %d: %s", (int)process, strerror(errno));
+        return CLI_FAULT;
+    }
+    if (access(path, R_OK) != 0) {
+        return cli_refuse(COMMAND, "there is no process %d", (int)process);
+    }
+    if (!groups_find((pid_t)process, &groups)) {
+        cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    const struct groups_entry *entry = groups_of(&groups, (pid_t)process);
+    int status = entry ? CLI_OK : cli_refuse(COMMAND, "process %d is in no group", (int)process);
+    if (entry) {
+        info_print_group(json, entry);
+    }
+    groups_release(&groups);
+    return status;
+}
+
+int cli_info(int argc, char **argv)
+{
+    bool json = false;
+    const char *process = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return CLI_OK;
+        }
+        if (strcmp(argv[i], "--json") == 0) {
+            json = true;
+        } else if (argv[i][0] == '-' || process) {
+            return cli_refuse(COMMAND, "unknown word \"%s\"; see dimmnet info --help", argv[i]);
+        } else {
+            process = argv[i];
+        }
+    }
+    return process ? tell_one(json, process) : tell_all(json);
+}

@@ -1,0 +1,304 @@
+/* The ends of processes. A node's peers learn of it before anything else is done about
+ * it; then its process group is cleared, and only then is it reaped: until that moment
+ * its number, which is also its process group's, cannot be another's. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/remote/agent.h"
+#include "cli/cli.h"
+#include "cli/remote/fleet.h"
+#include "cli/launch/launch.h"
+#include "cli/launch/pidfd.h"
+#include "host/clock.h"
+
+static struct ending ending_of(const siginfo_t *info)
+{
+    return (struct ending){
+        .kind = info->si_code == CLD_EXITED ? ENDING_EXITED : ENDING_KILLED,
+        .number = info->si_status,
+        .dumped_core = info->si_code == CLD_DUMPED,
+    };
+}
+
+static bool ended_well(const struct ending *ending)
+{
+    return ending->kind == ENDING_EXITED && ending->number == 0;
+}
+
+int ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES])
+{
+    const size_t bytes = ENDS_SENTENCE_BYTES;
+    switch (ending->kind) {
+    case ENDING_KILLED: {
+        const char *name = sigabbrev_np(ending->number);
+        (void)snprintf(sentence, bytes, "was killed by %s%s (%s)%s", name ? "SIG" : "a signal",
+                       name ? name : "", strsignal(ending->number),
+                       ending->dumped_core ? ", core dumped" : "");
+        return 128 + ending->number;
+    }
+    case ENDING_EXITED:
+        if (ending->number != 0) {
+            (void)snprintf(sentence, bytes, "exited with status %d", ending->number);
+            return ending->number;
+        }
+        (void)snprintf(sentence, bytes, "exited with status 0 but without dn_detach");
+        return CLI_FAULT;
+    case ENDING_UNKNOWN: break;
+    }
+    (void)snprintf(sentence, bytes, "ended without dn_detach; its exit status is not known");
+    return CLI_FAULT;
+}
+
+/* A node that wants the whole group to end says so before it ends itself. */
+static bool end_is_wanted(struct launch *launch)
+{
+    int status;
+    if (!host_group_end_is_wanted(launch->group.group, &status)) {
+        return false;
+    }
+    if (launch->agent) {
+        agent_tell_wanted_end(launch, status);
+    } else {
+        phase_on_wanted_end(launch, status, host_now_ns());
+    }
+    return true;
+}
+
+/* Once a group is being ended its nodes' ends are our own doing. */
+void ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
+                const struct ending *ending, bool wanted)
+{
+    char sentence[ENDS_SENTENCE_BYTES];
+    int status = ends_describe(ending, sentence);
+    if (wanted) {
+        phase_on_wanted_end_begun(launch, host_now_ns());
+        return;
+    }
+    if (launch->phase == LAUNCH_RUNNING && !launch->request->quiet) {
+        launch_say(launch, "node %u (pid %d%s%s) %s", rank, (int)pid, host ? " on " : "",
+                   host ? host : "", sentence);
+    }
+    phase_on_failure(launch, status, host_now_ns());
+}
+
+static void on_failure(struct launch *launch, uint32_t index, pid_t pid,
+                       const struct ending *ending, bool wanted)
+{
+    uint32_t rank = launch->rank_first + index;
+    if (launch->agent) {
+        agent_tell_failure(launch, rank, pid, ending, wanted);
+    } else {
+        ends_judge(launch, rank, pid, NULL, ending, wanted);
+    }
+}
+
+static void unwatch(struct launch *launch, struct node *node)
+{
+    if (node->attached_fd >= 0) {
+        (void)close(node->attached_fd);
+        node->attached_fd = -1;
+        launch->attached_count--;
+    }
+}
+
+/* Nothing of the node runs any more. What it wanted is looked at before its peers learn of
+ * the end: they may want the group to end because of it. */
+static void finish(struct launch *launch, uint32_t index)
+{
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
+    bool well = ended_well(&node->ending);
+    bool failed = !well;
+    bool wanted = end_is_wanted(launch);
+    if (!node->announced) {
+        failed = host_group_node_ended(&launch->group, rank, well) || failed;
+        node->announced = true;
+    } else {
+        failed = false; /* reported when it was announced */
+    }
+    node->state = NODE_ENDED;
+    launch->live_count--;
+    unwatch(launch, node);
+    if (rank == 0) {
+        feed_close(&launch->feed);
+    }
+    if (launch->agent) {
+        agent_tell_lives(launch);
+    }
+    if (failed) {
+        on_failure(launch, index, node->pid, &node->ending, wanted);
+    }
+    if (launch->agent) {
+        agent_tell_end(launch, rank);
+    }
+}
+
+static bool is_our_child(pid_t pid)
+{
+    siginfo_t info;
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Watches the process that the port names, if it is not the node's own child. */
+static bool watch(struct launch *launch, struct node *node, pid_t attached)
+{
+    if (attached != node->attached_pid) {
+        unwatch(launch, node);
+        node->attached_pid = attached;
+        node->attached_fd = pidfd_of(attached);
+        launch->attached_count += node->attached_fd >= 0;
+    }
+    return node->attached_fd >= 0;
+}
+
+/* The node's own process has ended: whether one further down that is attached is still
+ * there, now killed and watched. The number comes from memory that nodes write, so only
+ * what is of the node's process group or a child of ours is believed and killed. */
+static bool attached_process_remains(struct launch *launch, uint32_t index)
+{
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
+    pid_t attached = (pid_t)host_group_process(&launch->group, rank);
+    if (node->announced || attached <= 0 || attached == node->pid ||
+        host_group_life(&launch->group, rank) != DN_ATTACHED) {
+        return false;
+    }
+    bool is_child = is_our_child(attached);
+    if ((!is_child && getpgid(attached) != node->pid) || !watch(launch, node, attached)) {
+        return false;
+    }
+    if (is_child) {
+        (void)kill(attached, SIGKILL);
+    }
+    return true;
+}
+
+static void reap(pid_t pid)
+{
+    siginfo_t info;
+    (void)waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+}
+
+static void on_node_end(struct launch *launch, uint32_t index, const siginfo_t *info)
+{
+    struct node *node = &launch->nodes[index];
+    node->ending = ending_of(info);
+    if (attached_process_remains(launch, index)) {
+        /* A node is announced as dead when nothing of it moves any more. */
+        node->state = NODE_LEAVING;
+    } else {
+        finish(launch, index);
+    }
+    (void)kill(-node->pid, SIGKILL);
+    atomic_store(&launch->guard.process_groups[index], 0);
+    reap(node->pid);
+}
+
+static void on_process_end(struct launch *launch, const siginfo_t *info)
+{
+    struct ending ending = ending_of(info);
+    if (launch->fleet && fleet_on_process_end(launch, info->si_pid, &ending)) {
+        reap(info->si_pid);
+        return;
+    }
+    for (uint32_t i = 0; i < launch->rank_count && !launch->fleet; i++) {
+        struct node *node = &launch->nodes[i];
+        if (node->state == NODE_RUNNING && node->pid == info->si_pid) {
+            on_node_end(launch, i, info);
+            return;
+        }
+    }
+    /* A guardian that somebody killed, or an orphan of some node. */
+    reap(info->si_pid);
+    if (info->si_pid == launch->guard.pid) {
+        launch->guard.pid = 0;
+    }
+}
+
+void ends_collect(struct launch *launch)
+{
+    siginfo_t info;
+    /* A node that could not start said so before it ended. */
+    ends_read_reports(launch);
+    for (;;) {
+        info.si_pid = 0;
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
+            return;
+        }
+        on_process_end(launch, &info);
+    }
+}
+
+void ends_watch_attached(struct launch *launch)
+{
+    uint64_t count;
+    ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
+    (void)bytes; /* the group's words tell more than the count */
+    (void)end_is_wanted(launch);
+    if (launch->agent) {
+        agent_tell_lives(launch);
+    }
+    for (uint32_t i = 0; i < launch->rank_count; i++) {
+        struct node *node = &launch->nodes[i];
+        pid_t attached = (pid_t)host_group_process(&launch->group, launch->rank_first + i);
+        bool is_news = node->state == NODE_RUNNING && attached > 0 && attached != node->pid &&
+                       attached != node->attached_pid;
+        if (is_news && !watch(launch, node, attached) && errno == ESRCH) {
+            ends_on_attached_end(launch, i);
+        }
+    }
+}
+
+void ends_on_attached_end(struct launch *launch, uint32_t index)
+{
+    static const struct ending unknown = {.kind = ENDING_UNKNOWN};
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
+    if (node->state == NODE_LEAVING) {
+        finish(launch, index);
+        return;
+    }
+    bool death = node->state == NODE_RUNNING && !node->announced &&
+                 host_group_life(&launch->group, rank) == DN_ATTACHED;
+    bool wanted = end_is_wanted(launch);
+    if (death) {
+        (void)host_group_node_ended(&launch->group, rank, false);
+        node->announced = true;
+    }
+    unwatch(launch, node);
+    if (death && launch->agent) {
+        agent_tell_lives(launch);
+    }
+    if (death) {
+        on_failure(launch, index, node->attached_pid, &unknown, wanted);
+    }
+}
+
+void ends_read_reports(struct launch *launch)
+{
+    struct start_report report;
+    while (launch->reports_fd >= 0) {
+        ssize_t bytes = read(launch->reports_fd, &report, sizeof report);
+        if (bytes < 0) {
+            return;
+        }
+        if (bytes == 0) {
+            (void)close(launch->reports_fd); /* every node has become its program */
+            launch->reports_fd = -1;
+            return;
+        }
+        if (launch->agent) {
+            agent_tell_not_started(launch, report.error);
+            continue;
+        }
+        if (launch->phase == LAUNCH_RUNNING) {
+            launch_say(launch, "cannot start \"%s\": %s", launch->request->argv[0],
+                       strerror(report.error));
+        }
+        phase_on_start_failure(launch, CLI_USAGE);
+    }
+}

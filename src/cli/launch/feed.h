@@ -1,0 +1,28 @@
+/* Node 0's standard input when the launcher's is a terminal: nodes are process groups of
+ * their own, which a terminal would stop for reading, so the launcher reads for node 0. */
+#ifndef CLI_LAUNCH_FEED_H
+#define CLI_LAUNCH_FEED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FEED_BYTES = 4096 };
+
+struct feed {
+    int pipe_fd;   /* the writing end, which does not block; -1: nothing to feed */
+    bool paused;   /* the terminal is not ours to read until we are continued */
+    bool at_end;   /* the user ended the input; what is held still goes out */
+    size_t start;  /* of what is held */
+    size_t length; /* of what is held */
+    char bytes[FEED_BYTES];
+};
+
+/* What to poll for: a descriptor and its events, or -1. */
+int feed_poll_fd(const struct feed *feed, short *events);
+
+/* After poll said so: moves bytes on. */
+void feed_move(struct feed *feed);
+
+void feed_close(struct feed *feed);
+
+#endif

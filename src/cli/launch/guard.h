@@ -1,0 +1,43 @@
+/* The guardian: a process of its own session that does nothing but outlive the launcher
+ * and then kill what is left of the group. The kernel kills a dead launcher's children
+ * (PR_SET_PDEATHSIG), the guardian their children. */
+#ifndef CLI_LAUNCH_GUARD_H
+#define CLI_LAUNCH_GUARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A word that all nodes of a group share and no other's have. It marks every process of a
+ * group, wherever it has gone, unless it clears its environment. */
+#define GUARD_ENV_GROUP_ID "DIMMNET_GROUP_ID"
+/* The same for the nodes of one host, where a group has several: ID.NUMBER. */
+#define GUARD_ENV_HOST_ID "DIMMNET_HOST_ID"
+
+enum { GUARD_ID_BYTES = 32 + 1, GUARD_MARK_BYTES = 64 };
+
+struct guard {
+    pid_t pid;       /* 0: none runs */
+    int launcher_fd; /* the launcher's pidfd; -1: not open */
+    uint32_t count;
+    /* Shared with the guardian: by rank the process group of a node that runs, else 0.
+     * A node writes its own before it does anything else, so that there is no moment
+     * at which it runs and is not listed. */
+    _Atomic int32_t *process_groups;
+    char mark[GUARD_MARK_BYTES]; /* NAME=VALUE, or how that begins */
+};
+
+/* A new group's; false: errno says why. */
+bool guard_make_id(char id[GUARD_ID_BYTES]);
+
+/* Prepares for `count` nodes with this mark; false: errno says why. */
+bool guard_open(struct guard *guard, uint32_t count, const char *name, const char *value);
+
+/* Starts a guardian; false: errno says why. Signals are blocked. */
+bool guard_start(struct guard *guard);
+
+/* Ends it and gives everything back. */
+void guard_close(struct guard *guard);
+
+#endif

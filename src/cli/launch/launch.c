@@ -1,0 +1,390 @@
+/* Setting a group up, seeing it through, taking it down. */
+#define _GNU_SOURCE
+#include "cli/launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/remote/agent.h"
+#include "cli/cli.h"
+#include "cli/remote/fleet.h"
+#include "cli/launch/program.h"
+#include "cli/launch/sweep.h"
+#include "host/clock.h"
+
+enum {
+    SAY_BYTES = 1024,
+    FILES_OF_OUR_OWN = 64, /* generous: the launcher has a dozen */
+    POLLS_OF_OUR_OWN = 16,
+};
+
+/* An agent has no output of nodes that its words could come between. */
+void launch_say(struct launch *launch, const char *format, ...)
+{
+    char line[SAY_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    int start = snprintf(line, sizeof line - 1, "%s: ", launch->request->command);
+    int rest = vsnprintf(line + start, sizeof line - 1 - (size_t)start, format, arguments);
+    va_end(arguments);
+    size_t length = rest > 0 ? (size_t)start + (size_t)rest : (size_t)start;
+    length = length < sizeof line - 2 ? length : sizeof line - 2;
+    line[length++] = '\n';
+    if (launch->agent) {
+        ssize_t written = write(STDERR_FILENO, line, length);
+        (void)written; /* nobody reads it */
+        return;
+    }
+    /* Where nobody has read half a megabyte, nobody misses the line. */
+    if (sink_has_room(launch->err, length + 1)) {
+        sink_put(launch->err, SINK_LAUNCHER, "", line, length);
+    }
+}
+
+bool launch_fill_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed)
+{
+    struct rlimit files;
+    wanted += FILES_OF_OUR_OWN;
+    needed += FILES_OF_OUR_OWN;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted) {
+        return 0;
+    }
+    launch->plan.old_files = files;
+    files.rlim_cur = wanted < files.rlim_max ? wanted : files.rlim_max;
+    launch->plan.files_were_raised = setrlimit(RLIMIT_NOFILE, &files) == 0;
+    if (files.rlim_cur < needed) {
+        return cli_refuse(launch->request->command,
+                          "%u nodes need %llu open files, the limit is %llu", launch->rank_count,
+                          (unsigned long long)needed, (unsigned long long)files.rlim_max);
+    }
+    return 0;
+}
+
+int launch_make_group(struct launch *launch, uint32_t core_count)
+{
+    static const struct nic_sizes lives_alone = {1, 1, 1, 1}; /* a page each */
+    const struct launch_request *request = launch->request;
+    int error = host_group_create(request->node_count,
+                                  request->udp ? &lives_alone : &request->sizes, core_count,
+                                  &launch->group);
+    if (error == DN_ERANGE) {
+        return cli_refuse(request->command, "%u nodes of these sizes are too much memory to map",
+                          request->node_count);
+    }
+    if (error) {
+        cli_say(request->command, "cannot make the group's memory: %s",
+                error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
+        return CLI_FAULT;
+    }
+    return 0;
+}
+
+/* What goes to one file has one queue, so that lines stay whole there. */
+bool launch_open_sinks(struct launch *launch)
+{
+    struct stat out;
+    struct stat err;
+    launch->out = &launch->sinks[0];
+    launch->err = &launch->sinks[1];
+    if (fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+        out.st_dev == err.st_dev && out.st_ino == err.st_ino) {
+        launch->err = launch->out;
+    }
+    return sink_open(launch->out, STDOUT_FILENO, SINK_OUTPUT_BYTES) &&
+           (launch->err == launch->out || sink_open(launch->err, STDERR_FILENO, SINK_OUTPUT_BYTES));
+}
+
+bool launch_allocate(struct launch *launch, uint32_t poll_count)
+{
+    uint32_t count = launch->rank_count;
+    launch->nodes = calloc(count, sizeof *launch->nodes);
+    launch->streams = calloc(2 * (size_t)count, sizeof *launch->streams);
+    launch->polls = calloc(3 * (size_t)count + poll_count, sizeof *launch->polls);
+    if (!launch->nodes || !launch->streams || !launch->polls) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        launch->nodes[i].attached_fd = -1;
+        launch->streams[2 * i].fd = STREAM_ENDED;
+        launch->streams[2 * i + 1].fd = STREAM_ENDED;
+    }
+    return true;
+}
+
+/* Node 0 reads what we would; a terminal, and what comes to an agent, through us. */
+static bool open_stdin(struct launch *launch)
+{
+    int ends[2];
+    if (launch->rank_first > 0) {
+        return true;
+    }
+    if (!launch->agent && !isatty(STDIN_FILENO)) {
+        launch->plan.stdin_fd = STDIN_FILENO;
+        return true;
+    }
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return false;
+    }
+    launch->plan.stdin_fd = ends[0];
+    launch->feed.pipe_fd = ends[1];
+    return fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0;
+}
+
+static bool open_descriptors(struct launch *launch)
+{
+    int reports[2];
+    if (pipe2(reports, O_CLOEXEC) != 0) {
+        return false;
+    }
+    launch->reports_fd = reports[0];
+    launch->plan.report_fd = reports[1];
+    launch->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    launch->plan.notify_fd = launch->notify_fd;
+    launch->plan.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return fcntl(reports[0], F_SETFL, O_NONBLOCK) == 0 && launch->notify_fd >= 0 &&
+           launch->plan.null_fd >= 0 && open_stdin(launch);
+}
+
+int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
+                       const char *mark_value)
+{
+    /* Orphans of nodes become our children, so that none is lost. */
+    launch->children_are_ours = !sweep_has_children();
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &launch->old_subreaper);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    launch->is_reaper = true;
+    /* The guardian comes first: it inherits the less. */
+    if (!signals_take(&launch->signals) ||
+        !guard_open(&launch->guard, child_count, mark_name, mark_value) ||
+        !guard_start(&launch->guard)) {
+        cli_say(launch->request->command, "cannot start the guardian: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    return 0;
+}
+
+/* Nodes look whether there is a core for each; on several hosts, as if all were like this. */
+static uint32_t count_cores(const struct launch *launch)
+{
+    uint64_t cores = host_core_count();
+    return (uint32_t)(cores * launch->request->node_count / launch->rank_count);
+}
+
+static int take_charge_of_nodes(struct launch *launch)
+{
+    if (launch->agent) {
+        return launch_take_charge(launch, launch->rank_count, GUARD_ENV_HOST_ID,
+                                  agent_host_id(launch->agent));
+    }
+    if (!guard_make_id(launch->group_id)) {
+        cli_say(launch->request->command, "cannot name the group: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    return launch_take_charge(launch, launch->rank_count, GUARD_ENV_GROUP_ID, launch->group_id);
+}
+
+int launch_prepare(struct launch *launch)
+{
+    const struct launch_request *request = launch->request;
+    int error = launch_fill_standard_descriptors()
+                    ? program_find(request->argv[0], &launch->plan.path)
+                    : errno;
+    if (error) {
+        return cli_refuse(request->command, "cannot start \"%s\": %s", request->argv[0],
+                          strerror(error));
+    }
+    /* Two pipe ends, at times a pidfd and, until it has started, a socket for each node. */
+    uint64_t needed = (request->udp ? 3 : 2) * (uint64_t)launch->rank_count;
+    int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
+    status = status ? status : take_charge_of_nodes(launch);
+    status = status ? status : launch_make_group(launch, count_cores(launch));
+    if (status) {
+        return status;
+    }
+    launch->plan.group_fd = launch->group.fd;
+    launch->plan.group_id = launch->group_id;
+    launch->plan.guard = &launch->guard;
+    launch->plan.launcher_pid = getpid();
+    launch->plan.rank_first = launch->rank_first;
+    launch->plan.rank_count = launch->rank_count;
+    if (!launch_allocate(launch, POLLS_OF_OUR_OWN) || !launch_open_sinks(launch) ||
+        !open_descriptors(launch)) {
+        cli_say(request->command, "cannot prepare the nodes: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    return 0;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+    }
+    *fd = -1;
+}
+
+/* A pipe whose reading end becomes a stream; gives the writing end, or -1. */
+static int open_stream(struct launch *launch, uint32_t index, unsigned which)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    /* The ends have flags of their own: the node's goes on blocking. */
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    struct stream *stream = &launch->streams[2 * index + which];
+    stream_open(stream, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
+    if (launch->request->label) {
+        (void)snprintf(stream->label, sizeof stream->label, "[%u] ", launch->rank_first + index);
+    }
+    return ends[1];
+}
+
+static bool start_one(struct launch *launch, uint32_t index)
+{
+    struct node *node = &launch->nodes[index];
+    int out_fd = open_stream(launch, index, 0);
+    int err_fd = open_stream(launch, index, 1);
+    pid_t pid = -1;
+    if (out_fd >= 0 && err_fd >= 0) {
+        pid = start_node(&launch->plan, index, out_fd, err_fd);
+    }
+    int error = errno;
+    close_fd(&out_fd);
+    close_fd(&err_fd);
+    if (pid > 0) {
+        roster_hand_over(&launch->roster, index);
+        node->pid = pid;
+        node->state = NODE_RUNNING;
+        launch->live_count++;
+    }
+    errno = error;
+    return pid > 0;
+}
+
+bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
+{
+    bool started = true;
+    int error = start_plan_make(&launch->plan, launch->request);
+    if (error) {
+        launch_say(launch, "cannot prepare the nodes: %s", strerror(error));
+        started = false;
+    }
+    for (uint32_t i = 0; i < launch->rank_count && started && launch->phase == LAUNCH_RUNNING;
+         i++) {
+        started = start_one(launch, i);
+        if (!started) {
+            launch_say(launch, "cannot start node %u: %s", launch->rank_first + i, strerror(errno));
+        }
+        /* Thousands take seconds to start; the first ones may die meanwhile. */
+        glance(launch);
+    }
+    /* Only nodes hold these now, so that their ends mean something. */
+    close_fd(&launch->plan.report_fd);
+    close_fd(&launch->plan.null_fd);
+    if (launch->plan.stdin_fd != STDIN_FILENO) {
+        close_fd(&launch->plan.stdin_fd);
+    }
+    return started;
+}
+
+void launch_release(struct launch *launch)
+{
+    feed_close(&launch->feed);
+    for (uint32_t i = 0; launch->streams && i < 2 * launch->rank_count; i++) {
+        stream_drop(&launch->streams[i]);
+    }
+    free(launch->streams);
+    free(launch->nodes);
+    free(launch->polls);
+    sink_close(&launch->sinks[0]);
+    sink_close(&launch->sinks[1]);
+    close_fd(&launch->reports_fd);
+    close_fd(&launch->notify_fd);
+    close_fd(&launch->plan.report_fd);
+    close_fd(&launch->plan.null_fd);
+    if (launch->plan.stdin_fd != STDIN_FILENO) {
+        close_fd(&launch->plan.stdin_fd);
+    }
+    start_plan_release(&launch->plan);
+    roster_release(&launch->roster);
+    if (launch->group.group) {
+        host_group_unmap(&launch->group);
+    }
+    guard_close(&launch->guard);
+    if (launch->is_reaper) {
+        (void)prctl(PR_SET_CHILD_SUBREAPER, launch->old_subreaper);
+    }
+    signals_give_back(&launch->signals);
+    if (launch->plan.files_were_raised) {
+        (void)setrlimit(RLIMIT_NOFILE, &launch->plan.old_files);
+    }
+}
+
+void launch_init(struct launch *launch, const struct launch_request *request)
+{
+    INVARIANT(request->node_count > 0 && request->node_count <= NIC_NODES_MAX);
+    *launch = (struct launch){
+        .request = request,
+        .rank_count = request->node_count,
+        .phase = LAUNCH_RUNNING,
+        .phase_deadline_ns = UINT64_MAX,
+        .timeout_deadline_ns = UINT64_MAX,
+        .group = {.fd = -1},
+        .roster = {.file = {.fd = -1}},
+        .signals = {.fd = -1},
+        .guard = {.launcher_fd = -1},
+        .plan = {.report_fd = -1, .null_fd = -1, .stdin_fd = -1},
+        .reports_fd = -1,
+        .notify_fd = -1,
+        .sinks = {{.fd = -1}, {.fd = -1}},
+        .feed = {.pipe_fd = -1},
+    };
+    if (request->timeout_ns) {
+        launch->timeout_deadline_ns = host_deadline_ns(host_now_ns(), request->timeout_ns);
+    }
+}
+
+static int launch_here(struct launch *launch)
+{
+    const struct launch_request *request = launch->request;
+    int status = launch_prepare(launch);
+    if (!status && request->udp) {
+        status = roster_make(&launch->roster, request);
+        launch->plan.roster = &launch->roster;
+    }
+    if (!status) {
+        if (!launch_start(launch, loop_glance)) {
+            phase_on_start_failure(launch, CLI_FAULT);
+        }
+        loop_run(launch);
+        status = launch->status;
+    }
+    return status;
+}
+
+int launch_group(const struct launch_request *request)
+{
+    struct launch launch;
+    launch_init(&launch, request);
+    int status = request->hosts ? fleet_launch(&launch) : launch_here(&launch);
+    launch_release(&launch);
+    return status;
+}

@@ -1,0 +1,171 @@
+/* The launcher's state, shared by its files:
+ *
+ *     launch.c   sets everything up and takes it down
+ *     loop.c     the one poll loop
+ *     phase.c    how a group comes to its end
+ *     ends.c     the ends of processes: announced, judged, reported
+ *     fleet.c     a group on several hosts: the agents there and what they say
+ *
+ * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: what
+ * happens to them it tells its launcher.
+ *
+ * One process, one thread: nothing here is locked. */
+#ifndef CLI_LAUNCH_LAUNCH_H
+#define CLI_LAUNCH_LAUNCH_H
+
+#include <poll.h>
+
+#include "cli/launch/feed.h"
+#include "cli/launch/guard.h"
+#include "cli/launch/roster.h"
+#include "cli/launch/run.h"
+#include "cli/launch/signals.h"
+#include "cli/launch/start.h"
+#include "cli/launch/stream.h"
+#include "host/group.h"
+
+/* How a process ended. */
+enum ending_kind { ENDING_EXITED, ENDING_KILLED, ENDING_UNKNOWN };
+
+struct ending {
+    enum ending_kind kind;
+    int number; /* the exit status, or the signal */
+    bool dumped_core;
+};
+
+/* RUNNING -> LEAVING -> ENDED; LEAVING only while a process further down that is
+ * attached as this node has been killed and not yet ended. */
+enum node_state { NODE_NOT_STARTED, NODE_RUNNING, NODE_LEAVING, NODE_ENDED };
+
+struct node {
+    enum node_state state;
+    pid_t pid;            /* our child; kept after its end, for messages */
+    struct ending ending; /* of the child, once it has ended */
+    bool announced;       /* its peers have been told its end, which happens once */
+    pid_t attached_pid;   /* the process further down that attached; 0: none known */
+    int attached_fd;      /* its pidfd while it is watched, else -1 */
+};
+
+/*   RUNNING --failure--> GRACE --200 ms--> TERMINATING --200 ms--> KILLING
+ *      |                   |                    ^
+ *      +----- signal ------+--> SIGNALLED --2 s-|-----------------> KILLING
+ *      +----- time-out, nobody reads our output-+
+ *   each of them --all nodes ended--> DRAINING, until the output is out. A node that wants
+ *   the group to end (ends.c) begins GRACE as well, of 2 s: until it has come through exit(). */
+enum launch_phase {
+    LAUNCH_RUNNING,
+    LAUNCH_GRACE,
+    LAUNCH_SIGNALLED,
+    LAUNCH_TERMINATING,
+    LAUNCH_KILLING,
+    LAUNCH_DRAINING,
+};
+
+struct launch {
+    const struct launch_request *request;
+    /* Of the nodes below. All of the group's, but for an agent. */
+    uint32_t rank_first;
+    uint32_t rank_count;
+    struct fleet *fleet; /* nodes are on other hosts; NULL: they are our children */
+    struct agent *agent; /* we are an agent; else NULL */
+
+    enum launch_phase phase;
+    uint64_t phase_deadline_ns;   /* UINT64_MAX: none */
+    uint64_t timeout_deadline_ns; /* UINT64_MAX: none */
+    bool status_is_known;         /* the first cause decides it */
+    int status;
+    bool abandoned; /* the user does not want the rest of the output either */
+
+    struct host_group group; /* on the `udp` fabric its lives alone are of use */
+    struct roster roster;    /* of the `udp` fabric */
+    struct node *nodes;      /* from rank_first on, as everything that comes by nodes */
+    uint32_t live_count;     /* nodes that are RUNNING or LEAVING */
+    uint32_t attached_count; /* of them with an attached_fd */
+
+    struct signals signals;
+    char group_id[GUARD_ID_BYTES];
+    struct guard guard; /* of our children: nodes, or what leads to agents */
+    struct start_plan plan;
+    int reports_fd; /* what nodes that could not start say; -1: no more */
+    int notify_fd;  /* written by a node that attached from further down */
+
+    struct sink sinks[2];
+    struct sink *out;       /* sinks[0] */
+    struct sink *err;       /* sinks[1], or sinks[0] where both are the same file */
+    struct stream *streams; /* two for each node */
+    struct feed feed;
+    struct pollfd *polls;
+
+    bool children_are_ours; /* we had none before */
+    bool is_reaper;         /* of orphans, from now on */
+    int old_subreaper;
+};
+
+/* launch.c: the parts of launch_group. Each that gives a status has said why if it is not 0. */
+void launch_init(struct launch *launch, const struct launch_request *request);
+/* All that nodes on this host need, but the roster. */
+int launch_prepare(struct launch *launch);
+/* Starts the nodes; `glance` is called between two starts. False: one could not be started,
+ * which has been said. */
+bool launch_start(struct launch *launch, void (*glance)(struct launch *launch));
+void launch_release(struct launch *launch);
+/* Signals and orphans are ours from now on, and a guardian watches. */
+int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
+                       const char *mark_value);
+/* Room for so many descriptors besides our own, if the user's limit allows. */
+int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed);
+/* Descriptors 0 to 2 are somebody's; those of them that were closed are nobody's. */
+bool launch_fill_standard_descriptors(void);
+/* The group's memory or, on the `udp` fabric, its lives. */
+int launch_make_group(struct launch *launch, uint32_t core_count);
+bool launch_open_sinks(struct launch *launch);
+/* The memory by nodes and the poll table, with so many places besides. */
+bool launch_allocate(struct launch *launch, uint32_t poll_count);
+
+/* launch.c: a line of the launcher's own, in order with what nodes wrote before. */
+void launch_say(struct launch *launch, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* loop.c: until the group has ended and its output is out. */
+void loop_run(struct launch *launch);
+
+/* Between two starts: ends, signals and time, no output. */
+void loop_glance(struct launch *launch);
+
+/* phase.c: what happened; each moves the phase and, being first, decides the status. */
+void phase_on_start_failure(struct launch *launch, int status);
+void phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
+/* A node wants the whole group to end; and then, the first node ended because of it. */
+void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns);
+void phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns);
+void phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns);
+void phase_on_output_end(struct launch *launch, int error, uint64_t now_ns);
+void phase_on_time(struct launch *launch, uint64_t now_ns);
+void phase_on_all_ended(struct launch *launch);
+
+/* Sends a signal to every node's process group. */
+void phase_signal_nodes(struct launch *launch, int signal_number);
+
+/* ends.c: after SIGCHLD. */
+void ends_collect(struct launch *launch);
+
+/* After the notification that a node attached from further down. */
+void ends_watch_attached(struct launch *launch);
+
+/* After a watched process has ended. */
+void ends_on_attached_end(struct launch *launch, uint32_t index);
+
+/* A rank has failed: says so and does what is to be done. `host` NULL: this one. `wanted`: a
+ * node had wanted the whole group's end before. */
+void ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
+                const struct ending *ending, bool wanted);
+
+/* "exited with status 3", "was killed by SIGKILL (Killed)"; gives the status that this is for
+ * the launcher. */
+enum { ENDS_SENTENCE_BYTES = 160 };
+int ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES]);
+
+/* Whether nodes said that they could not start. */
+void ends_read_reports(struct launch *launch);
+
+#endif

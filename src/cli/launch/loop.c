@@ -1,0 +1,214 @@
+/* The one poll loop. Deaths come first in each round, output last. */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <poll.h>
+
+#include "cli/cli.h"
+#include "cli/remote/fleet.h"
+#include "cli/launch/launch.h"
+#include "cli/launch/sweep.h"
+#include "host/clock.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { GUARD_RETRY_MS = 100 };
+
+/* Places in the poll table; the nodes' streams and watched processes follow. */
+enum { AT_SIGNALS, AT_NOTIFY, AT_REPORTS, AT_FEED, AT_OUT, AT_ERR, AT_STREAMS };
+
+static void set(struct pollfd *entry, int fd, short events)
+{
+    *entry = (struct pollfd){.fd = fd, .events = events};
+}
+
+static nfds_t fill_polls(struct launch *launch)
+{
+    struct pollfd *polls = launch->polls;
+    uint32_t count = launch->rank_count;
+    short events = 0;
+    set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
+    set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
+    set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
+    int feed_fd = launch->fleet ? fleet_input_poll_fd(launch, &events)
+                                : feed_poll_fd(&launch->feed, &events);
+    set(&polls[AT_FEED], feed_fd, events);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sink *sink = &launch->sinks[i];
+        set(&polls[AT_OUT + i], sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
+    }
+    if (launch->fleet) {
+        return AT_STREAMS + fleet_fill_polls(launch, polls + AT_STREAMS);
+    }
+    /* A full sink holds the nodes back: their pipes fill up. */
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        struct stream *stream = &launch->streams[i];
+        bool read_it = launch->phase != LAUNCH_DRAINING && stream->fd >= 0 &&
+                       stream_may_read(stream);
+        set(&polls[AT_STREAMS + i], read_it ? stream->fd : -1, POLLIN);
+    }
+    if (launch->attached_count == 0) {
+        return AT_STREAMS + 2 * count;
+    }
+    for (uint32_t rank = 0; rank < count; rank++) {
+        set(&polls[AT_STREAMS + 2 * count + rank], launch->nodes[rank].attached_fd, POLLIN);
+    }
+    return AT_STREAMS + 3 * count;
+}
+
+static int poll_timeout_ms(const struct launch *launch)
+{
+    uint64_t deadline_ns = launch->phase_deadline_ns < launch->timeout_deadline_ns
+                               ? launch->phase_deadline_ns
+                               : launch->timeout_deadline_ns;
+    if (launch->fleet) {
+        uint64_t fleet_ns = fleet_deadline_ns(launch);
+        deadline_ns = fleet_ns < deadline_ns ? fleet_ns : deadline_ns;
+    }
+    int limit_ms = launch->guard.pid == 0 && launch->phase != LAUNCH_DRAINING ? GUARD_RETRY_MS : -1;
+    if (deadline_ns == UINT64_MAX) {
+        return limit_ms;
+    }
+    uint64_t now_ns = host_now_ns();
+    uint64_t left_ms = deadline_ns <= now_ns ? 0 : (deadline_ns - now_ns) / NS_PER_MS + 1;
+    left_ms = left_ms < INT_MAX ? left_ms : INT_MAX;
+    return limit_ms >= 0 && (uint64_t)limit_ms < left_ms ? limit_ms : (int)left_ms;
+}
+
+static void on_suspend(struct launch *launch)
+{
+    phase_signal_nodes(launch, SIGTSTP);
+    uint64_t stopped_ns = signals_stop_here();
+    phase_signal_nodes(launch, SIGCONT);
+    /* Time does not pass for a group that is stopped. */
+    launch->phase_deadline_ns = host_deadline_ns(launch->phase_deadline_ns, stopped_ns);
+    launch->timeout_deadline_ns = host_deadline_ns(launch->timeout_deadline_ns, stopped_ns);
+}
+
+static void on_signals(struct launch *launch)
+{
+    for (int number; (number = signals_next(&launch->signals)) != 0;) {
+        switch (number) {
+        case SIGCHLD: ends_collect(launch); break;
+        case SIGINT:
+        case SIGTERM:
+        case SIGHUP:
+        case SIGQUIT: phase_on_signal(launch, number, host_now_ns()); break;
+        case SIGTSTP: on_suspend(launch); break;
+        case SIGCONT:
+            launch->feed.paused = false;
+            phase_signal_nodes(launch, number);
+            break;
+        default: phase_signal_nodes(launch, number); break;
+        }
+    }
+}
+
+/* The nodes' own descriptors. */
+static void on_nodes_ready(struct launch *launch, nfds_t polled)
+{
+    const struct pollfd *polls = launch->polls;
+    uint32_t count = launch->rank_count;
+    if (polls[AT_NOTIFY].revents) {
+        ends_watch_attached(launch);
+    }
+    for (nfds_t i = AT_STREAMS + 2 * count; i < polled; i++) {
+        uint32_t index = (uint32_t)(i - AT_STREAMS - 2 * count);
+        if (polls[i].revents && launch->nodes[index].attached_fd == polls[i].fd) {
+            ends_on_attached_end(launch, index);
+        }
+    }
+    if (polls[AT_REPORTS].revents) {
+        ends_read_reports(launch);
+    }
+    if (polls[AT_FEED].revents && launch->feed.pipe_fd >= 0) {
+        feed_move(&launch->feed);
+    }
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        /* Its neighbours may have filled the sink since. */
+        if (polls[AT_STREAMS + i].revents && stream_may_read(&launch->streams[i])) {
+            (void)stream_read(&launch->streams[i]);
+        }
+    }
+}
+
+static void on_ready(struct launch *launch, nfds_t polled)
+{
+    const struct pollfd *polls = launch->polls;
+    if (polls[AT_SIGNALS].revents) {
+        on_signals(launch);
+    }
+    if (launch->fleet) {
+        fleet_on_ready(launch, polls + AT_STREAMS, polls[AT_FEED].revents != 0);
+    } else {
+        on_nodes_ready(launch, polled);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        struct sink *sink = &launch->sinks[i];
+        if (polls[AT_OUT + i].revents && sink_is_waiting(sink)) {
+            sink_write(sink);
+            if (sink->error && sink == launch->out) {
+                phase_on_output_end(launch, sink->error, host_now_ns());
+            }
+        }
+    }
+}
+
+/* Whoever could still write is ended first; what the pipes hold then is the rest. Agents do
+ * the same on their hosts. */
+static void begin_draining(struct launch *launch)
+{
+    phase_on_all_ended(launch);
+    if (launch->fleet) {
+        return;
+    }
+    guard_close(&launch->guard);
+    if (launch->children_are_ours) {
+        sweep_children();
+    }
+}
+
+/* Gives whether everything is out. */
+static bool drain(struct launch *launch)
+{
+    bool done = !launch->fleet || fleet_is_done(launch);
+    for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
+        struct stream *stream = &launch->streams[i];
+        while (stream->fd >= 0 && stream_may_read(stream)) {
+            if (!stream_read(stream)) {
+                stream_close(stream);
+            }
+        }
+        done = done && stream->fd < 0; /* a fleet's have ended when it is done */
+    }
+    return done && !sink_is_waiting(&launch->sinks[0]) && !sink_is_waiting(&launch->sinks[1]);
+}
+
+void loop_glance(struct launch *launch)
+{
+    on_signals(launch);
+    phase_on_time(launch, host_now_ns());
+}
+
+void loop_run(struct launch *launch)
+{
+    for (;;) {
+        if (launch->live_count == 0 && launch->phase != LAUNCH_DRAINING) {
+            begin_draining(launch);
+        }
+        if (launch->abandoned || (launch->phase == LAUNCH_DRAINING && drain(launch))) {
+            return;
+        }
+        nfds_t polled = fill_polls(launch);
+        int ready = poll(launch->polls, polled, poll_timeout_ms(launch));
+        if (ready > 0) {
+            on_ready(launch, polled);
+        }
+        phase_on_time(launch, host_now_ns());
+        if (launch->fleet) {
+            fleet_on_time(launch, host_now_ns());
+        }
+        if (launch->guard.pid == 0 && launch->live_count > 0) {
+            (void)guard_start(&launch->guard);
+        }
+    }
+}

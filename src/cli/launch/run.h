@@ -1,0 +1,57 @@
+/* Starting a group of nodes and staying with it until it has ended: what `dimmnet run`
+ * does, for every subcommand that needs a group. */
+#ifndef CLI_LAUNCH_RUN_H
+#define CLI_LAUNCH_RUN_H
+
+#include "cli/remote/hosts.h"
+#include "host/settings.h"
+#include "group/memory.h"
+
+/* What is particular to a group on the `udp` fabric. */
+struct launch_udp {
+    bool no_auth; /* packets are believed without proof */
+    bool encrypt;
+    uint64_t peer_timeout_ns;
+    uint32_t mtu_bytes;  /* of the network, its headers included; 0: what the path takes */
+    uint16_t port;       /* of node 0, the others' follow; 0: any that are free */
+    uint16_t relay_port; /* where peers send to instead, counted likewise; 0: none */
+};
+
+/* Authenticated, not encrypted, and what can be found out is. */
+extern const struct launch_udp launch_udp_default;
+
+/* Nodes on other hosts; only on the `udp` fabric. */
+struct launch_hosts {
+    struct hosts hosts;         /* assigned */
+    const char *rsh;            /* the remote shell, as words between blanks */
+    const char *remote_dimmnet; /* the command there; NULL: where this one is here */
+};
+
+struct launch_request {
+    const char *command; /* who speaks in messages: "dimmnet run" */
+    uint32_t node_count; /* 1..NIC_NODES_MAX */
+    char *const *argv;   /* the program, looked up in PATH, and its arguments; NULL ends it */
+    /* "NAME=VALUE" to add to the nodes' environment, NULL ends it; or NULL. */
+    const char *const *environment;
+    struct nic_sizes sizes;
+    const struct launch_udp *udp;     /* NULL: the `mem` fabric */
+    const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
+    uint64_t timeout_ns;              /* 0: none */
+    bool label;                       /* "[rank] " before every line */
+    bool keep_going;                  /* a node's failure is announced, and the others go on */
+    bool no_pin;                      /* leave the choice of cores to the kernel */
+    bool quiet;                       /* say nothing of nodes that fail; the status tells */
+};
+
+/* What the environment says, else the defaults. 0, or CLI_USAGE after having said which
+ * variable cannot be read. */
+int launch_defaults(const char *command, struct host_settings *settings);
+
+/* Returns the exit status: 0 when every node ended well; the status of the first node
+ * that failed, or 128 + the signal that killed it; 124 after the time-out; 128 + a signal
+ * that ended the launcher; 2 when the program cannot be started; 1 when the operating
+ * system refused. The calling process has one thread, and no child that it waits for
+ * itself. When it returns nothing of the group remains. */
+int launch_group(const struct launch_request *request);
+
+#endif

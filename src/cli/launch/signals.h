@@ -1,0 +1,31 @@
+/* The signals that the launcher takes for its group, as bytes in its poll loop. One that
+ * was ignored when the launcher started (nohup, a script's background job) stays so. */
+#ifndef CLI_LAUNCH_SIGNALS_H
+#define CLI_LAUNCH_SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct signals {
+    int fd; /* a signalfd; -1: nothing taken */
+    sigset_t old_mask;
+    struct sigaction old_child;
+};
+
+/* False: errno says why. */
+bool signals_take(struct signals *signals);
+void signals_give_back(struct signals *signals);
+
+/* In a forked child before its exec: nothing is blocked. Of the dispositions exec keeps
+ * only what was ignored when the launcher started. */
+void signals_clear_in_child(void);
+
+/* The next signal that arrived, or 0. */
+int signals_next(const struct signals *signals);
+
+/* Stops this process as SIGTSTP would have, until it is continued; gives how long that
+ * was. Returns at once where nobody could continue it (an orphaned process group). */
+uint64_t signals_stop_here(void);
+
+#endif

@@ -1,0 +1,220 @@
+/* Preparing and starting nodes. */
+#define _GNU_SOURCE
+#include "cli/launch/start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/launch/program.h"
+#include "cli/launch/roster.h"
+#include "cli/launch/signals.h"
+#include "host/group.h"
+
+extern char **environ;
+
+static size_t list_length(const char *const *list)
+{
+    size_t length = 0;
+    while (list && list[length]) {
+        length++;
+    }
+    return length;
+}
+
+/* Whether two "NAME=VALUE" have the same name. */
+static bool same_name(const char *left, const char *right)
+{
+    size_t bytes = strcspn(left, "=");
+    return strncmp(left, right, bytes) == 0 && right[bytes] == '=';
+}
+
+/* What another launcher above us told its own nodes, and ours must not take for theirs. */
+static bool is_of_another_group(const char *variable)
+{
+    return same_name(HOST_ENV_ROSTER_FD "=", variable) ||
+           same_name(HOST_ENV_SOCKET_FD "=", variable);
+}
+
+static bool is_among(const char *variable, char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (same_name(list[i], variable)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Our words, the request's, then what we were given ourselves under other names. */
+static int make_environment(struct start_plan *plan, const struct launch_request *request)
+{
+    size_t added = list_length(request->environment);
+    size_t inherited = list_length((const char *const *)environ);
+    char **list = calloc(9 + added + inherited + 1, sizeof *list);
+    if (!list) {
+        return ENOMEM;
+    }
+    plan->environment = list;
+    char(*text)[64] = plan->fixed_text;
+    (void)snprintf(text[0], sizeof text[0], HOST_ENV_SIZE "=%u", request->node_count);
+    (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", plan->group_fd);
+    (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", plan->notify_fd);
+    (void)snprintf(text[3], sizeof text[3], HOST_ENV_LAUNCHER "=%d", (int)plan->launcher_pid);
+    (void)snprintf(text[4], sizeof text[4], GUARD_ENV_GROUP_ID "=%s", plan->group_id);
+    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=0");
+    size_t count = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        list[count++] = text[i];
+    }
+    list[count++] = plan->rank_text;
+    if (strcmp(plan->guard->mark, text[4]) != 0) {
+        list[count++] = plan->guard->mark;
+    }
+    if (plan->roster) {
+        (void)snprintf(text[5], sizeof text[5], HOST_ENV_ROSTER_FD "=%d", plan->roster->file.fd);
+        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=-1");
+        list[count++] = text[5];
+        list[count++] = plan->socket_text;
+    }
+    for (size_t i = 0; i < added; i++) {
+        /* exec takes what it does not change without const. */
+        list[count++] = (char *)(uintptr_t)request->environment[i];
+    }
+    size_t ours = count;
+    for (size_t i = 0; i < inherited; i++) {
+        if (!is_among(environ[i], list, ours) && !is_of_another_group(environ[i])) {
+            list[count++] = environ[i];
+        }
+    }
+    return 0;
+}
+
+static int make_shell_argv(struct start_plan *plan)
+{
+    static char shell[] = "sh";
+    size_t count = list_length((const char *const *)plan->argv);
+    plan->shell_argv = calloc(count + 2, sizeof *plan->shell_argv);
+    if (!plan->shell_argv) {
+        return ENOMEM;
+    }
+    plan->shell_argv[0] = shell;
+    plan->shell_argv[1] = plan->path;
+    for (size_t i = 1; i < count; i++) {
+        plan->shell_argv[1 + i] = plan->argv[i];
+    }
+    return 0;
+}
+
+int start_plan_make(struct start_plan *plan, const struct launch_request *request)
+{
+    plan->argv = request->argv;
+    int error = make_shell_argv(plan);
+    error = error ? error : make_environment(plan, request);
+    if (!error && !request->no_pin &&
+        sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
+        /* With equally many nodes on each core too: left alone, the kernel gathers nodes
+         * that wake each other on one core and lets the others idle. */
+        uint32_t cores = (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
+        plan->pin = plan->rank_count <= cores || plan->rank_count % cores == 0;
+        plan->core_count = cores;
+    }
+    return error;
+}
+
+void start_plan_release(struct start_plan *plan)
+{
+    free(plan->path);
+    free(plan->shell_argv);
+    free(plan->environment);
+    plan->path = NULL;
+    plan->shell_argv = NULL;
+    plan->environment = NULL;
+}
+
+/* Not pinning is slower, not wrong: nothing is said if it fails. */
+static void pin_to_core(const struct start_plan *plan, uint32_t index)
+{
+    cpu_set_t one[START_CORE_SETS];
+    uint32_t before = 0;
+    uint32_t place = index % plan->core_count;
+    for (size_t core = 0; core < START_CORES_MAX; core++) {
+        if (CPU_ISSET_S(core, sizeof plan->allowed, plan->allowed) && before++ == place) {
+            CPU_ZERO_S(sizeof one, one);
+            CPU_SET_S(core, sizeof one, one);
+            (void)sched_setaffinity(0, sizeof one, one);
+            return;
+        }
+    }
+}
+
+/* The group's descriptors stay open in the program; of the sockets only its own. */
+static bool keep_descriptors(const struct start_plan *plan, uint32_t index)
+{
+    const struct roster *roster = plan->roster;
+    return fcntl(plan->group_fd, F_SETFD, 0) == 0 && fcntl(plan->notify_fd, F_SETFD, 0) == 0 &&
+           (!roster || (fcntl(roster->file.fd, F_SETFD, 0) == 0 &&
+                        fcntl(roster->socket_fds[index], F_SETFD, 0) == 0));
+}
+
+_Noreturn static void become_node(const struct start_plan *plan, uint32_t index, int out_fd,
+                                  int err_fd)
+{
+    uint32_t rank = plan->rank_first + index;
+    /* First the group, then the list: the guardian kills by group. */
+    (void)setpgid(0, 0);
+    atomic_store(&plan->guard->process_groups[index], (int32_t)getpid());
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != plan->launcher_pid) {
+        _exit(127); /* it died before the kernel knew what to do then */
+    }
+    if (plan->pin) {
+        pin_to_core(plan, index);
+    }
+    if (plan->files_were_raised) {
+        (void)setrlimit(RLIMIT_NOFILE, &plan->old_files);
+    }
+    int error = 0;
+    if (dup2(rank == 0 ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
+        dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
+        !keep_descriptors(plan, index)) {
+        error = errno;
+    } else {
+        signals_clear_in_child();
+        (void)execve(plan->path, plan->argv, plan->environment);
+        error = errno;
+        if (error == ENOEXEC) {
+            (void)execve("/bin/sh", plan->shell_argv, plan->environment);
+        }
+    }
+    const struct start_report report = {.rank = rank, .error = error};
+    ssize_t written = write(plan->report_fd, &report, sizeof report);
+    (void)written; /* without a reader there is nobody to tell */
+    _exit(127);
+}
+
+pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd)
+{
+    (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u",
+                   plan->rank_first + index);
+    if (plan->roster) {
+        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=%d",
+                       plan->roster->socket_fds[index]);
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        become_node(plan, index, out_fd, err_fd);
+    }
+    if (pid > 0) {
+        /* Both sides do it, so that each may rely on it at once; the child's word in
+         * the list may not be there yet either. */
+        (void)setpgid(pid, pid);
+        atomic_store(&plan->guard->process_groups[index], (int32_t)pid);
+    }
+    return pid;
+}

@@ -1,0 +1,125 @@
+/* Finding descendants by parenthood and by environment. Both go round until nobody is
+ * left, because a process may fork between being listed and being killed; and both give
+ * up in the end, because the kernel may hold a process that cannot be killed. */
+#define _GNU_SOURCE
+#include "cli/launch/sweep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/launch/pidfd.h"
+
+enum {
+    SWEEP_ROUNDS = 2000,
+    SWEEP_PAUSE_NS = 1000000,
+    ENVIRONMENT_READ_BYTES = 64 * 1024,
+    MARK_BYTES_MAX = 256,
+};
+
+static void pause_shortly(void)
+{
+    const struct timespec pause = {.tv_nsec = SWEEP_PAUSE_NS};
+    (void)nanosleep(&pause, NULL);
+}
+
+bool sweep_has_children(void)
+{
+    siginfo_t info;
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* False: the kernel does not list them. */
+static bool kill_children(void)
+{
+    FILE *list = fopen("/proc/thread-self/children", "re");
+    if (!list) {
+        return false;
+    }
+    long pid;
+    while (fscanf(list, "%ld", &pid) == 1) {
+        (void)kill((pid_t)pid, SIGKILL);
+    }
+    (void)fclose(list);
+    return true;
+}
+
+void sweep_children(void)
+{
+    for (unsigned round = 0; round < SWEEP_ROUNDS; round++) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        if (!sweep_has_children() || !kill_children()) {
+            return;
+        }
+        pause_shortly();
+    }
+}
+
+/* Whether the bytes of an environment hold the mark. */
+static bool holds_mark(int fd, const char *mark)
+{
+    static char bytes[MARK_BYTES_MAX + ENVIRONMENT_READ_BYTES];
+    size_t mark_bytes = strlen(mark);
+    size_t kept = 0;
+    for (;;) {
+        ssize_t got = read(fd, bytes + kept, ENVIRONMENT_READ_BYTES);
+        if (got <= 0) {
+            return false;
+        }
+        size_t length = kept + (size_t)got;
+        if (memmem(bytes, length, mark, mark_bytes)) {
+            return true;
+        }
+        /* The mark may lie across two reads. */
+        kept = length < mark_bytes ? length : mark_bytes - 1;
+        memmove(bytes, bytes + length - kept, kept);
+    }
+}
+
+static bool kill_if_marked(const char *pid_text, const char *mark)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid_text);
+    /* Held before looking: the number may become another process's. */
+    int process = pidfd_of((pid_t)strtol(pid_text, NULL, 10));
+    if (process < 0) {
+        return false;
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool found = fd >= 0 && holds_mark(fd, mark);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    found = found && pidfd_kill(process, SIGKILL) == 0;
+    (void)close(process);
+    return found;
+}
+
+void sweep_marked(const char *mark)
+{
+    bool found = strlen(mark) < MARK_BYTES_MAX;
+    for (unsigned round = 0; found && round < SWEEP_ROUNDS; round++) {
+        DIR *processes = opendir("/proc");
+        if (!processes) {
+            return;
+        }
+        found = false;
+        for (struct dirent *entry; (entry = readdir(processes)) != NULL;) {
+            if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+                found = kill_if_marked(entry->d_name, mark) || found;
+            }
+        }
+        (void)closedir(processes);
+        if (found) {
+            pause_shortly();
+        }
+    }
+}

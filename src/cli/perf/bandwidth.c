@@ -1,0 +1,246 @@
+/* Streams of stores, and blocks of all sizes beside memcpy. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/perf/node.h"
+
+/* ---- rate: 8-byte stores per second --------------------------------------- */
+
+enum { STREAM_OFFSET = 8192, STREAM_BYTES = 4096 };
+
+struct stream {
+    struct dn_kick kick;
+    uint64_t *words;
+};
+
+/* A store that the compiler may neither join with its neighbours nor leave out. */
+static void raw_stream(void *context, uint64_t count)
+{
+    struct stream *stream = context;
+    uint64_t *words = stream->words;
+    for (uint64_t i = 0; i < count; i++) {
+        __atomic_store_n(&words[i % (STREAM_BYTES / 8)], i, __ATOMIC_RELEASE);
+    }
+}
+
+static void pointer_stream(void *context, uint64_t count)
+{
+    struct stream *stream = context;
+    uint64_t *words = dn_kick_pointer(&stream->kick);
+    for (uint64_t i = 0; i < count; i++) {
+        __atomic_store_n(&words[i % (STREAM_BYTES / 8)], i, __ATOMIC_RELEASE);
+    }
+}
+
+static void store_stream(void *context, uint64_t count)
+{
+    struct stream *stream = context;
+    for (uint64_t i = 0; i < count; i++) {
+        dn_store_u64(&stream->kick, i % (STREAM_BYTES / 8) * 8, i);
+    }
+}
+
+int perf_rate(struct perf_world *world)
+{
+    struct stream stream;
+    bool works = world->rank == 0;
+    int error = perf_map_line(world, 1, STREAM_OFFSET, STREAM_BYTES, &stream.kick);
+    if (error) {
+        return error;
+    }
+    stream.words = dn_kick_pointer(&stream.kick);
+    static const struct {
+        const char *detail;
+        const char *bar;
+        perf_block block;
+    } ways[] = {{"through the pointer", ">= 0.95", pointer_stream},
+                {"through dn_store", ">= 0.5", store_stream}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
+        struct perf_row row = {.test = "rate",
+                               .detail = ways[i].detail,
+                               .limit = "raw store stream",
+                               .bar = ways[i].bar,
+                               .nodes = 2,
+                               .bytes = 8};
+        struct perf_pair pair = {works ? raw_stream : perf_nothing,
+                                 works ? ways[i].block : perf_nothing, &stream, 0};
+        error = perf_measure(world->node, &pair, &row.figure);
+        if (!error && works) {
+            perf_report_rate(world->json, &row);
+        }
+    }
+    return error;
+}
+
+/* ---- botf, push, pull: between this node's bank and the next one's --------- */
+
+struct copy {
+    struct dn_node *node;
+    struct dn_remote remote;
+    unsigned char *theirs; /* the remote place, raw */
+    unsigned char *mine;
+    size_t bytes;
+};
+
+/* Hides from the compiler what memcpy is given, so that no call is merged. */
+#define KEEP(pointer) __asm__ __volatile__("" : "+r"(pointer) : : "memory")
+
+static void raw_write(void *context, uint64_t count)
+{
+    struct copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned char *target = copy->theirs;
+        KEEP(target);
+        memcpy(target, copy->mine, copy->bytes);
+    }
+}
+
+static void raw_read(void *context, uint64_t count)
+{
+    struct copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        unsigned char *target = copy->mine;
+        KEEP(target);
+        memcpy(target, copy->theirs, copy->bytes);
+    }
+}
+
+static void our_botf(void *context, uint64_t count)
+{
+    struct copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        (void)dn_botf(copy->node, copy->remote, copy->mine, copy->bytes);
+    }
+}
+
+static void our_push(void *context, uint64_t count)
+{
+    struct copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        struct dn_op op;
+        (void)dn_push(copy->node, copy->remote, copy->mine, copy->bytes, &op);
+        (void)dn_op_wait(&op, DN_FOREVER);
+    }
+}
+
+static void our_pull(void *context, uint64_t count)
+{
+    struct copy *copy = context;
+    for (uint64_t i = 0; i < count; i++) {
+        struct dn_op op;
+        (void)dn_pull(copy->node, copy->remote, copy->mine, copy->bytes, &op);
+        (void)dn_op_wait(&op, DN_FOREVER);
+    }
+}
+
+/* What is measured between two memories: the test's name and both ways. */
+struct way {
+    const char *test;
+    const char *detail;
+    const char *bar;
+    perf_block raw;
+    perf_block ours;
+};
+
+static int measure_size(struct perf_world *world, const struct way *way, struct copy *copy,
+                        size_t bytes)
+{
+    bool works = world->rank == 0;
+    struct dn_kick kick;
+    struct perf_row row = {.test = way->test,
+                           .detail = way->detail,
+                           .limit = "memcpy, same memories",
+                           .bar = bytes < 4096 ? "" : way->bar,
+                           .nodes = 2,
+                           .bytes = bytes};
+    struct perf_pair pair = {works ? way->raw : perf_nothing, works ? way->ours : perf_nothing,
+                             copy, bytes > (1 << 20) ? 1 : 0};
+    int error = dn_kick_map(world->node, copy->remote, bytes, &kick);
+    if (error) {
+        return error;
+    }
+    copy->theirs = dn_kick_pointer(&kick);
+    copy->bytes = bytes;
+    error = copy->theirs ? perf_measure(world->node, &pair, &row.figure) : DN_EGROUP;
+    if (!error && works) {
+        perf_report_bandwidth(world->json, &row);
+    }
+    int unmap_error = dn_kick_unmap(&kick);
+    return error ? error : unmap_error;
+}
+
+static const size_t block_sizes[] = {464, 4096, 65536, 1 << 20, 64 << 20};
+
+enum { BLOCK_SIZES = sizeof block_sizes / sizeof block_sizes[0], FIRST_LARGE_SIZE = 2 };
+
+static int measure_banks(struct perf_world *world, const char *test, perf_block raw,
+                         perf_block ours)
+{
+    struct way way = {test, "", ">= 0.9", raw, ours};
+    struct copy copy = {.node = world->node, .remote = {1, DN_BANK, 0}};
+    copy.mine = dn_bank(world->node, NULL);
+    int error = 0;
+    for (int i = 0; i < BLOCK_SIZES && !error; i++) {
+        error = measure_size(world, &way, &copy, block_sizes[i]);
+    }
+    return error;
+}
+
+/* Rank 1's area of private memory, told to all. */
+static int share_area(struct perf_world *world, void *memory, size_t bytes, uint32_t *area)
+{
+    struct dn_team *team;
+    int error = dn_team_all(world->node, &team);
+    if (!error && world->rank == 1) {
+        error = dn_register(world->node, memory, bytes, area);
+    }
+    int told_error = dn_broadcast(team, area, sizeof *area, 1);
+    return error ? error : told_error;
+}
+
+/* The same from memory of the process's own into memory of the other's own that is
+ * registered, where transfers are large enough to be worth it. */
+static int measure_registered(struct perf_world *world, const char *test, perf_block raw,
+                              perf_block ours)
+{
+    size_t bytes = block_sizes[BLOCK_SIZES - 1];
+    struct way way = {test, "registered memory", ">= 0.8", raw, ours};
+    uint32_t area = 0;
+    void *memory = aligned_alloc(4096, bytes);
+    if (!memory) {
+        return DN_ENOMEM;
+    }
+    memset(memory, 1, bytes);
+    int error = share_area(world, memory, bytes, &area);
+    struct copy copy = {.node = world->node, .remote = {1, area, 0}, .mine = memory};
+    for (int i = FIRST_LARGE_SIZE; i < BLOCK_SIZES && !error; i++) {
+        error = measure_size(world, &way, &copy, block_sizes[i]);
+    }
+    error = error ? error : dn_barrier(world->node, DN_FOREVER); /* nobody copies any more */
+    if (!error && world->rank == 1) {
+        error = dn_deregister(world->node, area);
+    }
+    /* After an error a peer may still write there; the process ends anyway. */
+    if (!error) {
+        free(memory);
+    }
+    return error;
+}
+
+int perf_botf(struct perf_world *world)
+{
+    return measure_banks(world, "botf", raw_write, our_botf);
+}
+
+int perf_push(struct perf_world *world)
+{
+    int error = measure_banks(world, "push", raw_write, our_push);
+    return error ? error : measure_registered(world, "push", raw_write, our_push);
+}
+
+int perf_pull(struct perf_world *world)
+{
+    int error = measure_banks(world, "pull", raw_read, our_pull);
+    return error ? error : measure_registered(world, "pull", raw_read, our_pull);
+}

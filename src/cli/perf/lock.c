@@ -1,0 +1,131 @@
+/* Locks: alone, and passed between two that contend. */
+#include "base/base.h"
+#include "cli/perf/node.h"
+#include "group/lock.h"
+
+/* In rank 0's LLCM, by words: a line with the lock and the raw words beside it, one for
+ * the other end of the ping-pong, and one for each node to say that it is done. */
+enum {
+    LINE_OFFSET = 8192,
+    LINE_WORDS = CACHE_LINE_BYTES / sizeof(uint64_t),
+    LOCK_WORD = 0,
+    RAW_WORD = 1,
+    PING_WORD = 2,
+    PONG_WORD = LINE_WORDS,
+    DONE_WORD = 2 * LINE_WORDS,
+};
+
+struct contest {
+    struct dn_lock *lock;
+    uint64_t *line;
+    uint64_t rank;
+    uint64_t value; /* of the ping-pong, grows with every round trip */
+    uint64_t block; /* contested so far */
+};
+
+/* What a lock costs at the least: a compare-swap to take it, a store to give it. */
+static void raw_alone(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    uint64_t *word = contest->line + RAW_WORD;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t expected = 0;
+        (void)__atomic_compare_exchange_n(word, &expected, 1, 0, __ATOMIC_ACQUIRE,
+                                          __ATOMIC_RELAXED);
+        __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    }
+}
+
+static void our_alone(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    for (uint64_t i = 0; i < count; i++) {
+        (void)dn_lock_take(contest->lock, DN_FOREVER);
+        (void)dn_lock_give(contest->lock);
+    }
+}
+
+static void raw_pingpong(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    uint64_t *mine = contest->line + (contest->rank ? PONG_WORD : PING_WORD);
+    uint64_t *theirs = contest->line + (contest->rank ? PING_WORD : PONG_WORD);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t value = ++contest->value;
+        if (contest->rank == 0) {
+            __atomic_store_n(theirs, value, __ATOMIC_RELEASE);
+        }
+        while (__atomic_load_n(mine, __ATOMIC_ACQUIRE) != value) {
+            cpu_relax_briefly();
+        }
+        if (contest->rank == 1) {
+            __atomic_store_n(theirs, value, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+/* Both take and give it as fast as they can, until each has had it `count / 2` times from
+ * the other; taking it twice in a row brings nobody nearer. Whose turn it was is in the
+ * lock's word, which the take looks at anyway; who is done goes on until both are. */
+static void our_contest(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    uint64_t *mine = contest->line + DONE_WORD + contest->rank * LINE_WORDS;
+    const uint64_t *theirs = contest->line + DONE_WORD + (1 - contest->rank) * LINE_WORDS;
+    uint64_t block = ++contest->block;
+    uint64_t changes = 0;
+    bool done = false;
+    while (!done || __atomic_load_n(theirs, __ATOMIC_ACQUIRE) < block) {
+        prefetch_to_write(contest->line); /* as the take does */
+        uint64_t last = __atomic_load_n(contest->line + LOCK_WORD, __ATOMIC_RELAXED);
+        changes += last >> NIC_LOCK_RANK_SHIFT != contest->rank;
+        (void)dn_lock_take(contest->lock, DN_FOREVER);
+        (void)dn_lock_give(contest->lock);
+        if (!done && changes >= count / 2) {
+            done = true;
+            __atomic_store_n(mine, block, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+int perf_lock(struct perf_world *world)
+{
+    struct dn_kick kick;
+    struct contest contest = {.rank = (uint64_t)world->rank};
+    struct dn_remote word = {0, DN_LLCM, LINE_OFFSET};
+    int error = perf_map_line(world, 0, LINE_OFFSET, (size_t)4 * CACHE_LINE_BYTES, &kick);
+    error = error ? error : dn_lock_open(world->node, word, &contest.lock);
+    if (error) {
+        return error;
+    }
+    contest.line = dn_kick_pointer(&kick);
+    static const struct {
+        const char *detail;
+        const char *limit;
+        const char *bar;
+        const char *json_name;
+        perf_block raw;
+        perf_block ours;
+        bool both;
+    } ways[] = {
+        {"take and give", "raw compare-swap + store, same line", "<= 2.5", "lock_ns", raw_alone,
+         our_alone, false},
+        {"change of owner", "raw store ping-pong", "<= 0.95", "change_ns", raw_pingpong,
+         our_contest, true},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
+        bool works = ways[i].both || world->rank == 0;
+        struct perf_row row = {.test = "lock",
+                               .detail = ways[i].detail,
+                               .limit = ways[i].limit,
+                               .bar = ways[i].bar,
+                               .nodes = 2};
+        struct perf_pair pair = {works ? ways[i].raw : perf_nothing,
+                                 works ? ways[i].ours : perf_nothing, &contest, 0};
+        error = perf_measure(world->node, &pair, &row.figure);
+        if (!error && world->rank == 0) {
+            perf_report_time(world->json, &row, ways[i].json_name);
+        }
+    }
+    return error ? error : dn_lock_close(contest.lock);
+}

@@ -1,0 +1,75 @@
+/* The node's side of `dimmnet perf`: what each process of the measured group runs. */
+#ifndef CLI_PERF_NODE_H
+#define CLI_PERF_NODE_H
+
+#include <stdatomic.h>
+
+#include "cli/perf/report.h"
+
+/* The environment that the parent gives its nodes: "json" or "table"; the pipes of
+ * the token test, "read0,write0,read1,...". */
+#define PERF_ENV_FORMAT "DIMMNET_PERF_FORMAT"
+#define PERF_ENV_PIPES "DIMMNET_PERF_PIPES"
+
+struct udp_roster;
+
+/* A measured group, as one of its nodes sees it. */
+struct perf_world {
+    struct dn_node *node;
+    int rank;
+    int size;
+    bool json;
+    const struct udp_roster *roster; /* NULL: the group is on mem */
+};
+
+typedef int (*perf_test)(struct perf_world *world);
+
+/* Stores and waiting: perf_latency.c. */
+int perf_aotf(struct perf_world *world);
+int perf_barrier(struct perf_world *world);
+int perf_token(struct perf_world *world);
+int perf_atomic(struct perf_world *world);
+int perf_idle(struct perf_world *world);
+
+/* Streams and blocks: perf_bandwidth.c. */
+int perf_rate(struct perf_world *world);
+int perf_botf(struct perf_world *world);
+int perf_push(struct perf_world *world);
+int perf_pull(struct perf_world *world);
+
+/* Messages: perf_message.c. */
+int perf_sendrecv(struct perf_world *world);
+
+/* Locks: perf_lock.c; reductions: perf_reduce.c. */
+int perf_lock(struct perf_world *world);
+int perf_reduce(struct perf_world *world);
+
+/* A raw barrier to compare with: flags beside the library's own words, on their lines,
+ * when each node has a core; else a central counter whose waiters always yield. */
+struct perf_gathering {
+    struct dn_node *node;
+    int rank;
+    int size;
+    bool has_core;
+    uint32_t phase;
+    uint32_t *flags[64];
+    _Atomic uint32_t *count;  /* the central counter, in rank 0's LLCM */
+    _Atomic uint32_t *passed; /* phases completed, on a line of its own */
+    perf_block raw;           /* with the gathering as its context */
+    const char *limit;
+};
+
+int perf_gather(struct perf_world *world, struct perf_gathering *gathering);
+
+/* `dimmnet perf-node TEST`, never called by people. */
+int cli_perf_node(int argc, char **argv);
+
+/* A block that does nothing, for nodes that only look on. */
+void perf_nothing(void *context, uint64_t count);
+
+/* Maps a kick onto a line of a peer's LLCM and demands its plain pointer: without one
+ * (DN_RELAX) there is no raw figure to stand beside ours. */
+int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t bytes,
+                  struct dn_kick *kick);
+
+#endif

@@ -1,0 +1,62 @@
+/* Raw UDP between two processes, as fast as sockets go: the physical limit that stands
+ * beside the udp fabric. Both ends spin, nothing is checked but that all has arrived, and
+ * nothing is repaired: the receiver acknowledges often enough for no buffer to overrun, and
+ * what is lost all the same is a fault, after which all calls return at once.
+ *
+ * An end's functions are called in step with those of the other end, with equal numbers. */
+#ifndef CLI_PERF_RAW_UDP_H
+#define CLI_PERF_RAW_UDP_H
+
+#include <stddef.h>
+
+#include "fabric/udp/roster.h"
+
+enum {
+    RAW_UDP_BURST_BYTES = 65507, /* what one call can send, and receive */
+    RAW_UDP_BURST_SEGMENTS = 64, /* so many datagrams of it, in kernels of all ages */
+};
+
+struct raw_udp {
+    int fd;
+    union udp_address peer;
+    unsigned char *room; /* RAW_UDP_BURST_BYTES: where received data lands */
+    uint64_t turn;       /* of single datagrams, grows with each one way */
+    uint64_t sent;       /* of streams, in bytes since the beginning */
+    uint64_t received;
+    uint64_t acknowledged; /* of `sent` by the peer, or of `received` by this end */
+    uint64_t patience_ns;  /* how long nothing may come before it is a fault */
+    bool failed;
+};
+
+/* Memory that a stream is sent from and copied to, used round and round. */
+struct raw_udp_stream {
+    uint32_t segment_bytes; /* of each datagram: 1 .. RAW_UDP_BURST_BYTES */
+    uint64_t place_bytes;
+    const unsigned char *source;
+    unsigned char *target; /* NULL: left where the kernel has put it */
+};
+
+/* A socket on the address (its port is any), with large buffers and GRO; *bound is what the
+ * other end is to be told. DN_ESYSTEM and errno, DN_ENOMEM. */
+int raw_udp_open(struct raw_udp *end, const union udp_address *address, union udp_address *bound);
+void raw_udp_meet(struct raw_udp *end, const union udp_address *peer);
+void raw_udp_close(struct raw_udp *end);
+
+/* One way of 8 bytes: one end sends a turn, the other waits for it. */
+void raw_udp_send_turn(struct raw_udp *end);
+void raw_udp_await_turn(struct raw_udp *end);
+
+/* Round trips of 8 bytes; the one that starts has made them when it returns. */
+void raw_udp_trips(struct raw_udp *end, bool starts, uint64_t count);
+
+/* Datagrams of 8 bytes, a call for each. The sender returns when all have arrived. */
+void raw_udp_send_datagrams(struct raw_udp *end, uint64_t count);
+void raw_udp_receive_datagrams(struct raw_udp *end, uint64_t count);
+
+/* So many bytes in segments, many of them with each call (GSO, GRO). The sender returns when
+ * all have arrived. */
+void raw_udp_send_stream(struct raw_udp *end, const struct raw_udp_stream *stream, uint64_t bytes);
+void raw_udp_receive_stream(struct raw_udp *end, const struct raw_udp_stream *stream,
+                            uint64_t bytes);
+
+#endif

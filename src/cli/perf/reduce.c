@@ -1,0 +1,80 @@
+/* Reductions: one word beside a raw barrier, large ones beside memcpy. */
+#include <string.h>
+
+#include "cli/perf/node.h"
+
+struct reduction {
+    struct perf_gathering gathering; /* first: the raw barrier's context */
+    struct dn_team *team;
+    double *source;
+    double *result;
+    size_t count;
+};
+
+static void our_reduce(void *context, uint64_t count)
+{
+    struct reduction *reduction = context;
+    for (uint64_t i = 0; i < count; i++) {
+        (void)dn_allreduce(reduction->team, reduction->source, reduction->result, reduction->count,
+                           DN_DOUBLE, DN_SUM);
+    }
+}
+
+/* What every node must at least move: its own result. */
+static void raw_copy(void *context, uint64_t count)
+{
+    struct reduction *reduction = context;
+    for (uint64_t i = 0; i < count; i++) {
+        memcpy(reduction->result, reduction->source, reduction->count * sizeof(double));
+        __asm__ __volatile__("" ::"r"(reduction->result) : "memory");
+    }
+}
+
+static int measure_large(struct perf_world *world, struct reduction *reduction, size_t bytes)
+{
+    struct perf_row row = {.test = "reduce",
+                           .detail = "doubles",
+                           .limit = "memcpy of as much",
+                           .bar = "-",
+                           .nodes = world->size,
+                           .bytes = bytes};
+    struct perf_pair pair = {raw_copy, our_reduce, reduction, 0};
+    reduction->count = bytes / sizeof(double);
+    int error = perf_measure(world->node, &pair, &row.figure);
+    if (!error && world->rank == 0) {
+        perf_report_time(world->json, &row, "reduce_ns");
+    }
+    return error;
+}
+
+int perf_reduce(struct perf_world *world)
+{
+    enum { LARGEST = 1 << 20, LARGE_NODES_MAX = 4 };
+    struct reduction reduction = {.count = 1};
+    void *memory;
+    int error = perf_gather(world, &reduction.gathering);
+    error = error ? error : dn_team_all(world->node, &reduction.team);
+    error = error ? error : dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
+    if (error) {
+        return error;
+    }
+    memset(memory, 0, (size_t)2 * LARGEST);
+    reduction.source = memory;
+    reduction.result = reduction.source + LARGEST / sizeof(double);
+    struct perf_row row = {.test = "reduce",
+                           .detail = "one double",
+                           .limit = reduction.gathering.limit,
+                           .bar = reduction.gathering.has_core ? "<= 1.25" : "<= 1.4",
+                           .nodes = world->size,
+                           .bytes = sizeof(double)};
+    struct perf_pair pair = {reduction.gathering.raw, our_reduce, &reduction, 0};
+    error = perf_measure(world->node, &pair, &row.figure);
+    if (!error && world->rank == 0) {
+        perf_report_time(world->json, &row, "reduce_ns");
+    }
+    for (size_t bytes = 64 * 1024; bytes <= LARGEST && world->size <= LARGE_NODES_MAX && !error;
+         bytes *= 16) {
+        error = measure_large(world, &reduction, bytes);
+    }
+    return error ? error : dn_free(world->node, memory);
+}

@@ -1,0 +1,275 @@
+/* The udp fabric beside raw UDP: messages and locks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/perf/udp.h"
+#include "host/clock.h"
+
+enum {
+    CHANNEL = 1,
+    LARGE_BYTES = 1 << 20,
+    LARGE_COUNT = 4, /* in a block */
+    LOCK_OFFSET = 8192,
+};
+
+/* ---- sendrecv ---------------------------------------------------------------------------- */
+
+struct exchange {
+    struct perf_udp link; /* first: the raw blocks' context */
+    struct dn_context *context;
+    struct raw_udp_stream raw;
+    unsigned char *large;
+};
+
+static void send_message(struct exchange *exchange, const void *data, size_t bytes)
+{
+    struct perf_udp *link = &exchange->link;
+    (void)perf_udp_note(link,
+                        dn_send(exchange->context, link->peer, data, bytes, PERF_UDP_WAIT_NS));
+}
+
+static void receive_message(struct exchange *exchange, void *buffer, size_t bytes)
+{
+    struct perf_udp *link = &exchange->link;
+    (void)perf_udp_note(
+        link, dn_recv(exchange->context, link->peer, buffer, bytes, PERF_UDP_WAIT_NS, NULL, NULL));
+}
+
+static void our_trips(void *context, uint64_t count)
+{
+    struct exchange *exchange = context;
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < count && !exchange->link.error; i++) {
+        if (exchange->link.starts) {
+            send_message(exchange, &value, sizeof value);
+            receive_message(exchange, &value, sizeof value);
+        } else {
+            receive_message(exchange, &value, sizeof value);
+            send_message(exchange, &value, sizeof value);
+        }
+    }
+}
+
+/* One way, and a word back at the end: all have arrived. */
+static void stream_messages(struct exchange *exchange, uint64_t count, void *data, size_t bytes)
+{
+    uint64_t value = 0;
+    for (uint64_t i = 0; i < count && !exchange->link.error; i++) {
+        if (exchange->link.starts) {
+            send_message(exchange, data, bytes);
+        } else {
+            receive_message(exchange, data, bytes);
+        }
+    }
+    if (exchange->link.starts) {
+        receive_message(exchange, &value, sizeof value);
+    } else {
+        send_message(exchange, &value, sizeof value);
+    }
+}
+
+static void our_small_stream(void *context, uint64_t count)
+{
+    uint64_t value = 0;
+    stream_messages(context, count, &value, sizeof value);
+}
+
+static void raw_large_stream(void *context, uint64_t count)
+{
+    struct exchange *exchange = context;
+    if (exchange->link.starts) {
+        raw_udp_send_stream(&exchange->link.raw, &exchange->raw, count * LARGE_BYTES);
+    } else {
+        raw_udp_receive_stream(&exchange->link.raw, &exchange->raw, count * LARGE_BYTES);
+    }
+}
+
+static void our_large_stream(void *context, uint64_t count)
+{
+    struct exchange *exchange = context;
+    stream_messages(exchange, count, exchange->large, LARGE_BYTES);
+}
+
+static int measure_large(struct perf_world *world, struct exchange *exchange)
+{
+    struct perf_row row = perf_udp_row(&exchange->link, "sendrecv", "from library memory",
+                                       LARGE_BYTES);
+    exchange->large = dn_bank(world->node, NULL);
+    memset(exchange->large, 1, LARGE_BYTES);
+    exchange->raw = (struct raw_udp_stream){
+        .segment_bytes = exchange->link.roster->packet_bytes_max,
+        .place_bytes = LARGE_BYTES,
+        .source = exchange->large,
+        .target = exchange->large,
+    };
+    row.limit = "raw GSO + GRO, copied into place";
+    int error = perf_udp_measure(&exchange->link, raw_large_stream, our_large_stream, exchange,
+                                 LARGE_COUNT, &row.figure);
+    if (!error && world->rank == 0) {
+        perf_report_bandwidth(world->json, &row);
+    }
+    return error;
+}
+
+static int measure_messages(struct perf_world *world, struct exchange *exchange)
+{
+    struct perf_udp *link = &exchange->link;
+    struct perf_row trip = perf_udp_row(link, "sendrecv", "round trip", sizeof(uint64_t));
+    struct perf_row rate = perf_udp_row(link, "sendrecv", "messages per second", sizeof(uint64_t));
+    rate.limit = "one raw datagram each";
+    int error = perf_udp_measure(link, perf_udp_raw_trips, our_trips, exchange, 0, &trip.figure);
+    if (!error && world->rank == 0) {
+        perf_report_time(world->json, &trip, "rtt_ns");
+    }
+    error = error ? error
+                  : perf_udp_measure(link, perf_udp_raw_datagrams, our_small_stream, exchange, 0,
+                                     &rate.figure);
+    if (!error && world->rank == 0) {
+        perf_report_rate(world->json, &rate);
+    }
+    return error ? error : measure_large(world, exchange);
+}
+
+int perf_udp_sendrecv(struct perf_world *world)
+{
+    struct exchange exchange;
+    int error = perf_udp_open(world, &exchange.link);
+    if (error) {
+        return error;
+    }
+    int peer = exchange.link.peer;
+    error = dn_context_open(world->node, CHANNEL, &peer, 1, &peer, 1, NULL, &exchange.context);
+    error = error ? error : measure_messages(world, &exchange);
+    error = error ? error : dn_context_close(exchange.context);
+    perf_udp_close(&exchange.link);
+    return error;
+}
+
+/* ---- lock ---------------------------------------------------------------------------------- */
+
+#define HOLD_NS UINT64_C(20000) /* longer than a request takes to its lock */
+
+struct contest {
+    struct perf_udp link; /* first: the raw blocks' context */
+    struct dn_lock *near; /* in this node's own memory, or the peer's */
+    struct dn_lock *far;
+    uint64_t hold_ns; /* how long who has the lock keeps it */
+    bool unfair;      /* in some block the lock was not passed to and fro */
+};
+
+static void hold(uint64_t hold_ns)
+{
+    if (hold_ns) {
+        uint64_t end_ns = host_now_ns() + hold_ns;
+        while (host_now_ns() < end_ns) {
+        }
+    }
+}
+
+static bool take_and_give(struct contest *contest, struct dn_lock *lock)
+{
+    int error = dn_lock_take(lock, PERF_UDP_WAIT_NS);
+    if (!error) {
+        hold(contest->hold_ns);
+        error = dn_lock_give(lock);
+    }
+    return perf_udp_note(&contest->link, error);
+}
+
+/* Nobody else wants it. The one in whose memory it lies waits, and so drives its NIC. */
+static void our_lock_alone(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    struct perf_udp *link = &contest->link;
+    if (!link->starts) {
+        perf_udp_await(link);
+        return;
+    }
+    for (uint64_t i = 0; i < count && take_and_give(contest, contest->far); i++) {
+    }
+    perf_udp_tell(link);
+    perf_udp_flush(link);
+}
+
+/* What a hand-over is at the least: one way. */
+static void raw_ways(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    for (uint64_t i = 0; i < count / 2; i++) {
+        if (contest->link.starts) {
+            hold(contest->hold_ns);
+            raw_udp_send_turn(&contest->link.raw);
+            raw_udp_await_turn(&contest->link.raw);
+        } else {
+            raw_udp_await_turn(&contest->link.raw);
+            hold(contest->hold_ns);
+            raw_udp_send_turn(&contest->link.raw);
+        }
+    }
+}
+
+/* The lock lies in rank 0's memory, and rank 0 asks for it again at once each time. First
+ * come, first served: so whenever rank 1 gives it, rank 0 is next, and each time that rank 1
+ * has it the lock has changed hands twice. Rank 0 may have it several times in a row, which
+ * counts for nothing. */
+static void our_contest(void *context, uint64_t count)
+{
+    struct contest *contest = context;
+    struct perf_udp *link = &contest->link;
+    uint64_t had = 0;
+    if (!link->starts) {
+        while (had < count / 2 && take_and_give(contest, contest->far)) {
+            had++;
+        }
+        perf_udp_tell(link);
+        perf_udp_flush(link);
+        return;
+    }
+    uint64_t end = ++link->turn;
+    while (dn_load_u64(link->word) != end && take_and_give(contest, contest->near)) {
+        had++;
+    }
+    contest->unfair = contest->unfair || had < count / 2 - count / 16;
+}
+
+static int measure_contest(struct perf_world *world, struct contest *contest, const char *detail,
+                           uint64_t hold_ns)
+{
+    struct perf_row row = perf_udp_row(&contest->link, "lock", detail, 0);
+    row.limit = "raw one-way, half a round trip";
+    row.bar = "<= 1.5";
+    contest->hold_ns = hold_ns;
+    contest->link.apart_ns = (double)hold_ns;
+    int error = perf_udp_measure(&contest->link, raw_ways, our_contest, contest, 0, &row.figure);
+    if (!error && world->rank == 0) {
+        row.limit = contest->unfair ? "raw one-way (not always in turn)" : row.limit;
+        perf_report_time(world->json, &row, "change_ns");
+    }
+    return error;
+}
+
+int perf_udp_lock(struct perf_world *world)
+{
+    struct contest contest = {.hold_ns = 0};
+    struct dn_remote words[2] = {{world->rank, DN_LLCM, LOCK_OFFSET},
+                                 {1 - world->rank, DN_LLCM, LOCK_OFFSET}};
+    int error = perf_udp_open(world, &contest.link);
+    if (error) {
+        return error;
+    }
+    struct perf_row alone = perf_udp_row(&contest.link, "lock", "take and give", 0);
+    error = dn_lock_open(world->node, words[0], &contest.near);
+    error = error ? error : dn_lock_open(world->node, words[1], &contest.far);
+    error = error ? error
+                  : perf_udp_measure(&contest.link, perf_udp_raw_trips, our_lock_alone, &contest, 0,
+                                     &alone.figure);
+    if (!error && world->rank == 0) {
+        perf_report_time(world->json, &alone, "lock_ns");
+    }
+    error = error ? error : measure_contest(world, &contest, "change, held 20 us", HOLD_NS);
+    error = error ? error : measure_contest(world, &contest, "change of owner", 0);
+    error = error ? error : dn_lock_close(contest.near);
+    error = error ? error : dn_lock_close(contest.far);
+    perf_udp_close(&contest.link);
+    return error;
+}

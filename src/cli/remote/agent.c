@@ -1,0 +1,652 @@
+/* An agent's life: it greets, takes an order, binds sockets, looks for paths, starts nodes,
+ * and stays until they have ended or nobody leads it any more. */
+#define _GNU_SOURCE
+#include "cli/remote/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/remote/order.h"
+#include "cli/remote/post.h"
+#include "cli/launch/sweep.h"
+#include "fabric/udp/guard.h"
+#include "fabric/udp/socket.h"
+
+/* ORDER, PEERS and START come in this order; then all others. */
+enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGENT_DRAINS };
+
+struct agent {
+    enum agent_stage stage;
+    bool is_over; /* nothing more is to be done but to end what runs */
+    bool is_done; /* all is said; when it is out, it is over */
+    int from_fd;
+    int to_fd;
+    struct sink to;
+    struct post_inbox inbox;
+
+    struct order_read order;
+    struct launch_udp udp;
+    struct launch_request request;
+    struct launch launch;
+    struct roster_terms terms;
+
+    uint32_t *told_lives; /* by nodes */
+    bool wanted_end_is_told;
+    uint32_t credit_bytes[2]; /* how much output may be sent */
+
+    char *input; /* for node 0, POST_WINDOW_BYTES */
+    size_t input_start;
+    size_t input_bytes;
+    bool input_has_ended;
+};
+
+const char *agent_host_id(const struct agent *agent)
+{
+    return agent->order.order.host_id;
+}
+
+void agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
+{
+    words[0] = FRAME_PROTOCOL;
+    words[1] = NIC_LAYOUT_VERSION;
+    words[2] = UDP_ROSTER_VERSION;
+    words[3] = (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- What it says ------------------------------------------------------------------ */
+
+static void end_all(struct agent *agent)
+{
+    agent->is_over = true;
+    agent->launch.phase = LAUNCH_KILLING;
+}
+
+static void say(struct agent *agent, enum frame_kind kind, const uint32_t *words, const void *tail,
+                size_t tail_bytes)
+{
+    if (!post_send(&agent->to, kind, words, tail, tail_bytes)) {
+        end_all(agent);
+    }
+}
+
+static void say_word(struct agent *agent, enum frame_kind kind, uint32_t word)
+{
+    say(agent, kind, &word, NULL, 0);
+}
+
+/* The reason is on standard error. */
+static void give_up(struct agent *agent, int status)
+{
+    say_word(agent, FRAME_GIVEN_UP, (uint32_t)status);
+    agent->is_done = true;
+}
+
+void agent_tell_lives(struct launch *launch)
+{
+    struct agent *agent = launch->agent;
+    for (uint32_t i = 0; i < launch->rank_count; i++) {
+        uint32_t rank = launch->rank_first + i;
+        uint32_t life = host_group_life(&launch->group, rank);
+        if (life != agent->told_lives[i]) {
+            agent->told_lives[i] = life;
+            say(agent, FRAME_LIFE, (const uint32_t[]){rank, life}, NULL, 0);
+        }
+    }
+}
+
+void agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
+                        const struct ending *ending, bool wanted)
+{
+    const uint32_t words[] = {
+        rank, (uint32_t)pid, ending->kind, (uint32_t)ending->number, ending->dumped_core, wanted,
+    };
+    say(launch->agent, FRAME_FAILURE, words, NULL, 0);
+}
+
+void agent_tell_end(struct launch *launch, uint32_t rank)
+{
+    say_word(launch->agent, FRAME_ENDED, rank);
+}
+
+void agent_tell_wanted_end(struct launch *launch, int status)
+{
+    if (!launch->agent->wanted_end_is_told) {
+        launch->agent->wanted_end_is_told = true;
+        say_word(launch->agent, FRAME_WANTED_END, (uint32_t)status);
+    }
+}
+
+void agent_tell_not_started(struct launch *launch, int error)
+{
+    say_word(launch->agent, FRAME_NOT_STARTED, (uint32_t)error);
+}
+
+/* ---- Until it runs ----------------------------------------------------------------- */
+
+/* 0, or a status after having said why. */
+static int make_request(struct agent *agent)
+{
+    const struct order *order = &agent->order.order;
+    agent->udp = (struct launch_udp){.peer_timeout_ns = order->peer_timeout_ns};
+    agent->request = (struct launch_request){
+        .command = order->command,
+        .node_count = order->node_count,
+        .argv = order->argv,
+        .sizes = order->sizes,
+        .udp = &agent->udp,
+        .no_pin = order->no_pin,
+    };
+    if (strlen(order->group_id) >= GUARD_ID_BYTES ||
+        strlen(order->host_id) + sizeof GUARD_ENV_HOST_ID >= GUARD_MARK_BYTES) {
+        return cli_refuse(order->command, "the launcher's order makes no sense");
+    }
+    if (chdir(order->folder) != 0) {
+        return cli_refuse(order->command, "cannot go to %s: %s", order->folder, strerror(errno));
+    }
+    /* Into our own environment: the nodes inherit it, and PATH is looked at here. */
+    for (char *const *word = order->environment; *word; word++) {
+        if (!strchr(*word, '=') || putenv(*word) != 0) {
+            return cli_refuse(order->command, "cannot set \"%s\" in the environment", *word);
+        }
+    }
+    launch_init(&agent->launch, &agent->request);
+    agent->launch.rank_first = order->rank_first;
+    agent->launch.rank_count = order->rank_count;
+    agent->launch.agent = agent;
+    strcpy(agent->launch.group_id, order->group_id);
+    return 0;
+}
+
+static int allocate(struct agent *agent)
+{
+    agent->told_lives = calloc(agent->launch.rank_count, sizeof *agent->told_lives);
+    agent->input = malloc(POST_WINDOW_BYTES);
+    if (!agent->told_lives || !agent->input) {
+        cli_say(agent->request.command, "no memory");
+        return CLI_FAULT;
+    }
+    agent->credit_bytes[0] = POST_WINDOW_BYTES;
+    agent->credit_bytes[1] = POST_WINDOW_BYTES;
+    return 0;
+}
+
+static void tell_bound(struct agent *agent)
+{
+    const struct order *order = &agent->order.order;
+    unsigned char *tail = malloc((size_t)order->rank_count * FRAME_ADDRESS_BYTES);
+    uint32_t ciphers = 0;
+    if (!tail) {
+        end_all(agent);
+        return;
+    }
+    for (uint32_t i = 0; i < order->rank_count; i++) {
+        order_put_address(
+            tail + (size_t)i * FRAME_ADDRESS_BYTES,
+            udp_roster_address(agent->launch.roster.file.roster, order->rank_first + i));
+    }
+    for (uint32_t cipher = UDP_CIPHER_AES_256_GCM; cipher <= UDP_CIPHER_CHACHA20; cipher++) {
+        ciphers |= (uint32_t)udp_cipher_is_possible((enum udp_cipher)cipher) << cipher;
+    }
+    say(agent, FRAME_BOUND, &ciphers, tail, (size_t)order->rank_count * FRAME_ADDRESS_BYTES);
+    free(tail);
+}
+
+static void on_order(struct agent *agent, const struct frame *frame)
+{
+    if (!order_take(frame->tail, frame->tail_bytes, &agent->order)) {
+        cli_say("dimmnet agent", "the launcher's order makes no sense");
+        end_all(agent);
+        return;
+    }
+    const struct order *order = &agent->order.order;
+    int status = make_request(agent);
+    status = status ? status : launch_prepare(&agent->launch);
+    status = status ? status : allocate(agent);
+    status = status ? status : roster_check_room(order->command, order->node_count, &order->sizes);
+    status = status ? status
+                    : roster_open(&agent->launch.roster, order->command, order->node_count,
+                                  order->rank_first, order->rank_count);
+    status = status ? status
+                    : roster_bind(&agent->launch.roster, order->command, &order->address,
+                                  order->port, order->relay_port);
+    if (status) {
+        give_up(agent, status);
+        return;
+    }
+    agent->stage = AGENT_IS_BOUND;
+    tell_bound(agent);
+}
+
+static bool is_same_host(const union udp_address *one, const union udp_address *other)
+{
+    if (one->any.sa_family != other->any.sa_family) {
+        return false;
+    }
+    return one->any.sa_family == AF_INET6
+               ? memcmp(&one->v6.sin6_addr, &other->v6.sin6_addr, sizeof one->v6.sin6_addr) == 0
+               : one->v4.sin_addr.s_addr == other->v4.sin_addr.s_addr;
+}
+
+static void on_peers(struct agent *agent, const struct frame *frame)
+{
+    struct udp_roster *roster = agent->launch.roster.file.roster;
+    uint32_t least = UINT32_MAX;
+    if (frame->tail_bytes != (size_t)roster->node_count * FRAME_ADDRESS_BYTES) {
+        end_all(agent);
+        return;
+    }
+    for (uint32_t rank = 0; rank < roster->node_count; rank++) {
+        union udp_address *address = udp_roster_address(roster, rank);
+        if (!order_take_address(frame->tail + (size_t)rank * FRAME_ADDRESS_BYTES, address)) {
+            end_all(agent);
+            return;
+        }
+        /* Nodes of a host are neighbours: one look at its path is enough. */
+        if (rank > 0 && is_same_host(address, udp_roster_address(roster, rank - 1))) {
+            continue;
+        }
+        uint32_t bytes = udp_path_bytes(address);
+        if (bytes == 0) {
+            say(agent, FRAME_PATHS, (const uint32_t[]){0, (uint32_t)errno, rank}, NULL, 0);
+            agent->is_done = true;
+            return;
+        }
+        least = bytes < least ? bytes : least;
+    }
+    agent->stage = AGENT_IS_READY;
+    say(agent, FRAME_PATHS, (const uint32_t[]){least, 0, 0}, NULL, 0);
+}
+
+/* ---- Signals and ends -------------------------------------------------------------- */
+
+static void on_signals(struct launch *launch)
+{
+    for (int number; (number = signals_next(&launch->signals)) != 0;) {
+        switch (number) {
+        case SIGCHLD: ends_collect(launch); break;
+        case SIGINT:
+        case SIGTERM:
+        case SIGHUP:
+        case SIGQUIT: end_all(launch->agent); break;
+        default: break; /* the launcher passes its own on */
+        }
+    }
+}
+
+static void on_start(struct agent *agent, const struct frame *frame)
+{
+    const struct order *order = &agent->order.order;
+    struct launch *launch = &agent->launch;
+    uint32_t cipher = frame->words[1];
+    agent->terms = (struct roster_terms){
+        .sizes = order->sizes,
+        .pgid = order->pgid,
+        .packet_bytes_max = frame->words[0],
+        .peer_timeout_ns = order->peer_timeout_ns,
+        .cipher = cipher,
+        .encrypt = order->encrypt,
+    };
+    memcpy(agent->terms.secret, order->secret, sizeof agent->terms.secret);
+    int status = cipher == UDP_CIPHER_NONE || (cipher <= UDP_CIPHER_CHACHA20 &&
+                                               udp_cipher_is_possible((enum udp_cipher)cipher))
+                     ? roster_seal(&launch->roster, order->command, &agent->terms)
+                     : cli_refuse(order->command, "unknown cipher %u", cipher);
+    explicit_bzero(&agent->terms, sizeof agent->terms);
+    if (status) {
+        give_up(agent, status);
+        return;
+    }
+    launch->plan.roster = &launch->roster;
+    agent->stage = AGENT_RUNS;
+    if (!launch_start(launch, on_signals)) {
+        phase_signal_nodes(launch, SIGKILL);
+        give_up(agent, CLI_FAULT);
+    }
+}
+
+/* ---- Input and output -------------------------------------------------------------- */
+
+static void on_input(struct agent *agent, const struct frame *frame)
+{
+    if (frame->tail_bytes > POST_WINDOW_BYTES - agent->input_bytes || agent->input_has_ended) {
+        end_all(agent);
+        return;
+    }
+    agent->input_has_ended = frame->tail_bytes == 0;
+    for (uint32_t i = 0; i < frame->tail_bytes; i++) {
+        size_t at = (agent->input_start + agent->input_bytes++) % POST_WINDOW_BYTES;
+        agent->input[at] = (char)frame->tail[i];
+    }
+}
+
+/* Once node 0 reads no more, nothing more is asked for. */
+static void pass_input_on(struct agent *agent)
+{
+    struct feed *feed = &agent->launch.feed;
+    size_t bytes = POST_WINDOW_BYTES - agent->input_start;
+    bytes = bytes < agent->input_bytes ? bytes : agent->input_bytes;
+    ssize_t written = bytes == 0 ? 0
+                                 : write(feed->pipe_fd, agent->input + agent->input_start, bytes);
+    if (written < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
+            feed_close(feed);
+        }
+        return;
+    }
+    agent->input_start = (agent->input_start + (size_t)written) % POST_WINDOW_BYTES;
+    agent->input_bytes -= (size_t)written;
+    if (written > 0) {
+        say(agent, FRAME_CREDIT, (const uint32_t[]){0, (uint32_t)written}, NULL, 0);
+    }
+    if (agent->input_has_ended && agent->input_bytes == 0) {
+        feed_close(feed);
+    }
+}
+
+static bool may_send(const struct agent *agent, unsigned which)
+{
+    return agent->credit_bytes[which] > POST_FRAME_CHARGE_BYTES;
+}
+
+/* Reads once; false: nothing was there. */
+static bool pass_output_on(struct agent *agent, uint32_t number)
+{
+    struct stream *stream = &agent->launch.streams[number];
+    unsigned which = number % 2;
+    const uint32_t words[] = {agent->launch.rank_first + number / 2, which};
+    char bytes[FRAME_DATA_BYTES_MAX];
+    size_t room = agent->credit_bytes[which] - POST_FRAME_CHARGE_BYTES;
+    ssize_t got = read(stream->fd, bytes, room < sizeof bytes ? room : sizeof bytes);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    say(agent, FRAME_OUTPUT, words, bytes, got > 0 ? (size_t)got : 0);
+    if (got > 0) {
+        agent->credit_bytes[which] -= (uint32_t)got + POST_FRAME_CHARGE_BYTES;
+    } else {
+        stream_drop(stream);
+    }
+    return true;
+}
+
+/* All nodes have ended, and nobody writes any more. */
+static void drain(struct agent *agent)
+{
+    struct launch *launch = &agent->launch;
+    bool done = true;
+    for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
+        struct stream *stream = &launch->streams[i];
+        while (stream->fd >= 0 && may_send(agent, i % 2)) {
+            if (!pass_output_on(agent, i)) {
+                const uint32_t words[] = {launch->rank_first + i / 2, i % 2};
+                say(agent, FRAME_OUTPUT, words, NULL, 0);
+                stream_drop(stream);
+            }
+        }
+        done = done && stream->fd < 0;
+    }
+    if (done) {
+        say(agent, FRAME_DONE, NULL, NULL, 0);
+        agent->is_done = true;
+    }
+}
+
+static void begin_draining(struct agent *agent)
+{
+    struct launch *launch = &agent->launch;
+    agent->stage = AGENT_DRAINS;
+    guard_close(&launch->guard);
+    if (launch->children_are_ours) {
+        sweep_children();
+    }
+}
+
+/* ---- What it hears ----------------------------------------------------------------- */
+
+static void on_life(struct agent *agent, const struct frame *frame)
+{
+    struct launch *launch = &agent->launch;
+    uint32_t rank = frame->words[0];
+    bool is_ours = rank - launch->rank_first < launch->rank_count;
+    if (rank >= agent->request.node_count || is_ours || frame->words[1] > DN_DEAD) {
+        end_all(agent);
+        return;
+    }
+    host_group_tell_life(&launch->group, rank, (enum dn_life)frame->words[1]);
+}
+
+static void on_running_frame(struct agent *agent, const struct frame *frame)
+{
+    uint32_t which = frame->words[0];
+    switch (frame->kind) {
+    case FRAME_LIFE: on_life(agent, frame); break;
+    case FRAME_INPUT: on_input(agent, frame); break;
+    case FRAME_SIGNAL:
+        if (frame->words[0] <= (uint32_t)SIGRTMAX) {
+            phase_signal_nodes(&agent->launch, (int)frame->words[0]);
+        }
+        break;
+    case FRAME_CREDIT:
+        if (which > 1 || frame->words[1] > POST_WINDOW_BYTES - agent->credit_bytes[which]) {
+            end_all(agent);
+        } else {
+            agent->credit_bytes[which] += frame->words[1];
+        }
+        break;
+    default: end_all(agent); break; /* not now */
+    }
+}
+
+static void on_frame(struct agent *agent, const struct frame *frame)
+{
+    if (frame->kind == FRAME_PING) {
+        say(agent, FRAME_PONG, NULL, NULL, 0);
+        return;
+    }
+    switch (agent->stage) {
+    case AGENT_GREETS:
+        if (frame->kind == FRAME_ORDER) {
+            on_order(agent, frame);
+            return;
+        }
+        break;
+    case AGENT_IS_BOUND:
+        if (frame->kind == FRAME_PEERS) {
+            on_peers(agent, frame);
+            return;
+        }
+        break;
+    case AGENT_IS_READY:
+        if (frame->kind == FRAME_START) {
+            on_start(agent, frame);
+            return;
+        }
+        break;
+    case AGENT_RUNS:
+    case AGENT_DRAINS: on_running_frame(agent, frame); return;
+    }
+    end_all(agent);
+}
+
+static void hear(struct agent *agent)
+{
+    struct frame frame;
+    enum frame_verdict verdict = FRAME_IS_CUT;
+    if (post_read(&agent->inbox, agent->from_fd) == POST_END) {
+        end_all(agent); /* the launcher is gone */
+    }
+    while (!agent->is_over && !agent->is_done &&
+           (verdict = post_take(&agent->inbox, FRAME_OF_LAUNCHER, &frame)) == FRAME_IS_WHOLE) {
+        on_frame(agent, &frame);
+    }
+    if (verdict == FRAME_IS_BAD) {
+        cli_say("dimmnet agent", "what comes on standard input is not a launcher's");
+        end_all(agent);
+    }
+}
+
+/* ---- The loop ---------------------------------------------------------------------- */
+
+enum { AT_FROM, AT_TO, AT_SIGNALS, AT_NOTIFY, AT_REPORTS, AT_INPUT, AT_STREAMS };
+
+static void set(struct pollfd *entry, int fd, short events)
+{
+    *entry = (struct pollfd){.fd = fd, .events = events};
+}
+
+static nfds_t fill_polls(const struct agent *agent, struct pollfd *polls)
+{
+    const struct launch *launch = &agent->launch;
+    bool runs = agent->stage == AGENT_RUNS;
+    bool has_input = agent->input_bytes > 0 || agent->input_has_ended;
+    uint32_t count = launch->rank_count;
+    set(&polls[AT_FROM], agent->is_done ? -1 : agent->from_fd, POLLIN);
+    set(&polls[AT_TO], sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
+    set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
+    set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
+    set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
+    set(&polls[AT_INPUT], has_input ? launch->feed.pipe_fd : -1, POLLOUT);
+    if (!runs) {
+        return AT_STREAMS;
+    }
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        bool read_it = launch->streams[i].fd >= 0 && may_send(agent, i % 2);
+        set(&polls[AT_STREAMS + i], read_it ? launch->streams[i].fd : -1, POLLIN);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        set(&polls[AT_STREAMS + 2 * count + i], launch->nodes[i].attached_fd, POLLIN);
+    }
+    return AT_STREAMS + 3 * count;
+}
+
+static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t polled)
+{
+    struct launch *launch = &agent->launch;
+    uint32_t count = launch->rank_count;
+    if (polls[AT_SIGNALS].revents) {
+        on_signals(launch);
+    }
+    if (polls[AT_NOTIFY].revents) {
+        ends_watch_attached(launch);
+    }
+    for (uint32_t i = 0; polled > AT_STREAMS && i < count; i++) {
+        const struct pollfd *entry = &polls[AT_STREAMS + 2 * count + i];
+        if (entry->revents && launch->nodes[i].attached_fd == entry->fd) {
+            ends_on_attached_end(launch, i);
+        }
+    }
+    if (polls[AT_REPORTS].revents) {
+        ends_read_reports(launch);
+    }
+    for (uint32_t i = 0; polled > AT_STREAMS && i < 2 * count; i++) {
+        if (polls[AT_STREAMS + i].revents && may_send(agent, i % 2)) {
+            (void)pass_output_on(agent, i);
+        }
+    }
+    if (polls[AT_INPUT].revents && launch->feed.pipe_fd >= 0) {
+        pass_input_on(agent);
+    }
+    if (polls[AT_TO].revents && sink_is_waiting(&agent->to)) {
+        sink_write(&agent->to);
+        if (agent->to.error) {
+            end_all(agent);
+        }
+    }
+    /* Last: an order makes descriptors, which were not polled. */
+    if (polls[AT_FROM].revents) {
+        hear(agent);
+    }
+}
+
+enum { GUARD_RETRY_MS = 100 };
+
+static void work(struct agent *agent)
+{
+    struct launch *launch = &agent->launch;
+    struct pollfd few[AT_STREAMS];
+    while (!agent->is_over) {
+        if (agent->stage == AGENT_RUNS && launch->live_count == 0 && !agent->is_done) {
+            begin_draining(agent);
+        }
+        if (agent->stage == AGENT_DRAINS && !agent->is_done) {
+            drain(agent);
+        }
+        if (agent->is_done && !sink_is_waiting(&agent->to)) {
+            return;
+        }
+        struct pollfd *polls = launch->polls ? launch->polls : few;
+        nfds_t polled = fill_polls(agent, polls);
+        bool unguarded = agent->stage == AGENT_RUNS && launch->guard.pid == 0;
+        int ready = poll(polls, polled, unguarded ? GUARD_RETRY_MS : -1);
+        if (ready > 0) {
+            on_ready(agent, polls, polled);
+        }
+        if (agent->stage == AGENT_RUNS && launch->guard.pid == 0 && launch->live_count > 0) {
+            (void)guard_start(&launch->guard);
+        }
+    }
+}
+
+/* ---- Beginning and end ------------------------------------------------------------- */
+
+/* Frames have descriptors of their own: what anybody prints does not come between. */
+static bool take_descriptors(struct agent *agent)
+{
+    agent->from_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    agent->to_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool taken = agent->from_fd >= 0 && agent->to_fd >= 0 && null_fd >= 0 &&
+                 dup2(null_fd, STDIN_FILENO) >= 0 && dup2(null_fd, STDOUT_FILENO) >= 0;
+    if (null_fd >= 0) {
+        (void)close(null_fd);
+    }
+    return taken && sink_open(&agent->to, agent->to_fd, POST_CONTROL_BYTES + 2 * POST_WINDOW_BYTES);
+}
+
+static void release(struct agent *agent)
+{
+    struct launch *launch = &agent->launch;
+    if (launch->request) {
+        phase_signal_nodes(launch, SIGKILL);
+        guard_close(&launch->guard);
+        if (launch->is_reaper && launch->children_are_ours) {
+            sweep_children();
+        }
+        launch_release(launch);
+    }
+    free(agent->told_lives);
+    free(agent->input);
+    order_release(&agent->order);
+    post_release(&agent->inbox);
+    sink_close(&agent->to);
+    (void)close(agent->from_fd);
+    (void)close(agent->to_fd);
+}
+
+int cli_agent(int argc, char **argv)
+{
+    struct agent agent = {.to = {.fd = -1}, .launch = {.signals = {.fd = -1}}};
+    uint32_t words[AGENT_GREETING_WORDS];
+    (void)argv;
+    if (argc > 1 || isatty(STDIN_FILENO)) {
+        return cli_refuse("dimmnet agent", "this is started by dimmnet run --hosts, "
+                                           "and not for people");
+    }
+    if (!launch_fill_standard_descriptors() || !take_descriptors(&agent)) {
+        cli_say("dimmnet agent", "cannot take the standard descriptors: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    agent.launch.notify_fd = -1;
+    agent.launch.reports_fd = -1;
+    agent.launch.feed.pipe_fd = -1;
+    agent_greeting(words);
+    say(&agent, FRAME_GREETING, words, dn_version(), strlen(dn_version()));
+    work(&agent);
+    int status = agent.is_over ? CLI_FAULT : CLI_OK;
+    release(&agent);
+    return status;
+}

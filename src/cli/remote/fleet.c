@@ -1,0 +1,470 @@
+/* The fleet at work; fleet_start.c brings it there. */
+#define _GNU_SOURCE
+#include "cli/remote/fleet.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/remote/fleet_state.h"
+#include "cli/launch/sweep.h"
+#include "host/clock.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define KILL_NS (5000 * NS_PER_MS) /* for agents to end their nodes and themselves */
+#define PING_NS (2000 * NS_PER_MS)
+/* An agent that is merely slow, say while it starts a thousand nodes, is not lost. */
+#define SILENCE_NS_MIN (30000 * NS_PER_MS)
+
+enum { POLLS_BY_LINK = 3 };
+
+/* ---- Lives ------------------------------------------------------------------------- */
+
+/* What a rank has become is told to all hosts but its own. */
+static void tell_life(struct launch *launch, const struct link *source, uint32_t rank,
+                      enum dn_life life)
+{
+    struct fleet *fleet = launch->fleet;
+    const uint32_t words[] = {rank, life};
+    host_group_tell_life(&launch->group, rank, life);
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        if (link != source && link->state == LINK_RUNNING) {
+            link_say(link, FRAME_LIFE, words, NULL, 0);
+        }
+    }
+}
+
+static void end_node(struct launch *launch, uint32_t rank)
+{
+    struct node *node = &launch->nodes[rank];
+    if (node->state == NODE_RUNNING) {
+        node->state = NODE_ENDED;
+        launch->live_count--;
+    }
+}
+
+/* The agent is gone or cannot be understood: nobody knows of its nodes any more. */
+static void lose(struct launch *launch, struct link *link)
+{
+    bool had_started = link->state == LINK_RUNNING;
+    link->had_started = link->had_started || had_started;
+    link_cut(link, host_now_ns());
+    for (uint32_t i = 0; i < link->host->rank_count && had_started; i++) {
+        uint32_t rank = link->host->rank_first + i;
+        if (launch->nodes[rank].state == NODE_RUNNING) {
+            tell_life(launch, link, rank, DN_DEAD);
+        }
+    }
+}
+
+/* ---- What agents say --------------------------------------------------------------- */
+
+static bool is_of(const struct link *link, uint32_t rank)
+{
+    return rank - link->host->rank_first < link->host->rank_count;
+}
+
+static void on_failure(struct launch *launch, const struct link *link, const uint32_t *words)
+{
+    int status;
+    const struct ending ending = {
+        .kind = words[2] <= ENDING_UNKNOWN ? (enum ending_kind)words[2] : ENDING_UNKNOWN,
+        .number = (int)(words[3] & 0xff),
+        .dumped_core = words[4] != 0,
+    };
+    bool wanted = words[5] != 0 || host_group_end_is_wanted(launch->group.group, &status);
+    ends_judge(launch, words[0], (pid_t)words[1], link->host->name, &ending, wanted);
+}
+
+/* False: this is nothing that an agent says about its nodes. */
+static bool on_running_frame(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    const uint32_t *words = frame->words;
+    switch (frame->kind) {
+    case FRAME_LIFE:
+        if (!is_of(link, words[0]) || words[1] > DN_DEAD) {
+            return false;
+        }
+        tell_life(launch, link, words[0], (enum dn_life)words[1]);
+        return true;
+    case FRAME_OUTPUT: return link_take_output(link, launch, frame);
+    case FRAME_CREDIT: launch->fleet->input_credit_bytes += words[1]; return words[0] == 0;
+    case FRAME_WANTED_END:
+        (void)host_group_want_end(launch->group.group, (int)words[0]);
+        phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
+        return true;
+    case FRAME_FAILURE:
+        if (is_of(link, words[0])) {
+            on_failure(launch, link, words);
+        }
+        return is_of(link, words[0]);
+    case FRAME_ENDED:
+        if (is_of(link, words[0])) {
+            end_node(launch, words[0]);
+        }
+        return is_of(link, words[0]);
+    case FRAME_NOT_STARTED:
+        if (launch->phase == LAUNCH_RUNNING) {
+            launch_say(launch, "cannot start \"%s\" on %s: %s", launch->request->argv[0],
+                       link->host->name, strerror((int)(words[0] & 0xffff)));
+        }
+        phase_on_start_failure(launch, CLI_USAGE);
+        return true;
+    case FRAME_DONE: link->is_done = true; return true;
+    case FRAME_PONG: return true;
+    default: return false;
+    }
+}
+
+/* Why the link is going to end. The first fault of all is the one to be told. */
+static void say_about(struct launch *launch, struct link *link, const char *sentence)
+{
+    if (launch->phase == LAUNCH_RUNNING) {
+        launch_say(launch, "host %s: %s", link->host->name, sentence);
+    }
+    link->is_told = true;
+    if (!link->had_started && launch->phase == LAUNCH_RUNNING) {
+        phase_on_start_failure(launch, CLI_FAULT);
+    }
+}
+
+static void on_frame(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    bool understood = true;
+    if (frame->kind == FRAME_GIVEN_UP) {
+        phase_on_start_failure(launch, (int)(frame->words[0] & 0xff));
+        link_hang_up(link);
+    } else if (link->state == LINK_RUNNING) {
+        understood = on_running_frame(launch, link, frame);
+    } else {
+        understood = fleet_on_starting_frame(launch, link, frame);
+    }
+    if (!understood) {
+        say_about(launch, link, "its agent says what it should not");
+        lose(launch, link);
+    }
+}
+
+/* Something else than an agent speaks there, perhaps a shell's start-up file. */
+static void say_what_came(struct launch *launch, struct link *link)
+{
+    char text[48] = "";
+    char sentence[128];
+    for (size_t i = 0; i < sizeof text - 1 && link->inbox.start + i < link->inbox.end; i++) {
+        unsigned char byte = link->inbox.bytes[link->inbox.start + i];
+        text[i] = byte >= ' ' && byte < 127 ? (char)byte : '.';
+    }
+    (void)snprintf(sentence, sizeof sentence,
+                   "this is not an agent: \"%s\"; does a start-up file print it?", text);
+    say_about(launch, link, sentence);
+}
+
+static void hear(struct launch *launch, struct link *link, uint64_t now_ns)
+{
+    struct frame frame;
+    enum frame_verdict verdict = FRAME_IS_CUT;
+    enum post_news news = post_read(&link->inbox, link->from_fd);
+    if (news == POST_NEWS && link->state == LINK_RUNNING) {
+        link->next_ping_ns = now_ns + PING_NS;
+        link->silent_at_ns = UINT64_MAX;
+    }
+    while (link->state < LINK_ENDING &&
+           (verdict = post_take(&link->inbox, FRAME_OF_AGENT, &frame)) == FRAME_IS_WHOLE) {
+        on_frame(launch, link, &frame);
+    }
+    if (verdict == FRAME_IS_BAD && link->state < LINK_ENDING) {
+        say_what_came(launch, link);
+        lose(launch, link);
+    } else if (news == POST_END) {
+        lose(launch, link);
+    }
+}
+
+/* ---- A link's end ------------------------------------------------------------------ */
+
+static void say_lost(struct launch *launch, const struct link *link)
+{
+    const struct hosts_entry *host = link->host;
+    char reason[ENDS_SENTENCE_BYTES + 64] = "";
+    char sentence[ENDS_SENTENCE_BYTES];
+    char nodes[64];
+    if (link->has_ended && link->ending.kind == ENDING_EXITED && link->ending.number == 0) {
+        (void)snprintf(reason, sizeof reason, " (%s ended)", launch->fleet->rsh[0]);
+    } else if (link->has_ended) {
+        (void)ends_describe(&link->ending, sentence);
+        (void)snprintf(reason, sizeof reason, " (%s %s)", launch->fleet->rsh[0], sentence);
+    }
+    if (!link->had_started) {
+        launch_say(launch, "cannot reach an agent on host %s%s", host->name, reason);
+        return;
+    }
+    if (host->rank_count == 1) {
+        (void)snprintf(nodes, sizeof nodes, "node %u is dead", host->rank_first);
+    } else {
+        (void)snprintf(nodes, sizeof nodes, "nodes %u to %u are dead", host->rank_first,
+                       host->rank_first + host->rank_count - 1);
+    }
+    launch_say(launch, "lost the agent on host %s%s: %s", host->name, reason, nodes);
+}
+
+static void close_link(struct launch *launch, struct link *link)
+{
+    bool had_nodes = false;
+    /* What the remote shell has to say comes before what we say. */
+    while (link->err.fd >= 0 && stream_may_read(&link->err) && stream_read(&link->err)) {
+    }
+    stream_close(&link->err);
+    link->state = LINK_CLOSED;
+    for (uint32_t i = 0; i < link->host->rank_count; i++) {
+        uint32_t rank = link->host->rank_first + i;
+        had_nodes = had_nodes || launch->nodes[rank].state == NODE_RUNNING;
+        end_node(launch, rank);
+    }
+    if (had_nodes && launch->phase == LAUNCH_RUNNING && !link->is_told) {
+        say_lost(launch, link);
+    }
+    if (had_nodes && link->had_started) {
+        phase_on_failure(launch, CLI_FAULT, host_now_ns());
+    } else if (had_nodes && launch->phase <= LAUNCH_GRACE) {
+        phase_on_start_failure(launch, CLI_FAULT);
+    }
+}
+
+bool fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending)
+{
+    struct fleet *fleet = launch->fleet;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        if (link->pid == pid && !link->has_ended) {
+            link->has_ended = true;
+            link->ending = *ending;
+            atomic_store(&launch->guard.process_groups[i], 0);
+            /* What it wrote last may still be in the pipe; what somebody else who holds it
+             * writes does not count. */
+            link->ending_at_ns = host_now_ns() + FLEET_LAST_WORDS_NS;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Input ------------------------------------------------------------------------- */
+
+static struct link *link_of_node_0(const struct launch *launch)
+{
+    return &launch->fleet->links[0];
+}
+
+int fleet_input_poll_fd(const struct launch *launch, short *events)
+{
+    const struct link *link = link_of_node_0(launch);
+    bool may = link->state == LINK_RUNNING && launch->nodes[0].state == NODE_RUNNING &&
+               !launch->feed.at_end && !launch->feed.paused &&
+               launch->fleet->input_credit_bytes > 0 &&
+               sink_has_room(&link->to, POST_CONTROL_BYTES / 2);
+    *events = POLLIN;
+    return may ? STDIN_FILENO : -1;
+}
+
+static void pass_input_on(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    char bytes[FRAME_DATA_BYTES_MAX];
+    size_t room = fleet->input_credit_bytes;
+    ssize_t got = read(STDIN_FILENO, bytes, room < sizeof bytes ? room : sizeof bytes);
+    if (got < 0 && errno == EIO) {
+        launch->feed.paused = true; /* a terminal whose foreground we are not in */
+        return;
+    }
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
+        return;
+    }
+    launch->feed.at_end = got <= 0;
+    fleet->input_credit_bytes -= got > 0 ? (uint32_t)got : 0;
+    link_say(link_of_node_0(launch), FRAME_INPUT, NULL, bytes, got > 0 ? (size_t)got : 0);
+}
+
+/* ---- The loop ---------------------------------------------------------------------- */
+
+nfds_t fleet_fill_polls(struct launch *launch, struct pollfd *polls)
+{
+    struct fleet *fleet = launch->fleet;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        struct pollfd *own = &polls[POLLS_BY_LINK * i];
+        bool writes = sink_is_waiting(&link->to);
+        bool reads_err = link->err.fd >= 0 && stream_may_read(&link->err);
+        own[0] = (struct pollfd){.fd = link->from_fd, .events = POLLIN};
+        own[1] = (struct pollfd){.fd = writes ? link->to.fd : -1, .events = POLLOUT};
+        own[2] = (struct pollfd){.fd = reads_err ? link->err.fd : -1, .events = POLLIN};
+    }
+    return POLLS_BY_LINK * (nfds_t)fleet->count;
+}
+
+void fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input)
+{
+    struct fleet *fleet = launch->fleet;
+    uint64_t now_ns = host_now_ns();
+    short events;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        const struct pollfd *own = &polls[POLLS_BY_LINK * i];
+        if (own[2].revents && link->err.fd >= 0 && stream_may_read(&link->err)) {
+            (void)stream_read(&link->err);
+        }
+        if (own[1].revents && sink_is_waiting(&link->to)) {
+            sink_write(&link->to); /* what it cannot take any more, its output's end tells */
+        }
+        if (own[0].revents && link->from_fd >= 0) {
+            hear(launch, link, now_ns);
+        }
+    }
+    if (has_input && fleet_input_poll_fd(launch, &events) >= 0) {
+        pass_input_on(launch);
+    }
+}
+
+static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
+{
+    return one_ns < other_ns ? one_ns : other_ns;
+}
+
+uint64_t fleet_deadline_ns(const struct launch *launch)
+{
+    const struct fleet *fleet = launch->fleet;
+    uint64_t deadline_ns = earlier(fleet->start_deadline_ns, fleet->kill_deadline_ns);
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        const struct link *link = &fleet->links[i];
+        if (link->state == LINK_CLOSED) {
+            continue;
+        }
+        deadline_ns = earlier(deadline_ns, link->ending_at_ns);
+        deadline_ns = earlier(deadline_ns, earlier(link->next_ping_ns, link->silent_at_ns));
+    }
+    return deadline_ns;
+}
+
+static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns)
+{
+    uint64_t silence_ns = launch->request->udp->peer_timeout_ns;
+    silence_ns = silence_ns > SILENCE_NS_MIN ? silence_ns : SILENCE_NS_MIN;
+    if (link->state != LINK_RUNNING) {
+        return;
+    }
+    if (now_ns >= link->next_ping_ns) {
+        link->next_ping_ns = UINT64_MAX;
+        link->silent_at_ns = now_ns + silence_ns;
+        link_say(link, FRAME_PING, NULL, NULL, 0);
+    } else if (now_ns >= link->silent_at_ns) {
+        say_about(launch, link, "it has been silent for too long, and is held for dead");
+        lose(launch, link);
+    }
+}
+
+/* Whatever leads there is ended with it. */
+static void force(struct launch *launch, struct link *link)
+{
+    if (link->state < LINK_ENDING) {
+        lose(launch, link);
+    }
+    if (!link->has_ended) {
+        (void)kill(-link->pid, SIGKILL);
+    }
+}
+
+static void on_deadlines(struct launch *launch, uint64_t now_ns)
+{
+    struct fleet *fleet = launch->fleet;
+    if (now_ns >= fleet->start_deadline_ns) {
+        fleet->start_deadline_ns = UINT64_MAX;
+        for (uint32_t i = 0; i < fleet->count; i++) {
+            if (fleet->links[i].state < LINK_RUNNING && launch->phase == LAUNCH_RUNNING) {
+                launch_say(launch, "host %s has not been ready for %u s",
+                           fleet->links[i].host->name, FLEET_START_S);
+                phase_on_start_failure(launch, CLI_FAULT);
+            }
+        }
+    }
+    if (now_ns >= fleet->kill_deadline_ns) {
+        fleet->kill_deadline_ns = UINT64_MAX;
+        for (uint32_t i = 0; i < fleet->count; i++) {
+            force(launch, &fleet->links[i]);
+        }
+    }
+}
+
+void fleet_on_time(struct launch *launch, uint64_t now_ns)
+{
+    struct fleet *fleet = launch->fleet;
+    on_deadlines(launch, now_ns);
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        watch_over(launch, link, now_ns);
+        bool waited = now_ns >= link->ending_at_ns;
+        if (link->state < LINK_ENDING && waited) {
+            /* Its shell has ended and somebody keeps the pipe open, or it does not go. */
+            force(launch, link);
+        } else if (link->state == LINK_ENDING && (link->has_ended || waited)) {
+            if (!link->has_ended) {
+                (void)kill(-link->pid, SIGKILL);
+            }
+            close_link(launch, link);
+        }
+        if (link->state >= LINK_RUNNING) {
+            link_pass_on(link, launch);
+        }
+        for (uint32_t s = 0; link->state == LINK_CLOSED && s < 2 * link->host->rank_count; s++) {
+            struct stream *stream = &launch->streams[2 * link->host->rank_first + s];
+            if (stream->fd == STREAM_FED && link_is_drained(link) && stream_may_read(stream)) {
+                stream_close(stream);
+            }
+        }
+    }
+}
+
+bool fleet_is_done(const struct launch *launch)
+{
+    const struct fleet *fleet = launch->fleet;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        if (fleet->links[i].state != LINK_CLOSED || !link_is_drained(&fleet->links[i])) {
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
+        if (launch->streams[i].fd != STREAM_ENDED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_ending_signal(int signal_number)
+{
+    return signal_number == SIGKILL || signal_number == SIGTERM || signal_number == SIGINT ||
+           signal_number == SIGHUP || signal_number == SIGQUIT;
+}
+
+void fleet_signal(struct launch *launch, int signal_number)
+{
+    struct fleet *fleet = launch->fleet;
+    const uint32_t word = (uint32_t)signal_number;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        struct link *link = &fleet->links[i];
+        if (link->state == LINK_RUNNING) {
+            link_say(link, FRAME_SIGNAL, &word, NULL, 0);
+            /* Now, if it can be: we may be about to stop. */
+            if (sink_is_waiting(&link->to)) {
+                sink_write(&link->to);
+            }
+        } else if (link->state < LINK_RUNNING && is_ending_signal(signal_number)) {
+            link_call_off(link, host_now_ns());
+        }
+    }
+    if (signal_number == SIGKILL) {
+        fleet->kill_deadline_ns = host_now_ns() + KILL_NS;
+    }
+}

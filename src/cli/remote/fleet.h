@@ -1,0 +1,27 @@
+/* A group on several hosts: links to the agents there, and what is done about what they say.
+ * The launcher's phases are the same as with nodes of its own. */
+#ifndef CLI_REMOTE_FLEET_H
+#define CLI_REMOTE_FLEET_H
+
+#include "cli/launch/launch.h"
+
+/* Sees the group through; an exit status. */
+int fleet_launch(struct launch *launch);
+
+/* The loop's questions, and what it tells. */
+nfds_t fleet_fill_polls(struct launch *launch, struct pollfd *polls);
+/* Where node 0's input comes from, if it may have more; else -1. */
+int fleet_input_poll_fd(const struct launch *launch, short *events);
+uint64_t fleet_deadline_ns(const struct launch *launch);
+void fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input);
+void fleet_on_time(struct launch *launch, uint64_t now_ns);
+/* False: it is none of the fleet's. */
+bool fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending);
+/* Whether every link is closed and all output passed on. */
+bool fleet_is_done(const struct launch *launch);
+
+/* To all nodes. Hosts whose nodes have not started need not start them any more, if the
+ * signal ends. */
+void fleet_signal(struct launch *launch, int signal_number);
+
+#endif

@@ -1,0 +1,542 @@
+/* A fleet's beginning: addresses, remote shells, and the conversation until nodes run.
+ *
+ * All agents have to be bound before any can be told where the others are, and all paths
+ * have to be known before the size of packets is. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <netdb.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/remote/agent.h"
+#include "cli/cli.h"
+#include "cli/remote/fleet_state.h"
+#include "cli/remote/order.h"
+#include "cli/launch/program.h"
+#include "cli/launch/sweep.h"
+#include "fabric/udp/guard.h"
+#include "fabric/udp/socket.h"
+#include "host/clock.h"
+
+extern char **environ;
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+
+enum { FILES_BY_LINK = 4, HOST_ID_BYTES = GUARD_ID_BYTES + 8 };
+
+/* ---- Addresses --------------------------------------------------------------------- */
+
+static bool is_loopback(const union udp_address *address)
+{
+    return address->any.sa_family == AF_INET6
+               ? IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr)
+               : ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/* IPv4 where there is both, so that all hosts get the same kind. */
+static int resolve(struct launch *launch, struct link *link)
+{
+    const struct hosts_entry *host = link->host;
+    const char *user_end = strchr(host->name, '@');
+    const char *name = host->address ? host->address : user_end ? user_end + 1 : host->name;
+    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    int error = getaddrinfo(name, NULL, &hints, &found);
+    if (error) {
+        hints.ai_family = AF_INET6;
+        error = getaddrinfo(name, NULL, &hints, &found) == 0 ? 0 : error;
+    }
+    if (error) {
+        return cli_refuse(launch->request->command,
+                          "host %s: \"%s\" is no address: %s; address=A in the file gives one",
+                          host->name, name, gai_strerror(error));
+    }
+    memcpy(&link->address, found->ai_addr,
+           found->ai_addrlen < sizeof link->address ? found->ai_addrlen : sizeof link->address);
+    freeaddrinfo(found);
+    return 0;
+}
+
+static int resolve_all(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    const char *command = launch->request->command;
+    int status = 0;
+    for (uint32_t i = 0; i < fleet->count && !status; i++) {
+        const struct link *first = &fleet->links[0];
+        struct link *link = &fleet->links[i];
+        status = resolve(launch, link);
+        if (status) {
+            return status;
+        }
+        if (link->address.any.sa_family != first->address.any.sa_family) {
+            status = cli_refuse(command,
+                                "hosts %s and %s have addresses of different kinds, "
+                                "IPv4 and IPv6",
+                                first->host->name, link->host->name);
+        } else if (is_loopback(&link->address) != is_loopback(&first->address)) {
+            bool is_first = is_loopback(&first->address);
+            status = cli_refuse(command,
+                                "host %s has a loopback address, which host %s cannot "
+                                "reach; address=A in the file gives another",
+                                (is_first ? first : link)->host->name,
+                                (is_first ? link : first)->host->name);
+        }
+    }
+    return status;
+}
+
+/* ---- What agents are told ---------------------------------------------------------- */
+
+static bool is_for_nodes(const char *variable)
+{
+    static const char *const prefixes[] = {"DN_", "FAGUS_", "SHMEM_", "SMA_"};
+    for (unsigned i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The library's variables, then what the user names, which comes later and counts. */
+static bool make_environment(struct fleet *fleet, const struct launch_request *request)
+{
+    size_t count = 0;
+    size_t given = 0;
+    size_t ours = 0;
+    while (request->environment && request->environment[given]) {
+        given++;
+    }
+    while (environ[ours]) {
+        ours++;
+    }
+    fleet->environment = calloc(ours + given + 1, sizeof *fleet->environment);
+    if (!fleet->environment) {
+        return false;
+    }
+    for (size_t i = 0; i < ours; i++) {
+        if (is_for_nodes(environ[i])) {
+            fleet->environment[count++] = environ[i];
+        }
+    }
+    for (size_t i = 0; i < given; i++) {
+        fleet->environment[count++] = (char *)(uintptr_t)request->environment[i];
+    }
+    return true;
+}
+
+/* Gives the frame's tail, or NULL. Its bytes hold the secret. */
+static unsigned char *make_order(struct launch *launch, const struct link *link, size_t *bytes)
+{
+    const struct launch_request *request = launch->request;
+    struct fleet *fleet = launch->fleet;
+    char command[256];
+    char host_id[HOST_ID_BYTES];
+    char *folder = getcwd(NULL, 0);
+    if (!folder) {
+        return NULL;
+    }
+    (void)snprintf(command, sizeof command, "%s on %s", request->command, link->host->name);
+    (void)snprintf(host_id, sizeof host_id, "%s.%05u", launch->group_id,
+                   (unsigned)(link - fleet->links));
+    struct order order = {
+        .node_count = request->node_count,
+        .rank_first = link->host->rank_first,
+        .rank_count = link->host->rank_count,
+        .sizes = fleet->terms.sizes,
+        .pgid = fleet->terms.pgid,
+        .peer_timeout_ns = fleet->terms.peer_timeout_ns,
+        .encrypt = fleet->terms.encrypt,
+        .no_pin = request->no_pin,
+        .port = request->udp->port,
+        .relay_port = request->udp->relay_port,
+        .address = link->address,
+        .command = command,
+        .group_id = launch->group_id,
+        .host_id = host_id,
+        .folder = folder,
+        .argv = request->argv,
+        .environment = fleet->environment,
+    };
+    memcpy(order.secret, fleet->terms.secret, sizeof order.secret);
+    *bytes = order_bytes(&order);
+    unsigned char *made = *bytes <= FRAME_ORDER_BYTES_MAX ? malloc(*bytes) : NULL;
+    if (made) {
+        order_put(made, &order);
+    }
+    explicit_bzero(&order, sizeof order);
+    free(folder);
+    return made;
+}
+
+/* ---- The conversation -------------------------------------------------------------- */
+
+/* The first fault ends the start, and is the one to be told. */
+static void refuse_start(struct launch *launch, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void refuse_start(struct launch *launch, int status, const char *format, ...)
+{
+    char sentence[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    launch_say(launch, "%s", sentence);
+    phase_on_start_failure(launch, status);
+}
+
+static bool all_are(const struct fleet *fleet, enum link_state state)
+{
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        if (fleet->links[i].state != state) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool on_greeting(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    uint32_t ours[AGENT_GREETING_WORDS];
+    size_t bytes;
+    agent_greeting(ours);
+    if (memcmp(frame->words, ours, sizeof ours) != 0) {
+        refuse_start(launch, CLI_FAULT,
+                     "host %s has another version of dimmnet, %.*s, or other page sizes; "
+                     "this is %s",
+                     link->host->name, (int)frame->tail_bytes, (const char *)frame->tail,
+                     dn_version());
+        return true;
+    }
+    unsigned char *order = make_order(launch, link, &bytes);
+    if (!order) {
+        refuse_start(launch, CLI_FAULT, "cannot tell host %s what to do: %s", link->host->name,
+                     strerror(errno));
+        return true;
+    }
+    link->state = LINK_ORDERED;
+    link_say(link, FRAME_ORDER, NULL, order, bytes);
+    explicit_bzero(order, bytes);
+    free(order);
+    return true;
+}
+
+static void tell_peers(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    uint32_t node_count = launch->request->node_count;
+    size_t bytes = (size_t)node_count * FRAME_ADDRESS_BYTES;
+    unsigned char *tail = malloc(bytes);
+    if (!tail) {
+        refuse_start(launch, CLI_FAULT, "no memory");
+        return;
+    }
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        order_put_address(tail + (size_t)rank * FRAME_ADDRESS_BYTES,
+                          udp_roster_address(launch->roster.file.roster, rank));
+    }
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        fleet->links[i].state = LINK_TRACING;
+        link_say(&fleet->links[i], FRAME_PEERS, NULL, tail, bytes);
+    }
+    free(tail);
+}
+
+static bool on_bound(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    const struct hosts_entry *host = link->host;
+    if (frame->tail_bytes != (size_t)host->rank_count * FRAME_ADDRESS_BYTES) {
+        return false;
+    }
+    for (uint32_t i = 0; i < host->rank_count; i++) {
+        union udp_address *address = udp_roster_address(launch->roster.file.roster,
+                                                        host->rank_first + i);
+        if (!order_take_address(frame->tail + (size_t)i * FRAME_ADDRESS_BYTES, address)) {
+            return false;
+        }
+    }
+    launch->fleet->ciphers &= frame->words[0];
+    link->state = LINK_BOUND;
+    if (all_are(launch->fleet, LINK_BOUND)) {
+        tell_peers(launch);
+    }
+    return true;
+}
+
+static const struct link *link_of(const struct fleet *fleet, uint32_t rank)
+{
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        const struct hosts_entry *host = fleet->links[i].host;
+        if (rank - host->rank_first < host->rank_count) {
+            return &fleet->links[i];
+        }
+    }
+    return NULL;
+}
+
+static int decide(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    struct roster_terms *terms = &fleet->terms;
+    const char *command = launch->request->command;
+    bool is_v6 = fleet->links[0].address.any.sa_family == AF_INET6;
+    /* The launcher's CPU need not be like theirs. */
+    if (terms->cipher != UDP_CIPHER_NONE) {
+        if (!(fleet->ciphers & (1u << UDP_CIPHER_AES_256_GCM | 1u << UDP_CIPHER_CHACHA20))) {
+            return cli_refuse(command, "there is no cipher that all hosts can do");
+        }
+        terms->cipher = fleet->ciphers & 1u << UDP_CIPHER_AES_256_GCM ? UDP_CIPHER_AES_256_GCM
+                                                                      : UDP_CIPHER_CHACHA20;
+    }
+    int status = roster_decide_packets(terms, launch->request, fleet->path_bytes, is_v6);
+    return status ? status : roster_seal(&launch->roster, command, terms);
+}
+
+static void start_all(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    int status = decide(launch);
+    if (status) {
+        phase_on_start_failure(launch, status);
+        return;
+    }
+    const uint32_t words[] = {fleet->terms.packet_bytes_max, fleet->terms.cipher};
+    uint64_t now_ns = host_now_ns();
+    fleet->start_deadline_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        fleet->links[i].state = LINK_RUNNING;
+        fleet->links[i].had_started = true;
+        fleet->links[i].next_ping_ns = now_ns;
+        link_say(&fleet->links[i], FRAME_START, words, NULL, 0);
+    }
+}
+
+static bool on_paths(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    struct fleet *fleet = launch->fleet;
+    if (frame->words[0] == 0) {
+        const struct link *target = link_of(fleet, frame->words[2]);
+        char text[UDP_ADDRESS_TEXT_BYTES];
+        if (!target) {
+            return false;
+        }
+        refuse_start(
+            launch, CLI_FAULT, "host %s cannot reach host %s at %s: %s", link->host->name,
+            target->host->name,
+            udp_address_text(udp_roster_address(launch->roster.file.roster, frame->words[2]), text),
+            strerror((int)(frame->words[1] & 0xffff)));
+        return true;
+    }
+    fleet->path_bytes = frame->words[0] < fleet->path_bytes ? frame->words[0] : fleet->path_bytes;
+    link->state = LINK_READY;
+    if (all_are(fleet, LINK_READY)) {
+        start_all(launch);
+    }
+    return true;
+}
+
+bool fleet_on_starting_frame(struct launch *launch, struct link *link, const struct frame *frame)
+{
+    if (launch->phase != LAUNCH_RUNNING) {
+        return true; /* nothing will start any more */
+    }
+    if (link->state == LINK_GREETING && frame->kind == FRAME_GREETING) {
+        return on_greeting(launch, link, frame);
+    }
+    if (link->state == LINK_ORDERED && frame->kind == FRAME_BOUND) {
+        return on_bound(launch, link, frame);
+    }
+    if (link->state == LINK_TRACING && frame->kind == FRAME_PATHS) {
+        return on_paths(launch, link, frame);
+    }
+    return frame->kind == FRAME_PONG;
+}
+
+/* ---- Beginning and end ------------------------------------------------------------- */
+
+/* The remote shell's words, a place for the host, and "dimmnet agent". */
+static int make_command(struct launch *launch)
+{
+    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "_./+@%:,=-~";
+    const struct launch_hosts *hosts = launch->request->hosts;
+    struct fleet *fleet = launch->fleet;
+    char path[4096];
+    char *rest;
+    fleet->words = strdup(hosts->rsh);
+    fleet->rsh = calloc(strlen(hosts->rsh) + 4, sizeof *fleet->rsh);
+    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (bytes > 0) {
+        path[bytes] = '\0';
+    }
+    fleet->remote_dimmnet = strdup(hosts->remote_dimmnet ? hosts->remote_dimmnet
+                                   : bytes > 0           ? path
+                                                         : "dimmnet");
+    if (!fleet->words || !fleet->rsh || !fleet->remote_dimmnet) {
+        cli_say(launch->request->command, "no memory");
+        return CLI_FAULT;
+    }
+    if (fleet->remote_dimmnet[strspn(fleet->remote_dimmnet, harmless)] != '\0') {
+        return cli_refuse(launch->request->command,
+                          "\"%s\" holds what a remote shell would not "
+                          "take as it is; see --remote-dimmnet",
+                          fleet->remote_dimmnet);
+    }
+    size_t count = 0;
+    for (char *word = strtok_r(fleet->words, " \t", &rest); word;
+         word = strtok_r(NULL, " \t", &rest)) {
+        fleet->rsh[count++] = word;
+    }
+    char *found = NULL;
+    int error = count == 0 ? EINVAL : program_find(fleet->rsh[0], &found);
+    free(found);
+    if (error) {
+        return cli_refuse(launch->request->command, "cannot start \"%s\": %s", hosts->rsh,
+                          strerror(error));
+    }
+    return 0;
+}
+
+static int open_link(struct launch *launch, uint32_t index)
+{
+    static char agent[] = "agent";
+    struct fleet *fleet = launch->fleet;
+    struct link *link = &fleet->links[index];
+    size_t order_bytes = 0;
+    size_t count = 0;
+    unsigned char *order = make_order(launch, link, &order_bytes);
+    if (order) {
+        explicit_bzero(order, order_bytes);
+    }
+    free(order);
+    while (fleet->rsh[count]) {
+        count++;
+    }
+    fleet->rsh[count] = link->host->name;
+    fleet->rsh[count + 1] = fleet->remote_dimmnet;
+    fleet->rsh[count + 2] = agent;
+    bool opened = order_bytes > 0 && link_open(link, launch, index, fleet->rsh, order_bytes);
+    if (!opened) {
+        cli_say(launch->request->command, "cannot start \"%s\" for host %s: %s", fleet->rsh[0],
+                link->host->name, strerror(errno));
+    }
+    memset(&fleet->rsh[count], 0, 3 * sizeof *fleet->rsh);
+    return opened ? 0 : CLI_FAULT;
+}
+
+static bool make_links(struct launch *launch)
+{
+    const struct hosts *hosts = &launch->request->hosts->hosts;
+    struct fleet *fleet = launch->fleet;
+    fleet->links = calloc(hosts->count, sizeof *fleet->links);
+    for (uint32_t i = 0; fleet->links && i < hosts->count; i++) {
+        if (hosts->entries[i].rank_count > 0) {
+            fleet->links[fleet->count++] = (struct link){
+                .host = &hosts->entries[i],
+                .state = LINK_CLOSED, /* until it is open */
+                .to_fd = -1,
+                .from_fd = -1,
+                .to = {.fd = -1},
+                .err = {.fd = STREAM_ENDED},
+                .next_ping_ns = UINT64_MAX,
+                .silent_at_ns = UINT64_MAX,
+                .ending_at_ns = UINT64_MAX,
+            };
+        }
+    }
+    return fleet->links != NULL;
+}
+
+static bool make_nodes(struct launch *launch)
+{
+    /* The poll table holds no node's descriptor, but has room for them. */
+    if (!launch_allocate(launch, FILES_BY_LINK * launch->fleet->count + 16) ||
+        !launch_open_sinks(launch)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
+        struct stream *stream = &launch->streams[i];
+        stream_open(stream, STREAM_FED, i, i % 2 == 0 ? launch->out : launch->err);
+        if (launch->request->label) {
+            (void)snprintf(stream->label, sizeof stream->label, "[%u] ", i / 2);
+        }
+        launch->nodes[i / 2].state = NODE_RUNNING;
+    }
+    launch->live_count = launch->rank_count;
+    return true;
+}
+
+static int prepare(struct launch *launch)
+{
+    const struct launch_request *request = launch->request;
+    struct fleet *fleet = launch->fleet;
+    if (!launch_fill_standard_descriptors() || !make_links(launch) ||
+        !make_environment(fleet, request)) {
+        cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    int status = make_command(launch);
+    status = status ? status : resolve_all(launch);
+    uint64_t files = FILES_BY_LINK * (uint64_t)fleet->count;
+    status = status ? status : launch_raise_file_limit(launch, files, files);
+    if (!status && !guard_make_id(launch->group_id)) {
+        cli_say(request->command, "cannot name the group: %s", strerror(errno));
+        status = CLI_FAULT;
+    }
+    status = status ? status
+                    : launch_take_charge(launch, fleet->count, GUARD_ENV_HOST_ID, launch->group_id);
+    status = status ? status : launch_make_group(launch, 1);
+    status = status ? status : roster_decide(&fleet->terms, request);
+    status = status ? status
+                    : roster_open(&launch->roster, request->command, request->node_count, 0, 0);
+    if (!status && !make_nodes(launch)) {
+        cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
+        status = CLI_FAULT;
+    }
+    return status;
+}
+
+static void release(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        link_release(&fleet->links[i]);
+    }
+    guard_close(&launch->guard);
+    if (launch->is_reaper && launch->children_are_ours) {
+        sweep_children();
+    }
+    explicit_bzero(&fleet->terms, sizeof fleet->terms);
+    free(fleet->links);
+    free(fleet->rsh);
+    free(fleet->words);
+    free(fleet->remote_dimmnet);
+    free(fleet->environment);
+}
+
+int fleet_launch(struct launch *launch)
+{
+    struct fleet fleet = {
+        .input_credit_bytes = POST_WINDOW_BYTES,
+        .start_deadline_ns = host_deadline_ns(host_now_ns(), FLEET_START_S * NS_PER_SECOND),
+        .kill_deadline_ns = UINT64_MAX,
+        .ciphers = UINT32_MAX,
+        .path_bytes = UINT32_MAX,
+    };
+    launch->fleet = &fleet;
+    int status = prepare(launch);
+    for (uint32_t i = 0; i < fleet.count && !status; i++) {
+        status = open_link(launch, i);
+    }
+    if (!status) {
+        loop_run(launch);
+        status = launch->status;
+    }
+    release(launch);
+    launch->fleet = NULL;
+    return status;
+}

@@ -1,0 +1,31 @@
+/* What the files of a fleet share: fleet_start.c until the nodes run, fleet.c from then on. */
+#ifndef CLI_REMOTE_FLEET_STATE_H
+#define CLI_REMOTE_FLEET_STATE_H
+
+#include "cli/remote/fleet.h"
+#include "cli/remote/link.h"
+
+enum { FLEET_START_S = 60 }; /* for all hosts to be ready */
+
+#define FLEET_LAST_WORDS_NS UINT64_C(200000000) /* from a remote shell's end to its link's */
+
+struct fleet {
+    struct link *links; /* by ranks: node 0's is the first */
+    uint32_t count;
+    char **rsh;           /* the remote shell's words */
+    char *words;          /* that they lie in */
+    char *remote_dimmnet; /* the command on the other hosts */
+    char **environment;   /* what nodes there get of ours; NULL ends it */
+    uint32_t input_credit_bytes;
+    uint64_t start_deadline_ns; /* UINT64_MAX: all have started */
+    uint64_t kill_deadline_ns;  /* UINT64_MAX: none */
+
+    struct roster_terms terms;
+    uint32_t ciphers;    /* that all hosts can do, a bit each */
+    uint32_t path_bytes; /* that fit all paths looked at */
+};
+
+/* The conversation until the nodes run. False: this is not what an agent says now. */
+bool fleet_on_starting_frame(struct launch *launch, struct link *link, const struct frame *frame);
+
+#endif

@@ -1,0 +1,100 @@
+/* What a launcher and its agents on other hosts say to each other: frames on the agent's
+ * standard input and output.
+ *
+ *     | payload bytes | kind | words ... | tail ... |      all words 32 bits, little-endian
+ *
+ * A kind has its number of words, and a tail of at most so many bytes; frame_take believes
+ * nothing else. Nothing here does I/O. */
+#ifndef CLI_REMOTE_FRAME_H
+#define CLI_REMOTE_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    FRAME_PROTOCOL = 1,
+    FRAME_HEADER_BYTES = 8,
+    FRAME_WORDS_MAX = 8,
+    FRAME_DATA_BYTES_MAX = 16 * 1024, /* of one piece of output or input */
+    FRAME_ADDRESS_BYTES = 20,
+    FRAME_ORDER_BYTES_MAX = 8 << 20,
+};
+
+enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3 };
+
+/* name, who sends it, words, most bytes of the tail. In the order of a group's life:
+ * GREETING, ORDER, BOUND, PEERS, PATHS, START; then all the others; DONE. */
+#define FRAME_KINDS(kind)                                                                      \
+    /* protocol, layouts of group and roster, page size; the version as text */               \
+    kind(GREETING, FRAME_OF_AGENT, 4, 64)                                                      \
+    /* cli/remote/order.h */                                                                   \
+    kind(ORDER, FRAME_OF_LAUNCHER, 0, FRAME_ORDER_BYTES_MAX)                                   \
+    /* a bit for each cipher that this host can do; its nodes' addresses */                    \
+    kind(BOUND, FRAME_OF_AGENT, 1, FRAME_NODES_MAX * FRAME_ADDRESS_BYTES)                      \
+    /* the addresses of all nodes */                                                           \
+    kind(PEERS, FRAME_OF_LAUNCHER, 0, FRAME_NODES_MAX * FRAME_ADDRESS_BYTES)                   \
+    /* the largest packet to anywhere, or 0, an errno and a rank that is out of reach */       \
+    kind(PATHS, FRAME_OF_AGENT, 3, 0)                                                          \
+    /* the largest packet, the cipher */                                                       \
+    kind(START, FRAME_OF_LAUNCHER, 2, 0)                                                       \
+    /* rank, enum dn_life: of the agent's own nodes, and of those elsewhere */                 \
+    kind(LIFE, FRAME_OF_BOTH, 2, 0)                                                            \
+    /* rank, 0 or 1 for standard output or error; what it wrote, nothing: its end */           \
+    kind(OUTPUT, FRAME_OF_AGENT, 2, FRAME_DATA_BYTES_MAX)                                      \
+    /* for node 0; nothing: its end */                                                         \
+    kind(INPUT, FRAME_OF_LAUNCHER, 0, FRAME_DATA_BYTES_MAX)                                    \
+    /* 0 or 1 for output or error, or 0 for input; so many bytes more may be sent */           \
+    kind(CREDIT, FRAME_OF_BOTH, 2, 0)                                                          \
+    /* to all nodes of the agent */                                                            \
+    kind(SIGNAL, FRAME_OF_LAUNCHER, 1, 0)                                                      \
+    /* a node wants the whole group to end with this status */                                 \
+    kind(WANTED_END, FRAME_OF_AGENT, 1, 0)                                                     \
+    /* rank, process, enum ending_kind, status or signal, core dumped, end was wanted */       \
+    kind(FAILURE, FRAME_OF_AGENT, 6, 0)                                                        \
+    /* rank: nothing of it runs any more */                                                    \
+    kind(ENDED, FRAME_OF_AGENT, 1, 0)                                                          \
+    /* errno: nodes could not become the program */                                            \
+    kind(NOT_STARTED, FRAME_OF_AGENT, 1, 0)                                                    \
+    /* exit status: the agent has said why, and goes */                                        \
+    kind(GIVEN_UP, FRAME_OF_AGENT, 1, 0)                                                       \
+    /* all nodes of the agent have ended, and all their output was sent */                     \
+    kind(DONE, FRAME_OF_AGENT, 0, 0)                                                           \
+    kind(PING, FRAME_OF_LAUNCHER, 0, 0)                                                        \
+    kind(PONG, FRAME_OF_AGENT, 0, 0)
+
+enum { FRAME_NODES_MAX = 4096 };
+
+enum frame_kind {
+    FRAME_NONE,
+#define KIND(name, sender, words, tail_bytes_max) FRAME_##name,
+    FRAME_KINDS(KIND)
+#undef KIND
+    FRAME_KIND_COUNT
+};
+
+struct frame {
+    enum frame_kind kind;
+    uint32_t words[FRAME_WORDS_MAX];
+    const unsigned char *tail;
+    uint32_t tail_bytes;
+};
+
+/* The words of a kind, and the whole frame's bytes with such a tail. */
+unsigned frame_words(enum frame_kind kind);
+size_t frame_bytes(enum frame_kind kind, size_t tail_bytes);
+
+/* Writes frame_bytes. The tail may be filled in by the caller afterwards (NULL). Gives where
+ * it is. */
+unsigned char *frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
+                         const void *tail, size_t tail_bytes);
+
+/* FRAME_IS_BAD: no frame of that sender, and nothing that follows can be understood. */
+enum frame_verdict { FRAME_IS_WHOLE, FRAME_IS_CUT, FRAME_IS_BAD };
+
+/* Looks at what has come so far; a whole frame's tail lies in there, and *whole is how many
+ * bytes it takes. */
+enum frame_verdict frame_take(const unsigned char *bytes, size_t available,
+                              enum frame_sender sender, struct frame *frame, size_t *whole);
+
+#endif

@@ -1,0 +1,41 @@
+/* The hosts of a group, from a file of lines
+ *
+ *     host [slots=N] [address=A]      # so many nodes at most; where their peers reach them
+ *
+ * and who of its nodes runs where: the hosts are filled in the file's order. */
+#ifndef CLI_REMOTE_HOSTS_H
+#define CLI_REMOTE_HOSTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hosts_entry {
+    char *name;    /* what the remote shell is given */
+    char *address; /* NULL: what the name stands for */
+    uint32_t slots;
+    uint32_t rank_first; /* by hosts_assign */
+    uint32_t rank_count; /* 0: this host is not needed */
+};
+
+struct hosts {
+    struct hosts_entry *entries;
+    uint32_t count;
+    uint32_t slots; /* of all */
+};
+
+enum { HOSTS_FAULT_BYTES = 160 };
+
+/* Takes a file's text apart; false and a sentence, which names the line, where it makes no
+ * sense. hosts_release either way. */
+bool hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
+
+/* The same from a file. */
+bool hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
+
+/* False: there are fewer slots. */
+bool hosts_assign(struct hosts *hosts, uint32_t node_count);
+
+void hosts_release(struct hosts *hosts);
+
+#endif

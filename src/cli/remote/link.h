@@ -1,0 +1,84 @@
+/* A launcher's link to one agent: a remote shell as our child, whose standard input and
+ * output carry frames and whose standard error is passed on.
+ *
+ *     GREETING --greeting, order--> ORDERED --bound--> BOUND --peers--> TRACING --paths-->
+ *     READY --start--> RUNNING --> ENDING --> CLOSED
+ *
+ * ENDING when the agent's output has ended, from any state, until the child has ended too. */
+#ifndef CLI_REMOTE_LINK_H
+#define CLI_REMOTE_LINK_H
+
+#include "cli/remote/hosts.h"
+#include "cli/launch/launch.h"
+#include "cli/remote/post.h"
+
+enum link_state {
+    LINK_GREETING,
+    LINK_ORDERED,
+    LINK_BOUND,
+    LINK_TRACING,
+    LINK_READY,
+    LINK_RUNNING,
+    LINK_ENDING,
+    LINK_CLOSED,
+};
+
+/* Output that the sink has no room for yet: | rank | bytes | the bytes | ... */
+struct link_held {
+    unsigned char *bytes;
+    size_t start;
+    size_t end;
+};
+
+struct link {
+    const struct hosts_entry *host;
+    union udp_address address; /* the host's; its port does not matter */
+    enum link_state state;
+    pid_t pid;        /* the remote shell */
+    bool has_ended;   /* it has */
+    bool is_done;     /* the agent has said so */
+    bool hung_up;     /* we have closed its input */
+    bool had_started; /* its nodes */
+    bool is_told;     /* why it ends */
+    struct ending ending;
+    int to_fd;
+    int from_fd;
+    struct sink to;
+    struct post_inbox inbox;
+    struct stream err;
+
+    struct link_held held[2];
+    uint32_t used_bytes[2]; /* of the window, by what has come and was not given credit for */
+    uint32_t owed_bytes[2]; /* of that, what has been passed on */
+
+    uint64_t next_ping_ns; /* UINT64_MAX: one is out */
+    uint64_t silent_at_ns; /* when a ping that is out has waited too long; else UINT64_MAX */
+    uint64_t ending_at_ns; /* ENDING waits no longer */
+};
+
+/* Starts the command with the guard's place `index` for it. False: errno. */
+bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv,
+               size_t order_bytes);
+
+/* Sends a frame; one that cannot be sent ends the link. */
+void link_say(struct link *link, enum frame_kind kind, const uint32_t *words, const void *tail,
+              size_t tail_bytes);
+
+/* The agent's input ends, and so does it. */
+void link_hang_up(struct link *link);
+/* The same before nodes have started: who does not go then is not waited for. */
+void link_call_off(struct link *link, uint64_t now_ns);
+
+/* Nothing more is read or written: ENDING from now on. */
+void link_cut(struct link *link, uint64_t now_ns);
+
+/* Takes output in. False: it is not the agent's to send. */
+bool link_take_output(struct link *link, struct launch *launch, const struct frame *frame);
+/* Passes on what is held and now finds room, and gives credit. */
+void link_pass_on(struct link *link, struct launch *launch);
+/* Whether all is passed on. */
+bool link_is_drained(const struct link *link);
+
+void link_release(struct link *link);
+
+#endif

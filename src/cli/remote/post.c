@@ -1,0 +1,85 @@
+/* Queueing and gathering frames. */
+#include "cli/remote/post.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+enum { READ_BYTES = 64 * 1024 };
+
+bool post_send(struct sink *to, enum frame_kind kind, const uint32_t *words, const void *tail,
+               size_t tail_bytes)
+{
+    unsigned char head[FRAME_HEADER_BYTES + 4 * FRAME_WORDS_MAX];
+    if (!sink_has_room(to, frame_bytes(kind, tail_bytes))) {
+        return false;
+    }
+    /* The tail's length is in the header, its bytes follow. */
+    unsigned char *end = frame_put(head, kind, words, NULL, tail_bytes);
+    sink_put(to, 0, "", (const char *)head, (size_t)(end - head));
+    sink_put(to, 0, "", tail, tail_bytes);
+    return true;
+}
+
+static bool make_room(struct post_inbox *inbox)
+{
+    if (inbox->start > 0) {
+        memmove(inbox->bytes, inbox->bytes + inbox->start, inbox->end - inbox->start);
+        inbox->end -= inbox->start;
+        inbox->start = 0;
+    }
+    if (inbox->capacity - inbox->end >= READ_BYTES) {
+        return true;
+    }
+    /* A frame that is too long is refused by its header, so this ends. */
+    size_t capacity = 2 * inbox->capacity + READ_BYTES;
+    unsigned char *bytes = malloc(capacity);
+    if (!bytes) {
+        return false;
+    }
+    size_t held = inbox->end;
+    if (held > 0) {
+        memcpy(bytes, inbox->bytes, held);
+    }
+    post_release(inbox);
+    *inbox = (struct post_inbox){.bytes = bytes, .end = held, .capacity = capacity};
+    return true;
+}
+
+enum post_news post_read(struct post_inbox *inbox, int fd)
+{
+    if (!make_room(inbox)) {
+        return POST_END;
+    }
+    ssize_t got = read(fd, inbox->bytes + inbox->end, READ_BYTES);
+    if (got < 0) {
+        return errno == EAGAIN || errno == EINTR ? POST_NOTHING : POST_END;
+    }
+    inbox->end += (size_t)got;
+    return got > 0 ? POST_NEWS : POST_END;
+}
+
+enum frame_verdict post_take(struct post_inbox *inbox, enum frame_sender sender,
+                             struct frame *frame)
+{
+    size_t whole = 0;
+    if (inbox->start == inbox->end) {
+        return FRAME_IS_CUT;
+    }
+    enum frame_verdict verdict = frame_take(inbox->bytes + inbox->start, inbox->end - inbox->start,
+                                            sender, frame, &whole);
+    inbox->start += whole;
+    return verdict;
+}
+
+void post_release(struct post_inbox *inbox)
+{
+    if (inbox->bytes) {
+        explicit_bzero(inbox->bytes, inbox->capacity); /* an order holds the secret */
+    }
+    free(inbox->bytes);
+    *inbox = (struct post_inbox){0};
+}

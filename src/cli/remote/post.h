@@ -1,0 +1,39 @@
+/* Frames over descriptors: a bounded queue to the other side, which is a sink, and a buffer
+ * for what comes from it. Neither blocks. */
+#ifndef CLI_REMOTE_POST_H
+#define CLI_REMOTE_POST_H
+
+#include "cli/remote/frame.h"
+#include "cli/launch/sink.h"
+
+struct post_inbox {
+    unsigned char *bytes;
+    size_t start; /* of what has not been taken */
+    size_t end;
+    size_t capacity;
+};
+
+enum {
+    POST_CONTROL_BYTES = 1 << 20,   /* more than all but output and orders can come to */
+    POST_WINDOW_BYTES = 128 * 1024, /* of each output, and the input: not yet given credit for */
+    POST_FRAME_CHARGE_BYTES = 16,   /* a piece of it counts so much more, small ones do not pile */
+};
+
+/* Puts a frame into the queue; false: there is no room, which never happens to a side that
+ * keeps to its credit, unless the other one has stopped reading. */
+bool post_send(struct sink *to, enum frame_kind kind, const uint32_t *words, const void *tail,
+               size_t tail_bytes);
+
+enum post_news { POST_NEWS, POST_NOTHING, POST_END };
+
+/* Reads once from a descriptor that poll says is ready. POST_END: the other side has closed
+ * it, or there is no memory. */
+enum post_news post_read(struct post_inbox *inbox, int fd);
+
+/* The next frame that is there whole; it is valid until the next post_read. */
+enum frame_verdict post_take(struct post_inbox *inbox, enum frame_sender sender,
+                             struct frame *frame);
+
+void post_release(struct post_inbox *inbox);
+
+#endif

@@ -1,0 +1,231 @@
+/* `dimmnet sim machines` and `dimmnet sim show`: what machines there are, and what is known
+ * of one. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/sim/sim.h"
+#include "sim/model/machine.h"
+
+/* Options that both have. False: *status is what remains to be given. */
+static bool read_arguments(const char *command, void (*print_help)(void), int argc, char **argv,
+                           bool *json, const char **name, int *status)
+{
+    *json = false;
+    *status = CLI_OK;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return false;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            *json = true;
+        } else if (argv[i][0] == '-') {
+            *status = cli_refuse(command, "there is no option \"%s\"; see %s --help", argv[i],
+                                 command);
+            return false;
+        } else if (!name || *name) {
+            *status = cli_refuse(command, "\"%s\" is one word too many", argv[i]);
+            return false;
+        } else {
+            *name = argv[i];
+        }
+    }
+    return true;
+}
+
+/* ---- machines ----------------------------------------------------------------------------- */
+
+#define MACHINES "dimmnet sim machines"
+
+static void print_machines_help(void)
+{
+    puts("usage: dimmnet sim machines [--json]\n"
+         "\n"
+         "The machines that come with the program, and the parts that they are made of. A file\n"
+         "of your own can inherit from them and change what it likes; what it changes needs a\n"
+         "source behind a bar:\n"
+         "\n"
+         "  [machine]\n"
+         "  inherit = dimmnet1-D switch-rhinet3\n"
+         "  [clock]\n"
+         "  swif_mhz = 125 | what if\n"
+         "\n"
+         "  --json      one JSON object a line\n"
+         "  -h, --help  this text");
+}
+
+typedef bool load_machine(struct sim_machine *machine, const char *name,
+                          char error[SIM_ERROR_BYTES]);
+
+static int print_list(bool json, bool part, const char *(*name)(unsigned), load_machine *load)
+{
+    for (unsigned i = 0; name(i); i++) {
+        struct sim_machine machine;
+        char error[SIM_ERROR_BYTES];
+        if (!load(&machine, name(i), error)) {
+            cli_say(MACHINES, "%s", error);
+            return CLI_FAULT;
+        }
+        if (json) {
+            printf("{\"machine\":\"%s\",\"part\":%s,\"text\":", machine.name,
+                   part ? "true" : "false");
+            cli_json_text(stdout, machine.text);
+            printf("}\n");
+        } else {
+            printf("  %-18s %s\n", machine.name, machine.text);
+        }
+        sim_machine_free(&machine);
+    }
+    return CLI_OK;
+}
+
+int cli_sim_machines(int argc, char **argv)
+{
+    bool json;
+    int status;
+    if (!read_arguments(MACHINES, print_machines_help, argc, argv, &json, NULL, &status)) {
+        return status;
+    }
+    if (!json) {
+        puts("machines");
+    }
+    status = print_list(json, false, sim_machine_name, sim_machine_load);
+    if (status) {
+        return status;
+    }
+    if (!json) {
+        puts("parts, to inherit from");
+    }
+    return print_list(json, true, sim_part_name, sim_part_load);
+}
+
+/* ---- show --------------------------------------------------------------------------------- */
+
+#define SHOW "dimmnet sim show"
+
+static void print_show_help(void)
+{
+    puts("usage: dimmnet sim show MACHINE [--json]\n"
+         "\n"
+         "Every value of a machine: what it is, which file said it, and where it comes from. A\n"
+         "source that begins with \"fitted\" or \"assumed\" is no measurement. MACHINE is a name\n"
+         "(see dimmnet sim machines) or a file (a path with a slash or ending in .ini).\n"
+         "\n"
+         "  --json      one JSON object a line\n"
+         "  -h, --help  this text\n"
+         "\n"
+         "Exit status: 0 shown, 2 when there is no such machine or its file makes no sense.");
+}
+
+struct table {
+    const char *machine;
+    bool part;
+    int section, key, value, file; /* widths */
+};
+
+/* A stage's defaults say nothing, nor do those of a part. */
+static bool is_shown(const struct table *table, const struct sim_machine_value *value)
+{
+    return value->source || !(table->part || strncmp(value->section, "stage ", 6) == 0);
+}
+
+static void widen(int *width, const char *text)
+{
+    int length = text ? (int)strlen(text) : 0;
+    *width = length > *width ? length : *width;
+}
+
+static void measure_value(void *context, const struct sim_machine_value *value)
+{
+    struct table *table = context;
+    if (is_shown(table, value)) {
+        widen(&table->section, value->section);
+        widen(&table->key, value->key);
+        widen(&table->value, value->value);
+        widen(&table->file, value->file);
+    }
+}
+
+static void print_value(void *context, const struct sim_machine_value *value)
+{
+    const struct table *table = context;
+    if (is_shown(table, value)) {
+        printf("%-*s  %-*s  %*s  %-*s  %s\n", table->section, value->section, table->key,
+               value->key, table->value, value->value, table->file, value->file ? value->file : "",
+               value->source ? value->source : "not said");
+    }
+}
+
+static const char *basis(const char *source)
+{
+    return !source                              ? "default"
+           : strncmp(source, "fitted", 6) == 0  ? "fitted"
+           : strncmp(source, "assumed", 7) == 0 ? "assumed"
+                                                : "stated";
+}
+
+static void print_value_json(void *context, const struct sim_machine_value *value)
+{
+    const struct table *table = context;
+    if (!is_shown(table, value)) {
+        return;
+    }
+    bool number = value->value[0] >= '0' && value->value[0] <= '9';
+    printf("{\"machine\":");
+    cli_json_text(stdout, table->machine);
+    printf(",\"section\":\"%s\",\"key\":\"%s\",\"value\":", value->section, value->key);
+    printf(number ? "%s" : "\"%s\"", value->value);
+    printf(",\"basis\":\"%s\",\"source\":", basis(value->source));
+    cli_json_text(stdout, value->source);
+    printf(",\"file\":");
+    cli_json_text(stdout, value->file);
+    printf(",\"help\":");
+    cli_json_text(stdout, value->help);
+    printf("}\n");
+}
+
+static bool is_part(const char *name)
+{
+    for (unsigned i = 0; sim_part_name(i); i++) {
+        if (strcmp(sim_part_name(i), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int cli_sim_show(int argc, char **argv)
+{
+    struct sim_machine machine;
+    char error[SIM_ERROR_BYTES];
+    const char *name = NULL;
+    bool json;
+    int status;
+    if (!read_arguments(SHOW, print_show_help, argc, argv, &json, &name, &status)) {
+        return status;
+    }
+    if (!name) {
+        return cli_refuse(SHOW, "a machine is needed; see dimmnet sim machines");
+    }
+    struct table table = {.part = is_part(name)};
+    if (!(table.part ? sim_part_load : sim_machine_load)(&machine, name, error)) {
+        return cli_refuse(SHOW, "%s", error);
+    }
+    table.machine = machine.name;
+    if (json) {
+        sim_machine_each(&machine, print_value_json, &table);
+    } else {
+        printf("%s: %s\n\n", machine.name, machine.text);
+        sim_machine_each(&machine, measure_value, &table);
+        print_value(&table, &(struct sim_machine_value){.section = "section",
+                                                        .key = "key",
+                                                        .value = "value",
+                                                        .file = "file",
+                                                        .source = "source"});
+        sim_machine_each(&machine, print_value, &table);
+    }
+    sim_machine_free(&machine);
+    return CLI_OK;
+}

@@ -1,0 +1,399 @@
+/* `dimmnet sim net`: a network of routers, flit by flit, at one rate or from nothing to where
+ * it saturates. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "cli/jobs.h"
+#include "cli/sim/sim.h"
+#include "cli/sim/net_page.h"
+#include "cli/sim/net_report.h"
+#include "cli/worker.h"
+#include "sim/model/timeline.h"
+
+#define COMMAND "dimmnet sim net"
+
+enum { TRACE_CYCLES_USUAL = 10000 };
+
+struct options {
+    const char *path;
+    const char *settings[NET_SETTINGS_MAX];
+    unsigned setting_count;
+    double rate; /* below 0: the file's */
+    bool sweep, keys;
+    enum net_report_format format;
+    bool links, speed;
+    const char *trace;
+    const char *page;
+    uint64_t from_cycle, to_cycle;
+    unsigned jobs;
+};
+
+static void print_help(void)
+{
+    puts("usage: dimmnet sim net CONFIG [option...]\n"
+         "\n"
+         "Simulates a network of wormhole routers flit by flit, as a file describes it, under\n"
+         "open-loop traffic: warms up until latencies keep still, measures, and waits for what\n"
+         "was sent. examples/sim has such files; --keys says what they may hold.\n"
+         "\n"
+         "  --rate R              flits per node and cycle, 0 to 1; what the file says\n"
+         "  --sweep               from nothing to beyond saturation\n"
+         "  --set SECTION.KEY=V   instead of what the file says; as often as needed\n"
+         "  --keys                every key with its value here, and no run\n"
+         "  --links               what each link carried, too\n"
+         "  --speed               the simulator's own speed, too (never the same twice)\n"
+         "  --trace FILE          a trace that ui.perfetto.dev opens: a track for each virtual\n"
+         "                        channel of each router\n"
+         "  --from CYCLE          what of it: from here (0)\n"
+         "  --to CYCLE            to here (10,000)\n"
+         "  --html FILE           a page: charts, and the links coloured by load\n"
+         "  --jobs N              processes for a sweep (as many as cores)\n"
+         "  --csv                 comma-separated values, a line of names first\n"
+         "  --json                one JSON object a line\n"
+         "  -h, --help            this text\n"
+         "\n"
+         "Exit status: 0 measured, 1 a deadlock, a trace that was not delivered, or a fault, 2\n"
+         "bad usage or a file that makes no sense.");
+}
+
+/* ---- Options ------------------------------------------------------------------------------ */
+
+static bool read_rate(const char *text, double *rate)
+{
+    char *end;
+    *rate = strtod(text, &end);
+    if (end == text || *end || !(*rate >= 0 && *rate <= 1)) {
+        (void)cli_refuse(COMMAND, "--rate takes a number from 0 to 1, not \"%s\"", text);
+        return false;
+    }
+    return true;
+}
+
+static bool read_count(const char *option, const char *text, uint64_t least, uint64_t most,
+                       uint64_t *number)
+{
+    return cli_number(COMMAND, option, text, least, most, number) == CLI_OK;
+}
+
+/* An option that takes a value. */
+static bool read_value(const char *option, const char *value, struct options *options)
+{
+    uint64_t number = options->jobs;
+    bool good = true;
+    if (strcmp(option, "--rate") == 0) {
+        good = read_rate(value, &options->rate);
+    } else if (strcmp(option, "--set") == 0 && options->setting_count < NET_SETTINGS_MAX) {
+        options->settings[options->setting_count++] = value;
+    } else if (strcmp(option, "--set") == 0) {
+        (void)cli_refuse(COMMAND, "--set comes more than %d times", NET_SETTINGS_MAX);
+        good = false;
+    } else if (strcmp(option, "--trace") == 0) {
+        options->trace = value;
+    } else if (strcmp(option, "--html") == 0) {
+        options->page = value;
+    } else if (strcmp(option, "--from") == 0) {
+        good = read_count(option, value, 0, UINT64_MAX / 2, &options->from_cycle);
+    } else if (strcmp(option, "--to") == 0) {
+        good = read_count(option, value, 1, UINT64_MAX / 2, &options->to_cycle);
+    } else if (strcmp(option, "--jobs") == 0) {
+        good = read_count(option, value, 1, JOBS_AT_ONCE_MAX, &number);
+        options->jobs = (unsigned)number;
+    } else {
+        (void)cli_refuse(COMMAND, "there is no option \"%s\"; see " COMMAND " --help", option);
+        good = false;
+    }
+    return good;
+}
+
+/* Options that stand alone. */
+static bool read_flag(const char *option, struct options *options)
+{
+    if (strcmp(option, "--sweep") == 0) {
+        options->sweep = true;
+    } else if (strcmp(option, "--keys") == 0) {
+        options->keys = true;
+    } else if (strcmp(option, "--links") == 0) {
+        options->links = true;
+    } else if (strcmp(option, "--speed") == 0) {
+        options->speed = true;
+    } else if (strcmp(option, "--json") == 0) {
+        options->format = NET_REPORT_JSON;
+    } else if (strcmp(option, "--csv") == 0) {
+        options->format = NET_REPORT_CSV;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool check_options(const struct options *options)
+{
+    const char *what = !options->path                             ? "no network file given"
+                       : options->sweep && options->rate >= 0     ? "--sweep has its own rates"
+                       : options->sweep && options->trace         ? "--trace is of one rate"
+                       : options->from_cycle >= options->to_cycle ? "--from is not before --to"
+                                                                  : NULL;
+    if (what) {
+        (void)cli_refuse(COMMAND, "%s; see " COMMAND " --help", what);
+    }
+    return !what;
+}
+
+/* False: *status is what remains to be given. */
+static bool read_arguments(int argc, char **argv, struct options *options, int *status)
+{
+    unsigned cores = worker_cores();
+    *options = (struct options){
+        .rate = -1,
+        .to_cycle = TRACE_CYCLES_USUAL,
+        .jobs = cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX,
+    };
+    *status = CLI_USAGE;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            *status = CLI_OK;
+            return false;
+        } else if (argv[i][0] != '-' && options->path) {
+            (void)cli_refuse(COMMAND, "\"%s\" is one word too many", argv[i]);
+            return false;
+        } else if (argv[i][0] != '-') {
+            options->path = argv[i];
+        } else if (!read_flag(argv[i], options)) {
+            if (i + 1 == argc) {
+                (void)cli_refuse(COMMAND, "%s needs a value, or is no option", argv[i]);
+                return false;
+            }
+            if (!read_value(argv[i], argv[i + 1], options)) {
+                return false;
+            }
+            i++;
+        }
+    }
+    return check_options(options);
+}
+
+/* ---- One rate ----------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct tracing {
+    struct sim_timeline *timeline;
+    uint64_t cycle_ps;
+};
+
+static void draw_held(void *context, uint32_t router, uint32_t port, uint32_t channel,
+                      uint64_t from_cycle, uint64_t to_cycle, uint64_t tag)
+{
+    const struct tracing *tracing = context;
+    char name[40];
+    (void)snprintf(name, sizeof name, "packet %" PRIu64, tag);
+    sim_timeline_span(tracing->timeline, SIM_TIMELINE_ROUTER + router,
+                      SIM_TRACK_CHANNEL + port * SIM_TRACK_CHANNELS + channel, name,
+                      from_cycle * tracing->cycle_ps, (to_cycle + 1) * tracing->cycle_ps, tag);
+}
+
+static int status_of(const struct net_result *result)
+{
+    return result->outcome == NET_DEADLOCKED || result->outcome == NET_STUCK ? CLI_FAULT : CLI_OK;
+}
+
+/* What was measured as a page, if one is wanted: false after saying why it is not there. */
+static bool write_page(const struct options *options, const struct net_report *report,
+                       const struct net_result *results, unsigned count,
+                       const struct net_result *saturation, const struct net_bound *bound)
+{
+    if (options->page && count > 0 &&
+        !net_page_write(options->page, report->file, results, count, saturation, bound)) {
+        cli_say(COMMAND, "cannot write the page %s: %s", options->page, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static int run_one(const struct options *options, const struct net_report *report)
+{
+    const struct net_experiment *experiment = &report->file->experiment;
+    struct tracing tracing = {.cycle_ps = UINT64_C(1000000000) / experiment->network.clock_khz};
+    struct net_watch watch = {.context = &tracing, .now_ns = options->speed ? now_ns : NULL};
+    struct net_result result;
+    char error[NET_ERROR_BYTES];
+    if (options->trace) {
+        tracing.timeline = sim_timeline_open(options->trace, options->from_cycle * tracing.cycle_ps,
+                                             options->to_cycle * tracing.cycle_ps, error);
+        if (!tracing.timeline) {
+            cli_say(COMMAND, "%s", error);
+            return CLI_FAULT;
+        }
+        watch.held = draw_held;
+    }
+    double rate = options->rate >= 0 ? options->rate : experiment->traffic.rate;
+    bool done = net_measure(experiment, rate, &watch, &result, error);
+    if (tracing.timeline && !sim_timeline_close(tracing.timeline)) {
+        cli_say(COMMAND, "%s could not be written to its end", options->trace);
+        return CLI_FAULT;
+    }
+    if (!done) {
+        cli_say(COMMAND, "%s", error);
+        return CLI_FAULT;
+    }
+    net_report_head(report);
+    net_report_row(report, &result);
+    int status = status_of(&result);
+    if (!write_page(options, report, &result, 1, NULL, NULL)) {
+        status = CLI_FAULT;
+    }
+    net_result_free(&result);
+    return status;
+}
+
+/* ---- A sweep ------------------------------------------------------------------------------ */
+
+/* Of the saturation rate: where the curve is drawn. */
+static const double shares[] = {0.05, 0.1, 0.2, 0.3,  0.4, 0.5, 0.6,
+                                0.7,  0.8, 0.9, 0.95, 1,   1.1, 1.25};
+enum { SHARES = sizeof shares / sizeof shares[0] };
+
+struct sweep {
+    const struct net_report *report;
+    const struct options *options;
+    double saturation;
+    uint32_t link_count;
+    struct net_result results[SHARES];
+    unsigned count;
+    int status;
+};
+
+/* What a worker says: an error, or its result with the links behind it. */
+struct message {
+    bool good;
+    char error[NET_ERROR_BYTES];
+    struct net_result result;
+    struct net_link_use links[];
+};
+
+static void run_point(void *context, unsigned number, void *result)
+{
+    const struct sweep *sweep = context;
+    const struct net_watch watch = {.now_ns = sweep->options->speed ? now_ns : NULL};
+    struct message *message = result;
+    double rate = sweep->saturation * shares[number];
+    message->good = net_measure(&sweep->report->file->experiment, rate < 1 ? rate : 1, &watch,
+                                &message->result, message->error);
+    if (message->good) {
+        INVARIANT(message->result.link_count == sweep->link_count);
+        memcpy(message->links, message->result.links, sweep->link_count * sizeof *message->links);
+        net_result_free(&message->result);
+    }
+}
+
+static void take_point(void *context, unsigned number, const void *result, const char *death)
+{
+    struct sweep *sweep = context;
+    const struct message *message = result;
+    if (death || !message->good) {
+        cli_say(COMMAND, "at rate %.4f: %s", sweep->saturation * shares[number],
+                death ? death : message->error);
+        sweep->status = CLI_FAULT;
+        return;
+    }
+    struct net_result *kept = &sweep->results[sweep->count++];
+    *kept = message->result;
+    kept->links = malloc(sweep->link_count * sizeof *kept->links);
+    if (kept->links) {
+        kept->link_count = sweep->link_count;
+        memcpy(kept->links, message->links, sweep->link_count * sizeof *kept->links);
+    }
+    sweep->status |= status_of(kept);
+    net_report_row(sweep->report, kept);
+}
+
+static int run_points(struct sweep *sweep)
+{
+    const struct jobs jobs = {
+        .context = sweep,
+        .count = SHARES,
+        .at_once = sweep->options->jobs,
+        .result_bytes = sizeof(struct message) + sweep->link_count * sizeof(struct net_link_use),
+        .run = run_point,
+        .take = take_point,
+    };
+    worker_take_signals();
+    switch (jobs_run(&jobs)) {
+    case JOBS_DONE: return sweep->status;
+    case JOBS_INTERRUPTED: return 128 + worker_signal();
+    case JOBS_FAULT: break;
+    }
+    cli_say(COMMAND, "cannot start a process: %s", strerror(errno));
+    return CLI_FAULT;
+}
+
+static int run_sweep(const struct options *options, const struct net_report *report)
+{
+    static struct sweep sweep;
+    struct net_result saturation;
+    struct net_bound bound;
+    char error[NET_ERROR_BYTES];
+    if (!net_measure_saturation(&report->file->experiment, NULL, &saturation, error)) {
+        cli_say(COMMAND, "%s", error);
+        return CLI_FAULT;
+    }
+    net_report_head(report);
+    sweep.report = report;
+    sweep.options = options;
+    sweep.saturation = saturation.rate;
+    sweep.link_count = saturation.link_count;
+    int status = CLI_FAULT;
+    if (saturation.outcome == NET_DEADLOCKED) {
+        net_report_row(report, &saturation);
+        (void)write_page(options, report, &saturation, 1, NULL, NULL);
+    } else {
+        status = run_points(&sweep);
+        bool bounded = net_bound_get(&report->file->experiment, &bound);
+        net_report_saturation(report, &saturation, bounded ? &bound : NULL);
+        if (!write_page(options, report, sweep.results, sweep.count, &saturation,
+                        bounded ? &bound : NULL)) {
+            status = CLI_FAULT;
+        }
+    }
+    for (unsigned i = 0; i < sweep.count; i++) {
+        net_result_free(&sweep.results[i]);
+    }
+    net_result_free(&saturation);
+    return status;
+}
+
+int cli_sim_net(int argc, char **argv)
+{
+    struct options options;
+    struct net_file file;
+    char error[NET_ERROR_BYTES];
+    int status;
+    if (!read_arguments(argc, argv, &options, &status)) {
+        return status;
+    }
+    if (!net_file_load(&file, options.path, options.settings, options.setting_count, error)) {
+        return cli_refuse(COMMAND, "%s", error);
+    }
+    const struct net_report report = {
+        .stream = stdout,
+        .format = options.format,
+        .file = &file,
+        .speed = options.speed,
+        .links = options.links,
+    };
+    if (options.keys) {
+        net_report_keys(&report);
+        return CLI_OK;
+    }
+    return options.sweep ? run_sweep(&options, &report) : run_one(&options, &report);
+}

@@ -1,0 +1,437 @@
+/* `dimmnet sim papers`: every figure of the papers beside ours. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/sim/sim.h"
+#include "cli/sim/papers.h"
+#include "cli/sim/papers_page.h"
+#include "sim/papers/measure.h"
+#include "sim/papers/papers.h"
+
+#define COMMAND "dimmnet sim papers"
+
+enum { TABLES_MAX = 32, NUMBER_CHARS = 24, HEAD_CHARS = 48, COLUMN_CHARS_MIN = 10, ROW_CHARS = 36 };
+
+struct papers_options {
+    bool json;
+    const char *html; /* NULL: no page */
+    const char *table;    /* NULL: all */
+    const char *map;      /* a machine, or NULL */
+    const char *machines; /* a folder, or NULL */
+};
+
+static void print_help(void)
+{
+    puts("usage: dimmnet sim papers [option...]\n"
+         "\n"
+         "Runs the papers' experiments on the simulated machines and puts every figure that\n"
+         "they print beside ours. A slip of a paper is named, and what is right is compared.\n"
+         "\n"
+         "  --table T          only this one: 000/5, or 5 for that of every paper\n"
+         "  --map [MACHINE]    where each nanosecond of a loop-back goes (dimmnet1-D)\n"
+         "  --machines FOLDER  a machine FOLDER/NAME.ini goes before the one of that name here\n"
+         "  --json             one JSON object per figure\n"
+         "  --html FILE        a page with all tables and a chart as well\n"
+         "  --help             this text\n"
+         "\n"
+         "tables:");
+    const struct papers_table *table;
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        printf("  %s/%-11s %s\n", table->source, table->name, table->title);
+    }
+    puts("\n"
+         "Exit status: 0 every bar is held, 1 one is missed, 2 bad usage.");
+}
+
+/* ---- Options ----------------------------------------------------------------------------- */
+
+/* "5" and "000/5" are Table 5 of paper 000. */
+static bool is_wanted(const struct papers_table *table, const char *wanted)
+{
+    if (!wanted || strcmp(wanted, table->name) == 0) {
+        return true;
+    }
+    size_t source = strlen(table->source);
+    return strncmp(wanted, table->source, source) == 0 && wanted[source] == '/' &&
+           strcmp(wanted + source + 1, table->name) == 0;
+}
+
+static bool is_table(const char *wanted)
+{
+    const struct papers_table *table;
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        if (is_wanted(table, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: *status is what remains to be given. */
+static bool read_arguments(int argc, char **argv, struct papers_options *options, int *status)
+{
+    *status = CLI_OK;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return false;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            options->json = true;
+        } else if (strcmp(argv[i], "--map") == 0) {
+            options->map = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : "dimmnet1-D";
+        } else if (strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
+            options->table = argv[++i];
+        } else if (strcmp(argv[i], "--machines") == 0 && i + 1 < argc) {
+            options->machines = argv[++i];
+        } else if (strcmp(argv[i], "--html") == 0 && i + 1 < argc) {
+            options->html = argv[++i];
+        } else if (strcmp(argv[i], "--table") == 0 || strcmp(argv[i], "--machines") == 0 ||
+                   strcmp(argv[i], "--html") == 0) {
+            *status = cli_refuse(COMMAND, "%s takes a name; see %s --help", argv[i], COMMAND);
+            return false;
+        } else {
+            *status = cli_refuse(COMMAND, "there is no %s \"%s\"; see %s --help",
+                                 argv[i][0] == '-' ? "option" : "argument", argv[i], COMMAND);
+            return false;
+        }
+    }
+    if (options->table && !is_table(options->table)) {
+        *status = cli_refuse(COMMAND, "there is no table \"%s\"; see %s --help", options->table,
+                             COMMAND);
+        return false;
+    }
+    struct stat folder;
+    if (options->machines && (stat(options->machines, &folder) || !S_ISDIR(folder.st_mode))) {
+        *status = cli_refuse(COMMAND, "there is no folder \"%s\"", options->machines);
+        return false;
+    }
+    if (options->map && (options->json || options->table)) {
+        *status = cli_refuse(COMMAND, "--map goes with neither --json nor --table");
+        return false;
+    }
+    if (options->html && (options->map || options->table)) {
+        *status = cli_refuse(COMMAND, "--html is for all tables: neither --map nor --table");
+        return false;
+    }
+    return true;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static void print_json_text(const char *name, const char *text)
+{
+    printf("\"%s\":", name);
+    cli_json_text(stdout, text);
+    (void)putchar(',');
+}
+
+static void print_json_number(const char *name, double value)
+{
+    if (!isfinite(value)) {
+        printf("\"%s\":null,", name);
+    } else {
+        printf("\"%s\":%.10g,", name, value);
+    }
+}
+
+static void print_json(const struct papers_cell *cell)
+{
+    (void)putchar('{');
+    print_json_text("source", cell->table->source);
+    print_json_text("table", cell->table->name);
+    print_json_text("row", cell->table->rows[cell->row].text);
+    print_json_text("column", cell->table->columns[cell->column].text);
+    print_json_text("unit", cell->unit);
+    print_json_number("paper", cell->paper);
+    if (cell->right != cell->paper) {
+        print_json_number("right", cell->right);
+    }
+    print_json_number("sim", cell->sim);
+    print_json_number("error_pct", cell->error_pct);
+    if (cell->note) {
+        print_json_text("note", cell->note);
+    }
+    if (cell->taken) {
+        printf("\"taken\":true,");
+    }
+    printf("\"fitted\":%s}\n", cell->fitted ? "true" : "false");
+}
+
+/* ---- Text -------------------------------------------------------------------------------- */
+
+/* Five digits, with a mark behind or a blank in its place. */
+static void print_number(double value, char mark, int width)
+{
+    char text[NUMBER_CHARS];
+    if (isnan(value)) {
+        printf("%*s", width, "- ");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.5g%c", value, mark);
+    printf("%*s", width, text);
+}
+
+static void print_error(const struct papers_cell *cell, int width)
+{
+    char text[NUMBER_CHARS];
+    if (isnan(cell->sim)) {
+        printf("%*s", width, "");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%+.2f %% ", cell->error_pct);
+    printf("%*s", width, text);
+}
+
+static char kind_mark(const struct papers_cell *cell)
+{
+    return cell->fitted ? '*' : cell->taken ? '=' : ' ';
+}
+
+enum line { LINE_PAPER, LINE_RIGHT, LINE_SIM, LINE_ERROR, LINES };
+
+static bool has_slip(const struct papers_table *table, unsigned row)
+{
+    for (unsigned column = 0; column < table->column_count; column++) {
+        struct papers_cell cell = papers_cell(table, row, column, NULL);
+        if (cell.right != cell.paper) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void print_row(const struct papers_table *table, const struct papers_sims *sims,
+                      unsigned row, int width)
+{
+    static const char *const heads[LINES] = {
+        [LINE_RIGHT] = "  compared with", [LINE_SIM] = "  simulated", [LINE_ERROR] = "  error"};
+    for (unsigned line = 0; line < LINES; line++) {
+        if (line == LINE_RIGHT && !has_slip(table, row)) {
+            continue;
+        }
+        char head[ROW_CHARS + 1];
+        const char *unit = table->rows[row].unit;
+        (void)snprintf(head, sizeof head, "%s%s%s",
+                       line == LINE_PAPER ? table->rows[row].text : heads[line],
+                       line == LINE_PAPER && unit && unit[0] ? ", " : "",
+                       line == LINE_PAPER && unit ? unit : "");
+        printf("%-*s", ROW_CHARS, head);
+        for (unsigned column = 0; column < table->column_count; column++) {
+            if (!papers_has_cell(table, row, column)) {
+                printf("%*s", width, "");
+                continue;
+            }
+            struct papers_cell cell = papers_cell(table, row, column, sims);
+            switch ((enum line)line) {
+            case LINE_PAPER:
+                print_number(cell.paper, cell.right != cell.paper ? '!' : ' ', width);
+                break;
+            case LINE_RIGHT: print_number(cell.right, ' ', width); break;
+            case LINE_SIM: print_number(cell.sim, kind_mark(&cell), width); break;
+            case LINE_ERROR:
+            case LINES: print_error(&cell, width); break;
+            }
+        }
+        (void)putchar('\n');
+    }
+}
+
+/* Notes that say the same of many cells are printed once. */
+static void print_notes(const struct papers_table *table, const struct papers_sims *sims)
+{
+    const char *last = NULL;
+    for (unsigned row = 0; row < table->row_count; row++) {
+        for (unsigned column = 0; column < table->column_count; column++) {
+            struct papers_cell cell = papers_cell(table, row, column, sims);
+            if (!papers_has_cell(table, row, column) || !cell.note || cell.note == last) {
+                continue;
+            }
+            last = cell.note;
+            printf("  %s, %s: %s\n", table->rows[row].text, table->columns[column].text, cell.note);
+        }
+    }
+}
+
+/* Gives its length. */
+static int column_head(const struct papers_column *column, char text[HEAD_CHARS])
+{
+    return snprintf(text, HEAD_CHARS, " %s%s%s ", column->text, column->unit ? ", " : "",
+                    column->unit ? column->unit : "");
+}
+
+static void print_table(const struct papers_table *table, const struct papers_sims *sims)
+{
+    char head[HEAD_CHARS];
+    int width = COLUMN_CHARS_MIN;
+    for (unsigned column = 0; column < table->column_count; column++) {
+        int length = column_head(&table->columns[column], head);
+        width = length > width ? length : width;
+    }
+    bool is_number = table->name[0] >= '0' && table->name[0] <= '9';
+    printf("Paper %s, %s%s: %s\n\n%-*s", table->source, is_number ? "Table " : "", table->name,
+           table->title, ROW_CHARS, "");
+    for (unsigned column = 0; column < table->column_count; column++) {
+        (void)column_head(&table->columns[column], head);
+        printf("%*s", width, head);
+    }
+    (void)putchar('\n');
+    for (unsigned row = 0; row < table->row_count; row++) {
+        print_row(table, sims, row, width);
+    }
+    print_notes(table, sims);
+    (void)putchar('\n');
+    (void)fflush(stdout);
+}
+
+/* ---- Summary and bars -------------------------------------------------------------------- */
+
+static void print_errors(const struct papers_errors *errors)
+{
+    char text[40] = "-";
+    if (errors->count > 0) {
+        (void)snprintf(text, sizeof text, "%u: %.2f / %.2f %%", errors->count, errors->mean_pct,
+                       errors->worst_pct);
+    }
+    printf(" %22s", text);
+}
+
+/* Mean and worst error of what was predicted, what was fitted and what was taken. */
+static void print_summary(const struct papers_table *table, const struct papers_sims *sims)
+{
+    struct papers_errors predicted = {0};
+    struct papers_errors fitted = {0};
+    struct papers_errors taken = {0};
+    for (unsigned row = 0; row < table->row_count; row++) {
+        for (unsigned column = 0; column < table->column_count; column++) {
+            struct papers_cell cell = papers_cell(table, row, column, sims);
+            if (papers_has_cell(table, row, column) && !isnan(cell.sim)) {
+                papers_errors_add(cell.fitted  ? &fitted
+                                  : cell.taken ? &taken
+                                               : &predicted,
+                                  cell.error_pct);
+            }
+        }
+    }
+    printf("%s/%-12s", table->source, table->name);
+    print_errors(&predicted);
+    print_errors(&fitted);
+    print_errors(&taken);
+    (void)putchar('\n');
+}
+
+static void print_bar(const struct papers_bar *bar, const struct papers_verdict *verdict)
+{
+    const char *unit = bar->points ? "points" : "%";
+    char limit[48];
+    if (bar->mean_pct > 0) {
+        (void)snprintf(limit, sizeof limit, "mean %g, worst %g %s", bar->mean_pct, bar->worst_pct,
+                       unit);
+    } else if (bar->worst_pct < 1e-6) {
+        (void)snprintf(limit, sizeof limit, "exact");
+    } else {
+        (void)snprintf(limit, sizeof limit, "%g %s", bar->worst_pct, unit);
+    }
+    printf("%s/%-10s %-34s %-24s mean %6.2f, worst %6.2f %-6s  %s\n", bar->source, bar->table,
+           bar->text, limit, verdict->mean, verdict->worst, unit,
+           verdict->held ? "held" : "MISSED");
+}
+
+/* ---- The command ------------------------------------------------------------------------- */
+
+static void print_cells(const struct papers_table *table, const struct papers_sims *sims)
+{
+    for (unsigned row = 0; row < table->row_count; row++) {
+        for (unsigned column = 0; column < table->column_count; column++) {
+            if (papers_has_cell(table, row, column)) {
+                struct papers_cell cell = papers_cell(table, row, column, sims);
+                print_json(&cell);
+            }
+        }
+    }
+    (void)fflush(stdout);
+}
+
+/* The bars of the tables that were run; false: one is missed. */
+static bool judge(const struct papers_options *options, const struct papers_sims *all)
+{
+    bool held = true;
+    const struct papers_bar *bar;
+    for (unsigned i = 0; (bar = papers_bar(i)) != NULL; i++) {
+        const struct papers_table *table;
+        for (unsigned j = 0; (table = papers_table(j)) != NULL; j++) {
+            if (strcmp(table->source, bar->source) != 0 || strcmp(table->name, bar->table) != 0 ||
+                !is_wanted(table, options->table)) {
+                continue;
+            }
+            struct papers_verdict verdict = papers_judge(bar, table, &all[j]);
+            held = held && verdict.held;
+            if (!options->json) {
+                print_bar(bar, &verdict);
+            } else if (!verdict.held) {
+                cli_say(COMMAND, "missed: paper %s, %s: %s: mean %.2f, worst %.2f %s", bar->source,
+                        bar->table, bar->text, verdict.mean, verdict.worst,
+                        bar->points ? "points" : "%");
+            }
+        }
+    }
+    return held;
+}
+
+static int run(const struct papers_options *options, struct papers_sims *all)
+{
+    char error[SIM_ERROR_BYTES];
+    const struct papers_table *table;
+    if (!options->json) {
+        puts("Behind what is simulated: * was used to fit a parameter, = is itself a parameter,\n"
+             "nothing: predicted. Behind a paper's figure: ! a slip of the paper's own.\n");
+    }
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        papers_sims_init(&all[i]);
+        if (!is_wanted(table, options->table)) {
+            continue;
+        }
+        if (!table->simulate(&all[i], error)) {
+            cli_say(COMMAND, "paper %s, %s: %s", table->source, table->name, error);
+            return CLI_FAULT;
+        }
+        if (options->json) {
+            print_cells(table, &all[i]);
+        } else {
+            print_table(table, &all[i]);
+        }
+    }
+    if (!options->json) {
+        printf("%-16s %22s %22s %22s\n", "mean / worst", "predicted", "fitted", "taken");
+        for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+            if (is_wanted(table, options->table)) {
+                print_summary(table, &all[i]);
+            }
+        }
+        puts("\nbars");
+    }
+    bool held = judge(options, all);
+    if (options->html && !sim_papers_page(options->html, all)) {
+        cli_say(COMMAND, "%s: %s", options->html, strerror(errno));
+        return CLI_FAULT;
+    }
+    return held ? CLI_OK : CLI_FAULT;
+}
+
+int cli_sim_papers(int argc, char **argv)
+{
+    struct papers_options options = {0};
+    struct papers_sims all[TABLES_MAX];
+    int status;
+    if (!read_arguments(argc, argv, &options, &status)) {
+        return status;
+    }
+    papers_machines_from(options.machines);
+    return options.map ? sim_papers_map(COMMAND, options.map) : run(&options, all);
+}

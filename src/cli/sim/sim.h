@@ -1,0 +1,13 @@
+/* The sub-commands of `dimmnet sim`: argv[0] is the sub-command's own name; each gives an
+ * exit status. A new one is a row of the table in sim.c. */
+#ifndef CLI_SIM_SIM_H
+#define CLI_SIM_SIM_H
+
+int cli_sim_machines(int argc, char **argv);
+int cli_sim_net(int argc, char **argv);
+int cli_sim_papers(int argc, char **argv);
+int cli_sim_show(int argc, char **argv);
+int cli_sim_run(int argc, char **argv);
+int cli_sim_study(int argc, char **argv);
+
+#endif

@@ -1,0 +1,295 @@
+/* `dimmnet sim study`: a study's points on all cores, one table. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/jobs.h"
+#include "cli/sim/sim.h"
+#include "cli/sim/study_page.h"
+#include "cli/worker.h"
+#include "sim/studies/study.h"
+#include "wire/packet.h"
+
+#define COMMAND "dimmnet sim study"
+
+struct study_options {
+    const struct sim_study *study;
+    const char *machine; /* NULL: the study's own */
+    enum sim_study_format format;
+    const char *html; /* NULL: no page */
+    uint32_t nodes_max;
+    enum sim_topology topology;
+    unsigned jobs;
+};
+
+/* A sweep under way. */
+struct sweep {
+    const struct sim_study *study;
+    struct sim_study_choice choice;
+    enum sim_study_format format;
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row rows[SIM_STUDY_POINTS_MAX]; /* for the page */
+    unsigned count;
+    unsigned failed;
+    bool progress_is_shown;
+};
+
+/* ---- Help --------------------------------------------------------------------------------- */
+
+static void print_help(void)
+{
+    printf("usage: dimmnet sim study NAME [option...]\n"
+           "\n"
+           "Simulates what the papers only predicted, point by point, on all cores. The same\n"
+           "study gives the same bytes, whatever the number of jobs.\n"
+           "\n"
+           "  --list         the studies, and what their columns mean\n"
+           "  --machine M    another machine than the study's; see dimmnet sim machines\n"
+           "  --topology T   of more nodes than a switch has ports: tree or fat-tree (tree)\n"
+           "  --max-nodes N  leave out points with more nodes (%d)\n"
+           "  --jobs J       processes (as many as cores)\n"
+           "  --csv          comma-separated values, a line of names first\n"
+           "  --json         one JSON object a line\n"
+           "  --html FILE    a page with charts as well\n"
+           "  -h, --help     this text\n"
+           "\n"
+           "Exit status: 0 done, 1 a point failed, 2 bad usage.\n",
+           WIRE_NODES_MAX);
+}
+
+static void print_list(void)
+{
+    for (unsigned i = 0; sim_study_at(i); i++) {
+        const struct sim_study *study = sim_study_at(i);
+        printf("%s%s: %s\n  on %s\n", i > 0 ? "\n" : "", study->name, study->text, study->machine);
+        for (unsigned column = 0; column < study->column_count; column++) {
+            printf("  %-20s %s\n", study->columns[column].name, study->columns[column].help);
+        }
+    }
+}
+
+/* ---- Options ------------------------------------------------------------------------------ */
+
+static int read_topology(const char *text, enum sim_topology *topology)
+{
+    for (unsigned i = SIM_SWITCH_TREE; i <= SIM_FAT_TREE; i++) {
+        if (strcmp(text, sim_topology_names[i]) == 0) {
+            *topology = i;
+            return CLI_OK;
+        }
+    }
+    return cli_refuse(COMMAND, "--topology takes %s or %s, not \"%s\"",
+                      sim_topology_names[SIM_SWITCH_TREE], sim_topology_names[SIM_FAT_TREE], text);
+}
+
+static int read_value(const char *option, const char *value, struct study_options *options)
+{
+    uint64_t number = 0;
+    int status = CLI_OK;
+    if (!value) {
+        return cli_refuse(COMMAND, "%s needs a value", option);
+    }
+    if (strcmp(option, "--machine") == 0) {
+        options->machine = value;
+    } else if (strcmp(option, "--html") == 0) {
+        options->html = value;
+    } else if (strcmp(option, "--topology") == 0) {
+        status = read_topology(value, &options->topology);
+    } else if (strcmp(option, "--max-nodes") == 0) {
+        status = cli_number(COMMAND, option, value, 2, WIRE_NODES_MAX, &number);
+        options->nodes_max = (uint32_t)number;
+    } else {
+        status = cli_number(COMMAND, option, value, 1, JOBS_AT_ONCE_MAX, &number);
+        options->jobs = (unsigned)number;
+    }
+    return status;
+}
+
+static bool takes_value(const char *option)
+{
+    return strcmp(option, "--machine") == 0 || strcmp(option, "--html") == 0 ||
+           strcmp(option, "--topology") == 0 || strcmp(option, "--max-nodes") == 0 ||
+           strcmp(option, "--jobs") == 0;
+}
+
+/* *done when there is nothing left to do. */
+static int read_arguments(int argc, char **argv, struct study_options *options, bool *done)
+{
+    unsigned cores = worker_cores();
+    *options = (struct study_options){
+        .nodes_max = WIRE_NODES_MAX,
+        .topology = SIM_SWITCH_TREE,
+        .jobs = cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX,
+    };
+    *done = true;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return CLI_OK;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            print_list();
+            return CLI_OK;
+        } else if (strcmp(argv[i], "--csv") == 0) {
+            options->format = SIM_STUDY_CSV;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            options->format = SIM_STUDY_JSON;
+        } else if (takes_value(argv[i])) {
+            const char *option = argv[i];
+            i++;
+            int status = read_value(option, argv[i], options);
+            if (status) {
+                return status;
+            }
+        } else if (argv[i][0] == '-') {
+            return cli_refuse(COMMAND, "there is no option \"%s\"; see " COMMAND " --help",
+                              argv[i]);
+        } else if (options->study) {
+            return cli_refuse(COMMAND, "\"%s\" is one word too many", argv[i]);
+        } else {
+            options->study = sim_study_find(argv[i]);
+            if (!options->study) {
+                return cli_refuse(COMMAND, "there is no study \"%s\"; see " COMMAND " --list",
+                                  argv[i]);
+            }
+        }
+    }
+    if (!options->study) {
+        return cli_refuse(COMMAND, "no study is named; see " COMMAND " --list");
+    }
+    *done = false;
+    return CLI_OK;
+}
+
+/* ---- The sweep ---------------------------------------------------------------------------- */
+
+static void run_point(void *context, unsigned number, void *result)
+{
+    const struct sweep *sweep = context;
+    sweep->study->run(&sweep->choice, &sweep->points[number], result);
+}
+
+static uint64_t bytes_of(void *context, unsigned number)
+{
+    const struct sweep *sweep = context;
+    return sim_study_bytes(&sweep->points[number]);
+}
+
+/* What the machine has for all jobs together. */
+static uint64_t bytes_max(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes / 4 * 3
+                                       : UINT64_MAX;
+}
+
+static void clear_progress(struct sweep *sweep)
+{
+    if (sweep->progress_is_shown) {
+        (void)fprintf(stderr, "\r\033[K");
+        sweep->progress_is_shown = false;
+    }
+}
+
+static void show_progress(void *context, unsigned done, unsigned running)
+{
+    struct sweep *sweep = context;
+    if (isatty(STDERR_FILENO)) {
+        sweep->progress_is_shown = true;
+        (void)fprintf(stderr, "\r\033[K%s: %u of %u points, %u running", sweep->study->name, done,
+                      sweep->count, running);
+    }
+}
+
+static void say_failure(const struct sweep *sweep, unsigned number, const char *why)
+{
+    const struct sim_study_point *point = &sweep->points[number];
+    cli_say(COMMAND, "%s: point %u of %u (%" PRIu32 " nodes): %s", sweep->study->name, number + 1,
+            sweep->count, point->nodes, why);
+}
+
+static void take_row(void *context, unsigned number, const void *result, const char *death)
+{
+    struct sweep *sweep = context;
+    const struct sim_study_row *row = result;
+    char line[SIM_STUDY_LINE_BYTES];
+    clear_progress(sweep);
+    sweep->rows[number] = death ? (struct sim_study_row){.error = "it died"} : *row;
+    if (death || row->error[0]) {
+        sweep->failed++;
+        say_failure(sweep, number, death ? death : row->error);
+        return;
+    }
+    size_t bytes = sim_study_line(sweep->study, row, sweep->format, line);
+    (void)fwrite(line, 1, bytes, stdout);
+    (void)fflush(stdout);
+}
+
+static int run_sweep(const struct study_options *options, const struct sim_machine *machine)
+{
+    static struct sweep sweep;
+    char line[SIM_STUDY_LINE_BYTES];
+    sweep.study = options->study;
+    sweep.choice = (struct sim_study_choice){machine, options->nodes_max, options->topology};
+    sweep.format = options->format;
+    sweep.count = options->study->list(&sweep.choice, sweep.points);
+    const struct jobs jobs = {
+        .context = &sweep,
+        .count = sweep.count,
+        .at_once = options->jobs,
+        .result_bytes = sizeof(struct sim_study_row),
+        .run = run_point,
+        .take = take_row,
+        .progress = show_progress,
+        .bytes = bytes_of,
+        .bytes_max = bytes_max(),
+    };
+    if (sweep.count == 0) {
+        return cli_refuse(COMMAND, "%s has no point with %" PRIu32 " nodes or fewer",
+                          sweep.study->name, options->nodes_max);
+    }
+    if (sweep.format == SIM_STUDY_TABLE) {
+        printf("%s on %s: %s\n\n", sweep.study->name, machine->name, sweep.study->text);
+    }
+    (void)fwrite(line, 1, sim_study_head(sweep.study, sweep.format, line), stdout);
+    (void)fflush(stdout);
+    worker_take_signals();
+    enum jobs_end end = jobs_run(&jobs);
+    int error = errno;
+    clear_progress(&sweep);
+    if (end == JOBS_FAULT) {
+        cli_say(COMMAND, "cannot start a process: %s", strerror(error));
+        return CLI_FAULT;
+    }
+    if (end == JOBS_INTERRUPTED) {
+        return 128 + worker_signal();
+    }
+    if (options->html &&
+        !sim_study_page(options->html, sweep.study, machine->name, sweep.rows, sweep.count)) {
+        cli_say(COMMAND, "%s: %s", options->html, strerror(errno));
+        return CLI_FAULT;
+    }
+    return sweep.failed > 0 ? CLI_FAULT : CLI_OK;
+}
+
+int cli_sim_study(int argc, char **argv)
+{
+    struct study_options options;
+    struct sim_machine machine;
+    char error[SIM_ERROR_BYTES];
+    bool done;
+    int status = read_arguments(argc, argv, &options, &done);
+    if (status || done) {
+        return status;
+    }
+    const char *name = options.machine ? options.machine : options.study->machine;
+    if (!sim_machine_load(&machine, name, error)) {
+        return cli_refuse(COMMAND, "%s", error);
+    }
+    status = run_sweep(&options, &machine);
+    sim_machine_free(&machine);
+    return status;
+}

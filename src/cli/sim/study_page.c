@@ -1,0 +1,146 @@
+/* Rows become series: those with the same texts (and numbers, where the study says so) in the
+ * columns that tell series apart. */
+#include "cli/sim/study_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/page.h"
+
+enum { NAME_BYTES = 80, TITLE_BYTES = 160 };
+
+struct gathered {
+    char names[CLI_SERIES_MAX][NAME_BYTES];
+    double x[CLI_SERIES_MAX][SIM_STUDY_POINTS_MAX];
+    double y[CLI_SERIES_MAX][SIM_STUDY_POINTS_MAX];
+    size_t counts[CLI_SERIES_MAX];
+    size_t series_count;
+};
+
+static void name_series(const struct sim_study *study, const struct sim_study_row *row,
+                        char name[NAME_BYTES])
+{
+    size_t used = 0;
+    name[0] = '\0';
+    for (unsigned i = 0; i < study->series_count; i++) {
+        unsigned column = study->series[i];
+        const struct sim_study_value *value = &row->values[column];
+        char text[NAME_BYTES];
+        if (study->columns[column].decimals < 0) {
+            (void)snprintf(text, sizeof text, "%s", value->text);
+        } else {
+            (void)snprintf(text, sizeof text, "%.0f %s", value->number,
+                           study->columns[column].name);
+        }
+        int length = snprintf(name + used, NAME_BYTES - used, "%s%s", i > 0 ? ", " : "", text);
+        used += length > 0 ? (size_t)length : 0;
+        used = used < NAME_BYTES ? used : NAME_BYTES - 1;
+    }
+}
+
+/* NaN where there is no figure. */
+static double number_of(const struct sim_study_value *value)
+{
+    return value->is_there ? value->number : NAN;
+}
+
+static void gather(struct gathered *gathered, const struct sim_study *study, unsigned y_column,
+                   const struct sim_study_row *rows, unsigned count)
+{
+    memset(gathered, 0, sizeof *gathered);
+    for (unsigned i = 0; i < count; i++) {
+        char name[NAME_BYTES];
+        size_t series = 0;
+        if (rows[i].error[0] || !rows[i].values[study->x].is_there) {
+            continue;
+        }
+        name_series(study, &rows[i], name);
+        while (series < gathered->series_count && strcmp(gathered->names[series], name) != 0) {
+            series++;
+        }
+        if (series == CLI_SERIES_MAX) {
+            continue; /* the table has it */
+        }
+        if (series == gathered->series_count) {
+            gathered->series_count++;
+            memcpy(gathered->names[series], name, sizeof name);
+        }
+        size_t at = gathered->counts[series]++;
+        gathered->x[series][at] = rows[i].values[study->x].number;
+        gathered->y[series][at] = number_of(&rows[i].values[y_column]);
+    }
+}
+
+static void put_chart(struct cli_page *page, const struct sim_study *study, unsigned y_column,
+                      const struct sim_study_row *rows, unsigned count)
+{
+    static struct gathered gathered;
+    char title[TITLE_BYTES];
+    gather(&gathered, study, y_column, rows, count);
+    (void)snprintf(title, sizeof title, "%s: %s", study->columns[y_column].name,
+                   study->columns[y_column].help);
+    struct cli_chart chart = {
+        .title = title,
+        .x_label = study->columns[study->x].name,
+        .y_label = study->columns[y_column].name,
+        .x_is_logarithmic = true,
+        .series_count = gathered.series_count,
+    };
+    double least = INFINITY;
+    double most = 0;
+    for (size_t i = 0; i < gathered.series_count; i++) {
+        chart.series[i] = (struct cli_series){.name = gathered.names[i],
+                                              .x = gathered.x[i],
+                                              .y = gathered.y[i],
+                                              .count = gathered.counts[i]};
+        for (size_t at = 0; at < gathered.counts[i]; at++) {
+            least = fmin(least, gathered.y[i][at]);
+            most = fmax(most, gathered.y[i][at]);
+        }
+    }
+    chart.y_is_logarithmic = least > 0 && most > 20 * least;
+    cli_page_chart(page, &chart);
+}
+
+static void put_table(struct cli_page *page, const struct sim_study *study,
+                      const struct sim_study_row *rows, unsigned count)
+{
+    const char *names[SIM_STUDY_COLUMNS_MAX];
+    for (unsigned column = 0; column < study->column_count; column++) {
+        names[column] = study->columns[column].name;
+    }
+    cli_page_table_begin(page, "every point", names, study->column_count);
+    for (unsigned i = 0; i < count; i++) {
+        if (rows[i].error[0]) {
+            continue;
+        }
+        cli_page_row_begin(page);
+        for (unsigned column = 0; column < study->column_count; column++) {
+            const struct sim_study_value *value = &rows[i].values[column];
+            if (study->columns[column].decimals < 0) {
+                cli_page_cell_text(page, value->text);
+            } else {
+                cli_page_cell_number(page, number_of(value), study->columns[column].decimals);
+            }
+        }
+        cli_page_row_end(page);
+    }
+    cli_page_table_end(page);
+}
+
+bool sim_study_page(const char *path, const struct sim_study *study, const char *machine,
+                    const struct sim_study_row *rows, unsigned count)
+{
+    char title[TITLE_BYTES];
+    (void)snprintf(title, sizeof title, "%s on %s", study->name, machine);
+    struct cli_page *page = cli_page_open(path, title, study->text);
+    if (!page) {
+        return false;
+    }
+    for (unsigned i = 0; i < study->y_count; i++) {
+        put_chart(page, study, study->y[i], rows, count);
+    }
+    put_table(page, study, rows, count);
+    return cli_page_close(page);
+}

@@ -1,0 +1,417 @@
+/* `dimmnet storm`: many seeds, many processes, one verdict. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mutant.h"
+#include "base/size_text.h"
+#include "cli/cli.h"
+#include "cli/storm/crew.h"
+#include "cli/storm/report.h"
+#include "host/clock.h"
+#include "sim/storm/shrink.h"
+#include "sim/storm/study.h"
+
+#define COMMAND "dimmnet storm"
+
+enum { DETAILS_SHOWN = 3, PROGRESS_MS = 250 };
+
+struct storm_options {
+    struct storm_choice choice;
+    uint64_t seed_first, seed_last;
+    unsigned jobs;
+    uint64_t failures_max;
+    const char *mutant; /* or NULL */
+    const char *trace;  /* a file's name, "-", or NULL */
+    bool json;
+    bool shrink;
+    bool expect_failure;
+};
+
+/* ---- Help and lists ----------------------------------------------------------------------- */
+
+static void print_help(void)
+{
+    printf("usage: dimmnet storm [option...]\n\n"
+           "Runs boards under virtual time on a network that does everything wrong, one run for\n"
+           "each seed, and checks every effect. The same seed gives the same run.\n\n"
+           "  --seeds A..B       seeds to run (0..999)\n"
+           "  --scenario S       which faults, or a study (all); see --list\n"
+           "  --nodes N          nodes, 2 to %d (2 to 6, by the seed)\n"
+           "  --operations K     operations of each node (by the seed)\n"
+           "  --without X,Y      leave out faults or kinds of work\n"
+           "  --luck L           the same plan, everything at other moments (0)\n"
+           "  --jobs J           processes (as many as cores)\n"
+           "  --failures N       stop after so many failing seeds (10)\n"
+           "  --shrink           make the first failing run as small as possible\n"
+           "  --trace FILE       write every event there; - is standard output\n"
+           "  --mutant NAME      with this planted bug (builds with -Dmutants=true)\n"
+           "  --expect-failure   stop at the first failing seed; none is the failure\n"
+           "  --list             scenarios, studies, faults, work and planted bugs\n"
+           "  --json             one JSON object per line\n"
+           "  --help             this text\n\n"
+           "Exit status: 0 all clean, 1 a seed failed or a bar was missed, 2 bad usage.\n"
+           "See dimmnet-storm(1).\n",
+           STORM_NODES_MAX);
+}
+
+static void print_names(const char *title, const char *(*name)(unsigned),
+                        const char *(*text)(unsigned))
+{
+    printf("%s\n", title);
+    for (unsigned i = 0; name(i); i++) {
+        printf("  %-28s %s\n", name(i), text(i));
+    }
+}
+
+static void print_lists(void)
+{
+    print_names("scenarios", storm_scenario_name, storm_scenario_text);
+    print_names("studies", storm_study_name, storm_study_text);
+    print_names("faults", storm_fault_name, storm_fault_text);
+    print_names("work", storm_work_name, storm_work_text);
+    print_names("planted bugs", base_mutant_name, base_mutant_text);
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* The number of a name in a list, or -1. */
+static int find_name(const char *wanted, size_t length, const char *(*name)(unsigned))
+{
+    for (unsigned i = 0; name(i); i++) {
+        if (strlen(name(i)) == length && memcmp(name(i), wanted, length) == 0) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool read_seeds(const char *text, struct storm_options *options)
+{
+    char first[32];
+    const char *dots = strstr(text, "..");
+    size_t length = dots ? (size_t)(dots - text) : strlen(text);
+    if (length >= sizeof first) {
+        return false;
+    }
+    memcpy(first, text, length);
+    first[length] = '\0';
+    return base_number_parse(first, UINT64_MAX / 64 - 1, &options->seed_first) &&
+           base_number_parse(dots ? dots + 2 : first, UINT64_MAX / 64 - 1, &options->seed_last) &&
+           options->seed_first <= options->seed_last;
+}
+
+static int read_without(const char *text, struct storm_choice *choice)
+{
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        int fault = find_name(text, length, storm_fault_name);
+        int work = find_name(text, length, storm_work_name);
+        if (fault < 0 && work < 0) {
+            return cli_refuse(COMMAND, "there is no fault or work \"%.*s\"; see --list",
+                              (int)length, text);
+        }
+        if (fault >= 0) {
+            choice->without_fault[fault] = true;
+        } else {
+            choice->without_work[work] = true;
+        }
+        text += length + (text[length] == ',');
+    }
+    return CLI_OK;
+}
+
+static int read_mutant(const char *text, struct storm_options *options)
+{
+    int mutant = find_name(text, strlen(text), base_mutant_name);
+    if (mutant < 0) {
+        return cli_refuse(COMMAND, "there is no planted bug \"%s\"; see --list", text);
+    }
+#ifdef DN_MUTANTS
+    base_mutant = (enum base_mutant)mutant;
+    options->mutant = base_mutant_name((unsigned)mutant);
+    return CLI_OK;
+#else
+    (void)options;
+    return cli_refuse(COMMAND, "this build has no planted bugs; configure it with -Dmutants=true");
+#endif
+}
+
+/* An option that takes a value. */
+static int read_value(const char *option, const char *value, struct storm_options *options)
+{
+    uint64_t number = 0;
+    int status = CLI_OK;
+    if (strcmp(option, "--seeds") == 0) {
+        return read_seeds(value, options)
+                   ? CLI_OK
+                   : cli_refuse(COMMAND, "--seeds takes A..B, A not above B; not \"%s\"", value);
+    } else if (strcmp(option, "--scenario") == 0) {
+        options->choice.scenario = value;
+    } else if (strcmp(option, "--without") == 0) {
+        return read_without(value, &options->choice);
+    } else if (strcmp(option, "--mutant") == 0) {
+        return read_mutant(value, options);
+    } else if (strcmp(option, "--trace") == 0) {
+        options->trace = value;
+    } else if (strcmp(option, "--nodes") == 0) {
+        status = cli_number(COMMAND, option, value, 2, STORM_NODES_MAX, &number);
+        options->choice.node_count = (uint32_t)number;
+    } else if (strcmp(option, "--operations") == 0) {
+        status = cli_number(COMMAND, option, value, 1, 1000000, &number);
+        options->choice.operations = (uint32_t)number;
+    } else if (strcmp(option, "--luck") == 0) {
+        status = cli_number(COMMAND, option, value, 0, UINT16_MAX, &options->choice.luck);
+    } else if (strcmp(option, "--jobs") == 0) {
+        status = cli_number(COMMAND, option, value, 1, CREW_JOBS_MAX, &number);
+        options->jobs = (unsigned)number;
+    } else if (strcmp(option, "--failures") == 0) {
+        status = cli_number(COMMAND, option, value, 1, UINT64_MAX, &options->failures_max);
+    } else {
+        return cli_refuse(COMMAND, "there is no option \"%s\"; see dimmnet storm --help", option);
+    }
+    return status;
+}
+
+static unsigned count_cores(void)
+{
+    unsigned count = worker_cores();
+    return count < CREW_JOBS_MAX ? count : CREW_JOBS_MAX;
+}
+
+/* *done when there is nothing left to do. */
+static int read_arguments(int argc, char **argv, struct storm_options *options, bool *done)
+{
+    *options = (struct storm_options){
+        .choice = {.scenario = "all"}, .seed_last = 999, .jobs = count_cores(), .failures_max = 10};
+    *done = true;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help();
+            return CLI_OK;
+        } else if (strcmp(argv[i], "--list") == 0) {
+            print_lists();
+            return CLI_OK;
+        } else if (strcmp(argv[i], "--json") == 0) {
+            options->json = true;
+        } else if (strcmp(argv[i], "--shrink") == 0) {
+            options->shrink = true;
+        } else if (strcmp(argv[i], "--expect-failure") == 0) {
+            options->expect_failure = true;
+        } else {
+            const char *option = argv[i];
+            if (i + 1 == argc) {
+                return cli_refuse(COMMAND,
+                                  "there is no option \"%s\" without a value; see "
+                                  "dimmnet storm --help",
+                                  option);
+            }
+            int status = read_value(option, argv[++i], options);
+            if (status) {
+                return status;
+            }
+        }
+    }
+    *done = false;
+    return CLI_OK;
+}
+
+/* ---- Progress ------------------------------------------------------------------------------- */
+
+static void clear_progress(bool shown)
+{
+    if (shown) {
+        (void)fprintf(stderr, "\r\033[K");
+    }
+}
+
+/* A line on a terminal from the first second on, now and then; gives whether one is
+ * there. */
+static bool show_progress(const struct storm_options *options, const struct storm_total *total,
+                          uint64_t begin_ns, uint64_t *shown_ns)
+{
+    uint64_t now_ns = host_now_ns();
+    if (now_ns - begin_ns < UINT64_C(1000000000) || !isatty(STDERR_FILENO)) {
+        return false;
+    }
+    if (now_ns - *shown_ns > UINT64_C(1000000) * PROGRESS_MS) {
+        *shown_ns = now_ns;
+        (void)fprintf(
+            stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " seeds, %.0f per second, %" PRIu64 " failed",
+            total->runs, options->seed_last - options->seed_first + 1,
+            (double)total->runs * 1e9 / (double)(now_ns - begin_ns), total->failed);
+    }
+    return true;
+}
+
+static uint64_t children_cpu_ns(void)
+{
+    struct rusage usage;
+    if (getrusage(RUSAGE_CHILDREN, &usage) != 0) {
+        return 0;
+    }
+    uint64_t seconds = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec);
+    return seconds * 1000000000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void report_failure(const struct storm_options *options, uint64_t number,
+                           const struct storm_choice *choice, const char *failure)
+{
+    if (!options->json && number > DETAILS_SHOWN) {
+        return;
+    }
+    storm_report_failure(options->json, choice, options->mutant, failure);
+    if (!options->json && !options->expect_failure) {
+        printf("  the end of its trace:\n");
+        crew_print_trace_end(choice, "    ");
+    }
+}
+
+/* Runs the seeds until the end, a signal, or enough failures. The first failing choice, if
+ * any, is left in *failing. */
+static int run_seeds(const struct storm_options *options, struct crew *crew,
+                     struct storm_total *total, struct storm_choice *failing)
+{
+    uint64_t limit = options->expect_failure ? 1 : options->failures_max;
+    uint64_t begin_ns = host_now_ns();
+    uint64_t shown_ns = 0;
+    uint64_t seed;
+    bool shown = false;
+    struct storm_result result;
+    enum crew_news news = CREW_NOTHING;
+    if (!crew_start(crew)) {
+        cli_say(COMMAND, "cannot start a process: %s", strerror(errno));
+        return CLI_FAULT;
+    }
+    while (total->failed < limit && news != CREW_END && news != CREW_INTERRUPTED) {
+        news = crew_next(crew, PROGRESS_MS, &seed, &result);
+        if (news == CREW_RESULT) {
+            storm_total_add(total, &result);
+        }
+        if (news == CREW_RESULT && result.failed) {
+            struct storm_choice choice = crew->choice;
+            choice.seed = seed;
+            clear_progress(shown);
+            *failing = total->failed == 1 ? choice : *failing;
+            report_failure(options, total->failed, &choice, result.failure);
+        }
+        shown = show_progress(options, total, begin_ns, &shown_ns);
+    }
+    clear_progress(shown);
+    crew_end(crew);
+    total->elapsed_ns = host_now_ns() - begin_ns;
+    total->cpu_ns = children_cpu_ns();
+    return news == CREW_INTERRUPTED ? 128 + worker_signal() : CLI_OK;
+}
+
+static bool still_fails(void *context, const struct storm_choice *choice)
+{
+    (void)context;
+    struct storm_result result;
+    return crew_run_one(choice, &result) && result.failed;
+}
+
+static void shrink(const struct storm_options *options, struct storm_choice choice)
+{
+    const struct storm_judge judge = {NULL, still_fails};
+    struct storm_result result;
+    uint32_t runs = storm_shrink(&choice, &judge);
+    if (!crew_run_one(&choice, &result)) {
+        return;
+    }
+    if (!options->json) {
+        printf("reduced in %" PRIu32 " runs:\n", runs);
+    }
+    storm_report_failure(options->json, &choice, options->mutant, result.failure);
+    if (!options->json) {
+        printf("  the end of its trace:\n");
+        crew_print_trace_end(&choice, "    ");
+    }
+}
+
+static int run_storm(const struct storm_options *options, FILE *trace)
+{
+    struct storm_total total = {0};
+    struct storm_choice failing = {0};
+    static struct crew crew;
+    crew.choice = options->choice;
+    crew.seed_first = options->seed_first;
+    crew.seed_last = options->seed_last;
+    crew.jobs = trace ? 1 : options->jobs;
+    crew.trace = trace;
+    worker_take_signals();
+    int status = run_seeds(options, &crew, &total, &failing);
+    if (status == CLI_FAULT) {
+        return status;
+    }
+    if (total.failed > DETAILS_SHOWN && !options->json) {
+        printf("%" PRIu64 " more failed\n", total.failed - DETAILS_SHOWN);
+    }
+    if (options->shrink && total.failed > 0 && status == CLI_OK) {
+        shrink(options, failing);
+    }
+    storm_report_summary(options->json, &options->choice, options->seed_first, options->seed_last,
+                         &total);
+    if (options->expect_failure && status == CLI_OK) {
+        if (!options->json) {
+            printf(total.failed ? "\nfailed after %" PRIu64 " seeds, as expected\n"
+                                : "\nnone of %" PRIu64 " seeds failed, though one should\n",
+                   total.runs);
+        }
+        return total.failed ? CLI_OK : CLI_FAULT;
+    }
+    return status ? status : total.failed ? CLI_FAULT : CLI_OK;
+}
+
+/* ---- Studies and the command ----------------------------------------------------------------- */
+
+static void print_row(void *context, const struct storm_row *row)
+{
+    const struct storm_options *options = context;
+    storm_report_row(options->json, row);
+}
+
+static int run_study(struct storm_options *options, unsigned study)
+{
+    const struct storm_printer printer = {options, print_row};
+    return storm_study_run(study, &printer) ? CLI_OK : CLI_FAULT;
+}
+
+int cli_storm(int argc, char **argv)
+{
+    struct storm_options options;
+    bool done;
+    int status = read_arguments(argc, argv, &options, &done);
+    if (status || done) {
+        return status;
+    }
+    const char *scenario = options.choice.scenario;
+    int study = find_name(scenario, strlen(scenario), storm_study_name);
+    if (study >= 0) {
+        return run_study(&options, (unsigned)study);
+    }
+    if (find_name(scenario, strlen(scenario), storm_scenario_name) < 0) {
+        return cli_refuse(COMMAND, "there is no scenario \"%s\"; see --list", scenario);
+    }
+    FILE *trace = NULL;
+    if (options.trace) {
+        trace = strcmp(options.trace, "-") == 0 ? stdout : fopen(options.trace, "w");
+        if (!trace) {
+            cli_say(COMMAND, "cannot write \"%s\": %s", options.trace, strerror(errno));
+            return CLI_FAULT;
+        }
+    }
+    status = run_storm(&options, trace);
+    if (trace && trace != stdout && fclose(trace) != 0) {
+        cli_say(COMMAND, "cannot write \"%s\": %s", options.trace, strerror(errno));
+        status = status ? status : CLI_FAULT;
+    }
+    return status;
+}

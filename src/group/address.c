@@ -1,0 +1,116 @@
+/* Area tables: registering, taking back, looking up. */
+#include "group/address.h"
+
+#include "base/killpoint.h"
+
+#define IN_USE 1u
+
+/* A slot whose generations are used up retires: a name is never given twice. */
+static bool is_usable(uint32_t state)
+{
+    return !(state & IN_USE) && (state >> 1) + 1 != NIC_AREA_GENERATIONS;
+}
+
+bool nic_area_table_is_full(const struct nic_view *view)
+{
+    struct nic_area *areas = view->ports[view->rank].areas;
+    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+        if (is_usable(atomic_load_explicit(&areas[slot].state, memory_order_relaxed))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
+                      uint32_t *area)
+{
+    struct nic_area *areas = view->ports[view->rank].areas;
+    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+        uint32_t state = atomic_load_explicit(&areas[slot].state, memory_order_relaxed);
+        uint32_t generation = (state >> 1) + 1;
+        if (!is_usable(state)) {
+            continue;
+        }
+        KILL_POINT("register: slot found");
+        /* Pairs with the fence in nic_area_find: who reads these fields also finds
+         * that the registration before them was taken back. It stands here, not in
+         * nic_area_deregister, because another thread may have called that. */
+        atomic_thread_fence(memory_order_release);
+        atomic_store_explicit(&areas[slot].offset, offset, memory_order_relaxed);
+        KILL_POINT("register: offset written");
+        atomic_store_explicit(&areas[slot].bytes, bytes, memory_order_relaxed);
+        KILL_POINT("register: fields written");
+        /* Release: pairs with the acquire in nic_area_find. */
+        atomic_store_explicit(&areas[slot].state, generation << 1 | IN_USE, memory_order_release);
+        KILL_POINT("register: published");
+        *area = generation << NIC_AREA_SLOT_BITS | slot;
+        return 0;
+    }
+    return DN_EFULL;
+}
+
+/* 0, DN_EAREA or DN_ESTALE for a name, given its slot's state. */
+static int judge(uint32_t area, uint32_t state)
+{
+    uint32_t slot = area % NIC_AREAS;
+    uint32_t generation = area >> NIC_AREA_SLOT_BITS;
+    if (slot < NIC_AREA_FIRST_FREE || generation == 0 || generation > state >> 1) {
+        return DN_EAREA;
+    }
+    return state == (generation << 1 | IN_USE) ? 0 : DN_ESTALE;
+}
+
+int nic_area_deregister(const struct nic_view *view, uint32_t area)
+{
+    struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    uint32_t state = atomic_load_explicit(&entry->state, memory_order_relaxed);
+    int error = judge(area, state);
+    if (error == 0) {
+        KILL_POINT("deregister: still published");
+        atomic_store_explicit(&entry->state, state & ~IN_USE, memory_order_relaxed);
+        KILL_POINT("deregister: taken back");
+    }
+    return error;
+}
+
+int nic_area_find(const struct nic_view *view, struct dn_remote remote, uint64_t bytes,
+                  uint64_t *offset)
+{
+    struct nic_area *entry = &view->ports[remote.rank].areas[remote.area % NIC_AREAS];
+    /* A seqlock's reader: the fields belong to the generation when the state is the
+     * same before and after. The acquire pairs with the release in
+     * nic_area_register, the fence with the fence there. */
+    uint32_t state = atomic_load_explicit(&entry->state, memory_order_acquire);
+    int error = judge(remote.area, state);
+    if (error) {
+        return error;
+    }
+    uint64_t start = atomic_load_explicit(&entry->offset, memory_order_relaxed);
+    uint64_t length = atomic_load_explicit(&entry->bytes, memory_order_relaxed);
+    atomic_thread_fence(memory_order_acquire);
+    if (atomic_load_explicit(&entry->state, memory_order_relaxed) != state) {
+        return DN_ESTALE;
+    }
+    if (bytes > length || remote.offset > length - bytes) {
+        return DN_ERANGE;
+    }
+    *offset = start + remote.offset;
+    return 0;
+}
+
+uint32_t nic_area_holding(const struct nic_view *view, const void *pointer, uint64_t bytes,
+                          uint64_t *offset)
+{
+    for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
+        uintptr_t start = (uintptr_t)nic_segment(view, view->rank, area);
+        uint64_t length = nic_segment_bytes(view, area);
+        uintptr_t distance = (uintptr_t)pointer - start;
+        /* The end of a segment may be the start of the next and belongs to that. */
+        if ((uintptr_t)pointer >= start && distance < length && bytes <= length - distance) {
+            *offset = distance;
+            return area;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* The address side of a port: registered areas by name and generation, and the check
+ * that every remote address passes. An area's name is generation << 8 | slot; the
+ * built-in areas are slots 1 to 3 of generation 0. */
+#ifndef GROUP_ADDRESS_H
+#define GROUP_ADDRESS_H
+
+#include "group/memory.h"
+
+#define NIC_AREA_SLOT_BITS 8
+#define NIC_AREA_GENERATIONS (UINT32_C(1) << (32 - NIC_AREA_SLOT_BITS))
+_Static_assert(NIC_AREAS == 1 << NIC_AREA_SLOT_BITS, "a slot number fills its bits");
+
+static inline bool nic_area_is_built_in(uint32_t area)
+{
+    return area - 1 < NIC_AREA_FIRST_FREE - 1;
+}
+
+/* The owner's side; offset is from the start of the node's memory. One caller at a
+ * time. DN_EFULL: no slot is free. */
+int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
+                      uint32_t *area);
+/* Whether that would be DN_EFULL. */
+bool nic_area_table_is_full(const struct nic_view *view);
+/* DN_EAREA for a name that was never given out, DN_ESTALE for one taken back. */
+int nic_area_deregister(const struct nic_view *view, uint32_t area);
+
+/* Anybody's side: where a remote address of a registered area lies, from the start of
+ * the node's memory. DN_EAREA, DN_ESTALE or DN_ERANGE. */
+int nic_area_find(const struct nic_view *view, struct dn_remote remote, uint64_t bytes,
+                  uint64_t *offset);
+
+/* Which built-in area of this node holds all of [pointer, pointer + bytes): its number
+ * and the offset within it, or 0. */
+uint32_t nic_area_holding(const struct nic_view *view, const void *pointer, uint64_t bytes,
+                          uint64_t *offset);
+
+#endif

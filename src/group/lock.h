@@ -1,0 +1,150 @@
+/* LOCK: paper 004's distributed queue, run in place by whoever asks.
+ *
+ * The lock itself is one word, `last_proc`: the ticket of the last requester, or 0 before
+ * the first. Every requester has a record in memory of its own, and a ticket names one
+ * use of one record: rank, record, sequence. From `last_proc` each record's `prev` leads
+ * to the requester before, down to the holder:
+ *
+ *     last_proc -> [Wait C] -prev-> [Wait B] -prev-> [Lock A]
+ *
+ * A requester writes `prev` into its own record and then compare-swaps `last_proc`; so a
+ * process killed anywhere is either not in the queue or in it with its link written.
+ * From then on it watches the state of the requester before it, and has the lock when
+ * that one is Last: the paper's "last holder, already released". Giving the lock is thus
+ * one store into one's own record, and whoever asks later and finds a Last before it has
+ * the lock at once. Only a record's owner moves its state, so nothing is raced for:
+ *
+ *     Wait  --the one before is Last-->  Lock  --given-->  Last
+ *     Wait  --time-out-->  Abandoned  --the one behind has gone past it-->  Removed
+ *
+ * (Queued, the paper's fourth, is Lock or Wait with `next` set.) A requester goes past
+ * Abandoned ones and past dead ones that were waiting: it takes over their `prev`. Before
+ * a dead one that had the lock it stops: the lock is its own, with the word that the
+ * owner died. A use that is over counts as Last, because only Last uses end. */
+#ifndef GROUP_LOCK_H
+#define GROUP_LOCK_H
+
+#include "group/life.h"
+
+/* A ticket: rank (12 bits), record (20 bits), sequence (32 bits, never 0). */
+#define NIC_LOCK_RANK_SHIFT 52
+
+enum nic_lock_state {
+    NIC_LOCK_REMOVED = 0,
+    NIC_LOCK_WAIT,
+    NIC_LOCK_LOCK,
+    NIC_LOCK_LAST,
+    NIC_LOCK_ABANDONED,
+};
+
+/* One line, in memory of its owner's node, written by others only where said. */
+struct nic_lock_record {
+    /* sequence << 32 | enum nic_lock_state. By the owner; ABANDONED -> REMOVED by the
+     * requester behind. */
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t state;
+    _Atomic uint64_t prev; /* the ticket before ours in the queue, 0: none */
+    _Atomic uint64_t next; /* by the one behind: its ticket; a hint whom to wake */
+};
+
+/* A requester: a record of this node and the use it is in. Private. */
+struct nic_lock {
+    const struct nic_view *view;
+    _Atomic uint64_t *last_proc; /* the lock, wherever it lies */
+    struct nic_lock_record *record;
+    uint32_t record_index; /* in the node's record table */
+    uint32_t sequence;     /* of the record's last use before this requester had it */
+    uint64_t ticket;       /* of the current or last use; 0: none yet */
+    /* Went past an abandoned requester: whether the one before it now is still there has
+     * not been looked at, and its death may have been announced long ago. */
+    bool went_past;
+};
+
+enum nic_lock_outcome {
+    NIC_LOCK_HELD,       /* has it */
+    NIC_LOCK_OWNER_DEAD, /* has it; the last holder died with it */
+    NIC_LOCK_QUEUED,     /* waits */
+    NIC_LOCK_BUSY,       /* (try) somebody alive has it or waits for it */
+};
+
+/* Tries a lock that nobody has. True: this requester has it now. */
+bool nic_lock_take_free(struct nic_lock *lock);
+
+/* The same for the ordinary case: nobody has asked since this requester gave it. Then the
+ * one before is itself and Last, and needs no looking up. */
+static inline bool nic_lock_take_again(struct nic_lock *lock)
+{
+    uint64_t last = lock->ticket;
+    uint64_t ticket = last + 1;
+    prefetch_to_write(lock->last_proc);
+    if (UNLIKELY((uint32_t)ticket <= 1 ||
+                 atomic_load_explicit(lock->last_proc, memory_order_relaxed) != last)) {
+        return false;
+    }
+    lock->ticket = ticket;
+    /* Nobody follows `prev` from a holder, so it stays as it is. */
+    atomic_store_explicit(&lock->record->state, ticket << 32 | NIC_LOCK_LOCK,
+                          memory_order_release);
+    KILL_POINT("lock: own record written, not in the queue");
+    bool taken = atomic_compare_exchange_strong_explicit(
+        lock->last_proc, &last, ticket, memory_order_acq_rel, memory_order_relaxed);
+    KILL_POINT("lock: in the queue or not, nobody told");
+    return taken;
+}
+
+/* Tells the one before whom to wake. Only who is going to sleep needs it: the hint takes
+ * the line from its owner, who then has to fetch it to give the lock. */
+void nic_lock_tell(const struct nic_lock *lock);
+
+/* The sequence that the record's next requester goes on from. */
+static inline uint32_t nic_lock_sequence(const struct nic_lock *lock)
+{
+    return lock->ticket ? (uint32_t)lock->ticket : lock->sequence;
+}
+
+/* Enters the queue. */
+enum nic_lock_outcome nic_lock_enqueue(struct nic_lock *lock);
+
+/* Enters the queue only if nobody alive is in it. */
+enum nic_lock_outcome nic_lock_try(struct nic_lock *lock);
+
+/* Whether a waiting requester has the lock now; what polling calls. */
+bool nic_lock_granted(struct nic_lock *lock);
+
+/* The same, and looks who is gone: to be called after somebody left or died, and after
+ * `went_past`. */
+enum nic_lock_outcome nic_lock_inherit(struct nic_lock *lock);
+
+/* Stops waiting; HELD when the lock came first. After QUEUED the record stays in use
+ * until nic_lock_record_is_free. */
+enum nic_lock_outcome nic_lock_abandon(struct nic_lock *lock);
+
+static inline bool nic_lock_record_is_free(const struct nic_lock_record *record)
+{
+    /* Acquire: who went past it has read its last field. */
+    return (uint32_t)atomic_load_explicit(&record->state, memory_order_acquire) !=
+           NIC_LOCK_ABANDONED;
+}
+
+/* Gives the lock away; the rank to wake, or NIC_LOCK_NOBODY. */
+#define NIC_LOCK_NOBODY UINT32_MAX
+static inline uint32_t nic_lock_give(struct nic_lock *lock)
+{
+    KILL_POINT("lock: held, about to give");
+    /* Release: pairs with the acquire of who looks at the one before it. */
+    atomic_store_explicit(&lock->record->state, lock->ticket << 32 | NIC_LOCK_LAST,
+                          memory_order_release);
+    KILL_POINT("lock: given, nobody woken");
+    /* A hint not seen yet costs its writer a nap at most. */
+    uint64_t next = atomic_load_explicit(&lock->record->next, memory_order_relaxed);
+    if (LIKELY(next == 0)) {
+        return NIC_LOCK_NOBODY;
+    }
+    atomic_store_explicit(&lock->record->next, 0, memory_order_relaxed);
+    return (uint32_t)(next >> NIC_LOCK_RANK_SHIFT);
+}
+
+/* The record of a rank by number. */
+struct nic_lock_record *nic_lock_record(const struct nic_view *view, uint32_t rank,
+                                        uint32_t index);
+
+#endif

@@ -1,0 +1,126 @@
+/* Laying out and checking the group's memory. */
+#include "group/memory.h"
+
+#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
+#define TOTAL_BYTES_MAX (UINT64_C(1) << 46)
+/* A chosen size leaves half of that to whoever asks for sizes of his own. */
+#define CHOSEN_TOTAL_BYTES_MAX (TOTAL_BYTES_MAX / 2)
+
+/* Registered memory takes nothing until it is used, but room for addresses is finite.
+ * `used_bytes` is a node's share of the group without it. */
+static uint64_t choose_registered_bytes(uint32_t node_count, uint64_t used_bytes)
+{
+    uint64_t share = CHOSEN_TOTAL_BYTES_MAX / node_count;
+    uint64_t left = share > used_bytes ? share - used_bytes : 0;
+    uint64_t bytes = left < NIC_REGISTERED_BYTES ? left : NIC_REGISTERED_BYTES;
+    bytes -= bytes % HUGE_PAGE_BYTES;
+    return bytes > 0 ? bytes : HUGE_PAGE_BYTES;
+}
+
+int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
+                 struct nic_geometry *geometry)
+{
+    struct nic_geometry made = {.node_count = node_count};
+    INVARIANT(is_power_of_two(page_bytes));
+    if (node_count == 0 || node_count > NIC_NODES_MAX || sizes->llcm_bytes == 0 ||
+        sizes->bank_bytes == 0 || sizes->heap_bytes == 0) {
+        return DN_EINVAL;
+    }
+    if (sizes->llcm_bytes > TOTAL_BYTES_MAX || sizes->bank_bytes > TOTAL_BYTES_MAX ||
+        sizes->heap_bytes > TOTAL_BYTES_MAX || sizes->registered_bytes > TOTAL_BYTES_MAX) {
+        return DN_ERANGE;
+    }
+    /* Nothing below can overflow: each term is at most 2^46. */
+    (void)round_up(sizes->llcm_bytes, page_bytes, &made.sizes.llcm_bytes);
+    (void)round_up(sizes->bank_bytes, page_bytes, &made.sizes.bank_bytes);
+    (void)round_up(sizes->heap_bytes, page_bytes, &made.sizes.heap_bytes);
+    (void)round_up(sizeof(struct nic_group), page_bytes, &made.ports_offset);
+    (void)round_up(made.ports_offset + node_count * sizeof(struct nic_port), HUGE_PAGE_BYTES,
+                   &made.nodes_offset);
+
+    /* Bank and heap start at huge-page boundaries so that huge pages can hold them. */
+    uint64_t end = made.sizes.llcm_bytes;
+    made.segment_offset[DN_LLCM] = 0;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_BANK]);
+    end = made.segment_offset[DN_BANK] + made.sizes.bank_bytes;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_HEAP]);
+    end = made.segment_offset[DN_HEAP] + made.sizes.heap_bytes;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.service_offset);
+    end = made.service_offset + NIC_SERVICE_BYTES;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.registered_offset);
+    uint64_t registered_bytes = sizes->registered_bytes;
+    if (registered_bytes == 0) {
+        uint64_t head_bytes = made.nodes_offset / node_count + HUGE_PAGE_BYTES;
+        registered_bytes = choose_registered_bytes(node_count,
+                                                   made.registered_offset + head_bytes);
+    }
+    (void)round_up(registered_bytes, page_bytes, &made.sizes.registered_bytes);
+    end = made.registered_offset + made.sizes.registered_bytes;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made.node_stride_bytes);
+
+    if (made.node_stride_bytes > (TOTAL_BYTES_MAX - made.nodes_offset) / node_count) {
+        return DN_ERANGE;
+    }
+    made.total_bytes = made.nodes_offset + node_count * made.node_stride_bytes;
+    *geometry = made;
+    return 0;
+}
+
+void nic_group_init(struct nic_group *group, const struct nic_geometry *geometry,
+                    uint32_t core_count)
+{
+    group->layout_version = NIC_LAYOUT_VERSION;
+    group->core_count = core_count;
+    group->geometry = *geometry;
+    group->magic = NIC_MAGIC;
+}
+
+static bool geometry_equal(const struct nic_geometry *one, const struct nic_geometry *other)
+{
+    return one->node_count == other->node_count &&
+           one->sizes.llcm_bytes == other->sizes.llcm_bytes &&
+           one->sizes.bank_bytes == other->sizes.bank_bytes &&
+           one->sizes.heap_bytes == other->sizes.heap_bytes &&
+           one->sizes.registered_bytes == other->sizes.registered_bytes &&
+           one->ports_offset == other->ports_offset && one->nodes_offset == other->nodes_offset &&
+           one->node_stride_bytes == other->node_stride_bytes &&
+           one->segment_offset[DN_LLCM] == other->segment_offset[DN_LLCM] &&
+           one->segment_offset[DN_BANK] == other->segment_offset[DN_BANK] &&
+           one->segment_offset[DN_HEAP] == other->segment_offset[DN_HEAP] &&
+           one->service_offset == other->service_offset &&
+           one->registered_offset == other->registered_offset &&
+           one->total_bytes == other->total_bytes;
+}
+
+int nic_group_check(const struct nic_group *group, uint64_t file_bytes)
+{
+    if (file_bytes < sizeof *group || group->magic != NIC_MAGIC) {
+        return DN_EGROUP;
+    }
+    if (group->layout_version != NIC_LAYOUT_VERSION) {
+        return DN_EVERSION;
+    }
+    /* The launcher is trusted, but a wrong descriptor must not be believed. */
+    const struct nic_geometry *found = &group->geometry;
+    struct nic_geometry expected;
+    for (uint64_t page_bytes = 4096; page_bytes <= 65536; page_bytes *= 2) {
+        if (nic_geometry(found->node_count, &found->sizes, page_bytes, &expected) == 0 &&
+            geometry_equal(&expected, found) && found->total_bytes == file_bytes) {
+            return 0;
+        }
+    }
+    return DN_EGROUP;
+}
+
+void nic_view_make(struct nic_group *group, uint32_t rank, struct nic_view *view)
+{
+    const struct nic_geometry *geometry = &group->geometry;
+    unsigned char *file = (unsigned char *)group;
+    INVARIANT(rank < geometry->node_count);
+    view->group = group;
+    view->ports = (struct nic_port *)(void *)(file + geometry->ports_offset);
+    view->nodes = file + geometry->nodes_offset;
+    view->node_stride_bytes = geometry->node_stride_bytes;
+    view->node_count = geometry->node_count;
+    view->rank = rank;
+}

@@ -1,0 +1,164 @@
+/* The group's memory: one file that every node maps whole.
+ *
+ *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | service 0 | registered 0 | ...
+ *      \_ the library's own words ___/ \_ what programs use _/ \_ library's _/ \_ programs' _/
+ *
+ * Registered memory holds pages of a program's private memory while they are registered.
+ * The NIC's words (ports, and service memory for locks, teams and messages) never lie
+ * in memory that programs write. Who may
+ * write each word is said beside it; every word that more than one process touches
+ * is atomic, and after each single store the whole is a state that survivors can go
+ * on from. */
+#ifndef GROUP_MEMORY_H
+#define GROUP_MEMORY_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "dimmnet.h"
+
+enum {
+    NIC_NODES_MAX = 4096,
+    NIC_AREAS = 256, /* a port's area table, the built-in ones included */
+    NIC_AREA_FIRST_FREE = 4,
+    NIC_LOCK_RECORDS = 1 << 16, /* lock requesters of a node at a time */
+    NIC_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
+};
+
+/* A node's service memory, committed when touched: lock records, team slots, and then
+ * what its owner hands out. */
+#define NIC_SERVICE_BYTES (UINT64_C(1) << 30)
+
+#define NIC_END_WANTED UINT32_C(0x100)
+
+#define NIC_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
+#define NIC_LAYOUT_VERSION 3u
+
+/* The segments of a node's memory, indexed by the built-in area numbers. */
+struct nic_sizes {
+    uint64_t llcm_bytes;
+    uint64_t bank_bytes;
+    uint64_t heap_bytes;
+    uint64_t registered_bytes; /* 0 lets nic_geometry choose */
+};
+
+/* What nic_geometry chooses for registered memory, if the group is not too large. */
+#define NIC_REGISTERED_BYTES (UINT64_C(64) << 30)
+
+/* Where everything lies in the file. Derived from the sizes and the node count by
+ * nic_geometry, constant from then on. */
+struct nic_geometry {
+    uint32_t node_count;
+    struct nic_sizes sizes; /* rounded up to whole pages, none of them 0 */
+    uint64_t ports_offset;
+    uint64_t nodes_offset;
+    uint64_t node_stride_bytes;
+    uint64_t segment_offset[NIC_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
+    uint64_t service_offset;                      /* the same */
+    uint64_t registered_offset;                   /* the same */
+    uint64_t total_bytes;
+};
+
+/* A named piece of a node's memory. Only its owner writes it. */
+struct nic_area {
+    /* generation << 1 | in use. Changed last on registering and first on
+     * deregistering, so that a reader who finds it the same before and after has
+     * read the fields that belong to it. */
+    _Atomic uint32_t state;
+    _Atomic uint64_t offset; /* from the node's start */
+    _Atomic uint64_t bytes;
+};
+
+/* A node's NIC registers, as its peers see them. A power of two in size, so that
+ * finding one is a shift. The call word stands in the middle of a page, because
+ * programs like to put theirs at the start of one, and a core takes loads and stores
+ * with equal low address bits for the same place at first. */
+struct nic_port {
+    alignas(CACHE_LINE_BYTES) struct nic_area areas[NIC_AREAS];
+
+    /* What every sender looks at after writing: see group/call.h. */
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t call;
+    _Atomic uint32_t life; /* enum dn_life; by the owner until it ends, then the launcher */
+
+    alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* of the attached process */
+
+    alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
+};
+_Static_assert(sizeof(struct nic_port) == 8192, "see above");
+
+/* Group-wide words. */
+struct nic_group {
+    uint64_t magic; /* written last when the group is made */
+    uint32_t layout_version;
+    uint32_t core_count; /* cores that the nodes may use together */
+    struct nic_geometry geometry;
+
+    /* Deaths announced. The launcher raises it after the port's life says so. */
+    alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
+    /* Raised whenever a node attaches, leaves or ends: who waits for a service looks again. */
+    _Atomic uint32_t change_count;
+    /* A node's wish that the whole group ends: 0, or NIC_END_WANTED | exit status. The
+     * first one stays. */
+    _Atomic uint32_t end;
+
+    /* A bit per node whose port says that somebody sleeps there; a hint that saves
+     * looking at every port. Set by the sleeper, cleared by who wakes it. */
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[NIC_NODES_MAX / 64];
+};
+
+/* A node's view of the group's memory in its own address space. Private. */
+struct nic_view {
+    struct nic_group *group;
+    struct nic_port *ports;
+    unsigned char *nodes;
+    uint64_t node_stride_bytes;
+    uint32_t node_count;
+    uint32_t rank;
+};
+
+/* DN_EINVAL for a size of zero (but that of registered memory) or a count outside
+ * 1..NIC_NODES_MAX, DN_ERANGE when the whole exceeds 2^46 bytes. page_bytes is the size
+ * of the pages that segments start at. */
+int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
+                 struct nic_geometry *geometry);
+
+/* Fills a zeroed file's group words and ports. */
+void nic_group_init(struct nic_group *group, const struct nic_geometry *geometry,
+                    uint32_t core_count);
+
+/* Whether a mapped file is a group of this layout and of this many bytes: 0,
+ * DN_EGROUP or DN_EVERSION. */
+int nic_group_check(const struct nic_group *group, uint64_t file_bytes);
+
+/* The view of node `rank` of a group mapped at `group`. */
+void nic_view_make(struct nic_group *group, uint32_t rank, struct nic_view *view);
+
+static inline unsigned char *nic_node_memory(const struct nic_view *view, uint32_t rank)
+{
+    return view->nodes + rank * view->node_stride_bytes;
+}
+
+static inline unsigned char *nic_service_memory(const struct nic_view *view, uint32_t rank)
+{
+    return nic_node_memory(view, rank) + view->group->geometry.service_offset;
+}
+
+static inline unsigned char *nic_registered_memory(const struct nic_view *view, uint32_t rank)
+{
+    return nic_node_memory(view, rank) + view->group->geometry.registered_offset;
+}
+
+static inline unsigned char *nic_segment(const struct nic_view *view, uint32_t rank, uint32_t area)
+{
+    return nic_node_memory(view, rank) + view->group->geometry.segment_offset[area];
+}
+
+static inline uint64_t nic_segment_bytes(const struct nic_view *view, uint32_t area)
+{
+    const struct nic_sizes *sizes = &view->group->geometry.sizes;
+    return area == DN_LLCM ? sizes->llcm_bytes : area == DN_BANK ? sizes->bank_bytes
+                                                                 : sizes->heap_bytes;
+}
+
+#endif

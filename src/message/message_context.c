@@ -1,0 +1,493 @@
+/* Opening and closing contexts, and finding the box of a destination.
+ *
+ * A closed context keeps its memory until nobody can touch it any more: until every
+ * sender has let go of its box, and every receiver has passed what it sent. */
+#include "message/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "host/arena.h"
+#include "group/service_memory.h"
+
+/* A node that leaves gives its receivers so long to fetch what it has sent. */
+#define LINGER_NS UINT64_C(10000000000)
+
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static struct dn_context *handles;
+static uint32_t generation;
+
+static bool turn_is_free(void *argument)
+{
+    return atomic_load_explicit((_Atomic uint32_t *)argument, memory_order_relaxed) == 0;
+}
+
+static bool never(const struct dn_node *node, void *argument, bool forever)
+{
+    (void)node;
+    (void)argument;
+    (void)forever;
+    return false;
+}
+
+void coll_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
+{
+    while (UNLIKELY(atomic_exchange_explicit(turn, 1, memory_order_acquire) != 0)) {
+        struct host_condition condition = {turn_is_free, never, turn, NIC_WATCH_NOTHING};
+        (void)host_wait(context->node, &condition, DN_FOREVER);
+    }
+}
+
+/* ---- Letting go ---------------------------------------------------------------------------- */
+
+static bool is_passed(const struct coll_destination *destination)
+{
+    /* A later context of ours may have gone on in the same ring. */
+    return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >=
+           destination->ring.tail;
+}
+
+static bool is_held_by_another(const struct dn_context *context,
+                               const struct nic_message_slot *slot)
+{
+    for (const struct dn_context *other = handles; other; other = other->next) {
+        for (uint32_t i = 0; other != context && i < other->destination_count; i++) {
+            if (other->destinations[i].box && other->destinations[i].slot == slot) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Whether nobody reads any more what was sent there. */
+static bool is_over(const struct dn_context *context, const struct coll_destination *destination)
+{
+    return nic_life_gone(nic_life(context->view, destination->rank)) ||
+           !atomic_load_explicit(&destination->box->open, memory_order_acquire) ||
+           is_passed(destination);
+}
+
+static void let_go_of_box(struct dn_context *context, const struct coll_destination *destination,
+                          struct nic_message_slot *slot)
+{
+    if (is_held_by_another(context, slot)) {
+        return;
+    }
+    if (destination->mirrored) {
+        coll_mirror_let_go(context, destination->rank, slot);
+    } else {
+        nic_message_let_go(context->view, slot);
+    }
+}
+
+/* Lets go of the boxes whose owners have read all; false while there are others. */
+static bool let_go(struct dn_context *context)
+{
+    struct host_process *process = context->node->process;
+    bool all = true;
+    for (uint32_t i = 0; i < context->destination_count; i++) {
+        struct coll_destination *destination = &context->destinations[i];
+        if (!destination->box) {
+            continue;
+        }
+        if (!is_over(context, destination)) {
+            all = false;
+            continue;
+        }
+        destination->box = NULL;
+        let_go_of_box(context, destination, destination->slot);
+        if (destination->stages) {
+            host_arena_give(process, destination->stages);
+        }
+        if (destination->large) {
+            host_arena_give(process, destination->large);
+        }
+    }
+    return all;
+}
+
+/* What lies in ordinary memory. */
+static void forget(struct dn_context *context)
+{
+    for (uint32_t i = 0; i < context->source_count; i++) {
+        free(context->sources[i].own);
+    }
+    free(context->destinations);
+    free(context->sources);
+    free(context->destination_of);
+    free(context->source_of);
+    context->destinations = NULL;
+    context->sources = NULL;
+    context->destination_of = NULL;
+    context->source_of = NULL;
+    context->destination_count = 0;
+    context->source_count = 0;
+    context->slot = NULL;
+    context->open = 0;
+}
+
+/* A box is let go of as soon as its owner has read all, whoever still holds ours: else two
+ * closed contexts would wait for each other. */
+static void reclaim(void)
+{
+    for (struct dn_context *context = handles; context; context = context->next) {
+        if (context->slot && !context->open && let_go(context) &&
+            nic_message_unused(context->view, context->slot)) {
+            /* What our senders were told of the head falls into no other use of this memory. */
+            (void)fabric_settle(context->lane);
+            host_arena_give(context->node->process, context->box_offset);
+            forget(context);
+        }
+    }
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const uint32_t *one = left;
+    const uint32_t *other = right;
+    return *one < *other ? -1 : *one > *other;
+}
+
+/* A sorted copy of a list, to be freed: DN_ERANK, DN_EINVAL for a rank named twice. */
+static int sorted_list(const struct nic_view *view, const int *ranks, size_t count,
+                       uint32_t **sorted)
+{
+    if (count > view->node_count) {
+        return DN_EINVAL;
+    }
+    uint32_t *list = malloc((count ? count : 1) * sizeof *list);
+    int error = list ? 0 : DN_ENOMEM;
+    for (size_t i = 0; i < count && !error; i++) {
+        list[i] = (uint32_t)ranks[i]; /* a negative one becomes larger than any */
+        error = list[i] < view->node_count ? 0 : DN_ERANK;
+    }
+    if (!error) {
+        qsort(list, count, sizeof *list, compare_ranks);
+    }
+    for (size_t i = 1; i < count && !error; i++) {
+        error = list[i] == list[i - 1] ? DN_EINVAL : 0;
+    }
+    if (error) {
+        free(list);
+        return error;
+    }
+    *sorted = list;
+    return 0;
+}
+
+static int make_tables(struct dn_context *context, const uint32_t *destinations,
+                       const uint32_t *sources)
+{
+    uint32_t nodes = context->view->node_count;
+    context->destinations = calloc(context->destination_count + 1, sizeof *context->destinations);
+    context->sources = calloc(context->source_count + 1, sizeof *context->sources);
+    context->destination_of = calloc(nodes, sizeof *context->destination_of);
+    context->source_of = calloc(nodes, sizeof *context->source_of);
+    if (!context->destinations || !context->sources || !context->destination_of ||
+        !context->source_of) {
+        return DN_ENOMEM;
+    }
+    for (uint32_t i = 0; i < context->destination_count; i++) {
+        context->destinations[i].rank = destinations[i];
+        context->destinations[i].mirrored = coll_mirror_is(context, destinations[i]);
+        context->destinations[i].call = &context->view->ports[destinations[i]].call;
+        context->destination_of[destinations[i]] = &context->destinations[i];
+    }
+    for (uint32_t i = 0; i < context->source_count; i++) {
+        context->sources[i].rank = sources[i];
+        context->sources[i].mirrored = coll_mirror_is(context, sources[i]);
+        context->source_of[sources[i]] = &context->sources[i];
+    }
+    return 0;
+}
+
+static int make_box(struct dn_context *context, const uint32_t *sources, uint64_t ring_bytes)
+{
+    struct nic_message_box layout = {0};
+    uint64_t unit_count = NIC_RING_BYTES_MIN / NIC_UNIT_BYTES;
+    while (unit_count * NIC_UNIT_BYTES < ring_bytes) {
+        unit_count *= 2;
+    }
+    uint64_t bytes = nic_message_box_layout(&layout, context->source_count, unit_count);
+    struct nic_message_box *box = host_arena_take(context->node->process, bytes,
+                                                  &context->box_offset);
+    if (!box) {
+        return DN_ENOMEM;
+    }
+    (void)nic_message_box_layout(box, context->source_count, unit_count);
+    if (context->source_count) {
+        memcpy(nic_box_ranks(box), sources, context->source_count * sizeof *sources);
+    }
+    for (uint32_t i = 0; i < context->source_count; i++) {
+        struct coll_source *source = &context->sources[i];
+        nic_message_ring_in(box, i, &source->ring);
+        if (source->mirrored) {
+            bool untold = nic_life(context->view, source->rank) == DN_STARTING;
+            atomic_store_explicit(&source->ring.words->wants_room,
+                                  NIC_ROOM_MIRRORED | (untold ? NIC_ROOM_UNTOLD : 0),
+                                  memory_order_relaxed);
+        }
+    }
+    /* Its bits have many writers, which a mirror cannot have. */
+    box->has_summary = box->has_summary && !fabric_is_mirrored(context->lane);
+    atomic_store_explicit(&box->open, 1, memory_order_relaxed);
+    context->box = box;
+    return 0;
+}
+
+/* A slot that no context of this node has; with handles_lock. */
+static struct nic_message_slot *free_slot(const struct nic_view *view)
+{
+    struct nic_service *service = nic_service(view, view->rank);
+    for (uint32_t i = 0; i < NIC_MESSAGE_SLOTS; i++) {
+        struct nic_message_slot *slot = &service->message_slots[i];
+        const struct dn_context *user = handles;
+        while (user && user->slot != slot) {
+            user = user->next;
+        }
+        if (!user) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* With handles_lock: an unused handle. The turns keep lines of their own. */
+static struct dn_context *take_handle(void)
+{
+    struct dn_context *context = handles;
+    while (context && context->slot) {
+        context = context->next;
+    }
+    if (!context) {
+        context = aligned_alloc(CACHE_LINE_BYTES, sizeof *context);
+        if (context) {
+            memset(context, 0, sizeof *context);
+            context->next = handles;
+            handles = context;
+        }
+    }
+    return context;
+}
+
+static int fill(struct dn_context *context, const struct coll_context_request *request,
+                const uint32_t *destinations, const uint32_t *sources)
+{
+    context->destination_count = (uint32_t)request->destination_count;
+    context->source_count = (uint32_t)request->source_count;
+    context->queue_entries = request->options.send_queue_entries;
+    context->flags = request->options.flags;
+    context->channel = request->channel;
+    context->node_count = context->view->node_count;
+    context->box = NULL;
+    context->next_source = 0;
+    context->scan_count = 0;
+    context->owes_room = false;
+    atomic_store(&context->send_turn, 0);
+    atomic_store(&context->recv_turn, 0);
+    atomic_store(&context->pending_count, 0);
+    atomic_store(&context->posted, NULL);
+    int error = make_tables(context, destinations, sources);
+    return error ? error : make_box(context, sources, request->options.ring_bytes);
+}
+
+static int open_locked(struct dn_node *node, const struct coll_context_request *request,
+                       const uint32_t *destinations, const uint32_t *sources,
+                       struct dn_context **made)
+{
+    const struct nic_view *view = &node->process->view;
+    fabric_progress(&node->process->default_lane->lane); /* lives are as they are now */
+    reclaim();
+    for (const struct dn_context *other = handles; other; other = other->next) {
+        if (other->open && other->view == view && other->channel == request->channel) {
+            return DN_EBUSY;
+        }
+    }
+    struct nic_message_slot *slot = free_slot(view);
+    struct dn_context *context = slot ? take_handle() : NULL;
+    if (!context) {
+        return slot ? DN_ENOMEM : DN_EFULL;
+    }
+    context->node = node;
+    context->view = view;
+    context->lane = &node->process->default_lane->lane;
+    int error = fill(context, request, destinations, sources);
+    if (error) {
+        forget(context);
+        return error;
+    }
+    context->slot = slot;
+    context->open = COLL_CONTEXT_OPEN;
+    /* Never 0, so that a key never is. */
+    generation = generation + 1 ? generation + 1 : 1;
+    nic_message_offer(slot, generation, request->channel, context->box_offset);
+    coll_mirror_offer(context);
+    for (uint32_t i = 0; i < context->source_count; i++) {
+        fabric_wake(view, context->sources[i].rank);
+    }
+    *made = context;
+    return 0;
+}
+
+int coll_context_open(struct dn_node *node, const struct coll_context_request *request,
+                      struct dn_context **context)
+{
+    const struct nic_view *view = &node->process->view;
+    uint32_t *destinations = NULL;
+    uint32_t *sources = NULL;
+    int error = sorted_list(view, request->destinations, request->destination_count, &destinations);
+    error = error ? error : sorted_list(view, request->sources, request->source_count, &sources);
+    if (!error) {
+        pthread_mutex_lock(&handles_lock);
+        error = open_locked(node, request, destinations, sources, context);
+        pthread_mutex_unlock(&handles_lock);
+    }
+    free(destinations);
+    free(sources);
+    return error;
+}
+
+/* The same as coll_mirror_hold where the box is in reach. */
+static int hold_in_place(struct dn_context *context, const struct coll_destination *destination,
+                         struct nic_message_slot **slot, struct nic_message_box **found,
+                         uint32_t *index)
+{
+    struct nic_message_box *box = nic_message_hold(context->view, destination->rank,
+                                                   context->channel, slot);
+    if (!box) {
+        return DN_EBUSY;
+    }
+    *index = nic_message_find_rank(nic_box_ranks(box), box->source_count, context->view->rank);
+    if (*index == box->source_count) {
+        let_go_of_box(context, destination, *slot);
+        return DN_ERANK;
+    }
+    *found = box;
+    return 0;
+}
+
+int coll_destination_connect(struct dn_context *context, struct coll_destination *destination)
+{
+    struct nic_message_slot *slot;
+    struct nic_message_box *box;
+    uint32_t index;
+    pthread_mutex_lock(&handles_lock);
+    int error = destination->mirrored ? coll_mirror_hold(context, destination, &slot, &box, &index)
+                                      : hold_in_place(context, destination, &slot, &box, &index);
+    if (!error) {
+        nic_message_ring_out(box, index, &destination->ring);
+        destination->slot = slot;
+        destination->summary = box->has_summary ? nic_box_summary(box) + index / 64 : NULL;
+        destination->summary_bit = UINT64_C(1) << (index % 64);
+        destination->box = box;
+    }
+    pthread_mutex_unlock(&handles_lock);
+    return error;
+}
+
+/* ---- Closing ------------------------------------------------------------------------------- */
+
+static void let_go_of_rings(struct dn_context *context)
+{
+    for (uint32_t i = 0; i < context->destination_count; i++) {
+        struct coll_destination *destination = &context->destinations[i];
+        if (destination->box) {
+            atomic_store_explicit(&destination->ring.words->tail, destination->ring.tail,
+                                  memory_order_relaxed);
+        }
+        if (destination->box && destination->mirrored && !is_over(context, destination)) {
+            coll_mirror_await(context, destination);
+        }
+    }
+}
+
+int coll_context_close(struct dn_context *context)
+{
+    /* The turns first: who connects has one when it takes the lock. */
+    coll_turn_get(context, &context->send_turn);
+    coll_turn_get(context, &context->recv_turn);
+    pthread_mutex_lock(&handles_lock);
+    int error = 0;
+    if (context->open != COLL_CONTEXT_OPEN) {
+        error = DN_ESTATE;
+    } else if (atomic_load(&context->pending_count) || atomic_load(&context->posted)) {
+        error = DN_EBUSY;
+    } else {
+        context->open = 0;
+        let_go_of_rings(context);
+        nic_message_withdraw(context->slot);
+        /* Release: a sender that sees it has nothing of ours to wait for. */
+        atomic_store_explicit(&context->box->open, 0, memory_order_release);
+        coll_mirror_withdraw_box(context);
+        for (uint32_t i = 0; i < context->source_count; i++) {
+            fabric_wake(context->view, context->sources[i].rank);
+        }
+    }
+    coll_turn_end(&context->recv_turn);
+    coll_turn_end(&context->send_turn);
+    if (!error) {
+        reclaim();
+    }
+    pthread_mutex_unlock(&handles_lock);
+    return error;
+}
+
+/* ---- Leaving ------------------------------------------------------------------------------- */
+
+/* Whether a receiver has still to fetch something out of memory that goes with this process:
+ * messages that are sent as far as their sender knows. */
+static bool is_awaited(const struct dn_context *context, const struct coll_destination *destination)
+{
+    uint64_t last = destination->large_position;
+    for (uint32_t i = 0; i < COLL_STAGES; i++) {
+        uint64_t position = destination->stage_position[i];
+        last = position > last ? position : last;
+    }
+    return destination->box && destination->mirrored && last > 0 &&
+           !is_over(context, destination) &&
+           atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) < last;
+}
+
+static bool nothing_is_awaited(void *argument)
+{
+    (void)argument;
+    for (const struct dn_context *context = handles; context; context = context->next) {
+        for (uint32_t i = 0; i < context->destination_count; i++) {
+            if (is_awaited(context, &context->destinations[i])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void linger(void)
+{
+    struct host_condition condition = {nothing_is_awaited, never, NULL, NIC_WATCH_ANYTHING};
+    const struct dn_context *context = handles;
+    if (!context || !fabric_is_mirrored(context->lane)) {
+        return;
+    }
+    (void)host_wait(context->node->process->default_lane, &condition, LINGER_NS);
+    /* What is in nobody's way any more is in place before this node has left. */
+    (void)fabric_settle(context->lane);
+}
+
+void coll_message_end(void)
+{
+    pthread_mutex_lock(&handles_lock);
+    linger();
+    for (struct dn_context *context = handles; context; context = context->next) {
+        if (context->slot) {
+            if (context->open) {
+                nic_message_withdraw(context->slot);
+                atomic_store_explicit(&context->box->open, 0, memory_order_release);
+            }
+            forget(context);
+        }
+    }
+    pthread_mutex_unlock(&handles_lock);
+}

@@ -1,0 +1,100 @@
+#include "sim/ring/bound.h"
+
+#include <string.h>
+
+/* Channels that are modelled together; more of them drain no less. */
+enum { DRAIN_CHANNELS_MAX = 4, DRAIN_STEPS = 2000 };
+
+/* Links of one direction that a packet of each of a node's N - 1 targets takes, on the fullest
+ * link. Where both ways are as long, even nodes go right, odd ones left. */
+static double links_taken(uint32_t nodes)
+{
+    uint32_t half = (nodes - 1) / 2;
+    double sum = (double)half * (half + 1) / 2;
+    if (nodes % 2 == 0) {
+        sum += (nodes / 2 + 1) / 2; /* of N / 2 nodes in a row, those that are even, or odd */
+    }
+    return sum;
+}
+
+/* The rate at which each front is served: bit 2n + d of a state says that the packet in front
+ * of channel n, on its way in direction d, wants to leave the ring. */
+static void serve(unsigned state, unsigned channels, double *rates)
+{
+    unsigned leaving_channels = 0;
+    unsigned staying[2] = {0, 0};
+    for (unsigned n = 0; n < channels; n++) {
+        leaving_channels += (state >> 2 * n & 3) != 0;
+        staying[0] += !(state >> 2 * n & 1);
+        staying[1] += !(state >> 2 * n & 2);
+    }
+    for (unsigned i = 0; i < 2 * channels; i++) {
+        bool both = (state >> i / 2 * 2 & 3) == 3;
+        rates[i] = state >> i & 1 ? 1.0 / leaving_channels / (both ? 2 : 1) : 1.0 / staying[i % 2];
+    }
+}
+
+/* What a router passes on of each direction when its inputs are never empty, in flits per cycle:
+ * the fronts of the channels as a Markov chain, a step of which is one of its events. */
+static double drain_of(double leaving_share, unsigned channels)
+{
+    unsigned states = 1u << 2 * channels;
+    double now[1 << 2 * DRAIN_CHANNELS_MAX] = {1};
+    double next[1 << 2 * DRAIN_CHANNELS_MAX];
+    double rates[2 * DRAIN_CHANNELS_MAX];
+    double steps_per_cycle = 2 * (double)channels + 1; /* more than all rates together */
+    double drained = 0;
+    for (unsigned step = 0; step < DRAIN_STEPS; step++) {
+        memset(next, 0, sizeof next);
+        drained = 0;
+        for (unsigned state = 0; state < states; state++) {
+            double stays = 1;
+            serve(state, channels, rates);
+            for (unsigned i = 0; i < 2 * channels; i++) {
+                double share = rates[i] / steps_per_cycle;
+                next[state | 1u << i] += now[state] * share * leaving_share;
+                next[state & ~(1u << i)] += now[state] * share * (1 - leaving_share);
+                stays -= share;
+                drained += now[state] * rates[i];
+            }
+            next[state] += now[state] * stays;
+        }
+        memcpy(now, next, sizeof now);
+    }
+    return drained / 2;
+}
+
+bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bound)
+{
+    const struct net_config *network = &experiment->network;
+    const struct net_traffic_config *traffic = &experiment->traffic;
+    if (network->shape != NET_RING || network->routing != NET_DATELINE ||
+        traffic->pattern != NET_UNIFORM || network->width < 3) {
+        return false;
+    }
+    uint32_t nodes = network->width;
+    uint32_t used = traffic->networks ? traffic->networks : network->virtual_networks;
+    /* Packets use a channel of either half of their network's. */
+    unsigned channels = 2 * used < DRAIN_CHANNELS_MAX ? 2 * used : DRAIN_CHANNELS_MAX;
+    double links = links_taken(nodes);
+    /* A packet takes its links in one direction, which half of a node's packets do. */
+    double leaving_share = (double)(nodes - 1) / 2 / links;
+    double round_trip = (double)network->switch_cycles + network->link_cycles +
+                        network->route_cycles + network->credit_cycles;
+    double drain = drain_of(leaving_share < 1 ? leaving_share : 1, channels);
+    /* On the link before the dateline the upper half has only every other packet that leaves
+     * there. */
+    double lower_share = 1 - leaving_share / 2;
+    double credit = used * (double)network->buffer_flits / round_trip / lower_share;
+    *bound = (struct net_bound){
+        .channel_load = links / (nodes - 1),
+        .channel = (nodes - 1) / links,
+        .eject = 1,
+        .drain = drain < 1 ? drain : 1,
+        .credit = credit < 1 ? credit : 1,
+    };
+    double share = bound->drain < bound->credit ? bound->drain : bound->credit;
+    double rate = bound->channel * share;
+    bound->rate = rate < bound->eject ? rate : bound->eject;
+    return true;
+}

@@ -1,0 +1,20 @@
+/* The saturation throughput that a ring can have under uniform traffic, from its numbers alone:
+ * doc/ring.md derives it. */
+#ifndef SIM_RING_BOUND_H
+#define SIM_RING_BOUND_H
+
+#include "sim/ring/measure.h"
+
+struct net_bound {
+    double channel_load; /* flits on the fullest link for each flit that a node sends */
+    double channel;      /* the rate at which that link is full */
+    double eject;        /* the rate at which the NICs' links are full */
+    double drain;        /* the share of a link that heads of line let through, at most 1 */
+    double credit;       /* the share of a link that buffers and credits let through, at most 1 */
+    double rate;         /* flits per node and cycle: all of them together */
+};
+
+/* False: there is no derivation for that network or that traffic. */
+bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bound);
+
+#endif

@@ -1,0 +1,333 @@
+/* What a network is made of: the ring board's values, what makes no sense, and how long a lone
+ * packet takes. */
+#include "sim/ring/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "wire/transfer.h"
+
+enum {
+    DELAY_MAX = 4096, /* cycles; a line has a place for each */
+    BUFFER_FLITS_MAX = 32768,
+    FLIT_BYTES_MAX = 4096,
+};
+
+void net_config_default(struct net_config *config, uint32_t nodes)
+{
+    /* Paper 003 gives the clock (62.5 MHz), the 4 channels in 2 virtual networks and the three
+     * lanes of 4 bytes in a cycle. It gives no delays: a transceiver of that kind takes some 14
+     * cycles from one parallel side to the other and 7 m of cable take 2; a credit comes back
+     * by the same kind of lane. Buffers are what a full link needs while a credit goes round,
+     * rounded up. It says nothing of arbitration; with this patience a NIC has at least its
+     * share of a full ring in packets of up to 64 flits (doc/ring.md). */
+    *config = (struct net_config){
+        .shape = NET_RING,
+        .routing = NET_DATELINE,
+        .width = nodes,
+        .height = 1,
+        .virtual_networks = 2,
+        .vcs = 4,
+        .buffer_flits = 64,
+        .slack_flits = 32,
+        .patience_cycles = 32 * nodes,
+        .route_cycles = 2,
+        .switch_cycles = 1,
+        .link_cycles = 16,
+        .credit_cycles = 17,
+        .nic_cycles = 4,
+        .flit_bytes = 12,
+        .clock_khz = 62500,
+        .frame_flits = 16,
+        .resend_cycles = 512,
+        .seed = 1,
+    };
+}
+
+/* ---- What makes no sense --------------------------------------------------------------------- */
+
+static const char *say(char text[NET_ERROR_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static const char *say(char text[NET_ERROR_BYTES], const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    vsnprintf(text, NET_ERROR_BYTES, format, values);
+    va_end(values);
+    return text;
+}
+
+static const char *object_to_shape(const struct net_config *config, char *text)
+{
+    if ((unsigned)config->shape >= NET_SHAPES) {
+        return say(text, "shape: there is no shape number %u", (unsigned)config->shape);
+    }
+    if ((unsigned)config->routing >= NET_ROUTINGS) {
+        return say(text, "routing: there is no routing number %u", (unsigned)config->routing);
+    }
+    uint32_t width = config->width, height = config->height;
+    if (width == 0 || height == 0) {
+        return say(text, "%s: is 0, a %s has at least 1", width == 0 ? "width" : "height",
+                   net_shape_names[config->shape]);
+    }
+    if (config->shape == NET_RING && height != 1) {
+        return say(text, "height: is %u, a ring's is 1", height);
+    }
+    if (config->shape == NET_RING && width < 2) {
+        return say(text, "width: is %u, a ring has at least 2 nodes", width);
+    }
+    if (config->shape == NET_TORUS && (width < 2 || height < 2)) {
+        return say(text, "%s: is 1, each ring of a torus has at least 2 nodes",
+                   width < 2 ? "width" : "height");
+    }
+    if (config->shape == NET_MESH && width == 1 && height == 1) {
+        return say(text, "width, height: a mesh of 1 x 1 has no link");
+    }
+    if ((uint64_t)width * height > NET_NODES_MAX) {
+        return say(text, "width, height: %u x %u nodes, at most %d", width, height, NET_NODES_MAX);
+    }
+    return NULL;
+}
+
+static const char *object_to_routing(const struct net_config *config, char *text)
+{
+    const char *shape = net_shape_names[config->shape];
+    const char *routing = net_routing_names[config->routing];
+    if (config->shape == NET_MESH &&
+        (config->routing == NET_DATELINE || config->routing == NET_BROKEN)) {
+        return say(text,
+                   "routing: %s is for rings and tori, a mesh has no ring to close; "
+                   "take dimension or structured",
+                   routing);
+    }
+    if (config->shape != NET_MESH && config->routing == NET_DIMENSION) {
+        return say(text,
+                   "routing: dimension closes the rings of a %s; take dateline or "
+                   "structured",
+                   shape);
+    }
+    if (config->routing == NET_DATELINE) {
+        uint32_t size = config->shape == NET_TORUS && config->height < config->width
+                            ? config->height
+                            : config->width;
+        if (config->dateline >= size) {
+            return say(text, "dateline: router %u is outside a ring of %u", config->dateline, size);
+        }
+    }
+    return NULL;
+}
+
+static const char *object_to_channels(const struct net_config *config, char *text)
+{
+    if (config->virtual_networks == 0) {
+        return say(text, "virtual_networks: is 0, there has to be one");
+    }
+    if (config->vcs == 0 || config->vcs > NET_VCS_MAX) {
+        return say(text, "vcs: is %u, a port has 1 to %d", config->vcs, NET_VCS_MAX);
+    }
+    if (config->vcs % config->virtual_networks != 0) {
+        return say(text, "vcs: %u channels cannot be shared equally by %u virtual networks",
+                   config->vcs, config->virtual_networks);
+    }
+    uint32_t channels = config->vcs / config->virtual_networks;
+    if (config->routing == NET_DATELINE && channels % 2 != 0) {
+        return say(text,
+                   "vcs: dateline routing needs an even number of channels in each virtual "
+                   "network, %u in %u leave %u",
+                   config->vcs, config->virtual_networks, channels);
+    }
+    uint32_t needed = net_diameter(config) + 1;
+    if (config->routing == NET_STRUCTURED && channels < needed) {
+        return say(text,
+                   "vcs: structured routing needs diameter + 1 = %u channels in each virtual "
+                   "network, %u in %u leave %u",
+                   needed, config->vcs, config->virtual_networks, channels);
+    }
+    return NULL;
+}
+
+static const char *object_to_delays(const struct net_config *config, char *text)
+{
+    const struct {
+        const char *key;
+        uint32_t cycles, least;
+    } delays[] = {
+        {"route_cycles", config->route_cycles, 0}, {"switch_cycles", config->switch_cycles, 0},
+        {"link_cycles", config->link_cycles, 1},   {"credit_cycles", config->credit_cycles, 1},
+        {"nic_cycles", config->nic_cycles, 1},
+    };
+    for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
+        if (delays[i].cycles < delays[i].least || delays[i].cycles > DELAY_MAX) {
+            return say(text, "%s: is %u, takes %u to %d cycles", delays[i].key, delays[i].cycles,
+                       delays[i].least, DELAY_MAX);
+        }
+    }
+    return NULL;
+}
+
+static const char *object_to_buffers(const struct net_config *config, char *text)
+{
+    if (config->buffer_flits == 0 || config->buffer_flits > BUFFER_FLITS_MAX) {
+        return say(text, "buffer_flits: is %u, a channel holds 1 to %d flits", config->buffer_flits,
+                   BUFFER_FLITS_MAX);
+    }
+    if (config->slack_flits > BUFFER_FLITS_MAX) {
+        return say(text, "slack_flits: is %u, at most %d", config->slack_flits, BUFFER_FLITS_MAX);
+    }
+    if (config->slack_flits < 2 * config->nic_cycles) {
+        return say(text, "slack_flits: is %u, but %u flits still come after stop (2 x nic_cycles)",
+                   config->slack_flits, 2 * config->nic_cycles);
+    }
+    return NULL;
+}
+
+static const char *object_to_links(const struct net_config *config, char *text)
+{
+    if (config->flit_bytes == 0 || config->flit_bytes > FLIT_BYTES_MAX) {
+        return say(text, "flit_bytes: is %u, a flit has 1 to %d bytes", config->flit_bytes,
+                   FLIT_BYTES_MAX);
+    }
+    if (config->frame_flits == 0 || config->frame_flits > WIRE_TRANSFER_LINES_MAX) {
+        return say(text, "frame_flits: is %u, a frame has 1 to %d", config->frame_flits,
+                   WIRE_TRANSFER_LINES_MAX);
+    }
+    if (config->clock_khz == 0) {
+        return say(text, "clock_khz: is 0, nothing would ever happen");
+    }
+    if (!(config->bit_error_rate >= 0 && config->bit_error_rate <= 1e-4)) {
+        return say(text, "bit_error_rate: is %g, takes 0 to 1e-4", config->bit_error_rate);
+    }
+    uint32_t least = net_least_resend_cycles(config);
+    if (config->bit_error_rate > 0 && config->resend_cycles < least) {
+        return say(text, "resend_cycles: is %u, but an answer takes up to %u cycles",
+                   config->resend_cycles, least);
+    }
+    return NULL;
+}
+
+const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES])
+{
+    const char *(*const objections[])(const struct net_config *, char *) = {
+        object_to_shape,  object_to_routing, object_to_channels,
+        object_to_delays, object_to_buffers, object_to_links,
+    };
+    for (size_t i = 0; i < sizeof objections / sizeof *objections; i++) {
+        const char *objection = objections[i](config, text);
+        if (objection) {
+            return objection;
+        }
+    }
+    return NULL;
+}
+
+const char *net_multicast_objection(const struct net_config *config)
+{
+    if (config->shape != NET_RING) {
+        return "shape: multicast goes round a ring";
+    }
+    if (config->routing == NET_STRUCTURED) {
+        return "routing: structured has channels for the diameter, multicast goes all the way "
+               "round; take dateline";
+    }
+    return NULL;
+}
+
+/* ---- A lone packet --------------------------------------------------------------------------- */
+
+/* When each flit leaves the NIC, and each router, of a lone packet that has to wait for its own
+ * credits or its own slack buffer. Rows are flits, the newest `rows` of them. */
+struct lone {
+    const struct net_config *config;
+    uint64_t *from_nic;   /* [flit] */
+    uint64_t *from_first; /* [flit], from the first router */
+    uint64_t *sent;       /* [flit % rows][router] */
+    uint32_t routers, rows;
+};
+
+/* The first cycle, not before `cycle`, in which the NIC has not been told to stop. What the NIC
+ * knows is the slack buffer's fill nic_cycles earlier. */
+static uint64_t when_not_stopped(const struct lone *lone, uint32_t flit, uint64_t cycle,
+                                 uint32_t *in, uint32_t *out)
+{
+    const struct net_config *config = lone->config;
+    uint32_t stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
+    for (;; cycle++) {
+        while (*in < flit && lone->from_nic[*in] + 2 * config->nic_cycles <= cycle) {
+            (*in)++;
+        }
+        while (*out < flit && lone->from_first[*out] + config->nic_cycles <= cycle) {
+            (*out)++;
+        }
+        if (*in - *out < stop_fill) {
+            return cycle;
+        }
+    }
+}
+
+static uint64_t last_sent(struct lone *lone, uint32_t flits)
+{
+    const struct net_config *config = lone->config;
+    uint32_t in = 0, out = 0;
+    for (uint32_t flit = 0; flit < flits; flit++) {
+        uint64_t next = flit ? lone->from_nic[flit - 1] + 1 : 0;
+        lone->from_nic[flit] = when_not_stopped(lone, flit, next, &in, &out);
+        uint64_t arrives = lone->from_nic[flit] + config->nic_cycles;
+        uint64_t *row = &lone->sent[(size_t)(flit % lone->rows) * lone->routers];
+        for (uint32_t router = 0; router < lone->routers; router++) {
+            uint64_t leaves = arrives;
+            if (flit == 0) {
+                leaves += config->route_cycles;
+            } else {
+                size_t before = (size_t)((flit - 1) % lone->rows) * lone->routers + router;
+                leaves = lone->sent[before] >= leaves ? lone->sent[before] + 1 : leaves;
+            }
+            if (flit >= config->buffer_flits && router + 1 < lone->routers) {
+                size_t freed = (size_t)((flit - config->buffer_flits) % lone->rows) * lone->routers;
+                uint64_t credit = lone->sent[freed + router + 1] + config->credit_cycles;
+                leaves = credit > leaves ? credit : leaves;
+            }
+            if (router == 0) {
+                lone->from_first[flit] = leaves;
+            }
+            row[router] = leaves;
+            arrives = leaves + config->switch_cycles + config->link_cycles;
+        }
+    }
+    return lone->sent[(size_t)((flits - 1) % lone->rows) * lone->routers + lone->routers - 1];
+}
+
+uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
+                              uint32_t flits)
+{
+    uint16_t left[2];
+    uint8_t direction[2];
+    net_way(config, source, target, left, direction);
+    uint64_t links = (uint64_t)left[0] + left[1];
+    uint64_t sum = 2 * (uint64_t)config->nic_cycles + links * config->link_cycles +
+                   (links + 1) * ((uint64_t)config->route_cycles + config->switch_cycles) + flits -
+                   1;
+    uint64_t credit_round = (uint64_t)config->switch_cycles + config->link_cycles +
+                            config->route_cycles + config->credit_cycles;
+    uint32_t stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
+    bool no_credit_waits = links == 0 || flits <= config->buffer_flits ||
+                           config->buffer_flits >= credit_round;
+    bool no_stops = flits < stop_fill || config->route_cycles + 1 < stop_fill;
+    if (no_credit_waits && no_stops) {
+        return sum;
+    }
+    struct lone lone = {
+        .config = config,
+        .routers = (uint32_t)links + 1,
+        .rows = config->buffer_flits < flits ? config->buffer_flits + 1 : flits,
+    };
+    lone.from_nic = calloc(flits, sizeof *lone.from_nic);
+    lone.from_first = calloc(flits, sizeof *lone.from_first);
+    lone.sent = calloc((size_t)lone.rows * lone.routers, sizeof *lone.sent);
+    INVARIANT(lone.from_nic && lone.from_first && lone.sent);
+    sum = last_sent(&lone, flits) + config->switch_cycles + config->nic_cycles;
+    free(lone.from_nic);
+    free(lone.from_first);
+    free(lone.sent);
+    return sum;
+}

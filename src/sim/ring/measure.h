@@ -1,0 +1,109 @@
+/* Measuring a network under traffic: warm up until the latency keeps still, watch a window,
+ * wait for what was sent in it. And the rate from which on it cannot take what is offered. */
+#ifndef SIM_RING_MEASURE_H
+#define SIM_RING_MEASURE_H
+
+#include "sim/ring/traffic.h"
+
+struct net_measure_config {
+    uint64_t warm_up_cycles; /* at least */
+    uint64_t batch_cycles;   /* of which the mean latencies are compared */
+    uint32_t batches;        /* so many after each other, within the tolerance of their mean */
+    uint32_t batches_most;   /* then it is measured as it is */
+    double tolerance;
+    uint64_t cycles; /* of the window */
+    uint64_t drain_cycles;
+    uint64_t look_cycles; /* between looks for a deadlock */
+    double precision;     /* of the saturation point, as a share of it */
+};
+
+void net_measure_config_default(struct net_measure_config *config);
+
+/* A link that dies and comes back. */
+struct net_outage {
+    uint32_t from, to;
+    uint64_t die_cycle, return_cycle;
+};
+enum { NET_OUTAGES_MAX = 16 };
+
+/* All that a run follows from. */
+struct net_experiment {
+    struct net_config network;
+    struct net_traffic_config traffic;
+    struct net_measure_config measure;
+    struct net_outage outages[NET_OUTAGES_MAX];
+    uint32_t outage_count;
+};
+
+/* One line of what makes no sense, or NULL. */
+const char *net_experiment_objection(const struct net_experiment *experiment,
+                                     char text[NET_ERROR_BYTES]);
+
+/* STEADY: the network takes what is offered.
+ * UNSTEADY: so it does, but the latency did not keep still: the window may be too short.
+ * SATURATED: what is offered waits at the NICs, more and more of it.
+ * DEADLOCKED: packets wait for each other in a circle.
+ * DONE: a trace, delivered to its end.
+ * STUCK: a trace that was not, in drain_cycles after its end. */
+enum net_outcome {
+    NET_STEADY,
+    NET_UNSTEADY,
+    NET_SATURATED,
+    NET_DEADLOCKED,
+    NET_DONE,
+    NET_STUCK,
+    NET_OUTCOMES,
+};
+extern const char *const net_outcome_names[NET_OUTCOMES];
+
+struct net_link_use {
+    uint32_t from, to;
+    double use; /* flits per cycle in the window */
+};
+
+enum { NET_CIRCLE_BYTES = 4096 };
+
+struct net_result {
+    enum net_outcome outcome;
+    double rate;      /* as wished */
+    double offered;   /* flits to be delivered, per node and cycle of the window */
+    double accepted;  /* flits that were */
+    uint64_t packets; /* sent in the window and delivered */
+    /* Of those, in cycles from net_send to the delivery of the tail. */
+    double mean;
+    uint64_t p50, p90, p99, p999, most;
+    double wait_mean; /* the part of it at the sender's NIC */
+    double hops_mean;
+    uint64_t cycle_from, cycle_to;                           /* the window */
+    uint64_t cycles;                                         /* altogether */
+    uint64_t flit_hops;                                      /* altogether */
+    uint64_t frames_damaged, frames_resent, lines_corrected; /* altogether */
+    uint64_t backlog_flits;     /* waiting at NICs at the end of the window */
+    struct net_link_use *links; /* by number; for net_result_free */
+    uint32_t link_count;
+    struct net_link_use hottest;
+    double use_mean;
+    char circle[NET_CIRCLE_BYTES]; /* DEADLOCKED: who waits for whom */
+    uint64_t wall_ns; /* what the run took; 0 without a clock. Not of the simulated world */
+};
+
+/* What somebody who watches a run may give; all may be NULL. */
+struct net_watch {
+    void *context;
+    void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
+                 uint64_t from_cycle, uint64_t to_cycle, uint64_t tag);
+    uint64_t (*now_ns)(void);
+};
+
+/* One run at a rate (traces have their own). False: the error says why; *result is empty. */
+bool net_measure(const struct net_experiment *experiment, double rate,
+                 const struct net_watch *watch, struct net_result *result,
+                 char error[NET_ERROR_BYTES]);
+void net_result_free(struct net_result *result);
+
+/* The highest rate that does not saturate the network, to config's precision: the run at that
+ * rate. Bisection between nothing and one flit per node and cycle. */
+bool net_measure_saturation(const struct net_experiment *experiment, const struct net_watch *watch,
+                            struct net_result *result, char error[NET_ERROR_BYTES]);
+
+#endif

@@ -1,0 +1,256 @@
+/* A network's life, its clock, and what it counts. */
+#include "sim/ring/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Delay lines ----------------------------------------------------------------------------- */
+
+void net_burst_grow(struct burst *burst)
+{
+    burst->room = burst->room ? burst->room * 2 : 16;
+    burst->events = realloc(burst->events, burst->room * sizeof *burst->events);
+    INVARIANT(burst->events);
+}
+
+static bool open_line(struct line *line, uint32_t delay)
+{
+    line->delay = delay;
+    line->bursts = calloc(delay ? delay : 1, sizeof *line->bursts);
+    return line->bursts != NULL;
+}
+
+static void close_line(struct line *line)
+{
+    for (uint32_t i = 0; line->bursts && i < line->delay; i++) {
+        free(line->bursts[i].events);
+    }
+    free(line->bursts);
+}
+
+static void advance(struct line *line)
+{
+    if (++line->now >= line->delay) {
+        line->now = 0;
+    }
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static bool open_bits(struct bits *bits, uint32_t count)
+{
+    bits->summary_words = count / 4096 + 1;
+    bits->summary = calloc(bits->summary_words, sizeof *bits->summary);
+    bits->words = calloc((size_t)bits->summary_words * 64, sizeof *bits->words);
+    return bits->summary && bits->words;
+}
+
+static bool open_tables(struct net *net)
+{
+    size_t ports = (size_t)net->nodes * net->ports;
+    size_t channels = ports * net->vcs;
+    net->inputs = calloc(channels, sizeof *net->inputs);
+    net->outputs = calloc(channels, sizeof *net->outputs);
+    net->port_state = calloc(ports, sizeof *net->port_state);
+    net->records = calloc(channels * net->records_of_each, sizeof *net->records);
+    net->next_forked = calloc(channels, sizeof *net->next_forked);
+    net->queues = calloc((size_t)net->nodes * net->vcs, sizeof *net->queues);
+    net->nics = calloc(net->nodes, sizeof *net->nics);
+    net->asked_cycle = calloc((size_t)net->nodes * net->vcs, sizeof *net->asked_cycle);
+    net->grants = calloc(ports, sizeof *net->grants);
+    net->link_ports = calloc(ports, sizeof *net->link_ports);
+    net->multicast_enable = calloc(net->nodes, sizeof *net->multicast_enable);
+    net->pass_enable = calloc(net->nodes, sizeof *net->pass_enable);
+    net->held_since = net->user.held ? calloc(channels, sizeof *net->held_since) : NULL;
+    return net->inputs && net->outputs && net->port_state && net->records && net->next_forked &&
+           net->queues && net->nics && net->asked_cycle && net->grants && net->link_ports &&
+           net->multicast_enable && net->pass_enable && (net->held_since || !net->user.held) &&
+           open_bits(&net->sending_ports, (uint32_t)ports) &&
+           open_bits(&net->busy_links, (uint32_t)ports) &&
+           open_bits(&net->sending_nics, net->nodes);
+}
+
+static bool open_lines(struct net *net)
+{
+    const struct net_config *config = &net->config;
+    return open_line(&net->flits, config->switch_cycles + config->link_cycles) &&
+           open_line(&net->nic_flits, config->nic_cycles) &&
+           open_line(&net->credits, config->credit_cycles) &&
+           open_line(&net->routed, config->route_cycles) &&
+           open_line(&net->signals, config->nic_cycles) &&
+           open_line(&net->frames, config->switch_cycles + config->link_cycles) &&
+           open_line(&net->answers, config->credit_cycles) &&
+           open_line(&net->deliveries, config->switch_cycles + config->nic_cycles);
+}
+
+/* A port's link leads to the port of the opposite direction. */
+static uint32_t opposite(uint32_t port)
+{
+    return ((port - 1) ^ 1) + 1;
+}
+
+static void join(struct net *net)
+{
+    for (uint32_t channel = 0; channel < net->nodes * net->ports * net->vcs; channel++) {
+        uint32_t router = net_router_of(net, channel), port = net_port_of(net, channel);
+        uint32_t peer = NO_CHANNEL;
+        if (port != PORT_NIC) {
+            uint32_t neighbour = net_neighbour(&net->config, router, port);
+            if (neighbour != NO_CHANNEL) {
+                if (channel % net->vcs == 0) {
+                    net->link_ports[net->link_count++] = channel / net->vcs;
+                }
+                peer = (neighbour * net->ports + opposite(port)) * net->vcs + channel % net->vcs;
+            }
+        }
+        net->inputs[channel] = (struct input){
+            .peer = peer,
+            .branch = {NO_CHANNEL, NO_CHANNEL},
+            .next = NO_CHANNEL,
+            .packet = NO_PACKET,
+        };
+        net->outputs[channel] = (struct output){
+            .peer = peer,
+            .owner = NO_CHANNEL,
+            .packet = NO_PACKET,
+            .last_waiter = NO_CHANNEL,
+            .port = channel / net->vcs,
+            /* A NIC takes all that comes. */
+            .credits = (uint16_t)(peer == NO_CHANNEL ? 1 : net->config.buffer_flits),
+            .channel = (uint8_t)(channel % net->vcs),
+        };
+    }
+}
+
+struct net *net_open(const struct net_config *config, const struct net_user *user,
+                     char error[NET_ERROR_BYTES])
+{
+    if (net_config_objection(config, error)) {
+        return NULL;
+    }
+    struct net *net = calloc(1, sizeof *net);
+    if (!net) {
+        snprintf(error, NET_ERROR_BYTES, "no memory for a network");
+        return NULL;
+    }
+    net->config = *config;
+    net->user = *user;
+    net->nodes = config->width * config->height;
+    net->ports = net_ports(config);
+    net->vcs = config->vcs;
+    /* What is on its way when the NIC hears stop still has a place. */
+    net->stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
+    net->records_of_each = config->buffer_flits > config->slack_flits ? config->buffer_flits
+                                                                      : config->slack_flits;
+    sim_slots_init(&net->packets, (sizeof(struct packet) + 7) / 8 * 8);
+    if (!open_tables(net) || !open_lines(net)) {
+        snprintf(error, NET_ERROR_BYTES, "no memory for a network of %u nodes", net->nodes);
+        net_close(net);
+        return NULL;
+    }
+    join(net);
+    if (!net_links_open(net)) {
+        snprintf(error, NET_ERROR_BYTES, "no memory for the links of %u nodes", net->nodes);
+        net_close(net);
+        return NULL;
+    }
+    return net;
+}
+
+void net_close(struct net *net)
+{
+    if (!net) {
+        return;
+    }
+    struct line *lines[] = {&net->flits,   &net->nic_flits,  &net->credits, &net->routed,
+                            &net->signals, &net->deliveries, &net->frames,  &net->answers};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        close_line(lines[i]);
+    }
+    net_links_close(net);
+    void *tables[] = {
+        net->inputs,
+        net->outputs,
+        net->port_state,
+        net->records,
+        net->next_forked,
+        net->queues,
+        net->nics,
+        net->asked_cycle,
+        net->grants,
+        net->multicast_enable,
+        net->link_ports,
+        net->pass_enable,
+        net->held_since,
+        net->sending_ports.words,
+        net->sending_ports.summary,
+        net->busy_links.words,
+        net->busy_links.summary,
+        net->sending_nics.words,
+        net->sending_nics.summary,
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        free(tables[i]);
+    }
+    sim_slots_free(&net->packets);
+    free(net);
+}
+
+/* ---- The clock ------------------------------------------------------------------------------- */
+
+void net_step(struct net *net)
+{
+    net_nics_signalled(net);
+    net_routers_receive(net);
+    if (net->framed_links) {
+        net_links_receive(net);
+    }
+    net_nics_receive(net);
+    net_nics_send(net);
+    net_routers_send(net);
+    if (net->framed_links) {
+        net_links_send(net);
+    }
+    advance(&net->flits);
+    advance(&net->nic_flits);
+    advance(&net->credits);
+    advance(&net->routed);
+    advance(&net->signals);
+    advance(&net->frames);
+    advance(&net->answers);
+    advance(&net->deliveries);
+    net->cycle++;
+}
+
+uint64_t net_cycle(const struct net *net)
+{
+    return net->cycle;
+}
+
+bool net_is_empty(const struct net *net)
+{
+    return net->packets.taken == 0;
+}
+
+/* ---- What happened --------------------------------------------------------------------------- */
+
+void net_counters(const struct net *net, struct net_counters *counters)
+{
+    *counters = net->counters;
+    counters->cycles = net->cycle;
+    counters->frames_resent = net_links_resent(net);
+}
+
+uint32_t net_link_count(const struct net *net)
+{
+    return net->link_count;
+}
+
+void net_link_load(const struct net *net, uint32_t link, struct net_link_load *load)
+{
+    INVARIANT(link < net->link_count);
+    uint32_t port = net->link_ports[link];
+    load->from = port / net->ports;
+    load->to = net_neighbour(&net->config, load->from, port % net->ports);
+    load->flits = net->port_state[port].flits;
+}

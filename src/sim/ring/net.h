@@ -1,0 +1,168 @@
+/* Networks of routers, flit by flit: paper 003's ring, and meshes and tori of the same router.
+ *
+ * A router has a port to its NIC and a port for each neighbour; each port has virtual channels,
+ * in virtual networks, with a buffer of flits each. Switching is wormhole: the head of a packet
+ * takes an output channel and keeps it until the tail has passed. Between routers a credit
+ * stands for each free place of the next buffer; a NIC is stopped and let go by the fill of a
+ * slack buffer. All goes by one clock; a cycle moves at most one flit over each link. A NIC port
+ * has as many channels as the others; packets of a virtual network that leave by different
+ * ports use different ones, as far as there are, and do not wait for each other.
+ *
+ * Packets go the shorter way; where both are as long, from even places to the right (up) and
+ * from odd ones to the left (down). Outputs serve the packets that want a channel in the order
+ * in which they asked, and the channels that can send in turn.
+ *
+ * Without hands, deterministic: time is the number of cycles, chance comes from the seed. */
+#ifndef SIM_RING_NET_H
+#define SIM_RING_NET_H
+
+#include "base/base.h"
+
+enum net_shape { NET_RING, NET_MESH, NET_TORUS, NET_SHAPES };
+
+/* How a packet finds its way and why it cannot wait for itself.
+ * DATELINE: the shorter way round (in dimension order); at one point of each ring those who pass
+ *     it climb from the first to the second channel of their virtual network.
+ * STRUCTURED: the RHiNET-2 switch's way: a channel higher at each hop, diameter + 1 of them.
+ * BROKEN: the shorter way on one channel, no dateline: for the deadlock detector.
+ * DIMENSION: dimension order on a mesh, which has no rings. */
+enum net_routing { NET_DATELINE, NET_STRUCTURED, NET_BROKEN, NET_DIMENSION, NET_ROUTINGS };
+
+enum { NET_NODES_MAX = 65534, NET_VCS_MAX = 64, NET_ERROR_BYTES = 320, NET_GROUPS_MAX = 64 };
+
+struct net_config {
+    enum net_shape shape;
+    enum net_routing routing;
+    uint32_t width, height; /* nodes; a ring has height 1 */
+    uint32_t virtual_networks;
+    uint32_t vcs;          /* of a port, all virtual networks together; the ring board has 4 */
+    uint32_t buffer_flits; /* of one channel of a port between routers */
+    uint32_t slack_flits;  /* of the buffer between NIC and router */
+    /* For so long a packet at its NIC lets those go first that are on their way; 0: not at all,
+     * who asks first goes first. Without it a ring's throughput breaks down as soon as it is
+     * full: doc/ring.md. */
+    uint32_t patience_cycles;
+    uint32_t dateline; /* the router at which packets climb (of each ring: its index) */
+
+    /* The delays that a flit meets, in cycles, each at least 1 but for the first two, which may
+     * be 0. */
+    uint32_t route_cycles;  /* a head in a router: look at the header, choose the output */
+    uint32_t switch_cycles; /* any flit, from an input buffer to an output */
+    uint32_t link_cycles;   /* serialiser, cable, elastic buffer */
+    uint32_t credit_cycles; /* a credit back to the router before */
+    uint32_t nic_cycles;    /* between NIC and router, either way */
+
+    uint32_t flit_bytes;
+    uint64_t clock_khz; /* 62,500: paper 003 */
+
+    /* Errors of the links between routers. */
+    double bit_error_rate;  /* 0 .. 1e-4 */
+    uint32_t frame_flits;   /* so many flits are one transfer with a CRC-32 and a number */
+    bool literal_rules;     /* the paper's retransmission as written, which livelocks */
+    uint32_t resend_cycles; /* the timer of the repaired rules */
+    uint64_t seed;
+};
+
+/* The ring board's values for a ring of that many nodes. */
+void net_config_default(struct net_config *config, uint32_t nodes);
+
+/* One line of what makes no sense, naming the key; or NULL. `text` holds it. */
+const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES]);
+
+/* The same of sending to groups: rings only. */
+const char *net_multicast_objection(const struct net_config *config);
+
+struct net;
+
+/* A packet has come whole to a node's NIC. The tag is the sender's. Multicast: told once for
+ * each member. */
+struct net_delivery {
+    uint64_t tag;
+    uint32_t source, target;
+    uint32_t flits;
+    uint32_t hops;           /* routers it went through, its own and the target's among them */
+    uint64_t injected_cycle; /* it was given to the net */
+    uint64_t entered_cycle;  /* its head left the NIC */
+};
+
+struct net_user {
+    void *context;
+    void (*delivered)(void *context, uint64_t cycle, const struct net_delivery *delivery);
+    /* For traces, may be NULL: a packet has held the output channel (router, port, channel)
+     * from its head to its tail. */
+    void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
+                 uint64_t from_cycle, uint64_t to_cycle, uint64_t tag);
+};
+
+/* NULL: the config makes no sense (the error says what), or no memory. */
+struct net *net_open(const struct net_config *config, const struct net_user *user,
+                     char error[NET_ERROR_BYTES]);
+void net_close(struct net *net);
+
+/* A packet of so many flits (at least 1; the header is in the first) waits at its source's NIC,
+ * in an unlimited queue, one for each channel of the NIC's port. A source may be its own
+ * target. */
+void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
+              uint32_t flits, uint64_t tag);
+/* The same to all members of a group: the 2-bit tables in the routers (deliver, pass on) lead
+ * it once round, to the right, until it is back at its source (which gets it last, if it is a
+ * member). Only where nothing speaks against multicast; the group must have been set. A group
+ * is set while none of its packets is under way. */
+void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count);
+void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
+                    uint32_t flits, uint64_t tag);
+
+/* One cycle. */
+void net_step(struct net *net);
+uint64_t net_cycle(const struct net *net);
+/* Nothing is in the net or waits at a NIC. */
+bool net_is_empty(const struct net *net);
+/* How many flits wait at a node's NIC. */
+uint64_t net_waiting(const struct net *net, uint32_t node);
+
+/* A link between two routers (in one direction) dies, or comes back. What was on it is lost and
+ * sent again when it is back. */
+void net_link_set(struct net *net, uint32_t from, uint32_t to, bool alive);
+
+/* ---- What happened ---------------------------------------------------------------------- */
+
+struct net_counters {
+    uint64_t cycles;
+    uint64_t flit_hops; /* flits that went through a router's switch */
+    uint64_t packets_sent, packets_delivered; /* to a group: sent once, delivered to each */
+    uint64_t flits_delivered;
+    uint64_t frames_damaged, frames_resent;
+    uint64_t lines_corrected; /* by ECC, between router and NIC */
+};
+void net_counters(const struct net *net, struct net_counters *counters);
+
+/* Links, by number: where from, where to, and flits carried since the net was opened. */
+struct net_link_load {
+    uint32_t from, to;
+    uint64_t flits;
+};
+uint32_t net_link_count(const struct net *net);
+void net_link_load(const struct net *net, uint32_t link, struct net_link_load *load);
+
+/* Whether packets wait for each other in a circle now (looked up, not guessed from time). If
+ * so the text names the circle: "router 3 right VC 0 (packet 17, 3 -> 9) waits for router 4
+ * right VC 0 ...". */
+bool net_is_deadlocked(const struct net *net, char *text, size_t bytes);
+
+/* The cycles from net_send of a lone packet into an empty net until its delivery, as the sum of
+ * the delays above: what the simulation has to give, to the cycle. For a way over L links it is
+ *
+ *     2 nic_cycles + (L + 1) (route_cycles + switch_cycles) + L link_cycles + flits - 1
+ *
+ * when the packet need not wait for itself: a buffer holds it whole or at least what a link
+ * carries while a credit goes round (switch + link + route + credit cycles), and the slack
+ * buffer does not say stop (slack_flits > 2 nic_cycles + route_cycles is enough). Otherwise it
+ * is what comes out when each flit also waits for its credit and its NIC for go. */
+uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
+                              uint32_t flits);
+
+/* Names for config files and output. */
+extern const char *const net_shape_names[NET_SHAPES];
+extern const char *const net_routing_names[NET_ROUTINGS];
+
+#endif

@@ -1,0 +1,73 @@
+/* Rings, meshes and tori: neighbours, distances, ways. Dimension 0 is left and right,
+ * dimension 1 up and down; a node's number is y * width + x. */
+#include "sim/ring/state.h"
+
+const char *const net_shape_names[NET_SHAPES] = {"ring", "mesh", "torus"};
+const char *const net_routing_names[NET_ROUTINGS] = {"dateline", "structured", "broken",
+                                                     "dimension"};
+
+const char *net_port_name(uint32_t port)
+{
+    static const char *const names[PORTS_MAX] = {"NIC", "right", "left", "up", "down"};
+    return names[port];
+}
+
+uint32_t net_ports(const struct net_config *config)
+{
+    return config->shape == NET_RING ? 3 : PORTS_MAX;
+}
+
+static uint32_t step(uint32_t at, uint32_t size, bool upwards, bool round)
+{
+    if (upwards) {
+        return at + 1 < size ? at + 1 : round ? 0 : NO_CHANNEL;
+    }
+    return at > 0 ? at - 1 : round ? size - 1 : NO_CHANNEL;
+}
+
+uint32_t net_neighbour(const struct net_config *config, uint32_t node, uint32_t port)
+{
+    bool round = config->shape != NET_MESH;
+    uint32_t x = node % config->width, y = node / config->width;
+    bool upwards = port == PORT_RIGHT || port == PORT_UP;
+    if (port == PORT_RIGHT || port == PORT_LEFT) {
+        x = step(x, config->width, upwards, round);
+    } else {
+        y = step(y, config->height, upwards, round);
+    }
+    return x == NO_CHANNEL || y == NO_CHANNEL ? NO_CHANNEL : y * config->width + x;
+}
+
+uint32_t net_diameter(const struct net_config *config)
+{
+    if (config->shape == NET_MESH) {
+        return config->width - 1 + config->height - 1;
+    }
+    return config->width / 2 + (config->shape == NET_TORUS ? config->height / 2 : 0);
+}
+
+/* The shorter way. Where both are as long, even places go up and odd ones down, so that both
+ * ways carry the same and a pair always takes the same one. */
+static void way(uint32_t from, uint32_t to, uint32_t size, bool round, uint16_t *left,
+                bool *upwards)
+{
+    uint32_t up = to >= from ? to - from : to + size - from;
+    uint32_t down = up == 0 ? 0 : size - up;
+    if (round) {
+        *upwards = up < down || (up == down && from % 2 == 0);
+    } else {
+        *upwards = to >= from;
+    }
+    *left = (uint16_t)(*upwards ? up : down);
+}
+
+void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
+             uint8_t direction[2])
+{
+    bool round = config->shape != NET_MESH;
+    bool upwards;
+    way(source % config->width, target % config->width, config->width, round, &left[0], &upwards);
+    direction[0] = upwards ? PORT_RIGHT : PORT_LEFT;
+    way(source / config->width, target / config->width, config->height, round, &left[1], &upwards);
+    direction[1] = upwards ? PORT_UP : PORT_DOWN;
+}

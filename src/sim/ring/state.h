@@ -1,0 +1,295 @@
+/* What a network holds. Only the files of this folder and their tests look inside.
+ *
+ * A channel is known by its number, (router * ports + port) * vcs + channel, both as an input
+ * (a buffer) and as an output (a right to send into the next router's buffer). Links come in
+ * pairs, so `peer` of an input is the output that feeds it, and the other way round.
+ *
+ * Work is done only where there are flits: what is on its way is in delay lines, which output
+ * ports can send and which NICs can is in sets of bits. */
+#ifndef SIM_RING_STATE_H
+#define SIM_RING_STATE_H
+
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "sim/ring/frames.h"
+#include "sim/ring/net.h"
+#include "sim/slots.h"
+
+enum { NO_CHANNEL = UINT32_MAX, SINK_CHANNEL = UINT32_MAX - 1, NO_PACKET = UINT32_MAX };
+
+/* UP and DOWN only on meshes and tori. The odd ones go up in number. */
+enum net_port { PORT_NIC, PORT_RIGHT, PORT_LEFT, PORT_UP, PORT_DOWN, PORTS_MAX };
+
+struct packet {
+    uint32_t next; /* in its NIC's queue */
+    uint32_t flits;
+    uint64_t tag;
+    uint64_t injected_cycle, entered_cycle;
+    uint32_t source;
+    uint32_t target;       /* a node, or a group */
+    uint32_t hops;         /* routers on the whole way */
+    uint32_t taken;        /* links that its head has taken */
+    uint32_t ends;         /* places that still have to see its tail before it is forgotten */
+    uint16_t left[2];      /* links that its head still has to take in each dimension */
+    uint8_t direction[2];  /* the ports that lead there */
+    uint8_t first_channel; /* of its virtual network */
+    uint8_t level;         /* 1: in the upper channels of a ring with a dateline */
+    bool to_group;
+};
+
+/* A packet in a buffer, behind the one in front. The flits of two packets never mix in a
+ * channel. */
+struct record {
+    uint32_t packet;
+    uint32_t arrived; /* of its flits */
+};
+
+/* 32 bytes, two in a cache line; what only full buffers and groups need is elsewhere. */
+struct input {
+    uint32_t peer;
+    uint32_t branch[2]; /* outputs that the packet in front has or waits for; [1]: its NIC's */
+    uint32_t next;      /* who waits after this one for branch[0]; net->next_forked: [1] */
+    uint32_t packet;    /* the one in front */
+    uint32_t arrived;   /* its flits, up to now */
+    uint16_t first;     /* of the records of those behind it, a circular buffer */
+    uint16_t count;     /* packets, the one in front among them */
+    uint16_t routed;    /* so many of them have had their headers looked at */
+    uint16_t fill;      /* flits in the buffer */
+};
+
+struct output {
+    uint32_t peer;
+    uint32_t owner;     /* input * 2 + branch of the packet that holds it, or NO_CHANNEL */
+    uint32_t available; /* flits of that packet that have come and have not yet gone by here */
+    uint32_t left;      /* flits of that packet that have not yet gone by here */
+    uint32_t packet;
+    uint32_t last_waiter; /* input * 2 + branch; the last one's next is the first */
+    uint32_t port;        /* router * ports + port */
+    uint16_t credits;
+    uint8_t channel;
+    bool at_head; /* the next flit is the head */
+};
+
+struct port {
+    uint64_t ready; /* channels whose owner has a flit here and a place for it there */
+    uint64_t fresh; /* channels that a NIC's packet has of which no flit has gone */
+    uint64_t flits; /* carried since the net was opened */
+    uint32_t link;  /* that it leads to */
+    uint8_t last;   /* the channel that sent last */
+    bool framed;    /* links.c has its link */
+    bool blocked;   /* and takes no new flit in the next cycle */
+};
+
+/* A NIC's unlimited queue for one channel of its port. */
+struct queue {
+    uint32_t first, last;
+    uint32_t left; /* flits of the first packet that are still here */
+};
+
+struct nic {
+    uint64_t waiting; /* channels with flits in their queue */
+    uint64_t stopped; /* channels whose slack buffer has said stop */
+    uint64_t flits;   /* in all queues */
+    uint8_t last;
+};
+
+/* Bits, with a bit more for each word of them so that few are found among many. */
+struct bits {
+    uint64_t *words;
+    uint64_t *summary;
+    uint32_t summary_words;
+};
+
+static inline void bits_set(struct bits *bits, uint32_t bit)
+{
+    bits->words[bit / 64] |= UINT64_C(1) << bit % 64;
+    bits->summary[bit / 4096] |= UINT64_C(1) << bit / 64 % 64;
+}
+
+static inline void bits_clear(struct bits *bits, uint32_t bit)
+{
+    if (!(bits->words[bit / 64] &= ~(UINT64_C(1) << bit % 64))) {
+        bits->summary[bit / 4096] &= ~(UINT64_C(1) << bit / 64 % 64);
+    }
+}
+
+/* Something that comes so many cycles after it was sent, the same for all that a line carries.
+ * What is sent in a cycle has to be taken out of the line first in that cycle. */
+struct event {
+    uint32_t where;
+    uint32_t what;
+};
+
+struct burst {
+    struct event *events;
+    uint32_t count, room;
+};
+
+struct line {
+    struct burst *bursts;
+    uint32_t delay;
+    uint32_t now; /* the burst of this cycle */
+};
+
+void net_burst_grow(struct burst *burst);
+
+static inline void line_send(struct line *line, uint32_t where, uint32_t what)
+{
+    struct burst *burst = &line->bursts[line->now];
+    if (UNLIKELY(burst->count == burst->room)) {
+        net_burst_grow(burst);
+    }
+    burst->events[burst->count++] = (struct event){where, what};
+}
+
+enum { BODY_FLIT = UINT32_MAX };
+
+/* A link in one direction, and what it needs while it carries frames. */
+struct link {
+    uint32_t port; /* that sends */
+    uint32_t epoch;
+    bool alive;
+    uint16_t sending;     /* the frame under way */
+    uint64_t ends_cycle;  /* the last cycle of it, or FRAMES_NEVER */
+    uint64_t added_cycle; /* the last flit of the open frame came */
+    struct event *open;   /* flits of the frame that is being filled: (input, what) */
+    uint32_t open_count;
+    uint32_t owed_count;   /* credits that were lost on the way back, */
+    uint16_t *owed;        /* of each channel, */
+    uint64_t settle_cycle; /* and told again then at the latest */
+    struct frames_sender sender;
+    struct frames_receiver receiver;
+    struct event *contents; /* [frames_slot][frame_flits] */
+    uint16_t *lengths;      /* [frames_slot] */
+};
+
+struct net {
+    struct net_config config;
+    struct net_user user;
+    uint64_t cycle;
+    uint32_t nodes, ports, vcs;
+    uint32_t stop_fill;       /* a slack buffer filled so far says stop */
+    uint32_t records_of_each; /* inputs have so many records */
+
+    struct input *inputs;
+    struct output *outputs;
+    struct port *port_state;
+    struct record *records;
+    uint32_t *next_forked; /* [input] */
+    struct queue *queues;
+    struct nic *nics;
+    uint64_t *asked_cycle; /* [router][channel], of the packet in front of the NIC's input */
+    struct bits sending_ports, sending_nics;
+    uint32_t *link_ports; /* the ports that lead to a router */
+    struct link *links;
+    struct bits busy_links;
+    uint32_t framed_links;
+    struct base_random random;
+    uint64_t *frame_chances; /* [flits]: that such a frame is damaged, in 2^64ths */
+    uint64_t answer_chance;
+    uint64_t resent_before;
+    uint32_t link_count;
+    uint32_t *grants; /* outputs that send in this cycle */
+
+    struct line flits;      /* router to router: (input, packet of a head or BODY_FLIT) */
+    struct line nic_flits;  /* NIC to router: the same */
+    struct line credits;    /* (output, -) */
+    struct line routed;     /* (input, -); not used when that takes no time */
+    struct line signals;    /* router to NIC: (input, 1 stop or 0 go) */
+    struct line frames;     /* router to router: (link, frame and flags) */
+    struct line answers;    /* and back */
+    struct line deliveries; /* router to NIC: (router, packet): its tail */
+
+    struct sim_slots packets;
+    uint64_t *held_since; /* of each output, when somebody wants to know */
+    /* [router], a bit for each group: the two bits of the paper's tables. */
+    uint64_t *multicast_enable, *pass_enable;
+    struct net_counters counters;
+};
+
+static inline struct packet *net_packet(const struct net *net, uint32_t packet)
+{
+    return sim_slots_at(&net->packets, packet);
+}
+
+/* The record of a packet that is so many behind the one in front. */
+static inline struct record *net_record(const struct net *net, uint32_t input, uint32_t behind)
+{
+    uint32_t at = net->inputs[input].first + behind - 1;
+    if (at >= net->records_of_each) {
+        at -= net->records_of_each;
+    }
+    return &net->records[(size_t)input * net->records_of_each + at];
+}
+
+static inline uint32_t net_router_of(const struct net *net, uint32_t channel)
+{
+    return channel / (net->ports * net->vcs);
+}
+
+static inline uint64_t *net_asked_cycle(const struct net *net, uint32_t nic_input)
+{
+    return &net->asked_cycle[net_router_of(net, nic_input) * net->vcs + nic_input % net->vcs];
+}
+
+static inline uint32_t net_port_of(const struct net *net, uint32_t channel)
+{
+    return channel / net->vcs % net->ports;
+}
+
+/* ---- shape.c: who is whose neighbour, and how far ------------------------------------------ */
+
+uint32_t net_ports(const struct net_config *config);
+/* The node behind a port, or NO_CHANNEL at the edge of a mesh. */
+uint32_t net_neighbour(const struct net_config *config, uint32_t node, uint32_t port);
+uint32_t net_diameter(const struct net_config *config);
+/* The links to take in each dimension and the ports that lead there. */
+void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
+             uint8_t direction[2]);
+const char *net_port_name(uint32_t port);
+
+/* ---- routing.c ------------------------------------------------------------------------------ */
+
+/* The NIC port's channel for a packet that is about to leave. */
+uint32_t net_first_channel(const struct net *net, const struct packet *packet);
+/* The outputs that a packet wants whose head is in front of an input: branch[0] leads to a
+ * router or, for its only target, to the NIC; branch[1] to the NIC besides. NO_CHANNEL: no
+ * such branch; SINK_CHANNEL: it ends here. */
+void net_route(const struct net *net, struct packet *packet, uint32_t input, uint32_t branch[2]);
+
+/* ---- nic.c ---------------------------------------------------------------------------------- */
+
+void net_nics_signalled(struct net *net);
+void net_nics_send(struct net *net);
+void net_nics_receive(struct net *net);
+/* One of the places that a packet goes to has seen its tail. */
+void net_packet_ended(struct net *net, uint32_t packet);
+
+/* ---- router.c ------------------------------------------------------------------------------- */
+
+void net_routers_receive(struct net *net);
+/* A flit comes into a buffer, a credit to an output. */
+void net_input_receive(struct net *net, uint32_t input, uint32_t what);
+void net_output_credit(struct net *net, uint32_t output);
+void net_routers_send(struct net *net);
+
+/* ---- links.c -------------------------------------------------------------------------------- */
+
+bool net_links_open(struct net *net);
+void net_links_close(struct net *net);
+void net_links_receive(struct net *net);
+void net_links_send(struct net *net);
+void net_link_add(struct net *net, uint32_t link, uint32_t input, uint32_t what);
+/* A credit for an output comes over a link with frames, or gets lost there. */
+void net_link_credit(struct net *net, uint32_t output);
+uint64_t net_links_resent(const struct net *net);
+/* A timer below that would fire while all goes well. */
+uint32_t net_least_resend_cycles(const struct net_config *config);
+
+/* ---- check.c -------------------------------------------------------------------------------- */
+
+/* For tests: stops the program when a flit, a credit or a place is missing or there twice. */
+void net_check(const struct net *net);
+
+#endif

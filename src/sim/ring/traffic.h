@@ -1,0 +1,82 @@
+/* What is sent over a network: where to, how much, when. Open loop: packets come at their rate
+ * whether or not the network can take them, and wait at their NICs.
+ *
+ * Without hands but for the trace's file, deterministic: chance comes from the seed, in whole
+ * numbers only, so a seed gives the same packets on every machine. */
+#ifndef SIM_RING_TRAFFIC_H
+#define SIM_RING_TRAFFIC_H
+
+#include "sim/ring/net.h"
+
+/* UNIFORM: to any other node.
+ * NEIGHBOUR: to any of the nodes one link away.
+ * TRANSPOSE: with nodes as a square, from (x, y) to (y, x); those on the diagonal send nothing.
+ * HOT_SPOT: a share of all packets to one node, the rest uniform.
+ * ALL_TO_ALL: each node to all others in turn, beginning with the next.
+ * MULTICAST: to a group of members that are evenly spread, through the routers' tables or as
+ *     many packets as there are members.
+ * TRACE: what a file says. */
+enum net_pattern {
+    NET_UNIFORM,
+    NET_NEIGHBOUR,
+    NET_TRANSPOSE,
+    NET_HOT_SPOT,
+    NET_ALL_TO_ALL,
+    NET_MULTICAST,
+    NET_TRACE,
+    NET_PATTERNS,
+};
+extern const char *const net_pattern_names[NET_PATTERNS];
+
+enum net_multicast { NET_BY_TABLES, NET_BY_UNICAST, NET_MULTICASTS };
+extern const char *const net_multicast_names[NET_MULTICASTS];
+
+enum { NET_PATH_BYTES = 256 };
+
+struct net_traffic_config {
+    enum net_pattern pattern;
+    double rate;         /* flits of each node and cycle, 0 .. 1; a multicast counts once */
+    uint32_t flits;      /* of a packet */
+    uint32_t long_flits; /* of a long one */
+    double long_share;   /* of packets that are long */
+    uint32_t networks;   /* virtual networks that packets are spread over; 0: all */
+    uint32_t hot_node;
+    double hot_share;
+    uint32_t members; /* of a group */
+    enum net_multicast multicast;
+    uint64_t seed;
+    /* Lines of "cycle source target flits", in the order of cycles; # begins a comment. */
+    char trace[NET_PATH_BYTES];
+};
+
+void net_traffic_config_default(struct net_traffic_config *config);
+
+/* One line of what makes no sense on that network, naming the key; or NULL. */
+const char *net_traffic_objection(const struct net_traffic_config *config,
+                                  const struct net_config *network, char text[NET_ERROR_BYTES]);
+
+/* The mean length of packets. */
+double net_traffic_flits(const struct net_traffic_config *config);
+
+struct net_traffic;
+
+/* The traffic of a net that has just been opened. NULL: the error says why. */
+struct net_traffic *net_traffic_open(const struct net_traffic_config *config,
+                                     const struct net_config *network, struct net *net,
+                                     char error[NET_ERROR_BYTES]);
+void net_traffic_close(struct net_traffic *traffic);
+
+/* Sends what comes in the net's present cycle. To be called once for each. */
+void net_traffic_step(struct net_traffic *traffic);
+
+/* Nothing comes any more: the end of a trace. */
+bool net_traffic_is_over(const struct net_traffic *traffic);
+
+struct net_traffic_counters {
+    uint64_t packets;        /* given to the net */
+    uint64_t packets_wanted; /* to be delivered; a multicast's once for each member */
+    uint64_t flits_wanted;
+};
+void net_traffic_counters(const struct net_traffic *traffic, struct net_traffic_counters *counters);
+
+#endif

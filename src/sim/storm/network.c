@@ -1,0 +1,353 @@
+/* The network's packets and faults. */
+#include "sim/storm/network.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/storm/trace.h"
+#include "sim/storm/world.h"
+
+enum { MILLION = 1000000 };
+
+struct storm_network *storm_network_new(void)
+{
+    struct storm_network *network = calloc(1, sizeof *network);
+    struct sim_packet *records = malloc(STORM_RECORDS * sizeof *records);
+    if (!network || !records) {
+        free(network);
+        free(records);
+        return NULL;
+    }
+    network->records = records;
+    sim_packets_init(&network->packets);
+    return network;
+}
+
+void storm_network_free(struct storm_network *network)
+{
+    if (network) {
+        sim_packets_free(&network->packets);
+        free(network->records);
+        free(network);
+    }
+}
+
+void storm_network_begin(struct storm_world *world)
+{
+    struct storm_network *network = world->network;
+    INVARIANT(world->plan.board.swif.packet_bytes_max + STORM_EXTENSION_BYTES <=
+              SIM_PACKET_BYTES_MAX);
+    sim_packets_clear(&network->packets);
+    network->record_count = 0;
+    memset(network->in_burst, 0, sizeof network->in_burst);
+    memset(network->partitions, 0, sizeof network->partitions);
+}
+
+/* ---- Faults of single packets -------------------------------------------------------- */
+
+static bool happens(struct storm_world *world, uint32_t ppm)
+{
+    return ppm > 0 && world->faults_on && base_random_below(&world->random, MILLION) < ppm;
+}
+
+/* From one unit to `most`, each doubling as likely as the next. */
+static uint64_t far(struct storm_world *world, uint64_t unit_ns, uint64_t most_ns)
+{
+    unsigned doublings = 0;
+    while (unit_ns << (doublings + 1) <= most_ns) {
+        doublings++;
+    }
+    uint64_t from = unit_ns << base_random_below(&world->random, doublings + 1);
+    return from + base_random_below(&world->random, from);
+}
+
+static void change(struct storm_world *world, struct sim_packet *packet)
+{
+    struct base_random *random = &world->random;
+    uint64_t kind = base_random_below(random, 8);
+    if (kind == 0 && packet->bytes > 0) {
+        packet->bytes = (uint32_t)base_random_below(random, packet->bytes);
+        return;
+    }
+    if (kind == 1) {
+        uint32_t more = 1 + (uint32_t)base_random_below(random, STORM_EXTENSION_BYTES);
+        for (uint32_t i = 0; i < more && packet->bytes < SIM_PACKET_BYTES_MAX; i++) {
+            packet->data[packet->bytes++] = (unsigned char)base_random_next(random);
+        }
+        return;
+    }
+    /* Half of the flips hit the first bytes, where every bit means something. */
+    uint64_t flips = 1 + base_random_below(random, 4);
+    for (uint64_t i = 0; i < flips && packet->bytes > 0; i++) {
+        uint32_t span = packet->bytes;
+        if (base_random_below(random, 2) == 0 && span > WIRE_PREFIX_BYTES) {
+            span = WIRE_PREFIX_BYTES;
+        }
+        packet->data[base_random_below(random, span)] ^= (unsigned char)(1u << i % 8);
+    }
+}
+
+/* One copy of a packet sets out at the time given and arrives, unless the node is dead by
+ * then. */
+static void fly(struct storm_world *world, const struct sim_packet *packet, uint64_t from_ns)
+{
+    const struct storm_plan *plan = &world->plan;
+    uint64_t at_ns = from_ns + plan->latency_ns;
+    uint32_t slot;
+    struct sim_packet *copy = sim_packets_take(&world->network->packets, &slot);
+    copy->source = packet->source;
+    copy->target = packet->target;
+    copy->bytes = packet->bytes;
+    memcpy(copy->data, packet->data, packet->bytes);
+    if (happens(world, plan->reorder_ppm)) {
+        world->fault_counts[STORM_REORDER]++;
+        at_ns += 1 + base_random_below(&world->random, 8 * plan->latency_ns);
+        storm_trace_packet(world, STORM_STEP_OVERTAKEN, copy->source, copy->target, copy->data,
+                           copy->bytes);
+    }
+    if (happens(world, plan->delay_ppm)) {
+        world->fault_counts[STORM_DELAY]++;
+        at_ns += far(world, 4 * plan->latency_ns, plan->board.swif.peer_timeout_ns);
+        storm_trace_packet(world, STORM_STEP_DELAYED, copy->source, copy->target, copy->data,
+                           copy->bytes);
+    }
+    if (happens(world, plan->corrupt_ppm)) {
+        world->fault_counts[STORM_CORRUPT]++;
+        storm_trace_packet(world, STORM_STEP_CORRUPTED, copy->source, copy->target, copy->data,
+                           copy->bytes);
+        change(world, copy);
+    }
+    sim_events_put(&world->events, at_ns, STORM_ARRIVAL, copy->target, slot);
+}
+
+/* Nobody is cut off from himself. */
+static bool is_cut_off(const struct storm_world *world, uint16_t source, uint16_t target)
+{
+    for (unsigned i = 0; i < STORM_PARTITIONS; i++) {
+        const struct storm_partition *partition = &world->network->partitions[i];
+        if (source != target && world->now_ns < partition->until_ns &&
+            (partition->from >> source & 1) && (partition->to >> target & 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The Gilbert-Elliott model: in a burst four of five packets are lost. */
+static bool is_lost_in_burst(struct storm_world *world, uint16_t source, uint16_t target)
+{
+    uint64_t *bursts = &world->network->in_burst[source];
+    uint64_t bit = UINT64_C(1) << target;
+    if (!(*bursts & bit)) {
+        *bursts |= happens(world, world->plan.burst_ppm) ? bit : 0;
+    } else if (base_random_below(&world->random, world->plan.burst_length) == 0) {
+        *bursts &= ~bit;
+    }
+    return (*bursts & bit) && base_random_below(&world->random, 5) != 0;
+}
+
+/* SENT: it passes. */
+static enum storm_step fate(struct storm_world *world, const struct sim_packet *packet)
+{
+    if (!world->faults_on) {
+        return STORM_STEP_SENT;
+    }
+    if (is_cut_off(world, packet->source, packet->target)) {
+        return STORM_STEP_CUT_OFF;
+    }
+    if (is_lost_in_burst(world, packet->source, packet->target)) {
+        world->fault_counts[STORM_BURST]++;
+        return STORM_STEP_LOST_IN_BURST;
+    }
+    if (happens(world, world->plan.loss_ppm)) {
+        world->fault_counts[STORM_LOSS]++;
+        return STORM_STEP_LOST;
+    }
+    return STORM_STEP_SENT;
+}
+
+/* ---- Sending ------------------------------------------------------------------------- */
+
+/* When the packet has left the node; false: there is no room for it on the link. */
+static bool pass_link(struct storm_world *world, struct storm_node *node, uint32_t bytes,
+                      uint64_t *left_ns)
+{
+    const struct storm_plan *plan = &world->plan;
+    uint64_t start_ns = node->link_free_ns > world->now_ns ? node->link_free_ns : world->now_ns;
+    uint64_t waiting_bytes = (start_ns - world->now_ns) * plan->link_bits_per_s / 8000000000;
+    if (waiting_bytes + bytes > plan->link_queue_bytes) {
+        return false;
+    }
+    node->link_free_ns = start_ns + bytes * UINT64_C(8000000000) / plan->link_bits_per_s;
+    *left_ns = node->link_free_ns;
+    return true;
+}
+
+/* The ring's next place; what was there is forgotten. */
+static struct sim_packet *next_record(struct storm_network *network)
+{
+    return &network->records[network->record_count % STORM_RECORDS];
+}
+
+void storm_network_send(struct storm_world *world, struct storm_node *node, uint16_t target,
+                        const unsigned char *packet, uint32_t bytes)
+{
+    struct storm_network *network = world->network;
+    INVARIANT(target < world->node_count && bytes <= world->plan.board.swif.packet_bytes_max);
+    storm_trace_packet(world, STORM_STEP_SENT, node->number, target, packet, bytes);
+    struct sim_packet *record = next_record(network);
+    record->source = node->number;
+    record->target = target;
+    record->bytes = bytes;
+    memcpy(record->data, packet, bytes);
+    uint64_t left_ns;
+    if (!pass_link(world, node, bytes, &left_ns)) {
+        world->fault_counts[STORM_FULL]++;
+        storm_trace_packet(world, STORM_STEP_LINK_FULL, node->number, target, packet, bytes);
+        return;
+    }
+    enum storm_step step = fate(world, record);
+    if (step != STORM_STEP_SENT) {
+        storm_trace_packet(world, step, node->number, target, packet, bytes);
+    } else {
+        fly(world, record, left_ns);
+    }
+    if (happens(world, world->plan.duplicate_ppm)) {
+        const struct storm_plan *plan = &world->plan;
+        uint64_t most_ns = base_random_below(&world->random, 4) == 0
+                               ? 2 * plan->board.swif.peer_timeout_ns
+                               : 4 * plan->latency_ns;
+        world->fault_counts[STORM_DUPLICATE]++;
+        storm_trace_packet(world, STORM_STEP_DUPLICATED, node->number, target, packet, bytes);
+        fly(world, record, left_ns + far(world, plan->latency_ns / 4 + 1, most_ns));
+    }
+    /* Not every packet, so that older ones stay. */
+    network->record_count += base_random_below(&world->random, 4) == 0;
+}
+
+/* ---- Faults over time ------------------------------------------------------------------ */
+
+void storm_network_cut(struct storm_world *world, uint64_t from, uint64_t to, uint64_t until_ns)
+{
+    struct storm_partition *oldest = &world->network->partitions[0];
+    for (unsigned i = 1; i < STORM_PARTITIONS; i++) {
+        if (world->network->partitions[i].until_ns < oldest->until_ns) {
+            oldest = &world->network->partitions[i];
+        }
+    }
+    *oldest = (struct storm_partition){from, to, until_ns};
+}
+
+void storm_network_heal(struct storm_world *world)
+{
+    memset(world->network->partitions, 0, sizeof world->network->partitions);
+    memset(world->network->in_burst, 0, sizeof world->network->in_burst);
+}
+
+/* A packet of the run so far; false: there is none. */
+static bool choose_record(struct storm_world *world, struct sim_packet *packet)
+{
+    const struct storm_network *network = world->network;
+    uint32_t count = network->record_count < STORM_RECORDS ? network->record_count : STORM_RECORDS;
+    if (count == 0) {
+        return false;
+    }
+    const struct sim_packet *record = &network->records[base_random_below(&world->random, count)];
+    packet->source = record->source;
+    packet->target = record->target;
+    packet->bytes = record->bytes;
+    memcpy(packet->data, record->data, record->bytes);
+    return true;
+}
+
+void storm_network_haunt(struct storm_world *world, const struct storm_node *node)
+{
+    struct sim_packet packet;
+    if (!world->plan.fault[STORM_DUPLICATE]) {
+        return;
+    }
+    for (unsigned i = 0; i < 6 && choose_record(world, &packet); i++) {
+        if (packet.source != node->number && packet.target != node->number) {
+            continue;
+        }
+        uint64_t from_ns = world->now_ns + far(world, world->plan.latency_ns / 4 + 1,
+                                               world->plan.board.swif.peer_timeout_ns);
+        world->fault_counts[STORM_DUPLICATE]++;
+        storm_trace_packet(world, STORM_STEP_REPLAYED, packet.source, packet.target, packet.data,
+                           packet.bytes);
+        fly(world, &packet, from_ns);
+    }
+}
+
+/* Bytes that mean nothing. */
+static void make_noise(struct storm_world *world, struct sim_packet *packet)
+{
+    struct base_random *random = &world->random;
+    packet->source = (uint16_t)base_random_below(random, world->node_count);
+    packet->target = (uint16_t)base_random_below(random, world->node_count);
+    packet->bytes = (uint32_t)base_random_below(random,
+                                                world->plan.board.swif.packet_bytes_max + 1);
+    for (uint32_t i = 0; i < packet->bytes; i++) {
+        packet->data[i] = (unsigned char)base_random_next(random);
+    }
+}
+
+/* A packet as another group would send it, numbers near those that are awaited here. */
+static void make_stranger(struct storm_world *world, struct sim_packet *packet,
+                          struct wire_header *header)
+{
+    struct base_random *random = &world->random;
+    header->pgid++;
+    header->sequence += header->kind == WIRE_CD ? (uint32_t)base_random_below(random, 4) : 0;
+    header->counter += base_random_below(random, 64);
+    wire_header_encode(header, packet->data);
+    storm_guard_seal(&world->network->guard, header, packet->data, packet->bytes);
+}
+
+/* Changes a packet as somebody would who has no key, or has another group's. */
+static void imitate(struct storm_world *world, struct sim_packet *packet)
+{
+    struct base_random *random = &world->random;
+    struct wire_header header;
+    if (!wire_header_decode(packet->data, packet->bytes, &header)) {
+        make_noise(world, packet);
+        return;
+    }
+    switch (base_random_below(random, 7)) {
+    case 0: make_noise(world, packet); return;
+    case 1: make_stranger(world, packet, &header); return;
+    case 2: /* another group's packet under this group's name */
+        make_stranger(world, packet, &header);
+        header.pgid--;
+        break;
+    case 3: /* an old packet that comes to somebody else */
+        packet->target = (uint16_t)base_random_below(random, world->node_count);
+        return;
+    case 4: /* and is addressed to him */
+        header.target = (uint16_t)base_random_below(random, world->node_count);
+        packet->target = header.target;
+        break;
+    case 5: /* as if it were new */
+        header.sequence += header.kind == WIRE_CD ? 1 + (uint32_t)base_random_below(random, 4) : 0;
+        header.counter += 1 + base_random_below(random, 64);
+        break;
+    default: /* of a life that never was */
+        header.source_incarnation += 1 + (uint32_t)base_random_below(random, 4);
+        break;
+    }
+    wire_header_encode(&header, packet->data);
+}
+
+void storm_network_forge(struct storm_world *world)
+{
+    struct sim_packet packet;
+    if (choose_record(world, &packet)) {
+        imitate(world, &packet);
+    } else {
+        make_noise(world, &packet);
+    }
+    world->fault_counts[STORM_STRANGER]++;
+    storm_trace_packet(world, STORM_STEP_FORGED, packet.source, packet.target, packet.data,
+                       packet.bytes);
+    fly(world, &packet, world->now_ns);
+}

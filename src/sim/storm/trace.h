@@ -1,0 +1,46 @@
+/* The trace of a run: every packet's steps, every node's, and what the programs note, one
+ * line each when somebody reads along, and one hash over all of it in any case.
+ *
+ * The hash is made of the events themselves and not of the lines, so that it costs little
+ * and is the same whether or not lines are written. */
+#ifndef SIM_STORM_TRACE_H
+#define SIM_STORM_TRACE_H
+
+#include "sim/storm/storm.h"
+
+/* What happens to a packet. */
+#define STORM_STEPS(X)                                       \
+    X(SENT, "sends", "")                                     \
+    X(ARRIVED, "gets from", "")                              \
+    X(LOST, "loses to", "")                                  \
+    X(LOST_IN_BURST, "loses to", " in a burst")              \
+    X(CUT_OFF, "loses to", " cut off")                       \
+    X(LINK_FULL, "loses to", " as its link's queue is full") \
+    X(NOBODY_THERE, "misses from", " being dead")            \
+    X(NOT_TAKEN, "misses from", " having paused too long")   \
+    X(DUPLICATED, "will repeat to", "")                      \
+    X(OVERTAKEN, "will be overtaken to", "")                 \
+    X(DELAYED, "will be late to", "")                        \
+    X(CORRUPTED, "will be changed to", "")                   \
+    X(REPLAYED, "is replayed to", "")                        \
+    X(FORGED, "is imitated to", "")
+
+#define STORM_STEP_ENUM(name, verb, why) STORM_STEP_##name,
+enum storm_step { STORM_STEPS(STORM_STEP_ENUM) STORM_STEP_COUNT };
+#undef STORM_STEP_ENUM
+
+struct storm_trace {
+    void *file; /* FILE *, or NULL */
+    uint64_t hash;
+};
+
+void storm_trace_begin(struct storm_world *world, void *file);
+
+/* `who` is the node that the line is about, `other` the packet's other end. */
+void storm_trace_packet(struct storm_world *world, enum storm_step step, uint16_t who,
+                        uint16_t other, const unsigned char *packet, uint32_t bytes);
+
+/* The plan in two lines, for the head of a trace. */
+void storm_trace_plan(const struct storm_plan *plan, void *file);
+
+#endif

@@ -1,0 +1,246 @@
+/* CD's context cache at thousands of peers, which paper 002 left open: one node sends 8 bytes
+ * to each of P peers in turn, or to whom chance chooses, and has C contexts.
+ *
+ * The operations are BOTF: AOTF would need a header for each peer, and what the header TLB
+ * misses would hide what the contexts miss. All nodes are at one switch, however many ports
+ * that takes, so that the way is the same to all.
+ *
+ * Two worlds for each point. In the first an operation begins long after the one before has
+ * been acknowledged: its latency, and the share of operations that find their context. In the
+ * second they follow as fast as the host and the NIC can: how many there are in a second, and
+ * how many of their packets go by stop-and-wait. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "sim/model/clock.h"
+#include "sim/model/host.h"
+#include "sim/studies/parts.h"
+
+enum { OPERATION_BYTES = 8, PLACES = 512, OPERATIONS_MIN = 4096 };
+
+#define PACE_PS (UINT64_C(10000) * SIM_PS_PER_NS)
+
+enum variant { IN_TURN, AT_RANDOM, VARIANTS };
+static const char *const variant_names[VARIANTS] = {"in turn", "random"};
+
+/* ---- The program -------------------------------------------------------------------------- */
+
+struct sender {
+    uint32_t peer_count; /* the nodes 0 .. peer_count - 1; the sender is the last node */
+    bool at_random;
+    uint64_t pace_ps; /* between operations; 0: none */
+    uint32_t warm;    /* so many come first and are not counted */
+    uint32_t operations;
+    uint32_t number; /* of the operation */
+    uint32_t peer;
+    struct base_random random;
+    struct sim_world_counters warm_counters;
+    uint64_t warm_ps;
+    uint32_t *last; /* by node: the last operation to it, from 1 on; 0: none, or it is counted */
+    uint64_t latency_ps;
+    uint32_t latency_count;
+    uint64_t payload;
+};
+
+/* The last packet into the peer's memory has been seen there before the next one is sent. */
+static void take_latency(const struct sim_world *world, struct sender *sender, uint32_t peer)
+{
+    const struct sim_passage *passage = sim_world_passage(world, peer);
+    if (sender->last[peer] > sender->warm && passage->visible_ps > 0) {
+        sender->latency_ps += passage->visible_ps - passage->kicked_ps;
+        sender->latency_count++;
+    }
+    sender->last[peer] = 0;
+}
+
+static void choose_peer(const struct sim_host *host)
+{
+    struct sender *sender = host->locals;
+    /* Everybody has been sent to before it counts: what the receivers' TLBs miss is no matter of
+     * contexts. */
+    sender->peer = sender->at_random && sender->number >= sender->warm
+                       ? (uint32_t)base_random_below(&sender->random, sender->peer_count)
+                       : sender->number % sender->peer_count;
+    if (sender->number == sender->warm) {
+        sim_world_counters(host->world, &sender->warm_counters);
+        sender->warm_ps = host->now_ps;
+    }
+    if (sender->pace_ps > 0) {
+        take_latency(host->world, sender, sender->peer);
+    }
+    sender->last[sender->peer] = sender->number + 1;
+}
+
+static void send_to_peers(struct sim_host *host)
+{
+    struct sender *sender = host->locals;
+    SIM_BEGIN(host);
+    for (sender->number = 0; sender->number < sender->operations; sender->number++) {
+        choose_peer(host);
+        /* Places differ, so that kicks can be told from each other. */
+        SIM_STEP(host,
+                 sim_block(host, sim_remote(sender->peer, sender->number % PLACES * UINT64_C(8)),
+                           &sender->payload, OPERATION_BYTES));
+        if (sender->pace_ps > 0) {
+            SIM_STEP(host, sim_work(host, sender->pace_ps));
+        }
+    }
+    SIM_END(host);
+}
+
+/* ---- Running ------------------------------------------------------------------------------ */
+
+struct figures {
+    double latency_ns;
+    double hit_share;
+    double per_s;
+    double stop_and_wait_share;
+    double packets, events;
+};
+
+static void read_figures(const struct sim_world *world, struct sender *sender,
+                         struct figures *figures)
+{
+    struct sim_world_counters all;
+    const struct sim_world_counters *warm = &sender->warm_counters;
+    double operations = sender->operations - sender->warm;
+    sim_world_counters(world, &all);
+    figures->packets += (double)all.packets;
+    figures->events += (double)all.events;
+    if (sender->pace_ps > 0) {
+        for (uint32_t peer = 0; peer < sender->peer_count; peer++) {
+            take_latency(world, sender, peer);
+        }
+        figures->latency_ns = (double)sender->latency_ps / sender->latency_count /
+                              (double)SIM_PS_PER_NS;
+        figures->hit_share = 1 - (double)(all.context_misses - warm->context_misses) / operations;
+    } else {
+        uint64_t ps = sim_world_now(world) - sender->warm_ps;
+        uint64_t transmissions = all.transmissions - warm->transmissions;
+        uint64_t singly = all.stop_and_wait - warm->stop_and_wait;
+        figures->per_s = operations * 1e12 / (double)ps;
+        figures->stop_and_wait_share = (double)singly / (double)transmissions;
+    }
+}
+
+static bool measure(const struct sim_machine *machine, const struct sim_study_point *point,
+                    uint64_t pace_ps, struct figures *figures, char error[SIM_ERROR_BYTES])
+{
+    const struct sim_world_config config = {
+        .machine = machine, .node_count = point->nodes, .topology = SIM_ONE_SWITCH};
+    uint32_t peers = point->nodes - 1;
+    uint32_t round = peers > OPERATIONS_MIN ? peers : OPERATIONS_MIN / peers * peers;
+    struct sender sender = {
+        .peer_count = peers,
+        .at_random = point->variant == AT_RANDOM,
+        .pace_ps = pace_ps,
+        .warm = round,
+        .operations = 2 * round,
+        .random = {1},
+        .last = calloc(point->nodes, sizeof *sender.last),
+    };
+    INVARIANT(sender.last);
+    struct sim_world *world = sim_world_open(&config, error);
+    if (world) {
+        sim_world_start(world, peers, 0, send_to_peers, &sender, 0);
+        enum sim_end end = sim_world_run(world, SIM_STUDY_LIMIT_PS);
+        if (end == SIM_END_DONE) {
+            read_figures(world, &sender, figures);
+        } else {
+            sim_world_why(world, end, error);
+        }
+        sim_world_close(world);
+    }
+    free(sender.last);
+    return error[0] == '\0';
+}
+
+/* ---- Points and rows ---------------------------------------------------------------------- */
+
+enum column {
+    CONTEXTS,
+    PEERS,
+    ORDER,
+    LATENCY,
+    HITS,
+    RATE,
+    BANDWIDTH,
+    STOP_AND_WAIT,
+    PACKETS,
+    EVENTS,
+    COLUMNS,
+};
+
+static const struct sim_study_column columns[COLUMNS] = {
+    [CONTEXTS] = {"contexts", 8, 0, "LTEEs of the sender"},
+    [PEERS] = {"peers", 6, 0, "that it sends to"},
+    [ORDER] = {"order", 8, -1, "in which it sends to them"},
+    [LATENCY] = {"latency_ns", 10, 1, "of 8 bytes, from the kick to memory, one at a time"},
+    [HITS] = {"hit_share", 9, 4, "of operations that find their context, one at a time"},
+    [RATE] = {"mops", 7, 4, "million operations in a second, as fast as they go"},
+    [BANDWIDTH] = {"mb_per_s", 8, 2, "of data, as fast as they go"},
+    [STOP_AND_WAIT] = {"stop_and_wait_share", 19, 4, "of packets, as fast as they go"},
+    [PACKETS] = {"packets", 8, 0, "in both worlds together"},
+    [EVENTS] = {"events", 9, 0, "of the simulation"},
+};
+
+static unsigned list(const struct sim_study_choice *choice, struct sim_study_point *points)
+{
+    static const uint32_t contexts[] = {16, 64, 256, 1024};
+    static const uint32_t peers[] = {16, 64, 256, 1024, 4096, 16384};
+    unsigned count = 0;
+    for (unsigned i = 0; i < sizeof peers / sizeof peers[0]; i++) {
+        for (unsigned j = 0; j < sizeof contexts / sizeof contexts[0]; j++) {
+            for (unsigned variant = 0; variant < VARIANTS; variant++) {
+                if (peers[i] < choice->nodes_max) {
+                    points[count++] = (struct sim_study_point){
+                        .nodes = peers[i] + 1, .variant = variant, .contexts = contexts[j]};
+                }
+            }
+        }
+    }
+    return count;
+}
+
+static void run(const struct sim_study_choice *choice, const struct sim_study_point *point,
+                struct sim_study_row *row)
+{
+    struct sim_machine machine = *choice->machine;
+    struct figures figures = {0};
+    machine.carrier_contexts = point->contexts;
+    machine.switch_ports = point->nodes;
+    sim_study_set_number(row, CONTEXTS, point->contexts);
+    sim_study_set_number(row, PEERS, point->nodes - 1);
+    sim_study_set_text(row, ORDER, variant_names[point->variant]);
+    if (machine.carrier_kind != SIM_CARRIER_CD) {
+        (void)snprintf(row->error, sizeof row->error, "%s: [carrier] kind is not cd", machine.name);
+        return;
+    }
+    if (!measure(&machine, point, PACE_PS, &figures, row->error) ||
+        !measure(&machine, point, 0, &figures, row->error)) {
+        return;
+    }
+    sim_study_set_number(row, LATENCY, figures.latency_ns);
+    sim_study_set_number(row, HITS, figures.hit_share);
+    sim_study_set_number(row, RATE, figures.per_s / 1e6);
+    sim_study_set_number(row, BANDWIDTH, figures.per_s * OPERATION_BYTES / 1e6);
+    sim_study_set_number(row, STOP_AND_WAIT, figures.stop_and_wait_share);
+    sim_study_set_number(row, PACKETS, figures.packets);
+    sim_study_set_number(row, EVENTS, figures.events);
+}
+
+const struct sim_study sim_study_contexts = {
+    .name = "contexts",
+    .text = "CD's context cache: 8 bytes to 16 ... 16,384 peers with 16 ... 1,024 contexts",
+    .machine = "dimmnet2",
+    .columns = columns,
+    .column_count = COLUMNS,
+    .x = PEERS,
+    .series = {CONTEXTS, ORDER},
+    .series_count = 2,
+    .y = {LATENCY, HITS, RATE, STOP_AND_WAIT},
+    .y_count = 4,
+    .list = list,
+    .run = run,
+};

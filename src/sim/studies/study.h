@@ -1,0 +1,83 @@
+/* Studies: what the papers only predicted, simulated. A study is a list of points, each a world
+ * of its own that knows of no other, and a row of figures for each. */
+#ifndef SIM_STUDIES_STUDY_H
+#define SIM_STUDIES_STUDY_H
+
+#include "sim/model/network.h"
+
+enum {
+    SIM_STUDY_COLUMNS_MAX = 16,
+    SIM_STUDY_POINTS_MAX = 256,
+    SIM_STUDY_TEXT_BYTES = 32,
+    SIM_STUDY_SERIES_BY_MAX = 3,
+    SIM_STUDY_CHARTS_MAX = 4,
+};
+
+struct sim_study_column {
+    const char *name; /* in CSV and JSON; with its unit */
+    int width;        /* of the table's column */
+    int decimals;     /* -1: a text */
+    const char *help;
+};
+
+/* One figure; a column of texts has texts only. */
+struct sim_study_value {
+    bool is_there;
+    double number;
+    char text[SIM_STUDY_TEXT_BYTES];
+};
+
+struct sim_study_row {
+    struct sim_study_value values[SIM_STUDY_COLUMNS_MAX]; /* by column */
+    char error[SIM_ERROR_BYTES];                          /* "": all went well */
+};
+
+/* What a world is made from; each study uses what it needs. */
+struct sim_study_point {
+    uint32_t nodes;
+    unsigned variant; /* the study's own */
+    uint32_t contexts;
+};
+
+struct sim_study_choice {
+    const struct sim_machine *machine;
+    uint32_t nodes_max;
+    enum sim_topology topology; /* of more nodes than one switch has ports */
+};
+
+struct sim_study {
+    const char *name;
+    const char *text;
+    const char *machine; /* where nobody says another */
+    const struct sim_study_column *columns;
+    unsigned column_count;
+    /* As charts: what stands on the x axis, which columns tell series apart, and a chart for
+     * each of some columns. */
+    unsigned x;
+    unsigned series[SIM_STUDY_SERIES_BY_MAX], series_count;
+    unsigned y[SIM_STUDY_CHARTS_MAX], y_count;
+    /* At most SIM_STUDY_POINTS_MAX; gives how many. */
+    unsigned (*list)(const struct sim_study_choice *choice, struct sim_study_point *points);
+    /* Two runs of a point give the same row. */
+    void (*run)(const struct sim_study_choice *choice, const struct sim_study_point *point,
+                struct sim_study_row *row);
+};
+
+/* The n-th study, or NULL. */
+const struct sim_study *sim_study_at(unsigned number);
+const struct sim_study *sim_study_find(const char *name);
+
+/* About how much memory a point takes. */
+uint64_t sim_study_bytes(const struct sim_study_point *point);
+
+/* A row as text: a line of the table, of a CSV file, or a JSON object. Gives how long the text
+ * is; room for SIM_STUDY_LINE_BYTES is always enough. The head is the line with the columns'
+ * names; JSON has none, and gives 0. */
+enum sim_study_format { SIM_STUDY_TABLE, SIM_STUDY_CSV, SIM_STUDY_JSON };
+enum { SIM_STUDY_LINE_BYTES = 2048 };
+size_t sim_study_head(const struct sim_study *study, enum sim_study_format format,
+                      char line[SIM_STUDY_LINE_BYTES]);
+size_t sim_study_line(const struct sim_study *study, const struct sim_study_row *row,
+                      enum sim_study_format format, char line[SIM_STUDY_LINE_BYTES]);
+
+#endif

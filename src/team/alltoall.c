@@ -1,0 +1,81 @@
+/* Every member has something for every member; and gathering of what differs in length. */
+#include "team/reduce.h"
+#include "team/stream.h"
+
+static int exchange(struct dn_team *team, const struct coll_streams *streams)
+{
+    int error = coll_turn_take_patiently(team);
+    if (!error) {
+        error = coll_streams_exchange(team, streams);
+        coll_turn_give(team);
+    }
+    return error;
+}
+
+int coll_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes)
+{
+    uint64_t total;
+    bool too_long = __builtin_mul_overflow(bytes, team->nic.count, &total) ||
+                    total > COLL_STREAM_BYTES_MAX;
+    if (too_long || (bytes != 0 && (!source || !result))) {
+        return coll_refuse(team, DN_EINVAL);
+    }
+    struct coll_streams streams = {
+        .source = source,
+        .bytes = total,
+        .for_each_the_same = true,
+        .argument = coll_digest(COLL_ALLTOALL, bytes, 0),
+        .result = result,
+        .capacity = total,
+    };
+    return exchange(team, &streams);
+}
+
+/* What all members are to get from this one; false when there cannot be so much. */
+static bool add_up(const struct dn_team *team, const size_t *sizes, uint64_t *total)
+{
+    *total = 0;
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (__builtin_add_overflow(*total, sizes[index], total)) {
+            return false;
+        }
+    }
+    return *total <= COLL_STREAM_BYTES_MAX;
+}
+
+int coll_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
+                   size_t capacity, size_t *received_sizes)
+{
+    uint64_t total;
+    if (!sizes || !add_up(team, sizes, &total) || (total != 0 && !source) ||
+        (capacity != 0 && !result)) {
+        return coll_refuse(team, DN_EINVAL);
+    }
+    struct coll_streams streams = {
+        .source = source,
+        .bytes = total,
+        .sizes = sizes,
+        .argument = coll_digest(COLL_ALLTOALLV, 0, 0),
+        .result = result,
+        .capacity = capacity,
+        .received_sizes = received_sizes,
+    };
+    return exchange(team, &streams);
+}
+
+int coll_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
+                    size_t capacity, size_t *sizes)
+{
+    if (bytes > COLL_STREAM_BYTES_MAX || (bytes != 0 && !source) || (capacity != 0 && !result)) {
+        return coll_refuse(team, DN_EINVAL);
+    }
+    struct coll_streams streams = {
+        .source = source,
+        .bytes = bytes,
+        .argument = coll_digest(COLL_ALLGATHERV, 0, 0),
+        .result = result,
+        .capacity = capacity,
+        .received_sizes = sizes,
+    };
+    return exchange(team, &streams);
+}

@@ -1,0 +1,161 @@
+/* The barrier as a phase with nothing in it; or, on request, by one of the papers' trees. */
+#include "team/barrier.h"
+
+#include "team/staging.h"
+#include "team/tree_by_packets.h"
+
+/* ---- Trees -------------------------------------------------------------------- */
+
+static bool tree_passed(void *context)
+{
+    struct dn_team *team = context;
+    if (UNLIKELY(coll_is_mirrored(team))) {
+        return coll_tree_mirror_passed(team);
+    }
+    bool passed = team->kind == DN_BARRIER_HOST
+                      ? nic_host_barrier_advance(&team->nic, coll_tree(team), team->host_phase,
+                                                 &team->host_stage)
+                      : nic_tree_passed(coll_tree(team), team->phase);
+    return passed;
+}
+
+/* Somebody is gone: the tree may be cut. Then the arrivals themselves decide. */
+static bool tree_is_hopeless(const struct dn_node *node, void *context, bool forever)
+{
+    struct dn_team *team = context;
+    (void)node;
+    (void)forever;
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (nic_life_gone(nic_life(team->nic.view, team->nic.ranks[index]))) {
+            return true;
+        }
+    }
+    return coll_is_mirrored(team) && coll_tree_mirror_is_cut(team);
+}
+
+static int tree_arrive(struct dn_team *team)
+{
+    int error = coll_arrive_in_tree(team);
+    if (error) {
+        return error;
+    }
+    team->arrival_is_tree = true;
+    if (UNLIKELY(coll_is_mirrored(team))) {
+        coll_tree_mirror_arrive(team);
+        return 0;
+    }
+    if (team->kind == DN_BARRIER_HOST) {
+        team->host_stage = NIC_HOST_GATHERING;
+        team->host_phase++;
+        (void)tree_passed(team);
+    } else {
+        nic_tree_arrive(&team->nic, coll_tree(team), team->phase);
+    }
+    coll_wake_members(team);
+    return 0;
+}
+
+static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
+{
+    struct host_condition condition = {tree_passed, tree_is_hopeless, team, NIC_WATCH_NOTHING};
+    int error = host_wait(team->node, &condition, timeout_ns);
+    bool mirrored = coll_is_mirrored(team);
+    if (error == DN_EPEER) {
+        error = mirrored ? coll_tree_mirror_pass(team, timeout_ns) : coll_pass(team, timeout_ns);
+    } else if (!error) {
+        team->arrival_is_open = false;
+        coll_wake_members(team);
+    }
+    if (!error && mirrored) {
+        coll_tree_mirror_note(team);
+    }
+    team->arrival_is_tree = team->arrival_is_open;
+    return error;
+}
+
+/* ---- Barriers ------------------------------------------------------------------- */
+
+static int arrive(struct dn_team *team)
+{
+    return LIKELY(team->kind == DN_BARRIER_FASTEST) ? coll_arrive(team) : tree_arrive(team);
+}
+
+static int pass(struct dn_team *team, uint64_t timeout_ns)
+{
+    if (UNLIKELY(team->is_broken)) {
+        return DN_EPEER;
+    }
+    return LIKELY(!team->arrival_is_tree) ? coll_pass(team, timeout_ns)
+                                          : tree_pass(team, timeout_ns);
+}
+
+int coll_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
+{
+    int error = coll_turn_take_patiently(team);
+    if (!error) {
+        bool by_packets = kind == DN_BARRIER_NIC && coll_is_mirrored(team);
+        /* Members agree, and are all between two barriers when it changes. */
+        error = coll_exchange(team, by_packets ? coll_packet_barrier_number(team) : 0,
+                              coll_digest(COLL_KIND, kind, 0));
+        if (!error && by_packets) {
+            error = coll_packet_barrier_open(team, coll_operand_of(team, 0));
+        }
+        team->kind = error ? team->kind : kind;
+        coll_turn_give(team);
+    }
+    return error;
+}
+
+int coll_barrier(struct dn_team *team, uint64_t timeout_ns)
+{
+    int error = coll_turn_take(team, &timeout_ns);
+    if (error) {
+        return error;
+    }
+    if (LIKELY(!team->arrival_is_open)) {
+        error = arrive(team);
+    }
+    error = error ? error : pass(team, timeout_ns);
+    coll_turn_give(team);
+    return error;
+}
+
+int coll_barrier_arrive(struct dn_team *team)
+{
+    int error = coll_turn_take_patiently(team);
+    if (!error) {
+        /* One that a death broke stays open for ever. */
+        error = !team->arrival_is_open ? arrive(team) : coll_is_broken(team) ? DN_EPEER : DN_ESTATE;
+        coll_turn_give(team);
+    }
+    return error;
+}
+
+int coll_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
+{
+    int error = coll_turn_take(team, &timeout_ns);
+    if (!error) {
+        error = team->arrival_is_open ? pass(team, timeout_ns) : DN_ESTATE;
+        coll_turn_give(team);
+    }
+    return error;
+}
+
+int coll_barrier_test(struct dn_team *team, bool *passed)
+{
+    int error = coll_barrier_wait(team, 0);
+    *passed = error == 0;
+    return error == DN_ETIMEOUT ? 0 : error;
+}
+
+int coll_agree(struct dn_team *team, const struct coll_call *call)
+{
+    int error = coll_turn_take_patiently(team);
+    if (!error) {
+        error = coll_check_closed(team);
+        error = error ? error : coll_exchange(team, 0, call->argument(team->node, call->context));
+        error = error ? error : call->run(team->node, call->context);
+        coll_turn_give(team);
+    }
+    return error;
+}

@@ -1,0 +1,17 @@
+/* The arithmetic of reductions: one loop for each operation and type. */
+#ifndef TEAM_OPERATORS_H
+#define TEAM_OPERATORS_H
+
+#include <stddef.h>
+
+#include "dimmnet.h"
+
+/* result[i] = result[i] (op) operand[i]: what struct dn_operator holds. The loops here need
+ * no context. */
+typedef void (*coll_operator)(void *result, const void *operand, size_t count, void *context);
+
+/* NULL for a combination that makes no sense (bits of floating-point numbers, an order of
+ * complex ones), or for numbers that are no type or operation. *bytes is the element's size. */
+coll_operator coll_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes);
+
+#endif

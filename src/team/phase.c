@@ -1,0 +1,274 @@
+/* Turns and phases: what every collective call is made of. */
+#include "base/random.h"
+#include "team/team_by_packets.h"
+#include "host/clock.h"
+
+static bool turn_is_free(void *context)
+{
+    _Atomic uint32_t *turn = context;
+    return atomic_load_explicit(turn, memory_order_relaxed) == 0;
+}
+
+/* What is left until a deadline; for ever stays for ever. */
+static uint64_t left_ns(uint64_t deadline_ns)
+{
+    uint64_t now_ns = host_now_ns();
+    if (deadline_ns == UINT64_MAX) {
+        return DN_FOREVER;
+    }
+    return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+}
+
+/* Acquire pairs with the release that gives the turn up. */
+int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns)
+{
+    if (LIKELY(atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) == 0)) {
+        return 0;
+    }
+    uint64_t deadline_ns = host_deadline_ns(host_now_ns(), *timeout_ns);
+    do {
+        struct host_condition condition = {turn_is_free, host_nobody_left, &team->turn,
+                                           NIC_WATCH_NOTHING};
+        int error = host_wait(team->node, &condition, left_ns(deadline_ns));
+        if (error) {
+            return error;
+        }
+    } while (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0);
+    *timeout_ns = left_ns(deadline_ns);
+    return 0;
+}
+
+int coll_turn_take_patiently(struct dn_team *team)
+{
+    uint64_t forever_ns = DN_FOREVER;
+    return coll_turn_take(team, &forever_ns);
+}
+
+void coll_turn_give(struct dn_team *team)
+{
+    atomic_store_explicit(&team->turn, 0, memory_order_release);
+}
+
+/* What this node sent on any lane is complete before it arrives. On a direct fabric
+ * the arrival's release store orders it already. */
+static int complete_all_lanes(struct dn_node *node)
+{
+    struct host_process *process = node->process;
+    int error = node->lane.ops->quiet(&process->default_lane->lane);
+    pthread_mutex_lock(&process->table_lock);
+    for (struct dn_node *lane = process->lanes; lane && !error; lane = lane->next) {
+        if (host_node_open(lane)) {
+            error = lane->lane.ops->quiet(&lane->lane);
+        }
+    }
+    pthread_mutex_unlock(&process->table_lock);
+    return error;
+}
+
+/* What an arrival tells the others on a packet fabric. */
+enum telling { TELLS_ARRIVAL, TELLS_CONTRIBUTION, TELLS_NOTHING };
+
+static __attribute__((noinline, cold)) int arrive_by_operations(struct dn_team *team,
+                                                                enum telling telling)
+{
+    bool mirrored = coll_is_mirrored(team);
+    int error = complete_all_lanes(team->node);
+    /* What was lost on its way to a dead node keeps nobody waiting: the phase says what the
+     * death means here. */
+    if (error && !(mirrored && error == DN_EPEER)) {
+        return error;
+    }
+    nic_team_arrive(&team->nic, ++team->phase);
+    team->arrival_is_open = true;
+    if (mirrored && telling != TELLS_NOTHING) {
+        coll_mirror_arrival(team, telling == TELLS_CONTRIBUTION);
+    }
+    return 0;
+}
+
+static inline int arrive(struct dn_team *team, enum telling telling)
+{
+    if (UNLIKELY(team->node->lane.ops != NULL)) {
+        return arrive_by_operations(team, telling);
+    }
+    nic_team_arrive(&team->nic, ++team->phase);
+    team->arrival_is_open = true;
+    return 0;
+}
+
+int coll_arrive(struct dn_team *team)
+{
+    return arrive(team, TELLS_ARRIVAL);
+}
+
+int coll_arrive_in_tree(struct dn_team *team)
+{
+    return arrive(team, TELLS_NOTHING);
+}
+
+struct passage {
+    const struct nic_team *team;
+    uint32_t phase;
+    uint32_t next;
+};
+
+static bool passed(void *context)
+{
+    struct passage *passage = context;
+    return nic_team_passed(passage->team, passage->phase, &passage->next);
+}
+
+static bool broken(const struct dn_node *node, void *context, bool forever)
+{
+    const struct passage *passage = context;
+    (void)node;
+    (void)forever;
+    return nic_team_broken(passage->team, passage->phase);
+}
+
+void coll_wake_members(const struct dn_team *handle)
+{
+    const struct nic_team *team = &handle->nic;
+    const struct nic_view *view = team->view;
+    bool anybody = false;
+    for (uint32_t first = 0; first < view->node_count; first += 64) {
+        anybody |= atomic_load_explicit(&view->group->sleeping[first / 64], memory_order_relaxed) !=
+                   0;
+    }
+    for (uint32_t index = 0; UNLIKELY(anybody) && index < team->count; index++) {
+        fabric_wake(view, team->ranks[index]);
+    }
+}
+
+typedef bool (*hopelessness)(const struct dn_node *node, void *context, bool forever);
+
+static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint64_t timeout_ns,
+                                                      hopelessness hopeless)
+{
+    struct passage passage = {&team->nic, team->phase, 0};
+    if (fabric_stored_to_sleeps(&team->node->lane)) {
+        fabric_wake_stored_to(&team->node->lane);
+    }
+    bool done = passed(&passage);
+    if (!done && host_close_polls_fit(team->node, timeout_ns)) {
+        for (int poll = 0; poll < HOST_CLOSE_POLLS && !done; poll++) {
+            cpu_relax_briefly();
+            done = passed(&passage);
+        }
+    }
+    if (!done) {
+        struct host_condition condition = {passed, hopeless, &passage, NIC_WATCH_NOTHING};
+        int error = host_wait(team->node, &condition, timeout_ns);
+        if (error) {
+            return error;
+        }
+    }
+    team->arrival_is_open = false;
+    /* Whoever sees a phase complete wakes those who sleep in it. */
+    coll_wake_members(team);
+    return 0;
+}
+
+bool coll_is_broken(struct dn_team *team)
+{
+    bool is_broken = team->is_broken || nic_team_broken(&team->nic, team->phase);
+    if (is_broken && !team->is_broken && coll_is_mirrored(team)) {
+        coll_mirror_ask(team, false);
+        is_broken = nic_team_broken(&team->nic, team->phase);
+        team->is_broken = is_broken;
+    }
+    return is_broken;
+}
+
+/* Another member may have seen the dead one arrive. */
+static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *team,
+                                                             uint64_t timeout_ns)
+{
+    int error = DN_EPEER;
+    while (error == DN_EPEER && coll_is_mirrored(team) && !coll_is_broken(team)) {
+        error = pass(team, timeout_ns, broken);
+    }
+    return error;
+}
+
+int coll_pass(struct dn_team *team, uint64_t timeout_ns)
+{
+    int error = pass(team, timeout_ns, broken);
+    return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns);
+}
+
+static bool lacks_somebody(const struct dn_node *node, void *context, bool forever)
+{
+    const struct passage *passage = context;
+    (void)node;
+    (void)forever;
+    return nic_team_lacks(passage->team);
+}
+
+int coll_first_phase(struct dn_team *team)
+{
+    int error = coll_arrive(team);
+    error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
+    bool made = coll_is_mirrored(team) ? coll_mirror_decide(team, error == 0)
+                                       : nic_team_decide(&team->nic, error == 0);
+    if (made) {
+        team->arrival_is_open = false;
+        return 0;
+    }
+    return error ? error : DN_EPEER;
+}
+
+int coll_compare_arguments(const struct dn_team *team, uint64_t argument)
+{
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        /* Ordered by the phase just passed. */
+        if (atomic_load_explicit(nic_team_argument(&team->nic, index, team->phase),
+                                 memory_order_relaxed) != argument) {
+            return DN_EMISMATCH;
+        }
+    }
+    return 0;
+}
+
+/* While a barrier is open no other call can stand for it. One that a death broke stays
+ * open for ever. */
+int coll_check_closed(struct dn_team *team)
+{
+    if (LIKELY(!team->arrival_is_open)) {
+        return 0;
+    }
+    return coll_is_broken(team) ? DN_EPEER : DN_EMISMATCH;
+}
+
+int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
+{
+    int error = coll_check_closed(team);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    /* A member that is in a plain barrier instead leaves the word of two phases ago,
+     * maybe of the same call; with the phase in it no old word equals a new one. */
+    argument += UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
+    coll_contribute(team, operand, argument);
+    error = arrive(team, TELLS_CONTRIBUTION);
+    error = error ? error : coll_pass(team, DN_FOREVER);
+    return error ? error : coll_compare_arguments(team, argument);
+}
+
+int coll_refuse(struct dn_team *team, int error)
+{
+    int failed = coll_turn_take_patiently(team);
+    if (!failed) {
+        failed = coll_exchange(team, 0, coll_digest(COLL_REFUSED, 0, 0));
+        coll_turn_give(team);
+    }
+    return failed && failed != DN_EMISMATCH ? failed : error;
+}
+
+uint64_t coll_digest(uint32_t call, uint64_t first, uint64_t second)
+{
+    struct base_random mixer = {call};
+    mixer.state ^= base_random_next(&mixer) + first;
+    mixer.state ^= base_random_next(&mixer) + second;
+    return base_random_next(&mixer);
+}

@@ -1,0 +1,106 @@
+/* dn_alloc and dn_free: agree on the numbers, then take or give the same range. */
+#define _GNU_SOURCE
+#include "team/symmetric.h"
+
+#include <fcntl.h>
+
+#include "team/barrier.h"
+
+#define ALIGNMENT_MAX (UINT64_C(2) << 20)
+#define GIVE_BACK_BYTES (UINT64_C(1) << 20)
+
+struct request {
+    uint64_t bytes;
+    uint64_t alignment;
+    uint64_t offset;
+    void *pointer;
+    void **result; /* where the caller wants it */
+    bool refused; /* this node's numbers make no sense: the others must hear of it */
+};
+
+static uint64_t alloc_argument(struct dn_node *node, void *context)
+{
+    struct request *request = context;
+    (void)node;
+    request->refused = !is_power_of_two(request->alignment) ||
+                       request->alignment > ALIGNMENT_MAX || request->bytes == 0 ||
+                       !request->result;
+    return coll_digest(request->refused ? COLL_REFUSED : COLL_ALLOC, request->bytes,
+                       request->alignment);
+}
+
+static int take(struct dn_node *node, void *context)
+{
+    struct request *request = context;
+    if (request->refused) {
+        return DN_EINVAL;
+    }
+    if (!base_extents_take(&node->process->heap, request->bytes, request->alignment,
+                           &request->offset)) {
+        return DN_ENOMEM;
+    }
+    const struct nic_view *view = &node->process->view;
+    request->pointer = nic_segment(view, view->rank, DN_HEAP) + request->offset;
+    return 0;
+}
+
+/* A call refused here is refused everywhere: whose numbers are wrong gets DN_EINVAL,
+ * the others DN_EMISMATCH, and nobody waits for a node that will not come. */
+static int agree(struct dn_node *node, const struct coll_call *call)
+{
+    const struct request *request = call->context;
+    int error = coll_agree(coll_team_all(node), call);
+    return error == DN_EMISMATCH && request->refused ? DN_EINVAL : error;
+}
+
+int coll_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
+{
+    struct request request = {.bytes = bytes, .alignment = alignment, .result = pointer};
+    struct coll_call call = {alloc_argument, take, &request};
+    int error = agree(node, &call);
+    if (!error) {
+        *pointer = request.pointer;
+    }
+    return error;
+}
+
+/* Gives a large freed range's pages back to the system. Each node does so for its own
+ * memory, before it can arrive at the barrier of the next dn_alloc. */
+static void give_pages_back(struct dn_node *node, uint64_t offset, uint64_t bytes)
+{
+    const struct host_process *process = node->process;
+    const unsigned char *file = (const unsigned char *)process->view.group;
+    const unsigned char *start = nic_segment(&process->view, process->view.rank, DN_HEAP) + offset;
+    if (bytes >= GIVE_BACK_BYTES) {
+        (void)fallocate(process->group.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                        start - file, (off_t)bytes);
+    }
+}
+
+static uint64_t free_argument(struct dn_node *node, void *context)
+{
+    struct request *request = context;
+    const struct nic_view *view = &node->process->view;
+    uintptr_t start = (uintptr_t)nic_segment(view, view->rank, DN_HEAP);
+    request->offset = (uintptr_t)request->pointer - start;
+    request->refused = (uintptr_t)request->pointer < start ||
+                       !base_extents_find(&node->process->heap, request->offset, &request->bytes);
+    return coll_digest(request->refused ? COLL_REFUSED : COLL_FREE, request->offset, 0);
+}
+
+static int give(struct dn_node *node, void *context)
+{
+    struct request *request = context;
+    if (request->refused) {
+        return DN_EINVAL;
+    }
+    give_pages_back(node, request->offset, request->bytes);
+    return base_extents_give(&node->process->heap, request->offset) ? 0 : DN_EINVAL;
+}
+
+int coll_free(struct dn_node *node, void *pointer)
+{
+    struct request request = {.pointer = pointer};
+    struct coll_call call = {free_argument, give, &request};
+    return agree(node, &call);
+}

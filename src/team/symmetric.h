@@ -1,0 +1,10 @@
+/* Symmetric memory: every node runs the same allocator on its own, in step. */
+#ifndef TEAM_SYMMETRIC_H
+#define TEAM_SYMMETRIC_H
+
+#include "host/node.h"
+
+int coll_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
+int coll_free(struct dn_node *node, void *pointer);
+
+#endif

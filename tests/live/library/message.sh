@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Messages between 2 to 12 nodes, and deaths among them. usage: message.sh BUILD_FOLDER
+# shellcheck source-path=SCRIPTDIR source=../live.bash
+. "$(dirname "$0")/../live.bash"
+
+for nodes in 2 3 8 12; do
+    live_checks message "$nodes"
+done
+[ "${DN_RELAX-}" = 1 ] || DN_RELAX=1 live_checks message 3
+
+status=0
+
+# died WHO NODES SEED: what node 0 has to say, at a moment that the seed chooses.
+died()
+{
+    local line
+    DN_TEST_SEED=$3 live_group -n "$2" --keep-going --timeout 60 "$live_programs/message_death" "$1"
+    for line in "a $1 died" "the living go on"; do
+        grep -qxF "ok $line" "$live_work/out" || { echo "seed $3: \"$line\" is missing"; return 1; }
+    done
+    ! grep '^FAIL' "$live_work/out"
+}
+
+for ((round = 0; round < ${DN_TEST_DEATHS:-10}; round++)); do
+    for who in sender receiver; do
+        nodes=$((2 + round % 3))
+        live_verdict "a $who dies, $nodes nodes, round $round" \
+            died "$who" "$nodes" $((DN_TEST_SEED + round))
+    done
+done
+
+# leaves NODES: what node 0 sent before it left is received.
+leaves()
+{
+    live_group -n "$1" --timeout 60 "$live_programs/message_leave"
+    [ "$status" -eq 0 ] && grep -qx 'ok what a node sent before it left is received' "$live_work/out"
+}
+for nodes in 2 4; do
+    live_verdict "a sender leaves, $nodes nodes" leaves "$nodes"
+done
+
+# Every node of the example but the broker says what it got.
+news_arrive()
+{
+    live_group -n 4 --timeout 60 "$live_build/examples/publish"
+    [ "$status" -eq 0 ] && [ "$(grep -c '^node [1-3] got 1000 news' "$live_work/out")" -eq 3 ]
+}
+live_verdict "the example publishes" news_arrive
+live_verdict "nothing remains" live_nothing_remains
+live_finish

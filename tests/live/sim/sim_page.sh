@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# The pages of `dimmnet sim`, as a browser shows them: on a phone and on a desk.
+# usage: sim_page.sh BUILD_FOLDER
+# shellcheck source-path=SCRIPTDIR source=../live.bash
+. "$(dirname "$0")/../live.bash"
+live_examples=$(cd "$(dirname "$0")/../../../examples/sim" && pwd)
+cd "$live_work" || exit
+
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+if [ -z "$browser" ]; then
+    live_skip "pages in a browser" "no Chromium here"
+    live_pass "nothing else to do"
+    live_finish
+    exit
+fi
+
+# browse WIDTH OPTION... PAGE: what the browser prints, with its complaints in the file `log`.
+browse()
+{
+    local width=$1
+    shift
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+        --user-data-dir="$live_work/browser" --window-size="$width,1600" \
+        --enable-logging=stderr --v=0 "$@" 2>log
+}
+
+# A page says in its title how wide it came out.
+measured()
+{
+    sed 's|</body>|<script>document.title=document.documentElement.scrollWidth+" of "+innerWidth</script></body>|' \
+        "$1" >"measured-$1"
+}
+
+# Text and picture come from one start of the browser, which takes most of the time.
+is_shown_well()
+{
+    local page=$1 width
+    measured "$page"
+    for width in 360 1200; do
+        browse "$width" --dump-dom --screenshot="$live_work/$width.png" \
+            "file://$live_work/measured-$page" >dom || return 1
+        if grep -q 'CONSOLE' log; then
+            grep CONSOLE log
+            return 1
+        fi
+        python3 - "$width" <<'END' || return 1
+import re, sys
+dom = open("dom").read()
+wide, window = map(int, re.search(r"<title>(\d+) of (\d+)</title>", dom).groups())
+assert wide <= window, (wide, window, sys.argv[1])
+END
+    done
+    [ "$(wc -c <360.png)" -gt 5000 ] || { echo "an empty picture"; return 1; }
+}
+
+# Nothing is fetched from elsewhere.
+is_self_contained()
+{
+    ! grep -E '(src|href)=|url\(|@import|https?://' "$1"
+}
+
+a_study_is_a_page()
+{
+    "$live_dimmnet" sim study barrier --max-nodes 64 --csv --html study.html >figures || return 1
+    is_self_contained study.html && is_shown_well study.html || return 1
+    python3 - <<'END'
+import csv
+dom = open("dom").read()
+rows = list(csv.DictReader(open("figures")))
+assert len(rows) == 24, len(rows)
+for row in rows:
+    assert ">%s</td>" % row["ns"] in dom, row
+assert dom.count('<figure class="chart">') == 2 and dom.count("<circle") >= 24
+END
+}
+
+the_papers_are_a_page()
+{
+    "$live_dimmnet" sim papers --json --html papers.html >figures || return 1
+    is_self_contained papers.html && is_shown_well papers.html || return 1
+    python3 - <<'END'
+import json
+dom = open("dom").read()
+cells = [json.loads(line) for line in open("figures") if line.startswith("{")]
+for cell in cells:
+    if cell["sim"] is not None:
+        assert ">%.2f</td>" % cell["sim"] in dom, cell
+assert "missed" not in dom
+END
+}
+
+# Every figure of the sweep, both charts, and each link with its load.
+a_network_is_a_page()
+{
+    local examples=$live_examples
+    "$live_dimmnet" sim net "$examples/ring-8.ini" --sweep --csv --html net.html >figures || return 1
+    is_self_contained net.html && is_shown_well net.html || return 1
+    python3 - <<'END' || return 1
+import csv
+dom = open("dom").read()
+rows = list(csv.DictReader(open("figures")))
+assert len(rows) == 14, len(rows)
+for row in rows:
+    assert ">%s</td>" % row["accepted"] in dom and ">%s</td>" % row["mean_cycles"] in dom, row
+    assert ">%s</td>" % row["outcome"] in dom, row
+assert dom.count('<figure class="chart">') == 2
+network = dom[dom.index('<figure class="network">'):]
+assert network[:network.index("</figure>")].count("<line ") == 16
+assert "% of the bound" in dom
+END
+    "$live_dimmnet" sim net "$examples/torus-8x8.ini" --html torus.html >figures &&
+        is_shown_well torus.html && [ "$(grep -c '<line x1' torus.html)" -eq 256 ] || return 1
+    ! "$live_dimmnet" sim net "$examples/broken-ring.ini" --html broken.html >figures &&
+        is_shown_well broken.html && grep -q '<h2>Deadlock</h2>' dom && grep -q 'waits for router' dom
+}
+
+a_page_that_cannot_be_written_is_told()
+{
+    ! "$live_dimmnet" sim papers --json --html no/such/folder/page.html >/dev/null 2>err &&
+        grep -q 'no/such/folder/page.html: No such file' err
+}
+
+live_verdict "a study is a page" a_study_is_a_page
+live_verdict "the papers are a page" the_papers_are_a_page
+live_verdict "a network is a page" a_network_is_a_page
+live_verdict "a page that cannot be written is told" a_page_that_cannot_be_written_is_told
+live_finish

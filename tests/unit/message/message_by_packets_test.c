@@ -1,0 +1,541 @@
+/* Messages between nodes that have but mirrors of each other's memory, over a fabric that
+ * delivers late: nothing is seen before it is whole, nothing is lost or doubled, a box is not
+ * used again while something may fall into it, and nobody floods anybody. */
+#include "unit/mirror.h"
+
+#include "message/message.h"
+
+enum { CHANNEL = 7, NODES = 3, BANK_BYTES = 4 << 20, MESSAGE_MAX = 300000 };
+
+static struct unit_mirrors all;
+static unsigned char *buffer;
+
+static struct dn_node *node_of(uint32_t rank)
+{
+    return &all.mirrors[rank].node;
+}
+
+static unsigned char *bank_of(uint32_t rank)
+{
+    return nic_segment(&all.mirrors[rank].process.view, rank, DN_BANK);
+}
+
+/* A context with everybody. */
+static struct dn_context *open_at(uint32_t rank, uint64_t ring_bytes)
+{
+    static const int ranks[NODES] = {0, 1, 2};
+    struct dn_context_options options = {.struct_bytes = sizeof options, .ring_bytes = ring_bytes};
+    struct dn_context *context = NULL;
+    assert_int_equal(
+        dn_context_open(node_of(rank), CHANNEL, ranks, NODES, ranks, NODES, &options, &context), 0);
+    return context;
+}
+
+static void close_it(struct dn_context *context)
+{
+    assert_int_equal(dn_context_close(context), 0);
+}
+
+static unsigned char byte_of(uint64_t number, uint64_t at)
+{
+    return (unsigned char)(number * 31 + at * 7 + (at >> 8));
+}
+
+static void fill(unsigned char *data, uint64_t bytes, uint64_t number)
+{
+    for (uint64_t i = 0; i < bytes; i++) {
+        data[i] = byte_of(number, i);
+    }
+}
+
+static bool is_number(const unsigned char *data, uint64_t bytes, uint64_t number)
+{
+    for (uint64_t i = 0; i < bytes; i++) {
+        if (data[i] != byte_of(number, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int receive(struct dn_context *context, int source, uint64_t timeout_ns, size_t *bytes)
+{
+    return dn_recv(context, source, buffer, MESSAGE_MAX, timeout_ns, NULL, bytes);
+}
+
+
+/* ---- What the receiver may see ---------------------------------------------------------- */
+
+/* One reflection after the other, with old payload of the worst kind below: every word of it
+ * looks like a header. */
+static void nothing_is_seen_before_it_is_whole(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 1024);
+    struct dn_context *from = open_at(1, 1024);
+    unsigned char data[200];
+    struct base_random random = {5};
+    memset(data, 0xff, sizeof data);
+    assert_int_equal(dn_send(from, 0, data, 1, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    size_t bytes;
+    assert_int_equal(receive(to, 1, 0, &bytes), 0);
+    all.held = true;
+    for (int i = 0; i < 2000; i++) {
+        uint64_t length = base_random_below(&random, sizeof data + 1);
+        uint64_t before = unit_mirrors_sent(&all, 1, 0);
+        assert_int_equal(dn_send(from, 0, data, length, 0), 0);
+        uint64_t count = unit_mirrors_sent(&all, 1, 0) - before;
+        assert_true(count >= 2 && count <= 5);
+        while (count-- > 0) {
+            assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
+            assert_true(unit_mirrors_deliver(&all, 1, 0));
+        }
+        assert_int_equal(receive(to, 1, 0, &bytes), 0);
+        assert_int_equal(bytes, length);
+        assert_true(length == 0 || (buffer[0] == 0xff && buffer[length - 1] == 0xff));
+        assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
+        while (unit_mirrors_deliver(&all, 0, 1)) {
+        }
+    }
+    all.held = false;
+    close_it(from);
+    close_it(to);
+}
+
+/* ---- A stream ----------------------------------------------------------------------------- */
+
+struct stream {
+    struct dn_context *contexts[2];
+    uint64_t count;
+    uint64_t bytes_max;
+};
+
+static uint64_t bytes_of(uint64_t number, uint64_t most)
+{
+    struct base_random random = {number};
+    switch (base_random_below(&random, 5)) {
+    case 0: return 8;
+    case 1: return base_random_below(&random, most + 1);
+    case 2: return base_random_below(&random, 5000) % (most + 1);
+    default: return base_random_below(&random, 100);
+    }
+}
+
+/* Thread 0 receives, thread 1 sends: from private memory, from the bank, without copies. */
+static void stream_end(uint32_t number, void *context)
+{
+    struct stream *stream = context;
+    struct dn_context *own = stream->contexts[number];
+    unsigned char *private = malloc(MESSAGE_MAX);
+    for (uint64_t i = 0; i < stream->count; i++) {
+        uint64_t bytes = bytes_of(i, stream->bytes_max);
+        if (number == 0) {
+            const void *data = private;
+            size_t got = 0;
+            unit_expect((i % 3
+                             ? dn_recv(own, 1, private, MESSAGE_MAX, UNIT_PATIENCE_NS, NULL, &got)
+                             : dn_recv_in_place(own, 1, UNIT_PATIENCE_NS, &data, NULL, &got)) == 0);
+            unit_expect(got == bytes && is_number(data, bytes, i));
+            unit_expect(i % 3 || dn_recv_release(own, 1) == 0);
+        } else if (i % 4 == 0) {
+            void *lent = NULL;
+            uint64_t until_ns = unit_now_ns() + UNIT_PATIENCE_NS;
+            int error;
+            while ((error = dn_send_buffer_get(own, 0, bytes, &lent)) == DN_EBUSY &&
+                   unit_now_ns() < until_ns) {
+                (void)sched_yield();
+            }
+            unit_expect(error == 0);
+            if (error) {
+                break;
+            }
+            fill(lent, bytes, i);
+            while ((error = dn_send_buffer_send(own, 0, bytes)) == DN_EBUSY &&
+                   unit_now_ns() < until_ns) {
+                (void)sched_yield();
+            }
+            unit_expect(error == 0);
+        } else {
+            unsigned char *data = i % 4 == 1 ? bank_of(1) : private;
+            fill(data, bytes, i);
+            unit_expect(dn_send(own, 0, data, bytes, UNIT_PATIENCE_NS) == 0);
+        }
+    }
+    free(private);
+}
+
+static void everything_comes_once_and_in_order(void **state)
+{
+    static const uint64_t rings[] = {1024, 4096, 65536};
+    (void)state;
+    for (size_t i = 0; i < sizeof rings / sizeof rings[0]; i++) {
+        struct stream stream = {{open_at(0, rings[i]), open_at(1, 0)}, 300, MESSAGE_MAX};
+        unit_run_threads(2, stream_end, &stream);
+        size_t bytes;
+        assert_int_equal(receive(stream.contexts[0], DN_ANY, 0, &bytes), DN_ETIMEOUT);
+        close_it(stream.contexts[1]);
+        close_it(stream.contexts[0]);
+    }
+}
+
+/* Room comes back by quarters of the ring and not with every message. */
+static void room_costs_few_words(void **state)
+{
+    enum { COUNT = 4000, RING = 4096 };
+    (void)state;
+    struct dn_context *to = open_at(0, RING);
+    struct dn_context *from = open_at(1, 0);
+    uint64_t before = unit_mirrors_sent(&all, 0, 1);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t word = 0;
+        assert_int_equal(dn_send(from, 0, &i, sizeof i, UNIT_PATIENCE_NS), 0);
+        assert_int_equal(dn_recv(to, 1, &word, sizeof word, UNIT_PATIENCE_NS, NULL, NULL), 0);
+        assert_int_equal(word, i);
+    }
+    uint64_t laps = COUNT * (uint64_t)NIC_UNIT_BYTES / RING;
+    assert_true(unit_mirrors_sent(&all, 0, 1) - before <= 4 * laps + 4);
+    close_it(from);
+    close_it(to);
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------ */
+
+static void a_box_is_held_and_let_go(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct nic_message_slot *slot = to->slot;
+    assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
+    assert_false(nic_message_unused(to->view, slot));
+    /* What it sent stays receivable, and the receiver then says by itself that it has come
+     * to the end. */
+    close_it(from);
+    assert_false(nic_message_unused(to->view, slot));
+    size_t bytes;
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(receive(to, 1, UNIT_MS, &bytes), DN_ETIMEOUT);
+    unit_mirrors_deliver_all(&all);
+    from = open_at(1, 0);
+    assert_true(nic_message_unused(to->view, slot));
+    /* The second one goes on where the first one ended. */
+    assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(buffer[0], 'y');
+    /* A closed one keeps its memory until its last sender has let go. */
+    close_it(to);
+    assert_int_equal(dn_send(from, 0, "z", 1, UNIT_PATIENCE_NS), DN_EPEER);
+    assert_ptr_equal(to->slot, slot);
+    close_it(from);
+    assert_true(nic_message_unused(to->view, slot));
+    to = open_at(0, 0);
+    assert_ptr_equal(to->slot, slot);
+    close_it(to);
+}
+
+/* What was under way when the owner closed is in place before the sender lets go. */
+static void nothing_falls_into_a_box_that_was_let_go(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    const struct nic_message_slot *slot = to->slot;
+    assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    all.held = true;
+    assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
+    assert_non_null(all.ways[1][0].first);
+    close_it(to);
+    assert_false(nic_message_unused(&all.mirrors[0].process.view, slot));
+    close_it(from);
+    assert_true(nic_message_unused(&all.mirrors[0].process.view, slot));
+    assert_null(all.ways[1][0].first);
+    all.held = false;
+}
+
+/* The owner withdraws while the word of it is under way to a source that is about to hold. */
+static void a_box_that_closes_is_not_held(void **state)
+{
+    (void)state;
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *to = open_at(0, 0);
+    struct nic_message_slot *slot = to->slot;
+    struct nic_message_slot *mirror =
+        &nic_service(from->view, 0)->message_slots[slot - nic_service(to->view, 0)->message_slots];
+    uint64_t key = atomic_load(&mirror->key);
+    struct dn_message_op op;
+    assert_true(key != 0 && key == atomic_load(&slot->key));
+    close_it(to);
+    assert_int_equal(atomic_load(&mirror->key), 0);
+    atomic_store(&mirror->key, key); /* as if it had not come yet */
+    assert_int_equal(dn_isend(from, 0, "x", 1, &op), 0);
+    assert_int_equal(atomic_load(&mirror->key), 0);
+    assert_true(nic_message_unused(&all.mirrors[0].process.view, slot));
+    to = open_at(0, 0);
+    assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
+    size_t bytes;
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    close_it(from);
+    close_it(to);
+}
+
+/* Whoever waits for a channel asks at first and then seldom. */
+static void a_sender_that_waits_does_not_flood(void **state)
+{
+    (void)state;
+    struct dn_context *from = open_at(1, 0);
+    struct dn_message_op op;
+    int done = 0;
+    uint64_t start_ns = unit_now_ns();
+    uint64_t before = all.mirrors[1].requests;
+    assert_int_equal(dn_isend(from, 0, "x", 1, &op), 0);
+    while (unit_now_ns() < start_ns + 30 * UNIT_MS) {
+        assert_int_equal(dn_message_test(&op, &done, NULL, NULL), 0);
+        assert_int_equal(done, 0);
+    }
+    assert_true(all.mirrors[1].requests - before <= 8);
+    struct dn_context *to = open_at(0, 0);
+    assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
+    size_t bytes;
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    close_it(from);
+    close_it(to);
+}
+
+static void who_is_not_listed_is_told_so(void **state)
+{
+    static const int listed[] = {2};
+    static const int zero[] = {0};
+    struct dn_context *to;
+    struct dn_context *from;
+    (void)state;
+    assert_int_equal(dn_context_open(node_of(0), CHANNEL, NULL, 0, listed, 1, NULL, &to), 0);
+    assert_int_equal(dn_context_open(node_of(1), CHANNEL, zero, 1, NULL, 0, NULL, &from), 0);
+    assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), DN_ERANK);
+    close_it(from);
+    close_it(to);
+}
+
+/* A source that attaches later than the box was offered was not told, and asks. */
+static void who_attached_late_finds_the_box(void **state)
+{
+    (void)state;
+    _Atomic uint32_t *life = &all.mirrors[0].process.view.ports[1].life;
+    atomic_store(life, DN_STARTING);
+    struct dn_context *to = open_at(0, 2048);
+    atomic_store(life, DN_ATTACHED);
+    assert_int_equal(unit_mirrors_sent(&all, 0, 1), 0);
+    struct dn_context *from = open_at(1, 0);
+    size_t bytes;
+    for (uint64_t i = 0; i < 300; i++) {
+        fill(bank_of(1), 500, i);
+        assert_int_equal(dn_send(from, 0, bank_of(1), 500, UNIT_PATIENCE_NS), 0);
+        assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+        assert_true(bytes == 500 && is_number(buffer, 500, i));
+    }
+    close_it(to);
+    assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), DN_EPEER);
+    close_it(from);
+}
+
+/* ---- Taking back ---------------------------------------------------------------------------- */
+
+static void an_offer_is_fetched_or_taken_back(void **state)
+{
+    enum { BYTES = 100000 };
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_message_op op;
+    size_t bytes;
+    fill(bank_of(1), BYTES, 1);
+    assert_int_equal(dn_isend(from, 0, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_message_cancel(&op), 0);
+    fill(bank_of(1), BYTES, 2);
+    assert_int_equal(dn_isend(from, 0, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_true(bytes == BYTES && is_number(buffer, BYTES, 2));
+    /* The word of it may be under way still; the decision has fallen. */
+    assert_int_equal(dn_message_cancel(&op), DN_EBUSY);
+    assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
+    close_it(from);
+    close_it(to);
+}
+
+/* A message that was begun is ended by its sender. */
+static void what_was_begun_is_taken_back(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 1024);
+    struct dn_context *from = open_at(1, 0);
+    unsigned char *private = calloc(1, MESSAGE_MAX);
+    size_t bytes;
+    assert_int_equal(dn_send(from, 0, private, 20000, UNIT_MS), DN_ETIMEOUT);
+    assert_int_equal(receive(to, 1, UNIT_MS, &bytes), DN_ETIMEOUT);
+    assert_int_equal(dn_send(from, 0, "last", 4, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(bytes, 4);
+    assert_memory_equal(buffer, "last", 4);
+    free(private);
+    close_it(from);
+    close_it(to);
+}
+
+/* ---- Deaths ------------------------------------------------------------------------------- */
+
+/* Node 1 is dead: "one" is received, `rest` behind it if there is one, and then nothing. */
+static void receive_from_the_dead(struct dn_context *to, const char *rest)
+{
+    size_t bytes;
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(bytes, 3);
+    assert_memory_equal(buffer, "one", 3);
+    if (rest) {
+        assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
+        assert_int_equal(bytes, strlen(rest));
+        assert_memory_equal(buffer, rest, bytes);
+    }
+    assert_int_equal(receive(to, 1, DN_FOREVER, &bytes), DN_EPEER);
+    assert_int_equal(dn_probe(to, 1, DN_FOREVER, NULL, &bytes), DN_EPEER);
+}
+
+static void what_has_arrived_of_the_dead_is_received(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    assert_int_equal(dn_send(from, 0, "lost", 4, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_kill(&all, 1);
+    receive_from_the_dead(to, "two");
+    /* Its bit is left out: the box can be used again. */
+    assert_false(atomic_load(&to->slot->users[0]) == 0);
+    assert_true(nic_message_unused(to->view, to->slot));
+    close_it(to);
+}
+
+/* More pieces than there are stages, and in no memory of the group's. */
+static const unsigned char long_message[2 * COLL_STAGES * COLL_STAGE_BYTES];
+
+/* A message that lay in the memory of the dead, in stages or in the bank, would be missing before
+ * those behind it: they go with it. */
+static void what_is_behind_a_lost_message_is_not_received(void **state)
+{
+    enum { BYTES = 100000 };
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *other = open_at(2, 0);
+    struct dn_message_op op;
+    size_t bytes;
+    assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, long_message, BYTES, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    unit_mirrors_kill(&all, 1);
+    assert_int_equal(dn_send(other, 0, "else", 4, UNIT_PATIENCE_NS), 0);
+    receive_from_the_dead(other, NULL);
+    /* From the living it is. */
+    assert_int_equal(receive(to, 2, UNIT_PATIENCE_NS, &bytes), 0);
+    assert_int_equal(bytes, 4);
+    receive_from_the_dead(to, NULL);
+    close_it(other);
+    close_it(to);
+}
+
+/* What its sender took back before it died is no message, and missed by nobody. */
+static void what_is_behind_one_taken_back_is_received(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *other = open_at(2, 0);
+    struct dn_message_op op;
+    assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 0, long_message, sizeof long_message, &op), 0);
+    unit_mirrors_deliver_all(&all);
+    assert_int_equal(dn_message_cancel(&op), 0);
+    assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 2, bank_of(1), sizeof long_message, &op), 0);
+    assert_int_equal(dn_message_cancel(&op), 0);
+    assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
+    unit_mirrors_deliver_all(&all);
+    unit_mirrors_kill(&all, 1);
+    receive_from_the_dead(other, "two");
+    receive_from_the_dead(to, "two");
+    close_it(other);
+    close_it(to);
+}
+
+static void sends_to_the_dead_end(void **state)
+{
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_context *other = open_at(2, 0);
+    struct dn_message_op op;
+    (void)to;
+    assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_isend(from, 0, bank_of(1), 100000, &op), 0);
+    unit_mirrors_kill(&all, 0);
+    assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), DN_EPEER);
+    assert_int_equal(dn_send(from, 0, "x", 1, DN_FOREVER), DN_EPEER);
+    assert_int_equal(dn_send(other, 0, "x", 1, DN_FOREVER), DN_EPEER);
+    size_t bytes;
+    assert_int_equal(dn_send(from, 2, "y", 1, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(receive(other, 1, UNIT_PATIENCE_NS, &bytes), 0);
+    close_it(from);
+    close_it(other);
+}
+
+/* ---- */
+
+static int setup(void **state)
+{
+    struct nic_sizes sizes = {UNIT_PAGE_BYTES, BANK_BYTES, UNIT_PAGE_BYTES, 0};
+    (void)state;
+    unit_mirrors_make(&all, NODES, sizes, 11);
+    buffer = malloc(MESSAGE_MAX);
+    return buffer ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    unit_mirrors_deliver_all(&all);
+    coll_message_end();
+    unit_mirrors_free(&all);
+    free(buffer);
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_seen_before_it_is_whole),
+        TEST(everything_comes_once_and_in_order),
+        TEST(room_costs_few_words),
+        TEST(a_box_is_held_and_let_go),
+        TEST(nothing_falls_into_a_box_that_was_let_go),
+        TEST(a_box_that_closes_is_not_held),
+        TEST(a_sender_that_waits_does_not_flood),
+        TEST(who_is_not_listed_is_told_so),
+        TEST(who_attached_late_finds_the_box),
+        TEST(an_offer_is_fetched_or_taken_back),
+        TEST(what_was_begun_is_taken_back),
+        TEST(what_has_arrived_of_the_dead_is_received),
+        TEST(what_is_behind_a_lost_message_is_not_received),
+        TEST(what_is_behind_one_taken_back_is_received),
+        TEST(sends_to_the_dead_end),
+    };
+    return cmocka_run_group_tests_name("coll/message_mirror", tests, NULL, NULL);
+}

@@ -1,0 +1,381 @@
+/* The papers' tables as data, how errors are counted, and the simulation against sums and
+ * equations that can be followed by hand. */
+#include "unit/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/papers/measure.h"
+#include "sim/papers/papers.h"
+#include "sim/papers/tables.h"
+
+/* cmocka compares floats. */
+static void assert_near(double value, double wanted, double room)
+{
+    assert_true(fabs(value - wanted) <= room);
+}
+
+static const struct papers_table *find(const char *source, const char *name)
+{
+    const struct papers_table *table;
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        if (strcmp(table->source, source) == 0 && strcmp(table->name, name) == 0) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+static unsigned count_cells(const struct papers_table *table)
+{
+    unsigned count = 0;
+    for (unsigned row = 0; row < table->row_count; row++) {
+        for (unsigned column = 0; column < table->column_count; column++) {
+            count += papers_has_cell(table, row, column);
+        }
+    }
+    return count;
+}
+
+/* ---- Data ---------------------------------------------------------------------------------- */
+
+static void every_cell_is_there(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *name;
+        unsigned cells;
+    } tables[] = {
+        {"000", "1", 9},           {"000", "4", 8},      {"000", "5", 24},
+        {"000", "6", 45},          {"000", "7", 12},     {"000", "8", 24},
+        {"000", "9", 13},          {"001", "1", 4},      {"001", "2", 10},
+        {"001", "3", 4},           {"002", "1", 8},      {"002", "2", 12},
+        {"002", "latency", 3},     {"002", "ratios", 4}, {"002", "bandwidth", 6},
+        {"002", "throughput", 40},
+    };
+    for (unsigned i = 0; i < PAPERS_COUNT(tables); i++) {
+        const struct papers_table *table = find(tables[i].source, tables[i].name);
+        assert_non_null(table);
+        assert_int_equal(count_cells(table), tables[i].cells);
+    }
+    assert_null(papers_table(PAPERS_COUNT(tables)));
+}
+
+static void names_are_there_and_differ(void **state)
+{
+    (void)state;
+    const struct papers_table *table;
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        assert_in_range(table->row_count, 1, PAPERS_ROWS_MAX);
+        assert_in_range(table->column_count, 1, PAPERS_COLUMNS_MAX);
+        for (unsigned j = 0; j < i; j++) {
+            assert_true(strcmp(papers_table(j)->source, table->source) != 0 ||
+                        strcmp(papers_table(j)->name, table->name) != 0);
+        }
+        for (unsigned row = 0; row < table->row_count; row++) {
+            for (unsigned other = 0; other < row; other++) {
+                assert_string_not_equal(table->rows[row].text, table->rows[other].text);
+            }
+            for (unsigned column = 0; column < table->column_count; column++) {
+                struct papers_cell cell = papers_cell(table, row, column, NULL);
+                assert_non_null(cell.unit);
+                assert_false(cell.fitted && cell.taken);
+                assert_true(isnan(cell.sim));
+            }
+        }
+        for (unsigned column = 1; column < table->column_count; column++) {
+            assert_string_not_equal(table->columns[column].text, table->columns[column - 1].text);
+        }
+    }
+}
+
+/* What is printed stays; what is right is compared; and somebody says why. */
+static void slips_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *source, *name;
+        unsigned row, column;
+        double printed, right;
+    } slips[] = {
+        {"000", "6", 8, 0, 343, 373},    {"000", "6", 8, 2, 245, 275},
+        {"000", "6", 0, 4, 21.5, 22.5},  {"000", "6", 2, 4, 21.5, 22.5},
+        {"000", "1", 6, 0, 105, 115},    {"000", "1", 7, 0, 90, 77.5},
+        {"000", "9", 2, 0, 2.06, 2.075}, {"001", "1", 1, 1, 0.4, 4.0},
+        {"001", "2", 3, 2, 4.8, 4.585},
+    };
+    for (unsigned i = 0; i < PAPERS_COUNT(slips); i++) {
+        const struct papers_table *table = find(slips[i].source, slips[i].name);
+        struct papers_cell cell = papers_cell(table, slips[i].row, slips[i].column, NULL);
+        assert_near(cell.paper, slips[i].printed, 1e-12);
+        assert_near(cell.right, slips[i].right, 1e-12);
+        assert_non_null(cell.note);
+    }
+    const struct papers_table *table;
+    for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
+        for (unsigned row = 0; row < table->row_count; row++) {
+            for (unsigned column = 0; column < table->column_count; column++) {
+                struct papers_cell cell = papers_cell(table, row, column, NULL);
+                assert_true(cell.right == cell.paper || cell.note);
+            }
+        }
+    }
+}
+
+/* Of Table 6, each column's rows add to its total; of Table 5, two rows differ by the last. */
+static void the_papers_sums_hold(void **state)
+{
+    (void)state;
+    const struct papers_table *table = find("000", "6");
+    for (unsigned column = 0; column < table->column_count; column++) {
+        double sum = 0;
+        for (unsigned row = 0; row + 1 < table->row_count; row++) {
+            sum += papers_cell(table, row, column, NULL).right;
+        }
+        assert_near(sum, papers_cell(table, table->row_count - 1, column, NULL).right, 1e-9);
+    }
+    table = find("000", "5");
+    for (unsigned column = 0; column < table->column_count; column++) {
+        assert_near(papers_cell(table, 1, column, NULL).paper -
+                        papers_cell(table, 2, column, NULL).paper,
+                    papers_cell(table, 3, column, NULL).paper, 1e-9);
+    }
+}
+
+static void only_a_d_e_are_fitted(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"5", "7", "8"};
+    for (unsigned i = 0; i < PAPERS_COUNT(names); i++) {
+        const struct papers_table *table = find("000", names[i]);
+        for (unsigned row = 0; row < table->row_count; row++) {
+            for (unsigned column = 0; column < table->column_count; column++) {
+                assert_int_equal(papers_cell(table, row, column, NULL).fitted,
+                                 strchr("ADE", table->columns[column].text[0]) != NULL);
+            }
+        }
+    }
+}
+
+/* ---- Errors and bars ----------------------------------------------------------------------- */
+
+static void fill_right(const struct papers_table *table, struct papers_sims *sims)
+{
+    papers_sims_init(sims);
+    for (unsigned row = 0; row < table->row_count; row++) {
+        for (unsigned column = 0; column < table->column_count; column++) {
+            sims->value[row][column] = papers_cell(table, row, column, NULL).right;
+        }
+    }
+}
+
+static void errors_are_of_what_is_right(void **state)
+{
+    (void)state;
+    const struct papers_table *table = find("000", "6");
+    struct papers_sims sims;
+    fill_right(table, &sims);
+    sims.value[8][0] = 373 * 1.02;
+    assert_near(papers_cell(table, 8, 0, &sims).error_pct, 2, 1e-9);
+    sims.value[8][0] = 373 * 0.97;
+    assert_near(papers_cell(table, 8, 0, &sims).error_pct, -3, 1e-9);
+    struct papers_errors errors = {0};
+    papers_errors_add(&errors, -4);
+    papers_errors_add(&errors, 1);
+    papers_errors_add(&errors, 1);
+    assert_int_equal(errors.count, 3);
+    assert_near(errors.mean_pct, 2, 1e-12);
+    assert_near(errors.worst_pct, 4, 1e-12);
+}
+
+static const struct papers_bar *bar_of(const char *source, const char *table)
+{
+    const struct papers_bar *bar;
+    for (unsigned i = 0; (bar = papers_bar(i)) != NULL; i++) {
+        if (strcmp(bar->source, source) == 0 && strcmp(bar->table, table) == 0) {
+            return bar;
+        }
+    }
+    return NULL;
+}
+
+static void bars_are_held_and_missed(void **state)
+{
+    (void)state;
+    const struct papers_table *table = find("000", "5");
+    const struct papers_bar *bar = bar_of("000", "5");
+    struct papers_sims sims;
+    papers_sims_init(&sims);
+    assert_false(papers_judge(bar, table, &sims).held);
+    assert_false(papers_judge(bar, table, &sims).known);
+    fill_right(table, &sims);
+    struct papers_verdict verdict = papers_judge(bar, table, &sims);
+    assert_true(verdict.held);
+    assert_int_equal(verdict.count, 9); /* three rows of B, C and F */
+    sims.value[0][0] *= 2;              /* A is fitted, */
+    sims.value[3][1] *= 2;              /* the differences are not measured */
+    assert_true(papers_judge(bar, table, &sims).held);
+    sims.value[0][1] *= 1.101;
+    assert_false(papers_judge(bar, table, &sims).held);
+    fill_right(table, &sims);
+    for (unsigned row = 0; row < 3; row++) {
+        for (unsigned column = 0; column < 6; column++) {
+            sims.value[row][column] *= 0.949;
+        }
+    }
+    assert_false(papers_judge(bar, table, &sims).held);
+}
+
+static void a_bar_of_points_counts_points(void **state)
+{
+    (void)state;
+    const struct papers_table *table = find("002", "ratios");
+    const struct papers_bar *bar = bar_of("002", "ratios");
+    struct papers_sims sims;
+    fill_right(table, &sims);
+    sims.value[1][1] += 0.99; /* a quarter of it */
+    assert_true(papers_judge(bar, table, &sims).held);
+    sims.value[1][1] += 0.02;
+    assert_false(papers_judge(bar, table, &sims).held);
+}
+
+static void every_bar_has_its_table(void **state)
+{
+    (void)state;
+    const struct papers_bar *bar;
+    for (unsigned i = 0; (bar = papers_bar(i)) != NULL; i++) {
+        const struct papers_table *table = find(bar->source, bar->table);
+        assert_non_null(table);
+        struct papers_sims sims;
+        fill_right(table, &sims);
+        struct papers_verdict verdict = papers_judge(bar, table, &sims);
+        assert_true(verdict.held && verdict.count > 0);
+    }
+}
+
+/* ---- The simulation ------------------------------------------------------------------------ */
+
+static void moments_are_spread_evenly(void **state)
+{
+    (void)state;
+    enum { PARTS = 16, POINTS = 1600 };
+    for (unsigned direction = 0; direction < 3; direction++) {
+        unsigned counts[PARTS] = {0};
+        for (uint32_t n = 1; n <= POINTS; n++) {
+            uint64_t at_ps = papers_spread(n, direction, 173000);
+            assert_true(at_ps < 173000);
+            counts[at_ps * PARTS / 173000]++;
+        }
+        for (unsigned i = 0; i < PARTS; i++) {
+            assert_in_range(counts[i], POINTS / PARTS - 4, POINTS / PARTS + 4);
+        }
+    }
+}
+
+/* Environment D, whose clocks have the same edges: what is on average is half a bus clock and
+ * half a read. */
+static void a_loop_is_the_sum_of_its_parts(void **state)
+{
+    (void)state;
+    char error[SIM_ERROR_BYTES];
+    struct papers_way way;
+    struct papers_round round;
+    struct sim_machine machine;
+    assert_true(papers_measure_way("dimmnet1-D", SIM_LOOP_OUTSIDE, &way, error));
+    assert_true(papers_measure_round("dimmnet1-D", &round, error));
+    assert_true(sim_machine_load(&machine, "dimmnet1-D", error));
+    double pass_ns = papers_ns(machine.software_pass);
+    double padding_ns = (double)(machine.packet_pad_bytes - 32) * 2; /* at 500 MB/s */
+    double link_ns = padding_ns + papers_ns(machine.link_wire);
+    double edges_ns = 10.0 * ceil(link_ns / 10.0) - link_ns;
+    double sum_ns = pass_ns + 105 + 220 + link_ns + edges_ns +
+                    10.0 * (double)machine.llcm_visible_cycles + 1.5 * 173;
+    assert_near(way.total_ns, sum_ns, 1.5);
+    assert_near(way.write_ns, 105, 0.5);
+    assert_near(way.missed_ns, 173.0 / 2, 1.5);
+    assert_near(round.outside_ns, way.total_ns, 1e-9);
+    assert_near(round.boards_ns, 2 * sum_ns + papers_ns(machine.software_turn), 3);
+    double parts_ns = way.software_ns + way.write_ns + way.visible_ns + way.missed_ns + way.read_ns;
+    for (unsigned stage = 0; stage < SIM_STAGES; stage++) {
+        parts_ns += way.stage_ns[stage] + way.between_ns[stage];
+    }
+    assert_near(parts_ns, way.total_ns, 1e-6);
+    sim_machine_free(&machine);
+}
+
+/* The simulation differs from the equation by what packets wait for edges: less than one of
+ * DL's and one of TP's. */
+static void transits_follow_equation_1(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {"dimmnet1-bdais", "dimmnet2"};
+    static const double wait_ns[] = {8 + 16, 8 + 10};
+    char error[SIM_ERROR_BYTES];
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned service = PAPERS_UD; service <= PAPERS_CD_MISS; service++) {
+            struct papers_transit transit;
+            assert_true(papers_measure_transit(
+                machines[i], service == PAPERS_UD ? SIM_CARRIER_UD : SIM_CARRIER_CD,
+                service == PAPERS_CD_MISS, &transit, error));
+            double equation_ns = papers_002_transit_ns(i, (enum papers_service)service, 8);
+            assert_true(transit.ns >= equation_ns && transit.ns < equation_ns + wait_ns[i]);
+        }
+    }
+    assert_near(papers_002_transit_ns(0, PAPERS_CD_HIT, 8), 1216, 1e-9);
+    assert_near(papers_002_transit_ns(1, PAPERS_CD_HIT, 8), 1020, 1e-9);
+}
+
+static void equation_2_counts_the_first_packet_twice(void **state)
+{
+    (void)state;
+    /* One packet of 4 words, on DIMMnet-2: TL, and 7 + 4 clocks of 10 ns once more. */
+    assert_near(papers_002_message_once_ns(1, PAPERS_UD, 8), 920, 1e-9);
+    assert_near(papers_002_message_ns(1, PAPERS_UD, 8), 920 + 110, 1e-9);
+    /* Two packets, the second of 4 words: TL of the first, and 7 + 4 clocks behind it. */
+    double first_ns = papers_002_transit_ns(1, PAPERS_UD, 2048);
+    assert_near(papers_002_message_once_ns(1, PAPERS_UD, 2056), first_ns + 110, 1e-9);
+    assert_int_equal(papers_002_curve_bytes(0), 8);
+    assert_int_equal(papers_002_curve_bytes(9), 1 << 20);
+}
+
+static void the_same_is_the_same(void **state)
+{
+    (void)state;
+    char error[SIM_ERROR_BYTES];
+    double ns[2];
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(papers_measure_sum("dimmnet1-F", PAPERS_FLOAT, &ns[i], error));
+    }
+    assert_memory_equal(&ns[0], &ns[1], sizeof ns[0]);
+}
+
+static void an_unknown_machine_is_named(void **state)
+{
+    (void)state;
+    char error[SIM_ERROR_BYTES] = "";
+    double ns;
+    assert_false(papers_measure_barrier("dimmnet1-Z", true, &ns, error));
+    assert_non_null(strstr(error, "dimmnet1-Z"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cell_is_there),
+        cmocka_unit_test(names_are_there_and_differ),
+        cmocka_unit_test(slips_are_named),
+        cmocka_unit_test(the_papers_sums_hold),
+        cmocka_unit_test(only_a_d_e_are_fitted),
+        cmocka_unit_test(errors_are_of_what_is_right),
+        cmocka_unit_test(bars_are_held_and_missed),
+        cmocka_unit_test(a_bar_of_points_counts_points),
+        cmocka_unit_test(every_bar_has_its_table),
+        cmocka_unit_test(moments_are_spread_evenly),
+        cmocka_unit_test(a_loop_is_the_sum_of_its_parts),
+        cmocka_unit_test(transits_follow_equation_1),
+        cmocka_unit_test(equation_2_counts_the_first_packet_twice),
+        cmocka_unit_test(the_same_is_the_same),
+        cmocka_unit_test(an_unknown_machine_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* Studies: the tree of groups of eight, points and rows, and rows that are the same each time
+ * they are simulated. */
+#include "unit/unit.h"
+
+#include "sim/studies/study.h"
+#include "sim/studies/tree.h"
+#include "wire/packet.h"
+
+static struct sim_machine machine;
+
+static struct sim_study_choice choose(const char *name, uint32_t nodes_max)
+{
+    char error[SIM_ERROR_BYTES];
+    bool loaded = sim_machine_load(&machine, name, error);
+    if (!loaded) {
+        print_error("%s\n", error);
+    }
+    assert_true(loaded);
+    return (struct sim_study_choice){&machine, nodes_max, SIM_SWITCH_TREE};
+}
+
+/* ---- The tree ------------------------------------------------------------------------------ */
+
+static void levels_are_the_logarithm_rounded_up(void **state)
+{
+    (void)state;
+    assert_int_equal(sim_tree_levels(1), 0);
+    assert_int_equal(sim_tree_levels(2), 1);
+    assert_int_equal(sim_tree_levels(8), 1);
+    assert_int_equal(sim_tree_levels(9), 2);
+    assert_int_equal(sim_tree_levels(64), 2);
+    assert_int_equal(sim_tree_levels(65), 3);
+    assert_int_equal(sim_tree_levels(WIRE_NODES_MAX), 6);
+}
+
+/* Everybody but node 0 is exactly one parent's child, in the place that it knows. */
+static void every_node_has_one_parent(void **state)
+{
+    static const uint32_t counts[] = {1, 2, 7, 8, 9, 63, 64, 65, 513, 5000, WIRE_NODES_MAX};
+    static uint8_t found[WIRE_NODES_MAX];
+    (void)state;
+    for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        uint32_t count = counts[i];
+        memset(found, 0, sizeof found);
+        for (uint32_t parent = 0; parent < count; parent++) {
+            uint32_t levels = sim_tree_parent_levels(count, parent);
+            for (uint32_t level = 1; level <= levels; level++) {
+                uint32_t children = sim_tree_children(count, parent, level);
+                assert_true(children < SIM_TREE_ARITY);
+                for (uint32_t place = 1; place <= children; place++) {
+                    uint32_t child = sim_tree_child(parent, level, place);
+                    assert_true(child < count);
+                    assert_int_equal(sim_tree_parent(child), parent);
+                    assert_int_equal(sim_tree_place(child), place);
+                    assert_int_equal(sim_tree_parent_levels(count, child) + 1, level);
+                    found[child]++;
+                }
+            }
+        }
+        assert_int_equal(found[0], 0);
+        for (uint32_t node = 1; node < count; node++) {
+            assert_int_equal(found[node], 1);
+        }
+    }
+}
+
+/* ---- Points and rows ----------------------------------------------------------------------- */
+
+static void studies_are_found_by_name(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; sim_study_at(i); i++) {
+        assert_ptr_equal(sim_study_find(sim_study_at(i)->name), sim_study_at(i));
+        assert_true(sim_study_at(i)->column_count <= SIM_STUDY_COLUMNS_MAX);
+    }
+    assert_null(sim_study_find("no such study"));
+}
+
+static void no_point_has_more_nodes_than_wanted(void **state)
+{
+    static const uint32_t limits[] = {2, 3, 100, 17, 65533, WIRE_NODES_MAX};
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    (void)state;
+    for (unsigned i = 0; sim_study_at(i); i++) {
+        const struct sim_study *study = sim_study_at(i);
+        for (unsigned j = 0; j < sizeof limits / sizeof limits[0]; j++) {
+            struct sim_study_choice choice = choose(study->machine, limits[j]);
+            unsigned count = study->list(&choice, points);
+            uint32_t most = 0;
+            assert_true(count <= SIM_STUDY_POINTS_MAX);
+            for (unsigned k = 0; k < count; k++) {
+                assert_in_range(points[k].nodes, 2, limits[j]);
+                most = points[k].nodes > most ? points[k].nodes : most;
+            }
+            if (strcmp(study->name, "barrier") == 0 && limits[j] == WIRE_NODES_MAX) {
+                assert_int_equal(most, WIRE_NODES_MAX);
+                assert_int_equal(points[0].nodes, 2);
+            }
+            sim_machine_free(&machine);
+        }
+    }
+}
+
+static void rows_are_text(void **state)
+{
+    static const struct sim_study_column columns[] = {
+        {"nodes", 6, 0, ""}, {"kind", 6, -1, ""}, {"ns", 8, 2, ""}, {"ratio", 5, 3, ""}};
+    const struct sim_study study = {.columns = columns, .column_count = 4};
+    const struct sim_study_row row = {.values = {{.is_there = true, .number = 64},
+                                                 {.is_there = true, .text = "nic"},
+                                                 {.is_there = true, .number = 12.345},
+                                                 {.is_there = false}}};
+    char line[SIM_STUDY_LINE_BYTES];
+    (void)state;
+    (void)sim_study_head(&study, SIM_STUDY_TABLE, line);
+    assert_string_equal(line, " nodes  kind          ns  ratio\n");
+    assert_int_equal(sim_study_line(&study, &row, SIM_STUDY_TABLE, line), strlen(line));
+    assert_string_equal(line, "    64  nic        12.35      -\n");
+    (void)sim_study_head(&study, SIM_STUDY_CSV, line);
+    assert_string_equal(line, "nodes,kind,ns,ratio\n");
+    (void)sim_study_line(&study, &row, SIM_STUDY_CSV, line);
+    assert_string_equal(line, "64,nic,12.35,\n");
+    assert_int_equal(sim_study_head(&study, SIM_STUDY_JSON, line), 0);
+    (void)sim_study_line(&study, &row, SIM_STUDY_JSON, line);
+    assert_string_equal(line, "{\"nodes\":64,\"kind\":\"nic\",\"ns\":12.35,\"ratio\":null}\n");
+}
+
+/* ---- Simulated ------------------------------------------------------------------------------ */
+
+enum { NS_COLUMN = 3 };
+
+static void run_point(const struct sim_study *study, const struct sim_study_choice *choice,
+                      const struct sim_study_point *point, struct sim_study_row *row)
+{
+    memset(row, 0, sizeof *row);
+    study->run(choice, point, row);
+    if (row->error[0]) {
+        print_error("%s, %u nodes, variant %u: %s\n", study->name, point->nodes, point->variant,
+                    row->error);
+    }
+    assert_string_equal(row->error, "");
+}
+
+static void a_point_gives_the_same_row_each_time(void **state)
+{
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row first;
+    struct sim_study_row second;
+    (void)state;
+    for (unsigned i = 0; sim_study_at(i); i++) {
+        const struct sim_study *study = sim_study_at(i);
+        /* Those that look for saturation take longer. */
+        bool is_slow = strcmp(study->name, "ring") == 0 || strcmp(study->name, "multicast") == 0;
+        struct sim_study_choice choice = choose(study->machine, is_slow ? 16 : 70);
+        unsigned count = study->list(&choice, points);
+        assert_true(count > 0);
+        for (unsigned k = 0; k < count; k++) {
+            run_point(study, &choice, &points[k], &first);
+            run_point(study, &choice, &points[k], &second);
+            assert_memory_equal(&first, &second, sizeof first);
+        }
+        sim_machine_free(&machine);
+    }
+}
+
+/* Sizes at which groups are full, have one member, or lack all but one; each variant. A team
+ * that leaves early, or adds wrongly, is an error of the row. */
+static void teams_of_any_size_meet(void **state)
+{
+    static const uint32_t sizes[] = {2, 3, 7, 8, 9, 10, 57, 63, 64, 65, 66, 73, 128, 513, 600};
+    static const struct {
+        const char *name;
+        unsigned variants;
+    } studies[] = {{"barrier", 4}, {"sum", 2}};
+    struct sim_study_row row;
+    (void)state;
+    for (unsigned i = 0; i < sizeof studies / sizeof studies[0]; i++) {
+        const struct sim_study *study = sim_study_find(studies[i].name);
+        struct sim_study_choice choice = choose(study->machine, WIRE_NODES_MAX);
+        for (unsigned j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
+            for (unsigned variant = 0; variant < studies[i].variants; variant++) {
+                struct sim_study_point point = {.nodes = sizes[j], .variant = variant};
+                run_point(study, &choice, &point, &row);
+                assert_true(row.values[NS_COLUMN].is_there);
+                assert_true(row.values[NS_COLUMN].number > 1000);
+            }
+        }
+        sim_machine_free(&machine);
+    }
+}
+
+static double column(const struct sim_study *study, const struct sim_study_row *row,
+                     const char *name)
+{
+    unsigned i = 0;
+    while (strcmp(study->columns[i].name, name) != 0) {
+        i++;
+        assert_true(i < study->column_count);
+    }
+    assert_true(row->values[i].is_there);
+    return row->values[i].number;
+}
+
+/* A ring of twice as many nodes carries as much; each has half of it, and waits longer. */
+static void a_larger_ring_carries_no_more(void **state)
+{
+    const struct sim_study *study = sim_study_find("ring");
+    struct sim_study_choice choice = choose(study->machine, 64);
+    struct sim_study_row small, large;
+    (void)state;
+    run_point(study, &choice, &(struct sim_study_point){.nodes = 8}, &small);
+    run_point(study, &choice, &(struct sim_study_point){.nodes = 16}, &large);
+    assert_true(column(study, &small, "of_bound") > 0.95);
+    assert_true(column(study, &large, "of_bound") > 0.95);
+    assert_true(column(study, &large, "saturation") < 0.6 * column(study, &small, "saturation"));
+    assert_true(column(study, &large, "empty_ns") > column(study, &small, "empty_ns"));
+    assert_true(column(study, &large, "half_ns") > column(study, &large, "empty_ns"));
+    sim_machine_free(&machine);
+}
+
+/* One packet round the ring takes all of its links, whoever gets it. */
+static void multicast_takes_the_ring_once(void **state)
+{
+    const struct sim_study *study = sim_study_find("multicast");
+    struct sim_study_choice choice = choose(study->machine, 16);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row tables, unicast;
+    (void)state;
+    unsigned count = study->list(&choice, points);
+    assert_int_equal(count, 8);
+    run_point(study, &choice, &points[6], &tables);
+    run_point(study, &choice, &points[7], &unicast);
+    assert_true(column(study, &tables, "links") > 15 && column(study, &tables, "links") < 17);
+    assert_true(column(study, &unicast, "links") > 55 && column(study, &unicast, "links") < 70);
+    assert_true(column(study, &tables, "per_ms") > 1.8 * column(study, &unicast, "per_ms"));
+    sim_machine_free(&machine);
+}
+
+/* Paper 000, Table 7: two nodes of environment D meet in 2,075 ns. Through a switch it takes
+ * longer, by its transit and another cable at least. */
+static void two_nodes_take_what_the_paper_measured(void **state)
+{
+    const struct sim_study *study = sim_study_find("barrier");
+    struct sim_study_choice choice = choose("dimmnet1-D", 2);
+    struct sim_study_point point = {.nodes = 2};
+    struct sim_study_row row;
+    (void)state;
+    run_point(study, &choice, &point, &row);
+    double switched_ns = row.values[NS_COLUMN].number;
+    double ways_ns = 2.0 * (double)(machine.switch_transit + machine.link_wire) / 1000;
+    assert_in_range((uint64_t)(switched_ns - ways_ns), 2075 * 9 / 10, 2075 * 11 / 10);
+    sim_machine_free(&machine);
+}
+
+static void a_machine_without_contexts_is_refused(void **state)
+{
+    const struct sim_study *study = sim_study_find("contexts");
+    struct sim_study_choice choice = choose("dimmnet1-D", WIRE_NODES_MAX);
+    struct sim_study_point point = {.nodes = 17, .contexts = 16};
+    struct sim_study_row row = {0};
+    (void)state;
+    study->run(&choice, &point, &row);
+    assert_non_null(strstr(row.error, "dimmnet1-D"));
+    sim_machine_free(&machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(levels_are_the_logarithm_rounded_up),
+        cmocka_unit_test(every_node_has_one_parent),
+        cmocka_unit_test(studies_are_found_by_name),
+        cmocka_unit_test(no_point_has_more_nodes_than_wanted),
+        cmocka_unit_test(rows_are_text),
+        cmocka_unit_test(a_point_gives_the_same_row_each_time),
+        cmocka_unit_test(a_larger_ring_carries_no_more),
+        cmocka_unit_test(multicast_takes_the_ring_once),
+        cmocka_unit_test(teams_of_any_size_meet),
+        cmocka_unit_test(two_nodes_take_what_the_paper_measured),
+        cmocka_unit_test(a_machine_without_contexts_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,471 @@
+/* Teams on a fabric with mirrors: results are right whatever the order of packets, and a death
+ * at any point of a call ends it in the same way for all survivors. */
+#include "mirror_net.h"
+
+#include "team/barrier.h"
+#include "team/reduce.h"
+#include "team/staging.h"
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    struct base_random random = {a * UINT64_C(0x9e3779b97f4a7c15) + b};
+    return base_random_next(&random);
+}
+
+/* The same numbers on all nodes, from a seed that all share. */
+static uint64_t common_seed;
+
+static int sum_of(struct dn_team *team, const uint64_t *source, uint64_t *result, size_t count)
+{
+    struct coll_reduction reduction;
+    net_require(coll_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    return coll_allreduce(team, source, result, &reduction);
+}
+
+static int scan_of(struct dn_team *team, const uint64_t *source, uint64_t *result, size_t count,
+                   enum dn_scan_kind kind)
+{
+    struct coll_reduction reduction;
+    net_require(coll_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    return coll_scan(team, source, result, &reduction, kind);
+}
+
+/* ---- Results ----------------------------------------------------------------------------- */
+
+/* Around the borders between the ways of each call. */
+static const size_t counts[] = {1, 2, 7, 512, 513, 700, 5000, 32768, 40000, 70001};
+enum { COUNT_MAX = 70001 };
+
+static void check_reductions(struct dn_team *team, size_t count, uint64_t *source, uint64_t *result)
+{
+    uint32_t members = team->nic.count;
+    uint32_t me = team->nic.index;
+    for (size_t i = 0; i < count; i++) {
+        source[i] = mix(me, i);
+    }
+    net_require(sum_of(team, source, result, count) == 0);
+    for (size_t i = 0; i < count; i += 1 + i / 16) {
+        uint64_t sum = 0;
+        for (uint32_t member = 0; member < members; member++) {
+            sum += mix(member, i);
+        }
+        net_require(result[i] == sum);
+    }
+    for (int kind = DN_INCLUSIVE; kind <= DN_EXCLUSIVE; kind++) {
+        uint32_t last = kind == DN_INCLUSIVE ? me + 1 : me;
+        memset(result, 7, count * sizeof *result);
+        net_require(scan_of(team, source, result, count, (enum dn_scan_kind)kind) == 0);
+        for (size_t i = 0; i < count && last > 0; i += 1 + i / 16) {
+            uint64_t sum = 0;
+            for (uint32_t member = 0; member < last; member++) {
+                sum += mix(member, i);
+            }
+            net_require(result[i] == sum);
+        }
+    }
+}
+
+static void check_movements(struct dn_team *team, size_t bytes, unsigned char *source,
+                            unsigned char *result)
+{
+    uint32_t members = team->nic.count;
+    uint32_t me = team->nic.index;
+    uint32_t root = (uint32_t)(bytes % members);
+    for (size_t i = 0; i < bytes * members; i++) {
+        source[i] = (unsigned char)mix(me + 100, i);
+    }
+    memcpy(result, source, bytes);
+    net_require(coll_broadcast(team, result, bytes, (int)root) == 0);
+    for (size_t i = 0; i < bytes; i++) {
+        net_require(result[i] == (unsigned char)mix(root + 100, i));
+    }
+    net_require(coll_allgather(team, source, result, bytes) == 0);
+    for (uint32_t member = 0; member < members; member++) {
+        for (size_t i = 0; i < bytes; i++) {
+            net_require(result[member * bytes + i] == (unsigned char)mix(member + 100, i));
+        }
+    }
+    net_require(coll_alltoall(team, source, result, bytes) == 0);
+    for (uint32_t member = 0; member < members; member++) {
+        for (size_t i = 0; i < bytes; i++) {
+            net_require(result[member * bytes + i] ==
+                        (unsigned char)mix(member + 100, me * bytes + i));
+        }
+    }
+    /* Another length from each, the last one nothing. */
+    size_t sizes[NET_NODES_MAX];
+    size_t received[NET_NODES_MAX];
+    for (uint32_t member = 0; member < members; member++) {
+        sizes[member] = bytes * (members - 1 - member) / members;
+    }
+    net_require(coll_alltoallv(team, source, sizes, result, bytes * members, received) == 0);
+    size_t at = 0;
+    for (uint32_t member = 0; member < members; member++) {
+        size_t before = 0;
+        for (uint32_t other = 0; other < me; other++) {
+            before += sizes[other];
+        }
+        net_require(received[member] == sizes[me]);
+        for (size_t i = 0; i < received[member]; i++) {
+            net_require(result[at + i] == (unsigned char)mix(member + 100, before + i));
+        }
+        at += received[member];
+    }
+}
+
+static void run_results(struct dn_node *node)
+{
+    uint64_t *source = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *source);
+    uint64_t *result = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *result);
+    net_require(source && result);
+    struct dn_team *all = coll_team_all(node);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        check_reductions(all, counts[i], source, result);
+        check_movements(all, counts[i] * 3, (unsigned char *)source, (unsigned char *)result);
+        net_require(coll_barrier(all, DN_FOREVER) == 0);
+    }
+    free(source);
+    free(result);
+}
+
+static void results_are_right_in_any_order_of_packets(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 1; nodes <= 4; nodes++) {
+        net_make(nodes);
+        assert_int_equal(net_run_nodes(nodes, UINT32_MAX, 0, run_results), 0);
+        net_free();
+    }
+}
+
+/* ---- Making and freeing -------------------------------------------------------------------- */
+
+/* Whether this node is in a list drawn from the common numbers. */
+static bool draw(struct base_random *random, int *ranks, size_t *count)
+{
+    bool named = false;
+    int order[NET_NODES_MAX];
+    *count = 0;
+    for (uint32_t i = 0; i < net->node_count; i++) {
+        uint32_t j = (uint32_t)(base_random_next(random) % (i + 1));
+        order[i] = order[j];
+        order[j] = (int)i;
+    }
+    size_t wanted = 1 + base_random_next(random) % net->node_count;
+    for (size_t i = 0; i < wanted; i++) {
+        ranks[(*count)++] = order[i];
+        named |= order[i] == (int)own.rank;
+    }
+    return named;
+}
+
+/* Blocks and staging memory are used again at once, by others. */
+static void run_making(struct dn_node *node)
+{
+    struct base_random random = {common_seed};
+    uint64_t words[64];
+    for (int round = 0; round < 60; round++) {
+        int ranks[NET_NODES_MAX];
+        size_t count;
+        struct dn_team *team;
+        struct dn_team *part;
+        if (!draw(&random, ranks, &count)) {
+            continue;
+        }
+        net_require(coll_team_create(node, ranks, count, &team) == 0);
+        /* Nobody needs another one's next step to have its team. */
+        net_meet((uint32_t)round, (uint32_t)count);
+        for (size_t i = 0; i < 64; i++) {
+            words[i] = own.rank + i;
+        }
+        uint64_t sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            sum += (uint64_t)ranks[i] + 5;
+        }
+        net_require(sum_of(team, words, words, 64) == 0);
+        net_require(words[5] == sum);
+        net_require(coll_team_split(team, (int)(team->nic.index % 2), 0, &part) == 0);
+        uint64_t one = 1;
+        net_require(sum_of(part, &one, &one, 1) == 0);
+        net_require(one == part->nic.count);
+        enum dn_barrier_kind kind = round % 2 ? DN_BARRIER_HOST : DN_BARRIER_FASTEST;
+        net_require(coll_barrier_kind(part, kind) == 0);
+        net_require(coll_barrier(part, DN_FOREVER) == 0);
+        net_require(coll_team_free(part) == 0);
+        net_require(coll_barrier(team, DN_FOREVER) == 0);
+        net_require(coll_team_free(team) == 0);
+    }
+    net_require(coll_barrier_kind(coll_team_all(node), DN_BARRIER_NIC) == DN_EFULL);
+    net_require(coll_barrier(coll_team_all(node), DN_FOREVER) == 0);
+}
+
+static void teams_come_and_go_on_the_same_memory(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        common_seed = seed;
+        net_make(4);
+        assert_int_equal(net_run_nodes(seed, UINT32_MAX, 0, run_making), 0);
+        net_free();
+    }
+}
+
+/* ---- Calls that are refused ------------------------------------------------------------------ */
+
+/* A call refused because a barrier is open changes nothing that others read. */
+static void run_refused(struct dn_node *node)
+{
+    struct dn_team *all = coll_team_all(node);
+    uint64_t words[64];
+    for (int round = 0; round < 50; round++) {
+        for (size_t i = 0; i < 64; i++) {
+            words[i] = own.rank;
+        }
+        net_require(sum_of(all, words, words, 64) == 0);
+        net_require(words[63] == net->node_count * (net->node_count - 1) / 2);
+        if (own.rank == 0) {
+            uint64_t junk[64];
+            memset(junk, 0xff, sizeof junk);
+            net_require(coll_barrier_arrive(all) == 0);
+            int error = sum_of(all, junk, junk, 64);
+            net_require(error == DN_EMISMATCH);
+        }
+        net_require(coll_barrier(all, DN_FOREVER) == 0);
+        uint64_t words_of_another_kind[2] = {own.rank, 1};
+        int error = sum_of(all, words_of_another_kind, words_of_another_kind, 1 + own.rank % 2);
+        net_require(error == DN_EMISMATCH);
+    }
+}
+
+static void a_refused_call_disturbs_nobody(void **state)
+{
+    (void)state;
+    net_make(3);
+    assert_int_equal(net_run_nodes(5, UINT32_MAX, 0, run_refused), 0);
+    net_free();
+}
+
+/* ---- Deaths ------------------------------------------------------------------------------- */
+
+static void print_log(uint32_t rank)
+{
+    const struct net_log *log = &net->logs[rank];
+    for (uint32_t i = 0; i < atomic_load(&log->count); i++) {
+        print_error("node %u, step %u: %d %llu\n", rank, i, log->results[i],
+                    (unsigned long long)log->values[i]);
+    }
+}
+
+static bool logs_are_equal(const struct net_log *one, const struct net_log *other)
+{
+    uint32_t count = atomic_load(&one->count);
+    bool same = count == atomic_load(&other->count);
+    for (uint32_t i = 0; i < count && same; i++) {
+        same = one->results[i] == other->results[i] && one->values[i] == other->values[i];
+    }
+    return same;
+}
+
+/* Every survivor's log is the same. */
+static bool logs_agree(uint32_t victim)
+{
+    uint32_t first = victim == 0 ? 1 : 0;
+    for (uint32_t rank = first + 1; rank < net->node_count; rank++) {
+        if (rank != victim && !logs_are_equal(&net->logs[first], &net->logs[rank])) {
+            print_log(first);
+            print_log(rank);
+            return false;
+        }
+    }
+    return true;
+}
+
+enum { ROUND_STEPS = 6 };
+
+/* One call of several kinds; what came out. */
+static int one_step(struct dn_team *team, int step, uint64_t *value)
+{
+    static uint64_t source[2000];
+    static uint64_t result[2000];
+    size_t count = (size_t[]){0, 1, 40, 1500, 1500, 0}[step % ROUND_STEPS];
+    for (size_t i = 0; i < count; i++) {
+        source[i] = mix((uint64_t)step, i) + team->nic.ranks[team->nic.index];
+    }
+    int error;
+    if (step % ROUND_STEPS == 4) {
+        error = scan_of(team, source, result, count, DN_INCLUSIVE);
+        uint64_t ranks = 0;
+        for (uint32_t index = 0; index <= team->nic.index; index++) {
+            ranks += team->nic.ranks[index];
+        }
+        for (size_t i = 0; i < count && !error; i++) {
+            net_require(result[i] == mix((uint64_t)step, i) * (team->nic.index + 1) + ranks);
+        }
+        *value = 0;
+    } else if (step % ROUND_STEPS == 5) {
+        unsigned char *bytes = (unsigned char *)source;
+        memset(bytes, (int)team->nic.index + step, 6000);
+        error = coll_broadcast(team, bytes, 6000, (int)(team->nic.count - 1));
+        memcpy(value, bytes + 5000, sizeof *value);
+    } else {
+        error = count == 0 ? coll_barrier(team, DN_FOREVER) : sum_of(team, source, result, count);
+        *value = count == 0 ? 0 : result[count - 1];
+    }
+    *value = error ? 0 : *value;
+    return error;
+}
+
+/* Until all others have come as far, or are known to be dead: who leaves before a death is
+ * announced cannot be asked what it has seen of the dead one. */
+static void wait_for_the_living(struct dn_node *node)
+{
+    const struct nic_view *view = &node->process->view;
+    uint32_t mine = atomic_load(&net->logs[view->rank].count);
+    for (uint32_t rank = 0; rank < net->node_count; rank++) {
+        for (int tries = 0; tries < 20000 && atomic_load(&net->logs[rank].count) < mine &&
+                            nic_life(view, rank) != DN_DEAD;
+             tries++) {
+            fabric_progress(&node->lane);
+            usleep(1000);
+        }
+    }
+}
+
+/* Works on the team of all until it breaks, then with those who are left. */
+static void run_until_broken(struct dn_node *node)
+{
+    struct dn_team *team = coll_team_all(node);
+    struct dn_team *survivors;
+    uint64_t value = 0;
+    int error = 0;
+    for (int step = 0; step < 2 * ROUND_STEPS && !error; step++) {
+        error = one_step(team, step, &value);
+        net_say(error, value);
+    }
+    /* The victim may have died in its last step, or not at all. */
+    int again = coll_barrier(team, DN_FOREVER);
+    net_say(again, 0);
+    net_require(again == 0 || again == DN_EPEER);
+    net_require(!error || again == error);
+    if (again) {
+        net_require(coll_team_shrink(team, &survivors) == 0);
+        net_require(survivors->nic.count == net->node_count - 1);
+        for (int step = 0; step < ROUND_STEPS; step++) {
+            error = one_step(survivors, step, &value);
+            net_require(error == 0);
+            net_say(error, value);
+        }
+        net_require(coll_team_free(survivors) == 0);
+    }
+    wait_for_the_living(node);
+}
+
+/* Dies at one place after another, until the victim comes to its end. */
+static void die_everywhere(uint32_t nodes, uint32_t victim, uint64_t first, uint64_t stride,
+                           void (*run)(struct dn_node *node))
+{
+    bool lived = false;
+    for (uint64_t at = first; !lived; at += stride) {
+        assert_true(at < 4000);
+        common_seed = at;
+        net_make(nodes);
+        uint32_t failed = net_run_nodes(at, victim, at, run);
+        bool same = logs_agree(victim);
+        if (failed || !same) {
+            print_error("%u nodes, node %u dies at %llu\n", nodes, victim, (unsigned long long)at);
+        }
+        assert_int_equal(failed, 0);
+        assert_true(same);
+        struct nic_view view;
+        nic_view_make(net->copies[victim], victim, &view);
+        lived = nic_life(&view, victim) == DN_LEFT;
+        net_free();
+    }
+}
+
+static void survivors_agree_wherever_a_member_dies(void **state)
+{
+    (void)state;
+    die_everywhere(3, 1, 1, 3, run_until_broken);
+    die_everywhere(4, 0, 2, 7, run_until_broken);
+    die_everywhere(5, 4, 3, 11, run_until_broken);
+}
+
+/* All make a team under a death; the outcome is one for all, and there is another team. */
+static void run_making_under_death(struct dn_node *node)
+{
+    int ranks[NET_NODES_MAX];
+    struct dn_team *team;
+    struct dn_team *survivors;
+    for (uint32_t i = 0; i < net->node_count; i++) {
+        ranks[i] = (int)((i + common_seed) % net->node_count);
+    }
+    for (int round = 0; round < 2; round++) {
+        int error = coll_team_create(node, ranks, net->node_count, &team);
+        net_say(error, 0);
+        net_require(error == 0 || error == DN_EPEER);
+        uint64_t one = 1;
+        int used = error ? error : sum_of(team, &one, &one, 1);
+        net_say(used, used ? 0 : one);
+        if (used) {
+            net_require(coll_team_shrink(error ? coll_team_all(node) : team, &survivors) == 0);
+            uint64_t left = 1;
+            net_require(sum_of(survivors, &left, &left, 1) == 0);
+            net_say(0, left);
+            net_require(left == net->node_count - 1);
+            net_require(coll_team_free(survivors) == 0);
+        }
+        if (!error) {
+            net_require(coll_team_free(team) == 0);
+        }
+        if (used) {
+            break;
+        }
+    }
+    wait_for_the_living(node);
+}
+
+static void survivors_agree_whether_a_team_was_made(void **state)
+{
+    (void)state;
+    for (uint32_t victim = 0; victim < 4; victim++) {
+        die_everywhere(4, victim, 1 + victim % 2, 2, run_making_under_death);
+    }
+}
+
+/* The same with the papers' host-driven barrier, whose news goes from hand to hand. */
+static void run_tree(struct dn_node *node)
+{
+    struct dn_team *team = coll_team_all(node);
+    int error = coll_barrier_kind(team, DN_BARRIER_HOST);
+    net_say(error, 0);
+    for (int step = 0; step < 4 && !error; step++) {
+        error = coll_barrier(team, DN_FOREVER);
+        net_say(error, 0);
+    }
+    int again = coll_barrier(team, DN_FOREVER);
+    net_say(again, 0);
+    net_require(again == 0 || again == DN_EPEER);
+    net_require(!error || again == error);
+    wait_for_the_living(node);
+}
+
+static void a_tree_that_a_death_cuts_ends_for_all_alike(void **state)
+{
+    (void)state;
+    die_everywhere(4, 0, 1, 1, run_tree);
+    die_everywhere(4, 2, 1, 1, run_tree);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_are_right_in_any_order_of_packets),
+        cmocka_unit_test(teams_come_and_go_on_the_same_memory),
+        cmocka_unit_test(a_refused_call_disturbs_nobody),
+        cmocka_unit_test(survivors_agree_wherever_a_member_dies),
+        cmocka_unit_test(survivors_agree_whether_a_team_was_made),
+        cmocka_unit_test(a_tree_that_a_death_cuts_ends_for_all_alike),
+    };
+    return cmocka_run_group_tests_name("coll/team_mirror", tests, NULL, NULL);
+}
