@@ -44,7 +44,7 @@ static inline int api_finish(const struct dn_node *node, struct direct_place pla
                              uint64_t bytes)
 {
     if (UNLIKELY(atomic_load_explicit(&place.port->call, memory_order_relaxed) &
-                 NIC_CALL_WATCHING)) {
+                 GROUP_CALL_WATCHING)) {
         return api_wake(node, rank, place.pointer, bytes);
     }
     return 0;

@@ -8,25 +8,25 @@ int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **l
     void *place;
     int error = lock ? api_check(node) : DN_EINVAL;
     error = error ? error : direct_reach_word(&node->lane, word, sizeof(uint64_t), &place);
-    return error ? error : coll_lock_open(node, (uint32_t)word.rank, place, lock);
+    return error ? error : lock_open(node, (uint32_t)word.rank, place, lock);
 }
 
 int dn_lock_close(struct dn_lock *lock)
 {
-    return lock ? coll_lock_close(lock) : DN_EINVAL;
+    return lock ? lock_close(lock) : DN_EINVAL;
 }
 
 int dn_lock_take(struct dn_lock *lock, uint64_t timeout_ns)
 {
-    return LIKELY(lock != NULL) ? coll_lock_take(lock, timeout_ns) : DN_EINVAL;
+    return LIKELY(lock != NULL) ? lock_take(lock, timeout_ns) : DN_EINVAL;
 }
 
 int dn_lock_try(struct dn_lock *lock)
 {
-    return lock ? coll_lock_try(lock) : DN_EINVAL;
+    return lock ? lock_try(lock) : DN_EINVAL;
 }
 
 int dn_lock_give(struct dn_lock *lock)
 {
-    return LIKELY(lock != NULL) ? coll_lock_give(lock) : DN_EINVAL;
+    return LIKELY(lock != NULL) ? lock_give(lock) : DN_EINVAL;
 }

@@ -13,11 +13,11 @@ static void *own_segment(struct dn_node *node, uint32_t area, size_t *bytes)
     if (api_check(node)) {
         return NULL;
     }
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     if (bytes) {
-        *bytes = nic_segment_bytes(view, area);
+        *bytes = group_segment_bytes(view, area);
     }
-    return nic_segment(view, view->rank, area);
+    return group_segment(view, view->rank, area);
 }
 
 void *dn_llcm(struct dn_node *node, size_t *bytes)
@@ -38,13 +38,13 @@ int dn_alloc(struct dn_node *node, size_t bytes, void **pointer)
 int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
 {
     int error = api_check(node);
-    return error ? error : coll_alloc(node, alignment, bytes, pointer);
+    return error ? error : team_heap_alloc(node, alignment, bytes, pointer);
 }
 
 int dn_free(struct dn_node *node, void *pointer)
 {
     int error = api_check(node);
-    return error ? error : coll_free(node, pointer);
+    return error ? error : team_heap_free(node, pointer);
 }
 
 int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_remote *remote)
@@ -57,7 +57,7 @@ int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_
         return DN_ERANK;
     }
     uint64_t offset;
-    uint32_t area = nic_area_holding(&node->process->view, pointer, 1, &offset);
+    uint32_t area = group_area_holding(&node->process->view, pointer, 1, &offset);
     if (area == 0) {
         if (!host_memory_area_holding(node->process, pointer, &area, &offset)) {
             return DN_ERANGE;
@@ -79,13 +79,13 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
     }
     struct host_process *process = node->process;
     uint64_t offset;
-    uint32_t segment = nic_area_holding(&process->view, pointer, bytes, &offset);
+    uint32_t segment = group_area_holding(&process->view, pointer, bytes, &offset);
     if (segment == 0) {
         error = host_memory_register(process, pointer, bytes, area);
     } else {
         offset += process->view.group->geometry.segment_offset[segment];
         pthread_mutex_lock(&process->table_lock);
-        error = nic_area_register(&process->view, offset, bytes, area);
+        error = group_area_register(&process->view, offset, bytes, area);
         pthread_mutex_unlock(&process->table_lock);
     }
     return error ? error : udp_tell_area(*area);
@@ -101,18 +101,19 @@ int dn_deregister(struct dn_node *node, uint32_t area)
 /* The built-in area that a reached place is in. As an address it outlives the registered
  * area by which the place was found, and it has the place's alignment. In registered
  * private memory there is no such thing: the name is all there is. */
-static struct dn_remote lasting_address(const struct nic_view *view, struct dn_remote remote,
+static struct dn_remote lasting_address(const struct group_view *view, struct dn_remote remote,
                                         const unsigned char *pointer)
 {
-    const struct nic_geometry *geometry = &view->group->geometry;
+    const struct group_geometry *geometry = &view->group->geometry;
     const uint64_t *start = geometry->segment_offset;
     int rank = remote.rank;
-    uint64_t offset = (uint64_t)(pointer - nic_node_memory(view, (uint32_t)rank));
+    uint64_t offset = (uint64_t)(pointer - group_node_memory(view, (uint32_t)rank));
     if (offset >= geometry->registered_offset) {
         return remote;
     }
-    uint32_t area = offset >= start[DN_HEAP] ? DN_HEAP : offset >= start[DN_BANK] ? DN_BANK
-                                                                                   : DN_LLCM;
+    uint32_t area = offset >= start[DN_HEAP]   ? DN_HEAP
+                    : offset >= start[DN_BANK] ? DN_BANK
+                                               : DN_LLCM;
     return (struct dn_remote){.rank = rank, .area = area, .offset = offset - start[area]};
 }
 

@@ -10,17 +10,17 @@
 #define CONTEXT_FLAGS \
     ((uint32_t)DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST | DN_CONTEXT_LOSS_DETECTION)
 
-static inline struct coll_message_op *op_of(struct dn_message_op *op)
+static inline struct message_op *op_of(struct dn_message_op *op)
 {
-    return (struct coll_message_op *)(void *)op->words;
+    return (struct message_op *)(void *)op->words;
 }
 
 static int check_op(struct dn_message_op *op)
 {
-    if (!op || op_of(op)->magic != COLL_OP_MAGIC) {
+    if (!op || op_of(op)->magic != MESSAGE_OP_MAGIC) {
         return DN_EINVAL;
     }
-    return coll_context_check(op_of(op)->context);
+    return message_context_check(op_of(op)->context);
 }
 
 static int fill_options(const struct dn_context_options *given, struct dn_context_options *options)
@@ -35,8 +35,8 @@ static int fill_options(const struct dn_context_options *given, struct dn_contex
     options->ring_bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT;
     options->send_queue_entries = options->send_queue_entries ? options->send_queue_entries
                                                               : QUEUE_ENTRIES_DEFAULT;
-    bool fits = options->ring_bytes >= NIC_RING_BYTES_MIN &&
-                options->ring_bytes <= NIC_RING_BYTES_MAX && !(options->flags & ~CONTEXT_FLAGS);
+    bool fits = options->ring_bytes >= GROUP_RING_BYTES_MIN &&
+                options->ring_bytes <= GROUP_RING_BYTES_MAX && !(options->flags & ~CONTEXT_FLAGS);
     return fits ? 0 : DN_EINVAL;
 }
 
@@ -45,7 +45,7 @@ int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinati
                     const struct dn_context_options *options, struct dn_context **context)
 {
     bool lists = (destinations || !destination_count) && (sources || !source_count);
-    struct coll_context_request request = {
+    struct message_context_request request = {
         .channel = channel,
         .destinations = destinations,
         .destination_count = destination_count,
@@ -54,30 +54,30 @@ int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinati
     };
     int error = context && lists ? api_check(node) : DN_EINVAL;
     error = error ? error : fill_options(options, &request.options);
-    return error ? error : coll_context_open(node, &request, context);
+    return error ? error : message_context_open(node, &request, context);
 }
 
 int dn_context_close(struct dn_context *context)
 {
-    int error = coll_context_check(context);
-    return error ? error : coll_context_close(context);
+    int error = message_context_check(context);
+    return error ? error : message_context_close(context);
 }
 
 int dn_send(struct dn_context *context, int rank, const void *data, size_t bytes,
             uint64_t timeout_ns)
 {
-    int error = LIKELY(data || !bytes) ? coll_context_check(context) : DN_EINVAL;
-    return UNLIKELY(error) ? error : coll_send(context, rank, data, bytes, timeout_ns);
+    int error = LIKELY(data || !bytes) ? message_context_check(context) : DN_EINVAL;
+    return UNLIKELY(error) ? error : message_send(context, rank, data, bytes, timeout_ns);
 }
 
 int dn_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
              struct dn_message_op *op)
 {
-    int error = op && (data || !bytes) ? coll_context_check(context) : DN_EINVAL;
-    return error ? error : coll_isend(context, rank, data, bytes, op_of(op));
+    int error = op && (data || !bytes) ? message_context_check(context) : DN_EINVAL;
+    return error ? error : message_isend(context, rank, data, bytes, op_of(op));
 }
 
-static void tell(const struct coll_message_op *op, int *sender, size_t *bytes)
+static void tell(const struct message_op *op, int *sender, size_t *bytes)
 {
     if (sender) {
         *sender = op->peer;
@@ -90,14 +90,14 @@ static void tell(const struct coll_message_op *op, int *sender, size_t *bytes)
 int dn_recv(struct dn_context *context, int source, void *buffer, size_t capacity,
             uint64_t timeout_ns, int *sender, size_t *bytes)
 {
-    struct coll_message_op op;
-    int error = LIKELY(buffer || !capacity) ? coll_context_check(context) : DN_EINVAL;
+    struct message_op op;
+    int error = LIKELY(buffer || !capacity) ? message_context_check(context) : DN_EINVAL;
     if (UNLIKELY(error)) {
         return error;
     }
     op.data = buffer;
     op.bytes = capacity;
-    error = coll_recv(context, COLL_OP_RECV, source, &op, timeout_ns);
+    error = message_recv(context, MESSAGE_OP_RECV, source, &op, timeout_ns);
     if (LIKELY(!error)) {
         tell(&op, sender, bytes);
     }
@@ -107,27 +107,27 @@ int dn_recv(struct dn_context *context, int source, void *buffer, size_t capacit
 int dn_irecv(struct dn_context *context, int source, void *buffer, size_t capacity,
              struct dn_message_op *op)
 {
-    int error = op && (buffer || !capacity) ? coll_context_check(context) : DN_EINVAL;
+    int error = op && (buffer || !capacity) ? message_context_check(context) : DN_EINVAL;
     if (error) {
         return error;
     }
-    struct coll_message_op *own = op_of(op);
+    struct message_op *own = op_of(op);
     own->data = buffer;
     own->bytes = capacity;
-    return coll_irecv(context, source, own);
+    return message_irecv(context, source, own);
 }
 
 int dn_probe(struct dn_context *context, int source, uint64_t timeout_ns, int *sender,
              size_t *bytes)
 {
-    struct coll_message_op op;
-    int error = coll_context_check(context);
+    struct message_op op;
+    int error = message_context_check(context);
     if (error) {
         return error;
     }
     op.data = NULL;
     op.bytes = 0;
-    error = coll_recv(context, COLL_OP_PROBE, source, &op, timeout_ns);
+    error = message_recv(context, MESSAGE_OP_PROBE, source, &op, timeout_ns);
     if (!error) {
         tell(&op, sender, bytes);
     }
@@ -140,9 +140,10 @@ int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *by
     if (error) {
         return error;
     }
-    struct coll_message_op *own = op_of(op);
+    struct message_op *own = op_of(op);
     fabric_progress(own->context->lane);
-    bool is_done = own->kind == COLL_OP_SEND ? coll_send_is_done(own) : coll_recv_is_done(own);
+    bool is_done = own->kind == MESSAGE_OP_SEND ? message_send_is_done(own)
+                                                : message_recv_is_done(own);
     if (is_done && own->error) {
         return own->error;
     }
@@ -159,9 +160,9 @@ int dn_message_wait(struct dn_message_op *op, uint64_t timeout_ns, int *sender, 
     if (error) {
         return error;
     }
-    struct coll_message_op *own = op_of(op);
-    error = own->kind == COLL_OP_SEND ? coll_send_wait(own, timeout_ns)
-                                      : coll_recv_wait(own, timeout_ns);
+    struct message_op *own = op_of(op);
+    error = own->kind == MESSAGE_OP_SEND ? message_send_wait(own, timeout_ns)
+                                         : message_recv_wait(own, timeout_ns);
     if (!error) {
         tell(own, sender, bytes);
     }
@@ -174,33 +175,33 @@ int dn_message_cancel(struct dn_message_op *op)
     if (error) {
         return error;
     }
-    struct coll_message_op *own = op_of(op);
-    return own->kind == COLL_OP_SEND ? coll_send_cancel(own) : coll_recv_cancel(own);
+    struct message_op *own = op_of(op);
+    return own->kind == MESSAGE_OP_SEND ? message_send_cancel(own) : message_recv_cancel(own);
 }
 
 int dn_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer)
 {
-    int error = buffer ? coll_context_check(context) : DN_EINVAL;
-    return error ? error : coll_send_buffer_get(context, rank, bytes, buffer);
+    int error = buffer ? message_context_check(context) : DN_EINVAL;
+    return error ? error : message_send_buffer_get(context, rank, bytes, buffer);
 }
 
 int dn_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
 {
-    int error = coll_context_check(context);
-    return error ? error : coll_send_buffer_send(context, rank, bytes);
+    int error = message_context_check(context);
+    return error ? error : message_send_buffer_send(context, rank, bytes);
 }
 
 int dn_recv_in_place(struct dn_context *context, int source, uint64_t timeout_ns, const void **data,
                      int *sender, size_t *bytes)
 {
-    struct coll_message_op op;
-    int error = data ? coll_context_check(context) : DN_EINVAL;
+    struct message_op op;
+    int error = data ? message_context_check(context) : DN_EINVAL;
     if (error) {
         return error;
     }
     op.data = NULL;
     op.bytes = 0;
-    error = coll_recv(context, COLL_OP_IN_PLACE, source, &op, timeout_ns);
+    error = message_recv(context, MESSAGE_OP_IN_PLACE, source, &op, timeout_ns);
     if (!error) {
         *data = op.data;
         tell(&op, sender, bytes);
@@ -210,6 +211,6 @@ int dn_recv_in_place(struct dn_context *context, int source, uint64_t timeout_ns
 
 int dn_recv_release(struct dn_context *context, int source)
 {
-    int error = coll_context_check(context);
-    return error ? error : coll_recv_release(context, source);
+    int error = message_context_check(context);
+    return error ? error : message_recv_release(context, source);
 }

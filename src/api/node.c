@@ -51,7 +51,7 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
     if (error) {
         return error;
     }
-    error = coll_team_all_make(made);
+    error = team_all_make(made);
     if (error) {
         (void)host_detach(made);
         return error;
@@ -63,9 +63,9 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
 int dn_detach(struct dn_node *node)
 {
     if (host_node_open(node) && node->is_default) {
-        coll_message_end();
-        coll_lock_end();
-        coll_team_all_end(node);
+        message_end();
+        lock_end();
+        team_all_end(node);
     }
     return node ? host_detach(node) : DN_EINVAL;
 }
@@ -100,7 +100,7 @@ int dn_peer_life(struct dn_node *node, int rank, enum dn_life *life)
         error = DN_ERANK;
     }
     if (!error) {
-        *life = nic_life(&node->process->view, (uint32_t)rank);
+        *life = group_life(&node->process->view, (uint32_t)rank);
     }
     return error;
 }
@@ -117,7 +117,7 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
     for (uint32_t rank = 0; rank < process->view.node_count; rank++) {
         uint64_t *known = &process->acknowledged[rank / 64];
         uint64_t bit = UINT64_C(1) << (rank % 64);
-        if (nic_life(&process->view, rank) == DN_DEAD && !(*known & bit)) {
+        if (group_life(&process->view, rank) == DN_DEAD && !(*known & bit)) {
             *known |= bit;
             if (ranks && found < capacity) {
                 ranks[found] = (int)rank;
@@ -136,5 +136,5 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
 int dn_barrier(struct dn_node *node, uint64_t timeout_ns)
 {
     int error = api_check(node);
-    return error ? error : coll_barrier(coll_team_all(node), timeout_ns);
+    return error ? error : team_barrier(team_all(node), timeout_ns);
 }

@@ -5,7 +5,7 @@
 
 static inline int check_team(const struct dn_team *team)
 {
-    if (LIKELY(coll_team_open(team))) {
+    if (LIKELY(team_open(team))) {
         return 0;
     }
     return team ? DN_ESTATE : DN_EINVAL;
@@ -15,7 +15,7 @@ int dn_team_all(struct dn_node *node, struct dn_team **team)
 {
     int error = team ? api_check(node) : DN_EINVAL;
     if (!error) {
-        *team = coll_team_all(node);
+        *team = team_all(node);
     }
     return error;
 }
@@ -23,27 +23,27 @@ int dn_team_all(struct dn_node *node, struct dn_team **team)
 int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
 {
     int error = ranks && team ? api_check(node) : DN_EINVAL;
-    return error ? error : coll_team_create(node, ranks, count, team);
+    return error ? error : team_create(node, ranks, count, team);
 }
 
 int dn_team_split(struct dn_team *team, int color, int key, struct dn_team **part)
 {
     int error = part ? check_team(team) : DN_EINVAL;
-    return error ? error : coll_team_split(team, color, key, part);
+    return error ? error : team_split(team, color, key, part);
 }
 
 int dn_team_shrink(struct dn_team *team, struct dn_team **survivors)
 {
     size_t acknowledged;
     int error = survivors ? check_team(team) : DN_EINVAL;
-    error = error ? error : coll_team_shrink(team, survivors);
+    error = error ? error : team_shrink(team, survivors);
     return error ? error : dn_failure_ack(team->node, NULL, 0, &acknowledged);
 }
 
 int dn_team_free(struct dn_team *team)
 {
     int error = check_team(team);
-    return error ? error : coll_team_free(team);
+    return error ? error : team_free(team);
 }
 
 int dn_team_rank(const struct dn_team *team)
@@ -70,26 +70,26 @@ int dn_team_node_rank(const struct dn_team *team, int rank)
 int dn_team_barrier(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = check_team(team);
-    return error ? error : coll_barrier(team, timeout_ns);
+    return error ? error : team_barrier(team, timeout_ns);
 }
 
 int dn_team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
     int error = (unsigned)kind <= DN_BARRIER_NIC ? check_team(team) : DN_EINVAL;
-    return error ? error : coll_barrier_kind(team, kind);
+    return error ? error : team_barrier_kind(team, kind);
 }
 
 int dn_barrier_arrive(struct dn_team *team)
 {
     int error = check_team(team);
-    return error ? error : coll_barrier_arrive(team);
+    return error ? error : team_barrier_arrive(team);
 }
 
 int dn_barrier_test(struct dn_team *team, int *passed)
 {
     bool is_passed;
     int error = passed ? check_team(team) : DN_EINVAL;
-    error = error ? error : coll_barrier_test(team, &is_passed);
+    error = error ? error : team_barrier_test(team, &is_passed);
     if (!error) {
         *passed = is_passed;
     }
@@ -99,85 +99,85 @@ int dn_barrier_test(struct dn_team *team, int *passed)
 int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = check_team(team);
-    return error ? error : coll_barrier_wait(team, timeout_ns);
+    return error ? error : team_barrier_wait(team, timeout_ns);
 }
 
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
                  enum dn_type type, enum dn_reduction reduction)
 {
-    struct coll_reduction call;
+    struct team_reduction call;
     int error = check_team(team);
     if (error) {
         return error;
     }
-    error = coll_reduction_of(type, reduction, count, &call);
-    return error ? coll_refuse(team, error) : coll_allreduce(team, source, result, &call);
+    error = team_reduction_of(type, reduction, count, &call);
+    return error ? team_refuse(team, error) : team_allreduce(team, source, result, &call);
 }
 
 int dn_allreduce_with(struct dn_team *team, const void *source, void *result, size_t count,
                       const struct dn_operator *with)
 {
-    struct coll_reduction call;
+    struct team_reduction call;
     int error = check_team(team);
     if (error) {
         return error;
     }
-    error = coll_reduction_with(with, count, &call);
-    return error ? coll_refuse(team, error) : coll_allreduce(team, source, result, &call);
+    error = team_reduction_with(with, count, &call);
+    return error ? team_refuse(team, error) : team_allreduce(team, source, result, &call);
 }
 
 int dn_scan(struct dn_team *team, const void *source, void *result, size_t count, enum dn_type type,
             enum dn_reduction reduction, enum dn_scan_kind kind)
 {
-    struct coll_reduction call;
+    struct team_reduction call;
     int error = check_team(team);
     if (error) {
         return error;
     }
-    error = coll_reduction_of(type, reduction, count, &call);
-    return error ? coll_refuse(team, error) : coll_scan(team, source, result, &call, kind);
+    error = team_reduction_of(type, reduction, count, &call);
+    return error ? team_refuse(team, error) : team_scan(team, source, result, &call, kind);
 }
 
 int dn_scan_with(struct dn_team *team, const void *source, void *result, size_t count,
                  const struct dn_operator *with, enum dn_scan_kind kind)
 {
-    struct coll_reduction call;
+    struct team_reduction call;
     int error = check_team(team);
     if (error) {
         return error;
     }
-    error = coll_reduction_with(with, count, &call);
-    return error ? coll_refuse(team, error) : coll_scan(team, source, result, &call, kind);
+    error = team_reduction_with(with, count, &call);
+    return error ? team_refuse(team, error) : team_scan(team, source, result, &call, kind);
 }
 
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)
 {
     int error = check_team(team);
-    return error ? error : coll_broadcast(team, buffer, bytes, root);
+    return error ? error : team_broadcast(team, buffer, bytes, root);
 }
 
 int dn_allgather(struct dn_team *team, const void *source, void *result, size_t bytes)
 {
     int error = check_team(team);
-    return error ? error : coll_allgather(team, source, result, bytes);
+    return error ? error : team_allgather(team, source, result, bytes);
 }
 
 int dn_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
                   size_t capacity, size_t *sizes)
 {
     int error = check_team(team);
-    return error ? error : coll_allgatherv(team, source, bytes, result, capacity, sizes);
+    return error ? error : team_allgatherv(team, source, bytes, result, capacity, sizes);
 }
 
 int dn_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes)
 {
     int error = check_team(team);
-    return error ? error : coll_alltoall(team, source, result, bytes);
+    return error ? error : team_alltoall(team, source, result, bytes);
 }
 
 int dn_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
                  size_t capacity, size_t *received_sizes)
 {
     int error = check_team(team);
-    return error ? error : coll_alltoallv(team, source, sizes, result, capacity, received_sizes);
+    return error ? error : team_alltoallv(team, source, sizes, result, capacity, received_sizes);
 }

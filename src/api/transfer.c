@@ -14,8 +14,8 @@ static inline int check_transfer(const struct dn_node *node, const void *local, 
 }
 
 static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
-                                                        struct dn_remote remote,
-                                                        const void *source, size_t bytes)
+                                                        struct dn_remote remote, const void *source,
+                                                        size_t bytes)
 {
     int error = check_transfer(node, source, bytes);
     if (error) {
@@ -56,15 +56,13 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
         return error ? error : api_refuse_area(node, flag, sizeof value);
     }
     struct fabric_lane *lane = &node->lane;
-    return LIKELY(!lane->ops)
-               ? direct_put_signal(lane, remote, source, bytes, flag, value)
-               : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
+    return LIKELY(!lane->ops) ? direct_put_signal(lane, remote, source, bytes, flag, value)
+                              : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
 }
 
 static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
-                                                        struct dn_remote remote,
-                                                        const void *source, size_t bytes,
-                                                        struct dn_op *op)
+                                                        struct dn_remote remote, const void *source,
+                                                        size_t bytes, struct dn_op *op)
 {
     int error = check_transfer(node, source, bytes);
     if (error) {
@@ -183,7 +181,7 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
     if (error) {
         return error;
     }
-    struct host_condition condition = {op_is_done, never, op, NIC_WATCH_NOTHING};
+    struct host_condition condition = {op_is_done, never, op, GROUP_WATCH_NOTHING};
     error = host_wait(node, &condition, timeout_ns);
     return error ? error : fabric_op_state(op, &done);
 }

@@ -166,13 +166,13 @@ int dn_wait_until_any(struct dn_node *node, const struct dn_condition *condition
     if (!conditions || count == 0 || !index) {
         return DN_EINVAL;
     }
-    uint32_t lines = NIC_WATCH_NOTHING;
+    uint32_t lines = GROUP_WATCH_NOTHING;
     for (size_t i = 0; i < count; i++) {
         int error = check_condition(node, &conditions[i]);
         if (error) {
             return error;
         }
-        lines = nic_watch_join(lines, host_memory_watch_of(node->process, conditions[i].word));
+        lines = group_watch_join(lines, host_memory_watch_of(node->process, conditions[i].word));
     }
     struct several several = {conditions, count, 0};
     struct host_condition condition = {any_holds, host_nobody_left, &several, lines};

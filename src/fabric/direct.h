@@ -22,7 +22,7 @@ static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote 
     if (UNLIKELY(rank >= lane->node_count)) {
         return DN_ERANK;
     }
-    if (LIKELY(nic_area_is_built_in(remote.area))) {
+    if (LIKELY(group_area_is_built_in(remote.area))) {
         const struct fabric_segment *segment =
             &lane->segments[rank * (uint64_t)FABRIC_SEGMENTS + remote.area];
         if (UNLIKELY(bytes > segment->bytes || remote.offset > segment->bytes - bytes)) {
@@ -31,14 +31,14 @@ static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote 
         *pointer = segment->base + remote.offset;
     } else {
         uint64_t offset;
-        int error = nic_area_find(lane->view, remote, bytes, &offset);
+        int error = group_area_find(lane->view, remote, bytes, &offset);
         if (error) {
             return error;
         }
-        *pointer = nic_node_memory(lane->view, rank) + offset;
+        *pointer = group_node_memory(lane->view, rank) + offset;
     }
     if (UNLIKELY(atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed) &
-                 NIC_CALL_GONE)) {
+                 GROUP_CALL_GONE)) {
         return DN_EPEER;
     }
     return 0;
@@ -47,7 +47,7 @@ static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote 
 /* Where a quick operation works, and the port to look at afterwards. */
 struct direct_place {
     unsigned char *pointer;
-    const struct nic_port *port;
+    const struct group_port *port;
 };
 
 /* The ordinary case of direct_reach without a call, a spilled register or a branch too
@@ -57,17 +57,17 @@ static inline bool direct_quick(const struct fabric_lane *lane, struct dn_remote
                                 uint64_t bytes, struct direct_place *place)
 {
     uint32_t rank = (uint32_t)remote.rank;
-    if (UNLIKELY(rank >= lane->quick_count || !nic_area_is_built_in(remote.area))) {
+    if (UNLIKELY(rank >= lane->quick_count || !group_area_is_built_in(remote.area))) {
         return false;
     }
     const struct fabric_segment *segment =
         &lane->segments[rank * (uint64_t)FABRIC_SEGMENTS + remote.area];
     place->port = &lane->ports[rank];
     /* A segment has at least a page; for a word the first test is not there. */
-    if (UNLIKELY((bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
-                 remote.offset > segment->bytes - bytes ||
-                 (atomic_load_explicit(&place->port->call, memory_order_relaxed) &
-                  NIC_CALL_GONE))) {
+    if (UNLIKELY(
+            (bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
+            remote.offset > segment->bytes - bytes ||
+            (atomic_load_explicit(&place->port->call, memory_order_relaxed) & GROUP_CALL_GONE))) {
         return false;
     }
     place->pointer = segment->base + remote.offset;
@@ -79,7 +79,7 @@ static inline void direct_notify(const struct fabric_lane *lane, int rank, const
                                  uint64_t bytes)
 {
     if (UNLIKELY(atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed) &
-                 NIC_CALL_WATCHING)) {
+                 GROUP_CALL_WATCHING)) {
         fabric_wake_watching(lane->view, (uint32_t)rank, written, bytes);
     }
 }
@@ -154,8 +154,8 @@ static inline int direct_push(const struct fabric_lane *lane, struct dn_remote r
     return 0;
 }
 
-static inline int direct_pull(const struct fabric_lane *lane, struct dn_remote remote,
-                              void *target, size_t bytes)
+static inline int direct_pull(const struct fabric_lane *lane, struct dn_remote remote, void *target,
+                              size_t bytes)
 {
     unsigned char *source;
     int error = direct_reach(lane, remote, bytes, &source);

@@ -6,40 +6,39 @@
 #include "group/call.h"
 #include "nic/engine.h"
 
-void fabric_wake(const struct nic_view *view, uint32_t rank)
+void fabric_wake(const struct group_view *view, uint32_t rank)
 {
-    if (nic_call_claim(view, rank)) {
-        futex_wake_all(nic_call_lower(view, rank));
+    if (group_call_claim(view, rank)) {
+        futex_wake_all(group_call_lower(view, rank));
     }
 }
 
-void fabric_wake_watching(const struct nic_view *view, uint32_t rank, const void *written,
+void fabric_wake_watching(const struct group_view *view, uint32_t rank, const void *written,
                           uint64_t bytes)
 {
-    uint64_t offset = (uint64_t)((uintptr_t)written - (uintptr_t)nic_node_memory(view, rank));
+    uint64_t offset = (uint64_t)((uintptr_t)written - (uintptr_t)group_node_memory(view, rank));
     uint64_t first = offset / CACHE_LINE_BYTES;
     uint64_t last = (offset + (bytes ? bytes - 1 : 0)) / CACHE_LINE_BYTES;
     /* Lines beyond what a watch can name are watched as "anything". */
-    last = last < NIC_WATCH_NOTHING ? last : NIC_WATCH_NOTHING - 1;
+    last = last < GROUP_WATCH_NOTHING ? last : GROUP_WATCH_NOTHING - 1;
     first = first < last ? first : last;
-    if (nic_call_claim_watching(view, rank, (uint32_t)first, (uint32_t)last)) {
-        futex_wake_all(nic_call_lower(view, rank));
+    if (group_call_claim_watching(view, rank, (uint32_t)first, (uint32_t)last)) {
+        futex_wake_all(group_call_lower(view, rank));
     }
 }
 
-void fabric_wake_watching_any(const struct nic_view *view, uint32_t rank)
+void fabric_wake_watching_any(const struct group_view *view, uint32_t rank)
 {
-    if (nic_call_claim_watching(view, rank, 1, 0)) {
-        futex_wake_all(nic_call_lower(view, rank));
+    if (group_call_claim_watching(view, rank, 1, 0)) {
+        futex_wake_all(group_call_lower(view, rank));
     }
 }
 
 void fabric_wake_stored_to(const struct fabric_lane *lane)
 {
     for (uint32_t first = 0; first < lane->node_count; first += 64) {
-        uint64_t both =
-            atomic_load_explicit(&lane->stored_to[first / 64], memory_order_relaxed) &
-            atomic_load_explicit(&lane->sleeping[first / 64], memory_order_relaxed);
+        uint64_t both = atomic_load_explicit(&lane->stored_to[first / 64], memory_order_relaxed) &
+                        atomic_load_explicit(&lane->sleeping[first / 64], memory_order_relaxed);
         for (; both != 0; both &= both - 1) {
             fabric_wake_watching_any(lane->view, first + (uint32_t)__builtin_ctzll(both));
         }

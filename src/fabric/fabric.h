@@ -47,8 +47,7 @@ struct fabric_ops {
     void (*lane_close)(struct fabric_lane *lane);
 
     /* bytes is 1, 2, 4 or 8. */
-    int (*store)(struct fabric_lane *lane, struct dn_remote remote, uint64_t value,
-                 unsigned bytes);
+    int (*store)(struct fabric_lane *lane, struct dn_remote remote, uint64_t value, unsigned bytes);
     int (*botf)(struct fabric_lane *lane, struct dn_remote remote, const void *source,
                 size_t bytes);
     int (*put_signal)(struct fabric_lane *lane, struct dn_remote remote, const void *source,
@@ -56,8 +55,8 @@ struct fabric_ops {
 
     /* op may be NULL; else the fabric calls fabric_op_begin before it returns and
      * fabric_op_finish when the transfer is done. */
-    int (*push)(struct fabric_lane *lane, struct dn_remote remote, const void *source,
-                size_t bytes, struct dn_op *op);
+    int (*push)(struct fabric_lane *lane, struct dn_remote remote, const void *source, size_t bytes,
+                struct dn_op *op);
     int (*pull)(struct fabric_lane *lane, struct dn_remote remote, void *target, size_t bytes,
                 struct dn_op *op);
 
@@ -86,7 +85,7 @@ struct fabric_segment {
     uint64_t bytes; /* 0: there is no such area */
 };
 
-enum { FABRIC_SEGMENTS = NIC_AREA_FIRST_FREE, FABRIC_SEGMENT_BYTES_MIN = 4096 };
+enum { FABRIC_SEGMENTS = GROUP_AREA_FIRST_FREE, FABRIC_SEGMENT_BYTES_MIN = 4096 };
 _Static_assert(FABRIC_SEGMENTS * sizeof(struct fabric_segment) == CACHE_LINE_BYTES,
                "the segments of a rank fill one line");
 
@@ -98,11 +97,11 @@ struct fabric_lane {
      * paths instead of three. */
     uint32_t quick_count;
     const struct fabric_segment *segments; /* FABRIC_SEGMENTS for each rank */
-    struct nic_port *ports;
+    struct group_port *ports;
     const struct fabric_ops *ops; /* NULL: direct */
     _Atomic uint64_t *stored_to;  /* a bit per rank this node has kicks to */
-    _Atomic uint64_t *sleeping;   /* the group's hint, as nic_group.sleeping */
-    const struct nic_view *view;
+    _Atomic uint64_t *sleeping;   /* the group's hint, as group_memory.sleeping */
+    const struct group_view *view;
     void *state; /* the fabric's own */
 };
 
@@ -167,14 +166,14 @@ static inline uint64_t fabric_idle(struct fabric_lane *lane, struct fabric_idle 
 }
 
 /* Wakes whoever sleeps at that rank, whatever it waits for. */
-void fabric_wake(const struct nic_view *view, uint32_t rank);
+void fabric_wake(const struct group_view *view, uint32_t rank);
 
 /* Wakes who sleeps at that rank and watches something of what was just written there. */
-void fabric_wake_watching(const struct nic_view *view, uint32_t rank, const void *written,
+void fabric_wake_watching(const struct group_view *view, uint32_t rank, const void *written,
                           uint64_t bytes);
 
 /* Wakes who sleeps at that rank and watches anything. */
-void fabric_wake_watching_any(const struct nic_view *view, uint32_t rank);
+void fabric_wake_watching_any(const struct group_view *view, uint32_t rank);
 
 /* Whether somebody may sleep among the ranks this node stores to by AOTF. Inline and
  * without a call: every wait starts with it, and nearly always finds nobody. */

@@ -150,8 +150,9 @@ static int look(void *context)
         return 1;
     }
     /* Nobody can set a flag at a node that is gone. */
-    return nic_life_gone(nic_life(fagus_state.view, (uint32_t)expected->flag->node)) ? FAGUS_EPEER
-                                                                                     : 0;
+    return group_life_gone(group_life(fagus_state.view, (uint32_t)expected->flag->node))
+               ? FAGUS_EPEER
+               : 0;
 }
 
 int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns)

@@ -168,11 +168,11 @@ int fagus_fetch(int rank, uint64_t offset, void *into, size_t bytes)
 int fagus_death_news(void)
 {
     struct thread *thread = this_thread();
-    const struct nic_view *view = fagus_state.view;
-    if (thread && nic_deaths_beyond(view, thread->known_deaths)) {
+    const struct group_view *view = fagus_state.view;
+    if (thread && group_deaths_beyond(view, thread->known_deaths)) {
         thread->known_deaths = atomic_load_explicit(&view->group->death_count,
                                                     memory_order_acquire);
         return FAGUS_EPEER;
     }
-    return nic_peers_all_gone(view) ? FAGUS_EPEER : 0;
+    return group_peers_all_gone(view) ? FAGUS_EPEER : 0;
 }

@@ -41,12 +41,12 @@ void fagus_collective_end(void)
 
 static uint64_t digest(const char *call, const uint64_t *numbers, size_t count)
 {
-    uint64_t sum = coll_digest(COLL_FAGUS, count, strlen(call));
+    uint64_t sum = team_digest(TEAM_FAGUS, count, strlen(call));
     for (const char *letter = call; *letter; letter++) {
-        sum = coll_digest(COLL_FAGUS, sum, (unsigned char)*letter);
+        sum = team_digest(TEAM_FAGUS, sum, (unsigned char)*letter);
     }
     for (size_t i = 0; i < count; i++) {
-        sum = coll_digest(COLL_FAGUS, sum, numbers[i]);
+        sum = team_digest(TEAM_FAGUS, sum, numbers[i]);
     }
     return sum;
 }
@@ -70,8 +70,8 @@ int fagus_agree(const char *call, const uint64_t *numbers, size_t count)
         return FAGUS_ESTATE;
     }
     uint64_t word = digest(call, numbers, count);
-    struct coll_call agreement = {argument, nothing_more, &word};
-    return fagus_error_of(coll_agree(fagus_state.team, &agreement));
+    struct team_call agreement = {argument, nothing_more, &word};
+    return fagus_error_of(team_agree(fagus_state.team, &agreement));
 }
 
 int fagus_refuse(int error)
@@ -79,7 +79,7 @@ int fagus_refuse(int error)
     if (!fagus_state.node) {
         return FAGUS_ESTATE;
     }
-    return coll_refuse(fagus_state.team, DN_EINVAL) == DN_EPEER ? FAGUS_EPEER : error;
+    return team_refuse(fagus_state.team, DN_EINVAL) == DN_EPEER ? FAGUS_EPEER : error;
 }
 
 int fagus_all_or_none(int error)
@@ -204,7 +204,7 @@ static void know_the_group(struct dn_node *node)
     fagus_state.is_shared = !fagus_environment.force_remote &&
                             (!process->is_udp || fagus_state.size == 1);
     fagus_state.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    fagus_state.bytes = nic_segment_bytes(&process->view, DN_HEAP);
+    fagus_state.bytes = group_segment_bytes(&process->view, DN_HEAP);
     fagus_state.heap = fagus_heap_of(fagus_state.rank);
     fagus_state.unguarded = fagus_heap_of(fagus_state.is_shared ? 0 : fagus_state.rank);
     fagus_state.generation++;

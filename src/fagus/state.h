@@ -12,7 +12,7 @@
 struct fagus_state {
     struct dn_node *node; /* NULL: not open */
     struct dn_team *team;
-    const struct nic_view *view;
+    const struct group_view *view;
     int rank;
     int size;
     bool is_shared; /* all nodes have one memory: no protocol; never with FAGUS_FORCE_REMOTE=1 */
@@ -34,13 +34,14 @@ extern struct fagus_state fagus_state __attribute__((visibility("hidden")));
 /* Where everybody's heap begins in this address space; a mirror where is_direct is false. */
 static inline unsigned char *fagus_heap_of(int rank)
 {
-    return nic_segment(fagus_state.view, (uint32_t)rank, DN_HEAP);
+    return group_segment(fagus_state.view, (uint32_t)rank, DN_HEAP);
 }
 
 /* Whether another node has died or left. */
 static inline bool fagus_is_gone(int rank)
 {
-    return rank != fagus_state.rank && nic_life_gone(nic_life(fagus_state.view, (uint32_t)rank));
+    return rank != fagus_state.rank &&
+           group_life_gone(group_life(fagus_state.view, (uint32_t)rank));
 }
 
 /* ---- Between the parts of the space -------------------------------------------------- */

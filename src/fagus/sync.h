@@ -49,7 +49,7 @@ enum {
 #define FAGUS_HEAD_SLOT UINT64_C(0x2000)   /* binding[1], not [0] */
 #define FAGUS_HEAD_LOST UINT64_C(0x4000)   /* nobody has this version any more */
 #define FAGUS_HEAD_OWNER UINT64_C(0x0fff)
-_Static_assert(NIC_NODES_MAX <= FAGUS_HEAD_OWNER + 1, "a rank fits");
+_Static_assert(GROUP_NODES_MAX <= FAGUS_HEAD_OWNER + 1, "a rank fits");
 
 static inline uint64_t fagus_head_version(uint64_t head)
 {

@@ -33,8 +33,8 @@ static int open_locker(const struct fagus_sync *sync, struct fagus_locker *locke
             return FAGUS_ENOMEM;
         }
     }
-    int error = fagus_error_of(coll_lock_open(fagus_state.node, (uint32_t)sync->manager,
-                                              (_Atomic uint64_t *)(void *)word, &locker->lock));
+    int error = fagus_error_of(lock_open(fagus_state.node, (uint32_t)sync->manager,
+                                         (_Atomic uint64_t *)(void *)word, &locker->lock));
     if (error) {
         free(locker->copy);
         locker->copy = NULL;

@@ -69,12 +69,12 @@ void fagus_record_want(const struct fagus_sync *sync, struct fagus_locker *locke
         };
     }
     locker->wanted_bytes = total_bytes;
-    coll_lock_want_value(locker->lock, &value);
+    lock_want_value(locker->lock, &value);
 }
 
 bool fagus_record_is_brought(const struct fagus_sync *sync, const struct fagus_locker *locker)
 {
-    return sync->by_packets && !sync->direct && coll_lock_has_value(locker->lock) &&
+    return sync->by_packets && !sync->direct && lock_has_value(locker->lock) &&
            locker->wanted_bytes == fagus_total_bytes(sync);
 }
 
@@ -163,7 +163,7 @@ int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock)
     sync->changes = NULL;
     fagus_count_hops(sync, 1);
     int unplaced = 0;
-    int error = coll_lock_give_value(lock, changes, bytes);
+    int error = lock_give_value(lock, changes, bytes);
     if (error == DN_EFULL) {
         unplaced = write_changes(sync, changes, bytes);
         error = dn_lock_give(lock);
@@ -296,7 +296,7 @@ static int wait_for_word(struct fagus_sync *sync, uint32_t word, uint64_t deadli
     struct leaving leaving = {sync, sync->direct ? readers_of(sync->direct, word) : NULL,
                               atomic_load_explicit(&sync->own->wake, memory_order_acquire)};
     struct host_condition condition = {somebody_left, never, &leaving,
-                                       nic_watch_of(fagus_state.view, &sync->own->wake)};
+                                       group_watch_of(fagus_state.view, &sync->own->wake)};
     uint64_t change = 0;
     for (;;) {
         uint64_t readers;

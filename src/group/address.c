@@ -8,13 +8,13 @@
 /* A slot whose generations are used up retires: a name is never given twice. */
 static bool is_usable(uint32_t state)
 {
-    return !(state & IN_USE) && (state >> 1) + 1 != NIC_AREA_GENERATIONS;
+    return !(state & IN_USE) && (state >> 1) + 1 != GROUP_AREA_GENERATIONS;
 }
 
-bool nic_area_table_is_full(const struct nic_view *view)
+bool group_area_table_is_full(const struct group_view *view)
 {
-    struct nic_area *areas = view->ports[view->rank].areas;
-    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+    struct group_area *areas = view->ports[view->rank].areas;
+    for (uint32_t slot = GROUP_AREA_FIRST_FREE; slot < GROUP_AREAS; slot++) {
         if (is_usable(atomic_load_explicit(&areas[slot].state, memory_order_relaxed))) {
             return false;
         }
@@ -22,29 +22,29 @@ bool nic_area_table_is_full(const struct nic_view *view)
     return true;
 }
 
-int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
-                      uint32_t *area)
+int group_area_register(const struct group_view *view, uint64_t offset, uint64_t bytes,
+                        uint32_t *area)
 {
-    struct nic_area *areas = view->ports[view->rank].areas;
-    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+    struct group_area *areas = view->ports[view->rank].areas;
+    for (uint32_t slot = GROUP_AREA_FIRST_FREE; slot < GROUP_AREAS; slot++) {
         uint32_t state = atomic_load_explicit(&areas[slot].state, memory_order_relaxed);
         uint32_t generation = (state >> 1) + 1;
         if (!is_usable(state)) {
             continue;
         }
         KILL_POINT("register: slot found");
-        /* Pairs with the fence in nic_area_find: who reads these fields also finds
+        /* Pairs with the fence in group_area_find: who reads these fields also finds
          * that the registration before them was taken back. It stands here, not in
-         * nic_area_deregister, because another thread may have called that. */
+         * group_area_deregister, because another thread may have called that. */
         atomic_thread_fence(memory_order_release);
         atomic_store_explicit(&areas[slot].offset, offset, memory_order_relaxed);
         KILL_POINT("register: offset written");
         atomic_store_explicit(&areas[slot].bytes, bytes, memory_order_relaxed);
         KILL_POINT("register: fields written");
-        /* Release: pairs with the acquire in nic_area_find. */
+        /* Release: pairs with the acquire in group_area_find. */
         atomic_store_explicit(&areas[slot].state, generation << 1 | IN_USE, memory_order_release);
         KILL_POINT("register: published");
-        *area = generation << NIC_AREA_SLOT_BITS | slot;
+        *area = generation << GROUP_AREA_SLOT_BITS | slot;
         return 0;
     }
     return DN_EFULL;
@@ -53,17 +53,17 @@ int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t byt
 /* 0, DN_EAREA or DN_ESTALE for a name, given its slot's state. */
 static int judge(uint32_t area, uint32_t state)
 {
-    uint32_t slot = area % NIC_AREAS;
-    uint32_t generation = area >> NIC_AREA_SLOT_BITS;
-    if (slot < NIC_AREA_FIRST_FREE || generation == 0 || generation > state >> 1) {
+    uint32_t slot = area % GROUP_AREAS;
+    uint32_t generation = area >> GROUP_AREA_SLOT_BITS;
+    if (slot < GROUP_AREA_FIRST_FREE || generation == 0 || generation > state >> 1) {
         return DN_EAREA;
     }
     return state == (generation << 1 | IN_USE) ? 0 : DN_ESTALE;
 }
 
-int nic_area_deregister(const struct nic_view *view, uint32_t area)
+int group_area_deregister(const struct group_view *view, uint32_t area)
 {
-    struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
     uint32_t state = atomic_load_explicit(&entry->state, memory_order_relaxed);
     int error = judge(area, state);
     if (error == 0) {
@@ -74,13 +74,13 @@ int nic_area_deregister(const struct nic_view *view, uint32_t area)
     return error;
 }
 
-int nic_area_find(const struct nic_view *view, struct dn_remote remote, uint64_t bytes,
-                  uint64_t *offset)
+int group_area_find(const struct group_view *view, struct dn_remote remote, uint64_t bytes,
+                    uint64_t *offset)
 {
-    struct nic_area *entry = &view->ports[remote.rank].areas[remote.area % NIC_AREAS];
+    struct group_area *entry = &view->ports[remote.rank].areas[remote.area % GROUP_AREAS];
     /* A seqlock's reader: the fields belong to the generation when the state is the
      * same before and after. The acquire pairs with the release in
-     * nic_area_register, the fence with the fence there. */
+     * group_area_register, the fence with the fence there. */
     uint32_t state = atomic_load_explicit(&entry->state, memory_order_acquire);
     int error = judge(remote.area, state);
     if (error) {
@@ -99,12 +99,12 @@ int nic_area_find(const struct nic_view *view, struct dn_remote remote, uint64_t
     return 0;
 }
 
-uint32_t nic_area_holding(const struct nic_view *view, const void *pointer, uint64_t bytes,
-                          uint64_t *offset)
+uint32_t group_area_holding(const struct group_view *view, const void *pointer, uint64_t bytes,
+                            uint64_t *offset)
 {
     for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
-        uintptr_t start = (uintptr_t)nic_segment(view, view->rank, area);
-        uint64_t length = nic_segment_bytes(view, area);
+        uintptr_t start = (uintptr_t)group_segment(view, view->rank, area);
+        uint64_t length = group_segment_bytes(view, area);
         uintptr_t distance = (uintptr_t)pointer - start;
         /* The end of a segment may be the start of the next and belongs to that. */
         if ((uintptr_t)pointer >= start && distance < length && bytes <= length - distance) {

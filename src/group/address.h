@@ -6,32 +6,32 @@
 
 #include "group/memory.h"
 
-#define NIC_AREA_SLOT_BITS 8
-#define NIC_AREA_GENERATIONS (UINT32_C(1) << (32 - NIC_AREA_SLOT_BITS))
-_Static_assert(NIC_AREAS == 1 << NIC_AREA_SLOT_BITS, "a slot number fills its bits");
+#define GROUP_AREA_SLOT_BITS 8
+#define GROUP_AREA_GENERATIONS (UINT32_C(1) << (32 - GROUP_AREA_SLOT_BITS))
+_Static_assert(GROUP_AREAS == 1 << GROUP_AREA_SLOT_BITS, "a slot number fills its bits");
 
-static inline bool nic_area_is_built_in(uint32_t area)
+static inline bool group_area_is_built_in(uint32_t area)
 {
-    return area - 1 < NIC_AREA_FIRST_FREE - 1;
+    return area - 1 < GROUP_AREA_FIRST_FREE - 1;
 }
 
 /* The owner's side; offset is from the start of the node's memory. One caller at a
  * time. DN_EFULL: no slot is free. */
-int nic_area_register(const struct nic_view *view, uint64_t offset, uint64_t bytes,
-                      uint32_t *area);
+int group_area_register(const struct group_view *view, uint64_t offset, uint64_t bytes,
+                        uint32_t *area);
 /* Whether that would be DN_EFULL. */
-bool nic_area_table_is_full(const struct nic_view *view);
+bool group_area_table_is_full(const struct group_view *view);
 /* DN_EAREA for a name that was never given out, DN_ESTALE for one taken back. */
-int nic_area_deregister(const struct nic_view *view, uint32_t area);
+int group_area_deregister(const struct group_view *view, uint32_t area);
 
 /* Anybody's side: where a remote address of a registered area lies, from the start of
  * the node's memory. DN_EAREA, DN_ESTALE or DN_ERANGE. */
-int nic_area_find(const struct nic_view *view, struct dn_remote remote, uint64_t bytes,
-                  uint64_t *offset);
+int group_area_find(const struct group_view *view, struct dn_remote remote, uint64_t bytes,
+                    uint64_t *offset);
 
 /* Which built-in area of this node holds all of [pointer, pointer + bytes): its number
  * and the offset within it, or 0. */
-uint32_t nic_area_holding(const struct nic_view *view, const void *pointer, uint64_t bytes,
-                          uint64_t *offset);
+uint32_t group_area_holding(const struct group_view *view, const void *pointer, uint64_t bytes,
+                            uint64_t *offset);
 
 #endif

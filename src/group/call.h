@@ -23,61 +23,61 @@
 #include "base/killpoint.h"
 #include "group/memory.h"
 
-#define NIC_CALL_WATCHING UINT64_C(1)
-#define NIC_CALL_GONE UINT64_C(2)
-#define NIC_CALL_SLEEPING UINT64_C(4)
-#define NIC_CALL_SEQUENCE UINT64_C(8)
-#define NIC_CALL_LOWER UINT64_C(0xffffffff)
+#define GROUP_CALL_WATCHING UINT64_C(1)
+#define GROUP_CALL_GONE UINT64_C(2)
+#define GROUP_CALL_SLEEPING UINT64_C(4)
+#define GROUP_CALL_SEQUENCE UINT64_C(8)
+#define GROUP_CALL_LOWER UINT64_C(0xffffffff)
 
 /* Watches: a line's number in the node's memory, or one of these. */
-#define NIC_WATCH_ANYTHING UINT32_C(0xffffffff)
-#define NIC_WATCH_NOTHING UINT32_C(0xfffffffe) /* the barrier wakes it, stores do not */
+#define GROUP_WATCH_ANYTHING UINT32_C(0xffffffff)
+#define GROUP_WATCH_NOTHING UINT32_C(0xfffffffe) /* the barrier wakes it, stores do not */
 
 /* The half that sleepers sleep on lies first in memory. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lower half comes first");
 
-static inline _Atomic uint32_t *nic_call_lower(const struct nic_view *view, uint32_t rank)
+static inline _Atomic uint32_t *group_call_lower(const struct group_view *view, uint32_t rank)
 {
     return (_Atomic uint32_t *)&view->ports[rank].call;
 }
 
-static inline _Atomic uint64_t *nic_sleeping_word(const struct nic_view *view, uint32_t rank)
+static inline _Atomic uint64_t *group_sleeping_word(const struct group_view *view, uint32_t rank)
 {
     return &view->group->sleeping[rank / 64];
 }
 
 /* The watch for a word at this address: its line if it is in this node's memory. */
-static inline uint32_t nic_watch_of(const struct nic_view *view, const void *word)
+static inline uint32_t group_watch_of(const struct group_view *view, const void *word)
 {
-    uint64_t offset = (uint64_t)((uintptr_t)word - (uintptr_t)nic_node_memory(view, view->rank));
+    uint64_t offset = (uint64_t)((uintptr_t)word - (uintptr_t)group_node_memory(view, view->rank));
     uint64_t line = offset / CACHE_LINE_BYTES;
     if (offset >= view->node_stride_bytes) {
-        return NIC_WATCH_NOTHING;
+        return GROUP_WATCH_NOTHING;
     }
-    return line < NIC_WATCH_NOTHING ? (uint32_t)line : NIC_WATCH_ANYTHING;
+    return line < GROUP_WATCH_NOTHING ? (uint32_t)line : GROUP_WATCH_ANYTHING;
 }
 
 /* What covers both watches. */
-static inline uint32_t nic_watch_join(uint32_t one, uint32_t other)
+static inline uint32_t group_watch_join(uint32_t one, uint32_t other)
 {
-    if (one == other || other == NIC_WATCH_NOTHING) {
+    if (one == other || other == GROUP_WATCH_NOTHING) {
         return one;
     }
-    return one == NIC_WATCH_NOTHING ? other : NIC_WATCH_ANYTHING;
+    return one == GROUP_WATCH_NOTHING ? other : GROUP_WATCH_ANYTHING;
 }
 
 /* Publishes that this node sleeps, its threads together watching `watch`; gives the
  * lower half to sleep on. One thread of the node at a time. The port comes first: a
  * waker clears the hint first, so a hint may be stale, but bits without a hint last
  * only until the next publication. */
-uint32_t nic_call_publish(const struct nic_view *view, uint32_t watch);
+uint32_t group_call_publish(const struct group_view *view, uint32_t watch);
 
 /* Whether the caller is the one to wake the sleepers of that rank: whoever sleeps. */
-bool nic_call_claim(const struct nic_view *view, uint32_t rank);
+bool group_call_claim(const struct group_view *view, uint32_t rank);
 
 /* The same, but only sleepers that watch one of the lines first..last, or, with
  * first > last, that watch any line. */
-bool nic_call_claim_watching(const struct nic_view *view, uint32_t rank, uint32_t first,
-                             uint32_t last);
+bool group_call_claim_watching(const struct group_view *view, uint32_t rank, uint32_t first,
+                               uint32_t last);
 
 #endif

@@ -1,9 +1,9 @@
 /* A node's life and its end. */
 #include "group/life.h"
 
-bool nic_life_attach(const struct nic_view *view, uint32_t process_id)
+bool group_life_attach(const struct group_view *view, uint32_t process_id)
 {
-    struct nic_port *port = &view->ports[view->rank];
+    struct group_port *port = &view->ports[view->rank];
     uint32_t nobody = 0;
     uint32_t starting = DN_STARTING;
     KILL_POINT("attach: nothing published");
@@ -19,42 +19,42 @@ bool nic_life_attach(const struct nic_view *view, uint32_t process_id)
     return attached;
 }
 
-void nic_life_leave(const struct nic_view *view)
+void group_life_leave(const struct group_view *view)
 {
-    struct nic_port *port = &view->ports[view->rank];
+    struct group_port *port = &view->ports[view->rank];
     KILL_POINT("detach: still attached");
     atomic_store_explicit(&port->life, DN_LEFT, memory_order_release);
     KILL_POINT("detach: left, senders not told");
-    atomic_fetch_or(&port->call, NIC_CALL_GONE);
+    atomic_fetch_or(&port->call, GROUP_CALL_GONE);
     KILL_POINT("detach: senders told");
     atomic_fetch_add(&view->group->change_count, 1);
 }
 
-bool nic_life_end(const struct nic_view *view, uint32_t rank, bool well)
+bool group_life_end(const struct group_view *view, uint32_t rank, bool well)
 {
-    struct nic_port *port = &view->ports[rank];
+    struct group_port *port = &view->ports[rank];
     uint32_t life = atomic_load(&port->life);
     bool death = life == DN_ATTACHED || (life == DN_STARTING && !well);
-    if (!nic_life_gone((enum dn_life)life)) {
-        /* Release: pairs with the acquire in nic_life. */
+    if (!group_life_gone((enum dn_life)life)) {
+        /* Release: pairs with the acquire in group_life. */
         atomic_store_explicit(&port->life, death ? DN_DEAD : DN_LEFT, memory_order_release);
     }
-    atomic_fetch_or(&port->call, NIC_CALL_GONE);
+    atomic_fetch_or(&port->call, GROUP_CALL_GONE);
     /* Nobody sleeps there any more; senders need not try to wake it, nor look. */
-    atomic_fetch_and(&port->call, ~(NIC_CALL_SLEEPING | NIC_CALL_WATCHING));
-    atomic_fetch_and(nic_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
+    atomic_fetch_and(&port->call, ~(GROUP_CALL_SLEEPING | GROUP_CALL_WATCHING));
+    atomic_fetch_and(group_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
     if (death) {
-        /* Release: pairs with the acquire in nic_deaths_beyond; the life is set. */
+        /* Release: pairs with the acquire in group_deaths_beyond; the life is set. */
         atomic_fetch_add_explicit(&view->group->death_count, 1, memory_order_release);
     }
     atomic_fetch_add_explicit(&view->group->change_count, 1, memory_order_release);
     return death;
 }
 
-bool nic_peers_all_gone(const struct nic_view *view)
+bool group_peers_all_gone(const struct group_view *view)
 {
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        if (rank != view->rank && !nic_life_gone(nic_life(view, rank))) {
+        if (rank != view->rank && !group_life_gone(group_life(view, rank))) {
             return false;
         }
     }

@@ -6,34 +6,34 @@
 
 #include "group/call.h"
 
-static inline enum dn_life nic_life(const struct nic_view *view, uint32_t rank)
+static inline enum dn_life group_life(const struct group_view *view, uint32_t rank)
 {
-    /* Acquire pairs with the release in nic_life_end: who sees DEAD sees all that
+    /* Acquire pairs with the release in group_life_end: who sees DEAD sees all that
      * the node did. */
     return (enum dn_life)atomic_load_explicit(&view->ports[rank].life, memory_order_acquire);
 }
 
-static inline bool nic_life_gone(enum dn_life life)
+static inline bool group_life_gone(enum dn_life life)
 {
     return life == DN_LEFT || life == DN_DEAD;
 }
 
 /* The node's own steps; false: this rank has been somebody before. */
-bool nic_life_attach(const struct nic_view *view, uint32_t process_id);
-void nic_life_leave(const struct nic_view *view);
+bool group_life_attach(const struct group_view *view, uint32_t process_id);
+void group_life_leave(const struct group_view *view);
 
 /* The process of this rank has ended, well or not; true: that is a death, now
  * announced. The caller wakes the sleepers. Only the launcher calls it. */
-bool nic_life_end(const struct nic_view *view, uint32_t rank, bool well);
+bool group_life_end(const struct group_view *view, uint32_t rank, bool well);
 
 /* Whether deaths beyond the given count have been announced. */
-static inline bool nic_deaths_beyond(const struct nic_view *view, uint32_t known_count)
+static inline bool group_deaths_beyond(const struct group_view *view, uint32_t known_count)
 {
     uint32_t count = atomic_load_explicit(&view->group->death_count, memory_order_acquire);
     return (int32_t)(count - known_count) > 0;
 }
 
 /* Whether every node but this one is gone (a group of one is never alone so). */
-bool nic_peers_all_gone(const struct nic_view *view);
+bool group_peers_all_gone(const struct group_view *view);
 
 #endif

@@ -3,13 +3,13 @@
 
 #include "group/service_memory.h"
 
-#define RANK_SHIFT NIC_LOCK_RANK_SHIFT
+#define RANK_SHIFT GROUP_LOCK_RANK_SHIFT
 #define INDEX_SHIFT 32
 #define INDEX_MASK ((UINT32_C(1) << (RANK_SHIFT - INDEX_SHIFT)) - 1)
-_Static_assert(NIC_NODES_MAX <= 1 << (64 - RANK_SHIFT), "a rank fits into a ticket");
-_Static_assert(NIC_LOCK_RECORDS <= INDEX_MASK + 1, "a record number fits into a ticket");
+_Static_assert(GROUP_NODES_MAX <= 1 << (64 - RANK_SHIFT), "a rank fits into a ticket");
+_Static_assert(GROUP_LOCK_RECORDS <= INDEX_MASK + 1, "a record number fits into a ticket");
 
-static uint64_t state_word(uint64_t ticket, enum nic_lock_state state)
+static uint64_t state_word(uint64_t ticket, enum group_lock_state state)
 {
     return (uint64_t)(uint32_t)ticket << 32 | state;
 }
@@ -19,53 +19,54 @@ static uint32_t ticket_rank(uint64_t ticket)
     return (uint32_t)(ticket >> RANK_SHIFT);
 }
 
-struct nic_lock_record *nic_lock_record(const struct nic_view *view, uint32_t rank,
-                                        uint32_t index)
+struct group_lock_record *group_lock_record(const struct group_view *view, uint32_t rank,
+                                            uint32_t index)
 {
-    return &nic_service(view, rank)->lock_records[index];
+    return &group_service(view, rank)->lock_records[index];
 }
 
-static struct nic_lock_record *ticket_record(const struct nic_view *view, uint64_t ticket)
+static struct group_lock_record *ticket_record(const struct group_view *view, uint64_t ticket)
 {
-    return nic_lock_record(view, ticket_rank(ticket),
-                           (uint32_t)(ticket >> INDEX_SHIFT) & INDEX_MASK);
+    return group_lock_record(view, ticket_rank(ticket),
+                             (uint32_t)(ticket >> INDEX_SHIFT) & INDEX_MASK);
 }
 
 /* Whether a word can be a ticket of this group: the lock may lie in memory that programs
  * write, and must not be followed out of ours. */
-static bool is_ticket(const struct nic_view *view, uint64_t word)
+static bool is_ticket(const struct group_view *view, uint64_t word)
 {
     return (uint32_t)word != 0 && ticket_rank(word) < view->node_count &&
-           ((uint32_t)(word >> INDEX_SHIFT) & INDEX_MASK) < NIC_LOCK_RECORDS;
+           ((uint32_t)(word >> INDEX_SHIFT) & INDEX_MASK) < GROUP_LOCK_RECORDS;
 }
 
 /* A requester's state; LAST for one whose use is over, for none at all and for nonsense. */
-static enum nic_lock_state state_of(const struct nic_view *view, uint64_t ticket)
+static enum group_lock_state state_of(const struct group_view *view, uint64_t ticket)
 {
     if (!is_ticket(view, ticket)) {
-        return NIC_LOCK_LAST;
+        return GROUP_LOCK_LAST;
     }
     /* Acquire: pairs with the release that gave the lock, or began the next use. */
     uint64_t state = atomic_load_explicit(&ticket_record(view, ticket)->state,
                                           memory_order_acquire);
-    return state >> 32 == (uint32_t)ticket ? (enum nic_lock_state)(uint32_t)state : NIC_LOCK_LAST;
+    return state >> 32 == (uint32_t)ticket ? (enum group_lock_state)(uint32_t)state
+                                           : GROUP_LOCK_LAST;
 }
 
-static uint64_t prev_of(const struct nic_view *view, uint64_t ticket)
+static uint64_t prev_of(const struct group_view *view, uint64_t ticket)
 {
     return atomic_load_explicit(&ticket_record(view, ticket)->prev, memory_order_relaxed);
 }
 
-static void set_state(struct nic_lock *lock, enum nic_lock_state state)
+static void set_state(struct group_lock *lock, enum group_lock_state state)
 {
     atomic_store_explicit(&lock->record->state, state_word(lock->ticket, state),
                           memory_order_release);
 }
 
 /* Starts a new use of the record, in which nobody can meet it yet. */
-static uint64_t begin(struct nic_lock *lock, enum nic_lock_state state)
+static uint64_t begin(struct group_lock *lock, enum group_lock_state state)
 {
-    uint32_t sequence = nic_lock_sequence(lock) + 1;
+    uint32_t sequence = group_lock_sequence(lock) + 1;
     lock->ticket = (uint64_t)lock->view->rank << RANK_SHIFT |
                    (uint64_t)lock->record_index << INDEX_SHIFT | (sequence ? sequence : 1);
     lock->went_past = false;
@@ -76,7 +77,7 @@ static uint64_t begin(struct nic_lock *lock, enum nic_lock_state state)
 }
 
 /* Appends this requester behind `last`; on failure *last is what stands there now. */
-static bool append(struct nic_lock *lock, uint64_t ticket, uint64_t *last)
+static bool append(struct group_lock *lock, uint64_t ticket, uint64_t *last)
 {
     atomic_store_explicit(&lock->record->prev, *last, memory_order_relaxed);
     KILL_POINT("lock: own record written, not in the queue");
@@ -87,15 +88,15 @@ static bool append(struct nic_lock *lock, uint64_t ticket, uint64_t *last)
     return appended;
 }
 
-bool nic_lock_take_free(struct nic_lock *lock)
+bool group_lock_take_free(struct group_lock *lock)
 {
     uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
     /* Last stays Last: if it still stands there when we append, the lock is ours. */
-    return LIKELY(state_of(lock->view, last) == NIC_LOCK_LAST) &&
-           append(lock, begin(lock, NIC_LOCK_LOCK), &last);
+    return LIKELY(state_of(lock->view, last) == GROUP_LOCK_LAST) &&
+           append(lock, begin(lock, GROUP_LOCK_LOCK), &last);
 }
 
-void nic_lock_tell(const struct nic_lock *lock)
+void group_lock_tell(const struct group_lock *lock)
 {
     uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
     /* Should its use be over, the hint is a needless wake. */
@@ -108,106 +109,107 @@ void nic_lock_tell(const struct nic_lock *lock)
 
 /* Goes past the one before: first takes over its link, then lets its record go. In this
  * order a death between the two leaves whoever comes behind a link that is right. */
-static uint64_t go_past(struct nic_lock *lock, uint64_t before)
+static uint64_t go_past(struct group_lock *lock, uint64_t before)
 {
     uint64_t further = prev_of(lock->view, before);
-    uint64_t abandoned = state_word(before, NIC_LOCK_ABANDONED);
+    uint64_t abandoned = state_word(before, GROUP_LOCK_ABANDONED);
     atomic_store_explicit(&lock->record->prev, further, memory_order_release);
     KILL_POINT("lock: link taken over");
     (void)atomic_compare_exchange_strong(&ticket_record(lock->view, before)->state, &abandoned,
-                                         state_word(before, NIC_LOCK_REMOVED));
+                                         state_word(before, GROUP_LOCK_REMOVED));
     KILL_POINT("lock: record let go");
-    nic_lock_tell(lock);
+    group_lock_tell(lock);
     return further;
 }
 
-bool nic_lock_granted(struct nic_lock *lock)
+bool group_lock_granted(struct group_lock *lock)
 {
     uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
-    enum nic_lock_state state = state_of(lock->view, before);
-    while (UNLIKELY(state == NIC_LOCK_ABANDONED)) {
+    enum group_lock_state state = state_of(lock->view, before);
+    while (UNLIKELY(state == GROUP_LOCK_ABANDONED)) {
         before = go_past(lock, before);
         state = state_of(lock->view, before);
         lock->went_past = true;
     }
-    if (state != NIC_LOCK_LAST) {
+    if (state != GROUP_LOCK_LAST) {
         return false;
     }
-    set_state(lock, NIC_LOCK_LOCK);
+    set_state(lock, GROUP_LOCK_LOCK);
     KILL_POINT("lock: taken");
     return true;
 }
 
-enum nic_lock_outcome nic_lock_inherit(struct nic_lock *lock)
+enum group_lock_outcome group_lock_inherit(struct group_lock *lock)
 {
-    while (!nic_lock_granted(lock)) {
+    while (!group_lock_granted(lock)) {
         uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
         /* The life first: what a dead one's state says then is its last word. */
-        if (!nic_life_gone(nic_life(lock->view, ticket_rank(before)))) {
+        if (!group_life_gone(group_life(lock->view, ticket_rank(before)))) {
             lock->went_past = false;
-            return NIC_LOCK_QUEUED;
+            return GROUP_LOCK_QUEUED;
         }
-        enum nic_lock_state state = state_of(lock->view, before);
-        if (state == NIC_LOCK_LOCK) {
-            set_state(lock, NIC_LOCK_LOCK);
+        enum group_lock_state state = state_of(lock->view, before);
+        if (state == GROUP_LOCK_LOCK) {
+            set_state(lock, GROUP_LOCK_LOCK);
             KILL_POINT("lock: inherited");
-            return NIC_LOCK_OWNER_DEAD;
+            return GROUP_LOCK_OWNER_DEAD;
         }
-        if (state == NIC_LOCK_WAIT) {
+        if (state == GROUP_LOCK_WAIT) {
             (void)go_past(lock, before);
         }
     }
-    return NIC_LOCK_HELD;
+    return GROUP_LOCK_HELD;
 }
 
-enum nic_lock_outcome nic_lock_enqueue(struct nic_lock *lock)
+enum group_lock_outcome group_lock_enqueue(struct group_lock *lock)
 {
     uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
-    uint64_t ticket = begin(lock, NIC_LOCK_WAIT);
+    uint64_t ticket = begin(lock, GROUP_LOCK_WAIT);
     /* Each failure means that somebody else got into the queue. */
     while (!append(lock, ticket, &last)) {
     }
-    return nic_lock_inherit(lock);
+    return group_lock_inherit(lock);
 }
 
 /* Whether somebody alive has the lock or waits for it, seen from the queue's end. */
-static bool is_busy(const struct nic_view *view, uint64_t ticket)
+static bool is_busy(const struct group_view *view, uint64_t ticket)
 {
     for (;;) {
-        bool alive = is_ticket(view, ticket) && !nic_life_gone(nic_life(view, ticket_rank(ticket)));
+        bool alive = is_ticket(view, ticket) &&
+                     !group_life_gone(group_life(view, ticket_rank(ticket)));
         switch (state_of(view, ticket)) {
-        case NIC_LOCK_LAST: return false;
-        case NIC_LOCK_LOCK: return alive;
-        case NIC_LOCK_WAIT:
+        case GROUP_LOCK_LAST: return false;
+        case GROUP_LOCK_LOCK: return alive;
+        case GROUP_LOCK_WAIT:
             if (alive) {
                 return true;
             }
             break;
-        case NIC_LOCK_ABANDONED: break;
-        case NIC_LOCK_REMOVED: return true; /* it is being gone past: somebody is there */
+        case GROUP_LOCK_ABANDONED: break;
+        case GROUP_LOCK_REMOVED: return true; /* it is being gone past: somebody is there */
         }
         ticket = prev_of(view, ticket);
     }
 }
 
-enum nic_lock_outcome nic_lock_try(struct nic_lock *lock)
+enum group_lock_outcome group_lock_try(struct group_lock *lock)
 {
     uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
-    if (is_busy(lock->view, last) || !append(lock, begin(lock, NIC_LOCK_WAIT), &last)) {
-        return NIC_LOCK_BUSY;
+    if (is_busy(lock->view, last) || !append(lock, begin(lock, GROUP_LOCK_WAIT), &last)) {
+        return GROUP_LOCK_BUSY;
     }
     /* Behind Last or the dead: what made it takeable does not change any more. */
-    return nic_lock_inherit(lock);
+    return group_lock_inherit(lock);
 }
 
-enum nic_lock_outcome nic_lock_abandon(struct nic_lock *lock)
+enum group_lock_outcome group_lock_abandon(struct group_lock *lock)
 {
-    if (nic_lock_granted(lock)) {
-        return NIC_LOCK_HELD;
+    if (group_lock_granted(lock)) {
+        return GROUP_LOCK_HELD;
     }
     KILL_POINT("lock: about to abandon");
     /* Should the lock come to us now, whoever is behind goes past and finds it. */
-    set_state(lock, NIC_LOCK_ABANDONED);
+    set_state(lock, GROUP_LOCK_ABANDONED);
     KILL_POINT("lock: abandoned");
-    return NIC_LOCK_QUEUED;
+    return GROUP_LOCK_QUEUED;
 }

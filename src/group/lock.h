@@ -27,19 +27,19 @@
 #include "group/life.h"
 
 /* A ticket: rank (12 bits), record (20 bits), sequence (32 bits, never 0). */
-#define NIC_LOCK_RANK_SHIFT 52
+#define GROUP_LOCK_RANK_SHIFT 52
 
-enum nic_lock_state {
-    NIC_LOCK_REMOVED = 0,
-    NIC_LOCK_WAIT,
-    NIC_LOCK_LOCK,
-    NIC_LOCK_LAST,
-    NIC_LOCK_ABANDONED,
+enum group_lock_state {
+    GROUP_LOCK_REMOVED = 0,
+    GROUP_LOCK_WAIT,
+    GROUP_LOCK_LOCK,
+    GROUP_LOCK_LAST,
+    GROUP_LOCK_ABANDONED,
 };
 
 /* One line, in memory of its owner's node, written by others only where said. */
-struct nic_lock_record {
-    /* sequence << 32 | enum nic_lock_state. By the owner; ABANDONED -> REMOVED by the
+struct group_lock_record {
+    /* sequence << 32 | enum group_lock_state. By the owner; ABANDONED -> REMOVED by the
      * requester behind. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t state;
     _Atomic uint64_t prev; /* the ticket before ours in the queue, 0: none */
@@ -47,10 +47,10 @@ struct nic_lock_record {
 };
 
 /* A requester: a record of this node and the use it is in. Private. */
-struct nic_lock {
-    const struct nic_view *view;
+struct group_lock {
+    const struct group_view *view;
     _Atomic uint64_t *last_proc; /* the lock, wherever it lies */
-    struct nic_lock_record *record;
+    struct group_lock_record *record;
     uint32_t record_index; /* in the node's record table */
     uint32_t sequence;     /* of the record's last use before this requester had it */
     uint64_t ticket;       /* of the current or last use; 0: none yet */
@@ -59,19 +59,19 @@ struct nic_lock {
     bool went_past;
 };
 
-enum nic_lock_outcome {
-    NIC_LOCK_HELD,       /* has it */
-    NIC_LOCK_OWNER_DEAD, /* has it; the last holder died with it */
-    NIC_LOCK_QUEUED,     /* waits */
-    NIC_LOCK_BUSY,       /* (try) somebody alive has it or waits for it */
+enum group_lock_outcome {
+    GROUP_LOCK_HELD,       /* has it */
+    GROUP_LOCK_OWNER_DEAD, /* has it; the last holder died with it */
+    GROUP_LOCK_QUEUED,     /* waits */
+    GROUP_LOCK_BUSY,       /* (try) somebody alive has it or waits for it */
 };
 
 /* Tries a lock that nobody has. True: this requester has it now. */
-bool nic_lock_take_free(struct nic_lock *lock);
+bool group_lock_take_free(struct group_lock *lock);
 
 /* The same for the ordinary case: nobody has asked since this requester gave it. Then the
  * one before is itself and Last, and needs no looking up. */
-static inline bool nic_lock_take_again(struct nic_lock *lock)
+static inline bool group_lock_take_again(struct group_lock *lock)
 {
     uint64_t last = lock->ticket;
     uint64_t ticket = last + 1;
@@ -82,7 +82,7 @@ static inline bool nic_lock_take_again(struct nic_lock *lock)
     }
     lock->ticket = ticket;
     /* Nobody follows `prev` from a holder, so it stays as it is. */
-    atomic_store_explicit(&lock->record->state, ticket << 32 | NIC_LOCK_LOCK,
+    atomic_store_explicit(&lock->record->state, ticket << 32 | GROUP_LOCK_LOCK,
                           memory_order_release);
     KILL_POINT("lock: own record written, not in the queue");
     bool taken = atomic_compare_exchange_strong_explicit(
@@ -93,58 +93,58 @@ static inline bool nic_lock_take_again(struct nic_lock *lock)
 
 /* Tells the one before whom to wake. Only who is going to sleep needs it: the hint takes
  * the line from its owner, who then has to fetch it to give the lock. */
-void nic_lock_tell(const struct nic_lock *lock);
+void group_lock_tell(const struct group_lock *lock);
 
 /* The sequence that the record's next requester goes on from. */
-static inline uint32_t nic_lock_sequence(const struct nic_lock *lock)
+static inline uint32_t group_lock_sequence(const struct group_lock *lock)
 {
     return lock->ticket ? (uint32_t)lock->ticket : lock->sequence;
 }
 
 /* Enters the queue. */
-enum nic_lock_outcome nic_lock_enqueue(struct nic_lock *lock);
+enum group_lock_outcome group_lock_enqueue(struct group_lock *lock);
 
 /* Enters the queue only if nobody alive is in it. */
-enum nic_lock_outcome nic_lock_try(struct nic_lock *lock);
+enum group_lock_outcome group_lock_try(struct group_lock *lock);
 
 /* Whether a waiting requester has the lock now; what polling calls. */
-bool nic_lock_granted(struct nic_lock *lock);
+bool group_lock_granted(struct group_lock *lock);
 
 /* The same, and looks who is gone: to be called after somebody left or died, and after
  * `went_past`. */
-enum nic_lock_outcome nic_lock_inherit(struct nic_lock *lock);
+enum group_lock_outcome group_lock_inherit(struct group_lock *lock);
 
 /* Stops waiting; HELD when the lock came first. After QUEUED the record stays in use
- * until nic_lock_record_is_free. */
-enum nic_lock_outcome nic_lock_abandon(struct nic_lock *lock);
+ * until group_lock_record_is_free. */
+enum group_lock_outcome group_lock_abandon(struct group_lock *lock);
 
-static inline bool nic_lock_record_is_free(const struct nic_lock_record *record)
+static inline bool group_lock_record_is_free(const struct group_lock_record *record)
 {
     /* Acquire: who went past it has read its last field. */
     return (uint32_t)atomic_load_explicit(&record->state, memory_order_acquire) !=
-           NIC_LOCK_ABANDONED;
+           GROUP_LOCK_ABANDONED;
 }
 
-/* Gives the lock away; the rank to wake, or NIC_LOCK_NOBODY. */
-#define NIC_LOCK_NOBODY UINT32_MAX
-static inline uint32_t nic_lock_give(struct nic_lock *lock)
+/* Gives the lock away; the rank to wake, or GROUP_LOCK_NOBODY. */
+#define GROUP_LOCK_NOBODY UINT32_MAX
+static inline uint32_t group_lock_give(struct group_lock *lock)
 {
     KILL_POINT("lock: held, about to give");
     /* Release: pairs with the acquire of who looks at the one before it. */
-    atomic_store_explicit(&lock->record->state, lock->ticket << 32 | NIC_LOCK_LAST,
+    atomic_store_explicit(&lock->record->state, lock->ticket << 32 | GROUP_LOCK_LAST,
                           memory_order_release);
     KILL_POINT("lock: given, nobody woken");
     /* A hint not seen yet costs its writer a nap at most. */
     uint64_t next = atomic_load_explicit(&lock->record->next, memory_order_relaxed);
     if (LIKELY(next == 0)) {
-        return NIC_LOCK_NOBODY;
+        return GROUP_LOCK_NOBODY;
     }
     atomic_store_explicit(&lock->record->next, 0, memory_order_relaxed);
-    return (uint32_t)(next >> NIC_LOCK_RANK_SHIFT);
+    return (uint32_t)(next >> GROUP_LOCK_RANK_SHIFT);
 }
 
 /* The record of a rank by number. */
-struct nic_lock_record *nic_lock_record(const struct nic_view *view, uint32_t rank,
-                                        uint32_t index);
+struct group_lock_record *group_lock_record(const struct group_view *view, uint32_t rank,
+                                            uint32_t index);
 
 #endif

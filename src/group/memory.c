@@ -12,17 +12,17 @@ static uint64_t choose_registered_bytes(uint32_t node_count, uint64_t used_bytes
 {
     uint64_t share = CHOSEN_TOTAL_BYTES_MAX / node_count;
     uint64_t left = share > used_bytes ? share - used_bytes : 0;
-    uint64_t bytes = left < NIC_REGISTERED_BYTES ? left : NIC_REGISTERED_BYTES;
+    uint64_t bytes = left < GROUP_REGISTERED_BYTES ? left : GROUP_REGISTERED_BYTES;
     bytes -= bytes % HUGE_PAGE_BYTES;
     return bytes > 0 ? bytes : HUGE_PAGE_BYTES;
 }
 
-int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
-                 struct nic_geometry *geometry)
+int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes,
+                   struct group_geometry *geometry)
 {
-    struct nic_geometry made = {.node_count = node_count};
+    struct group_geometry made = {.node_count = node_count};
     INVARIANT(is_power_of_two(page_bytes));
-    if (node_count == 0 || node_count > NIC_NODES_MAX || sizes->llcm_bytes == 0 ||
+    if (node_count == 0 || node_count > GROUP_NODES_MAX || sizes->llcm_bytes == 0 ||
         sizes->bank_bytes == 0 || sizes->heap_bytes == 0) {
         return DN_EINVAL;
     }
@@ -34,8 +34,8 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
     (void)round_up(sizes->llcm_bytes, page_bytes, &made.sizes.llcm_bytes);
     (void)round_up(sizes->bank_bytes, page_bytes, &made.sizes.bank_bytes);
     (void)round_up(sizes->heap_bytes, page_bytes, &made.sizes.heap_bytes);
-    (void)round_up(sizeof(struct nic_group), page_bytes, &made.ports_offset);
-    (void)round_up(made.ports_offset + node_count * sizeof(struct nic_port), HUGE_PAGE_BYTES,
+    (void)round_up(sizeof(struct group_memory), page_bytes, &made.ports_offset);
+    (void)round_up(made.ports_offset + node_count * sizeof(struct group_port), HUGE_PAGE_BYTES,
                    &made.nodes_offset);
 
     /* Bank and heap start at huge-page boundaries so that huge pages can hold them. */
@@ -46,13 +46,12 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
     (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_HEAP]);
     end = made.segment_offset[DN_HEAP] + made.sizes.heap_bytes;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.service_offset);
-    end = made.service_offset + NIC_SERVICE_BYTES;
+    end = made.service_offset + GROUP_SERVICE_BYTES;
     (void)round_up(end, HUGE_PAGE_BYTES, &made.registered_offset);
     uint64_t registered_bytes = sizes->registered_bytes;
     if (registered_bytes == 0) {
         uint64_t head_bytes = made.nodes_offset / node_count + HUGE_PAGE_BYTES;
-        registered_bytes = choose_registered_bytes(node_count,
-                                                   made.registered_offset + head_bytes);
+        registered_bytes = choose_registered_bytes(node_count, made.registered_offset + head_bytes);
     }
     (void)round_up(registered_bytes, page_bytes, &made.sizes.registered_bytes);
     end = made.registered_offset + made.sizes.registered_bytes;
@@ -66,16 +65,16 @@ int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t pa
     return 0;
 }
 
-void nic_group_init(struct nic_group *group, const struct nic_geometry *geometry,
-                    uint32_t core_count)
+void group_group_init(struct group_memory *group, const struct group_geometry *geometry,
+                      uint32_t core_count)
 {
-    group->layout_version = NIC_LAYOUT_VERSION;
+    group->layout_version = GROUP_LAYOUT_VERSION;
     group->core_count = core_count;
     group->geometry = *geometry;
-    group->magic = NIC_MAGIC;
+    group->magic = GROUP_MAGIC;
 }
 
-static bool geometry_equal(const struct nic_geometry *one, const struct nic_geometry *other)
+static bool geometry_equal(const struct group_geometry *one, const struct group_geometry *other)
 {
     return one->node_count == other->node_count &&
            one->sizes.llcm_bytes == other->sizes.llcm_bytes &&
@@ -92,19 +91,19 @@ static bool geometry_equal(const struct nic_geometry *one, const struct nic_geom
            one->total_bytes == other->total_bytes;
 }
 
-int nic_group_check(const struct nic_group *group, uint64_t file_bytes)
+int group_group_check(const struct group_memory *group, uint64_t file_bytes)
 {
-    if (file_bytes < sizeof *group || group->magic != NIC_MAGIC) {
+    if (file_bytes < sizeof *group || group->magic != GROUP_MAGIC) {
         return DN_EGROUP;
     }
-    if (group->layout_version != NIC_LAYOUT_VERSION) {
+    if (group->layout_version != GROUP_LAYOUT_VERSION) {
         return DN_EVERSION;
     }
     /* The launcher is trusted, but a wrong descriptor must not be believed. */
-    const struct nic_geometry *found = &group->geometry;
-    struct nic_geometry expected;
+    const struct group_geometry *found = &group->geometry;
+    struct group_geometry expected;
     for (uint64_t page_bytes = 4096; page_bytes <= 65536; page_bytes *= 2) {
-        if (nic_geometry(found->node_count, &found->sizes, page_bytes, &expected) == 0 &&
+        if (group_geometry(found->node_count, &found->sizes, page_bytes, &expected) == 0 &&
             geometry_equal(&expected, found) && found->total_bytes == file_bytes) {
             return 0;
         }
@@ -112,13 +111,13 @@ int nic_group_check(const struct nic_group *group, uint64_t file_bytes)
     return DN_EGROUP;
 }
 
-void nic_view_make(struct nic_group *group, uint32_t rank, struct nic_view *view)
+void group_view_make(struct group_memory *group, uint32_t rank, struct group_view *view)
 {
-    const struct nic_geometry *geometry = &group->geometry;
+    const struct group_geometry *geometry = &group->geometry;
     unsigned char *file = (unsigned char *)group;
     INVARIANT(rank < geometry->node_count);
     view->group = group;
-    view->ports = (struct nic_port *)(void *)(file + geometry->ports_offset);
+    view->ports = (struct group_port *)(void *)(file + geometry->ports_offset);
     view->nodes = file + geometry->nodes_offset;
     view->node_stride_bytes = geometry->node_stride_bytes;
     view->node_count = geometry->node_count;

@@ -19,49 +19,49 @@
 #include "dimmnet.h"
 
 enum {
-    NIC_NODES_MAX = 4096,
-    NIC_AREAS = 256, /* a port's area table, the built-in ones included */
-    NIC_AREA_FIRST_FREE = 4,
-    NIC_LOCK_RECORDS = 1 << 16, /* lock requesters of a node at a time */
-    NIC_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
+    GROUP_NODES_MAX = 4096,
+    GROUP_AREAS = 256, /* a port's area table, the built-in ones included */
+    GROUP_AREA_FIRST_FREE = 4,
+    GROUP_LOCK_RECORDS = 1 << 16, /* lock requesters of a node at a time */
+    GROUP_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
 };
 
 /* A node's service memory, committed when touched: lock records, team slots, and then
  * what its owner hands out. */
-#define NIC_SERVICE_BYTES (UINT64_C(1) << 30)
+#define GROUP_SERVICE_BYTES (UINT64_C(1) << 30)
 
-#define NIC_END_WANTED UINT32_C(0x100)
+#define GROUP_END_WANTED UINT32_C(0x100)
 
-#define NIC_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define NIC_LAYOUT_VERSION 3u
+#define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
+#define GROUP_LAYOUT_VERSION 3u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
-struct nic_sizes {
+struct group_sizes {
     uint64_t llcm_bytes;
     uint64_t bank_bytes;
     uint64_t heap_bytes;
-    uint64_t registered_bytes; /* 0 lets nic_geometry choose */
+    uint64_t registered_bytes; /* 0 lets group_geometry choose */
 };
 
-/* What nic_geometry chooses for registered memory, if the group is not too large. */
-#define NIC_REGISTERED_BYTES (UINT64_C(64) << 30)
+/* What group_geometry chooses for registered memory, if the group is not too large. */
+#define GROUP_REGISTERED_BYTES (UINT64_C(64) << 30)
 
 /* Where everything lies in the file. Derived from the sizes and the node count by
- * nic_geometry, constant from then on. */
-struct nic_geometry {
+ * group_geometry, constant from then on. */
+struct group_geometry {
     uint32_t node_count;
-    struct nic_sizes sizes; /* rounded up to whole pages, none of them 0 */
+    struct group_sizes sizes; /* rounded up to whole pages, none of them 0 */
     uint64_t ports_offset;
     uint64_t nodes_offset;
     uint64_t node_stride_bytes;
-    uint64_t segment_offset[NIC_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
-    uint64_t service_offset;                      /* the same */
-    uint64_t registered_offset;                   /* the same */
+    uint64_t segment_offset[GROUP_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
+    uint64_t service_offset;                        /* the same */
+    uint64_t registered_offset;                     /* the same */
     uint64_t total_bytes;
 };
 
 /* A named piece of a node's memory. Only its owner writes it. */
-struct nic_area {
+struct group_area {
     /* generation << 1 | in use. Changed last on registering and first on
      * deregistering, so that a reader who finds it the same before and after has
      * read the fields that belong to it. */
@@ -74,8 +74,8 @@ struct nic_area {
  * finding one is a shift. The call word stands in the middle of a page, because
  * programs like to put theirs at the start of one, and a core takes loads and stores
  * with equal low address bits for the same place at first. */
-struct nic_port {
-    alignas(CACHE_LINE_BYTES) struct nic_area areas[NIC_AREAS];
+struct group_port {
+    alignas(CACHE_LINE_BYTES) struct group_area areas[GROUP_AREAS];
 
     /* What every sender looks at after writing: see group/call.h. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t call;
@@ -85,32 +85,32 @@ struct nic_port {
 
     alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };
-_Static_assert(sizeof(struct nic_port) == 8192, "see above");
+_Static_assert(sizeof(struct group_port) == 8192, "see above");
 
 /* Group-wide words. */
-struct nic_group {
+struct group_memory {
     uint64_t magic; /* written last when the group is made */
     uint32_t layout_version;
     uint32_t core_count; /* cores that the nodes may use together */
-    struct nic_geometry geometry;
+    struct group_geometry geometry;
 
     /* Deaths announced. The launcher raises it after the port's life says so. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
     /* Raised whenever a node attaches, leaves or ends: who waits for a service looks again. */
     _Atomic uint32_t change_count;
-    /* A node's wish that the whole group ends: 0, or NIC_END_WANTED | exit status. The
+    /* A node's wish that the whole group ends: 0, or GROUP_END_WANTED | exit status. The
      * first one stays. */
     _Atomic uint32_t end;
 
     /* A bit per node whose port says that somebody sleeps there; a hint that saves
      * looking at every port. Set by the sleeper, cleared by who wakes it. */
-    alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[NIC_NODES_MAX / 64];
+    alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[GROUP_NODES_MAX / 64];
 };
 
 /* A node's view of the group's memory in its own address space. Private. */
-struct nic_view {
-    struct nic_group *group;
-    struct nic_port *ports;
+struct group_view {
+    struct group_memory *group;
+    struct group_port *ports;
     unsigned char *nodes;
     uint64_t node_stride_bytes;
     uint32_t node_count;
@@ -118,47 +118,49 @@ struct nic_view {
 };
 
 /* DN_EINVAL for a size of zero (but that of registered memory) or a count outside
- * 1..NIC_NODES_MAX, DN_ERANGE when the whole exceeds 2^46 bytes. page_bytes is the size
+ * 1..GROUP_NODES_MAX, DN_ERANGE when the whole exceeds 2^46 bytes. page_bytes is the size
  * of the pages that segments start at. */
-int nic_geometry(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes,
-                 struct nic_geometry *geometry);
+int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes,
+                   struct group_geometry *geometry);
 
 /* Fills a zeroed file's group words and ports. */
-void nic_group_init(struct nic_group *group, const struct nic_geometry *geometry,
-                    uint32_t core_count);
+void group_group_init(struct group_memory *group, const struct group_geometry *geometry,
+                      uint32_t core_count);
 
 /* Whether a mapped file is a group of this layout and of this many bytes: 0,
  * DN_EGROUP or DN_EVERSION. */
-int nic_group_check(const struct nic_group *group, uint64_t file_bytes);
+int group_group_check(const struct group_memory *group, uint64_t file_bytes);
 
 /* The view of node `rank` of a group mapped at `group`. */
-void nic_view_make(struct nic_group *group, uint32_t rank, struct nic_view *view);
+void group_view_make(struct group_memory *group, uint32_t rank, struct group_view *view);
 
-static inline unsigned char *nic_node_memory(const struct nic_view *view, uint32_t rank)
+static inline unsigned char *group_node_memory(const struct group_view *view, uint32_t rank)
 {
     return view->nodes + rank * view->node_stride_bytes;
 }
 
-static inline unsigned char *nic_service_memory(const struct nic_view *view, uint32_t rank)
+static inline unsigned char *group_service_memory(const struct group_view *view, uint32_t rank)
 {
-    return nic_node_memory(view, rank) + view->group->geometry.service_offset;
+    return group_node_memory(view, rank) + view->group->geometry.service_offset;
 }
 
-static inline unsigned char *nic_registered_memory(const struct nic_view *view, uint32_t rank)
+static inline unsigned char *group_registered_memory(const struct group_view *view, uint32_t rank)
 {
-    return nic_node_memory(view, rank) + view->group->geometry.registered_offset;
+    return group_node_memory(view, rank) + view->group->geometry.registered_offset;
 }
 
-static inline unsigned char *nic_segment(const struct nic_view *view, uint32_t rank, uint32_t area)
+static inline unsigned char *group_segment(const struct group_view *view, uint32_t rank,
+                                           uint32_t area)
 {
-    return nic_node_memory(view, rank) + view->group->geometry.segment_offset[area];
+    return group_node_memory(view, rank) + view->group->geometry.segment_offset[area];
 }
 
-static inline uint64_t nic_segment_bytes(const struct nic_view *view, uint32_t area)
+static inline uint64_t group_segment_bytes(const struct group_view *view, uint32_t area)
 {
-    const struct nic_sizes *sizes = &view->group->geometry.sizes;
-    return area == DN_LLCM ? sizes->llcm_bytes : area == DN_BANK ? sizes->bank_bytes
-                                                                 : sizes->heap_bytes;
+    const struct group_sizes *sizes = &view->group->geometry.sizes;
+    return area == DN_LLCM   ? sizes->llcm_bytes
+           : area == DN_BANK ? sizes->bank_bytes
+                             : sizes->heap_bytes;
 }
 
 #endif

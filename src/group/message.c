@@ -3,24 +3,24 @@
 
 #include "group/service_memory.h"
 
-uint64_t nic_message_box_layout(struct nic_message_box *box, uint32_t source_count,
-                                uint64_t unit_count)
+uint64_t group_message_box_layout(struct group_message_box *box, uint32_t source_count,
+                                  uint64_t unit_count)
 {
     INVARIANT(is_power_of_two(unit_count));
     box->source_count = source_count;
     box->unit_count = unit_count;
-    box->has_summary = source_count > NIC_MESSAGE_FEW_SOURCES;
+    box->has_summary = source_count > GROUP_MESSAGE_FEW_SOURCES;
     /* Nothing here overflows: at most 2^12 sources with rings of at most 2^26 bytes. */
     box->summary_offset = sizeof *box;
     uint64_t summary_bytes = (uint64_t)(source_count + 63) / 64 * sizeof(uint64_t);
     (void)round_up(box->summary_offset + summary_bytes, CACHE_LINE_BYTES, &box->ranks_offset);
     (void)round_up(box->ranks_offset + source_count * sizeof(uint32_t), CACHE_LINE_BYTES,
                    &box->words_offset);
-    box->rings_offset = box->words_offset + source_count * sizeof(struct nic_ring_words);
-    return box->rings_offset + source_count * unit_count * NIC_UNIT_BYTES;
+    box->rings_offset = box->words_offset + source_count * sizeof(struct group_ring_words);
+    return box->rings_offset + source_count * unit_count * GROUP_UNIT_BYTES;
 }
 
-uint32_t nic_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t rank)
+uint32_t group_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t rank)
 {
     uint32_t low = 0;
     uint32_t high = count;
@@ -35,18 +35,19 @@ uint32_t nic_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t r
     return low < count && ranks[low] == rank ? low : count;
 }
 
-static struct nic_ring_words *ring_words(struct nic_message_box *box, uint32_t index)
+static struct group_ring_words *ring_words(struct group_message_box *box, uint32_t index)
 {
     unsigned char *start = (unsigned char *)box + box->words_offset;
-    return (struct nic_ring_words *)(void *)start + index;
+    return (struct group_ring_words *)(void *)start + index;
 }
 
-static unsigned char *ring_start(struct nic_message_box *box, uint32_t index)
+static unsigned char *ring_start(struct group_message_box *box, uint32_t index)
 {
-    return (unsigned char *)box + box->rings_offset + index * box->unit_count * NIC_UNIT_BYTES;
+    return (unsigned char *)box + box->rings_offset + index * box->unit_count * GROUP_UNIT_BYTES;
 }
 
-void nic_message_ring_in(struct nic_message_box *box, uint32_t index, struct nic_ring_in *ring)
+void group_message_ring_in(struct group_message_box *box, uint32_t index,
+                           struct group_ring_in *ring)
 {
     ring->start = ring_start(box, index);
     ring->words = ring_words(box, index);
@@ -55,18 +56,19 @@ void nic_message_ring_in(struct nic_message_box *box, uint32_t index, struct nic
     atomic_init(&ring->head, 0);
 }
 
-void nic_message_ring_out(struct nic_message_box *box, uint32_t index, struct nic_ring_out *ring)
+void group_message_ring_out(struct group_message_box *box, uint32_t index,
+                            struct group_ring_out *ring)
 {
     ring->start = ring_start(box, index);
     ring->words = ring_words(box, index);
     ring->unit_count = box->unit_count;
-    ring->entry_units_max = nic_ring_entry_units_max(box->unit_count);
+    ring->entry_units_max = group_ring_entry_units_max(box->unit_count);
     ring->tail = atomic_load_explicit(&ring->words->tail, memory_order_relaxed);
     ring->head = atomic_load_explicit(&ring->words->head, memory_order_acquire);
 }
 
-void nic_message_offer(struct nic_message_slot *slot, uint32_t generation, uint32_t channel,
-                       uint64_t offset)
+void group_message_offer(struct group_message_slot *slot, uint32_t generation, uint32_t channel,
+                         uint64_t offset)
 {
     atomic_store_explicit(&slot->offset, offset, memory_order_relaxed);
     KILL_POINT("message: box made, not offered");
@@ -75,19 +77,19 @@ void nic_message_offer(struct nic_message_slot *slot, uint32_t generation, uint3
     KILL_POINT("message: box offered");
 }
 
-void nic_message_withdraw(struct nic_message_slot *slot)
+void group_message_withdraw(struct group_message_slot *slot)
 {
     atomic_store(&slot->key, 0);
     KILL_POINT("message: box withdrawn");
 }
 
-bool nic_message_unused(const struct nic_view *view, const struct nic_message_slot *slot)
+bool group_message_unused(const struct group_view *view, const struct group_message_slot *slot)
 {
     for (uint32_t first = 0; first < view->node_count; first += 64) {
         uint64_t bits = atomic_load(&slot->users[first / 64]);
         for (; bits != 0; bits &= bits - 1) {
             uint32_t rank = first + (uint32_t)__builtin_ctzll(bits);
-            if (!nic_life_gone(nic_life(view, rank))) {
+            if (!group_life_gone(group_life(view, rank))) {
                 return false;
             }
         }
@@ -95,18 +97,18 @@ bool nic_message_unused(const struct nic_view *view, const struct nic_message_sl
     return true;
 }
 
-void nic_message_let_go(const struct nic_view *view, struct nic_message_slot *slot)
+void group_message_let_go(const struct group_view *view, struct group_message_slot *slot)
 {
     atomic_fetch_and(&slot->users[view->rank / 64], ~(UINT64_C(1) << (view->rank % 64)));
     KILL_POINT("message: box let go");
 }
 
-struct nic_message_box *nic_message_hold(const struct nic_view *view, uint32_t rank,
-                                         uint32_t channel, struct nic_message_slot **found)
+struct group_message_box *group_message_hold(const struct group_view *view, uint32_t rank,
+                                             uint32_t channel, struct group_message_slot **found)
 {
-    struct nic_service *service = nic_service(view, rank);
-    for (uint32_t i = 0; i < NIC_MESSAGE_SLOTS; i++) {
-        struct nic_message_slot *slot = &service->message_slots[i];
+    struct group_service *service = group_service(view, rank);
+    for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS; i++) {
+        struct group_message_slot *slot = &service->message_slots[i];
         uint64_t key = atomic_load_explicit(&slot->key, memory_order_acquire);
         if (key == 0 || (uint32_t)key != channel) {
             continue;
@@ -119,11 +121,11 @@ struct nic_message_box *nic_message_hold(const struct nic_view *view, uint32_t r
          * that it has withdrawn. */
         if (atomic_load(&slot->key) == key) {
             *found = slot;
-            return (struct nic_message_box *)(void *)(nic_node_memory(view, rank) + offset);
+            return (struct group_message_box *)(void *)(group_node_memory(view, rank) + offset);
         }
         /* Held already for what a closed context of ours has sent: that one lets go. */
         if (!(before & bit)) {
-            nic_message_let_go(view, slot);
+            group_message_let_go(view, slot);
         }
     }
     return NULL;

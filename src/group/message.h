@@ -26,34 +26,34 @@
 #include "group/life.h"
 
 enum {
-    NIC_MESSAGE_SLOTS = 64, /* contexts of a node at a time */
-    NIC_MESSAGE_MTU_BYTES = 2048,
-    NIC_RING_BYTES_MIN = 1024,
-    NIC_RING_BYTES_MAX = 64 << 20,
+    GROUP_MESSAGE_SLOTS = 64, /* contexts of a node at a time */
+    GROUP_MESSAGE_MTU_BYTES = 2048,
+    GROUP_RING_BYTES_MIN = 1024,
+    GROUP_RING_BYTES_MAX = 64 << 20,
     /* Up to here a receiver looks into every ring; beyond, senders set summary bits. */
-    NIC_MESSAGE_FEW_SOURCES = 8,
+    GROUP_MESSAGE_FEW_SOURCES = 8,
 };
 
 /* ---- Entries -------------------------------------------------------------------- */
 
-#define NIC_ENTRY_THERE UINT64_C(1)
-#define NIC_ENTRY_FIRST UINT64_C(2)
-#define NIC_ENTRY_LAST UINT64_C(4)
-#define NIC_ENTRY_PLACE UINT64_C(8)  /* the data lie in the sender's memory */
-#define NIC_ENTRY_PAD UINT64_C(16)   /* nothing up to the end of the ring */
-#define NIC_ENTRY_ABORT UINT64_C(32) /* the message begun before will not come */
-#define NIC_ENTRY_WHOLE (NIC_ENTRY_THERE | NIC_ENTRY_FIRST | NIC_ENTRY_LAST)
-#define NIC_ENTRY_BYTES_SHIFT 16
+#define GROUP_ENTRY_THERE UINT64_C(1)
+#define GROUP_ENTRY_FIRST UINT64_C(2)
+#define GROUP_ENTRY_LAST UINT64_C(4)
+#define GROUP_ENTRY_PLACE UINT64_C(8)  /* the data lie in the sender's memory */
+#define GROUP_ENTRY_PAD UINT64_C(16)   /* nothing up to the end of the ring */
+#define GROUP_ENTRY_ABORT UINT64_C(32) /* the message begun before will not come */
+#define GROUP_ENTRY_WHOLE (GROUP_ENTRY_THERE | GROUP_ENTRY_FIRST | GROUP_ENTRY_LAST)
+#define GROUP_ENTRY_BYTES_SHIFT 16
 
 enum {
-    NIC_UNIT_BYTES = 16,
-    NIC_WHOLE_HEADER_BYTES = 8,
-    NIC_PIECE_HEADER_BYTES = 16,
-    NIC_PLACE_UNITS = 3,
+    GROUP_UNIT_BYTES = 16,
+    GROUP_WHOLE_HEADER_BYTES = 8,
+    GROUP_PIECE_HEADER_BYTES = 16,
+    GROUP_PLACE_UNITS = 3,
 };
 
 /* A piece's words; a whole message has its payload at `total`. */
-struct nic_entry {
+struct group_entry {
     _Atomic uint64_t header;
     uint64_t total_bytes;
     uint64_t place; /* from the start of the sender's node memory; PLACE only, as below */
@@ -63,42 +63,42 @@ struct nic_entry {
     _Atomic uint64_t state;
 };
 
-_Static_assert(sizeof(struct nic_entry) <= NIC_PLACE_UNITS * NIC_UNIT_BYTES, "it fits");
+_Static_assert(sizeof(struct group_entry) <= GROUP_PLACE_UNITS * GROUP_UNIT_BYTES, "it fits");
 
-enum nic_offer_state { NIC_OFFERED = 1, NIC_FETCHED, NIC_WITHDRAWN };
+enum group_offer_state { GROUP_OFFERED = 1, GROUP_FETCHED, GROUP_WITHDRAWN };
 
-static inline uint64_t nic_entry_bytes(uint64_t header)
+static inline uint64_t group_entry_bytes(uint64_t header)
 {
-    return header >> NIC_ENTRY_BYTES_SHIFT & 0xffff;
+    return header >> GROUP_ENTRY_BYTES_SHIFT & 0xffff;
 }
 
-static inline uint64_t nic_units_of(uint64_t bytes)
+static inline uint64_t group_units_of(uint64_t bytes)
 {
-    return (bytes + NIC_UNIT_BYTES - 1) / NIC_UNIT_BYTES;
+    return (bytes + GROUP_UNIT_BYTES - 1) / GROUP_UNIT_BYTES;
 }
 
 /* ---- Rings ---------------------------------------------------------------------- */
 
 /* The words beside a ring, in cache lines by their writer. */
-struct nic_ring_words {
+struct group_ring_words {
     /* By the receiver: units before this one are the sender's again. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t head;
-    /* Of enum nic_room, by the sender: whether it is to be told when the head moves. */
+    /* Of enum group_room, by the sender: whether it is to be told when the head moves. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t wants_room;
     /* By the sender when it lets go of the ring; where the next one goes on. */
     _Atomic uint64_t tail;
 };
 
-enum nic_room {
-    NIC_ROOM_AWAITED = 1,  /* somebody there sleeps until the head moves, or has closed */
-    NIC_ROOM_MIRRORED = 2, /* by the owner: the sender has but a mirror of the head */
-    NIC_ROOM_UNTOLD = 4,   /* by the owner: and had not attached when the box was offered */
+enum group_room {
+    GROUP_ROOM_AWAITED = 1,  /* somebody there sleeps until the head moves, or has closed */
+    GROUP_ROOM_MIRRORED = 2, /* by the owner: the sender has but a mirror of the head */
+    GROUP_ROOM_UNTOLD = 4,   /* by the owner: and had not attached when the box was offered */
 };
 
 /* The sender's side. Private. */
-struct nic_ring_out {
+struct group_ring_out {
     unsigned char *start;
-    struct nic_ring_words *words;
+    struct group_ring_words *words;
     uint64_t unit_count; /* a power of two */
     uint64_t entry_units_max;
     uint64_t tail;
@@ -106,9 +106,9 @@ struct nic_ring_out {
 };
 
 /* The receiver's side. Private. */
-struct nic_ring_in {
+struct group_ring_in {
     unsigned char *start;
-    struct nic_ring_words *words;
+    struct group_ring_words *words;
     uint64_t unit_count;
     _Atomic uint64_t head; /* written with the turn held, peeked at without */
     uint64_t published;    /* the head that the sender knows */
@@ -116,30 +116,31 @@ struct nic_ring_in {
 
 /* Room that an entry needs beyond its own units: those cleared ahead, and one so that a
  * message that was begun can always be aborted. */
-enum { NIC_RING_AHEAD = 4, NIC_RING_RESERVE = NIC_RING_AHEAD + 1 };
+enum { GROUP_RING_AHEAD = 4, GROUP_RING_RESERVE = GROUP_RING_AHEAD + 1 };
 
-static inline struct nic_entry *nic_ring_entry(unsigned char *start, uint64_t unit_count,
-                                               uint64_t position)
+static inline struct group_entry *group_ring_entry(unsigned char *start, uint64_t unit_count,
+                                                   uint64_t position)
 {
-    return (struct nic_entry *)(void *)(start + (position & (unit_count - 1)) * NIC_UNIT_BYTES);
+    return (struct group_entry *)(void *)(start + (position & (unit_count - 1)) * GROUP_UNIT_BYTES);
 }
 
 /* The longest entry: two of them and the reserve fit even when the first must skip the
  * end of the ring. */
-static inline uint64_t nic_ring_entry_units_max(uint64_t unit_count)
+static inline uint64_t group_ring_entry_units_max(uint64_t unit_count)
 {
-    uint64_t wanted = nic_units_of(NIC_PIECE_HEADER_BYTES + NIC_MESSAGE_MTU_BYTES);
+    uint64_t wanted = group_units_of(GROUP_PIECE_HEADER_BYTES + GROUP_MESSAGE_MTU_BYTES);
     return wanted < unit_count / 4 ? wanted : unit_count / 4;
 }
 
 /* The most payload that an entry with this much header holds. */
-static inline uint64_t nic_ring_payload_max(const struct nic_ring_out *ring, uint64_t header_bytes)
+static inline uint64_t group_ring_payload_max(const struct group_ring_out *ring,
+                                              uint64_t header_bytes)
 {
-    uint64_t bytes = ring->entry_units_max * NIC_UNIT_BYTES - header_bytes;
-    return bytes < NIC_MESSAGE_MTU_BYTES ? bytes : NIC_MESSAGE_MTU_BYTES;
+    uint64_t bytes = ring->entry_units_max * GROUP_UNIT_BYTES - header_bytes;
+    return bytes < GROUP_MESSAGE_MTU_BYTES ? bytes : GROUP_MESSAGE_MTU_BYTES;
 }
 
-static inline bool nic_ring_has_room(struct nic_ring_out *ring, uint64_t units)
+static inline bool group_ring_has_room(struct group_ring_out *ring, uint64_t units)
 {
     if (LIKELY(ring->tail + units - ring->head <= ring->unit_count)) {
         return true;
@@ -149,79 +150,79 @@ static inline bool nic_ring_has_room(struct nic_ring_out *ring, uint64_t units)
     return ring->tail + units - ring->head <= ring->unit_count;
 }
 
-static inline void nic_ring_clear(const struct nic_ring_out *ring, uint64_t position)
+static inline void group_ring_clear(const struct group_ring_out *ring, uint64_t position)
 {
-    atomic_store_explicit(&nic_ring_entry(ring->start, ring->unit_count, position)->header, 0,
+    atomic_store_explicit(&group_ring_entry(ring->start, ring->unit_count, position)->header, 0,
                           memory_order_relaxed);
 }
 
 /* Makes the entry at the tail, filled by the caller, the receiver's. */
-static inline void nic_ring_publish(struct nic_ring_out *ring, uint64_t header, uint64_t units)
+static inline void group_ring_publish(struct group_ring_out *ring, uint64_t header, uint64_t units)
 {
     uint64_t next = ring->tail + units;
-    uint64_t cleared = ring->tail + NIC_RING_AHEAD; /* up to here */
+    uint64_t cleared = ring->tail + GROUP_RING_AHEAD; /* up to here */
     if (UNLIKELY(next >= cleared)) {
-        nic_ring_clear(ring, next);
+        group_ring_clear(ring, next);
         cleared = next + 1;
     }
     KILL_POINT("message: entry filled, not published");
     /* Release: who sees the header sees the payload and the zero behind it. */
-    atomic_store_explicit(&nic_ring_entry(ring->start, ring->unit_count, ring->tail)->header,
+    atomic_store_explicit(&group_ring_entry(ring->start, ring->unit_count, ring->tail)->header,
                           header, memory_order_release);
     KILL_POINT("message: entry published, nobody woken");
     ring->tail = next;
     /* Off the path of this message; the next one publishes it. */
-    for (; cleared != next + NIC_RING_AHEAD; cleared++) {
-        nic_ring_clear(ring, cleared);
+    for (; cleared != next + GROUP_RING_AHEAD; cleared++) {
+        group_ring_clear(ring, cleared);
     }
 }
 
 /* The units at the end of the ring that an entry must skip to lie in a row. */
-static inline uint64_t nic_ring_skipped(const struct nic_ring_out *ring, uint64_t units)
+static inline uint64_t group_ring_skipped(const struct group_ring_out *ring, uint64_t units)
 {
     uint64_t to_end = ring->unit_count - (ring->tail & (ring->unit_count - 1));
     return UNLIKELY(units > to_end) ? to_end : 0;
 }
 
 /* Room in a row for an entry, skipping the end of the ring if it must; NULL: none now. */
-static inline struct nic_entry *nic_ring_reserve(struct nic_ring_out *ring, uint64_t units)
+static inline struct group_entry *group_ring_reserve(struct group_ring_out *ring, uint64_t units)
 {
-    uint64_t skipped = nic_ring_skipped(ring, units);
-    if (UNLIKELY(!nic_ring_has_room(ring, skipped + units + NIC_RING_RESERVE))) {
+    uint64_t skipped = group_ring_skipped(ring, units);
+    if (UNLIKELY(!group_ring_has_room(ring, skipped + units + GROUP_RING_RESERVE))) {
         return NULL;
     }
     if (UNLIKELY(skipped)) {
-        nic_ring_publish(ring, NIC_ENTRY_THERE | NIC_ENTRY_PAD, skipped);
+        group_ring_publish(ring, GROUP_ENTRY_THERE | GROUP_ENTRY_PAD, skipped);
     }
-    return nic_ring_entry(ring->start, ring->unit_count, ring->tail);
+    return group_ring_entry(ring->start, ring->unit_count, ring->tail);
 }
 
 /* The header at the receiver's head; 0: nothing there. */
-static inline uint64_t nic_ring_look(const struct nic_ring_in *ring)
+static inline uint64_t group_ring_look(const struct group_ring_in *ring)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    return atomic_load_explicit(&nic_ring_entry(ring->start, ring->unit_count, head)->header,
+    return atomic_load_explicit(&group_ring_entry(ring->start, ring->unit_count, head)->header,
                                 memory_order_acquire);
 }
 
-static inline struct nic_entry *nic_ring_at_head(const struct nic_ring_in *ring)
+static inline struct group_entry *group_ring_at_head(const struct group_ring_in *ring)
 {
-    return nic_ring_entry(ring->start, ring->unit_count,
-                          atomic_load_explicit(&ring->head, memory_order_relaxed));
+    return group_ring_entry(ring->start, ring->unit_count,
+                            atomic_load_explicit(&ring->head, memory_order_relaxed));
 }
 
-static inline void nic_ring_advance(struct nic_ring_in *ring, uint64_t units)
+static inline void group_ring_advance(struct group_ring_in *ring, uint64_t units)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     atomic_store_explicit(&ring->head, head + units, memory_order_relaxed);
 }
 
 /* Gives the units passed over back to the sender; true when it is to be told. */
-static inline bool nic_ring_give_back(struct nic_ring_in *ring)
+static inline bool group_ring_give_back(struct group_ring_in *ring)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     KILL_POINT("message: taken, room not given back");
-    /* Release: pairs with the acquire in nic_ring_has_room. */
+    /* Release: pairs with the acquire in group_ring_has_room. */
     atomic_store_explicit(&ring->words->head, head, memory_order_release);
     KILL_POINT("message: room given back, sender not woken");
     ring->published = head;
@@ -231,60 +232,62 @@ static inline bool nic_ring_give_back(struct nic_ring_in *ring)
 /* ---- Boxes ---------------------------------------------------------------------- */
 
 /* A context's shared memory, in its node's service memory. Constant but where said. */
-struct nic_message_box {
+struct group_message_box {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t open; /* by the owner: 1, then 0 */
     uint32_t source_count;
     uint64_t unit_count;     /* of each ring */
     uint64_t ranks_offset;   /* the sources, sorted; all offsets from the box's start */
     uint64_t summary_offset; /* a bit per source */
-    uint64_t words_offset;   /* struct nic_ring_words per source */
+    uint64_t words_offset;   /* struct group_ring_words per source */
     uint64_t rings_offset;
     uint32_t has_summary;
 };
 
 /* The bytes of a box for so many sources and units, and its fields. */
-uint64_t nic_message_box_layout(struct nic_message_box *box, uint32_t source_count,
-                                uint64_t unit_count);
+uint64_t group_message_box_layout(struct group_message_box *box, uint32_t source_count,
+                                  uint64_t unit_count);
 
-static inline uint32_t *nic_box_ranks(struct nic_message_box *box)
+static inline uint32_t *group_box_ranks(struct group_message_box *box)
 {
     return (uint32_t *)(void *)((unsigned char *)box + box->ranks_offset);
 }
 
-static inline _Atomic uint64_t *nic_box_summary(struct nic_message_box *box)
+static inline _Atomic uint64_t *group_box_summary(struct group_message_box *box)
 {
     return (_Atomic uint64_t *)(void *)((unsigned char *)box + box->summary_offset);
 }
 
 /* The place of a rank in a sorted list, by binary search; `count`: not there. */
-uint32_t nic_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t rank);
+uint32_t group_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t rank);
 
-void nic_message_ring_in(struct nic_message_box *box, uint32_t index, struct nic_ring_in *ring);
-void nic_message_ring_out(struct nic_message_box *box, uint32_t index, struct nic_ring_out *ring);
+void group_message_ring_in(struct group_message_box *box, uint32_t index,
+                           struct group_ring_in *ring);
+void group_message_ring_out(struct group_message_box *box, uint32_t index,
+                            struct group_ring_out *ring);
 
 /* ---- Meeting: how a sender finds a box -------------------------------------------- */
 
 /* One context of a node. A box may be used again once nobody can write into it: senders
  * are counted here, in memory that never goes away, each by a bit of its own, so that one
  * that died is known and left out. */
-struct nic_message_slot {
+struct group_message_slot {
     /* By the owner: generation << 32 | channel, stored last; 0: no context. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t key;
     _Atomic uint64_t offset; /* of the box, from the start of the node's memory */
     _Atomic uint32_t index;  /* in a mirror: the reader's place among the sources */
-    _Atomic uint64_t users[NIC_NODES_MAX / 64]; /* a bit per sender, by itself */
+    _Atomic uint64_t users[GROUP_NODES_MAX / 64]; /* a bit per sender, by itself */
 };
 
-/* The owner's side. The slot's senders are all gone or have let go: nic_message_unused. */
-void nic_message_offer(struct nic_message_slot *slot, uint32_t generation, uint32_t channel,
-                       uint64_t offset);
-void nic_message_withdraw(struct nic_message_slot *slot);
-bool nic_message_unused(const struct nic_view *view, const struct nic_message_slot *slot);
+/* The owner's side. The slot's senders are all gone or have let go: group_message_unused. */
+void group_message_offer(struct group_message_slot *slot, uint32_t generation, uint32_t channel,
+                         uint64_t offset);
+void group_message_withdraw(struct group_message_slot *slot);
+bool group_message_unused(const struct group_view *view, const struct group_message_slot *slot);
 
-/* The sender's side: the box of that rank's context, held until nic_message_let_go; NULL:
+/* The sender's side: the box of that rank's context, held until group_message_let_go; NULL:
  * it has none open. One thread of a process at a time. */
-struct nic_message_box *nic_message_hold(const struct nic_view *view, uint32_t rank,
-                                         uint32_t channel, struct nic_message_slot **slot);
-void nic_message_let_go(const struct nic_view *view, struct nic_message_slot *slot);
+struct group_message_box *group_message_hold(const struct group_view *view, uint32_t rank,
+                                             uint32_t channel, struct group_message_slot **slot);
+void group_message_let_go(const struct group_view *view, struct group_message_slot *slot);
 
 #endif

@@ -7,7 +7,7 @@
 /* Members' lines; then, side by side, arrivals, operands and arguments by parity. */
 static uint64_t arrivals_offset(uint32_t count)
 {
-    return count * sizeof(struct nic_team_member);
+    return count * sizeof(struct group_team_member);
 }
 
 static uint64_t operands_offset(uint32_t count)
@@ -25,25 +25,25 @@ static uint64_t row_bytes(uint32_t count)
     return bytes;
 }
 
-uint64_t nic_team_tree_offset(uint32_t count)
+uint64_t group_team_tree_offset(uint32_t count)
 {
     return operands_offset(count) + 4 * row_bytes(count);
 }
 
-uint64_t nic_team_bytes(uint32_t count)
+uint64_t group_team_bytes(uint32_t count)
 {
-    return nic_team_tree_offset(count) + count * sizeof(struct nic_tree_node);
+    return group_team_tree_offset(count) + count * sizeof(struct group_tree_node);
 }
 
-void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t count,
-                   uint32_t index, void *block, struct nic_team *team)
+void group_team_make(const struct group_view *view, const uint32_t *ranks, uint32_t count,
+                     uint32_t index, void *block, struct group_team *team)
 {
     unsigned char *bytes = block;
     INVARIANT(index < count);
-    *team = (struct nic_team){
+    *team = (struct group_team){
         .view = view, .ranks = ranks, .count = count, .index = index, .members = block};
     if (count <= view->group->core_count) {
-        nic_team_use_lines(team);
+        group_team_use_lines(team);
     } else {
         team->arrived = (_Atomic uint32_t *)(void *)(bytes + arrivals_offset(count));
         team->arrived_stride = 1;
@@ -54,60 +54,60 @@ void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t 
     }
 }
 
-void nic_team_use_lines(struct nic_team *team)
+void group_team_use_lines(struct group_team *team)
 {
     team->arrived = &team->members[0].arrived;
-    team->arrived_stride = sizeof(struct nic_team_member) / sizeof(uint32_t);
+    team->arrived_stride = sizeof(struct group_team_member) / sizeof(uint32_t);
     team->operands = &team->members[0].contribution[0].operand;
-    team->operand_stride = sizeof(struct nic_team_member) / sizeof(uint64_t);
-    team->parity_stride = sizeof(struct nic_team_contribution) / sizeof(uint64_t);
+    team->operand_stride = sizeof(struct group_team_member) / sizeof(uint64_t);
+    team->parity_stride = sizeof(struct group_team_contribution) / sizeof(uint64_t);
     team->argument_offset = 1;
 }
 
-bool nic_team_broken(const struct nic_team *team, uint32_t phase)
+bool group_team_broken(const struct group_team *team, uint32_t phase)
 {
     for (uint32_t index = 0; index < team->count; index++) {
         /* The life first, then the word: a member that arrived and then died has
          * arrived, and its life's acquire makes its last store visible. */
-        if (nic_life_gone(nic_life(team->view, team->ranks[index])) &&
-            !nic_team_has_arrived(team, index, phase)) {
+        if (group_life_gone(group_life(team->view, team->ranks[index])) &&
+            !group_team_has_arrived(team, index, phase)) {
             return true;
         }
     }
     return false;
 }
 
-bool nic_team_lacks(const struct nic_team *team)
+bool group_team_lacks(const struct group_team *team)
 {
     for (uint32_t index = 0; index < team->count; index++) {
-        if (nic_life_gone(nic_life(team->view, team->ranks[index]))) {
+        if (group_life_gone(group_life(team->view, team->ranks[index]))) {
             return true;
         }
     }
     return false;
 }
 
-bool nic_team_decide(const struct nic_team *team, bool made)
+bool group_team_decide(const struct group_team *team, bool made)
 {
-    uint32_t outcome = NIC_TEAM_OPEN;
+    uint32_t outcome = GROUP_TEAM_OPEN;
     KILL_POINT("team: not decided");
     bool first = atomic_compare_exchange_strong(&team->members[0].outcome, &outcome,
-                                                made ? NIC_TEAM_MADE : NIC_TEAM_GIVEN_UP);
+                                                made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP);
     KILL_POINT("team: decided");
-    return first ? made : outcome == NIC_TEAM_MADE;
+    return first ? made : outcome == GROUP_TEAM_MADE;
 }
 
-bool nic_team_offer(const struct nic_view *view, uint64_t key, uint64_t offset)
+bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offset)
 {
-    struct nic_team_slot *slots = nic_service(view, view->rank)->team_slots;
-    for (uint32_t i = 0; i < NIC_TEAM_SLOTS; i++) {
+    struct group_team_slot *slots = group_service(view, view->rank)->team_slots;
+    for (uint32_t i = 0; i < GROUP_TEAM_SLOTS; i++) {
         if (atomic_load_explicit(&slots[i].key, memory_order_relaxed) == 0) {
-            /* Pairs with the fence in nic_team_find: who reads this offset finds the
+            /* Pairs with the fence in group_team_find: who reads this offset finds the
              * former key gone. */
             atomic_thread_fence(memory_order_release);
             atomic_store_explicit(&slots[i].offset, offset, memory_order_relaxed);
             KILL_POINT("team: block made, not offered");
-            /* Release: pairs with the acquire in nic_team_find; the block is zeros. */
+            /* Release: pairs with the acquire in group_team_find; the block is zeros. */
             atomic_store_explicit(&slots[i].key, key, memory_order_release);
             KILL_POINT("team: offered");
             return true;
@@ -116,10 +116,11 @@ bool nic_team_offer(const struct nic_view *view, uint64_t key, uint64_t offset)
     return false;
 }
 
-struct nic_team_slot *nic_team_slot(const struct nic_view *view, uint32_t leader, uint64_t key)
+struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t leader,
+                                        uint64_t key)
 {
-    struct nic_team_slot *slots = nic_service(view, leader)->team_slots;
-    for (uint32_t i = 0; i < NIC_TEAM_SLOTS; i++) {
+    struct group_team_slot *slots = group_service(view, leader)->team_slots;
+    for (uint32_t i = 0; i < GROUP_TEAM_SLOTS; i++) {
         if (atomic_load_explicit(&slots[i].key, memory_order_acquire) == key) {
             return &slots[i];
         }
@@ -127,18 +128,18 @@ struct nic_team_slot *nic_team_slot(const struct nic_view *view, uint32_t leader
     return NULL;
 }
 
-void nic_team_withdraw(const struct nic_view *view, uint64_t key)
+void group_team_withdraw(const struct group_view *view, uint64_t key)
 {
-    struct nic_team_slot *slot = nic_team_slot(view, view->rank, key);
+    struct group_team_slot *slot = group_team_slot(view, view->rank, key);
     if (slot) {
         atomic_store_explicit(&slot->key, 0, memory_order_relaxed);
         KILL_POINT("team: withdrawn");
     }
 }
 
-bool nic_team_find(const struct nic_view *view, uint32_t leader, uint64_t key, uint64_t *offset)
+bool group_team_find(const struct group_view *view, uint32_t leader, uint64_t key, uint64_t *offset)
 {
-    const struct nic_team_slot *slot = nic_team_slot(view, leader, key);
+    const struct group_team_slot *slot = group_team_slot(view, leader, key);
     if (!slot) {
         return false;
     }
@@ -152,11 +153,11 @@ bool nic_team_find(const struct nic_view *view, uint32_t leader, uint64_t key, u
     return true;
 }
 
-bool nic_team_is_over(const struct nic_team *team)
+bool group_team_is_over(const struct group_team *team)
 {
     for (uint32_t index = 0; index < team->count; index++) {
         if (!atomic_load_explicit(&team->members[index].left, memory_order_acquire) &&
-            !nic_life_gone(nic_life(team->view, team->ranks[index]))) {
+            !group_life_gone(group_life(team->view, team->ranks[index]))) {
             return false;
         }
     }

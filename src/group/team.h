@@ -19,27 +19,27 @@
 #include "group/life.h"
 
 /* What a member brings to a phase; in one piece, because on a packet fabric it travels. */
-struct nic_team_contribution {
+struct group_team_contribution {
     _Atomic uint64_t operand;
     _Atomic uint64_t argument; /* what must be the same on all members */
     _Atomic uint64_t source;   /* where its data lies, from the start of its node's memory */
 };
 
-struct nic_team_member {
+struct group_team_member {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived; /* the last phase */
     _Atomic uint32_t left;                              /* has freed its handle */
-    struct nic_team_contribution contribution[2];       /* by the phase's parity */
-    _Atomic uint32_t outcome; /* the first member's: enum nic_team_outcome */
+    struct group_team_contribution contribution[2];     /* by the phase's parity */
+    _Atomic uint32_t outcome; /* the first member's: enum group_team_outcome */
 };
-_Static_assert(sizeof(struct nic_team_member) == CACHE_LINE_BYTES, "one line each");
+_Static_assert(sizeof(struct group_team_member) == CACHE_LINE_BYTES, "one line each");
 
 /* A member's view. Private. */
-struct nic_team {
-    const struct nic_view *view;
+struct group_team {
+    const struct group_view *view;
     const uint32_t *ranks; /* of the members, in team order */
     uint32_t count;
     uint32_t index; /* this member */
-    struct nic_team_member *members;
+    struct group_team_member *members;
     /* The words that every phase reads, in the members' lines or side by side. */
     _Atomic uint32_t *arrived;
     _Atomic uint64_t *operands;
@@ -51,61 +51,64 @@ struct nic_team {
 
 /* The shared words of a team of `count`; zeros are their starting state. The last of them
  * are the tree barriers' (group/tree.h), a line each. */
-uint64_t nic_team_bytes(uint32_t count);
-uint64_t nic_team_tree_offset(uint32_t count);
+uint64_t group_team_bytes(uint32_t count);
+uint64_t group_team_tree_offset(uint32_t count);
 
-/* The view of the member `index`; `block` holds nic_team_bytes. */
-void nic_team_make(const struct nic_view *view, const uint32_t *ranks, uint32_t count,
-                   uint32_t index, void *block, struct nic_team *team);
+/* The view of the member `index`; `block` holds group_team_bytes. */
+void group_team_make(const struct group_view *view, const uint32_t *ranks, uint32_t count,
+                     uint32_t index, void *block, struct group_team *team);
 
 /* Whatever the number of cores, every member's words stand in its own line: on a packet
  * fabric, where a line is what travels. All members do so, or none. */
-void nic_team_use_lines(struct nic_team *team);
+void group_team_use_lines(struct group_team *team);
 
-static inline _Atomic uint32_t *nic_team_arrived_word(const struct nic_team *team, uint32_t index)
+static inline _Atomic uint32_t *group_team_arrived_word(const struct group_team *team,
+                                                        uint32_t index)
 {
     return team->arrived + index * team->arrived_stride;
 }
 
-static inline _Atomic uint64_t *nic_team_operand(const struct nic_team *team, uint32_t index,
-                                                 uint32_t phase)
+static inline _Atomic uint64_t *group_team_operand(const struct group_team *team, uint32_t index,
+                                                   uint32_t phase)
 {
     return team->operands + index * team->operand_stride + (phase & 1) * team->parity_stride;
 }
 
-static inline _Atomic uint64_t *nic_team_argument(const struct nic_team *team, uint32_t index,
-                                                  uint32_t phase)
+static inline _Atomic uint64_t *group_team_argument(const struct group_team *team, uint32_t index,
+                                                    uint32_t phase)
 {
-    return nic_team_operand(team, index, phase) + team->argument_offset;
+    return group_team_operand(team, index, phase) + team->argument_offset;
 }
 
-static inline _Atomic uint64_t *nic_team_source(const struct nic_team *team, uint32_t index,
-                                                uint32_t phase)
+static inline _Atomic uint64_t *group_team_source(const struct group_team *team, uint32_t index,
+                                                  uint32_t phase)
 {
     return &team->members[index].contribution[phase & 1].source;
 }
 
-/* Release: pairs with the acquire in nic_team_has_arrived, so that what this member did
+/* Release: pairs with the acquire in group_team_has_arrived, so that what this member did
  * before is visible to all after. */
-static inline void nic_team_arrive(const struct nic_team *team, uint32_t phase)
+static inline void group_team_arrive(const struct group_team *team, uint32_t phase)
 {
     KILL_POINT("team: not arrived");
-    atomic_store_explicit(nic_team_arrived_word(team, team->index), phase, memory_order_release);
+    atomic_store_explicit(group_team_arrived_word(team, team->index), phase, memory_order_release);
     KILL_POINT("team: arrived");
 }
 
 /* Members are never more than one phase apart, so the difference has a sign. */
-static inline bool nic_team_has_arrived(const struct nic_team *team, uint32_t index, uint32_t phase)
+static inline bool group_team_has_arrived(const struct group_team *team, uint32_t index,
+                                          uint32_t phase)
 {
-    uint32_t word = atomic_load_explicit(nic_team_arrived_word(team, index), memory_order_acquire);
+    uint32_t word = atomic_load_explicit(group_team_arrived_word(team, index),
+                                         memory_order_acquire);
     return (int32_t)(word - phase) >= 0;
 }
 
 /* Whether all have arrived, going on at *next, the first not yet seen there. */
-static inline bool nic_team_passed(const struct nic_team *team, uint32_t phase, uint32_t *next)
+static inline bool group_team_passed(const struct group_team *team, uint32_t phase, uint32_t *next)
 {
     while (*next < team->count) {
-        if (!nic_team_has_arrived(team, *next, phase)) {
+        if (!group_team_has_arrived(team, *next, phase)) {
             return false;
         }
         (*next)++;
@@ -114,40 +117,42 @@ static inline bool nic_team_passed(const struct nic_team *team, uint32_t phase, 
 }
 
 /* Whether some member can never arrive because it is gone. */
-bool nic_team_broken(const struct nic_team *team, uint32_t phase);
+bool group_team_broken(const struct group_team *team, uint32_t phase);
 
 /* Whether some member is gone, arrived or not. */
-bool nic_team_lacks(const struct nic_team *team);
+bool group_team_lacks(const struct group_team *team);
 
 /* Whether a new team came about. Survivors who learn of a death at different times ask
  * for different lists: one may wait in a list for somebody who will never come there
  * because it knows better, and nobody missing there has died. So a new team with a member
  * gone is given up, unless all have arrived; and what counts is who said so first. */
-enum nic_team_outcome { NIC_TEAM_OPEN, NIC_TEAM_MADE, NIC_TEAM_GIVEN_UP };
+enum group_team_outcome { GROUP_TEAM_OPEN, GROUP_TEAM_MADE, GROUP_TEAM_GIVEN_UP };
 
 /* This member's word on it; true when the team came about. For memory that all share. */
-bool nic_team_decide(const struct nic_team *team, bool made);
+bool group_team_decide(const struct group_team *team, bool made);
 
 /* ---- Meeting: how the members of a new team find its words ------------------- */
 
 /* A leader (the first member) offers a block under a key that all members know. Only
  * the leader writes it; the key last. */
-struct nic_team_slot {
+struct group_team_slot {
     _Atomic uint64_t key;    /* 0: free */
     _Atomic uint64_t offset; /* from the start of the leader's node memory */
 };
 
 /* The slot of a key among the leader's, or NULL. */
-struct nic_team_slot *nic_team_slot(const struct nic_view *view, uint32_t leader, uint64_t key);
+struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t leader,
+                                        uint64_t key);
 
 /* The leader's side: false when all slots are taken. */
-bool nic_team_offer(const struct nic_view *view, uint64_t key, uint64_t offset);
-void nic_team_withdraw(const struct nic_view *view, uint64_t key);
+bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offset);
+void group_team_withdraw(const struct group_view *view, uint64_t key);
 
 /* The others' side: whether the leader offers the key. */
-bool nic_team_find(const struct nic_view *view, uint32_t leader, uint64_t key, uint64_t *offset);
+bool group_team_find(const struct group_view *view, uint32_t leader, uint64_t key,
+                     uint64_t *offset);
 
 /* Whether every member has freed its handle or is gone: the block may be used again. */
-bool nic_team_is_over(const struct nic_team *team);
+bool group_team_is_over(const struct group_team *team);
 
 #endif

@@ -1,14 +1,14 @@
 /* Carrying arrivals up a tree and the release down. */
 #include "group/tree.h"
 
-uint32_t nic_host_children(const struct nic_team *team, uint32_t *first)
+uint32_t group_host_children(const struct group_team *team, uint32_t *first)
 {
-    *first = team->index * NIC_TREE_HOST_CHILDREN + 1;
+    *first = team->index * GROUP_TREE_HOST_CHILDREN + 1;
     if (*first >= team->count) {
         return 0;
     }
     uint32_t rest = team->count - *first;
-    return rest < NIC_TREE_HOST_CHILDREN ? rest : NIC_TREE_HOST_CHILDREN;
+    return rest < GROUP_TREE_HOST_CHILDREN ? rest : GROUP_TREE_HOST_CHILDREN;
 }
 
 /* The same byte for each of the children, as one word. */
@@ -18,16 +18,17 @@ static uint64_t expected_word(uint32_t children, uint32_t phase, uint64_t *mask)
     return UINT64_C(0x0101010101010101) * (uint8_t)phase & *mask;
 }
 
-static void tell_parent(const struct nic_team *team, struct nic_tree_node *nodes, uint32_t phase)
+static void tell_parent(const struct group_team *team, struct group_tree_node *nodes,
+                        uint32_t phase)
 {
     KILL_POINT("host barrier: children there, parent not told");
     /* Release: pairs with the acquire of the parent's word. */
-    atomic_store_explicit(nic_host_byte_at_parent(team, nodes), (uint8_t)phase,
+    atomic_store_explicit(group_host_byte_at_parent(team, nodes), (uint8_t)phase,
                           memory_order_release);
     KILL_POINT("host barrier: parent told");
 }
 
-static void release_children(struct nic_tree_node *nodes, uint32_t first, uint32_t children,
+static void release_children(struct group_tree_node *nodes, uint32_t first, uint32_t children,
                              uint32_t phase)
 {
     for (uint32_t child = first; child < first + children; child++) {
@@ -36,40 +37,40 @@ static void release_children(struct nic_tree_node *nodes, uint32_t first, uint32
     }
 }
 
-bool nic_host_barrier_advance(const struct nic_team *team, struct nic_tree_node *nodes,
-                              uint32_t phase, enum nic_host_stage *stage)
+bool group_host_barrier_advance(const struct group_team *team, struct group_tree_node *nodes,
+                                uint32_t phase, enum group_host_stage *stage)
 {
-    struct nic_tree_node *own = &nodes[team->index];
+    struct group_tree_node *own = &nodes[team->index];
     uint32_t first;
-    uint32_t children = nic_host_children(team, &first);
+    uint32_t children = group_host_children(team, &first);
     uint64_t mask;
     uint64_t expected = expected_word(children, phase, &mask);
     switch (*stage) {
-    case NIC_HOST_GATHERING:
+    case GROUP_HOST_GATHERING:
         if ((atomic_load_explicit(&own->children.all, memory_order_acquire) & mask) != expected) {
             return false;
         }
         if (team->index != 0) {
             tell_parent(team, nodes, phase);
         }
-        *stage = NIC_HOST_WAITING;
+        *stage = GROUP_HOST_WAITING;
         __attribute__((fallthrough));
-    case NIC_HOST_WAITING:
+    case GROUP_HOST_WAITING:
         if (team->index != 0 &&
             atomic_load_explicit(&own->release, memory_order_acquire) != (uint8_t)phase) {
             return false;
         }
         release_children(nodes, first, children, phase);
-        *stage = NIC_HOST_DONE;
+        *stage = GROUP_HOST_DONE;
         return true;
-    case NIC_HOST_DONE: return true;
+    case GROUP_HOST_DONE: return true;
     }
     return true;
 }
 
 /* Adds a bit to a node of the binary tree for this phase; gives the bits it then has.
  * A word of the phase before is started anew, one of a later phase needs no news. */
-static uint32_t add_bit(struct nic_tree_node *node, uint32_t phase, uint32_t bit)
+static uint32_t add_bit(struct group_tree_node *node, uint32_t phase, uint32_t bit)
 {
     uint64_t word = atomic_load_explicit(&node->gathered, memory_order_relaxed);
     uint64_t made;
@@ -82,18 +83,18 @@ static uint32_t add_bit(struct nic_tree_node *node, uint32_t phase, uint32_t bit
     return (uint32_t)(made & 0xff);
 }
 
-static uint32_t bits_wanted(const struct nic_team *team, uint32_t index)
+static uint32_t bits_wanted(const struct group_team *team, uint32_t index)
 {
-    uint32_t wanted = NIC_TREE_OWN;
-    wanted |= 2 * index + 1 < team->count ? NIC_TREE_LEFT : 0;
-    wanted |= 2 * index + 2 < team->count ? NIC_TREE_RIGHT : 0;
+    uint32_t wanted = GROUP_TREE_OWN;
+    wanted |= 2 * index + 1 < team->count ? GROUP_TREE_LEFT : 0;
+    wanted |= 2 * index + 2 < team->count ? GROUP_TREE_RIGHT : 0;
     return wanted;
 }
 
-void nic_tree_arrive(const struct nic_team *team, struct nic_tree_node *nodes, uint32_t phase)
+void group_tree_arrive(const struct group_team *team, struct group_tree_node *nodes, uint32_t phase)
 {
     uint32_t index = team->index;
-    uint32_t bit = NIC_TREE_OWN;
+    uint32_t bit = GROUP_TREE_OWN;
     for (;;) {
         uint32_t bits = add_bit(&nodes[index], phase, bit);
         KILL_POINT("nic barrier: a bit set, parent not told");
@@ -105,7 +106,7 @@ void nic_tree_arrive(const struct nic_team *team, struct nic_tree_node *nodes, u
             KILL_POINT("nic barrier: released");
             return;
         }
-        bit = index % 2 == 1 ? NIC_TREE_LEFT : NIC_TREE_RIGHT;
+        bit = index % 2 == 1 ? GROUP_TREE_LEFT : GROUP_TREE_RIGHT;
         index = (index - 1) / 2;
     }
 }

@@ -8,56 +8,57 @@
  * its own arrival or a child's, goes on to the parent at once; the hosts only look at
  * the root's word. The root waits for its own host too, which the paper forgets to say.
  *
- * Both follow nic_team_arrive, which decides who has arrived; the trees only carry the
+ * Both follow group_team_arrive, which decides who has arrived; the trees only carry the
  * news. A member that died after arriving may leave news undelivered: then the survivors
- * read all arrivals instead (nic_team_passed). */
+ * read all arrivals instead (group_team_passed). */
 #ifndef GROUP_TREE_H
 #define GROUP_TREE_H
 
 #include "group/team.h"
 
-enum { NIC_TREE_HOST_CHILDREN = 8 };
+enum { GROUP_TREE_HOST_CHILDREN = 8 };
 
 /* One line for each member. */
-struct nic_tree_node {
+struct group_tree_node {
     alignas(CACHE_LINE_BYTES) union {
-        _Atomic uint8_t byte[NIC_TREE_HOST_CHILDREN]; /* by each child */
-        _Atomic uint64_t all;                         /* read at once */
+        _Atomic uint8_t byte[GROUP_TREE_HOST_CHILDREN]; /* by each child */
+        _Atomic uint64_t all;                           /* read at once */
     } children;
     _Atomic uint64_t gathered; /* phase << 8 | bits below; by whoever runs the handler */
     _Atomic uint32_t released; /* phase; of the root only, by whoever completes it */
     _Atomic uint8_t release;   /* by the parent */
 };
 
-enum { NIC_TREE_OWN = 1, NIC_TREE_LEFT = 2, NIC_TREE_RIGHT = 4 };
+enum { GROUP_TREE_OWN = 1, GROUP_TREE_LEFT = 2, GROUP_TREE_RIGHT = 4 };
 
 /* Where a host stands in its barrier; private, starts as GATHERING. */
-enum nic_host_stage { NIC_HOST_GATHERING, NIC_HOST_WAITING, NIC_HOST_DONE };
+enum group_host_stage { GROUP_HOST_GATHERING, GROUP_HOST_WAITING, GROUP_HOST_DONE };
 
 /* How many children a member has in the 8-ary tree, and the first one's index; its parent. */
-uint32_t nic_host_children(const struct nic_team *team, uint32_t *first);
-static inline uint32_t nic_host_parent(const struct nic_team *team)
+uint32_t group_host_children(const struct group_team *team, uint32_t *first);
+static inline uint32_t group_host_parent(const struct group_team *team)
 {
-    return (team->index - 1) / NIC_TREE_HOST_CHILDREN;
+    return (team->index - 1) / GROUP_TREE_HOST_CHILDREN;
 }
 
 /* The byte of the parent's word that this member stores to. */
-static inline _Atomic uint8_t *nic_host_byte_at_parent(const struct nic_team *team,
-                                                       struct nic_tree_node *nodes)
+static inline _Atomic uint8_t *group_host_byte_at_parent(const struct group_team *team,
+                                                         struct group_tree_node *nodes)
 {
-    uint32_t byte = (team->index - 1) % NIC_TREE_HOST_CHILDREN;
-    return &nodes[nic_host_parent(team)].children.byte[byte];
+    uint32_t byte = (team->index - 1) % GROUP_TREE_HOST_CHILDREN;
+    return &nodes[group_host_parent(team)].children.byte[byte];
 }
 
 /* Moves this member's part on as far as it goes; true when it is done. Leaving GATHERING it
  * tells its parent, leaving WAITING its children. */
-bool nic_host_barrier_advance(const struct nic_team *team, struct nic_tree_node *nodes,
-                              uint32_t phase, enum nic_host_stage *stage);
+bool group_host_barrier_advance(const struct group_team *team, struct group_tree_node *nodes,
+                                uint32_t phase, enum group_host_stage *stage);
 
 /* The NICs' handler: this member has arrived. */
-void nic_tree_arrive(const struct nic_team *team, struct nic_tree_node *nodes, uint32_t phase);
+void group_tree_arrive(const struct group_team *team, struct group_tree_node *nodes,
+                       uint32_t phase);
 
-static inline bool nic_tree_passed(const struct nic_tree_node *nodes, uint32_t phase)
+static inline bool group_tree_passed(const struct group_tree_node *nodes, uint32_t phase)
 {
     /* Acquire: pairs with the release of whoever completed the root. */
     uint32_t released = atomic_load_explicit(&nodes[0].released, memory_order_acquire);

@@ -14,21 +14,21 @@ void *host_arena_take(struct host_process *process, uint64_t bytes, uint64_t *of
     if (!taken) {
         return NULL;
     }
-    const struct nic_view *view = &process->view;
+    const struct group_view *view = &process->view;
     uint64_t service_offset = view->group->geometry.service_offset;
-    *offset = service_offset + nic_service_free_offset(view) + start;
-    void *memory = nic_node_memory(view, view->rank) + *offset;
+    *offset = service_offset + group_service_free_offset(view) + start;
+    void *memory = group_node_memory(view, view->rank) + *offset;
     memset(memory, 0, bytes);
     return memory;
 }
 
 void host_arena_give(struct host_process *process, uint64_t offset)
 {
-    const struct nic_view *view = &process->view;
+    const struct group_view *view = &process->view;
     uint64_t service_offset = view->group->geometry.service_offset;
     pthread_mutex_lock(&process->table_lock);
     bool given = base_extents_give(&process->arena,
-                                   offset - service_offset - nic_service_free_offset(view));
+                                   offset - service_offset - group_service_free_offset(view));
     pthread_mutex_unlock(&process->table_lock);
     INVARIANT(given);
 }

@@ -41,7 +41,7 @@ static int reserve(uint64_t bytes, unsigned char **start)
 
 /* Maps the whole file. A forked child gets no mapping: it may not call, and must not
  * keep the memory alive. */
-static int map_whole(int fd, uint64_t bytes, struct nic_group **group)
+static int map_whole(int fd, uint64_t bytes, struct group_memory **group)
 {
     unsigned char *start;
     int error = reserve(bytes, &start);
@@ -64,19 +64,19 @@ static int map_whole(int fd, uint64_t bytes, struct nic_group **group)
 
 /* Asks for huge pages behind banks and heaps. The kernel gives them to shared memory
  * only where shmem_enabled allows; elsewhere this changes nothing. */
-static void ask_for_huge_pages(struct nic_group *group)
+static void ask_for_huge_pages(struct group_memory *group)
 {
-    const struct nic_geometry *geometry = &group->geometry;
+    const struct group_geometry *geometry = &group->geometry;
     unsigned char *file = (unsigned char *)group;
     (void)madvise(file + geometry->nodes_offset, geometry->total_bytes - geometry->nodes_offset,
                   MADV_HUGEPAGE);
 }
 
-static int create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
                   struct host_group *made)
 {
-    struct nic_geometry geometry;
-    int error = nic_geometry(node_count, sizes, page_bytes(), &geometry);
+    struct group_geometry geometry;
+    int error = group_geometry(node_count, sizes, page_bytes(), &geometry);
     if (error) {
         return error;
     }
@@ -84,7 +84,7 @@ static int create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t c
     if (fd < 0) {
         return DN_ESYSTEM;
     }
-    struct nic_group *group;
+    struct group_memory *group;
     /* The mode matters to nobody who cannot reach the descriptor; it is the second
      * lock on the door. The seals keep a node from cutting the file under its peers. */
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)geometry.total_bytes) != 0 ||
@@ -99,20 +99,20 @@ static int create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t c
         errno = saved;
         return error;
     }
-    nic_group_init(group, &geometry, core_count);
+    group_group_init(group, &geometry, core_count);
     ask_for_huge_pages(group);
     *made = (struct host_group){.fd = fd, .group = group, .bytes = geometry.total_bytes};
     return 0;
 }
 
-int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
                       struct host_group *made)
 {
     int error = create(node_count, sizes, core_count, made);
     if (error == DN_ENOMEM && sizes->registered_bytes == 0) {
         /* Too few addresses, by a limit or a small machine: no reason to run without the
          * rest. */
-        struct nic_sizes modest = *sizes;
+        struct group_sizes modest = *sizes;
         modest.registered_bytes = HOST_REGISTERED_BYTES_MODEST;
         error = create(node_count, &modest, core_count, made);
     }
@@ -129,7 +129,7 @@ static int measure(int fd, uint64_t *bytes)
     /* Only a sealed memory file cannot shrink under us. */
     int seals = fcntl(fd, F_GET_SEALS);
     *bytes = (uint64_t)status.st_size;
-    return seals < 0 || !(seals & F_SEAL_SHRINK) || *bytes < sizeof(struct nic_group) ||
+    return seals < 0 || !(seals & F_SEAL_SHRINK) || *bytes < sizeof(struct group_memory) ||
                    *bytes % page_bytes() != 0
                ? DN_EGROUP
                : 0;
@@ -142,13 +142,13 @@ int host_group_look(int fd, struct host_group *mapped)
     if (error) {
         return error;
     }
-    void *head = mmap(NULL, sizeof(struct nic_group), PROT_READ, MAP_SHARED, fd, 0);
+    void *head = mmap(NULL, sizeof(struct group_memory), PROT_READ, MAP_SHARED, fd, 0);
     if (head == MAP_FAILED) {
         return DN_ENOMEM;
     }
-    error = nic_group_check(head, file_bytes);
-    uint64_t bytes = error ? 0 : ((struct nic_group *)head)->geometry.nodes_offset;
-    (void)munmap(head, sizeof(struct nic_group));
+    error = group_group_check(head, file_bytes);
+    uint64_t bytes = error ? 0 : ((struct group_memory *)head)->geometry.nodes_offset;
+    (void)munmap(head, sizeof(struct group_memory));
     if (error) {
         return error;
     }
@@ -167,12 +167,12 @@ int host_group_map(int fd, struct host_group *mapped)
     if (error) {
         return error;
     }
-    struct nic_group *group;
+    struct group_memory *group;
     error = map_whole(fd, bytes, &group);
     if (error) {
         return error;
     }
-    error = nic_group_check(group, bytes);
+    error = group_group_check(group, bytes);
     /* Only now: a descriptor that is no group is somebody else's. */
     if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         error = DN_EGROUP;
@@ -194,66 +194,65 @@ void host_group_unmap(struct host_group *mapped)
 }
 
 /* Left or dead, somebody may sleep who can now only wake to learn it. */
-static void wake_others(const struct nic_view *view)
+static void wake_others(const struct group_view *view)
 {
     for (uint32_t other = 0; other < view->node_count; other++) {
-        if (other != view->rank && nic_call_claim(view, other)) {
-            futex_wake_all(nic_call_lower(view, other));
+        if (other != view->rank && group_call_claim(view, other)) {
+            futex_wake_all(group_call_lower(view, other));
         }
     }
 }
 
 bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well)
 {
-    struct nic_view view;
-    nic_view_make(mapped->group, rank, &view);
-    bool death = nic_life_end(&view, rank, well);
+    struct group_view view;
+    group_view_make(mapped->group, rank, &view);
+    bool death = group_life_end(&view, rank, well);
     wake_others(&view);
     return death;
 }
 
 void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life)
 {
-    struct nic_view view;
-    nic_view_make(mapped->group, rank, &view);
-    enum dn_life before = nic_life(&view, rank);
-    if (nic_life_gone(before) || life == before) {
+    struct group_view view;
+    group_view_make(mapped->group, rank, &view);
+    enum dn_life before = group_life(&view, rank);
+    if (group_life_gone(before) || life == before) {
         return;
     }
     switch (life) {
     case DN_STARTING: return; /* nobody goes back there */
     case DN_ATTACHED:
         /* Its process is another host's, and not to be watched here. */
-        (void)nic_life_attach(&view, 0);
+        (void)group_life_attach(&view, 0);
         return;
-    case DN_LEFT: nic_life_leave(&view); break;
-    case DN_DEAD: (void)nic_life_end(&view, rank, false); break;
+    case DN_LEFT: group_life_leave(&view); break;
+    case DN_DEAD: (void)group_life_end(&view, rank, false); break;
     }
     wake_others(&view);
 }
 
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank)
 {
-    struct nic_view view;
-    nic_view_make(mapped->group, rank, &view);
+    struct group_view view;
+    group_view_make(mapped->group, rank, &view);
     return atomic_load(&view.ports[rank].process_id);
 }
 
 enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank)
 {
-    struct nic_view view;
-    nic_view_make(mapped->group, rank, &view);
-    return nic_life(&view, rank);
+    struct group_view view;
+    group_view_make(mapped->group, rank, &view);
+    return group_life(&view, rank);
 }
 
-bool host_group_want_end(struct nic_group *group, int status)
+bool host_group_want_end(struct group_memory *group, int status)
 {
     uint32_t nobody = 0;
-    return atomic_compare_exchange_strong(&group->end, &nobody,
-                                          NIC_END_WANTED | (uint8_t)status);
+    return atomic_compare_exchange_strong(&group->end, &nobody, GROUP_END_WANTED | (uint8_t)status);
 }
 
-bool host_group_end_is_wanted(const struct nic_group *group, int *status)
+bool host_group_end_is_wanted(const struct group_memory *group, int *status)
 {
     uint32_t end = atomic_load(&group->end);
     *status = (uint8_t)end;

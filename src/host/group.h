@@ -25,13 +25,13 @@
 
 struct host_group {
     int fd;
-    struct nic_group *group;
+    struct group_memory *group;
     uint64_t bytes;
 };
 
 /* Makes a group's memory; the descriptor is close-on-exec. DN_EINVAL, DN_ERANGE,
  * DN_ESYSTEM, DN_ENOMEM. */
-int host_group_create(uint32_t node_count, const struct nic_sizes *sizes, uint32_t core_count,
+int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
                       struct host_group *made);
 
 /* Maps a group from a descriptor, which becomes close-on-exec. DN_EGROUP, DN_EVERSION,
@@ -61,9 +61,9 @@ enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank);
 /* A node's wish that the whole group ends, all with this exit status; false: another
  * node's came first. The launcher learns of it when the node ends, or by
  * host_tell_launcher. */
-bool host_group_want_end(struct nic_group *group, int status);
+bool host_group_want_end(struct group_memory *group, int status);
 /* Whether there is such a wish, and then the status. */
-bool host_group_end_is_wanted(const struct nic_group *group, int *status);
+bool host_group_end_is_wanted(const struct group_memory *group, int *status);
 
 /* Makes the launcher look at the group's words, if there is one. */
 void host_tell_launcher(void);

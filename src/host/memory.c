@@ -40,7 +40,7 @@ static bool meets_group(const struct host_process *process, struct span span)
 /* Where a place of this node's registered memory is in the group's file. */
 static uint64_t file_offset_of(const struct host_process *process, uint64_t place)
 {
-    const struct nic_geometry *geometry = &process->view.group->geometry;
+    const struct group_geometry *geometry = &process->view.group->geometry;
     return geometry->nodes_offset + process->view.rank * geometry->node_stride_bytes +
            geometry->registered_offset + place;
 }
@@ -51,7 +51,7 @@ void host_memory_init(struct host_process *process, int stop_signal)
     host_moved_init(&memory->moved, process->view.group->geometry.sizes.registered_bytes,
                     (uint64_t)sysconf(_SC_PAGESIZE));
     memory->stop_signal = stop_signal;
-    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
         memory->areas[slot].area = 0;
     }
 }
@@ -166,7 +166,7 @@ static int register_locked(struct host_process *process, struct span span, const
 {
     struct host_memory *memory = &process->memory;
     uint64_t place;
-    if (nic_area_table_is_full(&process->view)) {
+    if (group_area_table_is_full(&process->view)) {
         return DN_EFULL;
     }
     int error = host_moved_place(&memory->moved, span.start, span.bytes, &place);
@@ -176,9 +176,9 @@ static int register_locked(struct host_process *process, struct span span, const
     }
     uint64_t offset = process->view.group->geometry.registered_offset + place +
                       ((uintptr_t)pointer - span.start);
-    error = nic_area_register(&process->view, offset, bytes, area);
+    error = group_area_register(&process->view, offset, bytes, area);
     INVARIANT(!error);
-    memory->areas[*area % NIC_AREAS] = (struct host_memory_area){
+    memory->areas[*area % GROUP_AREAS] = (struct host_memory_area){
         .area = *area, .pointer = (uintptr_t)pointer, .bytes = bytes, .order = ++memory->order};
     return 0;
 }
@@ -198,17 +198,17 @@ int host_memory_register(struct host_process *process, const void *pointer, uint
 
 static void take_one_name(struct host_process *process, uint32_t area)
 {
-    int error = nic_area_deregister(&process->view, area);
+    int error = group_area_deregister(&process->view, area);
     INVARIANT(!error);
-    process->memory.areas[area % NIC_AREAS].area = 0;
+    process->memory.areas[area % GROUP_AREAS].area = 0;
 }
 
 static int deregister_locked(struct host_process *process, uint32_t area)
 {
-    struct host_memory_area *registered = &process->memory.areas[area % NIC_AREAS];
+    struct host_memory_area *registered = &process->memory.areas[area % GROUP_AREAS];
     struct span span;
     if (registered->area != area || area == 0) {
-        return nic_area_deregister(&process->view, area);
+        return group_area_deregister(&process->view, area);
     }
     const void *pointer = (const void *)registered->pointer;
     bool known = span_of(process, pointer, registered->bytes, &span);
@@ -231,7 +231,7 @@ int host_memory_deregister(struct host_process *process, uint32_t area)
 static void take_all_names(struct host_process *process, uint32_t area)
 {
     (void)area;
-    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
         if (process->memory.areas[slot].area != 0) {
             take_one_name(process, process->memory.areas[slot].area);
         }
@@ -305,7 +305,7 @@ bool host_memory_area_holding(struct host_process *process, const void *pointer,
 {
     const struct host_memory_area *found = NULL;
     pthread_mutex_lock(&process->table_lock);
-    for (uint32_t slot = NIC_AREA_FIRST_FREE; slot < NIC_AREAS; slot++) {
+    for (uint32_t slot = GROUP_AREA_FIRST_FREE; slot < GROUP_AREAS; slot++) {
         const struct host_memory_area *candidate = &process->memory.areas[slot];
         if (candidate->area != 0 && (uintptr_t)pointer - candidate->pointer < candidate->bytes &&
             (!found || candidate->order > found->order)) {
@@ -323,9 +323,9 @@ bool host_memory_area_holding(struct host_process *process, const void *pointer,
 bool host_memory_offset(struct host_process *process, const void *pointer, uint64_t bytes,
                         uint64_t *node_offset)
 {
-    const struct nic_geometry *geometry = &process->view.group->geometry;
+    const struct group_geometry *geometry = &process->view.group->geometry;
     uint64_t offset;
-    uint32_t area = nic_area_holding(&process->view, pointer, bytes, &offset);
+    uint32_t area = group_area_holding(&process->view, pointer, bytes, &offset);
     if (area != 0) {
         *node_offset = geometry->segment_offset[area] + offset;
         return true;
@@ -341,11 +341,11 @@ bool host_memory_offset(struct host_process *process, const void *pointer, uint6
 
 uint32_t host_memory_watch_of(struct host_process *process, const void *word)
 {
-    const struct nic_view *view = &process->view;
+    const struct group_view *view = &process->view;
     uint64_t node_offset;
-    uint32_t watch = nic_watch_of(view, word);
-    if (watch == NIC_WATCH_NOTHING && host_memory_offset(process, word, 1, &node_offset)) {
-        watch = nic_watch_of(view, nic_node_memory(view, view->rank) + node_offset);
+    uint32_t watch = group_watch_of(view, word);
+    if (watch == GROUP_WATCH_NOTHING && host_memory_offset(process, word, 1, &node_offset)) {
+        watch = group_watch_of(view, group_node_memory(view, view->rank) + node_offset);
     }
     return watch;
 }
@@ -385,7 +385,7 @@ void host_memory_after_fork_in_child(struct host_process *process)
     host_pieces_free(&for_child);
     process->memory.moved.count = 0;
     process->memory.moved.hold_count = 0;
-    for (uint32_t slot = 0; slot < NIC_AREAS; slot++) {
+    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
         process->memory.areas[slot].area = 0;
     }
     host_threads_forget();

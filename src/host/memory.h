@@ -22,8 +22,8 @@ struct host_memory_area {
 
 struct host_memory {
     struct host_moved moved;
-    struct host_memory_area areas[NIC_AREAS]; /* by slot */
-    uint64_t order;                           /* the last one's */
+    struct host_memory_area areas[GROUP_AREAS]; /* by slot */
+    uint64_t order;                             /* the last one's */
     int stop_signal;
 };
 
@@ -62,7 +62,7 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word);
 /* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the
  * page size, counts from the start of registered memory and lies within its first
  * host_memory_fixed_bytes. The pages get no name; whoever knows the place reaches them at
- * nic_registered_memory(view, rank) + place. So objects can lie at equal places on all
+ * group_registered_memory(view, rank) + place. So objects can lie at equal places on all
  * nodes whatever their addresses are. DN_ERANGE for another place, DN_EBUSY when something
  * else is there or the pages are elsewhere; else as host_memory_register. */
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,

@@ -41,7 +41,7 @@ static int join_group(struct host_group *group, uint32_t *rank)
     uint64_t fd;
     uint64_t number;
     if (!read_environment_number(HOST_ENV_GROUP_FD, INT32_MAX, &fd) ||
-        !read_environment_number(HOST_ENV_RANK, NIC_NODES_MAX, &number)) {
+        !read_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &number)) {
         return DN_EGROUP;
     }
     int error = host_group_map((int)fd, group);
@@ -74,7 +74,7 @@ static int join_group_by_roster(uint32_t *rank)
         udp_roster_unmap(&process.roster_file);
         return error;
     }
-    const struct nic_group *control = process.control_group.group;
+    const struct group_memory *control = process.control_group.group;
     error = control->geometry.node_count == roster->node_count
                 ? host_group_create(roster->node_count, &roster->sizes, control->core_count,
                                     &process.group)
@@ -89,10 +89,9 @@ static int join_group_by_roster(uint32_t *rank)
 }
 
 /* A group of one, with the caller's sizes over the environment's. */
-static int make_group_of_one(const struct dn_options *options,
-                             const struct host_settings *settings)
+static int make_group_of_one(const struct dn_options *options, const struct host_settings *settings)
 {
-    struct nic_sizes sizes = settings->sizes;
+    struct group_sizes sizes = settings->sizes;
     if (options) {
         sizes.llcm_bytes = options->llcm_bytes ? options->llcm_bytes : sizes.llcm_bytes;
         sizes.bank_bytes = options->bank_bytes ? options->bank_bytes : sizes.bank_bytes;
@@ -103,7 +102,7 @@ static int make_group_of_one(const struct dn_options *options,
 
 static int fill_segments(void)
 {
-    const struct nic_view *view = &process.view;
+    const struct group_view *view = &process.view;
     size_t bytes = view->node_count * FABRIC_SEGMENTS * sizeof(struct fabric_segment);
     struct fabric_segment *segments = aligned_alloc(CACHE_LINE_BYTES, bytes);
     if (!segments) {
@@ -113,8 +112,8 @@ static int fill_segments(void)
         struct fabric_segment *row = &segments[rank * FABRIC_SEGMENTS];
         row[0] = (struct fabric_segment){0};
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
-            row[area].base = nic_segment(view, rank, area);
-            row[area].bytes = nic_segment_bytes(view, area);
+            row[area].base = group_segment(view, rank, area);
+            row[area].bytes = group_segment_bytes(view, area);
         }
     }
     process.segments = segments;
@@ -221,8 +220,8 @@ static int start_udp(const struct host_settings *settings)
 static int publish_life(void)
 {
     uint32_t process_id = (uint32_t)getpid();
-    if (!nic_life_attach(&process.control, process_id) ||
-        (process.is_udp && !nic_life_attach(&process.view, process_id))) {
+    if (!group_life_attach(&process.control, process_id) ||
+        (process.is_udp && !group_life_attach(&process.view, process_id))) {
         return DN_EGROUP;
     }
     return 0;
@@ -231,9 +230,9 @@ static int publish_life(void)
 /* Everything that depends on the mapped group, in order; undone by the caller. */
 static int settle(uint32_t rank, const struct host_settings *settings)
 {
-    nic_view_make(process.group.group, rank, &process.view);
-    nic_view_make(process.is_udp ? process.control_group.group : process.group.group, rank,
-                  &process.control);
+    group_view_make(process.group.group, rank, &process.view);
+    group_view_make(process.is_udp ? process.control_group.group : process.group.group, rank,
+                    &process.control);
     process.core_is_free = process.view.node_count <= process.group.group->core_count;
     process.polls_closely = process.core_is_free && !process.is_udp;
     atomic_store(&process.acknowledged_count, 0);
@@ -241,9 +240,9 @@ static int settle(uint32_t rank, const struct host_settings *settings)
     memset(process.stored_to, 0, sizeof process.stored_to);
     process.segments = NULL;
     host_memory_init(&process, settings->stop_signal);
-    if (!base_extents_init(&process.heap, nic_segment_bytes(&process.view, DN_HEAP)) ||
+    if (!base_extents_init(&process.heap, group_segment_bytes(&process.view, DN_HEAP)) ||
         !base_extents_init(&process.arena,
-                           NIC_SERVICE_BYTES - nic_service_free_offset(&process.view))) {
+                           GROUP_SERVICE_BYTES - group_service_free_offset(&process.view))) {
         return DN_ENOMEM;
     }
     int error = fill_segments();
@@ -366,9 +365,9 @@ static void end_life(void)
 {
     close_all_lanes();
     udp_stop();
-    nic_life_leave(&process.control);
+    group_life_leave(&process.control);
     if (process.is_udp) {
-        nic_life_leave(&process.view);
+        group_life_leave(&process.view);
         host_tell_launcher();
     }
 }

@@ -13,13 +13,13 @@
 
 /* What a process has once, shared by all its lanes. */
 struct host_process {
-    struct nic_view view;
+    struct group_view view;
     struct host_group group;
     /* The group's words that the launcher shares with its nodes: lives and the wish to end.
      * On `mem` those of the group itself; on a packet fabric, where `group` is this process's
      * own, a group that has nothing else. */
-    struct nic_view control;
-    struct host_group control_group;    /* packet fabrics only, as the next one */
+    struct group_view control;
+    struct host_group control_group; /* packet fabrics only, as the next one */
     struct udp_roster_file roster_file;
     bool core_is_free;  /* a core for each node: waits spin before they yield */
     bool polls_closely; /* and what they wait for comes without their doing */
@@ -38,14 +38,14 @@ struct host_process {
     /* Deaths that this node has acknowledged. */
     pthread_mutex_t acknowledge_lock; /* guards the bits */
     _Atomic uint32_t acknowledged_count;
-    uint64_t acknowledged[NIC_NODES_MAX / 64];
+    uint64_t acknowledged[GROUP_NODES_MAX / 64];
 
     pthread_mutex_t table_lock; /* the area table, the arena, moved pages, the list of lanes */
     struct dn_node *lanes;      /* every other lane ever opened, closed ones for reuse */
     struct dn_node *default_lane;
 
     struct fabric_segment *segments;
-    _Atomic uint64_t stored_to[NIC_NODES_MAX / 64];
+    _Atomic uint64_t stored_to[GROUP_NODES_MAX / 64];
 };
 
 /* A node handle: the default lane, or one from dn_lane_open. */

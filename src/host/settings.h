@@ -8,7 +8,7 @@ enum host_fabric { HOST_FABRIC_MEM, HOST_FABRIC_UDP };
 
 struct host_settings {
     enum host_fabric fabric; /* of groups that are not told; only launchers look at it */
-    struct nic_sizes sizes;
+    struct group_sizes sizes;
     int stop_signal; /* a real-time signal */
     bool relax;
     uint64_t relax_seed; /* 0: a new one each time */

@@ -23,7 +23,7 @@ void host_wait_prepare(void)
 bool host_nobody_left(const struct dn_node *node, void *context, bool forever)
 {
     (void)context;
-    return host_death_is_news(node) || (forever && nic_peers_all_gone(&node->process->view));
+    return host_death_is_news(node) || (forever && group_peers_all_gone(&node->process->view));
 }
 
 struct wait {
@@ -104,8 +104,8 @@ static uint32_t publish(struct wait *wait, bool joins)
     process->sleeper_count += joins;
     process->watch = process->sleeper_count == 1
                          ? wait->condition->watch
-                         : nic_watch_join(process->watch, wait->condition->watch);
-    uint32_t value = nic_call_publish(&process->view, process->watch);
+                         : group_watch_join(process->watch, wait->condition->watch);
+    uint32_t value = group_call_publish(&process->view, process->watch);
     pthread_mutex_unlock(&process->sleep_lock);
     return value;
 }
@@ -120,8 +120,8 @@ static void leave_sleepers(struct wait *wait)
 
 static void sleep_in_naps(struct wait *wait)
 {
-    const struct nic_view *view = &wait->node->process->view;
-    _Atomic uint32_t *call = nic_call_lower(view, view->rank);
+    const struct group_view *view = &wait->node->process->view;
+    _Atomic uint32_t *call = group_call_lower(view, view->rank);
     uint64_t nap_ns = NAP_FIRST_NS;
     uint32_t value = publish(wait, true);
     /* Orders the publication against the look below on this side and every sender's

@@ -17,7 +17,7 @@ struct host_condition {
     /* Whether it can never hold any more; the wait then ends with DN_EPEER. */
     bool (*hopeless)(const struct dn_node *node, void *context, bool forever);
     void *context;
-    /* What a store must touch to be worth waking for: nic_watch_of, or one of the
+    /* What a store must touch to be worth waking for: group_watch_of, or one of the
      * NIC_WATCH_ values. */
     uint32_t watch;
 };
@@ -36,7 +36,7 @@ static inline bool host_close_polls_fit(const struct dn_node *node, uint64_t tim
 /* Whether a death is announced that this node has not acknowledged. */
 static inline bool host_death_is_news(const struct dn_node *node)
 {
-    return nic_deaths_beyond(
+    return group_deaths_beyond(
         &node->process->view,
         atomic_load_explicit(&node->process->acknowledged_count, memory_order_relaxed));
 }

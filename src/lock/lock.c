@@ -24,8 +24,8 @@ struct dn_lock {
     uint32_t state; /* enum handle_state */
     struct dn_node *node;
     union {
-        struct nic_lock nic;
-        struct coll_packet_lock packet; /* PACKET_FREE, PACKET_HELD */
+        struct group_lock nic;
+        struct lock_by_packets packet; /* PACKET_FREE, PACKET_HELD */
     };
     uint32_t seen_changes; /* of the group, at the last look at who is gone */
     struct dn_lock *next;  /* of all handles */
@@ -35,22 +35,22 @@ struct dn_lock {
 /* Which of this node's lock records are in use; grown as needed, in order, so that few
  * locks touch little memory. */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static struct dn_lock *handles; /* every one ever made */
-static struct dn_lock *closed;  /* those of them that may be used again */
-static uint8_t record_is_taken[NIC_LOCK_RECORDS];
-static uint32_t record_sequence[NIC_LOCK_RECORDS]; /* goes on where the last user ended */
+static struct dn_lock *handles;                                /* every one ever made */
+static struct dn_lock *closed; /* those of them that may be used again */
+static uint8_t record_is_taken[GROUP_LOCK_RECORDS];
+static uint32_t record_sequence[GROUP_LOCK_RECORDS]; /* goes on where the last user ended */
 /* Below it no record is free but those that somebody abandoned: thousands of handles are
  * not each the end of a search through all before. */
 static uint32_t record_first;
 static uint32_t packet_count; /* open handles of packet locks, which need no record */
 
 /* With the table's lock held: the first free record from `first` on. */
-static bool find_record(struct nic_lock *lock, uint32_t first)
+static bool find_record(struct group_lock *lock, uint32_t first)
 {
     bool found = false;
-    for (uint32_t index = first; index < NIC_LOCK_RECORDS && !found; index++) {
-        struct nic_lock_record *record = nic_lock_record(lock->view, lock->view->rank, index);
-        if (!record_is_taken[index] && nic_lock_record_is_free(record)) {
+    for (uint32_t index = first; index < GROUP_LOCK_RECORDS && !found; index++) {
+        struct group_lock_record *record = group_lock_record(lock->view, lock->view->rank, index);
+        if (!record_is_taken[index] && group_lock_record_is_free(record)) {
             record_is_taken[index] = 1;
             lock->record = record;
             lock->record_index = index;
@@ -63,7 +63,7 @@ static bool find_record(struct nic_lock *lock, uint32_t first)
     return found;
 }
 
-static bool take_record(struct nic_lock *lock)
+static bool take_record(struct group_lock *lock)
 {
     pthread_mutex_lock(&table_lock);
     bool found = find_record(lock, record_first) || find_record(lock, 0);
@@ -72,14 +72,14 @@ static bool take_record(struct nic_lock *lock)
 }
 
 /* An abandoned record is given up as well: it is free again once the lock has passed it. */
-static void give_record(struct nic_lock *lock)
+static void give_record(struct group_lock *lock)
 {
     pthread_mutex_lock(&table_lock);
     record_is_taken[lock->record_index] = 0;
-    if (nic_lock_record_is_free(lock->record) && lock->record_index < record_first) {
+    if (group_lock_record_is_free(lock->record) && lock->record_index < record_first) {
         record_first = lock->record_index;
     }
-    record_sequence[lock->record_index] = nic_lock_sequence(lock);
+    record_sequence[lock->record_index] = group_lock_sequence(lock);
     lock->record = NULL;
     pthread_mutex_unlock(&table_lock);
 }
@@ -88,7 +88,7 @@ static void give_record(struct nic_lock *lock)
 static bool take_packet_handle(void)
 {
     pthread_mutex_lock(&table_lock);
-    bool found = packet_count < NIC_LOCK_RECORDS;
+    bool found = packet_count < GROUP_LOCK_RECORDS;
     packet_count += found;
     pthread_mutex_unlock(&table_lock);
     return found;
@@ -112,21 +112,20 @@ static void put_away(struct dn_lock *lock)
 
 static bool set_up(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word)
 {
-    const struct nic_view *view = &lock->node->process->view;
+    const struct group_view *view = &lock->node->process->view;
     if (!fabric_is_mirrored(&lock->node->lane)) {
-        lock->nic = (struct nic_lock){.view = view, .last_proc = word};
+        lock->nic = (struct group_lock){.view = view, .last_proc = word};
         lock->state = HANDLE_FREE;
         return take_record(&lock->nic);
     }
-    uintptr_t start = (uintptr_t)nic_node_memory(view, rank);
-    lock->packet = (struct coll_packet_lock){
+    uintptr_t start = (uintptr_t)group_node_memory(view, rank);
+    lock->packet = (struct lock_by_packets){
         .node = lock->node, .name = (uintptr_t)word - start, .manager = (uint16_t)rank};
     lock->state = HANDLE_PACKET_FREE;
     return take_packet_handle();
 }
 
-int coll_lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word,
-                   struct dn_lock **made)
+int lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word, struct dn_lock **made)
 {
     pthread_mutex_lock(&table_lock);
     struct dn_lock *lock = closed;
@@ -157,7 +156,7 @@ static int check(const struct dn_lock *lock)
     return lock->state != HANDLE_CLOSED && host_node_open(lock->node) ? 0 : DN_ESTATE;
 }
 
-int coll_lock_close(struct dn_lock *lock)
+int lock_close(struct dn_lock *lock)
 {
     int error = check(lock);
     if (error) {
@@ -175,7 +174,7 @@ int coll_lock_close(struct dn_lock *lock)
     return 0;
 }
 
-void coll_lock_end(void)
+void lock_end(void)
 {
     pthread_mutex_lock(&table_lock);
     for (struct dn_lock *lock = handles; lock; lock = lock->next) {
@@ -192,7 +191,7 @@ void coll_lock_end(void)
 
 struct hope {
     struct dn_lock *lock;
-    enum nic_lock_outcome outcome;
+    enum group_lock_outcome outcome;
 };
 
 /* Granted, or inherited: who is gone is looked at only when somebody has gone, or when
@@ -201,16 +200,16 @@ static bool has_it(void *context)
 {
     struct hope *hope = context;
     struct dn_lock *lock = hope->lock;
-    if (nic_lock_granted(&lock->nic)) {
-        hope->outcome = NIC_LOCK_HELD;
+    if (group_lock_granted(&lock->nic)) {
+        hope->outcome = GROUP_LOCK_HELD;
         return true;
     }
     uint32_t changes = atomic_load_explicit(&lock->nic.view->group->change_count,
                                             memory_order_acquire);
     if (UNLIKELY(changes != lock->seen_changes || lock->nic.went_past)) {
         lock->seen_changes = changes;
-        hope->outcome = nic_lock_inherit(&lock->nic);
-        return hope->outcome != NIC_LOCK_QUEUED;
+        hope->outcome = group_lock_inherit(&lock->nic);
+        return hope->outcome != GROUP_LOCK_QUEUED;
     }
     return false;
 }
@@ -224,10 +223,10 @@ static bool never(const struct dn_node *node, void *context, bool forever)
     return false;
 }
 
-static int hold(struct dn_lock *lock, enum nic_lock_outcome outcome)
+static int hold(struct dn_lock *lock, enum group_lock_outcome outcome)
 {
     lock->state = HANDLE_HELD;
-    return outcome == NIC_LOCK_OWNER_DEAD ? DN_EOWNERDEAD : 0;
+    return outcome == GROUP_LOCK_OWNER_DEAD ? DN_EOWNERDEAD : 0;
 }
 
 /* After abandoning: the record stays in the queue, and the handle goes on with another
@@ -240,29 +239,29 @@ static void leave_record(struct dn_lock *lock)
 
 static __attribute__((noinline)) int wait_in_queue(struct dn_lock *lock, uint64_t timeout_ns)
 {
-    struct hope hope = {lock, NIC_LOCK_QUEUED};
-    lock->seen_changes =
-        atomic_load_explicit(&lock->nic.view->group->change_count, memory_order_acquire);
-    hope.outcome = nic_lock_enqueue(&lock->nic);
-    if (hope.outcome != NIC_LOCK_QUEUED) {
+    struct hope hope = {lock, GROUP_LOCK_QUEUED};
+    lock->seen_changes = atomic_load_explicit(&lock->nic.view->group->change_count,
+                                              memory_order_acquire);
+    hope.outcome = group_lock_enqueue(&lock->nic);
+    if (hope.outcome != GROUP_LOCK_QUEUED) {
         return hold(lock, hope.outcome);
     }
     if (host_close_polls_fit(lock->node, timeout_ns)) {
         for (int poll = 0; poll < HOST_CLOSE_POLLS; poll++) {
             cpu_relax_briefly();
-            if (nic_lock_granted(&lock->nic)) {
-                return hold(lock, NIC_LOCK_HELD);
+            if (group_lock_granted(&lock->nic)) {
+                return hold(lock, GROUP_LOCK_HELD);
             }
         }
     }
-    struct host_condition condition = {has_it, never, &hope, NIC_WATCH_NOTHING};
-    nic_lock_tell(&lock->nic);
+    struct host_condition condition = {has_it, never, &hope, GROUP_WATCH_NOTHING};
+    group_lock_tell(&lock->nic);
     int error = host_wait(lock->node, &condition, timeout_ns);
     if (error == 0) {
         return hold(lock, hope.outcome);
     }
-    if (nic_lock_abandon(&lock->nic) == NIC_LOCK_HELD) {
-        return hold(lock, NIC_LOCK_HELD);
+    if (group_lock_abandon(&lock->nic) == GROUP_LOCK_HELD) {
+        return hold(lock, GROUP_LOCK_HELD);
     }
     leave_record(lock);
     return error;
@@ -271,7 +270,7 @@ static __attribute__((noinline)) int wait_in_queue(struct dn_lock *lock, uint64_
 /* Who does not wait does not enter the queue either: nothing of it would stay behind. */
 static __attribute__((noinline)) int take_at_once(struct dn_lock *lock)
 {
-    int error = coll_lock_try(lock);
+    int error = lock_try(lock);
     return error == DN_EBUSY ? DN_ETIMEOUT : error;
 }
 
@@ -309,42 +308,42 @@ static __attribute__((noinline)) int take_carefully(struct dn_lock *lock, uint64
         return error;
     }
     if (lock->state == HANDLE_PACKET_FREE) {
-        return hold_packet(lock, coll_packet_lock_take(&lock->packet, timeout_ns));
+        return hold_packet(lock, lock_by_packets_take(&lock->packet, timeout_ns));
     }
     return timeout_ns ? wait_in_queue(lock, timeout_ns) : take_at_once(lock);
 }
 
 /* The ordinary case uses no stack: what lies in the store buffer is waited for by the
  * compare-swap. */
-int coll_lock_take(struct dn_lock *lock, uint64_t timeout_ns)
+int lock_take(struct dn_lock *lock, uint64_t timeout_ns)
 {
     if (LIKELY(lock->state == HANDLE_FREE && lock->node->lane.open == FABRIC_LANE_OPEN &&
-               nic_lock_take_again(&lock->nic))) {
+               group_lock_take_again(&lock->nic))) {
         lock->state = HANDLE_HELD;
         return 0;
     }
     return take_carefully(lock, timeout_ns);
 }
 
-int coll_lock_try(struct dn_lock *lock)
+int lock_try(struct dn_lock *lock)
 {
     int error = prepare(lock);
     if (error) {
         return error;
     }
     if (lock->state == HANDLE_PACKET_FREE) {
-        return hold_packet(lock, coll_packet_lock_try(&lock->packet));
+        return hold_packet(lock, lock_by_packets_try(&lock->packet));
     }
-    enum nic_lock_outcome outcome = nic_lock_try(&lock->nic);
-    if (outcome == NIC_LOCK_QUEUED) {
+    enum group_lock_outcome outcome = group_lock_try(&lock->nic);
+    if (outcome == GROUP_LOCK_QUEUED) {
         /* Somebody alive came between; step back. */
-        if (nic_lock_abandon(&lock->nic) != NIC_LOCK_HELD) {
+        if (group_lock_abandon(&lock->nic) != GROUP_LOCK_HELD) {
             leave_record(lock);
             return DN_EBUSY;
         }
-        outcome = NIC_LOCK_HELD;
+        outcome = GROUP_LOCK_HELD;
     }
-    return outcome == NIC_LOCK_BUSY ? DN_EBUSY : hold(lock, outcome);
+    return outcome == GROUP_LOCK_BUSY ? DN_EBUSY : hold(lock, outcome);
 }
 
 static __attribute__((noinline)) int give_and_wake(struct dn_lock *lock, uint32_t rank)
@@ -356,8 +355,8 @@ static __attribute__((noinline)) int give_and_wake(struct dn_lock *lock, uint32_
 static inline __attribute__((always_inline)) int give(struct dn_lock *lock)
 {
     lock->state = HANDLE_FREE;
-    uint32_t rank = nic_lock_give(&lock->nic);
-    return LIKELY(rank == NIC_LOCK_NOBODY) ? 0 : give_and_wake(lock, rank);
+    uint32_t rank = group_lock_give(&lock->nic);
+    return LIKELY(rank == GROUP_LOCK_NOBODY) ? 0 : give_and_wake(lock, rank);
 }
 
 static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
@@ -365,7 +364,7 @@ static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
     int error = check(lock);
     if (!error && lock->state == HANDLE_PACKET_HELD) {
         lock->state = HANDLE_PACKET_FREE;
-        return coll_packet_lock_give(&lock->packet);
+        return lock_by_packets_give(&lock->packet);
     }
     if (error || lock->state != HANDLE_HELD) {
         return error ? error : DN_ENOTHELD;
@@ -378,7 +377,7 @@ static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
     return error ? error : give(lock);
 }
 
-int coll_lock_give(struct dn_lock *lock)
+int lock_give(struct dn_lock *lock)
 {
     if (UNLIKELY(lock->state != HANDLE_HELD || lock->node->lane.open != FABRIC_LANE_OPEN ||
                  lock->node->lane.ops != NULL)) {
@@ -389,30 +388,30 @@ int coll_lock_give(struct dn_lock *lock)
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-bool coll_lock_carries_value(const struct dn_lock *lock)
+bool lock_carries_value(const struct dn_lock *lock)
 {
     return lock->state == HANDLE_PACKET_FREE || lock->state == HANDLE_PACKET_HELD;
 }
 
-void coll_lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value)
+void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value)
 {
-    if (coll_lock_carries_value(lock)) {
+    if (lock_carries_value(lock)) {
         lock->packet.value = value ? *value : (struct nic_lock_value){0};
     }
 }
 
-bool coll_lock_has_value(const struct dn_lock *lock)
+bool lock_has_value(const struct dn_lock *lock)
 {
     return lock->state == HANDLE_PACKET_HELD && lock->packet.completion.value != 0;
 }
 
-int coll_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
+int lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
 {
     int error = check(lock);
     if (error || lock->state != HANDLE_PACKET_HELD) {
-        return error ? error : coll_lock_give(lock);
+        return error ? error : lock_give(lock);
     }
-    error = coll_packet_lock_give_value(&lock->packet, changes, bytes);
+    error = lock_by_packets_give_value(&lock->packet, changes, bytes);
     if (error != DN_EFULL) {
         lock->state = HANDLE_PACKET_FREE;
     }

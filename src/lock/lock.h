@@ -6,26 +6,25 @@
 #include "host/node.h"
 
 /* The word is in the memory of that rank, which may be a mirror. */
-int coll_lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word,
-                   struct dn_lock **lock);
-int coll_lock_close(struct dn_lock *lock);
-int coll_lock_take(struct dn_lock *lock, uint64_t timeout_ns);
-int coll_lock_try(struct dn_lock *lock);
-int coll_lock_give(struct dn_lock *lock);
+int lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word, struct dn_lock **lock);
+int lock_close(struct dn_lock *lock);
+int lock_take(struct dn_lock *lock, uint64_t timeout_ns);
+int lock_try(struct dn_lock *lock);
+int lock_give(struct dn_lock *lock);
 
 /* The value of a lock (nic/services.h), on packet fabrics: elsewhere memory is at hand, and both
  * do as the plain ones. */
 struct nic_lock_value;
 /* With NULL none is asked for from now on. */
-void coll_lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);
+void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);
 /* After a take or try that gave the lock: whether the value came with it. */
-bool coll_lock_has_value(const struct dn_lock *lock);
+bool lock_has_value(const struct dn_lock *lock);
 /* Whether changes of the value can go with the lock. */
-bool coll_lock_carries_value(const struct dn_lock *lock);
+bool lock_carries_value(const struct dn_lock *lock);
 /* DN_EFULL: no room for the changes now, it is still held. */
-int coll_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes);
+int lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes);
 
 /* Forgets all handles; the node detaches. */
-void coll_lock_end(void);
+void lock_end(void);
 
 #endif

@@ -9,7 +9,7 @@
  * time. Longer waits save that round trip. */
 #define SHORT_NS UINT64_C(1000000)
 
-static int serve(struct coll_packet_lock *lock, fabric_service_call call)
+static int serve(struct lock_by_packets *lock, fabric_service_call call)
 {
     struct fabric_lane *lane = &lock->node->lane;
     return lane->ops->serve(lane, call, lock);
@@ -17,73 +17,73 @@ static int serve(struct coll_packet_lock *lock, fabric_service_call call)
 
 static int request(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    struct coll_packet_lock *lock = context;
+    struct lock_by_packets *lock = context;
     return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, false,
                                          &lock->value, &lock->completion, &lock->ticket);
 }
 
 static int request_if_free(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    struct coll_packet_lock *lock = context;
+    struct lock_by_packets *lock = context;
     return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, true,
                                          &lock->value, &lock->completion, &lock->ticket);
 }
 
 static int abandon(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    const struct coll_packet_lock *lock = context;
+    const struct lock_by_packets *lock = context;
     return nic_packet_lock_abandon(services, now_ns, lock->ticket);
 }
 
 static int release(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    const struct coll_packet_lock *lock = context;
+    const struct lock_by_packets *lock = context;
     return nic_packet_lock_release(services, now_ns, lock->ticket);
 }
 
 static int release_value(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    const struct coll_packet_lock *lock = context;
+    const struct lock_by_packets *lock = context;
     return nic_packet_lock_release_value(services, now_ns, lock->ticket, lock->changes,
                                          lock->changes_bytes);
 }
 
 static bool is_answered(void *context)
 {
-    const struct coll_packet_lock *lock = context;
+    const struct lock_by_packets *lock = context;
     return nic_completion_is_done(&lock->completion);
 }
 
 /* The services say so as well, once they have heard of it. */
 static bool manager_is_gone(const struct dn_node *node, void *context, bool forever)
 {
-    const struct coll_packet_lock *lock = context;
+    const struct lock_by_packets *lock = context;
     (void)forever;
-    return nic_life_gone(nic_life(&node->process->view, lock->manager));
+    return group_life_gone(group_life(&node->process->view, lock->manager));
 }
 
-static int ask(struct coll_packet_lock *lock, fabric_service_call call, uint64_t timeout_ns)
+static int ask(struct lock_by_packets *lock, fabric_service_call call, uint64_t timeout_ns)
 {
     int error = serve(lock, call);
     if (error) {
         return error;
     }
-    struct host_condition condition = {is_answered, manager_is_gone, lock, NIC_WATCH_NOTHING};
+    struct host_condition condition = {is_answered, manager_is_gone, lock, GROUP_WATCH_NOTHING};
     error = host_wait(lock->node, &condition, timeout_ns);
     /* What came just before is in the completion; else the use is over. */
     return error && serve(lock, abandon) == 0 ? error : lock->completion.result;
 }
 
-int coll_packet_lock_try(struct coll_packet_lock *lock)
+int lock_by_packets_try(struct lock_by_packets *lock)
 {
     return ask(lock, request_if_free, DN_FOREVER);
 }
 
-int coll_packet_lock_take(struct coll_packet_lock *lock, uint64_t timeout_ns)
+int lock_by_packets_take(struct lock_by_packets *lock, uint64_t timeout_ns)
 {
     if (timeout_ns < SHORT_NS) {
         uint64_t start_ns = host_now_ns();
-        int error = coll_packet_lock_try(lock);
+        int error = lock_by_packets_try(lock);
         if (error != DN_EBUSY) {
             return error;
         }
@@ -97,7 +97,7 @@ int coll_packet_lock_take(struct coll_packet_lock *lock, uint64_t timeout_ns)
 }
 
 /* What was sent under the lock is in place before the next holder can look. */
-int coll_packet_lock_give(struct coll_packet_lock *lock)
+int lock_by_packets_give(struct lock_by_packets *lock)
 {
     struct fabric_lane *lane = &lock->node->lane;
     int unplaced = lane->ops->quiet(lane);
@@ -105,7 +105,7 @@ int coll_packet_lock_give(struct coll_packet_lock *lock)
     return error ? error : unplaced;
 }
 
-int coll_packet_lock_give_value(struct coll_packet_lock *lock, const void *changes, uint32_t bytes)
+int lock_by_packets_give_value(struct lock_by_packets *lock, const void *changes, uint32_t bytes)
 {
     lock->changes = changes;
     lock->changes_bytes = bytes;

@@ -7,7 +7,7 @@
 #include "host/node.h"
 #include "nic/services.h"
 
-struct coll_packet_lock {
+struct lock_by_packets {
     struct dn_node *node;
     uint64_t name; /* the word's place in its node's memory */
     uint64_t ticket;
@@ -20,15 +20,15 @@ struct coll_packet_lock {
 
 /* Both: 0 or DN_EOWNERDEAD, it is held. DN_EPEER: the manager is gone. DN_EFULL: its tables,
  * or this node's. */
-int coll_packet_lock_take(struct coll_packet_lock *lock, uint64_t timeout_ns); /* DN_ETIMEOUT */
-int coll_packet_lock_try(struct coll_packet_lock *lock);                       /* DN_EBUSY */
+int lock_by_packets_take(struct lock_by_packets *lock, uint64_t timeout_ns); /* DN_ETIMEOUT */
+int lock_by_packets_try(struct lock_by_packets *lock);                       /* DN_EBUSY */
 
 /* Of one that is held, which it is no longer, whatever this returns. DN_EPEER: somebody whom
  * the lane sent to is gone, perhaps the manager. */
-int coll_packet_lock_give(struct coll_packet_lock *lock);
+int lock_by_packets_give(struct lock_by_packets *lock);
 
 /* The same with these changes of the lock's value, and without waiting for what the lane sent. Only
  * after DN_EFULL it is still held. */
-int coll_packet_lock_give_value(struct coll_packet_lock *lock, const void *changes, uint32_t bytes);
+int lock_by_packets_give_value(struct lock_by_packets *lock, const void *changes, uint32_t bytes);
 
 #endif

@@ -14,60 +14,60 @@
 #include "group/message.h"
 
 enum {
-    COLL_LARGE_BYTES = 32 * 1024, /* from here on the receiver fetches the data itself */
-    COLL_STAGES = 32,             /* of what it cannot reach, so many pieces at a time */
-    COLL_STAGE_BYTES = 32 * 1024,
-    COLL_POLLED_BYTES = 1 << 20,
+    MESSAGE_LARGE_BYTES = 32 * 1024, /* from here on the receiver fetches the data itself */
+    MESSAGE_STAGES = 32,             /* of what it cannot reach, so many pieces at a time */
+    MESSAGE_STAGE_BYTES = 32 * 1024,
+    MESSAGE_POLLED_BYTES = 1 << 20,
 };
 
-enum coll_message_kind { COLL_OP_SEND = 1, COLL_OP_RECV, COLL_OP_PROBE, COLL_OP_IN_PLACE };
+enum message_kind { MESSAGE_OP_SEND = 1, MESSAGE_OP_RECV, MESSAGE_OP_PROBE, MESSAGE_OP_IN_PLACE };
 
-enum coll_message_state {
-    COLL_OP_QUEUED = 1, /* in its destination's or the context's list */
-    COLL_OP_OFFERED,    /* published; done when the receiver's head has passed it */
-    COLL_OP_DONE,       /* `error` says how */
+enum message_state {
+    MESSAGE_OP_QUEUED = 1, /* in its destination's or the context's list */
+    MESSAGE_OP_OFFERED,    /* published; done when the receiver's head has passed it */
+    MESSAGE_OP_DONE,       /* `error` says how */
 };
 
-#define COLL_OP_MAGIC UINT32_C(0x4d47534d)
+#define MESSAGE_OP_MAGIC UINT32_C(0x4d47534d)
 
 /* What the words of a struct dn_message_op are. */
-struct coll_message_op {
+struct message_op {
     uint32_t magic;
     uint8_t kind;
     _Atomic uint8_t state;
     int32_t error;
     int32_t peer; /* rank sent to or received from; of a receive DN_ANY until then */
     struct dn_context *context;
-    unsigned char *data;          /* to send from, to receive into, or (IN_PLACE) received */
-    uint64_t bytes;               /* to send, the buffer's, or received */
-    uint64_t position;            /* send: bytes published, or (OFFERED) where the head must be */
-    struct coll_source *borrower; /* receive: the source that puts a message together here */
-    struct coll_message_op *next;
-    struct coll_destination *destination;
+    unsigned char *data; /* to send from, to receive into, or (IN_PLACE) received */
+    uint64_t bytes;      /* to send, the buffer's, or received */
+    uint64_t position;   /* send: bytes published, or (OFFERED) where the head must be */
+    struct message_source *borrower; /* receive: the source that puts a message together here */
+    struct message_op *next;
+    struct message_destination *destination;
 };
-_Static_assert(sizeof(struct coll_message_op) <= sizeof(struct dn_message_op), "it fits");
+_Static_assert(sizeof(struct message_op) <= sizeof(struct dn_message_op), "it fits");
 
 /* One node that we send to. With the send turn. */
-struct coll_destination {
+struct message_destination {
     uint32_t rank;
     /* Fewer bytes than this may take the quick path: 0 unless connected, nothing pending
      * and nothing lent. */
     uint64_t quick_bytes;
-    struct nic_ring_out ring;
-    struct nic_message_box *box;  /* NULL: not found yet */
-    const _Atomic uint64_t *call; /* of its port */
-    struct nic_message_slot *slot;
+    struct group_ring_out ring;
+    struct group_message_box *box; /* NULL: not found yet */
+    const _Atomic uint64_t *call;  /* of its port */
+    struct group_message_slot *slot;
     _Atomic uint64_t *summary; /* NULL: none needed */
     uint64_t summary_bit;
-    struct coll_message_op *first; /* sends that are not published whole, in order */
-    struct coll_message_op *last;
+    struct message_op *first; /* sends that are not published whole, in order */
+    struct message_op *last;
     uint32_t pending_count;
 
-    uint64_t stages;                      /* in our service memory; 0: none yet */
-    uint64_t stage_position[COLL_STAGES]; /* where the head must be before it is free */
+    uint64_t stages;                         /* in our service memory; 0: none yet */
+    uint64_t stage_position[MESSAGE_STAGES]; /* where the head must be before it is free */
     uint32_t next_stage;
 
-    struct nic_entry *lent; /* a send buffer, in the ring or beside it */
+    struct group_entry *lent; /* a send buffer, in the ring or beside it */
     uint64_t lent_bytes;
     uint64_t lent_units; /* 0: beside the ring, at large */
     uint64_t large;      /* a large send buffer in our service memory; 0: none yet */
@@ -80,22 +80,22 @@ struct coll_destination {
     uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
 };
 
-enum coll_assembly {
-    COLL_NONE,
-    COLL_ASSEMBLING,
-    COLL_COMPLETE,
-    COLL_LOST,  /* a piece of it went with its sender, who may have taken it back before */
-    COLL_ENDED, /* a message went with its sender: those behind it are not received without it */
+enum message_assembly {
+    MESSAGE_NONE,
+    MESSAGE_ASSEMBLING,
+    MESSAGE_COMPLETE,
+    MESSAGE_LOST,  /* a piece of it went with its sender, who may have taken it back before */
+    MESSAGE_ENDED, /* a message went with its sender: those behind it are not received without it */
 };
 
 /* One node that we receive from. With the receive turn. */
-struct coll_source {
-    struct nic_ring_in ring;
+struct message_source {
+    struct group_ring_in ring;
     uint32_t rank;
     bool lent; /* received in place, not released */
     bool mirrored;
     uint64_t lent_units; /* 0: from `own` */
-    enum coll_assembly assembly;
+    enum message_assembly assembly;
     uint64_t total_bytes;
     uint64_t assembled_bytes;
     unsigned char *target; /* `own`, or the borrowed buffer of an operation */
@@ -104,22 +104,22 @@ struct coll_source {
 };
 
 struct dn_context {
-    uint32_t open; /* COLL_CONTEXT_OPEN while it may be used */
+    uint32_t open; /* MESSAGE_CONTEXT_OPEN while it may be used */
     uint32_t channel;
     struct dn_node *node;
-    const struct nic_view *view;
-    struct nic_message_slot *slot; /* NULL: the handle is free */
-    struct nic_message_box *box;
+    const struct group_view *view;
+    struct group_message_slot *slot; /* NULL: the handle is free */
+    struct group_message_box *box;
     uint64_t box_offset;
     uint32_t destination_count;
     uint32_t source_count;
     uint32_t node_count; /* of the group */
     uint32_t queue_entries;
     uint32_t flags;
-    struct coll_destination **destination_of; /* by rank; NULL: none */
-    struct coll_source **source_of;
-    struct coll_destination *destinations; /* by rank, as the sources */
-    struct coll_source *sources;
+    struct message_destination **destination_of; /* by rank; NULL: none */
+    struct message_source **source_of;
+    struct message_destination *destinations; /* by rank, as the sources */
+    struct message_source *sources;
     struct dn_context *next;  /* every handle ever made, closed ones for reuse */
     struct fabric_lane *lane; /* the node's default one: it outlives the context */
 
@@ -128,17 +128,17 @@ struct dn_context {
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t recv_turn;
     /* Receives not done, in order; changed with the turn, looked at without. */
-    struct coll_message_op *_Atomic posted;
+    struct message_op *_Atomic posted;
     uint32_t next_source; /* where DN_ANY goes on */
     uint32_t scan_count;
     bool owes_room; /* some units were passed over and not given back */
 };
 
-#define COLL_CONTEXT_OPEN UINT32_C(0x54585443)
+#define MESSAGE_CONTEXT_OPEN UINT32_C(0x54585443)
 
-static inline int coll_context_check(const struct dn_context *context)
+static inline int message_context_check(const struct dn_context *context)
 {
-    if (LIKELY(context && context->open == COLL_CONTEXT_OPEN && host_node_open(context->node))) {
+    if (LIKELY(context && context->open == MESSAGE_CONTEXT_OPEN && host_node_open(context->node))) {
         return 0;
     }
     return context ? DN_ESTATE : DN_EINVAL;
@@ -146,7 +146,7 @@ static inline int coll_context_check(const struct dn_context *context)
 
 /* A locked instruction here is a good part of a small message's cost. The only thread of a
  * process needs none: nobody can be in a call when it makes a second one. */
-static inline bool coll_turn_try(_Atomic uint32_t *turn)
+static inline bool message_turn_try(_Atomic uint32_t *turn)
 {
     if (atomic_load_explicit(turn, memory_order_relaxed) != 0) {
         return false;
@@ -158,17 +158,17 @@ static inline bool coll_turn_try(_Atomic uint32_t *turn)
     return atomic_exchange_explicit(turn, 1, memory_order_acquire) == 0;
 }
 
-static inline void coll_turn_end(_Atomic uint32_t *turn)
+static inline void message_turn_end(_Atomic uint32_t *turn)
 {
     atomic_store_explicit(turn, 0, memory_order_release);
 }
 
 /* Takes a turn that is only ever held for a moment. */
-void coll_turn_get(struct dn_context *context, _Atomic uint32_t *turn);
+void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn);
 
 /* ---- Contexts: message_context.c ---------------------------------------------------- */
 
-struct coll_context_request {
+struct message_context_request {
     uint32_t channel;
     const int *destinations;
     size_t destination_count;
@@ -177,73 +177,76 @@ struct coll_context_request {
     struct dn_context_options options; /* defaults filled in */
 };
 
-int coll_context_open(struct dn_node *node, const struct coll_context_request *request,
-                      struct dn_context **context);
-int coll_context_close(struct dn_context *context);
+int message_context_open(struct dn_node *node, const struct message_context_request *request,
+                         struct dn_context **context);
+int message_context_close(struct dn_context *context);
 
 /* Forgets all handles; the node detaches. */
-void coll_message_end(void);
+void message_end(void);
 
 /* With the send turn: finds the destination's box. 0; DN_EBUSY: not open yet; DN_ERANK:
  * it does not list us. */
-int coll_destination_connect(struct dn_context *context, struct coll_destination *destination);
+int message_destination_connect(struct dn_context *context,
+                                struct message_destination *destination);
 
 /* ---- Mirrored peers: message_by_packets.c ------------------------------------------------ */
 
-bool coll_mirror_is(const struct dn_context *context, uint32_t rank);
+bool message_mirror_is(const struct dn_context *context, uint32_t rank);
 
 /* The receiver's side: its sources hear that the box is there, or that it is closed; a
  * sender hears how far the head has come. */
-void coll_mirror_offer(struct dn_context *context);
-void coll_mirror_withdraw_box(struct dn_context *context);
-void coll_mirror_give_back(struct dn_context *context, const struct coll_source *source);
+void message_mirror_offer(struct dn_context *context);
+void message_mirror_withdraw_box(struct dn_context *context);
+void message_mirror_give_back(struct dn_context *context, const struct message_source *source);
 
 /* Copies from the sender's memory, `place` being from its start. DN_EPEER: it is gone. */
-int coll_mirror_fetch(struct dn_context *context, const struct coll_source *source, uint64_t place,
-                      void *target, uint64_t bytes);
+int message_mirror_fetch(struct dn_context *context, const struct message_source *source,
+                         uint64_t place, void *target, uint64_t bytes);
 
 /* The sender's side. Finds and holds the destination's box; index is this node's place among
  * its sources. 0; DN_EBUSY: not open yet, as far as is known; DN_ERANK; DN_EPEER. */
-int coll_mirror_hold(struct dn_context *context, struct coll_destination *destination,
-                     struct nic_message_slot **slot, struct nic_message_box **box, uint32_t *index);
-void coll_mirror_let_go(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot);
+int message_mirror_hold(struct dn_context *context, struct message_destination *destination,
+                        struct group_message_slot **slot, struct group_message_box **box,
+                        uint32_t *index);
+void message_mirror_let_go(struct dn_context *context, uint32_t rank,
+                           struct group_message_slot *slot);
 /* The context closes: the receiver says from now on how far it has come. */
-void coll_mirror_await(struct dn_context *context, struct coll_destination *destination);
+void message_mirror_await(struct dn_context *context, struct message_destination *destination);
 
-/* As nic_ring_reserve and nic_ring_publish. */
-struct nic_entry *coll_mirror_reserve(struct dn_context *context,
-                                      struct coll_destination *destination, uint64_t units);
-void coll_mirror_publish(struct dn_context *context, struct coll_destination *destination,
-                         uint64_t header, uint64_t units);
+/* As group_ring_reserve and group_ring_publish. */
+struct group_entry *message_mirror_reserve(struct dn_context *context,
+                                           struct message_destination *destination, uint64_t units);
+void message_mirror_publish(struct dn_context *context, struct message_destination *destination,
+                            uint64_t header, uint64_t units);
 
 /* Decides for WITHDRAWN if the receiver has not decided otherwise. */
-bool coll_mirror_withdraw(struct dn_context *context, struct coll_destination *destination,
-                          struct nic_entry *entry);
+bool message_mirror_withdraw(struct dn_context *context, struct message_destination *destination,
+                             struct group_entry *entry);
 
 /* ---- Sending: message_send.c -------------------------------------------------------- */
 
-int coll_send(struct dn_context *context, int rank, const void *data, size_t bytes,
-              uint64_t timeout_ns);
-int coll_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
-               struct coll_message_op *op);
-int coll_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer);
-int coll_send_buffer_send(struct dn_context *context, int rank, size_t bytes);
+int message_send(struct dn_context *context, int rank, const void *data, size_t bytes,
+                 uint64_t timeout_ns);
+int message_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
+                  struct message_op *op);
+int message_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer);
+int message_send_buffer_send(struct dn_context *context, int rank, size_t bytes);
 
 /* Goes on with what is pending, if nobody else does. */
-void coll_send_progress(struct dn_context *context);
-bool coll_send_is_done(struct coll_message_op *op);
-int coll_send_wait(struct coll_message_op *op, uint64_t timeout_ns);
-int coll_send_cancel(struct coll_message_op *op);
+void message_send_progress(struct dn_context *context);
+bool message_send_is_done(struct message_op *op);
+int message_send_wait(struct message_op *op, uint64_t timeout_ns);
+int message_send_cancel(struct message_op *op);
 
 /* ---- Receiving: message_receive.c ------------------------------------------------------ */
 
-int coll_recv(struct dn_context *context, enum coll_message_kind kind, int source,
-              struct coll_message_op *op, uint64_t timeout_ns);
-int coll_irecv(struct dn_context *context, int source, struct coll_message_op *op);
-int coll_recv_release(struct dn_context *context, int source);
+int message_recv(struct dn_context *context, enum message_kind kind, int source,
+                 struct message_op *op, uint64_t timeout_ns);
+int message_irecv(struct dn_context *context, int source, struct message_op *op);
+int message_recv_release(struct dn_context *context, int source);
 
-bool coll_recv_is_done(struct coll_message_op *op);
-int coll_recv_wait(struct coll_message_op *op, uint64_t timeout_ns);
-int coll_recv_cancel(struct coll_message_op *op);
+bool message_recv_is_done(struct message_op *op);
+int message_recv_wait(struct message_op *op, uint64_t timeout_ns);
+int message_recv_cancel(struct message_op *op);
 
 #endif

@@ -50,7 +50,7 @@ enum { ASK_RANKS = 256 }; /* at a time */
 #define ASK_PAUSE_FIRST_NS UINT64_C(1000000)
 #define ASK_PAUSE_LONGEST_NS UINT64_C(1000000000)
 
-bool coll_mirror_is(const struct dn_context *context, uint32_t rank)
+bool message_mirror_is(const struct dn_context *context, uint32_t rank)
 {
     return fabric_is_mirrored(context->lane) && rank != context->view->rank;
 }
@@ -85,7 +85,7 @@ static int pull(struct dn_context *context, uint32_t rank, const void *place, vo
     struct fabric_lane *lane = context->lane;
     struct dn_op op;
     bool done;
-    struct host_condition condition = {op_is_done, never, &op, NIC_WATCH_NOTHING};
+    struct host_condition condition = {op_is_done, never, &op, GROUP_WATCH_NOTHING};
     int error = lane->ops->pull(lane, at(context, rank, place), target, bytes, &op);
     error = error ? error : host_wait(context->node->process->default_lane, &condition, DN_FOREVER);
     return error ? error : fabric_op_state(&op, &done);
@@ -102,14 +102,14 @@ static int apply(struct dn_context *context, uint32_t rank, _Atomic uint64_t *wo
 
 /* ---- The receiver's side ------------------------------------------------------------------- */
 
-void coll_mirror_offer(struct dn_context *context)
+void message_mirror_offer(struct dn_context *context)
 {
-    struct nic_message_slot *slot = context->slot;
+    struct group_message_slot *slot = context->slot;
     for (uint32_t i = 0; i < context->source_count; i++) {
-        const struct coll_source *source = &context->sources[i];
+        const struct message_source *source = &context->sources[i];
         uint32_t wants_room = atomic_load_explicit(&source->ring.words->wants_room,
                                                    memory_order_relaxed);
-        if (!source->mirrored || (wants_room & NIC_ROOM_UNTOLD)) {
+        if (!source->mirrored || (wants_room & GROUP_ROOM_UNTOLD)) {
             continue;
         }
         atomic_store_explicit(&slot->index, i, memory_order_relaxed);
@@ -118,8 +118,8 @@ void coll_mirror_offer(struct dn_context *context)
         (void)fabric_reflect(context->lane, source->rank, source->ring.words,
                              sizeof *source->ring.words);
         (void)fabric_reflect(context->lane, source->rank, &slot->offset,
-                             offsetof(struct nic_message_slot, users) -
-                                 offsetof(struct nic_message_slot, offset));
+                             offsetof(struct group_message_slot, users) -
+                                 offsetof(struct group_message_slot, offset));
         KILL_POINT("message: box made, source not told");
         (void)fabric_reflect(context->lane, source->rank, &slot->key, sizeof slot->key);
     }
@@ -127,11 +127,11 @@ void coll_mirror_offer(struct dn_context *context)
     (void)fabric_settle(context->lane);
 }
 
-void coll_mirror_withdraw_box(struct dn_context *context)
+void message_mirror_withdraw_box(struct dn_context *context)
 {
     for (uint32_t i = 0; i < context->source_count; i++) {
         uint32_t rank = context->sources[i].rank;
-        if (context->sources[i].mirrored && nic_life(context->view, rank) != DN_STARTING) {
+        if (context->sources[i].mirrored && group_life(context->view, rank) != DN_STARTING) {
             (void)fabric_reflect(context->lane, rank, &context->slot->key,
                                  sizeof context->slot->key);
             (void)fabric_reflect(context->lane, rank, &context->box->open,
@@ -141,22 +141,22 @@ void coll_mirror_withdraw_box(struct dn_context *context)
     (void)fabric_settle(context->lane);
 }
 
-void coll_mirror_give_back(struct dn_context *context, const struct coll_source *source)
+void message_mirror_give_back(struct dn_context *context, const struct message_source *source)
 {
     (void)fabric_reflect(context->lane, source->rank, &source->ring.words->head,
                          sizeof source->ring.words->head);
 }
 
-int coll_mirror_fetch(struct dn_context *context, const struct coll_source *source, uint64_t place,
-                      void *target, uint64_t bytes)
+int message_mirror_fetch(struct dn_context *context, const struct message_source *source,
+                         uint64_t place, void *target, uint64_t bytes)
 {
-    const unsigned char *from = nic_node_memory(context->view, source->rank) + place;
+    const unsigned char *from = group_node_memory(context->view, source->rank) + place;
     return bytes ? pull(context, source->rank, from, target, bytes) : 0;
 }
 
 /* ---- Finding a box ------------------------------------------------------------------------- */
 
-static int claim(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot,
+static int claim(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                  uint64_t key)
 {
     uint32_t own = context->view->rank;
@@ -171,7 +171,7 @@ static int claim(struct dn_context *context, uint32_t rank, struct nic_message_s
     }
     /* Held already for what a closed context of ours has sent: that one lets go. */
     if (!(before & bit)) {
-        coll_mirror_let_go(context, rank, slot);
+        message_mirror_let_go(context, rank, slot);
     }
     /* The word of it is under way; keys do not come again. */
     (void)atomic_compare_exchange_strong(&slot->key, &key, 0);
@@ -183,16 +183,16 @@ struct found {
     uint64_t key;
     uint64_t offset;
     uint32_t index; /* of this node among the sources; source_count: it is none of them */
-    struct nic_message_box box;
-    struct nic_ring_words words; /* of this node's ring */
+    struct group_message_box box;
+    struct group_ring_words words; /* of this node's ring */
 };
 
 /* Finds this node among the sources of a box. False: what lies there is no box, or not any
  * more. */
 static bool find_self(struct dn_context *context, uint32_t rank, struct found *found, int *error)
 {
-    const struct nic_view *view = context->view;
-    const unsigned char *place = nic_node_memory(view, rank) + found->offset;
+    const struct group_view *view = context->view;
+    const unsigned char *place = group_node_memory(view, rank) + found->offset;
     uint64_t room = view->node_stride_bytes - found->offset;
     uint32_t ranks[ASK_RANKS];
     uint32_t count = 0;
@@ -210,28 +210,29 @@ static bool find_self(struct dn_context *context, uint32_t rank, struct found *f
         count = sources - i < ASK_RANKS ? sources - i : ASK_RANKS;
         *error = pull(context, rank, place + found->box.ranks_offset + i * sizeof *ranks, ranks,
                       count * sizeof *ranks);
-        uint32_t at = nic_message_find_rank(ranks, count, view->rank);
+        uint32_t at = group_message_find_rank(ranks, count, view->rank);
         found->index = at < count ? i + at : found->index;
     }
     return !*error;
 }
 
 /* Brings a box into the mirror that its owner does not tell of. */
-static void bring(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot,
+static void bring(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                   const struct found *found)
 {
-    struct nic_message_box *box =
-        (struct nic_message_box *)(void *)(nic_node_memory(context->view, rank) + found->offset);
-    struct nic_ring_out ring;
+    struct group_message_box *box = (struct group_message_box *)(void *)(group_node_memory(
+                                                                             context->view, rank) +
+                                                                         found->offset);
+    struct group_ring_out ring;
     memcpy((void *)box, &found->box, sizeof found->box);
-    nic_message_ring_out(box, found->index, &ring);
+    group_message_ring_out(box, found->index, &ring);
     memcpy((void *)ring.words, &found->words, sizeof found->words);
     atomic_store_explicit(&slot->offset, found->offset, memory_order_relaxed);
     atomic_store_explicit(&slot->index, found->index, memory_order_relaxed);
     atomic_store_explicit(&slot->key, found->key, memory_order_release);
 }
 
-static int ask_box(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot,
+static int ask_box(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                    struct found *found)
 {
     int error = 0;
@@ -241,7 +242,7 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct nic_message
     }
     bool listed = found->index < found->box.source_count;
     if (listed) {
-        const unsigned char *words = nic_node_memory(context->view, rank) + found->offset +
+        const unsigned char *words = group_node_memory(context->view, rank) + found->offset +
                                      found->box.words_offset + found->index * sizeof found->words;
         error = pull(context, rank, words, &found->words, sizeof found->words);
     }
@@ -250,8 +251,8 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct nic_message
     if (error || now != found->key) {
         return error;
     }
-    if (listed &&
-        (atomic_load_explicit(&found->words.wants_room, memory_order_relaxed) & NIC_ROOM_UNTOLD)) {
+    if (listed && (atomic_load_explicit(&found->words.wants_room, memory_order_relaxed) &
+                   GROUP_ROOM_UNTOLD)) {
         bring(context, rank, slot, found);
     }
     return listed ? 0 : DN_ERANK;
@@ -259,10 +260,10 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct nic_message
 
 static int ask(struct dn_context *context, uint32_t rank)
 {
-    static struct nic_message_slot there[NIC_MESSAGE_SLOTS]; /* one asks at a time */
-    struct nic_message_slot *slots = nic_service(context->view, rank)->message_slots;
+    static struct group_message_slot there[GROUP_MESSAGE_SLOTS]; /* one asks at a time */
+    struct group_message_slot *slots = group_service(context->view, rank)->message_slots;
     int error = pull(context, rank, slots, there, sizeof there);
-    for (uint32_t i = 0; i < NIC_MESSAGE_SLOTS && !error; i++) {
+    for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS && !error; i++) {
         struct found found = {
             .key = atomic_load_explicit(&there[i].key, memory_order_relaxed),
             .offset = atomic_load_explicit(&there[i].offset, memory_order_relaxed),
@@ -274,7 +275,7 @@ static int ask(struct dn_context *context, uint32_t rank)
     return error;
 }
 
-static int ask_now_and_then(struct dn_context *context, struct coll_destination *destination)
+static int ask_now_and_then(struct dn_context *context, struct message_destination *destination)
 {
     uint64_t now_ns = host_now_ns();
     if (now_ns < destination->ask_at_ns) {
@@ -284,17 +285,17 @@ static int ask_now_and_then(struct dn_context *context, struct coll_destination 
     destination->ask_at_ns = now_ns + pause_ns;
     destination->ask_pause_ns = pause_ns < ASK_PAUSE_LONGEST_NS ? 2 * pause_ns : pause_ns;
     /* Who has not attached has no context. */
-    bool asks = nic_life(context->view, destination->rank) == DN_ATTACHED;
+    bool asks = group_life(context->view, destination->rank) == DN_ATTACHED;
     return asks ? ask(context, destination->rank) : 0;
 }
 
 /* 0, and the box is held; DN_EBUSY: the mirror knows of none that is open. */
-static int hold_known(struct dn_context *context, uint32_t rank, struct nic_message_slot **found,
-                      struct nic_message_box **box, uint32_t *index)
+static int hold_known(struct dn_context *context, uint32_t rank, struct group_message_slot **found,
+                      struct group_message_box **box, uint32_t *index)
 {
-    struct nic_service *service = nic_service(context->view, rank);
-    for (uint32_t i = 0; i < NIC_MESSAGE_SLOTS; i++) {
-        struct nic_message_slot *slot = &service->message_slots[i];
+    struct group_service *service = group_service(context->view, rank);
+    for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS; i++) {
+        struct group_message_slot *slot = &service->message_slots[i];
         /* Acquire: pairs with the release of the key's reflection, the last of several. */
         uint64_t key = atomic_load_explicit(&slot->key, memory_order_acquire);
         if (key == 0 || (uint32_t)key != context->channel) {
@@ -305,8 +306,8 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct nic_mess
         int error = claim(context, rank, slot, key);
         if (!error) {
             *found = slot;
-            *box = (struct nic_message_box *)(void *)(nic_node_memory(context->view, rank) +
-                                                      offset);
+            *box = (struct group_message_box *)(void *)(group_node_memory(context->view, rank) +
+                                                        offset);
         }
         if (error != DN_EBUSY) {
             return error;
@@ -315,8 +316,9 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct nic_mess
     return DN_EBUSY;
 }
 
-int coll_mirror_hold(struct dn_context *context, struct coll_destination *destination,
-                     struct nic_message_slot **slot, struct nic_message_box **box, uint32_t *index)
+int message_mirror_hold(struct dn_context *context, struct message_destination *destination,
+                        struct group_message_slot **slot, struct group_message_box **box,
+                        uint32_t *index)
 {
     int error = hold_known(context, destination->rank, slot, box, index);
     if (error == DN_EBUSY) {
@@ -326,11 +328,12 @@ int coll_mirror_hold(struct dn_context *context, struct coll_destination *destin
     return error;
 }
 
-void coll_mirror_let_go(struct dn_context *context, uint32_t rank, struct nic_message_slot *slot)
+void message_mirror_let_go(struct dn_context *context, uint32_t rank,
+                           struct group_message_slot *slot)
 {
     uint32_t own = context->view->rank;
     uint64_t old;
-    if (!nic_life_gone(nic_life(context->view, rank))) {
+    if (!group_life_gone(group_life(context->view, rank))) {
         (void)fabric_settle(context->lane);
         KILL_POINT("message: settled, box not let go");
         /* Fetching: it must not be overtaken by the next claim. */
@@ -340,16 +343,17 @@ void coll_mirror_let_go(struct dn_context *context, uint32_t rank, struct nic_me
     KILL_POINT("message: box let go");
 }
 
-void coll_mirror_await(struct dn_context *context, struct coll_destination *destination)
+void message_mirror_await(struct dn_context *context, struct message_destination *destination)
 {
     _Atomic uint32_t *wants_room = &destination->ring.words->wants_room;
-    atomic_store_explicit(wants_room, NIC_ROOM_MIRRORED | NIC_ROOM_AWAITED, memory_order_relaxed);
+    atomic_store_explicit(wants_room, GROUP_ROOM_MIRRORED | GROUP_ROOM_AWAITED,
+                          memory_order_relaxed);
     (void)fabric_reflect(context->lane, destination->rank, wants_room, sizeof *wants_room);
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */
 
-static void reflect(struct dn_context *context, struct coll_destination *destination,
+static void reflect(struct dn_context *context, struct message_destination *destination,
                     const void *place, uint64_t bytes)
 {
     if (bytes && fabric_reflect(context->lane, destination->rank, place, bytes) != 0) {
@@ -357,14 +361,15 @@ static void reflect(struct dn_context *context, struct coll_destination *destina
     }
 }
 
-void coll_mirror_publish(struct dn_context *context, struct coll_destination *destination,
-                         uint64_t header, uint64_t units)
+void message_mirror_publish(struct dn_context *context, struct message_destination *destination,
+                            uint64_t header, uint64_t units)
 {
-    struct nic_ring_out *ring = &destination->ring;
-    struct nic_entry *entry = nic_ring_entry(ring->start, ring->unit_count, ring->tail);
-    struct nic_entry *next = nic_ring_entry(ring->start, ring->unit_count, ring->tail + units);
-    uint64_t filled = header & NIC_ENTRY_PAD ? 0 : units * NIC_UNIT_BYTES - sizeof entry->header;
-    nic_ring_clear(ring, ring->tail + units);
+    struct group_ring_out *ring = &destination->ring;
+    struct group_entry *entry = group_ring_entry(ring->start, ring->unit_count, ring->tail);
+    struct group_entry *next = group_ring_entry(ring->start, ring->unit_count, ring->tail + units);
+    uint64_t filled = header & GROUP_ENTRY_PAD ? 0
+                                               : units * GROUP_UNIT_BYTES - sizeof entry->header;
+    group_ring_clear(ring, ring->tail + units);
     if (next > entry) {
         reflect(context, destination, &entry->total_bytes, filled + sizeof next->header);
     } else {
@@ -377,30 +382,30 @@ void coll_mirror_publish(struct dn_context *context, struct coll_destination *de
     ring->tail += units;
 }
 
-struct nic_entry *coll_mirror_reserve(struct dn_context *context,
-                                      struct coll_destination *destination, uint64_t units)
+struct group_entry *message_mirror_reserve(struct dn_context *context,
+                                           struct message_destination *destination, uint64_t units)
 {
-    struct nic_ring_out *ring = &destination->ring;
-    uint64_t skipped = nic_ring_skipped(ring, units);
-    if (!nic_ring_has_room(ring, skipped + units + NIC_RING_RESERVE)) {
+    struct group_ring_out *ring = &destination->ring;
+    uint64_t skipped = group_ring_skipped(ring, units);
+    if (!group_ring_has_room(ring, skipped + units + GROUP_RING_RESERVE)) {
         return NULL;
     }
     if (skipped) {
-        coll_mirror_publish(context, destination, NIC_ENTRY_THERE | NIC_ENTRY_PAD, skipped);
+        message_mirror_publish(context, destination, GROUP_ENTRY_THERE | GROUP_ENTRY_PAD, skipped);
     }
-    return nic_ring_entry(ring->start, ring->unit_count, ring->tail);
+    return group_ring_entry(ring->start, ring->unit_count, ring->tail);
 }
 
-bool coll_mirror_withdraw(struct dn_context *context, struct coll_destination *destination,
-                          struct nic_entry *entry)
+bool message_mirror_withdraw(struct dn_context *context, struct message_destination *destination,
+                             struct group_entry *entry)
 {
-    uint64_t old = NIC_OFFERED;
+    uint64_t old = GROUP_OFFERED;
     /* The entry is in place before what is to change it. */
     (void)fabric_settle(context->lane);
     KILL_POINT("message: about to withdraw");
     /* A receiver that is gone has not received it, as far as anybody can tell. */
-    int error = apply(context, destination->rank, &entry->state, FABRIC_COMPARE_SWAP, NIC_WITHDRAWN,
-                      NIC_OFFERED, &old);
+    int error = apply(context, destination->rank, &entry->state, FABRIC_COMPARE_SWAP,
+                      GROUP_WITHDRAWN, GROUP_OFFERED, &old);
     KILL_POINT("message: withdrawn or fetched");
-    return error || old == NIC_OFFERED;
+    return error || old == GROUP_OFFERED;
 }

@@ -30,17 +30,17 @@ static bool never(const struct dn_node *node, void *argument, bool forever)
     return false;
 }
 
-void coll_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
+void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
 {
     while (UNLIKELY(atomic_exchange_explicit(turn, 1, memory_order_acquire) != 0)) {
-        struct host_condition condition = {turn_is_free, never, turn, NIC_WATCH_NOTHING};
+        struct host_condition condition = {turn_is_free, never, turn, GROUP_WATCH_NOTHING};
         (void)host_wait(context->node, &condition, DN_FOREVER);
     }
 }
 
 /* ---- Letting go ---------------------------------------------------------------------------- */
 
-static bool is_passed(const struct coll_destination *destination)
+static bool is_passed(const struct message_destination *destination)
 {
     /* A later context of ours may have gone on in the same ring. */
     return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >=
@@ -48,7 +48,7 @@ static bool is_passed(const struct coll_destination *destination)
 }
 
 static bool is_held_by_another(const struct dn_context *context,
-                               const struct nic_message_slot *slot)
+                               const struct group_message_slot *slot)
 {
     for (const struct dn_context *other = handles; other; other = other->next) {
         for (uint32_t i = 0; other != context && i < other->destination_count; i++) {
@@ -61,23 +61,23 @@ static bool is_held_by_another(const struct dn_context *context,
 }
 
 /* Whether nobody reads any more what was sent there. */
-static bool is_over(const struct dn_context *context, const struct coll_destination *destination)
+static bool is_over(const struct dn_context *context, const struct message_destination *destination)
 {
-    return nic_life_gone(nic_life(context->view, destination->rank)) ||
+    return group_life_gone(group_life(context->view, destination->rank)) ||
            !atomic_load_explicit(&destination->box->open, memory_order_acquire) ||
            is_passed(destination);
 }
 
-static void let_go_of_box(struct dn_context *context, const struct coll_destination *destination,
-                          struct nic_message_slot *slot)
+static void let_go_of_box(struct dn_context *context, const struct message_destination *destination,
+                          struct group_message_slot *slot)
 {
     if (is_held_by_another(context, slot)) {
         return;
     }
     if (destination->mirrored) {
-        coll_mirror_let_go(context, destination->rank, slot);
+        message_mirror_let_go(context, destination->rank, slot);
     } else {
-        nic_message_let_go(context->view, slot);
+        group_message_let_go(context->view, slot);
     }
 }
 
@@ -87,7 +87,7 @@ static bool let_go(struct dn_context *context)
     struct host_process *process = context->node->process;
     bool all = true;
     for (uint32_t i = 0; i < context->destination_count; i++) {
-        struct coll_destination *destination = &context->destinations[i];
+        struct message_destination *destination = &context->destinations[i];
         if (!destination->box) {
             continue;
         }
@@ -133,7 +133,7 @@ static void reclaim(void)
 {
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot && !context->open && let_go(context) &&
-            nic_message_unused(context->view, context->slot)) {
+            group_message_unused(context->view, context->slot)) {
             /* What our senders were told of the head falls into no other use of this memory. */
             (void)fabric_settle(context->lane);
             host_arena_give(context->node->process, context->box_offset);
@@ -152,7 +152,7 @@ static int compare_ranks(const void *left, const void *right)
 }
 
 /* A sorted copy of a list, to be freed: DN_ERANK, DN_EINVAL for a rank named twice. */
-static int sorted_list(const struct nic_view *view, const int *ranks, size_t count,
+static int sorted_list(const struct group_view *view, const int *ranks, size_t count,
                        uint32_t **sorted)
 {
     if (count > view->node_count) {
@@ -192,13 +192,13 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
     }
     for (uint32_t i = 0; i < context->destination_count; i++) {
         context->destinations[i].rank = destinations[i];
-        context->destinations[i].mirrored = coll_mirror_is(context, destinations[i]);
+        context->destinations[i].mirrored = message_mirror_is(context, destinations[i]);
         context->destinations[i].call = &context->view->ports[destinations[i]].call;
         context->destination_of[destinations[i]] = &context->destinations[i];
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
         context->sources[i].rank = sources[i];
-        context->sources[i].mirrored = coll_mirror_is(context, sources[i]);
+        context->sources[i].mirrored = message_mirror_is(context, sources[i]);
         context->source_of[sources[i]] = &context->sources[i];
     }
     return 0;
@@ -206,28 +206,28 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
 
 static int make_box(struct dn_context *context, const uint32_t *sources, uint64_t ring_bytes)
 {
-    struct nic_message_box layout = {0};
-    uint64_t unit_count = NIC_RING_BYTES_MIN / NIC_UNIT_BYTES;
-    while (unit_count * NIC_UNIT_BYTES < ring_bytes) {
+    struct group_message_box layout = {0};
+    uint64_t unit_count = GROUP_RING_BYTES_MIN / GROUP_UNIT_BYTES;
+    while (unit_count * GROUP_UNIT_BYTES < ring_bytes) {
         unit_count *= 2;
     }
-    uint64_t bytes = nic_message_box_layout(&layout, context->source_count, unit_count);
-    struct nic_message_box *box = host_arena_take(context->node->process, bytes,
-                                                  &context->box_offset);
+    uint64_t bytes = group_message_box_layout(&layout, context->source_count, unit_count);
+    struct group_message_box *box = host_arena_take(context->node->process, bytes,
+                                                    &context->box_offset);
     if (!box) {
         return DN_ENOMEM;
     }
-    (void)nic_message_box_layout(box, context->source_count, unit_count);
+    (void)group_message_box_layout(box, context->source_count, unit_count);
     if (context->source_count) {
-        memcpy(nic_box_ranks(box), sources, context->source_count * sizeof *sources);
+        memcpy(group_box_ranks(box), sources, context->source_count * sizeof *sources);
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
-        struct coll_source *source = &context->sources[i];
-        nic_message_ring_in(box, i, &source->ring);
+        struct message_source *source = &context->sources[i];
+        group_message_ring_in(box, i, &source->ring);
         if (source->mirrored) {
-            bool untold = nic_life(context->view, source->rank) == DN_STARTING;
+            bool untold = group_life(context->view, source->rank) == DN_STARTING;
             atomic_store_explicit(&source->ring.words->wants_room,
-                                  NIC_ROOM_MIRRORED | (untold ? NIC_ROOM_UNTOLD : 0),
+                                  GROUP_ROOM_MIRRORED | (untold ? GROUP_ROOM_UNTOLD : 0),
                                   memory_order_relaxed);
         }
     }
@@ -239,11 +239,11 @@ static int make_box(struct dn_context *context, const uint32_t *sources, uint64_
 }
 
 /* A slot that no context of this node has; with handles_lock. */
-static struct nic_message_slot *free_slot(const struct nic_view *view)
+static struct group_message_slot *free_slot(const struct group_view *view)
 {
-    struct nic_service *service = nic_service(view, view->rank);
-    for (uint32_t i = 0; i < NIC_MESSAGE_SLOTS; i++) {
-        struct nic_message_slot *slot = &service->message_slots[i];
+    struct group_service *service = group_service(view, view->rank);
+    for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS; i++) {
+        struct group_message_slot *slot = &service->message_slots[i];
         const struct dn_context *user = handles;
         while (user && user->slot != slot) {
             user = user->next;
@@ -273,7 +273,7 @@ static struct dn_context *take_handle(void)
     return context;
 }
 
-static int fill(struct dn_context *context, const struct coll_context_request *request,
+static int fill(struct dn_context *context, const struct message_context_request *request,
                 const uint32_t *destinations, const uint32_t *sources)
 {
     context->destination_count = (uint32_t)request->destination_count;
@@ -294,11 +294,11 @@ static int fill(struct dn_context *context, const struct coll_context_request *r
     return error ? error : make_box(context, sources, request->options.ring_bytes);
 }
 
-static int open_locked(struct dn_node *node, const struct coll_context_request *request,
+static int open_locked(struct dn_node *node, const struct message_context_request *request,
                        const uint32_t *destinations, const uint32_t *sources,
                        struct dn_context **made)
 {
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     fabric_progress(&node->process->default_lane->lane); /* lives are as they are now */
     reclaim();
     for (const struct dn_context *other = handles; other; other = other->next) {
@@ -306,7 +306,7 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
             return DN_EBUSY;
         }
     }
-    struct nic_message_slot *slot = free_slot(view);
+    struct group_message_slot *slot = free_slot(view);
     struct dn_context *context = slot ? take_handle() : NULL;
     if (!context) {
         return slot ? DN_ENOMEM : DN_EFULL;
@@ -320,11 +320,11 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
         return error;
     }
     context->slot = slot;
-    context->open = COLL_CONTEXT_OPEN;
+    context->open = MESSAGE_CONTEXT_OPEN;
     /* Never 0, so that a key never is. */
     generation = generation + 1 ? generation + 1 : 1;
-    nic_message_offer(slot, generation, request->channel, context->box_offset);
-    coll_mirror_offer(context);
+    group_message_offer(slot, generation, request->channel, context->box_offset);
+    message_mirror_offer(context);
     for (uint32_t i = 0; i < context->source_count; i++) {
         fabric_wake(view, context->sources[i].rank);
     }
@@ -332,10 +332,10 @@ static int open_locked(struct dn_node *node, const struct coll_context_request *
     return 0;
 }
 
-int coll_context_open(struct dn_node *node, const struct coll_context_request *request,
-                      struct dn_context **context)
+int message_context_open(struct dn_node *node, const struct message_context_request *request,
+                         struct dn_context **context)
 {
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     uint32_t *destinations = NULL;
     uint32_t *sources = NULL;
     int error = sorted_list(view, request->destinations, request->destination_count, &destinations);
@@ -350,17 +350,17 @@ int coll_context_open(struct dn_node *node, const struct coll_context_request *r
     return error;
 }
 
-/* The same as coll_mirror_hold where the box is in reach. */
-static int hold_in_place(struct dn_context *context, const struct coll_destination *destination,
-                         struct nic_message_slot **slot, struct nic_message_box **found,
+/* The same as message_mirror_hold where the box is in reach. */
+static int hold_in_place(struct dn_context *context, const struct message_destination *destination,
+                         struct group_message_slot **slot, struct group_message_box **found,
                          uint32_t *index)
 {
-    struct nic_message_box *box = nic_message_hold(context->view, destination->rank,
-                                                   context->channel, slot);
+    struct group_message_box *box = group_message_hold(context->view, destination->rank,
+                                                       context->channel, slot);
     if (!box) {
         return DN_EBUSY;
     }
-    *index = nic_message_find_rank(nic_box_ranks(box), box->source_count, context->view->rank);
+    *index = group_message_find_rank(group_box_ranks(box), box->source_count, context->view->rank);
     if (*index == box->source_count) {
         let_go_of_box(context, destination, *slot);
         return DN_ERANK;
@@ -369,18 +369,19 @@ static int hold_in_place(struct dn_context *context, const struct coll_destinati
     return 0;
 }
 
-int coll_destination_connect(struct dn_context *context, struct coll_destination *destination)
+int message_destination_connect(struct dn_context *context, struct message_destination *destination)
 {
-    struct nic_message_slot *slot;
-    struct nic_message_box *box;
+    struct group_message_slot *slot;
+    struct group_message_box *box;
     uint32_t index;
     pthread_mutex_lock(&handles_lock);
-    int error = destination->mirrored ? coll_mirror_hold(context, destination, &slot, &box, &index)
-                                      : hold_in_place(context, destination, &slot, &box, &index);
+    int error = destination->mirrored
+                    ? message_mirror_hold(context, destination, &slot, &box, &index)
+                    : hold_in_place(context, destination, &slot, &box, &index);
     if (!error) {
-        nic_message_ring_out(box, index, &destination->ring);
+        group_message_ring_out(box, index, &destination->ring);
         destination->slot = slot;
-        destination->summary = box->has_summary ? nic_box_summary(box) + index / 64 : NULL;
+        destination->summary = box->has_summary ? group_box_summary(box) + index / 64 : NULL;
         destination->summary_bit = UINT64_C(1) << (index % 64);
         destination->box = box;
     }
@@ -393,41 +394,41 @@ int coll_destination_connect(struct dn_context *context, struct coll_destination
 static void let_go_of_rings(struct dn_context *context)
 {
     for (uint32_t i = 0; i < context->destination_count; i++) {
-        struct coll_destination *destination = &context->destinations[i];
+        struct message_destination *destination = &context->destinations[i];
         if (destination->box) {
             atomic_store_explicit(&destination->ring.words->tail, destination->ring.tail,
                                   memory_order_relaxed);
         }
         if (destination->box && destination->mirrored && !is_over(context, destination)) {
-            coll_mirror_await(context, destination);
+            message_mirror_await(context, destination);
         }
     }
 }
 
-int coll_context_close(struct dn_context *context)
+int message_context_close(struct dn_context *context)
 {
     /* The turns first: who connects has one when it takes the lock. */
-    coll_turn_get(context, &context->send_turn);
-    coll_turn_get(context, &context->recv_turn);
+    message_turn_get(context, &context->send_turn);
+    message_turn_get(context, &context->recv_turn);
     pthread_mutex_lock(&handles_lock);
     int error = 0;
-    if (context->open != COLL_CONTEXT_OPEN) {
+    if (context->open != MESSAGE_CONTEXT_OPEN) {
         error = DN_ESTATE;
     } else if (atomic_load(&context->pending_count) || atomic_load(&context->posted)) {
         error = DN_EBUSY;
     } else {
         context->open = 0;
         let_go_of_rings(context);
-        nic_message_withdraw(context->slot);
+        group_message_withdraw(context->slot);
         /* Release: a sender that sees it has nothing of ours to wait for. */
         atomic_store_explicit(&context->box->open, 0, memory_order_release);
-        coll_mirror_withdraw_box(context);
+        message_mirror_withdraw_box(context);
         for (uint32_t i = 0; i < context->source_count; i++) {
             fabric_wake(context->view, context->sources[i].rank);
         }
     }
-    coll_turn_end(&context->recv_turn);
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->recv_turn);
+    message_turn_end(&context->send_turn);
     if (!error) {
         reclaim();
     }
@@ -439,10 +440,11 @@ int coll_context_close(struct dn_context *context)
 
 /* Whether a receiver has still to fetch something out of memory that goes with this process:
  * messages that are sent as far as their sender knows. */
-static bool is_awaited(const struct dn_context *context, const struct coll_destination *destination)
+static bool is_awaited(const struct dn_context *context,
+                       const struct message_destination *destination)
 {
     uint64_t last = destination->large_position;
-    for (uint32_t i = 0; i < COLL_STAGES; i++) {
+    for (uint32_t i = 0; i < MESSAGE_STAGES; i++) {
         uint64_t position = destination->stage_position[i];
         last = position > last ? position : last;
     }
@@ -466,7 +468,7 @@ static bool nothing_is_awaited(void *argument)
 
 static void linger(void)
 {
-    struct host_condition condition = {nothing_is_awaited, never, NULL, NIC_WATCH_ANYTHING};
+    struct host_condition condition = {nothing_is_awaited, never, NULL, GROUP_WATCH_ANYTHING};
     const struct dn_context *context = handles;
     if (!context || !fabric_is_mirrored(context->lane)) {
         return;
@@ -476,14 +478,14 @@ static void linger(void)
     (void)fabric_settle(context->lane);
 }
 
-void coll_message_end(void)
+void message_end(void)
 {
     pthread_mutex_lock(&handles_lock);
     linger();
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot) {
             if (context->open) {
-                nic_message_withdraw(context->slot);
+                group_message_withdraw(context->slot);
                 atomic_store_explicit(&context->box->open, 0, memory_order_release);
             }
             forget(context);

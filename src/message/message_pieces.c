@@ -9,16 +9,16 @@ enum {
     FETCH_BYTES_MAX = 1 << 20, /* of pieces side by side, in one transfer */
 };
 
-void coll_tell_of_room(struct dn_context *context, const struct coll_source *source)
+void message_tell_of_room(struct dn_context *context, const struct message_source *source)
 {
     if (source->mirrored) {
-        coll_mirror_give_back(context, source);
+        message_mirror_give_back(context, source);
     } else {
         fabric_wake(context->view, source->rank);
     }
 }
 
-bool coll_pieces_own(struct coll_source *source, uint64_t bytes)
+bool message_pieces_own(struct message_source *source, uint64_t bytes)
 {
     if (source->own_bytes < bytes) {
         free(source->own);
@@ -28,7 +28,7 @@ bool coll_pieces_own(struct coll_source *source, uint64_t bytes)
     return source->own != NULL;
 }
 
-void coll_pieces_drop_own(struct coll_source *source)
+void message_pieces_drop_own(struct message_source *source)
 {
     if (source->own_bytes > OWN_KEPT_BYTES) {
         free(source->own);
@@ -37,9 +37,9 @@ void coll_pieces_drop_own(struct coll_source *source)
     }
 }
 
-void coll_pieces_return_buffer(struct coll_message_op *op)
+void message_pieces_return_buffer(struct message_op *op)
 {
-    struct coll_source *source = op->borrower;
+    struct message_source *source = op->borrower;
     if (source) {
         memcpy(source->own, op->data, source->assembled_bytes);
         source->target = source->own;
@@ -47,42 +47,41 @@ void coll_pieces_return_buffer(struct coll_message_op *op)
     }
 }
 
-bool coll_copy_from(struct dn_context *context, const struct coll_source *source, uint64_t place,
-                    void *target, uint64_t bytes)
+bool message_copy_from(struct dn_context *context, const struct message_source *source,
+                       uint64_t place, void *target, uint64_t bytes)
 {
     uint64_t stride = context->view->node_stride_bytes;
     INVARIANT(place <= stride && bytes <= stride - place);
     if (source->mirrored) {
-        return coll_mirror_fetch(context, source, place, target, bytes) == 0;
+        return message_mirror_fetch(context, source, place, target, bytes) == 0;
     }
     if (bytes) {
-        memcpy(target, nic_node_memory(context->view, source->rank) + place, bytes);
+        memcpy(target, group_node_memory(context->view, source->rank) + place, bytes);
     }
     return true;
 }
 
-bool coll_pieces_begin(struct coll_source *source, struct coll_message_op *op)
+bool message_pieces_begin(struct message_source *source, struct message_op *op)
 {
-    uint64_t total = nic_ring_at_head(&source->ring)->total_bytes;
-    if (!coll_pieces_own(source, total)) {
+    uint64_t total = group_ring_at_head(&source->ring)->total_bytes;
+    if (!message_pieces_own(source, total)) {
         return false;
     }
-    bool borrows = op->kind == COLL_OP_RECV && !op->borrower && total <= op->bytes;
+    bool borrows = op->kind == MESSAGE_OP_RECV && !op->borrower && total <= op->bytes;
     source->target = borrows ? op->data : source->own;
     op->borrower = borrows ? source : op->borrower;
     source->total_bytes = total;
     source->assembled_bytes = 0;
-    source->assembly = COLL_ASSEMBLING;
+    source->assembly = MESSAGE_ASSEMBLING;
     return true;
 }
 
-void coll_pieces_drop(struct dn_context *context, struct coll_source *source,
-                      struct coll_message_op *op)
+void message_pieces_drop(struct dn_context *context, struct message_source *source,
+                         struct message_op *op)
 {
-    source->assembly = COLL_NONE;
+    source->assembly = MESSAGE_NONE;
     op->borrower = op->borrower == source ? NULL : op->borrower;
-    for (struct coll_message_op *posted =
-             atomic_load_explicit(&context->posted, memory_order_relaxed);
+    for (struct message_op *posted = atomic_load_explicit(&context->posted, memory_order_relaxed);
          posted; posted = posted->next) {
         posted->borrower = posted->borrower == source ? NULL : posted->borrower;
     }
@@ -90,17 +89,17 @@ void coll_pieces_drop(struct dn_context *context, struct coll_source *source,
 
 /* How many pieces of a mirrored sender to fetch at once, because each time costs a round trip:
  * those behind the first that are there and lie side by side; *header is the last one's. */
-static uint64_t pieces_in_a_row(const struct nic_ring_in *ring, uint64_t *header, uint64_t *bytes)
+static uint64_t pieces_in_a_row(const struct group_ring_in *ring, uint64_t *header, uint64_t *bytes)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    uint64_t place = nic_ring_at_head(ring)->place;
+    uint64_t place = group_ring_at_head(ring)->place;
     uint64_t count = 1;
-    while (!(*header & NIC_ENTRY_LAST)) {
-        const struct nic_entry *entry = nic_ring_entry(ring->start, ring->unit_count,
-                                                       head + count * NIC_PLACE_UNITS);
+    while (!(*header & GROUP_ENTRY_LAST)) {
+        const struct group_entry *entry = group_ring_entry(ring->start, ring->unit_count,
+                                                           head + count * GROUP_PLACE_UNITS);
         /* Acquire: who sees the header sees the rest. */
         uint64_t next = atomic_load_explicit(&entry->header, memory_order_acquire);
-        if (!(next & NIC_ENTRY_PLACE) || entry->place != place + *bytes ||
+        if (!(next & GROUP_ENTRY_PLACE) || entry->place != place + *bytes ||
             *bytes + entry->bytes > FETCH_BYTES_MAX) {
             break;
         }
@@ -111,36 +110,36 @@ static uint64_t pieces_in_a_row(const struct nic_ring_in *ring, uint64_t *header
     return count;
 }
 
-void coll_pieces_take(struct dn_context *context, struct coll_source *source,
-                      struct coll_message_op *op, uint64_t header)
+void message_pieces_take(struct dn_context *context, struct message_source *source,
+                         struct message_op *op, uint64_t header)
 {
-    const struct nic_entry *entry = nic_ring_at_head(&source->ring);
-    bool placed = header & NIC_ENTRY_PLACE;
-    uint64_t bytes = placed ? entry->bytes : nic_entry_bytes(header);
-    uint64_t units = placed ? NIC_PLACE_UNITS : nic_units_of(NIC_PIECE_HEADER_BYTES + bytes);
+    const struct group_entry *entry = group_ring_at_head(&source->ring);
+    bool placed = header & GROUP_ENTRY_PLACE;
+    uint64_t bytes = placed ? entry->bytes : group_entry_bytes(header);
+    uint64_t units = placed ? GROUP_PLACE_UNITS : group_units_of(GROUP_PIECE_HEADER_BYTES + bytes);
     if (placed && source->mirrored) {
         units *= pieces_in_a_row(&source->ring, &header, &bytes);
     }
-    INVARIANT(source->assembly == COLL_ASSEMBLING || source->assembly == COLL_LOST);
-    if (source->assembly == COLL_ASSEMBLING) {
+    INVARIANT(source->assembly == MESSAGE_ASSEMBLING || source->assembly == MESSAGE_LOST);
+    if (source->assembly == MESSAGE_ASSEMBLING) {
         unsigned char *target = source->target + source->assembled_bytes;
         INVARIANT(bytes <= source->total_bytes - source->assembled_bytes);
         if (!placed) {
             memcpy(target, &entry->place, bytes);
-        } else if (!coll_copy_from(context, source, entry->place, target, bytes)) {
-            coll_pieces_drop(context, source, op);
-            source->assembly = COLL_LOST;
+        } else if (!message_copy_from(context, source, entry->place, target, bytes)) {
+            message_pieces_drop(context, source, op);
+            source->assembly = MESSAGE_LOST;
         }
         source->assembled_bytes += bytes;
     }
-    if (header & NIC_ENTRY_LAST) {
-        source->assembly = source->assembly == COLL_LOST ? COLL_ENDED : COLL_COMPLETE;
+    if (header & GROUP_ENTRY_LAST) {
+        source->assembly = source->assembly == MESSAGE_LOST ? MESSAGE_ENDED : MESSAGE_COMPLETE;
     }
     if (placed) {
         /* The sender fills these stages again as soon as it hears of it. */
-        nic_ring_advance(&source->ring, units);
-        coll_give_back(context, source);
+        group_ring_advance(&source->ring, units);
+        message_give_back(context, source);
     } else {
-        coll_pass(context, source, units);
+        message_pass(context, source, units);
     }
 }

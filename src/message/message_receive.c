@@ -17,14 +17,14 @@ enum {
 
 /* A mirrored sender has room enough without the last quarter: only one that has closed, and
  * waits for the end, is worth a packet. */
-static inline bool awaits_room(const struct coll_source *source)
+static inline bool awaits_room(const struct message_source *source)
 {
     return !source->mirrored ||
            (atomic_load_explicit(&source->ring.words->wants_room, memory_order_relaxed) &
-            NIC_ROOM_AWAITED);
+            GROUP_ROOM_AWAITED);
 }
 
-static inline bool owes_room(const struct coll_source *source)
+static inline bool owes_room(const struct message_source *source)
 {
     return atomic_load_explicit(&source->ring.head, memory_order_relaxed) != source->ring.published;
 }
@@ -37,12 +37,12 @@ static void give_all_back(struct dn_context *context)
     }
     context->owes_room = false;
     for (uint32_t i = 0; i < context->source_count; i++) {
-        struct coll_source *source = &context->sources[i];
+        struct message_source *source = &context->sources[i];
         if (!owes_room(source)) {
             continue;
         }
         if (awaits_room(source)) {
-            coll_give_back(context, source);
+            message_give_back(context, source);
         } else {
             context->owes_room = true;
         }
@@ -53,75 +53,75 @@ static void give_all_back(struct dn_context *context)
 
 enum readiness { NOTHING, IN_RING, AT_PLACE, ASSEMBLED, NO_MEMORY };
 
-static bool is_withdrawn(const struct nic_entry *entry)
+static bool is_withdrawn(const struct group_entry *entry)
 {
-    return atomic_load_explicit(&entry->state, memory_order_acquire) == NIC_WITHDRAWN;
+    return atomic_load_explicit(&entry->state, memory_order_acquire) == GROUP_WITHDRAWN;
 }
 
 /* Takes what is there of a message in pieces; passes over what is no message. */
-static enum readiness find_message(struct dn_context *context, struct coll_source *source,
-                                   struct coll_message_op *op)
+static enum readiness find_message(struct dn_context *context, struct message_source *source,
+                                   struct message_op *op)
 {
-    while (source->assembly != COLL_COMPLETE) {
-        uint64_t header = source->assembly == COLL_ENDED ? 0 : nic_ring_look(&source->ring);
+    while (source->assembly != MESSAGE_COMPLETE) {
+        uint64_t header = source->assembly == MESSAGE_ENDED ? 0 : group_ring_look(&source->ring);
         if (!header) {
             return NOTHING;
         }
-        if ((header & NIC_ENTRY_WHOLE) == NIC_ENTRY_WHOLE) {
-            if (!(header & NIC_ENTRY_PLACE)) {
+        if ((header & GROUP_ENTRY_WHOLE) == GROUP_ENTRY_WHOLE) {
+            if (!(header & GROUP_ENTRY_PLACE)) {
                 return IN_RING;
             }
-            if (!is_withdrawn(nic_ring_at_head(&source->ring))) {
+            if (!is_withdrawn(group_ring_at_head(&source->ring))) {
                 return AT_PLACE;
             }
-            nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
-            coll_give_back(context, source);
-        } else if (header & NIC_ENTRY_PAD) {
+            group_ring_advance(&source->ring, GROUP_PLACE_UNITS);
+            message_give_back(context, source);
+        } else if (header & GROUP_ENTRY_PAD) {
             uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
-            coll_pass(context, source,
-                      source->ring.unit_count - (head & (source->ring.unit_count - 1)));
-        } else if (header & NIC_ENTRY_ABORT) {
-            coll_pieces_drop(context, source, op);
-            coll_pass(context, source, 1);
+            message_pass(context, source,
+                         source->ring.unit_count - (head & (source->ring.unit_count - 1)));
+        } else if (header & GROUP_ENTRY_ABORT) {
+            message_pieces_drop(context, source, op);
+            message_pass(context, source, 1);
         } else {
-            if ((header & NIC_ENTRY_FIRST) && !coll_pieces_begin(source, op)) {
+            if ((header & GROUP_ENTRY_FIRST) && !message_pieces_begin(source, op)) {
                 return NO_MEMORY;
             }
-            coll_pieces_take(context, source, op, header);
+            message_pieces_take(context, source, op, header);
         }
     }
     return ASSEMBLED;
 }
 
-static uint64_t message_bytes(const struct coll_source *source, enum readiness readiness)
+static uint64_t message_bytes(const struct message_source *source, enum readiness readiness)
 {
     if (readiness == IN_RING) {
-        return nic_entry_bytes(nic_ring_look(&source->ring));
+        return group_entry_bytes(group_ring_look(&source->ring));
     }
-    return readiness == AT_PLACE ? nic_ring_at_head(&source->ring)->total_bytes
+    return readiness == AT_PLACE ? group_ring_at_head(&source->ring)->total_bytes
                                  : source->total_bytes;
 }
 
 /* ---- Delivering ---------------------------------------------------------------------------- */
 
 /* Copies from the sender's memory; false: it took the message back meanwhile, or with it. */
-static bool fetch(struct dn_context *context, struct coll_source *source, unsigned char *target)
+static bool fetch(struct dn_context *context, struct message_source *source, unsigned char *target)
 {
-    struct nic_entry *entry = nic_ring_at_head(&source->ring);
-    uint64_t offered = NIC_OFFERED;
-    bool copied = coll_copy_from(context, source, entry->place, target, entry->bytes);
+    struct group_entry *entry = group_ring_at_head(&source->ring);
+    uint64_t offered = GROUP_OFFERED;
+    bool copied = message_copy_from(context, source, entry->place, target, entry->bytes);
     KILL_POINT("message: copied, not acknowledged");
-    bool fetched = copied && atomic_compare_exchange_strong(&entry->state, &offered, NIC_FETCHED);
+    bool fetched = copied && atomic_compare_exchange_strong(&entry->state, &offered, GROUP_FETCHED);
     KILL_POINT("message: acknowledged, head not moved");
     if (!copied && !is_withdrawn(entry)) {
-        source->assembly = COLL_ENDED;
+        source->assembly = MESSAGE_ENDED;
     }
-    nic_ring_advance(&source->ring, NIC_PLACE_UNITS);
-    coll_give_back(context, source);
+    group_ring_advance(&source->ring, GROUP_PLACE_UNITS);
+    message_give_back(context, source);
     return fetched;
 }
 
-static void end_assembly(struct coll_source *source, struct coll_message_op *op)
+static void end_assembly(struct message_source *source, struct message_op *op)
 {
     if (source->target == source->own) {
         memcpy(op->data, source->own, source->total_bytes);
@@ -129,23 +129,23 @@ static void end_assembly(struct coll_source *source, struct coll_message_op *op)
         INVARIANT(op->borrower == source);
         op->borrower = NULL;
     }
-    source->assembly = COLL_NONE;
-    coll_pieces_drop_own(source);
+    source->assembly = MESSAGE_NONE;
+    message_pieces_drop_own(source);
 }
 
 /* Into the operation's buffer, which is large enough; false: taken back. */
-static bool deliver(struct dn_context *context, struct coll_source *source,
-                    enum readiness readiness, struct coll_message_op *op, uint64_t bytes)
+static bool deliver(struct dn_context *context, struct message_source *source,
+                    enum readiness readiness, struct message_op *op, uint64_t bytes)
 {
     if (op->borrower && op->borrower != source) {
-        coll_pieces_return_buffer(op);
+        message_pieces_return_buffer(op);
     }
     switch (readiness) {
     case IN_RING:
         if (bytes) {
-            memcpy(op->data, &nic_ring_at_head(&source->ring)->total_bytes, bytes);
+            memcpy(op->data, &group_ring_at_head(&source->ring)->total_bytes, bytes);
         }
-        coll_pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+        message_pass(context, source, group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
         return true;
     case AT_PLACE: return fetch(context, source, op->data);
     default: end_assembly(source, op); return true;
@@ -153,23 +153,23 @@ static bool deliver(struct dn_context *context, struct coll_source *source,
 }
 
 /* Where it lies; what can be taken back or lies elsewhere is copied first. */
-static int lend(struct dn_context *context, struct coll_source *source, enum readiness readiness,
-                struct coll_message_op *op, uint64_t bytes)
+static int lend(struct dn_context *context, struct message_source *source, enum readiness readiness,
+                struct message_op *op, uint64_t bytes)
 {
     if (readiness == IN_RING) {
-        memcpy(&op->data, &(void *){&nic_ring_at_head(&source->ring)->total_bytes},
+        memcpy(&op->data, &(void *){&group_ring_at_head(&source->ring)->total_bytes},
                sizeof op->data);
-        source->lent_units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
+        source->lent_units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
     } else {
         if (readiness == AT_PLACE) {
-            if (!coll_pieces_own(source, bytes ? bytes : 1)) {
+            if (!message_pieces_own(source, bytes ? bytes : 1)) {
                 return DN_ENOMEM;
             }
             if (!fetch(context, source, source->own)) {
                 return DN_EBUSY; /* taken back: look again */
             }
         }
-        source->assembly = COLL_NONE;
+        source->assembly = MESSAGE_NONE;
         op->data = source->own;
         source->lent_units = 0;
     }
@@ -177,18 +177,18 @@ static int lend(struct dn_context *context, struct coll_source *source, enum rea
     return 0;
 }
 
-static void finish(struct coll_message_op *op, int error)
+static void finish(struct message_op *op, int error)
 {
     op->error = error;
     /* Release: who sees DONE sees the message. */
-    atomic_store_explicit(&op->state, COLL_OP_DONE, memory_order_release);
+    atomic_store_explicit(&op->state, MESSAGE_OP_DONE, memory_order_release);
 }
 
 /* ---- One source, any source ---------------------------------------------------------------- */
 
 /* With the turn: whether the operation is done by this source's next message. */
-static bool try_source(struct dn_context *context, struct coll_source *source,
-                       struct coll_message_op *op)
+static bool try_source(struct dn_context *context, struct message_source *source,
+                       struct message_op *op)
 {
     for (;;) {
         if (source->lent) {
@@ -204,12 +204,12 @@ static bool try_source(struct dn_context *context, struct coll_source *source,
         }
         int error = readiness == NO_MEMORY ? DN_ENOMEM : 0;
         uint64_t bytes = error ? 0 : message_bytes(source, readiness);
-        if (!error && op->kind == COLL_OP_RECV) {
+        if (!error && op->kind == MESSAGE_OP_RECV) {
             error = bytes > op->bytes ? DN_ETOOLONG : 0;
             if (!error && !deliver(context, source, readiness, op, bytes)) {
                 continue;
             }
-        } else if (!error && op->kind == COLL_OP_IN_PLACE) {
+        } else if (!error && op->kind == MESSAGE_OP_IN_PLACE) {
             error = lend(context, source, readiness, op, bytes);
             if (error == DN_EBUSY) {
                 continue;
@@ -220,7 +220,7 @@ static bool try_source(struct dn_context *context, struct coll_source *source,
             op->peer = (int32_t)source->rank;
         }
         if (op->borrower) {
-            coll_pieces_return_buffer(op);
+            message_pieces_return_buffer(op);
         }
         finish(op, error);
         return true;
@@ -234,24 +234,24 @@ static bool is_worth_a_look(struct dn_context *context, uint32_t index, bool eve
     if (!context->box->has_summary || every) {
         return true;
     }
-    _Atomic uint64_t *summary = nic_box_summary(context->box) + index / 64;
+    _Atomic uint64_t *summary = group_box_summary(context->box) + index / 64;
     uint64_t bit = UINT64_C(1) << (index % 64);
     if (!(atomic_load_explicit(summary, memory_order_relaxed) & bit)) {
         return false;
     }
-    if (nic_ring_look(&context->sources[index].ring)) {
+    if (group_ring_look(&context->sources[index].ring)) {
         return true;
     }
     atomic_fetch_and(summary, ~bit);
     KILL_POINT("message: summary bit cleared");
-    if (nic_ring_look(&context->sources[index].ring)) {
+    if (group_ring_look(&context->sources[index].ring)) {
         atomic_fetch_or(summary, bit);
         return true;
     }
-    return context->sources[index].assembly != COLL_NONE;
+    return context->sources[index].assembly != MESSAGE_NONE;
 }
 
-static bool try_any(struct dn_context *context, struct coll_message_op *op, bool every)
+static bool try_any(struct dn_context *context, struct message_op *op, bool every)
 {
     every = every || context->scan_count++ % SCANS_PER_LOOK == 0;
     for (uint32_t i = 0; i < context->source_count; i++) {
@@ -260,7 +260,7 @@ static bool try_any(struct dn_context *context, struct coll_message_op *op, bool
         if (is_worth_a_look(context, index, every) &&
             try_source(context, &context->sources[index], op)) {
             /* The others first, next time; a message that stayed stays the next. */
-            if (op->error == 0 && op->kind != COLL_OP_PROBE) {
+            if (op->error == 0 && op->kind != MESSAGE_OP_PROBE) {
                 context->next_source = index + 1 < context->source_count ? index + 1 : 0;
             } else {
                 context->next_source = index;
@@ -271,7 +271,7 @@ static bool try_any(struct dn_context *context, struct coll_message_op *op, bool
     return false;
 }
 
-static bool try_op(struct dn_context *context, struct coll_message_op *op, bool every)
+static bool try_op(struct dn_context *context, struct message_op *op, bool every)
 {
     return op->peer == DN_ANY ? try_any(context, op, every)
                               : try_source(context, context->source_of[op->peer], op);
@@ -279,14 +279,14 @@ static bool try_op(struct dn_context *context, struct coll_message_op *op, bool 
 
 /* ---- The list ------------------------------------------------------------------------------ */
 
-static bool overlap(const struct coll_message_op *one, const struct coll_message_op *other)
+static bool overlap(const struct message_op *one, const struct message_op *other)
 {
     return one->peer == DN_ANY || other->peer == DN_ANY || one->peer == other->peer;
 }
 
-static void post(struct dn_context *context, struct coll_message_op *op)
+static void post(struct dn_context *context, struct message_op *op)
 {
-    struct coll_message_op *last = atomic_load_explicit(&context->posted, memory_order_relaxed);
+    struct message_op *last = atomic_load_explicit(&context->posted, memory_order_relaxed);
     op->next = NULL;
     if (!last) {
         atomic_store_explicit(&context->posted, op, memory_order_relaxed);
@@ -298,9 +298,9 @@ static void post(struct dn_context *context, struct coll_message_op *op)
     last->next = op;
 }
 
-static void unpost(struct dn_context *context, struct coll_message_op *op)
+static void unpost(struct dn_context *context, struct message_op *op)
 {
-    struct coll_message_op *at = atomic_load_explicit(&context->posted, memory_order_relaxed);
+    struct message_op *at = atomic_load_explicit(&context->posted, memory_order_relaxed);
     if (at == op) {
         atomic_store_explicit(&context->posted, op->next, memory_order_relaxed);
         return;
@@ -315,16 +315,15 @@ static void unpost(struct dn_context *context, struct coll_message_op *op)
  * behind it from what may become its own. */
 static void serve_posted(struct dn_context *context, bool every)
 {
-    struct coll_message_op *op = atomic_load_explicit(&context->posted, memory_order_relaxed);
+    struct message_op *op = atomic_load_explicit(&context->posted, memory_order_relaxed);
     while (op) {
-        struct coll_message_op *next = op->next;
-        struct coll_message_op *before = atomic_load_explicit(&context->posted,
-                                                              memory_order_relaxed);
+        struct message_op *next = op->next;
+        struct message_op *before = atomic_load_explicit(&context->posted, memory_order_relaxed);
         while (before != op && !overlap(before, op)) {
             before = before->next;
         }
         if (before == op) {
-            struct coll_message_op copy = *op;
+            struct message_op copy = *op;
             if (try_op(context, &copy, every)) {
                 /* Out of the list before its owner can see that it is done. */
                 unpost(context, op);
@@ -343,34 +342,34 @@ static void serve_posted(struct dn_context *context, bool every)
 
 static bool serve(struct dn_context *context, bool every)
 {
-    if (!coll_turn_try(&context->recv_turn)) {
+    if (!message_turn_try(&context->recv_turn)) {
         return false;
     }
     serve_posted(context, every);
     give_all_back(context);
-    coll_turn_end(&context->recv_turn);
+    message_turn_end(&context->recv_turn);
     return true;
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
-bool coll_recv_is_done(struct coll_message_op *op)
+bool message_recv_is_done(struct message_op *op)
 {
-    if (atomic_load_explicit(&op->state, memory_order_acquire) != COLL_OP_DONE) {
+    if (atomic_load_explicit(&op->state, memory_order_acquire) != MESSAGE_OP_DONE) {
         (void)serve(op->context, false);
-        coll_send_progress(op->context);
+        message_send_progress(op->context);
     }
-    return atomic_load_explicit(&op->state, memory_order_acquire) == COLL_OP_DONE;
+    return atomic_load_explicit(&op->state, memory_order_acquire) == MESSAGE_OP_DONE;
 }
 
 /* The same, with a look into every ring. */
-static bool is_done(struct coll_message_op *op)
+static bool is_done(struct message_op *op)
 {
-    if (atomic_load_explicit(&op->state, memory_order_acquire) != COLL_OP_DONE) {
+    if (atomic_load_explicit(&op->state, memory_order_acquire) != MESSAGE_OP_DONE) {
         (void)serve(op->context, true);
-        coll_send_progress(op->context);
+        message_send_progress(op->context);
     }
-    return atomic_load_explicit(&op->state, memory_order_acquire) == COLL_OP_DONE;
+    return atomic_load_explicit(&op->state, memory_order_acquire) == MESSAGE_OP_DONE;
 }
 
 static bool is_acknowledged(struct host_process *process, uint32_t rank)
@@ -382,7 +381,7 @@ static bool is_acknowledged(struct host_process *process, uint32_t rank)
 }
 
 struct waiting {
-    struct coll_message_op *op;
+    struct message_op *op;
     int source; /* asked for; that in the operation changes when it is done */
     struct host_condition condition;
 };
@@ -394,17 +393,17 @@ static bool nobody_sends(const struct dn_node *node, void *argument, bool foreve
     const struct dn_context *context = waiting->op->context;
     (void)forever;
     if (waiting->source != DN_ANY) {
-        return nic_life_gone(nic_life(context->view, (uint32_t)waiting->source));
+        return group_life_gone(group_life(context->view, (uint32_t)waiting->source));
     }
     bool all_gone = true;
     bool news = host_death_is_news(node);
     for (uint32_t i = 0; i < context->source_count; i++) {
         uint32_t rank = context->sources[i].rank;
-        enum dn_life life = nic_life(context->view, rank);
+        enum dn_life life = group_life(context->view, rank);
         if (news && life == DN_DEAD && !is_acknowledged(node->process, rank)) {
             return true;
         }
-        all_gone = all_gone && nic_life_gone(life);
+        all_gone = all_gone && group_life_gone(life);
     }
     return all_gone;
 }
@@ -414,49 +413,50 @@ static bool nobody_sends(const struct dn_node *node, void *argument, bool foreve
 static bool watched_is_done(void *argument)
 {
     struct waiting *waiting = argument;
-    struct coll_message_op *op = waiting->op;
+    struct message_op *op = waiting->op;
     if (is_done(op)) {
         return true;
     }
     if (waiting->source != DN_ANY) {
-        const struct coll_source *source = op->context->source_of[waiting->source];
-        waiting->condition.watch = nic_watch_of(op->context->view, nic_ring_at_head(&source->ring));
+        const struct message_source *source = op->context->source_of[waiting->source];
+        waiting->condition.watch = group_watch_of(op->context->view,
+                                                  group_ring_at_head(&source->ring));
     }
     return false;
 }
 
-int coll_recv_wait(struct coll_message_op *op, uint64_t timeout_ns)
+int message_recv_wait(struct message_op *op, uint64_t timeout_ns)
 {
     struct dn_context *context = op->context;
     if (host_close_polls_fit(context->node, timeout_ns)) {
         for (int poll = 0; poll < HOST_CLOSE_POLLS; poll++) {
-            if (coll_recv_is_done(op)) {
+            if (message_recv_is_done(op)) {
                 return op->error;
             }
             cpu_relax_briefly();
         }
     }
-    coll_turn_get(context, &context->recv_turn);
+    message_turn_get(context, &context->recv_turn);
     int source = op->peer;
-    coll_turn_end(&context->recv_turn);
+    message_turn_end(&context->recv_turn);
     struct waiting waiting = {
-        op, source, {watched_is_done, nobody_sends, &waiting, NIC_WATCH_ANYTHING}};
+        op, source, {watched_is_done, nobody_sends, &waiting, GROUP_WATCH_ANYTHING}};
     fabric_wake_stored_to(&context->node->lane);
     int error = host_wait(context->node, &waiting.condition, timeout_ns);
     return error ? error : op->error;
 }
 
-int coll_recv_cancel(struct coll_message_op *op)
+int message_recv_cancel(struct message_op *op)
 {
     struct dn_context *context = op->context;
-    coll_turn_get(context, &context->recv_turn);
-    bool taken_back = atomic_load_explicit(&op->state, memory_order_relaxed) == COLL_OP_QUEUED;
+    message_turn_get(context, &context->recv_turn);
+    bool taken_back = atomic_load_explicit(&op->state, memory_order_relaxed) == MESSAGE_OP_QUEUED;
     if (taken_back) {
         unpost(context, op);
-        coll_pieces_return_buffer(op);
+        message_pieces_return_buffer(op);
         finish(op, DN_ETIMEOUT);
     }
-    coll_turn_end(&context->recv_turn);
+    message_turn_end(&context->recv_turn);
     return taken_back ? 0 : DN_EBUSY;
 }
 
@@ -476,9 +476,10 @@ static int check_source(const struct dn_context *context, int source)
 static inline const _Atomic uint64_t *place_to_poll(const struct dn_context *context, int source)
 {
     if (LIKELY(source != DN_ANY)) {
-        return &nic_ring_at_head(&context->source_of[source]->ring)->header;
+        return &group_ring_at_head(&context->source_of[source]->ring)->header;
     }
-    return context->source_count == 1 ? &nic_ring_at_head(&context->sources[0].ring)->header : NULL;
+    return context->source_count == 1 ? &group_ring_at_head(&context->sources[0].ring)->header
+                                      : NULL;
 }
 
 /* Whether something has come, without the turn. Where another thread has moved on, what comes next
@@ -490,11 +491,11 @@ static inline MEANT_TO_RACE bool peek(const struct dn_context *context,
     if (LIKELY(place != NULL)) {
         return atomic_load_explicit(place, memory_order_relaxed) != 0;
     }
-    if (context->source_count > NIC_MESSAGE_FEW_SOURCES) {
+    if (context->source_count > GROUP_MESSAGE_FEW_SOURCES) {
         return true;
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
-        const struct nic_entry *entry = nic_ring_at_head(&context->sources[i].ring);
+        const struct group_entry *entry = group_ring_at_head(&context->sources[i].ring);
         if (atomic_load_explicit(&entry->header, memory_order_relaxed)) {
             return true;
         }
@@ -503,22 +504,22 @@ static inline MEANT_TO_RACE bool peek(const struct dn_context *context,
 }
 
 /* The ordinary case: a whole message in the ring that fits. */
-static inline bool take_small(struct dn_context *context, struct coll_source *source,
-                              struct coll_message_op *op, uint64_t header)
+static inline bool take_small(struct dn_context *context, struct message_source *source,
+                              struct message_op *op, uint64_t header)
 {
-    uint64_t bytes = nic_entry_bytes(header);
-    if (UNLIKELY((header & (NIC_ENTRY_WHOLE | NIC_ENTRY_PLACE)) != NIC_ENTRY_WHOLE ||
-                 op->kind != COLL_OP_RECV || bytes > op->bytes || source->lent ||
-                 source->assembly != COLL_NONE)) {
+    uint64_t bytes = group_entry_bytes(header);
+    if (UNLIKELY((header & (GROUP_ENTRY_WHOLE | GROUP_ENTRY_PLACE)) != GROUP_ENTRY_WHOLE ||
+                 op->kind != MESSAGE_OP_RECV || bytes > op->bytes || source->lent ||
+                 source->assembly != MESSAGE_NONE)) {
         return false;
     }
-    const void *payload = &nic_ring_at_head(&source->ring)->total_bytes;
+    const void *payload = &group_ring_at_head(&source->ring)->total_bytes;
     if (bytes == 8) {
         memcpy(op->data, payload, 8);
     } else if (bytes) {
         memcpy(op->data, payload, bytes);
     }
-    coll_pass(context, source, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+    message_pass(context, source, group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
     op->bytes = bytes;
     op->error = 0;
     return true;
@@ -526,8 +527,8 @@ static inline bool take_small(struct dn_context *context, struct coll_source *so
 
 /* With the turn: true when the operation is done. One that has begun to take a message in
  * pieces stays in the list. */
-static __attribute__((noinline)) bool try_now(struct dn_context *context,
-                                              struct coll_message_op *op, bool *posted)
+static __attribute__((noinline)) bool try_now(struct dn_context *context, struct message_op *op,
+                                              bool *posted)
 {
     if (try_op(context, op, false)) {
         return true;
@@ -540,15 +541,14 @@ static __attribute__((noinline)) bool try_now(struct dn_context *context,
 }
 
 /* Something has come, and the turn is ours. */
-static inline bool take_quickly(struct dn_context *context, struct coll_message_op *op,
-                                bool *posted)
+static inline bool take_quickly(struct dn_context *context, struct message_op *op, bool *posted)
 {
     if (UNLIKELY(atomic_load_explicit(&context->posted, memory_order_relaxed) != NULL)) {
         return false;
     }
     if (LIKELY(op->peer != DN_ANY)) {
-        struct coll_source *source = context->source_of[op->peer];
-        if (LIKELY(take_small(context, source, op, nic_ring_look(&source->ring)))) {
+        struct message_source *source = context->source_of[op->peer];
+        if (LIKELY(take_small(context, source, op, group_ring_look(&source->ring)))) {
             return true;
         }
     }
@@ -556,24 +556,24 @@ static inline bool take_quickly(struct dn_context *context, struct coll_message_
 }
 
 /* With nobody in the list, takes what is there; closely polled at first. */
-static inline bool receive_quickly(struct dn_context *context, struct coll_message_op *op,
+static inline bool receive_quickly(struct dn_context *context, struct message_op *op,
                                    uint64_t timeout_ns, bool *posted)
 {
     int polls = host_close_polls_fit(context->node, timeout_ns) ? HOST_CLOSE_POLLS : 1;
     const _Atomic uint64_t *place = place_to_poll(context, op->peer);
     for (int poll = 0; poll < polls; poll++) {
         if (peek(context, place)) {
-            if (LIKELY(coll_turn_try(&context->recv_turn))) {
+            if (LIKELY(message_turn_try(&context->recv_turn))) {
                 bool done = take_quickly(context, op, posted);
-                coll_turn_end(&context->recv_turn);
+                message_turn_end(&context->recv_turn);
                 if (LIKELY(done) || *posted) {
                     return done;
                 }
                 place = place_to_poll(context, op->peer); /* a pad was passed, say */
             }
-        } else if (poll == POLLS_BEFORE_ROOM && coll_turn_try(&context->recv_turn)) {
+        } else if (poll == POLLS_BEFORE_ROOM && message_turn_try(&context->recv_turn)) {
             give_all_back(context);
-            coll_turn_end(&context->recv_turn);
+            message_turn_end(&context->recv_turn);
         }
         cpu_relax_briefly();
     }
@@ -581,78 +581,78 @@ static inline bool receive_quickly(struct dn_context *context, struct coll_messa
 }
 
 static __attribute__((noinline)) int receive_slowly(struct dn_context *context,
-                                                    struct coll_message_op *op, uint64_t timeout_ns,
+                                                    struct message_op *op, uint64_t timeout_ns,
                                                     bool posted)
 {
     if (!posted) {
-        coll_turn_get(context, &context->recv_turn);
+        message_turn_get(context, &context->recv_turn);
         post(context, op);
-        coll_turn_end(&context->recv_turn);
+        message_turn_end(&context->recv_turn);
     }
-    int error = coll_recv_wait(op, timeout_ns);
-    if (error && coll_recv_cancel(op) != 0) {
+    int error = message_recv_wait(op, timeout_ns);
+    if (error && message_recv_cancel(op) != 0) {
         return op->error;
     }
     return error;
 }
 
-int coll_recv(struct dn_context *context, enum coll_message_kind kind, int source,
-              struct coll_message_op *op, uint64_t timeout_ns)
+int message_recv(struct dn_context *context, enum message_kind kind, int source,
+                 struct message_op *op, uint64_t timeout_ns)
 {
     bool posted = false;
     int error = check_source(context, source);
     if (UNLIKELY(error)) {
         return error;
     }
-    op->magic = COLL_OP_MAGIC;
+    op->magic = MESSAGE_OP_MAGIC;
     op->kind = (uint8_t)kind;
     op->peer = source;
     op->context = context;
     op->borrower = NULL;
-    atomic_store_explicit(&op->state, COLL_OP_QUEUED, memory_order_relaxed);
+    atomic_store_explicit(&op->state, MESSAGE_OP_QUEUED, memory_order_relaxed);
     if (LIKELY(receive_quickly(context, op, timeout_ns, &posted))) {
         return op->error;
     }
     return receive_slowly(context, op, timeout_ns, posted);
 }
 
-int coll_irecv(struct dn_context *context, int source, struct coll_message_op *op)
+int message_irecv(struct dn_context *context, int source, struct message_op *op)
 {
     int error = check_source(context, source);
     if (error) {
         return error;
     }
-    op->magic = COLL_OP_MAGIC;
-    op->kind = COLL_OP_RECV;
+    op->magic = MESSAGE_OP_MAGIC;
+    op->kind = MESSAGE_OP_RECV;
     op->peer = source;
     op->context = context;
     op->borrower = NULL;
-    atomic_store_explicit(&op->state, COLL_OP_QUEUED, memory_order_relaxed);
-    coll_turn_get(context, &context->recv_turn);
+    atomic_store_explicit(&op->state, MESSAGE_OP_QUEUED, memory_order_relaxed);
+    message_turn_get(context, &context->recv_turn);
     post(context, op);
     serve_posted(context, true);
-    coll_turn_end(&context->recv_turn);
+    message_turn_end(&context->recv_turn);
     return 0;
 }
 
-int coll_recv_release(struct dn_context *context, int rank)
+int message_recv_release(struct dn_context *context, int rank)
 {
     int error = rank == DN_ANY ? DN_ERANK : check_source(context, rank);
     if (error) {
         return error;
     }
-    struct coll_source *source = context->source_of[rank];
-    coll_turn_get(context, &context->recv_turn);
+    struct message_source *source = context->source_of[rank];
+    message_turn_get(context, &context->recv_turn);
     if (!source->lent) {
         error = DN_EINVAL;
     } else {
         source->lent = false;
         if (source->lent_units) {
-            coll_pass(context, source, source->lent_units);
+            message_pass(context, source, source->lent_units);
         } else {
-            coll_pieces_drop_own(source);
+            message_pieces_drop_own(source);
         }
     }
-    coll_turn_end(&context->recv_turn);
+    message_turn_end(&context->recv_turn);
     return error;
 }

@@ -17,8 +17,8 @@
 /* ---- After publishing ---------------------------------------------------------------------- */
 
 static inline void announce(const struct dn_context *context,
-                            const struct coll_destination *destination,
-                            const struct nic_entry *entry)
+                            const struct message_destination *destination,
+                            const struct group_entry *entry)
 {
     /* The look may pass our own store; a receiver that finds no bit looks into all rings
      * now and then. */
@@ -29,125 +29,126 @@ static inline void announce(const struct dn_context *context,
         KILL_POINT("message: summary bit set");
     }
     if (UNLIKELY(atomic_load_explicit(destination->call, memory_order_relaxed) &
-                 NIC_CALL_WATCHING)) {
+                 GROUP_CALL_WATCHING)) {
         fabric_wake_watching(context->view, destination->rank, entry, sizeof entry->header);
     }
 }
 
-static void publish(struct dn_context *context, struct coll_destination *destination,
-                    struct nic_entry *entry, uint64_t header, uint64_t units)
+static void publish(struct dn_context *context, struct message_destination *destination,
+                    struct group_entry *entry, uint64_t header, uint64_t units)
 {
     if (UNLIKELY(destination->mirrored)) {
-        coll_mirror_publish(context, destination, header, units);
+        message_mirror_publish(context, destination, header, units);
         return;
     }
-    nic_ring_publish(&destination->ring, header, units);
+    group_ring_publish(&destination->ring, header, units);
     announce(context, destination, entry);
 }
 
-static struct nic_entry *reserve(struct dn_context *context, struct coll_destination *destination,
-                                 uint64_t units)
+static struct group_entry *reserve(struct dn_context *context,
+                                   struct message_destination *destination, uint64_t units)
 {
-    return UNLIKELY(destination->mirrored) ? coll_mirror_reserve(context, destination, units)
-                                           : nic_ring_reserve(&destination->ring, units);
+    return UNLIKELY(destination->mirrored) ? message_mirror_reserve(context, destination, units)
+                                           : group_ring_reserve(&destination->ring, units);
 }
 
 /* ---- The kinds of entries ------------------------------------------------------------------ */
 
 /* Each publishes as much as there is room for; true: the message is published whole. */
-static bool publish_whole(struct dn_context *context, struct coll_destination *destination,
-                          struct coll_message_op *op)
+static bool publish_whole(struct dn_context *context, struct message_destination *destination,
+                          struct message_op *op)
 {
-    uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + op->bytes);
-    struct nic_entry *entry = reserve(context, destination, units);
+    uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + op->bytes);
+    struct group_entry *entry = reserve(context, destination, units);
     if (!entry) {
         return false;
     }
     if (op->bytes) {
         memcpy(&entry->total_bytes, op->data, op->bytes);
     }
-    publish(context, destination, entry, NIC_ENTRY_WHOLE | op->bytes << NIC_ENTRY_BYTES_SHIFT,
+    publish(context, destination, entry, GROUP_ENTRY_WHOLE | op->bytes << GROUP_ENTRY_BYTES_SHIFT,
             units);
     return true;
 }
 
-static uint64_t piece_flags(const struct coll_message_op *op, uint64_t bytes)
+static uint64_t piece_flags(const struct message_op *op, uint64_t bytes)
 {
-    return NIC_ENTRY_THERE | (op->position == 0 ? NIC_ENTRY_FIRST : 0) |
-           (op->position + bytes == op->bytes ? NIC_ENTRY_LAST : 0);
+    return GROUP_ENTRY_THERE | (op->position == 0 ? GROUP_ENTRY_FIRST : 0) |
+           (op->position + bytes == op->bytes ? GROUP_ENTRY_LAST : 0);
 }
 
-static bool publish_pieces(struct dn_context *context, struct coll_destination *destination,
-                           struct coll_message_op *op)
+static bool publish_pieces(struct dn_context *context, struct message_destination *destination,
+                           struct message_op *op)
 {
-    uint64_t most = nic_ring_payload_max(&destination->ring, NIC_PIECE_HEADER_BYTES);
+    uint64_t most = group_ring_payload_max(&destination->ring, GROUP_PIECE_HEADER_BYTES);
     while (op->position < op->bytes) {
         uint64_t left = op->bytes - op->position;
         uint64_t bytes = left < most ? left : most;
-        uint64_t units = nic_units_of(NIC_PIECE_HEADER_BYTES + bytes);
-        struct nic_entry *entry = reserve(context, destination, units);
+        uint64_t units = group_units_of(GROUP_PIECE_HEADER_BYTES + bytes);
+        struct group_entry *entry = reserve(context, destination, units);
         if (!entry) {
             return false;
         }
         entry->total_bytes = op->bytes;
         memcpy(&entry->place, op->data + op->position, bytes);
-        uint64_t header = piece_flags(op, bytes) | bytes << NIC_ENTRY_BYTES_SHIFT;
+        uint64_t header = piece_flags(op, bytes) | bytes << GROUP_ENTRY_BYTES_SHIFT;
         op->position += bytes;
         publish(context, destination, entry, header, units);
     }
     return true;
 }
 
-static struct nic_entry *publish_place(struct dn_context *context,
-                                       struct coll_destination *destination, uint64_t flags,
-                                       uint64_t total_bytes, uint64_t place, uint64_t bytes)
+static struct group_entry *publish_place(struct dn_context *context,
+                                         struct message_destination *destination, uint64_t flags,
+                                         uint64_t total_bytes, uint64_t place, uint64_t bytes)
 {
-    struct nic_entry *entry = reserve(context, destination, NIC_PLACE_UNITS);
+    struct group_entry *entry = reserve(context, destination, GROUP_PLACE_UNITS);
     if (entry) {
         entry->total_bytes = total_bytes;
         entry->place = place;
         entry->bytes = bytes;
-        atomic_store_explicit(&entry->state, NIC_OFFERED, memory_order_relaxed);
-        publish(context, destination, entry, flags | NIC_ENTRY_PLACE, NIC_PLACE_UNITS);
+        atomic_store_explicit(&entry->state, GROUP_OFFERED, memory_order_relaxed);
+        publish(context, destination, entry, flags | GROUP_ENTRY_PLACE, GROUP_PLACE_UNITS);
     }
     return entry;
 }
 
 /* Whether the receiver's head has passed a position. */
-static bool is_passed(const struct coll_destination *destination, uint64_t position)
+static bool is_passed(const struct message_destination *destination, uint64_t position)
 {
     return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >= position;
 }
 
-static bool publish_stages(struct dn_context *context, struct coll_destination *destination,
-                           struct coll_message_op *op)
+static bool publish_stages(struct dn_context *context, struct message_destination *destination,
+                           struct message_op *op)
 {
     struct host_process *process = context->node->process;
     while (op->position < op->bytes) {
         uint64_t *position = &destination->stage_position[destination->next_stage];
         uint64_t left = op->bytes - op->position;
-        uint64_t bytes = left < COLL_STAGE_BYTES ? left : COLL_STAGE_BYTES;
+        uint64_t bytes = left < MESSAGE_STAGE_BYTES ? left : MESSAGE_STAGE_BYTES;
         if (!is_passed(destination, *position)) {
             return false;
         }
-        uint64_t place = destination->stages + destination->next_stage * (uint64_t)COLL_STAGE_BYTES;
-        memcpy(nic_node_memory(&process->view, process->view.rank) + place, op->data + op->position,
-               bytes);
+        uint64_t place = destination->stages +
+                         destination->next_stage * (uint64_t)MESSAGE_STAGE_BYTES;
+        memcpy(group_node_memory(&process->view, process->view.rank) + place,
+               op->data + op->position, bytes);
         KILL_POINT("message: staged, not published");
         if (!publish_place(context, destination, piece_flags(op, bytes), op->bytes, place, bytes)) {
             return false;
         }
         op->position += bytes;
         *position = destination->ring.tail;
-        destination->next_stage = (destination->next_stage + 1) % COLL_STAGES;
+        destination->next_stage = (destination->next_stage + 1) % MESSAGE_STAGES;
     }
     return true;
 }
 
 /* Where the receiver finds these bytes as they are; UINT64_MAX: nowhere. */
-static uint64_t place_of(const struct nic_view *view, const void *data, uint64_t bytes)
+static uint64_t place_of(const struct group_view *view, const void *data, uint64_t bytes)
 {
-    uintptr_t start = (uintptr_t)nic_node_memory(view, view->rank);
+    uintptr_t start = (uintptr_t)group_node_memory(view, view->rank);
     uint64_t offset = (uintptr_t)data - start;
     bool inside = (uintptr_t)data >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
@@ -156,42 +157,43 @@ static uint64_t place_of(const struct nic_view *view, const void *data, uint64_t
 
 /* ---- Going on with an operation ------------------------------------------------------------ */
 
-static void finish(struct coll_message_op *op, int error)
+static void finish(struct message_op *op, int error)
 {
     op->error = error;
     /* Release: who sees DONE sees how. */
-    atomic_store_explicit(&op->state, COLL_OP_DONE, memory_order_release);
+    atomic_store_explicit(&op->state, MESSAGE_OP_DONE, memory_order_release);
 }
 
 /* An offer is under way until its owner has seen how it ended: the context stays open. */
-static void finish_offer(struct coll_message_op *op, int error)
+static void finish_offer(struct message_op *op, int error)
 {
     atomic_fetch_sub_explicit(&op->context->pending_count, 1, memory_order_relaxed);
     finish(op, error);
 }
 
-static bool is_gone(const struct dn_context *context, const struct coll_destination *destination)
+static bool is_gone(const struct dn_context *context, const struct message_destination *destination)
 {
-    return nic_life_gone(nic_life(context->view, destination->rank)) || destination->unreachable ||
+    return group_life_gone(group_life(context->view, destination->rank)) ||
+           destination->unreachable ||
            (destination->box &&
             !atomic_load_explicit(&destination->box->open, memory_order_acquire));
 }
 
-static bool publish_large(struct dn_context *context, struct coll_destination *destination,
-                          struct coll_message_op *op)
+static bool publish_large(struct dn_context *context, struct message_destination *destination,
+                          struct message_op *op)
 {
     uint64_t place = place_of(context->view, op->data, op->bytes);
     if (place != UINT64_MAX) {
-        if (!publish_place(context, destination, NIC_ENTRY_WHOLE, op->bytes, place, op->bytes)) {
+        if (!publish_place(context, destination, GROUP_ENTRY_WHOLE, op->bytes, place, op->bytes)) {
             return false;
         }
         op->position = destination->ring.tail;
         atomic_fetch_add_explicit(&context->pending_count, 1, memory_order_relaxed);
-        atomic_store_explicit(&op->state, COLL_OP_OFFERED, memory_order_release);
+        atomic_store_explicit(&op->state, MESSAGE_OP_OFFERED, memory_order_release);
         return true;
     }
     if (!destination->stages &&
-        !host_arena_take(context->node->process, (uint64_t)COLL_STAGES * COLL_STAGE_BYTES,
+        !host_arena_take(context->node->process, (uint64_t)MESSAGE_STAGES * MESSAGE_STAGE_BYTES,
                          &destination->stages)) {
         finish(op, DN_ENOMEM);
         return true;
@@ -201,12 +203,12 @@ static bool publish_large(struct dn_context *context, struct coll_destination *d
 
 /* With the turn: true when the operation needs no more publishing; then it is DONE or
  * OFFERED. */
-static bool advance(struct dn_context *context, struct coll_destination *destination,
-                    struct coll_message_op *op)
+static bool advance(struct dn_context *context, struct message_destination *destination,
+                    struct message_op *op)
 {
     int error = is_gone(context, destination) ? DN_EPEER
                 : destination->box            ? 0
-                                              : coll_destination_connect(context, destination);
+                                              : message_destination_connect(context, destination);
     if (error) {
         if (error == DN_EBUSY) {
             return false;
@@ -215,30 +217,30 @@ static bool advance(struct dn_context *context, struct coll_destination *destina
         return true;
     }
     bool published;
-    if (op->bytes <= nic_ring_payload_max(&destination->ring, NIC_WHOLE_HEADER_BYTES)) {
+    if (op->bytes <= group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES)) {
         published = publish_whole(context, destination, op);
-    } else if (op->bytes < COLL_LARGE_BYTES) {
+    } else if (op->bytes < MESSAGE_LARGE_BYTES) {
         published = publish_pieces(context, destination, op);
     } else {
         published = publish_large(context, destination, op);
     }
-    if (published && atomic_load_explicit(&op->state, memory_order_relaxed) == COLL_OP_QUEUED) {
+    if (published && atomic_load_explicit(&op->state, memory_order_relaxed) == MESSAGE_OP_QUEUED) {
         finish(op, destination->unreachable ? DN_EPEER : 0);
     }
     return published;
 }
 
 /* What the quick path may do, after anything that changes it. */
-static void set_quick(struct coll_destination *destination)
+static void set_quick(struct message_destination *destination)
 {
     bool quick = destination->box && !destination->first && !destination->lent &&
                  !destination->mirrored;
     destination->quick_bytes =
-        quick ? nic_ring_payload_max(&destination->ring, NIC_WHOLE_HEADER_BYTES) + 1 : 0;
+        quick ? group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES) + 1 : 0;
 }
 
-static void enqueue(struct dn_context *context, struct coll_destination *destination,
-                    struct coll_message_op *op)
+static void enqueue(struct dn_context *context, struct message_destination *destination,
+                    struct message_op *op)
 {
     op->next = NULL;
     if (destination->last) {
@@ -251,11 +253,11 @@ static void enqueue(struct dn_context *context, struct coll_destination *destina
     atomic_fetch_add_explicit(&context->pending_count, 1, memory_order_relaxed);
 }
 
-static void dequeue(struct dn_context *context, struct coll_destination *destination,
-                    struct coll_message_op *op)
+static void dequeue(struct dn_context *context, struct message_destination *destination,
+                    struct message_op *op)
 {
-    struct coll_message_op **link = &destination->first;
-    struct coll_message_op *before = NULL;
+    struct message_op **link = &destination->first;
+    struct message_op *before = NULL;
     while (*link != op) {
         before = *link;
         link = &before->next;
@@ -266,12 +268,12 @@ static void dequeue(struct dn_context *context, struct coll_destination *destina
     atomic_fetch_sub_explicit(&context->pending_count, 1, memory_order_relaxed);
 }
 
-static void drive(struct dn_context *context, struct coll_destination *destination)
+static void drive(struct dn_context *context, struct message_destination *destination)
 {
     while (destination->first) {
-        struct coll_message_op *op = destination->first;
+        struct message_op *op = destination->first;
         /* Once advance is through, the operation may be gone: its owner sees DONE. */
-        struct coll_message_op *next = op->next;
+        struct message_op *next = op->next;
         if (!advance(context, destination, op)) {
             break;
         }
@@ -283,10 +285,10 @@ static void drive(struct dn_context *context, struct coll_destination *destinati
     set_quick(destination);
 }
 
-void coll_send_progress(struct dn_context *context)
+void message_send_progress(struct dn_context *context)
 {
     if (atomic_load_explicit(&context->pending_count, memory_order_relaxed) == 0 ||
-        !coll_turn_try(&context->send_turn)) {
+        !message_turn_try(&context->send_turn)) {
         return;
     }
     for (uint32_t i = 0; i < context->destination_count; i++) {
@@ -294,18 +296,18 @@ void coll_send_progress(struct dn_context *context)
             drive(context, &context->destinations[i]);
         }
     }
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
 }
 
-bool coll_send_is_done(struct coll_message_op *op)
+bool message_send_is_done(struct message_op *op)
 {
     uint8_t state = atomic_load_explicit(&op->state, memory_order_acquire);
-    struct coll_destination *destination = op->destination;
-    if (state == COLL_OP_QUEUED) {
-        coll_send_progress(op->context);
+    struct message_destination *destination = op->destination;
+    if (state == MESSAGE_OP_QUEUED) {
+        message_send_progress(op->context);
         state = atomic_load_explicit(&op->state, memory_order_acquire);
     }
-    if (state == COLL_OP_OFFERED) {
+    if (state == MESSAGE_OP_OFFERED) {
         if (is_passed(destination, op->position)) {
             finish_offer(op, 0);
         } else if (is_gone(op->context, destination)) {
@@ -314,60 +316,60 @@ bool coll_send_is_done(struct coll_message_op *op)
         }
         state = atomic_load_explicit(&op->state, memory_order_relaxed);
     }
-    return state == COLL_OP_DONE;
+    return state == MESSAGE_OP_DONE;
 }
 
 /* ---- Taking an operation back -------------------------------------------------------------- */
 
 /* The receiver drops what it has of a message that was begun. The room is kept free for
- * it: NIC_RING_RESERVE. */
-static void abort_message(struct dn_context *context, struct coll_destination *destination)
+ * it: GROUP_RING_RESERVE. */
+static void abort_message(struct dn_context *context, struct message_destination *destination)
 {
-    struct nic_entry *entry = nic_ring_entry(destination->ring.start, destination->ring.unit_count,
-                                             destination->ring.tail);
-    INVARIANT(nic_ring_has_room(&destination->ring, 1 + NIC_RING_AHEAD));
-    publish(context, destination, entry, NIC_ENTRY_THERE | NIC_ENTRY_ABORT, 1);
+    struct group_entry *entry = group_ring_entry(
+        destination->ring.start, destination->ring.unit_count, destination->ring.tail);
+    INVARIANT(group_ring_has_room(&destination->ring, 1 + GROUP_RING_AHEAD));
+    publish(context, destination, entry, GROUP_ENTRY_THERE | GROUP_ENTRY_ABORT, 1);
 }
 
-static bool withdraw(struct dn_context *context, struct coll_destination *destination,
-                     struct coll_message_op *op)
+static bool withdraw(struct dn_context *context, struct message_destination *destination,
+                     struct message_op *op)
 {
-    struct nic_entry *entry = nic_ring_entry(destination->ring.start, destination->ring.unit_count,
-                                             op->position - NIC_PLACE_UNITS);
-    uint64_t offered = NIC_OFFERED;
+    struct group_entry *entry = group_ring_entry(
+        destination->ring.start, destination->ring.unit_count, op->position - GROUP_PLACE_UNITS);
+    uint64_t offered = GROUP_OFFERED;
     /* The entry is still this message's: only we write there, and not before it is passed. */
     if (is_passed(destination, op->position)) {
         return false;
     }
     if (destination->mirrored) {
-        return coll_mirror_withdraw(context, destination, entry);
+        return message_mirror_withdraw(context, destination, entry);
     }
     KILL_POINT("message: about to withdraw");
-    bool withdrawn = atomic_compare_exchange_strong(&entry->state, &offered, NIC_WITHDRAWN);
+    bool withdrawn = atomic_compare_exchange_strong(&entry->state, &offered, GROUP_WITHDRAWN);
     KILL_POINT("message: withdrawn or fetched");
     return withdrawn;
 }
 
-int coll_send_cancel(struct coll_message_op *op)
+int message_send_cancel(struct message_op *op)
 {
     struct dn_context *context = op->context;
-    struct coll_destination *destination = op->destination;
-    coll_turn_get(context, &context->send_turn);
+    struct message_destination *destination = op->destination;
+    message_turn_get(context, &context->send_turn);
     uint8_t state = atomic_load_explicit(&op->state, memory_order_relaxed);
     bool taken_back = false;
-    if (state == COLL_OP_QUEUED) {
+    if (state == MESSAGE_OP_QUEUED) {
         dequeue(context, destination, op);
         if (op->position > 0) {
             abort_message(context, destination);
         }
         finish(op, DN_ETIMEOUT);
         taken_back = true;
-    } else if (state == COLL_OP_OFFERED) {
+    } else if (state == MESSAGE_OP_OFFERED) {
         taken_back = withdraw(context, destination, op);
         finish_offer(op, taken_back ? DN_ETIMEOUT : 0);
     }
     set_quick(destination);
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
     return taken_back ? 0 : DN_EBUSY;
 }
 
@@ -375,7 +377,7 @@ int coll_send_cancel(struct coll_message_op *op)
 
 static bool is_done(void *argument)
 {
-    return coll_send_is_done(argument);
+    return message_send_is_done(argument);
 }
 
 /* Deaths are the operation's own: a peer's ends it with DN_EPEER. */
@@ -391,43 +393,43 @@ static bool never(const struct dn_node *node, void *argument, bool forever)
  * costs more than the rest of it: some polls more for each kilobyte, up to 200 us. */
 static uint64_t polls_of(uint64_t bytes)
 {
-    uint64_t large = bytes < COLL_POLLED_BYTES ? bytes : COLL_POLLED_BYTES;
+    uint64_t large = bytes < MESSAGE_POLLED_BYTES ? bytes : MESSAGE_POLLED_BYTES;
     return HOST_CLOSE_POLLS + large / 64;
 }
 
-static bool wait_closely(struct coll_message_op *op, uint64_t timeout_ns)
+static bool wait_closely(struct message_op *op, uint64_t timeout_ns)
 {
     if (host_close_polls_fit(op->context->node, timeout_ns)) {
         for (uint64_t polls = polls_of(op->bytes); polls > 0; polls--) {
-            if (coll_send_is_done(op)) {
+            if (message_send_is_done(op)) {
                 return true;
             }
             cpu_relax_briefly();
         }
     }
-    return coll_send_is_done(op);
+    return message_send_is_done(op);
 }
 
-int coll_send_wait(struct coll_message_op *op, uint64_t timeout_ns)
+int message_send_wait(struct message_op *op, uint64_t timeout_ns)
 {
     struct dn_context *context = op->context;
-    struct coll_destination *destination = op->destination;
+    struct message_destination *destination = op->destination;
     if (wait_closely(op, timeout_ns)) {
         return op->error;
     }
     /* Several threads may wait: the last word is theirs who still do, at the latest after
      * a nap. A mirrored receiver tells of room that matters without being asked. */
-    struct host_condition condition = {is_done, never, op, NIC_WATCH_NOTHING};
-    struct nic_ring_words *words = NULL;
+    struct host_condition condition = {is_done, never, op, GROUP_WATCH_NOTHING};
+    struct group_ring_words *words = NULL;
     if (destination->mirrored) {
-        condition.watch = NIC_WATCH_ANYTHING;
+        condition.watch = GROUP_WATCH_ANYTHING;
     } else {
-        coll_turn_get(context, &context->send_turn);
+        message_turn_get(context, &context->send_turn);
         words = destination->box ? destination->ring.words : NULL;
-        coll_turn_end(&context->send_turn);
+        message_turn_end(&context->send_turn);
     }
     if (words) {
-        atomic_store_explicit(&words->wants_room, NIC_ROOM_AWAITED, memory_order_relaxed);
+        atomic_store_explicit(&words->wants_room, GROUP_ROOM_AWAITED, memory_order_relaxed);
     }
     fabric_wake_stored_to(&context->node->lane);
     int error = host_wait(context->node, &condition, timeout_ns);
@@ -440,7 +442,7 @@ int coll_send_wait(struct coll_message_op *op, uint64_t timeout_ns)
 /* ---- Calls --------------------------------------------------------------------------------- */
 
 static int find_destination(const struct dn_context *context, int rank,
-                            struct coll_destination **destination)
+                            struct message_destination **destination)
 {
     if (UNLIKELY((uint32_t)rank >= context->node_count || !context->destination_of[rank])) {
         return DN_ERANK;
@@ -465,30 +467,31 @@ static int complete_stores(const struct dn_context *context)
 }
 
 /* The ordinary case: a small message, a connected ring with room, nobody before us. */
-static inline __attribute__((always_inline)) bool send_quickly(struct dn_context *context,
-                                                               struct coll_destination *destination,
-                                                               const void *data, size_t bytes)
+static inline __attribute__((always_inline)) bool send_quickly(
+    struct dn_context *context, struct message_destination *destination, const void *data,
+    size_t bytes)
 {
-    struct nic_entry *entry = NULL;
-    if (UNLIKELY(!coll_turn_try(&context->send_turn))) {
+    struct group_entry *entry = NULL;
+    if (UNLIKELY(!message_turn_try(&context->send_turn))) {
         return false;
     }
-    if (LIKELY(bytes < destination->quick_bytes &&
-               atomic_load_explicit(&destination->box->open, memory_order_relaxed) &&
-               !(atomic_load_explicit(destination->call, memory_order_relaxed) & NIC_CALL_GONE))) {
-        uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
-        entry = nic_ring_reserve(&destination->ring, units);
+    if (LIKELY(
+            bytes < destination->quick_bytes &&
+            atomic_load_explicit(&destination->box->open, memory_order_relaxed) &&
+            !(atomic_load_explicit(destination->call, memory_order_relaxed) & GROUP_CALL_GONE))) {
+        uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
+        entry = group_ring_reserve(&destination->ring, units);
         if (LIKELY(entry != NULL)) {
             if (bytes == 8) {
                 memcpy(&entry->total_bytes, data, 8);
             } else if (bytes) {
                 memcpy(&entry->total_bytes, data, bytes);
             }
-            nic_ring_publish(&destination->ring, NIC_ENTRY_WHOLE | bytes << NIC_ENTRY_BYTES_SHIFT,
-                             units);
+            group_ring_publish(&destination->ring,
+                               GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT, units);
         }
     }
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
     if (UNLIKELY(!entry)) {
         return false;
     }
@@ -496,14 +499,14 @@ static inline __attribute__((always_inline)) bool send_quickly(struct dn_context
     return true;
 }
 
-static struct coll_message_op make_op(struct dn_context *context,
-                                      struct coll_destination *destination, const void *data,
-                                      size_t bytes)
+static struct message_op make_op(struct dn_context *context,
+                                 struct message_destination *destination, const void *data,
+                                 size_t bytes)
 {
-    struct coll_message_op op = {
-        .magic = COLL_OP_MAGIC,
-        .kind = COLL_OP_SEND,
-        .state = COLL_OP_QUEUED,
+    struct message_op op = {
+        .magic = MESSAGE_OP_MAGIC,
+        .kind = MESSAGE_OP_SEND,
+        .state = MESSAGE_OP_QUEUED,
         .peer = (int32_t)destination->rank,
         .context = context,
         .bytes = bytes,
@@ -514,44 +517,44 @@ static struct coll_message_op make_op(struct dn_context *context,
 }
 
 /* Publishes it or puts it into the list; DN_EBUSY when that is full or a buffer is lent. */
-static int begin(struct dn_context *context, struct coll_destination *destination,
-                 struct coll_message_op *op, uint32_t entries)
+static int begin(struct dn_context *context, struct message_destination *destination,
+                 struct message_op *op, uint32_t entries)
 {
     int error = 0;
-    coll_turn_get(context, &context->send_turn);
+    message_turn_get(context, &context->send_turn);
     if (destination->lent || destination->pending_count >= entries) {
         error = DN_EBUSY;
     } else {
         enqueue(context, destination, op);
         drive(context, destination);
     }
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
     return error;
 }
 
 static __attribute__((noinline)) int send_slowly(struct dn_context *context,
-                                                 struct coll_destination *destination,
+                                                 struct message_destination *destination,
                                                  const void *data, size_t bytes,
                                                  uint64_t timeout_ns)
 {
-    struct coll_message_op op = make_op(context, destination, data, bytes);
+    struct message_op op = make_op(context, destination, data, bytes);
     /* A thread that waits takes no entry of the queue. */
     int error = begin(context, destination, &op, UINT32_MAX);
     if (error) {
         return error;
     }
-    error = coll_send_wait(&op, timeout_ns);
-    if (error && atomic_load_explicit(&op.state, memory_order_relaxed) != COLL_OP_DONE &&
-        coll_send_cancel(&op) != 0) {
+    error = message_send_wait(&op, timeout_ns);
+    if (error && atomic_load_explicit(&op.state, memory_order_relaxed) != MESSAGE_OP_DONE &&
+        message_send_cancel(&op) != 0) {
         return op.error; /* it was received after all */
     }
     return error;
 }
 
-int coll_send(struct dn_context *context, int rank, const void *data, size_t bytes,
-              uint64_t timeout_ns)
+int message_send(struct dn_context *context, int rank, const void *data, size_t bytes,
+                 uint64_t timeout_ns)
 {
-    struct coll_destination *destination;
+    struct message_destination *destination;
     int error = find_destination(context, rank, &destination);
     error = error ? error : complete_stores(context);
     if (UNLIKELY(error)) {
@@ -563,18 +566,18 @@ int coll_send(struct dn_context *context, int rank, const void *data, size_t byt
     return send_slowly(context, destination, data, bytes, timeout_ns);
 }
 
-int coll_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
-               struct coll_message_op *op)
+int message_isend(struct dn_context *context, int rank, const void *data, size_t bytes,
+                  struct message_op *op)
 {
-    struct coll_destination *destination;
+    struct message_destination *destination;
     int error = find_destination(context, rank, &destination);
     error = error ? error : complete_stores(context);
     if (error) {
         return error;
     }
-    struct coll_message_op made = make_op(context, destination, data, bytes);
+    struct message_op made = make_op(context, destination, data, bytes);
     if (send_quickly(context, destination, data, bytes)) {
-        atomic_store_explicit(&made.state, COLL_OP_DONE, memory_order_relaxed);
+        atomic_store_explicit(&made.state, MESSAGE_OP_DONE, memory_order_relaxed);
         *op = made;
         return 0;
     }
@@ -585,7 +588,7 @@ int coll_isend(struct dn_context *context, int rank, const void *data, size_t by
 /* ---- Buffers ------------------------------------------------------------------------------- */
 
 /* Memory beside the ring for a message that does not fit into one entry. */
-static int lend_large(struct dn_context *context, struct coll_destination *destination,
+static int lend_large(struct dn_context *context, struct message_destination *destination,
                       uint64_t bytes)
 {
     struct host_process *process = context->node->process;
@@ -604,27 +607,27 @@ static int lend_large(struct dn_context *context, struct coll_destination *desti
         destination->large_bytes = bytes;
         destination->large_position = 0;
     }
-    destination->lent = (struct nic_entry *)(void *)(nic_node_memory(&process->view,
-                                                                     process->view.rank) +
-                                                     destination->large);
+    destination->lent = (struct group_entry *)(void *)(group_node_memory(&process->view,
+                                                                         process->view.rank) +
+                                                       destination->large);
     destination->lent_units = 0;
     return 0;
 }
 
-static int lend(struct dn_context *context, struct coll_destination *destination, uint64_t bytes,
+static int lend(struct dn_context *context, struct message_destination *destination, uint64_t bytes,
                 void **buffer)
 {
     int error = is_gone(context, destination) ? DN_EPEER
                 : destination->box            ? 0
-                                              : coll_destination_connect(context, destination);
+                                              : message_destination_connect(context, destination);
     if (error || destination->first || destination->lent) {
         return error ? error : DN_EBUSY;
     }
-    if (bytes > nic_ring_payload_max(&destination->ring, NIC_WHOLE_HEADER_BYTES)) {
+    if (bytes > group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES)) {
         error = lend_large(context, destination, bytes);
         *buffer = destination->lent;
     } else {
-        uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
+        uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
         destination->lent = reserve(context, destination, units);
         error = destination->lent ? 0 : DN_EBUSY;
         destination->lent_units = units;
@@ -634,18 +637,18 @@ static int lend(struct dn_context *context, struct coll_destination *destination
     return error;
 }
 
-int coll_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer)
+int message_send_buffer_get(struct dn_context *context, int rank, size_t bytes, void **buffer)
 {
-    struct coll_destination *destination;
+    struct message_destination *destination;
     void *lent = NULL;
     int error = find_destination(context, rank, &destination);
     if (error) {
         return error;
     }
-    coll_turn_get(context, &context->send_turn);
+    message_turn_get(context, &context->send_turn);
     error = lend(context, destination, bytes, &lent);
     set_quick(destination);
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
     if (!error) {
         *buffer = lent;
     } else if (error == DN_EBUSY) {
@@ -654,10 +657,10 @@ int coll_send_buffer_get(struct dn_context *context, int rank, size_t bytes, voi
     return error;
 }
 
-static int send_lent(struct dn_context *context, struct coll_destination *destination,
+static int send_lent(struct dn_context *context, struct message_destination *destination,
                      uint64_t bytes)
 {
-    struct nic_entry *lent = destination->lent;
+    struct group_entry *lent = destination->lent;
     if (!lent || bytes > destination->lent_bytes) {
         return DN_EINVAL;
     }
@@ -666,10 +669,10 @@ static int send_lent(struct dn_context *context, struct coll_destination *destin
         return DN_EPEER;
     }
     if (destination->lent_units) {
-        publish(context, destination, lent, NIC_ENTRY_WHOLE | bytes << NIC_ENTRY_BYTES_SHIFT,
-                nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+        publish(context, destination, lent, GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT,
+                group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
     } else {
-        if (!publish_place(context, destination, NIC_ENTRY_WHOLE, bytes, destination->large,
+        if (!publish_place(context, destination, GROUP_ENTRY_WHOLE, bytes, destination->large,
                            bytes)) {
             return DN_EBUSY;
         }
@@ -679,18 +682,18 @@ static int send_lent(struct dn_context *context, struct coll_destination *destin
     return destination->unreachable ? DN_EPEER : 0;
 }
 
-int coll_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
+int message_send_buffer_send(struct dn_context *context, int rank, size_t bytes)
 {
-    struct coll_destination *destination;
+    struct message_destination *destination;
     int error = find_destination(context, rank, &destination);
     error = error ? error : complete_stores(context);
     if (error) {
         return error;
     }
-    coll_turn_get(context, &context->send_turn);
+    message_turn_get(context, &context->send_turn);
     error = send_lent(context, destination, bytes);
     set_quick(destination);
-    coll_turn_end(&context->send_turn);
+    message_turn_end(&context->send_turn);
     if (error == DN_EBUSY) {
         fabric_progress(context->lane);
     }

@@ -14,7 +14,7 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 {
     *config = (struct nic_services_config){
         .node_count = node_count,
-        /* As many as a node has requesters where memory is shared (NIC_LOCK_RECORDS); only
+        /* As many as a node has requesters where memory is shared (GROUP_LOCK_RECORDS); only
          * what is used of it is touched. */
         .lock_count = 1 << 16,
         .lock_waiter_count = 1 << 16,
@@ -34,10 +34,9 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 
 static bool config_makes_sense(const struct nic_services_config *config)
 {
-    const uint32_t counts[] = {config->lock_count, config->lock_waiter_count,
+    const uint32_t counts[] = {config->lock_count,         config->lock_waiter_count,
                                config->lock_request_count, config->lock_value_count,
-                               config->team_count,
-                               config->context_peer_count};
+                               config->team_count,         config->context_peer_count};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (counts[i] > COUNT_MAX) {
             return false;

@@ -269,8 +269,8 @@ uint64_t shmem_careful_atomic(const struct shmem_context *context, const void *d
 void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
                   const char *call)
 {
-    const struct nic_view *view = &shmem_state.node->process->view;
-    if (atomic_load_explicit(peer->call, memory_order_acquire) & NIC_CALL_GONE) {
+    const struct group_view *view = &shmem_state.node->process->view;
+    if (atomic_load_explicit(peer->call, memory_order_acquire) & GROUP_CALL_GONE) {
         shmem_fail_error(call, DN_EPEER);
     }
     /* Its own static variables a PE reaches where the program has them. */

@@ -56,12 +56,12 @@ SHMEM_ALIAS(ptr)
 
 uint32_t shmem_watch_of(const void *word)
 {
-    const struct nic_view *view = &shmem_state.node->process->view;
+    const struct group_view *view = &shmem_state.node->process->view;
     uintptr_t offset;
     switch (segment_of(word, 1, &offset)) {
-    case SHMEM_HEAP: return nic_watch_of(view, word);
-    case SHMEM_STATIC: return nic_watch_of(view, shmem_group_address(word));
-    default: return NIC_WATCH_NOTHING;
+    case SHMEM_HEAP: return group_watch_of(view, word);
+    case SHMEM_STATIC: return group_watch_of(view, shmem_group_address(word));
+    default: return GROUP_WATCH_NOTHING;
     }
 }
 

@@ -58,7 +58,7 @@ ALWAYS_INLINE bool shmem_reach_word(const struct shmem_context *context, const v
 ALWAYS_INLINE bool shmem_peer_calls(const struct shmem_peer *peer)
 {
     return UNLIKELY(atomic_load_explicit(peer->call, memory_order_relaxed) &
-                    (NIC_CALL_WATCHING | NIC_CALL_GONE));
+                    (GROUP_CALL_WATCHING | GROUP_CALL_GONE));
 }
 
 /* Words at any address, by one access each. */

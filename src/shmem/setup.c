@@ -19,8 +19,8 @@
  * told it. */
 static _Atomic uint32_t *finalizing_word(int pe)
 {
-    const struct nic_view *view = &shmem_state.node->process->view;
-    return (_Atomic uint32_t *)(void *)nic_segment(view, (uint32_t)pe, DN_LLCM);
+    const struct group_view *view = &shmem_state.node->process->view;
+    return (_Atomic uint32_t *)(void *)group_segment(view, (uint32_t)pe, DN_LLCM);
 }
 
 bool shmem_others_finalize(void)
@@ -56,7 +56,7 @@ bool shmem_want_end(int *status)
 {
     bool first = true;
     if (shmem_state.node) {
-        struct nic_group *group = shmem_state.node->process->control.group;
+        struct group_memory *group = shmem_state.node->process->control.group;
         first = host_group_want_end(group, *status);
         (void)host_group_end_is_wanted(group, status);
     }
@@ -170,20 +170,20 @@ static void *allocate(const char *call, size_t count, size_t size)
 static void lay_out(const char *call, const struct shmem_static_data *data,
                     const struct introduction *all)
 {
-    const struct nic_view *view = &shmem_state.node->process->view;
+    const struct group_view *view = &shmem_state.node->process->view;
     size_t count = (size_t)shmem_state.n_pes;
     struct shmem_peer *peers = allocate(call, count, sizeof *peers);
-    unsigned char *heap = nic_segment(view, view->rank, DN_HEAP);
+    unsigned char *heap = group_segment(view, view->rank, DN_HEAP);
     shmem_state.segments[SHMEM_HEAP] = (struct shmem_segment){(uintptr_t)heap,
-                                                              nic_segment_bytes(view, DN_HEAP)};
+                                                              group_segment_bytes(view, DN_HEAP)};
     shmem_state.segments[SHMEM_STATIC] = (struct shmem_segment){data->base, data->bytes};
-    shmem_state.static_image = (uintptr_t)nic_registered_memory(view, view->rank) + data->place;
+    shmem_state.static_image = (uintptr_t)group_registered_memory(view, view->rank) + data->place;
     for (int i = 0; i < SHMEM_SEGMENTS; i++) {
         shmem_state.origins[i] = allocate(call, count, sizeof *shmem_state.origins[i]);
     }
     for (uint32_t pe = 0; pe < count; pe++) {
-        uintptr_t its_heap = (uintptr_t)nic_segment(view, pe, DN_HEAP);
-        uintptr_t its_data = (uintptr_t)nic_registered_memory(view, pe) + data->place;
+        uintptr_t its_heap = (uintptr_t)group_segment(view, pe, DN_HEAP);
+        uintptr_t its_data = (uintptr_t)group_registered_memory(view, pe) + data->place;
         peers[pe] = (struct shmem_peer){
             .distance = {(ptrdiff_t)(its_heap - (uintptr_t)heap),
                          pe == view->rank ? 0 : (ptrdiff_t)(its_data - data->base)},

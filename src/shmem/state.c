@@ -39,9 +39,9 @@ _Noreturn void shmem_fail(const char *call, const char *format, ...)
 /* The lowest PE that died, or -1. */
 static int first_dead(void)
 {
-    const struct nic_view *view = &shmem_state.node->process->view;
+    const struct group_view *view = &shmem_state.node->process->view;
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        if (nic_life(view, rank) == DN_DEAD) {
+        if (group_life(view, rank) == DN_DEAD) {
             return (int)rank;
         }
     }

@@ -12,7 +12,7 @@ static int name_window(struct host_process *process, struct shmem_static_data *d
 {
     uint64_t offset = process->view.group->geometry.registered_offset + data->place;
     pthread_mutex_lock(&process->table_lock);
-    int error = nic_area_register(&process->view, offset, data->bytes, &data->area);
+    int error = group_area_register(&process->view, offset, data->bytes, &data->area);
     pthread_mutex_unlock(&process->table_lock);
     return error ? error : udp_tell_area(data->area);
 }

@@ -37,8 +37,8 @@ int shmem_teams_start(void)
     }
     int error = world->pes && shared->pes ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
     return error ? error
-                 : coll_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
-                                          SHARED_NAME, &shared->dn);
+                 : team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
+                                     SHARED_NAME, &shared->dn);
 }
 
 static void forget_team(struct shmem_team *team)

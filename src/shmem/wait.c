@@ -150,7 +150,7 @@ static uint32_t watch_of_words(const struct shmem_words *words)
 {
     const unsigned char *first = words->words;
     const unsigned char *last = first + (words->count - 1) * words->type.bytes;
-    return nic_watch_join(shmem_watch_of(first), shmem_watch_of(last));
+    return group_watch_join(shmem_watch_of(first), shmem_watch_of(last));
 }
 
 struct search {

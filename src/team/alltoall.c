@@ -2,29 +2,29 @@
 #include "team/reduce.h"
 #include "team/stream.h"
 
-static int exchange(struct dn_team *team, const struct coll_streams *streams)
+static int exchange(struct dn_team *team, const struct team_streams *streams)
 {
-    int error = coll_turn_take_patiently(team);
+    int error = team_turn_take_patiently(team);
     if (!error) {
-        error = coll_streams_exchange(team, streams);
-        coll_turn_give(team);
+        error = team_streams_exchange(team, streams);
+        team_turn_give(team);
     }
     return error;
 }
 
-int coll_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes)
+int team_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes)
 {
     uint64_t total;
     bool too_long = __builtin_mul_overflow(bytes, team->nic.count, &total) ||
-                    total > COLL_STREAM_BYTES_MAX;
+                    total > TEAM_STREAM_BYTES_MAX;
     if (too_long || (bytes != 0 && (!source || !result))) {
-        return coll_refuse(team, DN_EINVAL);
+        return team_refuse(team, DN_EINVAL);
     }
-    struct coll_streams streams = {
+    struct team_streams streams = {
         .source = source,
         .bytes = total,
         .for_each_the_same = true,
-        .argument = coll_digest(COLL_ALLTOALL, bytes, 0),
+        .argument = team_digest(TEAM_ALLTOALL, bytes, 0),
         .result = result,
         .capacity = total,
     };
@@ -40,22 +40,22 @@ static bool add_up(const struct dn_team *team, const size_t *sizes, uint64_t *to
             return false;
         }
     }
-    return *total <= COLL_STREAM_BYTES_MAX;
+    return *total <= TEAM_STREAM_BYTES_MAX;
 }
 
-int coll_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
+int team_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
                    size_t capacity, size_t *received_sizes)
 {
     uint64_t total;
     if (!sizes || !add_up(team, sizes, &total) || (total != 0 && !source) ||
         (capacity != 0 && !result)) {
-        return coll_refuse(team, DN_EINVAL);
+        return team_refuse(team, DN_EINVAL);
     }
-    struct coll_streams streams = {
+    struct team_streams streams = {
         .source = source,
         .bytes = total,
         .sizes = sizes,
-        .argument = coll_digest(COLL_ALLTOALLV, 0, 0),
+        .argument = team_digest(TEAM_ALLTOALLV, 0, 0),
         .result = result,
         .capacity = capacity,
         .received_sizes = received_sizes,
@@ -63,16 +63,16 @@ int coll_alltoallv(struct dn_team *team, const void *source, const size_t *sizes
     return exchange(team, &streams);
 }
 
-int coll_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
+int team_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
                     size_t capacity, size_t *sizes)
 {
-    if (bytes > COLL_STREAM_BYTES_MAX || (bytes != 0 && !source) || (capacity != 0 && !result)) {
-        return coll_refuse(team, DN_EINVAL);
+    if (bytes > TEAM_STREAM_BYTES_MAX || (bytes != 0 && !source) || (capacity != 0 && !result)) {
+        return team_refuse(team, DN_EINVAL);
     }
-    struct coll_streams streams = {
+    struct team_streams streams = {
         .source = source,
         .bytes = bytes,
-        .argument = coll_digest(COLL_ALLGATHERV, 0, 0),
+        .argument = team_digest(TEAM_ALLGATHERV, 0, 0),
         .result = result,
         .capacity = capacity,
         .received_sizes = sizes,

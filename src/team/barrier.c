@@ -9,13 +9,13 @@
 static bool tree_passed(void *context)
 {
     struct dn_team *team = context;
-    if (UNLIKELY(coll_is_mirrored(team))) {
-        return coll_tree_mirror_passed(team);
+    if (UNLIKELY(team_is_mirrored(team))) {
+        return team_tree_mirror_passed(team);
     }
     bool passed = team->kind == DN_BARRIER_HOST
-                      ? nic_host_barrier_advance(&team->nic, coll_tree(team), team->host_phase,
-                                                 &team->host_stage)
-                      : nic_tree_passed(coll_tree(team), team->phase);
+                      ? group_host_barrier_advance(&team->nic, team_tree(team), team->host_phase,
+                                                   &team->host_stage)
+                      : group_tree_passed(team_tree(team), team->phase);
     return passed;
 }
 
@@ -26,48 +26,48 @@ static bool tree_is_hopeless(const struct dn_node *node, void *context, bool for
     (void)node;
     (void)forever;
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        if (nic_life_gone(nic_life(team->nic.view, team->nic.ranks[index]))) {
+        if (group_life_gone(group_life(team->nic.view, team->nic.ranks[index]))) {
             return true;
         }
     }
-    return coll_is_mirrored(team) && coll_tree_mirror_is_cut(team);
+    return team_is_mirrored(team) && team_tree_mirror_is_cut(team);
 }
 
 static int tree_arrive(struct dn_team *team)
 {
-    int error = coll_arrive_in_tree(team);
+    int error = team_arrive_in_tree(team);
     if (error) {
         return error;
     }
     team->arrival_is_tree = true;
-    if (UNLIKELY(coll_is_mirrored(team))) {
-        coll_tree_mirror_arrive(team);
+    if (UNLIKELY(team_is_mirrored(team))) {
+        team_tree_mirror_arrive(team);
         return 0;
     }
     if (team->kind == DN_BARRIER_HOST) {
-        team->host_stage = NIC_HOST_GATHERING;
+        team->host_stage = GROUP_HOST_GATHERING;
         team->host_phase++;
         (void)tree_passed(team);
     } else {
-        nic_tree_arrive(&team->nic, coll_tree(team), team->phase);
+        group_tree_arrive(&team->nic, team_tree(team), team->phase);
     }
-    coll_wake_members(team);
+    team_wake_members(team);
     return 0;
 }
 
 static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 {
-    struct host_condition condition = {tree_passed, tree_is_hopeless, team, NIC_WATCH_NOTHING};
+    struct host_condition condition = {tree_passed, tree_is_hopeless, team, GROUP_WATCH_NOTHING};
     int error = host_wait(team->node, &condition, timeout_ns);
-    bool mirrored = coll_is_mirrored(team);
+    bool mirrored = team_is_mirrored(team);
     if (error == DN_EPEER) {
-        error = mirrored ? coll_tree_mirror_pass(team, timeout_ns) : coll_pass(team, timeout_ns);
+        error = mirrored ? team_tree_mirror_pass(team, timeout_ns) : team_pass(team, timeout_ns);
     } else if (!error) {
         team->arrival_is_open = false;
-        coll_wake_members(team);
+        team_wake_members(team);
     }
     if (!error && mirrored) {
-        coll_tree_mirror_note(team);
+        team_tree_mirror_note(team);
     }
     team->arrival_is_tree = team->arrival_is_open;
     return error;
@@ -77,7 +77,7 @@ static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 
 static int arrive(struct dn_team *team)
 {
-    return LIKELY(team->kind == DN_BARRIER_FASTEST) ? coll_arrive(team) : tree_arrive(team);
+    return LIKELY(team->kind == DN_BARRIER_FASTEST) ? team_arrive(team) : tree_arrive(team);
 }
 
 static int pass(struct dn_team *team, uint64_t timeout_ns)
@@ -85,30 +85,30 @@ static int pass(struct dn_team *team, uint64_t timeout_ns)
     if (UNLIKELY(team->is_broken)) {
         return DN_EPEER;
     }
-    return LIKELY(!team->arrival_is_tree) ? coll_pass(team, timeout_ns)
+    return LIKELY(!team->arrival_is_tree) ? team_pass(team, timeout_ns)
                                           : tree_pass(team, timeout_ns);
 }
 
-int coll_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
+int team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
-    int error = coll_turn_take_patiently(team);
+    int error = team_turn_take_patiently(team);
     if (!error) {
-        bool by_packets = kind == DN_BARRIER_NIC && coll_is_mirrored(team);
+        bool by_packets = kind == DN_BARRIER_NIC && team_is_mirrored(team);
         /* Members agree, and are all between two barriers when it changes. */
-        error = coll_exchange(team, by_packets ? coll_packet_barrier_number(team) : 0,
-                              coll_digest(COLL_KIND, kind, 0));
+        error = team_exchange(team, by_packets ? team_packet_barrier_number(team) : 0,
+                              team_digest(TEAM_KIND, kind, 0));
         if (!error && by_packets) {
-            error = coll_packet_barrier_open(team, coll_operand_of(team, 0));
+            error = team_packet_barrier_open(team, team_operand_of(team, 0));
         }
         team->kind = error ? team->kind : kind;
-        coll_turn_give(team);
+        team_turn_give(team);
     }
     return error;
 }
 
-int coll_barrier(struct dn_team *team, uint64_t timeout_ns)
+int team_barrier(struct dn_team *team, uint64_t timeout_ns)
 {
-    int error = coll_turn_take(team, &timeout_ns);
+    int error = team_turn_take(team, &timeout_ns);
     if (error) {
         return error;
     }
@@ -116,46 +116,46 @@ int coll_barrier(struct dn_team *team, uint64_t timeout_ns)
         error = arrive(team);
     }
     error = error ? error : pass(team, timeout_ns);
-    coll_turn_give(team);
+    team_turn_give(team);
     return error;
 }
 
-int coll_barrier_arrive(struct dn_team *team)
+int team_barrier_arrive(struct dn_team *team)
 {
-    int error = coll_turn_take_patiently(team);
+    int error = team_turn_take_patiently(team);
     if (!error) {
         /* One that a death broke stays open for ever. */
-        error = !team->arrival_is_open ? arrive(team) : coll_is_broken(team) ? DN_EPEER : DN_ESTATE;
-        coll_turn_give(team);
+        error = !team->arrival_is_open ? arrive(team) : team_is_broken(team) ? DN_EPEER : DN_ESTATE;
+        team_turn_give(team);
     }
     return error;
 }
 
-int coll_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
+int team_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 {
-    int error = coll_turn_take(team, &timeout_ns);
+    int error = team_turn_take(team, &timeout_ns);
     if (!error) {
         error = team->arrival_is_open ? pass(team, timeout_ns) : DN_ESTATE;
-        coll_turn_give(team);
+        team_turn_give(team);
     }
     return error;
 }
 
-int coll_barrier_test(struct dn_team *team, bool *passed)
+int team_barrier_test(struct dn_team *team, bool *passed)
 {
-    int error = coll_barrier_wait(team, 0);
+    int error = team_barrier_wait(team, 0);
     *passed = error == 0;
     return error == DN_ETIMEOUT ? 0 : error;
 }
 
-int coll_agree(struct dn_team *team, const struct coll_call *call)
+int team_agree(struct dn_team *team, const struct team_call *call)
 {
-    int error = coll_turn_take_patiently(team);
+    int error = team_turn_take_patiently(team);
     if (!error) {
-        error = coll_check_closed(team);
-        error = error ? error : coll_exchange(team, 0, call->argument(team->node, call->context));
+        error = team_check_closed(team);
+        error = error ? error : team_exchange(team, 0, call->argument(team->node, call->context));
         error = error ? error : call->run(team->node, call->context);
-        coll_turn_give(team);
+        team_turn_give(team);
     }
     return error;
 }

@@ -5,19 +5,19 @@
 #include "team/team.h"
 
 /* 0, DN_ETIMEOUT (this node has arrived; the next call goes on waiting) or DN_EPEER. */
-int coll_barrier(struct dn_team *team, uint64_t timeout_ns);
+int team_barrier(struct dn_team *team, uint64_t timeout_ns);
 
 /* Agrees with all members on how their barriers work. */
-int coll_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
+int team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
 
 /* The same in two steps. Arriving twice without passing is DN_ESTATE. */
-int coll_barrier_arrive(struct dn_team *team);
-int coll_barrier_test(struct dn_team *team, bool *passed);
-int coll_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
+int team_barrier_arrive(struct dn_team *team);
+int team_barrier_test(struct dn_team *team, bool *passed);
+int team_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
 
 /* A collective call in three steps, all with the node's turn held, so that collective
  * calls of one node never mix. */
-struct coll_call {
+struct team_call {
     /* The word that must be the same on all nodes. */
     uint64_t (*argument)(struct dn_node *node, void *context);
     /* What to do once all nodes have arrived and agree. */
@@ -27,6 +27,6 @@ struct coll_call {
 
 /* A phase, then the comparison, then run's result: DN_EMISMATCH on every node when the
  * words differ, DN_EPEER when somebody can never arrive. */
-int coll_agree(struct dn_team *team, const struct coll_call *call);
+int team_agree(struct dn_team *team, const struct team_call *call);
 
 #endif

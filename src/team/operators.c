@@ -60,7 +60,7 @@ COMPLEX_NUMBERS(DEFINE_COMPLEX)
 
 static const struct {
     size_t bytes;
-    coll_operator operators[DN_XOR + 1];
+    team_operator operators[DN_XOR + 1];
 } table[] = {
 #define INTEGER_ROW(suffix, type, wide, number)   \
     [number] = {sizeof(type),                     \
@@ -81,7 +81,7 @@ static const struct {
     [number] = {sizeof(type), {[DN_SUM] = sum_##suffix, [DN_PRODUCT] = product_##suffix}},
     INTEGERS(INTEGER_ROW) FLOATS(FLOAT_ROW) COMPLEX_NUMBERS(COMPLEX_ROW)};
 
-coll_operator coll_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes)
+team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes)
 {
     if ((size_t)type >= sizeof table / sizeof table[0] || (unsigned)reduction > DN_XOR) {
         return NULL;

@@ -8,10 +8,10 @@
 
 /* result[i] = result[i] (op) operand[i]: what struct dn_operator holds. The loops here need
  * no context. */
-typedef void (*coll_operator)(void *result, const void *operand, size_t count, void *context);
+typedef void (*team_operator)(void *result, const void *operand, size_t count, void *context);
 
 /* NULL for a combination that makes no sense (bits of floating-point numbers, an order of
  * complex ones), or for numbers that are no type or operation. *bytes is the element's size. */
-coll_operator coll_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes);
+team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes);
 
 #endif

@@ -20,7 +20,7 @@ static uint64_t left_ns(uint64_t deadline_ns)
 }
 
 /* Acquire pairs with the release that gives the turn up. */
-int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns)
+int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
 {
     if (LIKELY(atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) == 0)) {
         return 0;
@@ -28,7 +28,7 @@ int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns)
     uint64_t deadline_ns = host_deadline_ns(host_now_ns(), *timeout_ns);
     do {
         struct host_condition condition = {turn_is_free, host_nobody_left, &team->turn,
-                                           NIC_WATCH_NOTHING};
+                                           GROUP_WATCH_NOTHING};
         int error = host_wait(team->node, &condition, left_ns(deadline_ns));
         if (error) {
             return error;
@@ -38,13 +38,13 @@ int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns)
     return 0;
 }
 
-int coll_turn_take_patiently(struct dn_team *team)
+int team_turn_take_patiently(struct dn_team *team)
 {
     uint64_t forever_ns = DN_FOREVER;
-    return coll_turn_take(team, &forever_ns);
+    return team_turn_take(team, &forever_ns);
 }
 
-void coll_turn_give(struct dn_team *team)
+void team_turn_give(struct dn_team *team)
 {
     atomic_store_explicit(&team->turn, 0, memory_order_release);
 }
@@ -71,17 +71,17 @@ enum telling { TELLS_ARRIVAL, TELLS_CONTRIBUTION, TELLS_NOTHING };
 static __attribute__((noinline, cold)) int arrive_by_operations(struct dn_team *team,
                                                                 enum telling telling)
 {
-    bool mirrored = coll_is_mirrored(team);
+    bool mirrored = team_is_mirrored(team);
     int error = complete_all_lanes(team->node);
     /* What was lost on its way to a dead node keeps nobody waiting: the phase says what the
      * death means here. */
     if (error && !(mirrored && error == DN_EPEER)) {
         return error;
     }
-    nic_team_arrive(&team->nic, ++team->phase);
+    group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
     if (mirrored && telling != TELLS_NOTHING) {
-        coll_mirror_arrival(team, telling == TELLS_CONTRIBUTION);
+        team_mirror_arrival(team, telling == TELLS_CONTRIBUTION);
     }
     return 0;
 }
@@ -91,23 +91,23 @@ static inline int arrive(struct dn_team *team, enum telling telling)
     if (UNLIKELY(team->node->lane.ops != NULL)) {
         return arrive_by_operations(team, telling);
     }
-    nic_team_arrive(&team->nic, ++team->phase);
+    group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
     return 0;
 }
 
-int coll_arrive(struct dn_team *team)
+int team_arrive(struct dn_team *team)
 {
     return arrive(team, TELLS_ARRIVAL);
 }
 
-int coll_arrive_in_tree(struct dn_team *team)
+int team_arrive_in_tree(struct dn_team *team)
 {
     return arrive(team, TELLS_NOTHING);
 }
 
 struct passage {
-    const struct nic_team *team;
+    const struct group_team *team;
     uint32_t phase;
     uint32_t next;
 };
@@ -115,7 +115,7 @@ struct passage {
 static bool passed(void *context)
 {
     struct passage *passage = context;
-    return nic_team_passed(passage->team, passage->phase, &passage->next);
+    return group_team_passed(passage->team, passage->phase, &passage->next);
 }
 
 static bool broken(const struct dn_node *node, void *context, bool forever)
@@ -123,13 +123,13 @@ static bool broken(const struct dn_node *node, void *context, bool forever)
     const struct passage *passage = context;
     (void)node;
     (void)forever;
-    return nic_team_broken(passage->team, passage->phase);
+    return group_team_broken(passage->team, passage->phase);
 }
 
-void coll_wake_members(const struct dn_team *handle)
+void team_wake_members(const struct dn_team *handle)
 {
-    const struct nic_team *team = &handle->nic;
-    const struct nic_view *view = team->view;
+    const struct group_team *team = &handle->nic;
+    const struct group_view *view = team->view;
     bool anybody = false;
     for (uint32_t first = 0; first < view->node_count; first += 64) {
         anybody |= atomic_load_explicit(&view->group->sleeping[first / 64], memory_order_relaxed) !=
@@ -157,7 +157,7 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
         }
     }
     if (!done) {
-        struct host_condition condition = {passed, hopeless, &passage, NIC_WATCH_NOTHING};
+        struct host_condition condition = {passed, hopeless, &passage, GROUP_WATCH_NOTHING};
         int error = host_wait(team->node, &condition, timeout_ns);
         if (error) {
             return error;
@@ -165,16 +165,16 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
     }
     team->arrival_is_open = false;
     /* Whoever sees a phase complete wakes those who sleep in it. */
-    coll_wake_members(team);
+    team_wake_members(team);
     return 0;
 }
 
-bool coll_is_broken(struct dn_team *team)
+bool team_is_broken(struct dn_team *team)
 {
-    bool is_broken = team->is_broken || nic_team_broken(&team->nic, team->phase);
-    if (is_broken && !team->is_broken && coll_is_mirrored(team)) {
-        coll_mirror_ask(team, false);
-        is_broken = nic_team_broken(&team->nic, team->phase);
+    bool is_broken = team->is_broken || group_team_broken(&team->nic, team->phase);
+    if (is_broken && !team->is_broken && team_is_mirrored(team)) {
+        team_mirror_ask(team, false);
+        is_broken = group_team_broken(&team->nic, team->phase);
         team->is_broken = is_broken;
     }
     return is_broken;
@@ -185,13 +185,13 @@ static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *tea
                                                              uint64_t timeout_ns)
 {
     int error = DN_EPEER;
-    while (error == DN_EPEER && coll_is_mirrored(team) && !coll_is_broken(team)) {
+    while (error == DN_EPEER && team_is_mirrored(team) && !team_is_broken(team)) {
         error = pass(team, timeout_ns, broken);
     }
     return error;
 }
 
-int coll_pass(struct dn_team *team, uint64_t timeout_ns)
+int team_pass(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = pass(team, timeout_ns, broken);
     return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns);
@@ -202,15 +202,15 @@ static bool lacks_somebody(const struct dn_node *node, void *context, bool forev
     const struct passage *passage = context;
     (void)node;
     (void)forever;
-    return nic_team_lacks(passage->team);
+    return group_team_lacks(passage->team);
 }
 
-int coll_first_phase(struct dn_team *team)
+int team_first_phase(struct dn_team *team)
 {
-    int error = coll_arrive(team);
+    int error = team_arrive(team);
     error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
-    bool made = coll_is_mirrored(team) ? coll_mirror_decide(team, error == 0)
-                                       : nic_team_decide(&team->nic, error == 0);
+    bool made = team_is_mirrored(team) ? team_mirror_decide(team, error == 0)
+                                       : group_team_decide(&team->nic, error == 0);
     if (made) {
         team->arrival_is_open = false;
         return 0;
@@ -218,11 +218,11 @@ int coll_first_phase(struct dn_team *team)
     return error ? error : DN_EPEER;
 }
 
-int coll_compare_arguments(const struct dn_team *team, uint64_t argument)
+int team_compare_arguments(const struct dn_team *team, uint64_t argument)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         /* Ordered by the phase just passed. */
-        if (atomic_load_explicit(nic_team_argument(&team->nic, index, team->phase),
+        if (atomic_load_explicit(group_team_argument(&team->nic, index, team->phase),
                                  memory_order_relaxed) != argument) {
             return DN_EMISMATCH;
         }
@@ -232,40 +232,40 @@ int coll_compare_arguments(const struct dn_team *team, uint64_t argument)
 
 /* While a barrier is open no other call can stand for it. One that a death broke stays
  * open for ever. */
-int coll_check_closed(struct dn_team *team)
+int team_check_closed(struct dn_team *team)
 {
     if (LIKELY(!team->arrival_is_open)) {
         return 0;
     }
-    return coll_is_broken(team) ? DN_EPEER : DN_EMISMATCH;
+    return team_is_broken(team) ? DN_EPEER : DN_EMISMATCH;
 }
 
-int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
+int team_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
 {
-    int error = coll_check_closed(team);
+    int error = team_check_closed(team);
     if (UNLIKELY(error)) {
         return error;
     }
     /* A member that is in a plain barrier instead leaves the word of two phases ago,
      * maybe of the same call; with the phase in it no old word equals a new one. */
     argument += UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
-    coll_contribute(team, operand, argument);
+    team_contribute(team, operand, argument);
     error = arrive(team, TELLS_CONTRIBUTION);
-    error = error ? error : coll_pass(team, DN_FOREVER);
-    return error ? error : coll_compare_arguments(team, argument);
+    error = error ? error : team_pass(team, DN_FOREVER);
+    return error ? error : team_compare_arguments(team, argument);
 }
 
-int coll_refuse(struct dn_team *team, int error)
+int team_refuse(struct dn_team *team, int error)
 {
-    int failed = coll_turn_take_patiently(team);
+    int failed = team_turn_take_patiently(team);
     if (!failed) {
-        failed = coll_exchange(team, 0, coll_digest(COLL_REFUSED, 0, 0));
-        coll_turn_give(team);
+        failed = team_exchange(team, 0, team_digest(TEAM_REFUSED, 0, 0));
+        team_turn_give(team);
     }
     return failed && failed != DN_EMISMATCH ? failed : error;
 }
 
-uint64_t coll_digest(uint32_t call, uint64_t first, uint64_t second)
+uint64_t team_digest(uint32_t call, uint64_t first, uint64_t second)
 {
     struct base_random mixer = {call};
     mixer.state ^= base_random_next(&mixer) + first;

@@ -6,8 +6,8 @@
 #include "team/team.h"
 
 /* What is done with the elements of a call, and how many there are. */
-struct coll_reduction {
-    coll_operator combine;
+struct team_reduction {
+    team_operator combine;
     void *context;
     size_t element_bytes;
     size_t count;
@@ -16,47 +16,47 @@ struct coll_reduction {
 
 /* A call's reduction, by type and operation or by the caller's own operator: 0, or
  * DN_EINVAL for what makes no sense. */
-int coll_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
-                      struct coll_reduction *reduction);
-int coll_reduction_with(const struct dn_operator *with, size_t count,
-                        struct coll_reduction *reduction);
+int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
+                      struct team_reduction *reduction);
+int team_reduction_with(const struct dn_operator *with, size_t count,
+                        struct team_reduction *reduction);
 
 /* result[i] = source[i] of member 0 (op) source[i] of member 1 (op) ...: always in team
  * order, so that floating-point results are the same everywhere and every time. */
-int coll_allreduce(struct dn_team *team, const void *source, void *result,
-                   const struct coll_reduction *reduction);
+int team_allreduce(struct dn_team *team, const void *source, void *result,
+                   const struct team_reduction *reduction);
 
 /* The same up to this member, or up to the one before it. */
-int coll_scan(struct dn_team *team, const void *source, void *result,
-              const struct coll_reduction *reduction, enum dn_scan_kind kind);
+int team_scan(struct dn_team *team, const void *source, void *result,
+              const struct team_reduction *reduction, enum dn_scan_kind kind);
 
-int coll_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root);
-int coll_allgather(struct dn_team *team, const void *source, void *result, size_t bytes);
+int team_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root);
+int team_allgather(struct dn_team *team, const void *source, void *result, size_t bytes);
 
 /* Varying numbers of bytes: see dimmnet.h. */
-int coll_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
+int team_allgatherv(struct dn_team *team, const void *source, size_t bytes, void *result,
                     size_t capacity, size_t *sizes);
-int coll_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes);
-int coll_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
+int team_alltoall(struct dn_team *team, const void *source, void *result, size_t bytes);
+int team_alltoallv(struct dn_team *team, const void *source, const size_t *sizes, void *result,
                    size_t capacity, size_t *received_sizes);
 
 /* ---- For reductions and prefixes alike ------------------------------------------ */
 
 /* Room for a piece of elements that stays in the first cache; no element is larger. */
-enum { COLL_PIECE_BYTES = 8192 };
+enum { TEAM_PIECE_BYTES = 8192 };
 
 /* Where the part of `count` elements that this member works on begins, in whole cache
  * lines; the one behind the last member begins at the end. */
-size_t coll_slice_start(const struct dn_team *team, uint32_t index, size_t count,
+size_t team_slice_start(const struct dn_team *team, uint32_t index, size_t count,
                         size_t element_bytes);
 
 /* Where peers find their slices of these elements: in place, or in staging memory. */
-uint64_t coll_show_slices(struct dn_team *team, const struct coll_reduction *reduction,
+uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *reduction,
                           const unsigned char *source, size_t count);
 
 /* Whether everybody's data can be read and written in place, so that one chunk is
  * enough; a phase of its own, for sizes where it does not show. */
-int coll_all_in_place(struct dn_team *team, const struct coll_reduction *reduction,
+int team_all_in_place(struct dn_team *team, const struct team_reduction *reduction,
                       const void *source, const void *result, bool *in_place);
 
 #endif

@@ -16,38 +16,38 @@ static uint32_t summands(uint32_t index, enum dn_scan_kind kind)
     return kind == DN_INCLUSIVE ? index + 1 : index;
 }
 
-static int scan_word(struct dn_team *team, const struct coll_reduction *reduction,
+static int scan_word(struct dn_team *team, const struct team_reduction *reduction,
                      const void *source, void *result, enum dn_scan_kind kind)
 {
     uint64_t word = 0;
     memcpy(&word, source, reduction->element_bytes);
-    int error = coll_exchange(team, word, reduction->argument);
+    int error = team_exchange(team, word, reduction->argument);
     uint32_t count = summands(team->nic.index, kind);
     if (error || count == 0) {
         return error;
     }
-    uint64_t total = coll_operand_of(team, 0);
+    uint64_t total = team_operand_of(team, 0);
     for (uint32_t index = 1; index < count; index++) {
-        uint64_t operand = coll_operand_of(team, index);
+        uint64_t operand = team_operand_of(team, index);
         reduction->combine(&total, &operand, 1, reduction->context);
     }
     memcpy(result, &total, reduction->element_bytes);
     return 0;
 }
 
-static int scan_small(struct dn_team *team, const struct coll_reduction *reduction,
+static int scan_small(struct dn_team *team, const struct team_reduction *reduction,
                       const void *source, void *result, enum dn_scan_kind kind)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
-    uint64_t place = coll_show_small(team, source, bytes);
-    int error = coll_exchange_places(team, place, 0, reduction->argument);
+    uint64_t place = team_show_small(team, source, bytes);
+    int error = team_exchange_places(team, place, 0, reduction->argument);
     uint32_t count = summands(team->nic.index, kind);
     if (error || count == 0) {
         return error;
     }
-    memcpy(result, coll_memory(team, 0, coll_source_of(team, 0)), bytes);
+    memcpy(result, team_memory(team, 0, team_source_of(team, 0)), bytes);
     for (uint32_t index = 1; index < count; index++) {
-        reduction->combine(result, coll_memory(team, index, coll_source_of(team, index)),
+        reduction->combine(result, team_memory(team, index, team_source_of(team, index)),
                            reduction->count, reduction->context);
     }
     return 0;
@@ -55,19 +55,19 @@ static int scan_small(struct dn_team *team, const struct coll_reduction *reducti
 
 /* Elements [at, at + count) of everybody's chunk. A member's result may stand where its
  * data does, so the data is taken in before the result is written. */
-static void scan_piece(const struct dn_team *team, const struct coll_reduction *reduction,
+static void scan_piece(const struct dn_team *team, const struct team_reduction *reduction,
                        size_t at, size_t count, enum dn_scan_kind kind)
 {
-    alignas(CACHE_LINE_BYTES) unsigned char total[COLL_PIECE_BYTES];
-    alignas(CACHE_LINE_BYTES) unsigned char before[COLL_PIECE_BYTES];
+    alignas(CACHE_LINE_BYTES) unsigned char total[TEAM_PIECE_BYTES];
+    alignas(CACHE_LINE_BYTES) unsigned char before[TEAM_PIECE_BYTES];
     size_t start = at * reduction->element_bytes;
     size_t bytes = count * reduction->element_bytes;
-    const unsigned char *from = coll_memory(team, 0, coll_source_of(team, 0)) + start;
+    const unsigned char *from = team_memory(team, 0, team_source_of(team, 0)) + start;
     memcpy(total, from, bytes);
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        unsigned char *to = coll_memory(team, index, coll_operand_of(team, index)) + start;
+        unsigned char *to = team_memory(team, index, team_operand_of(team, index)) + start;
         if (index > 0) {
-            from = coll_memory(team, index, coll_source_of(team, index)) + start;
+            from = team_memory(team, index, team_source_of(team, index)) + start;
             if (kind == DN_EXCLUSIVE) {
                 memcpy(before, total, bytes);
             }
@@ -87,52 +87,52 @@ static void hand_back_slices(const struct dn_team *team, size_t start, size_t en
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (index != team->nic.index && summands(index, kind) > 0) {
-            unsigned char *slice = coll_memory(team, index, coll_operand_of(team, index)) + start;
-            coll_hand_to(team, index, slice, slice, end - start);
+            unsigned char *slice = team_memory(team, index, team_operand_of(team, index)) + start;
+            team_hand_to(team, index, slice, slice, end - start);
         }
     }
 }
 
 /* One chunk: tell the places, work on one's slice, tell that it is done. */
-static int scan_chunk(struct dn_team *team, const struct coll_reduction *reduction,
+static int scan_chunk(struct dn_team *team, const struct team_reduction *reduction,
                       const unsigned char *source, unsigned char *result, size_t count,
                       enum dn_scan_kind kind)
 {
     size_t bytes = count * reduction->element_bytes;
-    uint64_t from = coll_show_slices(team, reduction, source, count);
-    uint64_t in_place = coll_place_of(team, result, bytes);
-    uint64_t to = in_place == COLL_NOWHERE ? coll_staging_out(team) : in_place;
-    from = to == COLL_NOWHERE ? COLL_NOWHERE : from;
-    int error = coll_exchange_places(team, from, to, reduction->argument);
+    uint64_t from = team_show_slices(team, reduction, source, count);
+    uint64_t in_place = team_place_of(team, result, bytes);
+    uint64_t to = in_place == TEAM_NOWHERE ? team_staging_out(team) : in_place;
+    from = to == TEAM_NOWHERE ? TEAM_NOWHERE : from;
+    int error = team_exchange_places(team, from, to, reduction->argument);
     if (error) {
         return error;
     }
-    size_t step = COLL_PIECE_BYTES / reduction->element_bytes;
-    size_t end = coll_slice_start(team, team->nic.index + 1, count, reduction->element_bytes);
-    size_t start = coll_slice_start(team, team->nic.index, count, reduction->element_bytes);
+    size_t step = TEAM_PIECE_BYTES / reduction->element_bytes;
+    size_t end = team_slice_start(team, team->nic.index + 1, count, reduction->element_bytes);
+    size_t start = team_slice_start(team, team->nic.index, count, reduction->element_bytes);
     for (size_t at = start; at < end; at += step) {
         scan_piece(team, reduction, at, end - at < step ? end - at : step, kind);
         KILL_POINT("scan: a piece delivered, not told");
     }
-    if (coll_is_mirrored(team)) {
+    if (team_is_mirrored(team)) {
         hand_back_slices(team, start * reduction->element_bytes, end * reduction->element_bytes,
                          kind);
     }
-    error = coll_exchange(team, 0, reduction->argument);
-    if (!error && in_place == COLL_NOWHERE && summands(team->nic.index, kind) > 0) {
-        memcpy(result, coll_memory(team, team->nic.index, to), bytes);
+    error = team_exchange(team, 0, reduction->argument);
+    if (!error && in_place == TEAM_NOWHERE && summands(team->nic.index, kind) > 0) {
+        memcpy(result, team_memory(team, team->nic.index, to), bytes);
     }
     return error;
 }
 
-static int scan_large(struct dn_team *team, const struct coll_reduction *reduction,
+static int scan_large(struct dn_team *team, const struct team_reduction *reduction,
                       const unsigned char *source, unsigned char *result, enum dn_scan_kind kind)
 {
-    size_t chunk = COLL_CHUNK_BYTES / reduction->element_bytes;
+    size_t chunk = TEAM_CHUNK_BYTES / reduction->element_bytes;
     int error = 0;
-    if (reduction->count > chunk && !coll_is_mirrored(team)) {
+    if (reduction->count > chunk && !team_is_mirrored(team)) {
         bool in_place;
-        error = coll_all_in_place(team, reduction, source, result, &in_place);
+        error = team_all_in_place(team, reduction, source, result, &in_place);
         chunk = in_place ? reduction->count : chunk;
     }
     for (size_t at = 0; at < reduction->count && !error; at += chunk) {
@@ -142,31 +142,31 @@ static int scan_large(struct dn_team *team, const struct coll_reduction *reducti
                            kind);
     }
     /* Over packets who died while it handed its last slices round was there for some only. */
-    return error || !coll_is_mirrored(team) ? error : coll_exchange(team, 0, reduction->argument);
+    return error || !team_is_mirrored(team) ? error : team_exchange(team, 0, reduction->argument);
 }
 
-int coll_scan(struct dn_team *team, const void *source, void *result,
-              const struct coll_reduction *given, enum dn_scan_kind kind)
+int team_scan(struct dn_team *team, const void *source, void *result,
+              const struct team_reduction *given, enum dn_scan_kind kind)
 {
-    struct coll_reduction reduction = *given;
+    struct team_reduction reduction = *given;
     size_t bytes = reduction.count * reduction.element_bytes;
     if ((bytes != 0 && (!source || !result)) || (unsigned)kind > DN_EXCLUSIVE) {
-        return coll_refuse(team, DN_EINVAL);
+        return team_refuse(team, DN_EINVAL);
     }
-    reduction.argument = coll_digest(COLL_SCAN, given->argument, kind);
-    int error = coll_turn_take_patiently(team);
+    reduction.argument = team_digest(TEAM_SCAN, given->argument, kind);
+    int error = team_turn_take_patiently(team);
     if (error) {
         return error;
     }
     if (bytes == 0) {
-        error = coll_exchange(team, 0, reduction.argument);
+        error = team_exchange(team, 0, reduction.argument);
     } else if (reduction.count == 1 && bytes <= sizeof(uint64_t)) {
         error = scan_word(team, &reduction, source, result, kind);
-    } else if (bytes <= COLL_SMALL_BYTES) {
+    } else if (bytes <= TEAM_SMALL_BYTES) {
         error = scan_small(team, &reduction, source, result, kind);
     } else {
         error = scan_large(team, &reduction, source, result, kind);
     }
-    coll_turn_give(team);
+    team_turn_give(team);
     return error;
 }

@@ -7,82 +7,82 @@
 #include "host/arena.h"
 #include "host/memory.h"
 
-#define STAGING_BYTES (2 * (uint64_t)COLL_SMALL_BYTES + 2 * (uint64_t)COLL_CHUNK_BYTES)
+#define STAGING_BYTES (2 * (uint64_t)TEAM_SMALL_BYTES + 2 * (uint64_t)TEAM_CHUNK_BYTES)
 
 /* None while an arrival is open: the call is going to be refused, and a slow member may still
  * read what would be written over. */
 static uint64_t staging(struct dn_team *team)
 {
     if (UNLIKELY(team->arrival_is_open)) {
-        return COLL_NOWHERE;
+        return TEAM_NOWHERE;
     }
     if (!team->staging) {
         uint64_t offset;
         if (!host_arena_take(team->node->process, STAGING_BYTES, &offset)) {
-            return COLL_NOWHERE;
+            return TEAM_NOWHERE;
         }
         team->staging = offset;
     }
     return team->staging;
 }
 
-uint64_t coll_staging_small(struct dn_team *team, uint32_t phase)
+uint64_t team_staging_small(struct dn_team *team, uint32_t phase)
 {
     uint64_t start = staging(team);
-    return start == COLL_NOWHERE ? start : start + (phase & 1) * (uint64_t)COLL_SMALL_BYTES;
+    return start == TEAM_NOWHERE ? start : start + (phase & 1) * (uint64_t)TEAM_SMALL_BYTES;
 }
 
-uint64_t coll_show_small(struct dn_team *team, const void *data, size_t bytes)
+uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes)
 {
-    uint64_t place = coll_staging_small(team, team->phase + 1);
-    if (place != COLL_NOWHERE && bytes != 0) {
-        unsigned char *piece = coll_memory(team, team->nic.index, place);
+    uint64_t place = team_staging_small(team, team->phase + 1);
+    if (place != TEAM_NOWHERE && bytes != 0) {
+        unsigned char *piece = team_memory(team, team->nic.index, place);
         memcpy(piece, data, bytes);
-        if (coll_is_mirrored(team)) {
-            coll_reflect(team, piece, bytes);
+        if (team_is_mirrored(team)) {
+            team_reflect(team, piece, bytes);
         }
     }
     return place;
 }
 
-uint64_t coll_staging_in(struct dn_team *team)
+uint64_t team_staging_in(struct dn_team *team)
 {
     uint64_t start = staging(team);
-    return start == COLL_NOWHERE ? start : start + 2 * (uint64_t)COLL_SMALL_BYTES;
+    return start == TEAM_NOWHERE ? start : start + 2 * (uint64_t)TEAM_SMALL_BYTES;
 }
 
-uint64_t coll_staging_out(struct dn_team *team)
+uint64_t team_staging_out(struct dn_team *team)
 {
-    uint64_t start = coll_staging_in(team);
-    return start == COLL_NOWHERE ? start : start + COLL_CHUNK_BYTES;
+    uint64_t start = team_staging_in(team);
+    return start == TEAM_NOWHERE ? start : start + TEAM_CHUNK_BYTES;
 }
 
-uint64_t coll_place_of(const struct dn_team *team, const void *pointer, size_t bytes)
+uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes)
 {
-    const struct nic_view *view = team->nic.view;
-    if (coll_is_mirrored(team)) {
-        return COLL_NOWHERE;
+    const struct group_view *view = team->nic.view;
+    if (team_is_mirrored(team)) {
+        return TEAM_NOWHERE;
     }
-    uintptr_t start = (uintptr_t)nic_node_memory(view, view->rank);
+    uintptr_t start = (uintptr_t)group_node_memory(view, view->rank);
     uint64_t offset = (uintptr_t)pointer - start;
     bool inside = (uintptr_t)pointer >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
     /* Registered memory has its own addresses, and a place in the node's beside them. */
     bool reachable = inside || host_memory_offset(team->node->process, pointer, bytes, &offset);
-    return reachable ? offset : COLL_NOWHERE;
+    return reachable ? offset : TEAM_NOWHERE;
 }
 
-int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand, uint64_t argument)
+int team_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand, uint64_t argument)
 {
-    int error = coll_check_closed(team);
+    int error = team_check_closed(team);
     if (UNLIKELY(error)) {
         return error;
     }
-    atomic_store_explicit(nic_team_source(&team->nic, team->nic.index, team->phase + 1), source,
+    atomic_store_explicit(group_team_source(&team->nic, team->nic.index, team->phase + 1), source,
                           memory_order_relaxed);
-    error = coll_exchange(team, operand, argument);
+    error = team_exchange(team, operand, argument);
     for (uint32_t index = 0; index < team->nic.count && !error; index++) {
-        error = coll_source_of(team, index) == COLL_NOWHERE ? DN_ENOMEM : 0;
+        error = team_source_of(team, index) == TEAM_NOWHERE ? DN_ENOMEM : 0;
     }
     return error;
 }

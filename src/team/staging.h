@@ -6,48 +6,48 @@
 #include "team/team.h"
 
 enum {
-    COLL_SMALL_BYTES = 4096,       /* up to here every member does all the work: one phase */
-    COLL_CHUNK_BYTES = 256 * 1024, /* beyond, unreachable data goes in pieces of this size */
+    TEAM_SMALL_BYTES = 4096,       /* up to here every member does all the work: one phase */
+    TEAM_CHUNK_BYTES = 256 * 1024, /* beyond, unreachable data goes in pieces of this size */
 };
 
 /* "Nowhere": the member has no staging memory left, or no reachable target. */
-#define COLL_NOWHERE UINT64_MAX
+#define TEAM_NOWHERE UINT64_MAX
 
 /* This member's staging memory: a small buffer by the phase's parity, a chunk for what
  * goes in and one for what comes out. Offsets are from the start of the node's memory;
- * COLL_NOWHERE when there is no memory. */
-uint64_t coll_staging_small(struct dn_team *team, uint32_t phase);
-uint64_t coll_staging_in(struct dn_team *team);
-uint64_t coll_staging_out(struct dn_team *team);
+ * TEAM_NOWHERE when there is no memory. */
+uint64_t team_staging_small(struct dn_team *team, uint32_t phase);
+uint64_t team_staging_in(struct dn_team *team);
+uint64_t team_staging_out(struct dn_team *team);
 
-/* Copies up to COLL_SMALL_BYTES into the small buffer of the next phase, for all members to
- * read after it; gives the place, or COLL_NOWHERE. */
-uint64_t coll_show_small(struct dn_team *team, const void *data, size_t bytes);
+/* Copies up to TEAM_SMALL_BYTES into the small buffer of the next phase, for all members to
+ * read after it; gives the place, or TEAM_NOWHERE. */
+uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes);
 
-/* Where peers find these bytes as they are, or COLL_NOWHERE; on a packet fabric always. */
-uint64_t coll_place_of(const struct dn_team *team, const void *pointer, size_t bytes);
+/* Where peers find these bytes as they are, or TEAM_NOWHERE; on a packet fabric always. */
+uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes);
 
 /* A member's memory in this address space. */
-static inline unsigned char *coll_memory(const struct dn_team *team, uint32_t index,
+static inline unsigned char *team_memory(const struct dn_team *team, uint32_t index,
                                          uint64_t offset)
 {
-    return nic_node_memory(team->nic.view, team->nic.ranks[index]) + offset;
+    return group_node_memory(team->nic.view, team->nic.ranks[index]) + offset;
 }
 
 /* A phase in which every member tells where its data lies (and, as the operand, one
  * word more); then the places of all. */
-int coll_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
+int team_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
                          uint64_t argument);
 
-static inline uint64_t coll_source_of(const struct dn_team *team, uint32_t index)
+static inline uint64_t team_source_of(const struct dn_team *team, uint32_t index)
 {
-    return atomic_load_explicit(nic_team_source(&team->nic, index, team->phase),
+    return atomic_load_explicit(group_team_source(&team->nic, index, team->phase),
                                 memory_order_relaxed);
 }
 
-static inline uint64_t coll_operand_of(const struct dn_team *team, uint32_t index)
+static inline uint64_t team_operand_of(const struct dn_team *team, uint32_t index)
 {
-    return atomic_load_explicit(nic_team_operand(&team->nic, index, team->phase),
+    return atomic_load_explicit(group_team_operand(&team->nic, index, team->phase),
                                 memory_order_relaxed);
 }
 

@@ -28,7 +28,7 @@ struct part {
     enum state state;
 };
 
-static uint64_t table_bytes(const struct dn_team *team, const struct coll_streams *streams)
+static uint64_t table_bytes(const struct dn_team *team, const struct team_streams *streams)
 {
     uint64_t bytes = 0;
     if (streams->sizes) {
@@ -39,15 +39,15 @@ static uint64_t table_bytes(const struct dn_team *team, const struct coll_stream
 }
 
 /* How much of a stream a chunk holds beside the table. */
-static uint64_t window_bytes(const struct dn_team *team, const struct coll_streams *streams)
+static uint64_t window_bytes(const struct dn_team *team, const struct team_streams *streams)
 {
-    return COLL_CHUNK_BYTES - table_bytes(team, streams);
+    return TEAM_CHUNK_BYTES - table_bytes(team, streams);
 }
 
-static void write_table(const struct dn_team *team, const struct coll_streams *streams,
+static void write_table(const struct dn_team *team, const struct team_streams *streams,
                         uint64_t place, uint64_t data)
 {
-    uint64_t *table = (uint64_t *)(void *)coll_memory(team, team->nic.index, place);
+    uint64_t *table = (uint64_t *)(void *)team_memory(team, team->nic.index, place);
     uint64_t position = 0;
     table[0] = data;
     for (uint32_t index = 0; index < team->nic.count; index++) {
@@ -66,7 +66,7 @@ static void copy(void *to, const void *from, uint64_t bytes)
 
 /* The part of this member's stream that is for another: [*from, *to). `behind` is the end of
  * what is for those before it. */
-static void own_part(const struct dn_team *team, const struct coll_streams *streams, uint32_t index,
+static void own_part(const struct dn_team *team, const struct team_streams *streams, uint32_t index,
                      uint64_t behind, uint64_t *from, uint64_t *to)
 {
     *from = 0;
@@ -82,14 +82,14 @@ static void own_part(const struct dn_team *team, const struct coll_streams *stre
 
 /* On a packet fabric each member is given what this window holds for it. `data`: where the
  * window stands in the team's staging memory. */
-static void hand_out_window(const struct dn_team *team, const struct coll_streams *streams,
+static void hand_out_window(const struct dn_team *team, const struct team_streams *streams,
                             uint64_t data, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     uint64_t start = window * bytes;
     uint64_t from;
     uint64_t to = 0;
-    unsigned char *place = coll_memory(team, team->nic.index, data);
+    unsigned char *place = team_memory(team, team->nic.index, data);
     for (uint32_t index = 0; index < team->nic.count; index++) {
         own_part(team, streams, index, to, &from, &to);
         uint64_t first = from < start ? start : from;
@@ -100,49 +100,49 @@ static void hand_out_window(const struct dn_team *team, const struct coll_stream
         if (index == team->nic.index) {
             copy(place + (first - start), streams->source + first, end - first);
         } else {
-            coll_hand_to(team, index, place + (first - start), streams->source + first,
+            team_hand_to(team, index, place + (first - start), streams->source + first,
                          end - first);
         }
     }
 }
 
 /* Puts a window of the stream where peers can read it. */
-static void fill_window(const struct dn_team *team, const struct coll_streams *streams,
+static void fill_window(const struct dn_team *team, const struct team_streams *streams,
                         uint64_t data, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     uint64_t start = window * bytes;
     uint64_t left = streams->bytes - start;
-    if (coll_is_mirrored(team)) {
+    if (team_is_mirrored(team)) {
         hand_out_window(team, streams, data, window);
     } else {
-        copy(coll_memory(team, team->nic.index, data), streams->source + start,
+        copy(team_memory(team, team->nic.index, data), streams->source + start,
              left < bytes ? left : bytes);
     }
 }
 
 /* Where a stream goes: a small one is copied whole, and so is its table. */
-static struct shown show(struct dn_team *team, const struct coll_streams *streams)
+static struct shown show(struct dn_team *team, const struct team_streams *streams)
 {
     uint64_t table = table_bytes(team, streams);
     enum state state = IN_PLACE;
-    uint64_t data = COLL_NOWHERE;
-    uint64_t staging = COLL_NOWHERE;
-    if (table + streams->bytes <= COLL_SMALL_BYTES) {
+    uint64_t data = TEAM_NOWHERE;
+    uint64_t staging = TEAM_NOWHERE;
+    if (table + streams->bytes <= TEAM_SMALL_BYTES) {
         state = WHOLE_COPY;
-        staging = coll_staging_small(team, team->phase + 1);
+        staging = team_staging_small(team, team->phase + 1);
     } else {
-        data = coll_place_of(team, streams->source, streams->bytes);
-        state = data == COLL_NOWHERE ? WINDOWS : IN_PLACE;
+        data = team_place_of(team, streams->source, streams->bytes);
+        state = data == TEAM_NOWHERE ? WINDOWS : IN_PLACE;
         if (table != 0 || state == WINDOWS) {
-            staging = coll_staging_in(team);
+            staging = team_staging_in(team);
         }
     }
     bool needs_staging = table != 0 || state != IN_PLACE;
-    if (needs_staging && staging == COLL_NOWHERE) {
-        return (struct shown){COLL_NOWHERE, 0};
+    if (needs_staging && staging == TEAM_NOWHERE) {
+        return (struct shown){TEAM_NOWHERE, 0};
     }
-    unsigned char *own = coll_memory(team, team->nic.index, needs_staging ? staging : 0);
+    unsigned char *own = team_memory(team, team->nic.index, needs_staging ? staging : 0);
     data = state == IN_PLACE ? data : staging + table;
     if (state == WHOLE_COPY) {
         copy(own + table, streams->source, streams->bytes);
@@ -152,22 +152,22 @@ static struct shown show(struct dn_team *team, const struct coll_streams *stream
     if (table != 0) {
         write_table(team, streams, staging, data);
     }
-    if (coll_is_mirrored(team)) {
-        coll_reflect(team, own, state == WHOLE_COPY ? table + streams->bytes : table);
+    if (team_is_mirrored(team)) {
+        team_reflect(team, own, state == WHOLE_COPY ? table + streams->bytes : table);
     }
     return (struct shown){table != 0 ? staging : data, streams->bytes << 2 | state};
 }
 
-static struct part part_of(const struct dn_team *team, const struct coll_streams *streams,
+static struct part part_of(const struct dn_team *team, const struct team_streams *streams,
                            uint32_t index)
 {
     uint32_t mine = team->nic.index;
-    uint64_t operand = coll_operand_of(team, index);
-    uint64_t place = coll_source_of(team, index);
+    uint64_t operand = team_operand_of(team, index);
+    uint64_t place = team_source_of(team, index);
     struct part part = {.total = operand >> 2, .state = (enum state)(operand & 3)};
     part.to = part.total;
     if (streams->sizes) {
-        const uint64_t *table = (const uint64_t *)(void *)coll_memory(team, index, place);
+        const uint64_t *table = (const uint64_t *)(void *)team_memory(team, index, place);
         place = table[0];
         part.from = table[1 + mine];
         part.to = table[2 + mine];
@@ -175,7 +175,7 @@ static struct part part_of(const struct dn_team *team, const struct coll_streams
         part.from = part.total / team->nic.count * mine;
         part.to = part.from + part.total / team->nic.count;
     }
-    part.data = coll_memory(team, index, place);
+    part.data = team_memory(team, index, place);
     return part;
 }
 
@@ -186,7 +186,7 @@ struct summary {
     bool all_copied;
 };
 
-static struct summary sum_up(const struct dn_team *team, const struct coll_streams *streams)
+static struct summary sum_up(const struct dn_team *team, const struct team_streams *streams)
 {
     struct summary summary = {.windows = 1, .all_copied = true};
     uint64_t window = window_bytes(team, streams);
@@ -202,7 +202,7 @@ static struct summary sum_up(const struct dn_team *team, const struct coll_strea
 }
 
 /* What this window brings: at first all that is whole, and a chunk's worth of the rest. */
-static void take(const struct dn_team *team, const struct coll_streams *streams, uint64_t window)
+static void take(const struct dn_team *team, const struct team_streams *streams, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     unsigned char *to = streams->result;
@@ -214,7 +214,7 @@ static void take(const struct dn_team *team, const struct coll_streams *streams,
             uint64_t start = window * bytes;
             first = first < start ? start : first;
             end = end > start + bytes ? start + bytes : end;
-            part.data += (window & 1) * COLL_CHUNK_BYTES;
+            part.data += (window & 1) * TEAM_CHUNK_BYTES;
             if (first < end) {
                 copy(to + (first - part.from), part.data + (first - start), end - first);
             }
@@ -227,20 +227,20 @@ static void take(const struct dn_team *team, const struct coll_streams *streams,
 
 /* Fills the chunk that nobody reads: the window before this one is in the other, and all
  * have finished with the one before that. */
-static void show_window(struct dn_team *team, const struct coll_streams *streams,
+static void show_window(struct dn_team *team, const struct team_streams *streams,
                         struct shown shown, uint64_t window)
 {
     if ((shown.operand & 3) == WINDOWS && window * window_bytes(team, streams) < streams->bytes) {
-        uint64_t chunk = coll_staging_in(team) + (window & 1) * COLL_CHUNK_BYTES;
+        uint64_t chunk = team_staging_in(team) + (window & 1) * TEAM_CHUNK_BYTES;
         fill_window(team, streams, chunk + table_bytes(team, streams), window);
     }
 }
 
-int coll_streams_exchange(struct dn_team *team, const struct coll_streams *streams)
+int team_streams_exchange(struct dn_team *team, const struct team_streams *streams)
 {
     struct shown shown = show(team, streams);
     KILL_POINT("stream: shown, not told");
-    int error = coll_exchange_places(team, shown.place, shown.operand, streams->argument);
+    int error = team_exchange_places(team, shown.place, shown.operand, streams->argument);
     if (error) {
         return error;
     }
@@ -253,7 +253,7 @@ int coll_streams_exchange(struct dn_team *team, const struct coll_streams *strea
     for (uint64_t window = 0; window < summary.windows && !error; window++) {
         if (window > 0) {
             show_window(team, streams, shown, window);
-            error = coll_exchange_places(team, shown.place, shown.operand, streams->argument);
+            error = team_exchange_places(team, shown.place, shown.operand, streams->argument);
         }
         if (!error && fits) {
             take(team, streams, window);
@@ -261,7 +261,7 @@ int coll_streams_exchange(struct dn_team *team, const struct coll_streams *strea
     }
     KILL_POINT("stream: taken, not told");
     if (!error && !summary.all_copied) {
-        error = coll_exchange(team, 0, streams->argument);
+        error = team_exchange(team, 0, streams->argument);
     }
     return error ? error : fits ? 0 : DN_ETOOLONG;
 }

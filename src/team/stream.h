@@ -9,7 +9,7 @@
 
 #include "team/staging.h"
 
-struct coll_streams {
+struct team_streams {
     /* This member's stream. */
     const unsigned char *source;
     uint64_t bytes;
@@ -27,10 +27,10 @@ struct coll_streams {
 };
 
 /* The longest stream. */
-#define COLL_STREAM_BYTES_MAX (UINT64_C(1) << 60)
+#define TEAM_STREAM_BYTES_MAX (UINT64_C(1) << 60)
 
 /* With the turn held: 0, DN_ETOOLONG (of this member alone: all others have theirs) or an
  * error of all members. */
-int coll_streams_exchange(struct dn_team *team, const struct coll_streams *streams);
+int team_streams_exchange(struct dn_team *team, const struct team_streams *streams);
 
 #endif

@@ -15,17 +15,16 @@ struct request {
     uint64_t offset;
     void *pointer;
     void **result; /* where the caller wants it */
-    bool refused; /* this node's numbers make no sense: the others must hear of it */
+    bool refused;  /* this node's numbers make no sense: the others must hear of it */
 };
 
 static uint64_t alloc_argument(struct dn_node *node, void *context)
 {
     struct request *request = context;
     (void)node;
-    request->refused = !is_power_of_two(request->alignment) ||
-                       request->alignment > ALIGNMENT_MAX || request->bytes == 0 ||
-                       !request->result;
-    return coll_digest(request->refused ? COLL_REFUSED : COLL_ALLOC, request->bytes,
+    request->refused = !is_power_of_two(request->alignment) || request->alignment > ALIGNMENT_MAX ||
+                       request->bytes == 0 || !request->result;
+    return team_digest(request->refused ? TEAM_REFUSED : TEAM_ALLOC, request->bytes,
                        request->alignment);
 }
 
@@ -39,24 +38,24 @@ static int take(struct dn_node *node, void *context)
                            &request->offset)) {
         return DN_ENOMEM;
     }
-    const struct nic_view *view = &node->process->view;
-    request->pointer = nic_segment(view, view->rank, DN_HEAP) + request->offset;
+    const struct group_view *view = &node->process->view;
+    request->pointer = group_segment(view, view->rank, DN_HEAP) + request->offset;
     return 0;
 }
 
 /* A call refused here is refused everywhere: whose numbers are wrong gets DN_EINVAL,
  * the others DN_EMISMATCH, and nobody waits for a node that will not come. */
-static int agree(struct dn_node *node, const struct coll_call *call)
+static int agree(struct dn_node *node, const struct team_call *call)
 {
     const struct request *request = call->context;
-    int error = coll_agree(coll_team_all(node), call);
+    int error = team_agree(team_all(node), call);
     return error == DN_EMISMATCH && request->refused ? DN_EINVAL : error;
 }
 
-int coll_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
+int team_heap_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
 {
     struct request request = {.bytes = bytes, .alignment = alignment, .result = pointer};
-    struct coll_call call = {alloc_argument, take, &request};
+    struct team_call call = {alloc_argument, take, &request};
     int error = agree(node, &call);
     if (!error) {
         *pointer = request.pointer;
@@ -70,22 +69,23 @@ static void give_pages_back(struct dn_node *node, uint64_t offset, uint64_t byte
 {
     const struct host_process *process = node->process;
     const unsigned char *file = (const unsigned char *)process->view.group;
-    const unsigned char *start = nic_segment(&process->view, process->view.rank, DN_HEAP) + offset;
+    const unsigned char *start = group_segment(&process->view, process->view.rank, DN_HEAP) +
+                                 offset;
     if (bytes >= GIVE_BACK_BYTES) {
-        (void)fallocate(process->group.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                        start - file, (off_t)bytes);
+        (void)fallocate(process->group.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start - file,
+                        (off_t)bytes);
     }
 }
 
 static uint64_t free_argument(struct dn_node *node, void *context)
 {
     struct request *request = context;
-    const struct nic_view *view = &node->process->view;
-    uintptr_t start = (uintptr_t)nic_segment(view, view->rank, DN_HEAP);
+    const struct group_view *view = &node->process->view;
+    uintptr_t start = (uintptr_t)group_segment(view, view->rank, DN_HEAP);
     request->offset = (uintptr_t)request->pointer - start;
     request->refused = (uintptr_t)request->pointer < start ||
                        !base_extents_find(&node->process->heap, request->offset, &request->bytes);
-    return coll_digest(request->refused ? COLL_REFUSED : COLL_FREE, request->offset, 0);
+    return team_digest(request->refused ? TEAM_REFUSED : TEAM_FREE, request->offset, 0);
 }
 
 static int give(struct dn_node *node, void *context)
@@ -98,9 +98,9 @@ static int give(struct dn_node *node, void *context)
     return base_extents_give(&node->process->heap, request->offset) ? 0 : DN_EINVAL;
 }
 
-int coll_free(struct dn_node *node, void *pointer)
+int team_heap_free(struct dn_node *node, void *pointer)
 {
     struct request request = {.pointer = pointer};
-    struct coll_call call = {free_argument, give, &request};
+    struct team_call call = {free_argument, give, &request};
     return agree(node, &call);
 }

@@ -4,7 +4,7 @@
 
 #include "host/node.h"
 
-int coll_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
-int coll_free(struct dn_node *node, void *pointer);
+int team_heap_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
+int team_heap_free(struct dn_node *node, void *pointer);
 
 #endif

@@ -58,7 +58,7 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->block_offset = 0;
     team->is_all = false;
     team->kind = DN_BARRIER_FASTEST;
-    team->host_stage = NIC_HOST_GATHERING;
+    team->host_stage = GROUP_HOST_GATHERING;
     team->host_phase = 0;
     atomic_store(&team->turn, 0);
     team->phase = 0;
@@ -74,7 +74,7 @@ static void reclaim_blocks(struct host_process *process)
 {
     pthread_mutex_lock(&handles_lock);
     for (struct dn_team *team = handles; team; team = team->next) {
-        if (!team->open && team->block_offset && nic_team_is_over(&team->nic)) {
+        if (!team->open && team->block_offset && group_team_is_over(&team->nic)) {
             host_arena_give(process, team->block_offset);
             team->block_offset = 0;
             free(team->ranks);
@@ -88,15 +88,15 @@ static void reclaim_blocks(struct host_process *process)
 static void let_go(const struct dn_team *team)
 {
     _Atomic uint32_t *left = &team->nic.members[team->nic.index].left;
-    if (coll_is_mirrored(team)) {
-        coll_mirror_testify(team);
+    if (team_is_mirrored(team)) {
+        team_mirror_testify(team);
     }
     /* Nothing of this member's may come to the words of others after that. */
-    (void)fabric_settle(coll_lane(team));
-    /* Release: pairs with the acquire in nic_team_is_over. */
+    (void)fabric_settle(team_lane(team));
+    /* Release: pairs with the acquire in group_team_is_over. */
     atomic_store_explicit(left, 1, memory_order_release);
-    if (coll_is_mirrored(team)) {
-        coll_reflect_to(team, 0, left, sizeof *left);
+    if (team_is_mirrored(team)) {
+        team_reflect_to(team, 0, left, sizeof *left);
     }
     KILL_POINT("team: left");
 }
@@ -105,14 +105,14 @@ static void let_go(const struct dn_team *team)
 static void close_handle(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
-    coll_packet_barrier_close(team);
+    team_packet_barrier_close(team);
     let_go(team);
     pthread_mutex_lock(&handles_lock);
     if (!team->block_offset) {
         free(team->ranks);
         team->ranks = NULL;
     }
-    coll_turn_give(team);
+    team_turn_give(team);
     team->open = 0;
     pthread_mutex_unlock(&handles_lock);
     reclaim_blocks(process);
@@ -121,17 +121,17 @@ static void close_handle(struct dn_team *team)
 static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t count, uint32_t index,
                       void *block)
 {
-    nic_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
-    if (coll_is_mirrored(team)) {
-        nic_team_use_lines(&team->nic);
+    group_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
+    if (team_is_mirrored(team)) {
+        group_team_use_lines(&team->nic);
     }
 }
 
 /* ---- The team of all --------------------------------------------------------- */
 
-int coll_team_all_make(struct dn_node *node)
+int team_all_make(struct dn_node *node)
 {
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     all_ranks = malloc(view->node_count * sizeof *all_ranks);
     if (!all_ranks) {
         return DN_ENOMEM;
@@ -141,30 +141,31 @@ int coll_team_all_make(struct dn_node *node)
     }
     reset_handle(&team_of_all, node);
     team_of_all.is_all = true;
-    make_view(&team_of_all, all_ranks, view->node_count, view->rank, nic_service_team_of_all(view));
-    team_of_all.open = COLL_TEAM_OPEN;
+    make_view(&team_of_all, all_ranks, view->node_count, view->rank,
+              group_service_team_of_all(view));
+    team_of_all.open = TEAM_OPEN;
     return 0;
 }
 
-void coll_team_all_end(struct dn_node *node)
+void team_all_end(struct dn_node *node)
 {
     (void)node;
     pthread_mutex_lock(&handles_lock);
-    bool mirrored = coll_is_mirrored(&team_of_all);
+    bool mirrored = team_is_mirrored(&team_of_all);
     if (mirrored) {
-        coll_mirror_testify(&team_of_all);
+        team_mirror_testify(&team_of_all);
     }
     team_of_all.open = 0;
     free(all_ranks);
     all_ranks = NULL;
     for (struct dn_team *team = handles; team; team = team->next) {
-        if (team->open == COLL_TEAM_OPEN && mirrored) {
-            coll_mirror_testify(team);
-        } else if (team->open == COLL_TEAM_OPEN) {
+        if (team->open == TEAM_OPEN && mirrored) {
+            team_mirror_testify(team);
+        } else if (team->open == TEAM_OPEN) {
             atomic_store_explicit(&team->nic.members[team->nic.index].left, 1,
                                   memory_order_release);
         }
-        coll_packet_barrier_close(team);
+        team_packet_barrier_close(team);
         team->open = 0;
         team->block_offset = 0;
         free(team->ranks);
@@ -178,24 +179,24 @@ void coll_team_all_end(struct dn_node *node)
     pthread_mutex_unlock(&handles_lock);
 }
 
-struct dn_team *coll_team_all(struct dn_node *node)
+struct dn_team *team_all(struct dn_node *node)
 {
     (void)node;
     return &team_of_all;
 }
 
-void *coll_team_all_line(uint32_t rank)
+void *team_all_line(uint32_t rank)
 {
-    const struct nic_team *all = &team_of_all.nic;
+    const struct group_team *all = &team_of_all.nic;
     bool in_lines = all->arrived == &all->members[0].arrived;
-    return in_lines && !coll_is_mirrored(&team_of_all) ? &all->members[rank] : NULL;
+    return in_lines && !team_is_mirrored(&team_of_all) ? &all->members[rank] : NULL;
 }
 
 /* ---- Creating ---------------------------------------------------------------- */
 
 /* Checks a list and finds this node in it: DN_EINVAL for an empty one, a rank named
  * twice or this node missing, DN_ERANK. */
-static int check_list(const struct nic_view *view, const uint32_t *ranks, size_t count,
+static int check_list(const struct group_view *view, const uint32_t *ranks, size_t count,
                       uint32_t *index)
 {
     bool *named = calloc(view->node_count, sizeof *named);
@@ -220,9 +221,9 @@ static int check_list(const struct nic_view *view, const uint32_t *ranks, size_t
 
 static uint64_t digest_list(const uint32_t *ranks, size_t count)
 {
-    uint64_t digest = coll_digest(COLL_TEAM_KEY, count, 0);
+    uint64_t digest = team_digest(TEAM_KEY_OF_LIST, count, 0);
     for (size_t i = 0; i < count; i++) {
-        digest = coll_digest(COLL_TEAM_KEY, digest, ranks[i]);
+        digest = team_digest(TEAM_KEY_OF_LIST, digest, ranks[i]);
     }
     return digest;
 }
@@ -230,7 +231,7 @@ static uint64_t digest_list(const uint32_t *ranks, size_t count)
 /* A key from what all members know of the team beside its list; never 0. */
 static uint64_t named_key(const uint32_t *ranks, size_t count, uint64_t name)
 {
-    uint64_t key = coll_digest(COLL_TEAM_NAME, digest_list(ranks, count), name);
+    uint64_t key = team_digest(TEAM_KEY_OF_NAME, digest_list(ranks, count), name);
     return key ? key : 1;
 }
 
@@ -252,7 +253,7 @@ static uint64_t next_key(const uint32_t *ranks, size_t count)
         }
     }
     if (list) {
-        key = coll_digest(COLL_TEAM_KEY, digest, ++list->count);
+        key = team_digest(TEAM_KEY_OF_LIST, digest, ++list->count);
         key = key ? key : 1;
     }
     pthread_mutex_unlock(&handles_lock);
@@ -260,7 +261,7 @@ static uint64_t next_key(const uint32_t *ranks, size_t count)
 }
 
 struct meeting {
-    const struct nic_view *view;
+    const struct group_view *view;
     const uint32_t *ranks;
     size_t count;
     uint64_t key;
@@ -270,7 +271,7 @@ struct meeting {
 static bool is_offered(void *context)
 {
     struct meeting *meeting = context;
-    return nic_team_find(meeting->view, meeting->ranks[0], meeting->key, &meeting->offset);
+    return group_team_find(meeting->view, meeting->ranks[0], meeting->key, &meeting->offset);
 }
 
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
@@ -279,7 +280,7 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
     (void)node;
     (void)forever;
     for (size_t i = 0; i < meeting->count; i++) {
-        if (nic_life_gone(nic_life(meeting->view, meeting->ranks[i]))) {
+        if (group_life_gone(group_life(meeting->view, meeting->ranks[i]))) {
             return true;
         }
     }
@@ -287,22 +288,22 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
 }
 
 /* Tells the members of an offer, or that it is withdrawn: the offset first, then the key. */
-static void reflect_slot(const struct dn_team *team, const struct nic_team_slot *slot)
+static void reflect_slot(const struct dn_team *team, const struct group_team_slot *slot)
 {
-    if (slot && coll_is_mirrored(team)) {
-        coll_reflect(team, &slot->offset, sizeof slot->offset);
-        coll_reflect(team, &slot->key, sizeof slot->key);
+    if (slot && team_is_mirrored(team)) {
+        team_reflect(team, &slot->offset, sizeof slot->offset);
+        team_reflect(team, &slot->key, sizeof slot->key);
     }
 }
 
 /* One thread at a time looks for a free slot. */
 static bool offer(const struct dn_team *team, uint64_t key, uint64_t offset)
 {
-    const struct nic_view *view = &team->node->process->view;
+    const struct group_view *view = &team->node->process->view;
     pthread_mutex_lock(&handles_lock);
-    bool offered = nic_team_offer(view, key, offset);
+    bool offered = group_team_offer(view, key, offset);
     if (offered) {
-        reflect_slot(team, nic_team_slot(view, view->rank, key));
+        reflect_slot(team, group_team_slot(view, view->rank, key));
     }
     pthread_mutex_unlock(&handles_lock);
     return offered;
@@ -310,10 +311,10 @@ static bool offer(const struct dn_team *team, uint64_t key, uint64_t offset)
 
 static void withdraw(const struct dn_team *team, uint64_t key)
 {
-    const struct nic_view *view = &team->node->process->view;
+    const struct group_view *view = &team->node->process->view;
     pthread_mutex_lock(&handles_lock);
-    const struct nic_team_slot *slot = nic_team_slot(view, view->rank, key);
-    nic_team_withdraw(view, key);
+    const struct group_team_slot *slot = group_team_slot(view, view->rank, key);
+    group_team_withdraw(view, key);
     reflect_slot(team, slot);
     pthread_mutex_unlock(&handles_lock);
 }
@@ -322,14 +323,14 @@ static void withdraw(const struct dn_team *team, uint64_t key)
 static int lead(struct dn_team *team, const uint32_t *ranks, size_t count, uint64_t key)
 {
     struct host_process *process = team->node->process;
-    uint64_t bytes = nic_team_bytes((uint32_t)count);
+    uint64_t bytes = group_team_bytes((uint32_t)count);
     uint64_t offset;
     void *block = host_arena_take(process, bytes, &offset);
     if (!block) {
         return DN_ENOMEM;
     }
     make_view(team, ranks, (uint32_t)count, 0, block);
-    coll_mirror_prepare(team, block, bytes);
+    team_mirror_prepare(team, block, bytes);
     if (!offer(team, key, offset)) {
         host_arena_give(process, offset);
         return DN_EFULL;
@@ -346,16 +347,16 @@ static int meet(struct dn_team *team, const uint32_t *ranks, size_t count, uint3
                 uint64_t key)
 {
     struct dn_node *node = team->node;
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     struct meeting meeting = {view, ranks, count, key, 0};
     if (index == 0) {
         return lead(team, ranks, count, key);
     }
-    struct host_condition condition = {is_offered, somebody_is_gone, &meeting, NIC_WATCH_NOTHING};
+    struct host_condition condition = {is_offered, somebody_is_gone, &meeting, GROUP_WATCH_NOTHING};
     int error = host_wait(node, &condition, DN_FOREVER);
     if (!error) {
         make_view(team, ranks, (uint32_t)count, index,
-                  nic_node_memory(view, ranks[0]) + meeting.offset);
+                  group_node_memory(view, ranks[0]) + meeting.offset);
     }
     return error;
 }
@@ -391,7 +392,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
         team->open = 0;
         return error;
     }
-    error = coll_first_phase(team);
+    error = team_first_phase(team);
     if (index == 0) {
         withdraw(team, key);
     }
@@ -399,7 +400,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
         close_handle(team);
         return error;
     }
-    team->open = COLL_TEAM_OPEN;
+    team->open = TEAM_OPEN;
     *made = team;
     return 0;
 }
@@ -422,13 +423,13 @@ static int create_list(struct dn_node *node, const int *ranks, size_t count, con
     return error;
 }
 
-int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
+int team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
 {
     return create_list(node, ranks, count, NULL, team);
 }
 
-int coll_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
-                           struct dn_team **team)
+int team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                      struct dn_team **team)
 {
     return create_list(node, ranks, count, &name, team);
 }
@@ -456,7 +457,7 @@ static size_t gather_colour(const struct dn_team *team, int color, struct candid
 {
     size_t count = 0;
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        uint64_t word = atomic_load_explicit(nic_team_operand(&team->nic, index, team->phase),
+        uint64_t word = atomic_load_explicit(group_team_operand(&team->nic, index, team->phase),
                                              memory_order_relaxed);
         if ((int)(uint32_t)(word >> 32) == color) {
             candidates[count++] = (struct candidate){(int)(uint32_t)word, index,
@@ -467,21 +468,21 @@ static size_t gather_colour(const struct dn_team *team, int color, struct candid
     return count;
 }
 
-int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **part)
+int team_split(struct dn_team *team, int color, int key, struct dn_team **part)
 {
     struct candidate *candidates = calloc(team->nic.count, sizeof *candidates);
     uint32_t *ranks = calloc(team->nic.count, sizeof *ranks);
-    int error = candidates && ranks ? coll_turn_take_patiently(team) : DN_ENOMEM;
+    int error = candidates && ranks ? team_turn_take_patiently(team) : DN_ENOMEM;
     size_t count = 0;
     uint64_t name = 0;
     if (!error) {
         uint64_t word = (uint64_t)(uint32_t)color << 32 | (uint32_t)key;
-        error = coll_exchange(team, word, coll_digest(COLL_SPLIT, 0, 0));
+        error = team_exchange(team, word, team_digest(TEAM_SPLIT, 0, 0));
         count = error || color < 0 ? 0 : gather_colour(team, color, candidates);
         /* The part is named after this phase of this team: threads that split different
          * teams into equal lists meet those who split the same one. */
-        name = coll_digest(COLL_SPLIT, team->key, team->phase);
-        coll_turn_give(team);
+        name = team_digest(TEAM_SPLIT, team->key, team->phase);
+        team_turn_give(team);
     }
     for (size_t i = 0; i < count; i++) {
         ranks[i] = candidates[i].rank;
@@ -496,9 +497,9 @@ int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **p
     return error;
 }
 
-int coll_team_shrink(struct dn_team *team, struct dn_team **survivors)
+int team_shrink(struct dn_team *team, struct dn_team **survivors)
 {
-    const struct nic_view *view = team->nic.view;
+    const struct group_view *view = team->nic.view;
     uint32_t *ranks = calloc(team->nic.count, sizeof *ranks);
     int error = ranks ? DN_EPEER : DN_ENOMEM;
     /* Each turn that fails leaves out one member more: the survivors' lists differ only
@@ -506,7 +507,7 @@ int coll_team_shrink(struct dn_team *team, struct dn_team **survivors)
     while (error == DN_EPEER) {
         size_t count = 0;
         for (uint32_t index = 0; index < team->nic.count; index++) {
-            if (!nic_life_gone(nic_life(view, team->nic.ranks[index]))) {
+            if (!group_life_gone(group_life(view, team->nic.ranks[index]))) {
                 ranks[count++] = team->nic.ranks[index];
             }
         }
@@ -516,21 +517,21 @@ int coll_team_shrink(struct dn_team *team, struct dn_team **survivors)
     return error;
 }
 
-int coll_team_free(struct dn_team *team)
+int team_free(struct dn_team *team)
 {
     if (team->is_all) {
         return DN_EINVAL;
     }
-    int error = coll_barrier_wait(team, DN_FOREVER); /* should one be open */
+    int error = team_barrier_wait(team, DN_FOREVER); /* should one be open */
     bool is_whole = error == 0 || error == DN_ESTATE;
-    error = coll_turn_take_patiently(team);
+    error = team_turn_take_patiently(team);
     if (error) {
         return error;
     }
     /* A slow member may still read this one's staging memory: a last phase tells when
      * nobody does. On a broken team nobody can tell, and the memory stays taken. */
-    error = is_whole ? coll_arrive(team) : DN_EPEER;
-    error = error ? error : coll_pass(team, DN_FOREVER);
+    error = is_whole ? team_arrive(team) : DN_EPEER;
+    error = error ? error : team_pass(team, DN_FOREVER);
     if (team->staging && !error) {
         host_arena_give(team->node->process, team->staging);
     }

@@ -5,18 +5,18 @@
 #include "host/wait.h"
 #include "group/tree.h"
 
-struct coll_packet_barrier;
+struct team_packet_barrier;
 
 struct dn_team {
-    uint32_t open; /* COLL_TEAM_OPEN while it may be used */
+    uint32_t open; /* TEAM_OPEN while it may be used */
     struct dn_node *node;
-    struct nic_team nic;
+    struct group_team nic;
     uint32_t *ranks;
     uint64_t key;          /* that its members met under; 0 for the team of all */
     uint64_t block_offset; /* in the leader's service arena; of the leader only */
     bool is_all;
     enum dn_barrier_kind kind;
-    enum nic_host_stage host_stage; /* of the open arrival, with DN_BARRIER_HOST */
+    enum group_host_stage host_stage; /* of the open arrival, with DN_BARRIER_HOST */
     /* Host-driven barriers so far. Their one-byte counts follow this and not the phase,
      * which other calls raise too: 256 phases later an old byte would look new. */
     uint32_t host_phase;
@@ -29,117 +29,117 @@ struct dn_team {
     bool arrival_is_open; /* arrived at `phase`, not passed: a time-out or a split barrier */
     bool is_broken;       /* a phase was found broken, on a packet fabric: that stays said */
     uint64_t staging;     /* this member's, from the start of its node's memory; 0: none yet */
-    struct coll_packet_barrier *packets; /* of DN_BARRIER_NIC on packet fabrics; NULL: none yet */
+    struct team_packet_barrier *packets; /* of DN_BARRIER_NIC on packet fabrics; NULL: none yet */
 
     struct dn_team *next; /* every handle ever made, closed ones for reuse */
 };
 
-#define COLL_TEAM_OPEN UINT32_C(0x4d414554)
+#define TEAM_OPEN UINT32_C(0x4d414554)
 
-static inline bool coll_team_open(const struct dn_team *team)
+static inline bool team_open(const struct dn_team *team)
 {
-    return LIKELY(team != NULL && team->open == COLL_TEAM_OPEN);
+    return LIKELY(team != NULL && team->open == TEAM_OPEN);
 }
 
 /* The team of all nodes; made with the node, ends with it. */
-int coll_team_all_make(struct dn_node *node);
-void coll_team_all_end(struct dn_node *node);
-struct dn_team *coll_team_all(struct dn_node *node);
+int team_all_make(struct dn_node *node);
+void team_all_end(struct dn_node *node);
+struct dn_team *team_all(struct dn_node *node);
 
 /* The cache line of a rank in the team of all, for measuring beside it: its last 8 bytes
  * are nobody's. NULL when the words of several nodes share lines. */
-void *coll_team_all_line(uint32_t rank);
+void *team_all_line(uint32_t rank);
 
-int coll_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
+int team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
 
 /* The same under a name that its members know and never use for this list again. So lists
  * that several threads ask for, in another order on each node, do not take each other's
  * place. */
-int coll_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
-                           struct dn_team **team);
-int coll_team_split(struct dn_team *team, int color, int key, struct dn_team **part);
-int coll_team_shrink(struct dn_team *team, struct dn_team **survivors);
-int coll_team_free(struct dn_team *team);
+int team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                      struct dn_team **team);
+int team_split(struct dn_team *team, int color, int key, struct dn_team **part);
+int team_shrink(struct dn_team *team, struct dn_team **survivors);
+int team_free(struct dn_team *team);
 
 /* ---- For the collective calls -------------------------------------------------- */
 
 /* Takes and gives this node's turn on the team; *timeout_ns becomes what is left. */
-int coll_turn_take(struct dn_team *team, uint64_t *timeout_ns);
-int coll_turn_take_patiently(struct dn_team *team);
-void coll_turn_give(struct dn_team *team);
+int team_turn_take(struct dn_team *team, uint64_t *timeout_ns);
+int team_turn_take_patiently(struct dn_team *team);
+void team_turn_give(struct dn_team *team);
 
 /* Gives back what DN_BARRIER_NIC has in the packet services, if anything. */
-void coll_packet_barrier_close(struct dn_team *team);
+void team_packet_barrier_close(struct dn_team *team);
 
 /* The tree barriers' words. */
-static inline struct nic_tree_node *coll_tree(const struct dn_team *team)
+static inline struct group_tree_node *team_tree(const struct dn_team *team)
 {
     unsigned char *block = (unsigned char *)team->nic.members;
-    return (struct nic_tree_node *)(void *)(block + nic_team_tree_offset(team->nic.count));
+    return (struct group_tree_node *)(void *)(block + group_team_tree_offset(team->nic.count));
 }
 
 /* Wakes those members who sleep in a phase of this team. */
-void coll_wake_members(const struct dn_team *team);
+void team_wake_members(const struct dn_team *team);
 
 /* With the turn held: the next phase. What was sent before is complete first. */
-int coll_arrive(struct dn_team *team);
+int team_arrive(struct dn_team *team);
 
 /* The same for a barrier whose news a tree carries: packet fabrics tell nobody else. */
-int coll_arrive_in_tree(struct dn_team *team);
+int team_arrive_in_tree(struct dn_team *team);
 
-/* With the turn held, after coll_arrive: 0, DN_ETIMEOUT (arrived, not passed) or
+/* With the turn held, after team_arrive: 0, DN_ETIMEOUT (arrived, not passed) or
  * DN_EPEER. */
-int coll_pass(struct dn_team *team, uint64_t timeout_ns);
+int team_pass(struct dn_team *team, uint64_t timeout_ns);
 
 /* A new team's first phase, which needs no turn: 0, or DN_EPEER on all members alike. */
-int coll_first_phase(struct dn_team *team);
+int team_first_phase(struct dn_team *team);
 
-/* This member's operand and argument for the phase that coll_arrive begins. */
-static inline void coll_contribute(struct dn_team *team, uint64_t operand, uint64_t argument)
+/* This member's operand and argument for the phase that team_arrive begins. */
+static inline void team_contribute(struct dn_team *team, uint64_t operand, uint64_t argument)
 {
     uint32_t phase = team->phase + 1;
-    atomic_store_explicit(nic_team_operand(&team->nic, team->nic.index, phase), operand,
+    atomic_store_explicit(group_team_operand(&team->nic, team->nic.index, phase), operand,
                           memory_order_relaxed);
-    atomic_store_explicit(nic_team_argument(&team->nic, team->nic.index, phase), argument,
+    atomic_store_explicit(group_team_argument(&team->nic, team->nic.index, phase), argument,
                           memory_order_relaxed);
 }
 
-/* After coll_pass: 0, or DN_EMISMATCH when some member's argument differs. */
-int coll_compare_arguments(const struct dn_team *team, uint64_t argument);
+/* After team_pass: 0, or DN_EMISMATCH when some member's argument differs. */
+int team_compare_arguments(const struct dn_team *team, uint64_t argument);
 
 /* Whether the phase last arrived at can never be passed: for all members alike. */
-bool coll_is_broken(struct dn_team *team);
+bool team_is_broken(struct dn_team *team);
 
 /* With the turn held: 0 when no arrival is open, else DN_EMISMATCH or DN_EPEER. */
-int coll_check_closed(struct dn_team *team);
+int team_check_closed(struct dn_team *team);
 
 /* A phase of its own, waited for without end: contribute, arrive, pass. */
-int coll_exchange(struct dn_team *team, uint64_t operand, uint64_t argument);
+int team_exchange(struct dn_team *team, uint64_t operand, uint64_t argument);
 
 /* A call whose arguments make no sense here: takes part in its phase, so that the other
  * members get DN_EMISMATCH instead of waiting, and returns `error`. */
-int coll_refuse(struct dn_team *team, int error);
+int team_refuse(struct dn_team *team, int error);
 
 /* One word that differs when a call or any of its numbers does. */
-uint64_t coll_digest(uint32_t call, uint64_t first, uint64_t second);
+uint64_t team_digest(uint32_t call, uint64_t first, uint64_t second);
 
 /* The calls that a digest can stand for. */
-enum coll_call_number {
-    COLL_REFUSED,
-    COLL_ALLOC,
-    COLL_FREE,
-    COLL_REDUCE,
-    COLL_BROADCAST,
-    COLL_ALLGATHER,
-    COLL_SPLIT,
-    COLL_TEAM_KEY,
-    COLL_TEAM_NAME,
-    COLL_KIND,
-    COLL_SCAN,
-    COLL_ALLTOALL,
-    COLL_ALLTOALLV,
-    COLL_ALLGATHERV,
-    COLL_FAGUS, /* its own collective calls, by their names */
+enum team_call_number {
+    TEAM_REFUSED,
+    TEAM_ALLOC,
+    TEAM_FREE,
+    TEAM_REDUCE,
+    TEAM_BROADCAST,
+    TEAM_ALLGATHER,
+    TEAM_SPLIT,
+    TEAM_KEY_OF_LIST,
+    TEAM_KEY_OF_NAME,
+    TEAM_KIND,
+    TEAM_SCAN,
+    TEAM_ALLTOALL,
+    TEAM_ALLTOALLV,
+    TEAM_ALLGATHERV,
+    TEAM_FAGUS, /* its own collective calls, by their names */
 };
 
 #endif

@@ -10,7 +10,7 @@ enum { WHOLE_GROUP = 0 };
 
 static struct dn_remote at_rank(const struct dn_team *team, uint32_t index, const void *place)
 {
-    const struct nic_view *view = team->nic.view;
+    const struct group_view *view = team->nic.view;
     return (struct dn_remote){
         .rank = (int)team->nic.ranks[index],
         .area = WHOLE_GROUP,
@@ -25,27 +25,27 @@ static uint32_t next_of(const struct dn_team *team, uint32_t step)
     return index < team->nic.count ? index : index - team->nic.count;
 }
 
-void coll_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes)
+void team_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes)
 {
     if (bytes != 0) {
-        (void)fabric_reflect(coll_lane(team), team->nic.ranks[index], piece, bytes);
+        (void)fabric_reflect(team_lane(team), team->nic.ranks[index], piece, bytes);
     }
 }
 
-void coll_reflect(const struct dn_team *team, const void *piece, uint64_t bytes)
+void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes)
 {
     for (uint32_t step = 1; step < team->nic.count; step++) {
-        coll_reflect_to(team, next_of(team, step), piece, bytes);
+        team_reflect_to(team, next_of(team, step), piece, bytes);
     }
 }
 
 /* A few packets' worth goes the way of words, and needs no answer. More is pushed, from where
  * it lies, and complete before the next arrival. */
-void coll_hand_to(const struct dn_team *team, uint32_t index, void *place, const void *source,
+void team_hand_to(const struct dn_team *team, uint32_t index, void *place, const void *source,
                   uint64_t bytes)
 {
-    struct fabric_lane *lane = coll_lane(team);
-    if (bytes > COLL_SMALL_BYTES) {
+    struct fabric_lane *lane = team_lane(team);
+    if (bytes > TEAM_SMALL_BYTES) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
         /* It is the system's operation, which no lane's quiet waits for. */
         (void)fabric_settle(lane);
@@ -53,35 +53,35 @@ void coll_hand_to(const struct dn_team *team, uint32_t index, void *place, const
         if (place != source) {
             memcpy(place, source, bytes);
         }
-        coll_reflect_to(team, index, place, bytes);
+        team_reflect_to(team, index, place, bytes);
     }
 }
 
-void coll_hand(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
+void team_hand(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
 {
     for (uint32_t step = 1; step < team->nic.count; step++) {
-        coll_hand_to(team, next_of(team, step), place, source, bytes);
+        team_hand_to(team, next_of(team, step), place, source, bytes);
     }
 }
 
-void coll_mirror_arrival(const struct dn_team *team, bool contributes)
+void team_mirror_arrival(const struct dn_team *team, bool contributes)
 {
-    const struct nic_team *nic = &team->nic;
-    const struct nic_team_member *own = &nic->members[nic->index];
+    const struct group_team *nic = &team->nic;
+    const struct group_team_member *own = &nic->members[nic->index];
     for (uint32_t step = 1; step < nic->count; step++) {
         uint32_t index = next_of(team, step);
         if (contributes) {
-            coll_reflect_to(team, index, &own->contribution[team->phase & 1],
+            team_reflect_to(team, index, &own->contribution[team->phase & 1],
                             sizeof own->contribution[0]);
         }
-        coll_reflect_to(team, index, &own->arrived, sizeof own->arrived);
+        team_reflect_to(team, index, &own->arrived, sizeof own->arrived);
         KILL_POINT("team: arrival told to one more");
     }
 }
 
-void coll_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase)
+void team_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase)
 {
-    _Atomic uint32_t *word = nic_team_arrived_word(&team->nic, index);
+    _Atomic uint32_t *word = group_team_arrived_word(&team->nic, index);
     uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
     /* The member's own reflection of a later phase may come meanwhile. Release: who asks this
      * member acquires what it has of the other one. */
@@ -97,32 +97,32 @@ void coll_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase
  * staging memory, where its contribution says. NULL: there is none. */
 static unsigned char *common_data(const struct dn_team *team, uint32_t index, uint32_t phase)
 {
-    uint64_t source = atomic_load_explicit(nic_team_source(&team->nic, index, phase),
+    uint64_t source = atomic_load_explicit(group_team_source(&team->nic, index, phase),
                                            memory_order_relaxed);
-    bool is_place = source != 0 && source <= team->nic.view->node_stride_bytes - COLL_SMALL_BYTES;
-    return is_place ? coll_memory(team, index, source) : NULL;
+    bool is_place = source != 0 && source <= team->nic.view->node_stride_bytes - TEAM_SMALL_BYTES;
+    return is_place ? team_memory(team, index, source) : NULL;
 }
 
 /* Takes over what a witness has of a member's contribution to this phase. */
 static bool take_over(const struct dn_team *team, uint32_t index, uint32_t witness)
 {
-    struct fabric_lane *lane = coll_lane(team);
+    struct fabric_lane *lane = team_lane(team);
     uint32_t rank = team->nic.ranks[witness];
-    struct nic_team_member *member = &team->nic.members[index];
-    struct nic_team_contribution *contribution = &member->contribution[team->phase & 1];
+    struct group_team_member *member = &team->nic.members[index];
+    struct group_team_contribution *contribution = &member->contribution[team->phase & 1];
     if (fabric_refresh(lane, rank, contribution, sizeof *contribution) != 0) {
         return false;
     }
     unsigned char *data = common_data(team, index, team->phase);
-    return !data || fabric_refresh(lane, rank, data, COLL_SMALL_BYTES) == 0;
+    return !data || fabric_refresh(lane, rank, data, TEAM_SMALL_BYTES) == 0;
 }
 
 /* The last phase that a witness has seen a member arrive at. */
 static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t witness,
                         uint32_t *phase)
 {
-    struct fabric_lane *lane = coll_lane(team);
-    const _Atomic uint32_t *word = nic_team_arrived_word(&team->nic, index);
+    struct fabric_lane *lane = team_lane(team);
+    const _Atomic uint32_t *word = group_team_arrived_word(&team->nic, index);
     uint64_t answer = 0;
     int error = lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ, sizeof *word, 0,
                                   0, &answer);
@@ -139,13 +139,13 @@ static bool ask(const struct dn_team *team, uint32_t index, uint32_t witness)
         return false;
     }
     KILL_POINT("team: arrival taken over, not noted");
-    coll_mirror_note(team, index, team->phase);
+    team_mirror_note(team, index, team->phase);
     return true;
 }
 
 static bool is_gone(const struct dn_team *team, uint32_t index)
 {
-    return nic_life_gone(nic_life(team->nic.view, team->nic.ranks[index]));
+    return group_life_gone(group_life(team->nic.view, team->nic.ranks[index]));
 }
 
 static void ask_all_about(const struct dn_team *team, uint32_t index)
@@ -158,10 +158,10 @@ static void ask_all_about(const struct dn_team *team, uint32_t index)
     }
 }
 
-void coll_mirror_ask(const struct dn_team *team, bool living)
+void team_mirror_ask(const struct dn_team *team, bool living)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        if (nic_team_has_arrived(&team->nic, index, team->phase)) {
+        if (group_team_has_arrived(&team->nic, index, team->phase)) {
             continue;
         }
         if (is_gone(team, index)) {
@@ -175,8 +175,8 @@ void coll_mirror_ask(const struct dn_team *team, bool living)
 /* Leaves with a living member what this one has of a dead one, unless it knows as much. */
 static void testify_to(const struct dn_team *team, uint32_t index, uint32_t other)
 {
-    struct fabric_lane *lane = coll_lane(team);
-    const struct nic_team_member *member = &team->nic.members[index];
+    struct fabric_lane *lane = team_lane(team);
+    const struct group_team_member *member = &team->nic.members[index];
     uint32_t known = atomic_load_explicit(&member->arrived, memory_order_acquire);
     uint32_t theirs;
     uint64_t old;
@@ -184,20 +184,20 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
         return;
     }
     const unsigned char *data = common_data(team, index, known);
-    coll_reflect_to(team, other, data, data ? COLL_SMALL_BYTES : 0);
-    coll_reflect_to(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
+    team_reflect_to(team, other, data, data ? TEAM_SMALL_BYTES : 0);
+    team_reflect_to(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
     (void)fabric_settle(lane);
     (void)lane->ops->atomic(lane, at_rank(team, other, &member->arrived), FABRIC_COMPARE_SWAP,
                             sizeof member->arrived, known, theirs, &old);
 }
 
-void coll_mirror_testify(const struct dn_team *team)
+void team_mirror_testify(const struct dn_team *team)
 {
-    const struct nic_team *nic = &team->nic;
+    const struct group_team *nic = &team->nic;
     bool anybody = false;
     for (uint32_t index = 0; index < nic->count; index++) {
         /* Who left in peace had told everybody. */
-        bool is_dead = nic_life(nic->view, nic->ranks[index]) == DN_DEAD;
+        bool is_dead = group_life(nic->view, nic->ranks[index]) == DN_DEAD;
         anybody = anybody || is_dead;
         for (uint32_t step = 1; is_dead && step < nic->count; step++) {
             uint32_t other = next_of(team, step);
@@ -208,7 +208,7 @@ void coll_mirror_testify(const struct dn_team *team)
     }
     if (anybody) {
         /* The last barrier may have been one of a tree, whose news this member did not get. */
-        coll_reflect(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
+        team_reflect(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
     }
 }
 
@@ -218,25 +218,25 @@ void coll_mirror_testify(const struct dn_team *team)
 static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, uint32_t *outcome)
 {
     _Atomic uint32_t *word = &team->nic.members[0].outcome;
-    uint64_t old = NIC_TEAM_OPEN;
+    uint64_t old = GROUP_TEAM_OPEN;
     if (index == team->nic.index) {
-        uint32_t open = NIC_TEAM_OPEN;
-        old = atomic_compare_exchange_strong(word, &open, wish) ? NIC_TEAM_OPEN : open;
+        uint32_t open = GROUP_TEAM_OPEN;
+        old = atomic_compare_exchange_strong(word, &open, wish) ? GROUP_TEAM_OPEN : open;
     } else {
-        struct fabric_lane *lane = coll_lane(team);
+        struct fabric_lane *lane = team_lane(team);
         int error = lane->ops->atomic(lane, at_rank(team, index, word), FABRIC_COMPARE_SWAP,
-                                      sizeof *word, wish, NIC_TEAM_OPEN, &old);
+                                      sizeof *word, wish, GROUP_TEAM_OPEN, &old);
         if (error) {
             return error;
         }
     }
-    *outcome = old == NIC_TEAM_OPEN ? wish : (uint32_t)old;
+    *outcome = old == GROUP_TEAM_OPEN ? wish : (uint32_t)old;
     return 0;
 }
 
-bool coll_mirror_decide(const struct dn_team *team, bool made)
+bool team_mirror_decide(const struct dn_team *team, bool made)
 {
-    uint32_t wish = made ? NIC_TEAM_MADE : NIC_TEAM_GIVEN_UP;
+    uint32_t wish = made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP;
     uint32_t outcome = wish;
     KILL_POINT("team: not decided");
     if (decide_at(team, 0, wish, &wish) == 0) {
@@ -245,23 +245,23 @@ bool coll_mirror_decide(const struct dn_team *team, bool made)
          * it. Should somebody have asked this one already, its answer may be another one. */
         (void)decide_at(team, team->nic.index, wish, &outcome);
         if (outcome == wish) {
-            return wish == NIC_TEAM_MADE;
+            return wish == GROUP_TEAM_MADE;
         }
     }
     for (uint32_t index = 1; index < team->nic.count; index++) {
         (void)decide_at(team, index, wish, &wish);
         KILL_POINT("team: decided at one more");
     }
-    return wish == NIC_TEAM_MADE;
+    return wish == GROUP_TEAM_MADE;
 }
 
-void coll_mirror_prepare(const struct dn_team *team, const void *block, uint64_t bytes)
+void team_mirror_prepare(const struct dn_team *team, const void *block, uint64_t bytes)
 {
-    struct fabric_lane *lane = coll_lane(team);
+    struct fabric_lane *lane = team_lane(team);
     if (!fabric_is_mirrored(lane)) {
         return;
     }
-    coll_reflect(team, block, bytes);
+    team_reflect(team, block, bytes);
     /* One member's arrival must not come to another before the zeros do. */
     (void)fabric_settle(lane);
 }

@@ -24,48 +24,48 @@
 
 #include "team/team.h"
 
-static inline bool coll_is_mirrored(const struct dn_team *team)
+static inline bool team_is_mirrored(const struct dn_team *team)
 {
     return fabric_is_mirrored(&team->node->lane);
 }
 
 /* The lane of the library's own operations: open as long as the node is attached. */
-static inline struct fabric_lane *coll_lane(const struct dn_team *team)
+static inline struct fabric_lane *team_lane(const struct dn_team *team)
 {
     return &team->node->process->default_lane->lane;
 }
 
 /* Reflects a piece of the group's memory to one member, or to all others. A member that is
  * gone need not be told: the phase says what that means. */
-void coll_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes);
-void coll_reflect(const struct dn_team *team, const void *piece, uint64_t bytes);
+void team_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes);
+void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes);
 
 /* Gives one member, or all others, `bytes` from `source`, to be found at `place` of the group's
  * memory. They are there when that member sees this one's next arrival. The source must stay
  * until then, and the place is this member's to write. */
-void coll_hand_to(const struct dn_team *team, uint32_t index, void *place, const void *source,
+void team_hand_to(const struct dn_team *team, uint32_t index, void *place, const void *source,
                   uint64_t bytes);
-void coll_hand(const struct dn_team *team, void *place, const void *source, uint64_t bytes);
+void team_hand(const struct dn_team *team, void *place, const void *source, uint64_t bytes);
 
 /* Tells all others of this member's arrival at its phase, after what it contributes. */
-void coll_mirror_arrival(const struct dn_team *team, bool contributes);
+void team_mirror_arrival(const struct dn_team *team, bool contributes);
 
 /* Notes that a member has come to this phase, unless it is known to have. */
-void coll_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase);
+void team_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase);
 
 /* Asks those who live about arrivals at this phase that this member has not seen: of members
  * that are gone everybody, and with `living` the others themselves. */
-void coll_mirror_ask(const struct dn_team *team, bool living);
+void team_mirror_ask(const struct dn_team *team, bool living);
 
 /* Before this member lets go of the team: what it has seen of dead members' arrivals it leaves
  * with those who live, who cannot ask it any more. */
-void coll_mirror_testify(const struct dn_team *team);
+void team_mirror_testify(const struct dn_team *team);
 
-/* nic_team_decide. The first member's copy decides; if it is gone, all copies in team order,
+/* group_team_decide. The first member's copy decides; if it is gone, all copies in team order,
  * so that the last survivor's has the last word, for everybody the same one. */
-bool coll_mirror_decide(const struct dn_team *team, bool made);
+bool team_mirror_decide(const struct dn_team *team, bool made);
 
 /* The leader's block, zeros so far, as it has to be at all members before it is offered. */
-void coll_mirror_prepare(const struct dn_team *team, const void *block, uint64_t bytes);
+void team_mirror_prepare(const struct dn_team *team, const void *block, uint64_t bytes);
 
 #endif

@@ -11,15 +11,15 @@
 #define CLOSE_AGAIN_NS UINT64_C(100000)
 
 enum {
-    TEAMS_OF_A_LEADER = 4096, /* numbers that each of the NIC_NODES_MAX ranks may give */
+    TEAMS_OF_A_LEADER = 4096, /* numbers that each of the GROUP_NODES_MAX ranks may give */
     CLOSE_TRIES = 100,
 };
-_Static_assert(NIC_NODES_MAX *TEAMS_OF_A_LEADER - 1 <= NIC_SERVICE_NUMBER_MAX,
+_Static_assert(GROUP_NODES_MAX *TEAMS_OF_A_LEADER - 1 <= NIC_SERVICE_NUMBER_MAX,
                "a leader's numbers are its own");
 
 /* A team's barrier in the services. Not part of its handle, which may be used again while the
  * services still know an arrival that a death has cut off. */
-struct coll_packet_barrier {
+struct team_packet_barrier {
     uint32_t number;
     struct nic_completion arrival;
 };
@@ -41,23 +41,23 @@ static int open_barrier(struct nic_services *services, uint64_t now_ns, void *co
 
 static int close_barrier(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    const struct coll_packet_barrier *barrier = context;
+    const struct team_packet_barrier *barrier = context;
     return nic_packet_barrier_close(services, now_ns, barrier->number);
 }
 
 static int arrive_at_barrier(struct nic_services *services, uint64_t now_ns, void *context)
 {
-    struct coll_packet_barrier *barrier = context;
+    struct team_packet_barrier *barrier = context;
     return nic_packet_barrier_arrive(services, now_ns, barrier->number, &barrier->arrival);
 }
 
 static int serve(const struct dn_team *team, fabric_service_call call, void *context)
 {
-    struct fabric_lane *lane = coll_lane(team);
+    struct fabric_lane *lane = team_lane(team);
     return lane->ops->serve(lane, call, context);
 }
 
-uint64_t coll_packet_barrier_number(const struct dn_team *team)
+uint64_t team_packet_barrier_number(const struct dn_team *team)
 {
     static _Atomic uint32_t given;
     return (uint64_t)team->nic.view->rank * TEAMS_OF_A_LEADER +
@@ -67,7 +67,7 @@ uint64_t coll_packet_barrier_number(const struct dn_team *team)
 static int open_alone(struct dn_team *team, uint32_t number)
 {
     uint32_t count = team->nic.count;
-    struct coll_packet_barrier *barrier = malloc(sizeof *barrier);
+    struct team_packet_barrier *barrier = malloc(sizeof *barrier);
     uint16_t *members = malloc(count * sizeof *members);
     int error = barrier && members ? 0 : DN_ENOMEM;
     for (uint32_t index = 0; index < count && !error; index++) {
@@ -82,35 +82,35 @@ static int open_alone(struct dn_team *team, uint32_t number)
         free(barrier);
         return error;
     }
-    *barrier = (struct coll_packet_barrier){.number = number, .arrival.state = NIC_DONE};
+    *barrier = (struct team_packet_barrier){.number = number, .arrival.state = NIC_DONE};
     team->packets = barrier;
     return 0;
 }
 
-int coll_packet_barrier_open(struct dn_team *team, uint64_t number)
+int team_packet_barrier_open(struct dn_team *team, uint64_t number)
 {
     int own = team->packets ? 0 : open_alone(team, (uint32_t)number);
-    int error = coll_exchange(team, own != 0, coll_digest(COLL_KIND, DN_BARRIER_NIC, 1));
+    int error = team_exchange(team, own != 0, team_digest(TEAM_KIND, DN_BARRIER_NIC, 1));
     for (uint32_t index = 0; index < team->nic.count && !error; index++) {
-        error = coll_operand_of(team, index) ? DN_EFULL : 0;
+        error = team_operand_of(team, index) ? DN_EFULL : 0;
     }
     if (error) {
-        coll_packet_barrier_close(team);
+        team_packet_barrier_close(team);
     }
     return own == DN_ENOMEM ? own : error;
 }
 
 /* Nobody arrives any more. What a death has left undone in the services stays there. */
-void coll_packet_barrier_close(struct dn_team *team)
+void team_packet_barrier_close(struct dn_team *team)
 {
-    struct coll_packet_barrier *barrier = team->packets;
+    struct team_packet_barrier *barrier = team->packets;
     if (!barrier) {
         return;
     }
     uint64_t seen = 0;
     int error = serve(team, close_barrier, barrier);
     for (int tries = 0; error == DN_EBUSY && tries < CLOSE_TRIES; tries++) {
-        fabric_nap(coll_lane(team), CLOSE_AGAIN_NS, &seen);
+        fabric_nap(team_lane(team), CLOSE_AGAIN_NS, &seen);
         error = serve(team, close_barrier, barrier);
     }
     if (!error) {
@@ -119,7 +119,7 @@ void coll_packet_barrier_close(struct dn_team *team)
     team->packets = NULL;
 }
 
-static bool is_done(const struct coll_packet_barrier *barrier)
+static bool is_done(const struct team_packet_barrier *barrier)
 {
     return nic_completion_is_done(&barrier->arrival);
 }
@@ -130,21 +130,21 @@ static bool is_done(const struct coll_packet_barrier *barrier)
  * the NICs' tree the parent, of its root the children. */
 static void tell_neighbours_of_arrival(const struct dn_team *team)
 {
-    const struct nic_team *nic = &team->nic;
-    const struct nic_team_member *member = &nic->members[nic->index];
+    const struct group_team *nic = &team->nic;
+    const struct group_team_member *member = &nic->members[nic->index];
     uint32_t first = nic->index == 0 ? 1 : (nic->index - 1) / 2;
     uint32_t last = nic->index == 0 ? 2 : first;
     for (uint32_t index = first; index <= last && index < nic->count; index++) {
-        coll_reflect_to(team, index, &member->arrived, sizeof member->arrived);
+        team_reflect_to(team, index, &member->arrived, sizeof member->arrived);
     }
 }
 
-void coll_tree_mirror_arrive(struct dn_team *team)
+void team_tree_mirror_arrive(struct dn_team *team)
 {
     if (team->kind == DN_BARRIER_HOST) {
-        team->host_stage = NIC_HOST_GATHERING;
+        team->host_stage = GROUP_HOST_GATHERING;
         team->host_phase++;
-        (void)coll_tree_mirror_passed(team);
+        (void)team_tree_mirror_passed(team);
         return;
     }
     tell_neighbours_of_arrival(team);
@@ -155,66 +155,66 @@ void coll_tree_mirror_arrive(struct dn_team *team)
 }
 
 /* Sends on what the host has just stored in its own copy of the tree. */
-static void reflect_host_part(const struct dn_team *team, enum nic_host_stage before)
+static void reflect_host_part(const struct dn_team *team, enum group_host_stage before)
 {
-    const struct nic_team *nic = &team->nic;
-    struct nic_tree_node *nodes = coll_tree(team);
-    const struct nic_team_member *member = &nic->members[nic->index];
+    const struct group_team *nic = &team->nic;
+    struct group_tree_node *nodes = team_tree(team);
+    const struct group_team_member *member = &nic->members[nic->index];
     /* With the news goes the arrival, for the parent, or the root's children, to tell others
      * should this member die. */
-    if (before == NIC_HOST_GATHERING && nic->index != 0) {
-        uint32_t parent = nic_host_parent(nic);
-        coll_reflect_to(team, parent, &member->arrived, sizeof member->arrived);
-        coll_reflect_to(team, parent, nic_host_byte_at_parent(nic, nodes), sizeof(uint8_t));
+    if (before == GROUP_HOST_GATHERING && nic->index != 0) {
+        uint32_t parent = group_host_parent(nic);
+        team_reflect_to(team, parent, &member->arrived, sizeof member->arrived);
+        team_reflect_to(team, parent, group_host_byte_at_parent(nic, nodes), sizeof(uint8_t));
     }
-    if (team->host_stage == NIC_HOST_DONE) {
+    if (team->host_stage == GROUP_HOST_DONE) {
         uint32_t first;
-        uint32_t children = nic_host_children(nic, &first);
+        uint32_t children = group_host_children(nic, &first);
         for (uint32_t child = first; child < first + children; child++) {
             if (nic->index == 0) {
-                coll_reflect_to(team, child, &member->arrived, sizeof member->arrived);
+                team_reflect_to(team, child, &member->arrived, sizeof member->arrived);
             }
-            coll_reflect_to(team, child, &nodes[child].release, sizeof(uint8_t));
+            team_reflect_to(team, child, &nodes[child].release, sizeof(uint8_t));
         }
     }
 }
 
-bool coll_tree_mirror_passed(struct dn_team *team)
+bool team_tree_mirror_passed(struct dn_team *team)
 {
     if (team->kind == DN_BARRIER_NIC) {
         return is_done(team->packets) && team->packets->arrival.result == 0;
     }
-    enum nic_host_stage before = team->host_stage;
-    bool passed = nic_host_barrier_advance(&team->nic, coll_tree(team), team->host_phase,
-                                           &team->host_stage);
+    enum group_host_stage before = team->host_stage;
+    bool passed = group_host_barrier_advance(&team->nic, team_tree(team), team->host_phase,
+                                             &team->host_stage);
     if (team->host_stage != before) {
         reflect_host_part(team, before);
     }
     return passed;
 }
 
-bool coll_tree_mirror_is_cut(const struct dn_team *team)
+bool team_tree_mirror_is_cut(const struct dn_team *team)
 {
     return team->kind == DN_BARRIER_NIC && is_done(team->packets) &&
            team->packets->arrival.result != 0;
 }
 
-void coll_tree_mirror_note(const struct dn_team *team)
+void team_tree_mirror_note(const struct dn_team *team)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        coll_mirror_note(team, index, team->phase);
+        team_mirror_note(team, index, team->phase);
     }
 }
 
-int coll_tree_mirror_pass(struct dn_team *team, uint64_t timeout_ns)
+int team_tree_mirror_pass(struct dn_team *team, uint64_t timeout_ns)
 {
     uint64_t deadline_ns = host_deadline_ns(host_now_ns(), timeout_ns);
     for (;;) {
-        coll_mirror_ask(team, true);
+        team_mirror_ask(team, true);
         uint64_t now_ns = host_now_ns();
         uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
         bool is_last = left_ns <= ASK_AGAIN_NS;
-        int error = coll_pass(team, is_last ? left_ns : ASK_AGAIN_NS);
+        int error = team_pass(team, is_last ? left_ns : ASK_AGAIN_NS);
         if (error != DN_ETIMEOUT || is_last) {
             return error;
         }

@@ -12,22 +12,22 @@
 
 #include "team/team_by_packets.h"
 
-/* After coll_arrive_in_tree: this member's part. */
-void coll_tree_mirror_arrive(struct dn_team *team);
+/* After team_arrive_in_tree: this member's part. */
+void team_tree_mirror_arrive(struct dn_team *team);
 /* Whether the barrier is passed; moves the host's part on. */
-bool coll_tree_mirror_passed(struct dn_team *team);
+bool team_tree_mirror_passed(struct dn_team *team);
 /* Whether the tree says that it never will be. */
-bool coll_tree_mirror_is_cut(const struct dn_team *team);
+bool team_tree_mirror_is_cut(const struct dn_team *team);
 /* The barrier was passed by the tree. */
-void coll_tree_mirror_note(const struct dn_team *team);
-/* The tree is cut: passes by asking, as coll_pass. */
-int coll_tree_mirror_pass(struct dn_team *team, uint64_t timeout_ns);
+void team_tree_mirror_note(const struct dn_team *team);
+/* The tree is cut: passes by asking, as team_pass. */
+int team_tree_mirror_pass(struct dn_team *team, uint64_t timeout_ns);
 
 /* A number for a team that this node leads; it is the operand of the phase in which the
  * members agree on DN_BARRIER_NIC. */
-uint64_t coll_packet_barrier_number(const struct dn_team *team);
+uint64_t team_packet_barrier_number(const struct dn_team *team);
 /* With the turn held, all members alike: has the services' barrier ready under that number.
  * DN_ENOMEM; DN_EFULL on all members when one of them has no line left for it. */
-int coll_packet_barrier_open(struct dn_team *team, uint64_t number);
+int team_packet_barrier_open(struct dn_team *team, uint64_t number);
 
 #endif

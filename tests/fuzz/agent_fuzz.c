@@ -13,7 +13,7 @@ static void try_order(const unsigned char *bytes, size_t length)
     }
     const struct order *order = &read.order;
     FUZZ_ASSERT(order->rank_first + order->rank_count <= order->node_count);
-    FUZZ_ASSERT(order->node_count <= NIC_NODES_MAX && order->argv[0] != NULL);
+    FUZZ_ASSERT(order->node_count <= GROUP_NODES_MAX && order->argv[0] != NULL);
     FUZZ_ASSERT(order_bytes(order) == length);
     unsigned char *again = fuzz_copy(bytes, length);
     order_put(again, order);
@@ -56,7 +56,7 @@ static void try_hosts(const unsigned char *bytes, size_t length)
     struct hosts hosts;
     text[length] = '\0';
     if (hosts_parse(text, &hosts, fault)) {
-        uint32_t slots = hosts.slots < NIC_NODES_MAX ? hosts.slots : NIC_NODES_MAX;
+        uint32_t slots = hosts.slots < GROUP_NODES_MAX ? hosts.slots : GROUP_NODES_MAX;
         FUZZ_ASSERT(hosts.count >= 1 && hosts_assign(&hosts, slots));
         for (uint32_t i = 0; i < hosts.count; i++) {
             FUZZ_ASSERT(hosts.entries[i].name[0] != '-' && hosts.entries[i].name[0] != '\0');

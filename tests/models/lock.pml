@@ -129,7 +129,7 @@ inline go_past()
     before = further
 }
 
-/* nic_lock_granted */
+/* group_lock_granted */
 inline granted()
 {
     before = prev[ticket];
@@ -150,7 +150,7 @@ inline granted()
     fi
 }
 
-/* nic_lock_inherit */
+/* group_lock_inherit */
 inline inherit()
 {
     do
@@ -203,7 +203,7 @@ proctype requester(byte self)
         may_die();
         if
         :: IS_LAST(state[expected]) ->
-            /* nic_lock_take_free */
+            /* group_lock_take_free */
             may_die();
             state[ticket] = LOCK;
             append(true)
@@ -211,7 +211,7 @@ proctype requester(byte self)
         fi;
         if
         :: !appended ->
-            /* nic_lock_enqueue */
+            /* group_lock_enqueue */
             may_die();
             atomic { state[ticket] = WAIT; expected = last_proc };
             do
@@ -243,7 +243,7 @@ proctype requester(byte self)
             od
         :: else -> skip
         fi;
-        /* nic_lock_give */
+        /* group_lock_give */
         may_die();
         atomic { state[ticket] = LAST; stop_holding() };
 next_use:

@@ -10,33 +10,33 @@
 enum { UNIT_NODES_MAX = 80, UNIT_PAGE_BYTES = 4096 };
 
 struct unit_group {
-    struct nic_group *group;
-    struct nic_geometry geometry;
-    struct nic_view views[UNIT_NODES_MAX]; /* by rank */
+    struct group_memory *group;
+    struct group_geometry geometry;
+    struct group_view views[UNIT_NODES_MAX]; /* by rank */
 };
 
 static inline void unit_group_make_sized(struct unit_group *made, uint32_t node_count,
-                                         uint32_t core_count, struct nic_sizes sizes)
+                                         uint32_t core_count, struct group_sizes sizes)
 {
     assert_true(node_count <= UNIT_NODES_MAX);
     /* Room for addresses is scarce in emulators and under sanitizers. */
     sizes.registered_bytes = sizes.registered_bytes ? sizes.registered_bytes : UNIT_PAGE_BYTES;
-    assert_int_equal(nic_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &made->geometry), 0);
+    assert_int_equal(group_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &made->geometry), 0);
     /* Zeros, and committed only where touched: segments lie megabytes apart. */
     void *memory = mmap(NULL, made->geometry.total_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(memory != MAP_FAILED);
     made->group = memory;
-    nic_group_init(made->group, &made->geometry, core_count);
+    group_group_init(made->group, &made->geometry, core_count);
     for (uint32_t rank = 0; rank < node_count; rank++) {
-        nic_view_make(made->group, rank, &made->views[rank]);
+        group_view_make(made->group, rank, &made->views[rank]);
     }
 }
 
 static inline void unit_group_make(struct unit_group *made, uint32_t node_count,
                                    uint32_t core_count)
 {
-    struct nic_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, 0};
+    struct group_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, 0};
     unit_group_make_sized(made, node_count, core_count, sizes);
 }
 

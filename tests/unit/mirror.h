@@ -129,7 +129,7 @@ static inline struct unit_mirror *unit_mirror_of(const struct fabric_lane *lane)
 
 static inline bool unit_mirror_gone(const struct fabric_lane *lane, uint32_t rank)
 {
-    return nic_life_gone(nic_life(lane->view, rank));
+    return group_life_gone(group_life(lane->view, rank));
 }
 
 static inline int unit_mirror_reflect(struct fabric_lane *lane, uint32_t rank, const void *place,
@@ -273,7 +273,8 @@ static const struct fabric_ops unit_mirror_ops = {
 
 /* ---- Making and ending --------------------------------------------------------------- */
 
-static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank, struct nic_sizes sizes)
+static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank,
+                                    struct group_sizes sizes)
 {
     struct unit_mirror *made = &all->mirrors[rank];
     struct host_process *process = &made->process;
@@ -288,13 +289,13 @@ static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank, str
     assert_int_equal(pthread_mutex_init(&process->acknowledge_lock, NULL), 0);
     assert_int_equal(pthread_mutex_init(&process->table_lock, NULL), 0);
     assert_true(base_extents_init(&process->arena,
-                                  NIC_SERVICE_BYTES - nic_service_free_offset(&process->view)));
+                                  GROUP_SERVICE_BYTES - group_service_free_offset(&process->view)));
     for (uint32_t other = 0; other < all->node_count; other++) {
-        assert_true(nic_life_attach(&made->group.views[other], 1000 + other));
+        assert_true(group_life_attach(&made->group.views[other], 1000 + other));
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
             made->segments[other * FABRIC_SEGMENTS + area] = (struct fabric_segment){
-                .base = nic_segment(&process->view, other, area),
-                .bytes = nic_segment_bytes(&process->view, area)};
+                .base = group_segment(&process->view, other, area),
+                .bytes = group_segment_bytes(&process->view, area)};
         }
     }
     made->node = (struct dn_node){
@@ -314,7 +315,7 @@ static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank, str
 
 /* Nodes of these sizes, attached, each with its own memory. */
 static inline void unit_mirrors_make(struct unit_mirrors *all, uint32_t node_count,
-                                     struct nic_sizes sizes, uint64_t seed)
+                                     struct group_sizes sizes, uint64_t seed)
 {
     assert_true(node_count <= UNIT_MIRRORS_MAX);
     memset(all, 0, sizeof *all);
@@ -350,7 +351,7 @@ static inline void unit_mirrors_kill(struct unit_mirrors *all, uint32_t rank)
             way->last = NULL;
         }
         if (other != rank) {
-            unit_expect(nic_life_end(&all->mirrors[other].process.view, rank, false));
+            unit_expect(group_life_end(&all->mirrors[other].process.view, rank, false));
         }
     }
     pthread_mutex_unlock(&all->lock);

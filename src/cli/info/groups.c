@@ -200,7 +200,7 @@ static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *pr
  * one. */
 static bool find_roster(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
 {
-    const struct nic_geometry *geometry = &entry->group.group->geometry;
+    const struct group_geometry *geometry = &entry->group.group->geometry;
     for (size_t i = 0; i < holdings->count; i++) {
         const struct holding *holding = &holdings->all[i];
         struct udp_roster_file roster;

@@ -82,7 +82,7 @@ static const char *fabric_of(const struct groups_entry *entry)
     return entry->roster.fd >= 0 ? "udp" : "mem";
 }
 
-static const struct nic_sizes *sizes_of(const struct groups_entry *entry)
+static const struct group_sizes *sizes_of(const struct groups_entry *entry)
 {
     return entry->roster.fd >= 0 ? &entry->roster.roster->sizes
                                  : &entry->group.group->geometry.sizes;
@@ -90,7 +90,7 @@ static const struct nic_sizes *sizes_of(const struct groups_entry *entry)
 
 static void print_json_group(const struct groups_entry *entry)
 {
-    const struct nic_sizes *sizes = sizes_of(entry);
+    const struct group_sizes *sizes = sizes_of(entry);
     struct lives lives = count_lives(entry);
     printf("{\"what\":\"group\",\"leader\":%d,\"fabric\":\"%s\",\"nodes\":%u,\"processes\":%u,"
            "\"starting\":%u,\"attached\":%u,\"left\":%u,\"dead\":%u,\"llcm_bytes\":%" PRIu64
@@ -203,7 +203,7 @@ static void print_size(const char *name, uint64_t bytes)
 
 static void print_head(const struct groups_entry *entry)
 {
-    const struct nic_sizes *sizes = sizes_of(entry);
+    const struct group_sizes *sizes = sizes_of(entry);
     uint32_t node_count = entry->group.group->geometry.node_count;
     printf("group of process %d: fabric %s, %u node%s\nmemory of each node: ", (int)entry->leader,
            fabric_of(entry), node_count, node_count == 1 ? "" : "s");

@@ -79,7 +79,7 @@ int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t nee
 
 int launch_make_group(struct launch *launch, uint32_t core_count)
 {
-    static const struct nic_sizes lives_alone = {1, 1, 1, 1}; /* a page each */
+    static const struct group_sizes lives_alone = {1, 1, 1, 1}; /* a page each */
     const struct launch_request *request = launch->request;
     int error = host_group_create(request->node_count,
                                   request->udp ? &lives_alone : &request->sizes, core_count,
@@ -340,7 +340,7 @@ void launch_release(struct launch *launch)
 
 void launch_init(struct launch *launch, const struct launch_request *request)
 {
-    INVARIANT(request->node_count > 0 && request->node_count <= NIC_NODES_MAX);
+    INVARIANT(request->node_count > 0 && request->node_count <= GROUP_NODES_MAX);
     *launch = (struct launch){
         .request = request,
         .rank_count = request->node_count,

@@ -35,11 +35,11 @@ static bool is_mappable(uint64_t bytes)
     return true;
 }
 
-static bool lay_out(uint32_t node_count, const struct nic_sizes *sizes,
-                    struct nic_geometry *geometry)
+static bool lay_out(uint32_t node_count, const struct group_sizes *sizes,
+                    struct group_geometry *geometry)
 {
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    return nic_geometry(node_count, sizes, page_bytes, geometry) == 0 &&
+    return group_geometry(node_count, sizes, page_bytes, geometry) == 0 &&
            is_mappable(geometry->total_bytes);
 }
 
@@ -48,18 +48,18 @@ static int refuse_sizes(const char *command, uint32_t node_count)
     return cli_refuse(command, "%u nodes of these sizes are too much memory to map", node_count);
 }
 
-int roster_check_room(const char *command, uint32_t node_count, const struct nic_sizes *sizes)
+int roster_check_room(const char *command, uint32_t node_count, const struct group_sizes *sizes)
 {
-    struct nic_geometry geometry;
+    struct group_geometry geometry;
     return lay_out(node_count, sizes, &geometry) ? 0 : refuse_sizes(command, node_count);
 }
 
 /* Every node lays the whole group's memory out for itself, all in the same manner: nothing is
  * left to choose. */
-static int decide_sizes(const struct launch_request *request, struct nic_sizes *decided)
+static int decide_sizes(const struct launch_request *request, struct group_sizes *decided)
 {
-    struct nic_sizes sizes = request->sizes;
-    struct nic_geometry geometry;
+    struct group_sizes sizes = request->sizes;
+    struct group_geometry geometry;
     bool fits = lay_out(request->node_count, &sizes, &geometry);
     if (!fits && sizes.registered_bytes == 0) {
         sizes.registered_bytes = HOST_REGISTERED_BYTES_MODEST;

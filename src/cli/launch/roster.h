@@ -15,7 +15,7 @@ struct roster {
 
 /* What the launcher decides for the whole group. */
 struct roster_terms {
-    struct nic_sizes sizes;
+    struct group_sizes sizes;
     uint32_t pgid;
     uint32_t packet_bytes_max;
     uint64_t peer_timeout_ns;
@@ -35,7 +35,7 @@ int roster_decide(struct roster_terms *terms, const struct launch_request *reque
 int roster_decide_packets(struct roster_terms *terms, const struct launch_request *request,
                           uint32_t path_bytes, bool is_v6);
 /* Whether nodes of these sizes can be mapped here. */
-int roster_check_room(const char *command, uint32_t node_count, const struct nic_sizes *sizes);
+int roster_check_room(const char *command, uint32_t node_count, const struct group_sizes *sizes);
 int roster_open(struct roster *roster, const char *command, uint32_t node_count,
                 uint32_t rank_first, uint32_t rank_count);
 /* Sockets at that address and, unless it is 0, these ports, counted from node 0's. The nodes'

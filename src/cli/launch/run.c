@@ -102,7 +102,7 @@ static void print_help(void)
            "  -h, --help        this text\n"
            "\n"
            "A SIZE is a number of bytes, or one with K, M, G or T behind it.\n",
-           NIC_NODES_MAX);
+           GROUP_NODES_MAX);
     puts("\n"
          "With --fabric udp only:\n"
          "  --encrypt         hide the content of packets, too; they are authenticated anyway\n"
@@ -175,9 +175,9 @@ static bool read_seconds(const char *text, uint64_t *nanoseconds)
 static int take_nodes(const char *text, uint32_t *node_count)
 {
     uint64_t count;
-    if (!base_number_parse(text, NIC_NODES_MAX, &count) || count == 0) {
+    if (!base_number_parse(text, GROUP_NODES_MAX, &count) || count == 0) {
         return cli_refuse(COMMAND, "-n takes a number of nodes from 1 to %d, not \"%s\"",
-                          NIC_NODES_MAX, text);
+                          GROUP_NODES_MAX, text);
     }
     *node_count = (uint32_t)count;
     return 0;
@@ -381,7 +381,7 @@ static int assign_hosts(struct run_words *words)
         return cli_refuse(COMMAND, "hosts file %s: %s", words->hosts_file, fault);
     }
     if (request->node_count == 0) {
-        request->node_count = hosts->slots < NIC_NODES_MAX ? hosts->slots : NIC_NODES_MAX;
+        request->node_count = hosts->slots < GROUP_NODES_MAX ? hosts->slots : GROUP_NODES_MAX;
     }
     if (!hosts_assign(hosts, request->node_count)) {
         return cli_refuse(COMMAND, "hosts file %s: %u slots are too few for %u nodes",

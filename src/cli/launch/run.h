@@ -29,11 +29,11 @@ struct launch_hosts {
 
 struct launch_request {
     const char *command; /* who speaks in messages: "dimmnet run" */
-    uint32_t node_count; /* 1..NIC_NODES_MAX */
+    uint32_t node_count; /* 1..GROUP_NODES_MAX */
     char *const *argv;   /* the program, looked up in PATH, and its arguments; NULL ends it */
     /* "NAME=VALUE" to add to the nodes' environment, NULL ends it; or NULL. */
     const char *const *environment;
-    struct nic_sizes sizes;
+    struct group_sizes sizes;
     const struct launch_udp *udp;     /* NULL: the `mem` fabric */
     const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
     uint64_t timeout_ns;              /* 0: none */

@@ -265,9 +265,9 @@ int perf_gather(struct perf_world *world, struct perf_gathering *made)
     unsigned char *lines = dn_kick_pointer(&kick);
     gathering.count = (_Atomic uint32_t *)(void *)lines;
     gathering.passed = (_Atomic uint32_t *)(void *)(lines + CACHE_LINE_BYTES);
-    bool flags = world->size <= 64 && coll_team_all_line(0) != NULL;
+    bool flags = world->size <= 64 && team_all_line(0) != NULL;
     for (int rank = 0; rank < world->size && flags; rank++) {
-        unsigned char *line = coll_team_all_line((uint32_t)rank);
+        unsigned char *line = team_all_line((uint32_t)rank);
         gathering.flags[rank] = (uint32_t *)(void *)(line + CACHE_LINE_BYTES - 8);
     }
     gathering.has_core = flags;

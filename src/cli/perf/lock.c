@@ -78,7 +78,7 @@ static void our_contest(void *context, uint64_t count)
     while (!done || __atomic_load_n(theirs, __ATOMIC_ACQUIRE) < block) {
         prefetch_to_write(contest->line); /* as the take does */
         uint64_t last = __atomic_load_n(contest->line + LOCK_WORD, __ATOMIC_RELAXED);
-        changes += last >> NIC_LOCK_RANK_SHIFT != contest->rank;
+        changes += last >> GROUP_LOCK_RANK_SHIFT != contest->rank;
         (void)dn_lock_take(contest->lock, DN_FOREVER);
         (void)dn_lock_give(contest->lock);
         if (!done && changes >= count / 2) {

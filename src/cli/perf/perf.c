@@ -113,7 +113,7 @@ static void start_raw(void *context, uint64_t count)
     char program[] = "true";
     char *const argv[] = {program, NULL};
     for (uint64_t i = 0; i < count; i++) {
-        pid_t pids[NIC_NODES_MAX];
+        pid_t pids[GROUP_NODES_MAX];
         uint32_t started = 0;
         /* fork and exec, not posix_spawn: that is what the limit is named after. */
         for (; started < start->nodes; started++) {
@@ -271,8 +271,8 @@ static int take_word(int argc, char **argv, int *at, struct perf_options *option
     } else if (strcmp(word, "--encrypt") == 0) {
         options->udp.encrypt = true;
     } else if (strcmp(word, "-n") == 0) {
-        if (!value || !base_number_parse(value, NIC_NODES_MAX, &number) || number < 2) {
-            return cli_refuse(COMMAND, "-n takes a number of nodes from 2 to %d", NIC_NODES_MAX);
+        if (!value || !base_number_parse(value, GROUP_NODES_MAX, &number) || number < 2) {
+            return cli_refuse(COMMAND, "-n takes a number of nodes from 2 to %d", GROUP_NODES_MAX);
         }
         options->nodes = (uint32_t)number;
         (*at)++;

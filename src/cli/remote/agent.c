@@ -52,7 +52,7 @@ const char *agent_host_id(const struct agent *agent)
 void agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
 {
     words[0] = FRAME_PROTOCOL;
-    words[1] = NIC_LAYOUT_VERSION;
+    words[1] = GROUP_LAYOUT_VERSION;
     words[2] = UDP_ROSTER_VERSION;
     words[3] = (uint32_t)sysconf(_SC_PAGESIZE);
 }

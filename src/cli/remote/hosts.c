@@ -13,7 +13,7 @@
 #include "group/memory.h"
 
 enum {
-    HOSTS_MAX = NIC_NODES_MAX,
+    HOSTS_MAX = GROUP_NODES_MAX,
     FILE_BYTES_MAX = 4 << 20,
 };
 
@@ -24,7 +24,7 @@ static const char *take_word(struct hosts_entry *entry, const char *word)
 {
     uint64_t slots;
     if (strncmp(word, "slots=", 6) == 0) {
-        if (!base_number_parse(word + 6, NIC_NODES_MAX, &slots) || slots == 0) {
+        if (!base_number_parse(word + 6, GROUP_NODES_MAX, &slots) || slots == 0) {
             return "slots takes a number from 1 to 4096";
         }
         if (entry->slots) {

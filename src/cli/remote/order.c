@@ -151,7 +151,7 @@ void order_put(unsigned char *to, const struct order *order)
 
 static bool numbers_make_sense(const uint64_t *numbers)
 {
-    return numbers[AT_NODE_COUNT] >= 1 && numbers[AT_NODE_COUNT] <= NIC_NODES_MAX &&
+    return numbers[AT_NODE_COUNT] >= 1 && numbers[AT_NODE_COUNT] <= GROUP_NODES_MAX &&
            numbers[AT_RANK_FIRST] < numbers[AT_NODE_COUNT] && numbers[AT_RANK_COUNT] >= 1 &&
            numbers[AT_RANK_COUNT] <= numbers[AT_NODE_COUNT] - numbers[AT_RANK_FIRST] &&
            numbers[AT_PGID] <= UINT32_MAX && numbers[AT_ENCRYPT] <= 1 && numbers[AT_NO_PIN] <= 1 &&

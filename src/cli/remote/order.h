@@ -10,7 +10,7 @@ struct order {
     uint32_t node_count; /* of the whole group */
     uint32_t rank_first; /* the agent's own */
     uint32_t rank_count;
-    struct nic_sizes sizes;
+    struct group_sizes sizes;
     uint32_t pgid;
     uint64_t peer_timeout_ns;
     bool encrypt;

@@ -178,7 +178,7 @@ static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64
     }
     *place = (unsigned char *)lane->view->group + remote.offset;
     return atomic_load_explicit(&lane->view->ports[remote.rank].call, memory_order_relaxed) &
-                   NIC_CALL_GONE
+                   GROUP_CALL_GONE
                ? DN_EPEER
                : 0;
 }

@@ -13,16 +13,16 @@ enum { BURSTS_BEFORE_END = 4096 }; /* more than a socket holds; a flood ends, to
 /* A peer is gone: said once. */
 static void end_life(struct udp_state *udp, uint32_t rank, enum dn_life life)
 {
-    struct nic_port *port = &udp->view->ports[rank];
-    struct nic_group *group = udp->view->group;
-    if (nic_life_gone(nic_life(udp->view, rank))) {
+    struct group_port *port = &udp->view->ports[rank];
+    struct group_memory *group = udp->view->group;
+    if (group_life_gone(group_life(udp->view, rank))) {
         return;
     }
-    /* Release: pairs with the acquire in nic_life. */
+    /* Release: pairs with the acquire in group_life. */
     atomic_store_explicit(&port->life, life, memory_order_release);
-    atomic_fetch_or(&port->call, NIC_CALL_GONE);
+    atomic_fetch_or(&port->call, GROUP_CALL_GONE);
     if (life == DN_DEAD) {
-        /* Release: pairs with the acquire in nic_deaths_beyond; the life is set. */
+        /* Release: pairs with the acquire in group_deaths_beyond; the life is set. */
         atomic_fetch_add_explicit(&group->death_count, 1, memory_order_release);
     }
     atomic_fetch_add_explicit(&group->change_count, 1, memory_order_release);
@@ -41,7 +41,7 @@ void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
 void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
 {
     for (uint32_t rank = 0; rank < udp->view->node_count && udp->starting_count != 0; rank++) {
-        if (nic_life(udp->view, rank) == DN_STARTING) {
+        if (group_life(udp->view, rank) == DN_STARTING) {
             swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
         }
     }
@@ -92,8 +92,8 @@ void udp_end_partings(struct udp_state *udp, uint64_t now_ns)
 static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
     enum dn_life life = udp->peers[rank].told;
-    enum dn_life known = nic_life(udp->view, rank);
-    if (rank == udp->view->rank || life == known || nic_life_gone(known)) {
+    enum dn_life known = group_life(udp->view, rank);
+    if (rank == udp->view->rank || life == known || group_life_gone(known)) {
         return;
     }
     if (known == DN_STARTING) {
@@ -117,10 +117,10 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 
 void udp_read_lives(struct udp_state *udp, uint64_t now_ns)
 {
-    udp->lives_seen =
-        atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire);
+    udp->lives_seen = atomic_load_explicit(&udp->control->group->change_count,
+                                           memory_order_acquire);
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
-        udp->peers[rank].told = nic_life(udp->control, rank);
+        udp->peers[rank].told = group_life(udp->control, rank);
     }
     /* What those of whom it is known by now that they are gone sent before is taken in first. */
     for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {

@@ -52,7 +52,7 @@ static int map_file(int fd, uint64_t bytes, int protection, struct udp_roster **
 
 int udp_roster_create(uint32_t node_count, struct udp_roster_file *made)
 {
-    INVARIANT(node_count >= 1 && node_count <= NIC_NODES_MAX);
+    INVARIANT(node_count >= 1 && node_count <= GROUP_NODES_MAX);
     int fd = memfd_create("dimmnet-roster", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         return DN_ESYSTEM;
@@ -102,7 +102,7 @@ static int check(const struct udp_roster *roster, uint64_t file_bytes)
     if (roster->version != UDP_ROSTER_VERSION) {
         return DN_EVERSION;
     }
-    if (roster->node_count < 1 || roster->node_count > NIC_NODES_MAX) {
+    if (roster->node_count < 1 || roster->node_count > GROUP_NODES_MAX) {
         return DN_EGROUP;
     }
     struct layout layout;

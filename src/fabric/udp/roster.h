@@ -32,14 +32,14 @@ static inline socklen_t udp_address_bytes(const union udp_address *address)
 }
 
 /* What a node tells about itself now and then, each word by itself. */
-#define UDP_REPORT_WORDS(word)                                                              \
-    word(packets_sent) word(packets_received) word(bytes_sent) word(bytes_received)         \
-    word(retransmissions) word(timeouts) word(duplicates) word(out_of_order)                \
-    word(malformed) word(not_authentic) word(not_ours) word(stale)                          \
-    word(acks_alone) word(header_hits) word(header_misses) word(address_hits)               \
-    word(address_misses) word(send_contexts_evicted) word(receive_contexts_evicted)         \
-    word(peers_lost) word(send_calls) word(receive_calls) word(send_refused)                \
-    word(offload_send) word(offload_receive) word(process_id) word(updated_ns)
+#define UDP_REPORT_WORDS(word)                                                                     \
+    word(packets_sent) word(packets_received) word(bytes_sent) word(bytes_received)                \
+        word(retransmissions) word(timeouts) word(duplicates) word(out_of_order) word(malformed)   \
+            word(not_authentic) word(not_ours) word(stale) word(acks_alone) word(header_hits)      \
+                word(header_misses) word(address_hits) word(address_misses)                        \
+                    word(send_contexts_evicted) word(receive_contexts_evicted) word(peers_lost)    \
+                        word(send_calls) word(receive_calls) word(send_refused) word(offload_send) \
+                            word(offload_receive) word(process_id) word(updated_ns)
 
 struct udp_report {
 #define WORD(name) _Atomic uint64_t name;
@@ -51,7 +51,7 @@ struct udp_roster {
     uint64_t magic; /* written last */
     uint32_t version;
     uint32_t node_count;
-    struct nic_sizes sizes; /* of each node's memory */
+    struct group_sizes sizes; /* of each node's memory */
     uint64_t file_bytes;
     uint64_t addresses_offset; /* union udp_address for each rank: where its peers send to */
     uint64_t reports_offset;

@@ -17,9 +17,9 @@
 #include "fabric/udp/udp.h"
 
 enum {
-    UDP_INCARNATION = 1,            /* of every node: within a group a rank lives once */
+    UDP_INCARNATION = 1,             /* of every node: within a group a rank lives once */
     UDP_SYSTEM_USER = NIC_USERS - 1, /* reflections; the other users are lanes */
-    UDP_KICKS = 64,                 /* pages that a lane has open for stores */
+    UDP_KICKS = 64,                  /* pages that a lane has open for stores */
     UDP_BURST_BUFFER_BYTES = 2 * 65536,
 };
 
@@ -35,8 +35,8 @@ struct udp_peer {
 struct udp_state {
     bool running;
     const struct udp_roster *roster;
-    const struct nic_view *view;
-    const struct nic_view *control;
+    const struct group_view *view;
+    const struct group_view *control;
     struct udp_socket socket;
     struct udp_guard *guard;
     void *space; /* the board's memory */
@@ -46,7 +46,7 @@ struct udp_state {
     /* Guards everything below that is not atomic, and the board. */
     struct fabric_mutex lock;
     struct board board;
-    uint32_t unsent;          /* operations given since the last transmission */
+    uint32_t unsent; /* operations given since the last transmission */
     uint64_t unsent_bytes;
     uint64_t unsent_since_ns; /* the first of them, or a look at the clock after it */
     bool owes;                /* packets came since the last transmission */

@@ -39,25 +39,25 @@ struct udp_state udp_state = {.socket = {.fd = -1}};
 static int find_area(void *context, uint32_t area, struct nic_extent *extent)
 {
     const struct udp_state *udp = context;
-    const struct nic_view *view = udp->view;
-    const struct nic_geometry *geometry = &view->group->geometry;
+    const struct group_view *view = udp->view;
+    const struct group_geometry *geometry = &view->group->geometry;
     uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
     if (area == UDP_AREA_GROUP) {
         *extent = (struct nic_extent){0, geometry->total_bytes};
         return 0;
     }
-    if (nic_area_is_built_in(area)) {
+    if (group_area_is_built_in(area)) {
         *extent = (struct nic_extent){node + geometry->segment_offset[area],
-                                      nic_segment_bytes(view, area)};
+                                      group_segment_bytes(view, area)};
         return 0;
     }
     const struct dn_remote start = {.rank = (int)view->rank, .area = area};
     uint64_t offset;
-    int error = nic_area_find(view, start, 0, &offset);
+    int error = group_area_find(view, start, 0, &offset);
     if (error) {
         return error;
     }
-    const struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
     *extent = (struct nic_extent){node + offset,
                                   atomic_load_explicit(&entry->bytes, memory_order_relaxed)};
     return 0;
@@ -69,8 +69,8 @@ int udp_tell_area(uint32_t area)
     if (!udp->running) {
         return 0;
     }
-    const struct nic_view *view = udp->view;
-    const struct nic_area *entry = &view->ports[view->rank].areas[area % NIC_AREAS];
+    const struct group_view *view = udp->view;
+    const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
     fabric_mutex_take(&udp->lock);
     nic_engine_forget_area(udp->board.engine, area);
     fabric_mutex_give(&udp->lock);
@@ -155,7 +155,7 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     const struct udp_roster *roster = udp->roster;
     struct swif_config *swif = &config->swif;
     board_config_default(config, roster->node_count);
-    config->lock_names_offset = (uint64_t)(nic_node_memory(udp->view, udp->view->rank) -
+    config->lock_names_offset = (uint64_t)(group_node_memory(udp->view, udp->view->rank) -
                                            (unsigned char *)udp->view->group);
     swif->node = (uint16_t)udp->view->rank;
     swif->pgid = roster->pgid;
@@ -272,7 +272,8 @@ static void reset(struct udp_state *udp, const struct udp_config *config)
     udp->lives_seen = atomic_load(&udp->control->group->change_count) - 1;
     udp->starting_count = udp->parting_count = 0;
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
-        udp->starting_count += nic_life(udp->view, rank) == DN_STARTING && rank != udp->view->rank;
+        udp->starting_count += group_life(udp->view, rank) == DN_STARTING &&
+                               rank != udp->view->rank;
     }
     udp->now_and_then_ns = 0;
     atomic_store(&udp->generation, 1);
@@ -343,7 +344,7 @@ static void linger(struct udp_state *udp)
         known_bytes = udp->bytes_received;
         fabric_mutex_give(&udp->lock);
         is_over = is_clean || now_ns - quiet_since_ns >= LINGER_QUIET_NS || now_ns >= end_ns ||
-                  nic_peers_all_gone(udp->view);
+                  group_peers_all_gone(udp->view);
         if (!is_over) {
             udp_nap(udp, SETTLE_NAP_NS, &seen);
             now_ns = fabric_now_ns();

@@ -13,21 +13,21 @@ extern const struct fabric_ops udp_ops;
 struct udp_config {
     int socket_fd; /* bound; the fabric's own from now on */
     const struct udp_roster *roster;
-    const struct nic_view *view; /* this process's memory: its node and its mirrors */
+    const struct group_view *view; /* this process's memory: its node and its mirrors */
     /* The lives of the group as the launcher tells them, in memory shared with it; their
      * changes are brought into `view`. */
-    const struct nic_view *control;
+    const struct group_view *control;
     int stop_signal; /* by which the host stops whoever may write the program's memory; 0: none */
 };
 
 /* Starts the fabric of this process, before its first lane is opened. The node is attached
- * (nic_life_attach) by the caller afterwards. DN_ENOMEM, DN_ESYSTEM, DN_EVERSION. */
+ * (group_life_attach) by the caller afterwards. DN_ENOMEM, DN_ESYSTEM, DN_EVERSION. */
 int udp_start(const struct udp_config *config);
 
 /* Ends it; every lane has been closed. What peers were sent is in place. */
 void udp_stop(void);
 
-/* After nic_area_register or nic_area_deregister: every peer knows the slot's new state when
+/* After group_area_register or group_area_deregister: every peer knows the slot's new state when
  * this returns. Nothing where no such fabric runs. */
 int udp_tell_area(uint32_t area);
 

@@ -12,7 +12,7 @@ static struct fabric_lane lane; /* of rank 0 */
 static int make_net(void **state)
 {
     (void)state;
-    struct nic_sizes sizes = {SEGMENT_BYTES, SEGMENT_BYTES, SEGMENT_BYTES, 0};
+    struct group_sizes sizes = {SEGMENT_BYTES, SEGMENT_BYTES, SEGMENT_BYTES, 0};
     unit_net_make(&net, NODES, sizes);
     lane = unit_lane(&net, 0, NULL);
     return 0;
@@ -54,14 +54,14 @@ static void registered_areas_are_reached(void **state)
     (void)state;
     uint32_t area = 0;
     unsigned char *pointer = NULL;
-    const struct nic_view *owner = &net.made.views[1];
+    const struct group_view *owner = &net.made.views[1];
     uint64_t start = net.made.geometry.segment_offset[DN_BANK] + 1024;
-    assert_int_equal(nic_area_register(owner, start, 256, &area), 0);
+    assert_int_equal(group_area_register(owner, start, 256, &area), 0);
     assert_int_equal(direct_reach(&lane, unit_at(1, area, 8), 248, &pointer), 0);
     assert_ptr_equal(pointer, unit_memory(&net, 1, DN_BANK) + 1032);
     assert_int_equal(direct_reach(&lane, unit_at(1, area, 8), 249, &pointer), DN_ERANGE);
     assert_int_equal(direct_reach(&lane, unit_at(2, area, 0), 1, &pointer), DN_EAREA);
-    assert_int_equal(nic_area_deregister(owner, area), 0);
+    assert_int_equal(group_area_deregister(owner, area), 0);
     assert_int_equal(direct_reach(&lane, unit_at(1, area, 0), 1, &pointer), DN_ESTALE);
     assert_false(is_quick(unit_at(1, area, 0), 8));
 }
@@ -79,7 +79,7 @@ static const struct {
     {{1, 0, 0}, 0, DN_EAREA},
     {{1, 4, 0}, 8, DN_EAREA},
     {{1, UINT32_MAX, 0}, 8, DN_EAREA},
-    {{1, 1 << NIC_AREA_SLOT_BITS | 4, 0}, 8, DN_EAREA},
+    {{1, 1 << GROUP_AREA_SLOT_BITS | 4, 0}, 8, DN_EAREA},
     {{1, DN_BANK, SEGMENT_BYTES - 7}, 8, DN_ERANGE},
     {{1, DN_BANK, SEGMENT_BYTES}, 8, DN_ERANGE},
     {{1, DN_BANK, SEGMENT_BYTES + 1}, 0, DN_ERANGE},
@@ -142,7 +142,7 @@ static void a_peer_that_is_gone_is_not_written(void **state)
     unsigned char *pointer;
     struct dn_remote remote = unit_at(1, DN_LLCM, 0);
     assert_int_equal(direct_reach(&lane, remote, 8, &pointer), 0);
-    assert_true(nic_life_end(&net.made.views[0], 1, false));
+    assert_true(group_life_end(&net.made.views[0], 1, false));
     assert_int_equal(direct_reach(&lane, remote, 8, &pointer), DN_EPEER);
     assert_false(is_quick(remote, 8));
     assert_int_equal(direct_botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
@@ -247,8 +247,8 @@ static bool wakes(enum transfer transfer, const void *watched)
 {
     unsigned char data[8] = {0};
     struct dn_remote remote = unit_at(1, DN_LLCM, 128);
-    const struct nic_view *sleeper = &net.made.views[1];
-    uint32_t lower = nic_call_publish(sleeper, nic_watch_of(sleeper, watched));
+    const struct group_view *sleeper = &net.made.views[1];
+    uint32_t lower = group_call_publish(sleeper, group_watch_of(sleeper, watched));
     switch (transfer) {
     case BOTF: assert_int_equal(direct_botf(&lane, remote, data, 8), 0); break;
     case PUSH: assert_int_equal(direct_push(&lane, remote, data, 8), 0); break;
@@ -257,7 +257,7 @@ static bool wakes(enum transfer transfer, const void *watched)
         assert_int_equal(direct_put_signal(&lane, unit_at(1, DN_BANK, 0), data, 8, remote, 1), 0);
         break;
     }
-    return atomic_load(nic_call_lower(sleeper, 1)) != lower;
+    return atomic_load(group_call_lower(sleeper, 1)) != lower;
 }
 
 static void writers_wake_who_watches(void **state)
@@ -280,19 +280,19 @@ static void stored_to_wakes_only_its_ranks(void **state)
 {
     (void)state;
     for (uint32_t rank = 0; rank < NODES; rank++) {
-        nic_call_publish(&net.made.views[rank], 1);
+        group_call_publish(&net.made.views[rank], 1);
     }
     fabric_wake_stored_to(&lane);
     assert_int_equal(atomic_load(lane.sleeping), 7);
     atomic_store(&net.stored_to[0], 4);
     fabric_wake_stored_to(&lane);
     assert_int_equal(atomic_load(lane.sleeping), 3);
-    assert_false(nic_call_claim(lane.view, 2));
-    assert_true(nic_call_claim(lane.view, 1));
+    assert_false(group_call_claim(lane.view, 2));
+    assert_true(group_call_claim(lane.view, 1));
     /* Who waits for a barrier is not what stores are for. */
-    nic_call_publish(&net.made.views[2], NIC_WATCH_NOTHING);
+    group_call_publish(&net.made.views[2], GROUP_WATCH_NOTHING);
     fabric_wake_stored_to(&lane);
-    assert_true(nic_call_claim(lane.view, 2));
+    assert_true(group_call_claim(lane.view, 2));
 }
 
 static void operations_tell_their_state(void **state)

@@ -34,7 +34,7 @@ static inline int stop(void **state)
 static inline int open_lanes(void **state)
 {
     (void)state;
-    struct nic_sizes sizes = {8192, 8 * MIB, 8192, 0};
+    struct group_sizes sizes = {8192, 8 * MIB, 8192, 0};
     unit_net_make(&net, NODES, sizes);
     for (int i = 0; i < LANES; i++) {
         lanes[i] = unit_lane(&net, 0, &relax_ops);

@@ -243,7 +243,7 @@ static void mistakes_are_answered_at_the_call(void **state)
 {
     (void)state;
     uint32_t area = 0;
-    assert_int_equal(nic_area_register(&net.made.views[1], 0, 64, &area), 0);
+    assert_int_equal(group_area_register(&net.made.views[1], 0, 64, &area), 0);
     expect_refusal(unit_at(-1, DN_LLCM, 0), DN_ERANK);
     expect_refusal(unit_at(NODES, DN_LLCM, 0), DN_ERANK);
     expect_refusal(unit_at(1, 0, 0), DN_EAREA);
@@ -252,11 +252,11 @@ static void mistakes_are_answered_at_the_call(void **state)
     expect_refusal(unit_at(1, DN_LLCM, UINT64_MAX - 3), DN_ERANGE);
     expect_refusal(unit_at(1, area, 57), DN_ERANGE);
     expect_refusal(unit_at(1, DN_LLCM, 4), DN_EALIGN);
-    assert_int_equal(nic_area_deregister(&net.made.views[1], area), 0);
+    assert_int_equal(group_area_deregister(&net.made.views[1], area), 0);
     expect_refusal(unit_at(1, area, 0), DN_ESTALE);
     /* What was accepted before its target died is carried out all the same. */
     store(1, 1, 5);
-    assert_true(nic_life_end(lanes[0].view, 1, false));
+    assert_true(group_life_end(lanes[0].view, 1, false));
     expect_refusal(word_at(1, 2), DN_EPEER);
     quiet(0);
     assert_true(peek(word(1, 1)) == 5);
@@ -269,20 +269,20 @@ static void mistakes_are_answered_at_the_call(void **state)
 
 static bool is_asleep(void)
 {
-    return atomic_load(&lanes[0].ports[1].call) & NIC_CALL_SLEEPING;
+    return atomic_load(&lanes[0].ports[1].call) & GROUP_CALL_SLEEPING;
 }
 
 static void fall_asleep(uint64_t number)
 {
-    const struct nic_view *sleeper = &net.made.views[1];
-    nic_call_publish(sleeper, nic_watch_of(sleeper, word(1, number)));
+    const struct group_view *sleeper = &net.made.views[1];
+    group_call_publish(sleeper, group_watch_of(sleeper, word(1, number)));
 }
 
 static void all_writers_but_stores_wake_who_watches(void **state)
 {
     (void)state;
     uint64_t data = 3;
-    nic_call_publish(&net.made.views[1], NIC_WATCH_ANYTHING);
+    group_call_publish(&net.made.views[1], GROUP_WATCH_ANYTHING);
     store(1, 1, 1);
     quiet(0);
     fence();

@@ -92,17 +92,18 @@ static void what_was_written_is_mapped(void **state)
 static void the_largest_group_has_room(void **state)
 {
     (void)state;
-    struct udp_roster_file made = create(NIC_NODES_MAX);
+    struct udp_roster_file made = create(GROUP_NODES_MAX);
     assert_int_equal(udp_roster_seal(&made), 0);
     struct udp_roster_file mapped;
     assert_int_equal(map_again(&made, &mapped), 0);
-    udp_roster_address(made.roster, NIC_NODES_MAX - 1)->v6.sin6_scope_id = 5;
-    assert_int_equal(udp_roster_address(mapped.roster, NIC_NODES_MAX - 1)->v6.sin6_scope_id, 5);
-    _Atomic uint32_t *last = &udp_roster_trips(mapped.roster, NIC_NODES_MAX - 1)[NIC_NODES_MAX - 1];
+    udp_roster_address(made.roster, GROUP_NODES_MAX - 1)->v6.sin6_scope_id = 5;
+    assert_int_equal(udp_roster_address(mapped.roster, GROUP_NODES_MAX - 1)->v6.sin6_scope_id, 5);
+    _Atomic uint32_t *last = &udp_roster_trips(mapped.roster,
+                                               GROUP_NODES_MAX - 1)[GROUP_NODES_MAX - 1];
     atomic_store(last, 6);
     assert_true((uintptr_t)(last + 1) <= (uintptr_t)mapped.roster + mapped.roster->file_bytes);
     assert_int_equal(
-        atomic_load(&udp_roster_trips(made.roster, NIC_NODES_MAX - 1)[NIC_NODES_MAX - 1]), 6);
+        atomic_load(&udp_roster_trips(made.roster, GROUP_NODES_MAX - 1)[GROUP_NODES_MAX - 1]), 6);
     udp_roster_unmap(&mapped);
     udp_roster_unmap(&made);
 }
@@ -163,7 +164,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
     struct udp_roster bad[] = {good, good, good, good, good, good, good, good, good, good};
     bad[0].magic ^= 1;
     bad[1].node_count = 0;
-    bad[2].node_count = NIC_NODES_MAX + 1;
+    bad[2].node_count = GROUP_NODES_MAX + 1;
     bad[3].node_count = UINT32_MAX;
     bad[4].node_count = 2000; /* more than the file has room for */
     bad[5].file_bytes += 4096;

@@ -3,13 +3,13 @@
 
 #include "group/address.h"
 
-enum { SLOTS = NIC_AREAS - NIC_AREA_FIRST_FREE };
+enum { SLOTS = GROUP_AREAS - GROUP_AREA_FIRST_FREE };
 
-static int find(const struct nic_view *view, int rank, uint32_t area, uint64_t offset,
+static int find(const struct group_view *view, int rank, uint32_t area, uint64_t offset,
                 uint64_t bytes, uint64_t *found)
 {
     struct dn_remote remote = {.rank = rank, .area = area, .offset = offset};
-    return nic_area_find(view, remote, bytes, found);
+    return group_area_find(view, remote, bytes, found);
 }
 
 static void a_registered_area_is_found_by_everybody(void **state)
@@ -19,8 +19,8 @@ static void a_registered_area_is_found_by_everybody(void **state)
     unit_group_make(&made, 2, 2);
     uint32_t area = 0;
     uint64_t found = 0;
-    assert_int_equal(nic_area_register(&made.views[1], 1000, 100, &area), 0);
-    assert_false(nic_area_is_built_in(area));
+    assert_int_equal(group_area_register(&made.views[1], 1000, 100, &area), 0);
+    assert_false(group_area_is_built_in(area));
     for (int rank = 0; rank < 2; rank++) {
         assert_int_equal(find(&made.views[rank], 1, area, 7, 93, &found), 0);
         assert_true(found == 1007);
@@ -38,7 +38,7 @@ static void ranges_are_checked_without_overflow(void **state)
     struct unit_group made;
     unit_group_make(&made, 1, 1);
     uint32_t area = 0;
-    assert_int_equal(nic_area_register(&made.views[0], 64, 100, &area), 0);
+    assert_int_equal(group_area_register(&made.views[0], 64, 100, &area), 0);
     static const struct {
         uint64_t offset;
         uint64_t bytes;
@@ -71,20 +71,20 @@ static void a_name_is_stale_once_taken_back(void **state)
     (void)state;
     struct unit_group made;
     unit_group_make(&made, 1, 1);
-    const struct nic_view *view = &made.views[0];
+    const struct group_view *view = &made.views[0];
     uint32_t first = 0;
     uint32_t second = 0;
     uint64_t found = 0;
-    assert_int_equal(nic_area_register(view, 0, 64, &first), 0);
-    assert_int_equal(nic_area_deregister(view, first), 0);
+    assert_int_equal(group_area_register(view, 0, 64, &first), 0);
+    assert_int_equal(group_area_deregister(view, first), 0);
     assert_int_equal(find(view, 0, first, 0, 1, &found), DN_ESTALE);
-    assert_int_equal(nic_area_deregister(view, first), DN_ESTALE);
+    assert_int_equal(group_area_deregister(view, first), DN_ESTALE);
     /* The same slot, another name. */
-    assert_int_equal(nic_area_register(view, 128, 64, &second), 0);
-    assert_int_equal(second % NIC_AREAS, first % NIC_AREAS);
+    assert_int_equal(group_area_register(view, 128, 64, &second), 0);
+    assert_int_equal(second % GROUP_AREAS, first % GROUP_AREAS);
     assert_int_not_equal(second, first);
     assert_int_equal(find(view, 0, first, 0, 1, &found), DN_ESTALE);
-    assert_int_equal(nic_area_deregister(view, first), DN_ESTALE);
+    assert_int_equal(group_area_deregister(view, first), DN_ESTALE);
     assert_int_equal(find(view, 0, second, 0, 1, &found), 0);
     assert_true(found == 128);
     unit_group_free(&made);
@@ -95,32 +95,32 @@ static void names_never_given_are_unknown(void **state)
     (void)state;
     struct unit_group made;
     unit_group_make(&made, 1, 1);
-    const struct nic_view *view = &made.views[0];
+    const struct group_view *view = &made.views[0];
     uint32_t area = 0;
-    assert_int_equal(nic_area_register(view, 0, 64, &area), 0);
+    assert_int_equal(group_area_register(view, 0, 64, &area), 0);
     const uint32_t unknown[] = {
         0,
         DN_LLCM,
         DN_BANK,
         DN_HEAP,
         4,
-        NIC_AREAS - 1,
+        GROUP_AREAS - 1,
         area + 1,
         area - 1,
         UINT32_MAX,
-        area + NIC_AREAS, /* a generation to come */
-        1 << NIC_AREA_SLOT_BITS | DN_LLCM,
+        area + GROUP_AREAS, /* a generation to come */
+        1 << GROUP_AREA_SLOT_BITS | DN_LLCM,
     };
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         uint64_t found = 5;
         assert_int_equal(find(view, 0, unknown[i], 0, 0, &found), DN_EAREA);
-        assert_int_equal(nic_area_deregister(view, unknown[i]), DN_EAREA);
+        assert_int_equal(group_area_deregister(view, unknown[i]), DN_EAREA);
         assert_true(found == 5);
     }
-    assert_true(nic_area_is_built_in(DN_LLCM) && nic_area_is_built_in(DN_BANK) &&
-                nic_area_is_built_in(DN_HEAP));
-    assert_false(nic_area_is_built_in(0) || nic_area_is_built_in(4) ||
-                 nic_area_is_built_in(UINT32_MAX));
+    assert_true(group_area_is_built_in(DN_LLCM) && group_area_is_built_in(DN_BANK) &&
+                group_area_is_built_in(DN_HEAP));
+    assert_false(group_area_is_built_in(0) || group_area_is_built_in(4) ||
+                 group_area_is_built_in(UINT32_MAX));
     unit_group_free(&made);
 }
 
@@ -129,25 +129,25 @@ static void the_table_fills_and_empties(void **state)
     (void)state;
     struct unit_group made;
     unit_group_make(&made, 1, 1);
-    const struct nic_view *view = &made.views[0];
+    const struct group_view *view = &made.views[0];
     uint32_t areas[SLOTS];
     uint32_t extra = 77;
     uint64_t found = 0;
     for (uint32_t i = 0; i < SLOTS; i++) {
-        assert_false(nic_area_table_is_full(view));
-        assert_int_equal(nic_area_register(view, i * 64, 64, &areas[i]), 0);
+        assert_false(group_area_table_is_full(view));
+        assert_int_equal(group_area_register(view, i * 64, 64, &areas[i]), 0);
     }
-    assert_true(nic_area_table_is_full(view));
-    assert_int_equal(nic_area_register(view, 0, 64, &extra), DN_EFULL);
+    assert_true(group_area_table_is_full(view));
+    assert_int_equal(group_area_register(view, 0, 64, &extra), DN_EFULL);
     assert_int_equal(extra, 77);
     for (uint32_t i = 0; i < SLOTS; i++) {
         assert_int_equal(find(view, 0, areas[i], 0, 64, &found), 0);
         assert_true(found == i * 64);
     }
-    assert_int_equal(nic_area_deregister(view, areas[100]), 0);
-    assert_false(nic_area_table_is_full(view));
-    assert_int_equal(nic_area_register(view, 0, 64, &extra), 0);
-    assert_int_equal(extra % NIC_AREAS, areas[100] % NIC_AREAS);
+    assert_int_equal(group_area_deregister(view, areas[100]), 0);
+    assert_false(group_area_table_is_full(view));
+    assert_int_equal(group_area_register(view, 0, 64, &extra), 0);
+    assert_int_equal(extra % GROUP_AREAS, areas[100] % GROUP_AREAS);
     unit_group_free(&made);
 }
 
@@ -156,18 +156,18 @@ static void a_worn_out_slot_retires(void **state)
     (void)state;
     struct unit_group made;
     unit_group_make(&made, 1, 1);
-    const struct nic_view *view = &made.views[0];
-    struct nic_area *slot = &view->ports[0].areas[NIC_AREA_FIRST_FREE];
+    const struct group_view *view = &made.views[0];
+    struct group_area *slot = &view->ports[0].areas[GROUP_AREA_FIRST_FREE];
     uint32_t last = 0;
     uint32_t next = 0;
     uint64_t found = 0;
-    atomic_store(&slot->state, (NIC_AREA_GENERATIONS - 2) << 1);
-    assert_int_equal(nic_area_register(view, 0, 64, &last), 0);
-    assert_int_equal(last, UINT32_MAX << NIC_AREA_SLOT_BITS | NIC_AREA_FIRST_FREE);
+    atomic_store(&slot->state, (GROUP_AREA_GENERATIONS - 2) << 1);
+    assert_int_equal(group_area_register(view, 0, 64, &last), 0);
+    assert_int_equal(last, UINT32_MAX << GROUP_AREA_SLOT_BITS | GROUP_AREA_FIRST_FREE);
     assert_int_equal(find(view, 0, last, 0, 64, &found), 0);
-    assert_int_equal(nic_area_deregister(view, last), 0);
-    assert_int_equal(nic_area_register(view, 0, 64, &next), 0);
-    assert_int_equal(next % NIC_AREAS, NIC_AREA_FIRST_FREE + 1);
+    assert_int_equal(group_area_deregister(view, last), 0);
+    assert_int_equal(group_area_register(view, 0, 64, &next), 0);
+    assert_int_equal(next % GROUP_AREAS, GROUP_AREA_FIRST_FREE + 1);
     assert_int_equal(find(view, 0, last, 0, 64, &found), DN_ESTALE);
     unit_group_free(&made);
 }
@@ -177,20 +177,20 @@ static void pointers_are_traced_to_their_area(void **state)
     (void)state;
     struct unit_group made;
     /* An LLCM that ends where the bank starts. */
-    struct nic_sizes sizes = {UINT64_C(2) << 20, 4096, 4096, 0};
+    struct group_sizes sizes = {UINT64_C(2) << 20, 4096, 4096, 0};
     unit_group_make_sized(&made, 2, 2, sizes);
-    const struct nic_view *view = &made.views[1];
-    unsigned char *llcm = nic_segment(view, 1, DN_LLCM);
-    unsigned char *bank = nic_segment(view, 1, DN_BANK);
-    unsigned char *heap = nic_segment(view, 1, DN_HEAP);
+    const struct group_view *view = &made.views[1];
+    unsigned char *llcm = group_segment(view, 1, DN_LLCM);
+    unsigned char *bank = group_segment(view, 1, DN_BANK);
+    unsigned char *heap = group_segment(view, 1, DN_HEAP);
     uint64_t offset = 5;
-    assert_int_equal(nic_area_holding(view, llcm + 9, 1, &offset), DN_LLCM);
+    assert_int_equal(group_area_holding(view, llcm + 9, 1, &offset), DN_LLCM);
     assert_true(offset == 9);
-    assert_int_equal(nic_area_holding(view, llcm, sizes.llcm_bytes, &offset), DN_LLCM);
+    assert_int_equal(group_area_holding(view, llcm, sizes.llcm_bytes, &offset), DN_LLCM);
     assert_ptr_equal(llcm + sizes.llcm_bytes, bank);
-    assert_int_equal(nic_area_holding(view, bank, 0, &offset), DN_BANK);
+    assert_int_equal(group_area_holding(view, bank, 0, &offset), DN_BANK);
     assert_true(offset == 0);
-    assert_int_equal(nic_area_holding(view, heap + 4095, 1, &offset), DN_HEAP);
+    assert_int_equal(group_area_holding(view, heap + 4095, 1, &offset), DN_HEAP);
     assert_true(offset == 4095);
 
     offset = 5;
@@ -206,10 +206,11 @@ static void pointers_are_traced_to_their_area(void **state)
         {heap, UINT64_MAX},
         {NULL, 0},
         {&made, 1},
-        {nic_segment(view, 0, DN_HEAP), 1}, /* another node's */
+        {group_segment(view, 0, DN_HEAP), 1}, /* another node's */
     };
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
-        assert_int_equal(nic_area_holding(view, outside[i].pointer, outside[i].bytes, &offset), 0);
+        assert_int_equal(group_area_holding(view, outside[i].pointer, outside[i].bytes, &offset),
+                         0);
     }
     assert_true(offset == 5);
     unit_group_free(&made);
@@ -222,8 +223,8 @@ static void pointers_are_traced_to_their_area(void **state)
  * given exactly what belongs to the generation it asked for. */
 
 struct race {
-    struct nic_view *owner;
-    struct nic_view *reader;
+    struct group_view *owner;
+    struct group_view *reader;
     _Atomic uint32_t newest; /* a name; relaxed, so that only the table itself orders */
     _Atomic uint32_t found_count;
     _Atomic uint32_t stale_count;
@@ -232,12 +233,12 @@ struct race {
 
 static uint64_t length_of(uint32_t area)
 {
-    return 64 + area / NIC_AREAS % 1021;
+    return 64 + area / GROUP_AREAS % 1021;
 }
 
 static uint64_t offset_of(uint32_t area)
 {
-    return (uint64_t)(area / NIC_AREAS) * 4096;
+    return (uint64_t)(area / GROUP_AREAS) * 4096;
 }
 
 /* Whether readers have met either outcome: else the race has shown nothing. */
@@ -250,11 +251,11 @@ static void own(struct race *race)
 {
     uint64_t start_ns = unit_now_ns();
     uint64_t spent_ns = 0;
-    uint32_t next = 1 << NIC_AREA_SLOT_BITS | NIC_AREA_FIRST_FREE;
+    uint32_t next = 1 << GROUP_AREA_SLOT_BITS | GROUP_AREA_FIRST_FREE;
     for (uint32_t round = 1;
          spent_ns < 400 * UNIT_MS || (!is_met(race) && spent_ns < UNIT_PATIENCE_NS); round++) {
         uint32_t area = 0;
-        unit_expect(nic_area_register(race->owner, offset_of(next), length_of(next), &area) == 0);
+        unit_expect(group_area_register(race->owner, offset_of(next), length_of(next), &area) == 0);
         unit_expect(area == next);
         atomic_store_explicit(&race->newest, area, memory_order_relaxed);
         /* Times of all lengths, none at all included, for readers to fall into. */
@@ -265,12 +266,12 @@ static void own(struct race *race)
         if (round % 64 == 32) {
             sched_yield();
         }
-        unit_expect(nic_area_deregister(race->owner, area) == 0);
+        unit_expect(group_area_deregister(race->owner, area) == 0);
         if (round % 64 == 0) {
             sched_yield();
             spent_ns = unit_now_ns() - start_ns;
         }
-        next += NIC_AREAS;
+        next += GROUP_AREAS;
     }
     atomic_store(&race->over, true);
 }
@@ -290,10 +291,10 @@ static void read_area(struct race *race, uint32_t area)
     error = find(race->reader, 0, area, length, 1, &found);
     unit_expect(error == DN_ERANGE || error == DN_ESTALE);
     /* One ahead: not made yet, or made by now. */
-    error = find(race->reader, 0, area + NIC_AREAS, 0, 1, &found);
+    error = find(race->reader, 0, area + GROUP_AREAS, 0, 1, &found);
     unit_expect(error == 0 || error == DN_EAREA || error == DN_ESTALE);
     if (error == 0) {
-        unit_expect(found == offset_of(area + NIC_AREAS));
+        unit_expect(found == offset_of(area + GROUP_AREAS));
     }
 }
 

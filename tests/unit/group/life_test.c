@@ -21,44 +21,44 @@ static int free_group(void **state)
 
 static bool is_gone_to_senders(uint32_t rank)
 {
-    return atomic_load(&made.views[0].ports[rank].call) & NIC_CALL_GONE;
+    return atomic_load(&made.views[0].ports[rank].call) & GROUP_CALL_GONE;
 }
 
 static void a_node_starts_attaches_and_leaves(void **state)
 {
     (void)state;
-    const struct nic_view *own = &made.views[1];
-    const struct nic_view *peer = &made.views[0];
-    assert_int_equal(nic_life(peer, 1), DN_STARTING);
-    assert_true(nic_life_attach(own, 4711));
-    assert_int_equal(nic_life(peer, 1), DN_ATTACHED);
+    const struct group_view *own = &made.views[1];
+    const struct group_view *peer = &made.views[0];
+    assert_int_equal(group_life(peer, 1), DN_STARTING);
+    assert_true(group_life_attach(own, 4711));
+    assert_int_equal(group_life(peer, 1), DN_ATTACHED);
     assert_int_equal(atomic_load(&peer->ports[1].process_id), 4711);
     assert_false(is_gone_to_senders(1));
-    nic_life_leave(own);
-    assert_int_equal(nic_life(peer, 1), DN_LEFT);
+    group_life_leave(own);
+    assert_int_equal(group_life(peer, 1), DN_LEFT);
     assert_true(is_gone_to_senders(1));
     /* To leave is not to die, and the end of its process changes nothing. */
-    assert_false(nic_life_end(peer, 1, false));
-    assert_int_equal(nic_life(peer, 1), DN_LEFT);
-    assert_false(nic_deaths_beyond(peer, 0));
+    assert_false(group_life_end(peer, 1, false));
+    assert_int_equal(group_life(peer, 1), DN_LEFT);
+    assert_false(group_deaths_beyond(peer, 0));
 }
 
 static void a_rank_is_somebody_only_once(void **state)
 {
     (void)state;
-    const struct nic_view *own = &made.views[1];
-    assert_true(nic_life_attach(own, 4711));
-    assert_false(nic_life_attach(own, 4712));
-    assert_int_equal(nic_life(own, 1), DN_ATTACHED);
+    const struct group_view *own = &made.views[1];
+    assert_true(group_life_attach(own, 4711));
+    assert_false(group_life_attach(own, 4712));
+    assert_int_equal(group_life(own, 1), DN_ATTACHED);
     /* The launcher goes on watching the process that is attached. */
     assert_int_equal(atomic_load(&own->ports[1].process_id), 4711);
-    nic_life_leave(own);
-    assert_false(nic_life_attach(own, 4711));
-    assert_int_equal(nic_life(own, 1), DN_LEFT);
+    group_life_leave(own);
+    assert_false(group_life_attach(own, 4711));
+    assert_int_equal(group_life(own, 1), DN_LEFT);
     /* Declared ended before it came. */
-    assert_true(nic_life_end(own, 2, false));
-    assert_false(nic_life_attach(&made.views[2], 4713));
-    assert_int_equal(nic_life(own, 2), DN_DEAD);
+    assert_true(group_life_end(own, 2, false));
+    assert_false(group_life_attach(&made.views[2], 4713));
+    assert_int_equal(group_life(own, 2), DN_DEAD);
 }
 
 static void ends_are_judged_by_how_and_when(void **state)
@@ -77,20 +77,20 @@ static void ends_are_judged_by_how_and_when(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct unit_group other;
         unit_group_make(&other, 2, 2);
-        const struct nic_view *launcher = &other.views[0];
+        const struct group_view *launcher = &other.views[0];
         if (cases[i].attached) {
-            assert_true(nic_life_attach(&other.views[1], 1));
+            assert_true(group_life_attach(&other.views[1], 1));
         }
-        nic_call_publish(&other.views[1], NIC_WATCH_ANYTHING);
-        bool death = nic_life_end(launcher, 1, cases[i].well);
+        group_call_publish(&other.views[1], GROUP_WATCH_ANYTHING);
+        bool death = group_life_end(launcher, 1, cases[i].well);
         assert_int_equal(death, cases[i].life == DN_DEAD);
-        assert_int_equal(nic_life(launcher, 1), cases[i].life);
-        assert_int_equal(nic_deaths_beyond(launcher, 0), death);
-        assert_false(nic_deaths_beyond(launcher, 1));
+        assert_int_equal(group_life(launcher, 1), cases[i].life);
+        assert_int_equal(group_deaths_beyond(launcher, 0), death);
+        assert_false(group_deaths_beyond(launcher, 1));
         uint64_t call = atomic_load(&launcher->ports[1].call);
-        assert_true(call & NIC_CALL_GONE);
-        assert_false(call & (NIC_CALL_SLEEPING | NIC_CALL_WATCHING));
-        assert_false(nic_call_claim(launcher, 1));
+        assert_true(call & GROUP_CALL_GONE);
+        assert_false(call & (GROUP_CALL_SLEEPING | GROUP_CALL_WATCHING));
+        assert_false(group_call_claim(launcher, 1));
         unit_group_free(&other);
     }
 }
@@ -98,40 +98,40 @@ static void ends_are_judged_by_how_and_when(void **state)
 static void an_end_is_announced_once(void **state)
 {
     (void)state;
-    const struct nic_view *launcher = &made.views[0];
-    assert_true(nic_life_attach(&made.views[1], 1));
-    assert_true(nic_life_end(launcher, 1, false));
-    assert_false(nic_life_end(launcher, 1, true));
-    assert_int_equal(nic_life(launcher, 1), DN_DEAD);
-    assert_true(nic_deaths_beyond(launcher, 0));
-    assert_false(nic_deaths_beyond(launcher, 1));
+    const struct group_view *launcher = &made.views[0];
+    assert_true(group_life_attach(&made.views[1], 1));
+    assert_true(group_life_end(launcher, 1, false));
+    assert_false(group_life_end(launcher, 1, true));
+    assert_int_equal(group_life(launcher, 1), DN_DEAD);
+    assert_true(group_deaths_beyond(launcher, 0));
+    assert_false(group_deaths_beyond(launcher, 1));
 }
 
 static void death_counts_may_wrap(void **state)
 {
     (void)state;
     atomic_store(&made.group->death_count, 2);
-    assert_true(nic_deaths_beyond(&made.views[0], UINT32_MAX));
-    assert_true(nic_deaths_beyond(&made.views[0], 1));
-    assert_false(nic_deaths_beyond(&made.views[0], 2));
-    assert_false(nic_deaths_beyond(&made.views[0], 3));
+    assert_true(group_deaths_beyond(&made.views[0], UINT32_MAX));
+    assert_true(group_deaths_beyond(&made.views[0], 1));
+    assert_false(group_deaths_beyond(&made.views[0], 2));
+    assert_false(group_deaths_beyond(&made.views[0], 3));
 }
 
 static void alone_means_every_peer_is_gone(void **state)
 {
     (void)state;
-    const struct nic_view *view = &made.views[1];
-    assert_false(nic_peers_all_gone(view));
-    assert_true(nic_life_end(view, 0, false));
-    assert_false(nic_peers_all_gone(view));
-    assert_true(nic_life_attach(&made.views[2], 1));
-    nic_life_leave(&made.views[2]);
-    assert_true(nic_peers_all_gone(view));
-    assert_false(nic_peers_all_gone(&made.views[0]));
+    const struct group_view *view = &made.views[1];
+    assert_false(group_peers_all_gone(view));
+    assert_true(group_life_end(view, 0, false));
+    assert_false(group_peers_all_gone(view));
+    assert_true(group_life_attach(&made.views[2], 1));
+    group_life_leave(&made.views[2]);
+    assert_true(group_peers_all_gone(view));
+    assert_false(group_peers_all_gone(&made.views[0]));
 
     struct unit_group alone;
     unit_group_make(&alone, 1, 1);
-    assert_false(nic_peers_all_gone(&alone.views[0]));
+    assert_false(group_peers_all_gone(&alone.views[0]));
     unit_group_free(&alone);
 }
 
@@ -152,7 +152,7 @@ static void contest_run(uint32_t number, void *context)
     while (atomic_load(&contest->waiting) < CONTESTANTS) {
         sched_yield();
     }
-    if (nic_life_attach(&made.views[1], 100 + number)) {
+    if (group_life_attach(&made.views[1], 100 + number)) {
         atomic_store(&contest->winner, 100 + number);
         atomic_fetch_add(&contest->winner_count, 1);
     }
@@ -176,7 +176,7 @@ static void one_of_many_attaches(void **state)
 
 struct last_words {
     uint64_t plain; /* by the node that dies; read by who learnt of the death */
-    struct nic_view *dying;
+    struct group_view *dying;
 };
 
 static void last_words_run(uint32_t number, void *context)
@@ -184,19 +184,19 @@ static void last_words_run(uint32_t number, void *context)
     struct last_words *words = context;
     if (number == 0) {
         words->plain = 42;
-        (void)nic_life_end(words->dying, words->dying->rank, false);
+        (void)group_life_end(words->dying, words->dying->rank, false);
         return;
     }
     if (number == 1) {
-        while (!nic_deaths_beyond(words->dying, 0)) {
+        while (!group_deaths_beyond(words->dying, 0)) {
             sched_yield();
         }
         /* The count alone carries it; looking at the life would order it too. */
         unit_expect(words->plain == 42);
-        unit_expect(nic_life(words->dying, words->dying->rank) == DN_DEAD);
+        unit_expect(group_life(words->dying, words->dying->rank) == DN_DEAD);
         return;
     }
-    while (nic_life(words->dying, words->dying->rank) != DN_DEAD) {
+    while (group_life(words->dying, words->dying->rank) != DN_DEAD) {
         sched_yield();
     }
     unit_expect(words->plain == 42);

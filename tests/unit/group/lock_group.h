@@ -17,24 +17,24 @@ enum { NODES = 6 };
 
 static struct unit_group made;
 static _Atomic uint64_t *word; /* the lock, in node 0's LLCM */
-static struct nic_lock locks[NODES];
+static struct group_lock locks[NODES];
 
-static inline struct nic_lock make_requester(uint32_t rank, uint32_t index)
+static inline struct group_lock make_requester(uint32_t rank, uint32_t index)
 {
-    return (struct nic_lock){.view = &made.views[rank],
-                             .last_proc = word,
-                             .record = nic_lock_record(&made.views[rank], rank, index),
-                             .record_index = index};
+    return (struct group_lock){.view = &made.views[rank],
+                               .last_proc = word,
+                               .record = group_lock_record(&made.views[rank], rank, index),
+                               .record_index = index};
 }
 
 static inline int make_group(void **state)
 {
     (void)state;
     unit_group_make(&made, NODES, 2);
-    word = (_Atomic uint64_t *)(void *)nic_segment(&made.views[0], 0, DN_LLCM);
+    word = (_Atomic uint64_t *)(void *)group_segment(&made.views[0], 0, DN_LLCM);
     for (uint32_t rank = 0; rank < NODES; rank++) {
         locks[rank] = make_requester(rank, 3 * rank);
-        assert_true(nic_life_attach(&made.views[rank], 100 + rank));
+        assert_true(group_life_attach(&made.views[rank], 100 + rank));
     }
     return 0;
 }

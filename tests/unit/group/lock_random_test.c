@@ -16,10 +16,10 @@ struct requester {
     bool dead;
     bool announced;
     uint32_t announce_in;
-    bool inside;           /* knows that it has the lock and has not begun to give it */
-    uint64_t place;        /* in the queue */
-    struct nic_lock *asks; /* for this */
-    struct nic_lock records[RECORDS];
+    bool inside;             /* knows that it has the lock and has not begun to give it */
+    uint64_t place;          /* in the queue */
+    struct group_lock *asks; /* for this */
+    struct group_lock records[RECORDS];
     unsigned char *stack;
 };
 
@@ -62,7 +62,7 @@ static void found_wrong(const char *what)
     game.wrong = game.wrong ? game.wrong : what;
 }
 
-static void enter(struct requester *me, enum nic_lock_outcome outcome)
+static void enter(struct requester *me, enum group_lock_outcome outcome)
 {
     for (uint32_t i = 0; i < NODES; i++) {
         if (game.all[i].inside && !game.all[i].dead) {
@@ -72,24 +72,24 @@ static void enter(struct requester *me, enum nic_lock_outcome outcome)
     if (me->place <= game.newest) {
         found_wrong("not in the order of the queue");
     }
-    if (game.died_inside && outcome != NIC_LOCK_OWNER_DEAD) {
+    if (game.died_inside && outcome != GROUP_LOCK_OWNER_DEAD) {
         found_wrong("the holder's death is not told");
     }
-    if (!game.died_at_all && outcome == NIC_LOCK_OWNER_DEAD) {
+    if (!game.died_at_all && outcome == GROUP_LOCK_OWNER_DEAD) {
         found_wrong("a death is told that was none");
     }
-    game.inherited += outcome == NIC_LOCK_OWNER_DEAD;
+    game.inherited += outcome == GROUP_LOCK_OWNER_DEAD;
     game.takes++;
     game.died_inside = false;
     game.newest = me->place;
     me->inside = true;
 }
 
-static struct nic_lock *free_record(struct requester *me)
+static struct group_lock *free_record(struct requester *me)
 {
     for (;;) {
         for (uint32_t i = 0; i < RECORDS; i++) {
-            if (nic_lock_record_is_free(me->records[i].record)) {
+            if (group_lock_record_is_free(me->records[i].record)) {
                 return &me->records[i];
             }
         }
@@ -98,31 +98,31 @@ static struct nic_lock *free_record(struct requester *me)
 }
 
 /* What lock/lock.c does around the queue; false when it did not get the lock. */
-static bool ask(struct requester *me, struct nic_lock *lock, enum nic_lock_outcome *outcome)
+static bool ask(struct requester *me, struct group_lock *lock, enum group_lock_outcome *outcome)
 {
     uint32_t seen = atomic_load(&made.group->change_count);
     uint64_t patience = draw(4) ? UINT64_MAX : draw(12);
     if (draw(5) == 0) {
-        *outcome = nic_lock_try(lock);
+        *outcome = group_lock_try(lock);
         patience = 0;
     } else {
-        bool taken = nic_lock_take_again(lock) || nic_lock_take_free(lock);
-        *outcome = taken ? NIC_LOCK_HELD : nic_lock_enqueue(lock);
+        bool taken = group_lock_take_again(lock) || group_lock_take_free(lock);
+        *outcome = taken ? GROUP_LOCK_HELD : group_lock_enqueue(lock);
     }
-    if (*outcome == NIC_LOCK_BUSY) {
+    if (*outcome == GROUP_LOCK_BUSY) {
         return false;
     }
-    for (uint64_t poll = 0; *outcome == NIC_LOCK_QUEUED; poll++) {
+    for (uint64_t poll = 0; *outcome == GROUP_LOCK_QUEUED; poll++) {
         yield_step("poll");
         uint32_t changes = atomic_load(&made.group->change_count);
-        if (nic_lock_granted(lock)) {
-            *outcome = NIC_LOCK_HELD;
+        if (group_lock_granted(lock)) {
+            *outcome = GROUP_LOCK_HELD;
         } else if (changes != seen || lock->went_past) {
             seen = changes;
-            *outcome = nic_lock_inherit(lock);
+            *outcome = group_lock_inherit(lock);
         } else if (poll >= patience) {
-            *outcome = nic_lock_abandon(lock);
-            if (*outcome == NIC_LOCK_QUEUED) {
+            *outcome = group_lock_abandon(lock);
+            if (*outcome == GROUP_LOCK_QUEUED) {
                 return false;
             }
         }
@@ -135,7 +135,7 @@ static void requester_main(void)
 {
     struct requester *me = running;
     for (int round = 0; round < ROUNDS; round++) {
-        enum nic_lock_outcome outcome;
+        enum group_lock_outcome outcome;
         me->asks = free_record(me);
         if (ask(me, me->asks, &outcome)) {
             enter(me, outcome);
@@ -143,7 +143,7 @@ static void requester_main(void)
                 yield_step("inside");
             }
             me->inside = false;
-            (void)nic_lock_give(me->asks);
+            (void)group_lock_give(me->asks);
         }
     }
     me->done = true;
@@ -168,7 +168,7 @@ static bool play_step(uint32_t deaths_per_10000, uint32_t *deaths_left)
         struct requester *one = &game.all[i];
         if (one->dead && !one->announced && one->announce_in-- == 0) {
             one->announced = true;
-            (void)nic_life_end(&made.views[(i + 1) % NODES], i, false);
+            (void)group_life_end(&made.views[(i + 1) % NODES], i, false);
         }
         if (!one->dead && !one->done) {
             able[count++] = one;

@@ -3,7 +3,7 @@
 
 static void die(uint32_t rank)
 {
-    assert_true(nic_life_end(&made.views[(rank + 1) % NODES], rank, false));
+    assert_true(group_life_end(&made.views[(rank + 1) % NODES], rank, false));
 }
 
 /* ---- Stepping in --------------------------------------------------------------- */
@@ -38,23 +38,23 @@ static void step(const char *name)
 
 static void hold_and_queue(uint32_t waiters)
 {
-    assert_true(nic_lock_take_free(&locks[0]));
+    assert_true(group_lock_take_free(&locks[0]));
     for (uint32_t i = 1; i <= waiters; i++) {
-        assert_false(nic_lock_take_free(&locks[i]));
-        assert_int_equal(nic_lock_enqueue(&locks[i]), NIC_LOCK_QUEUED);
-        nic_lock_tell(&locks[i]);
+        assert_false(group_lock_take_free(&locks[i]));
+        assert_int_equal(group_lock_enqueue(&locks[i]), GROUP_LOCK_QUEUED);
+        group_lock_tell(&locks[i]);
     }
 }
 
 /* Nobody has it or waits for it, by one who takes it for a moment. */
 static void expect_free(void)
 {
-    struct nic_lock visitor = make_requester(NODES - 1, 1000);
+    struct group_lock visitor = make_requester(NODES - 1, 1000);
     static uint32_t visits;
     visitor.sequence = visits; /* the record's uses go on */
-    assert_int_equal(nic_lock_try(&visitor), NIC_LOCK_HELD);
-    assert_int_equal(nic_lock_give(&visitor), NIC_LOCK_NOBODY);
-    visits = nic_lock_sequence(&visitor);
+    assert_int_equal(group_lock_try(&visitor), GROUP_LOCK_HELD);
+    assert_int_equal(group_lock_give(&visitor), GROUP_LOCK_NOBODY);
+    visits = group_lock_sequence(&visitor);
 }
 
 /* ---- Order ----------------------------------------------------------------------- */
@@ -64,12 +64,12 @@ static void a_free_lock_is_taken_and_given(void **state)
     (void)state;
     for (int round = 0; round < 3; round++) {
         for (uint32_t i = 0; i < NODES; i++) {
-            assert_true(nic_lock_take_free(&locks[i]));
-            assert_false(nic_lock_take_free(&locks[(i + 1) % NODES]));
-            assert_int_equal(nic_lock_give(&locks[i]), NIC_LOCK_NOBODY);
+            assert_true(group_lock_take_free(&locks[i]));
+            assert_false(group_lock_take_free(&locks[(i + 1) % NODES]));
+            assert_int_equal(group_lock_give(&locks[i]), GROUP_LOCK_NOBODY);
             expect_free();
-            assert_int_equal(nic_lock_enqueue(&locks[i]), NIC_LOCK_HELD);
-            assert_int_equal(nic_lock_give(&locks[i]), NIC_LOCK_NOBODY);
+            assert_int_equal(group_lock_enqueue(&locks[i]), GROUP_LOCK_HELD);
+            assert_int_equal(group_lock_give(&locks[i]), GROUP_LOCK_NOBODY);
             expect_free();
         }
     }
@@ -78,18 +78,18 @@ static void a_free_lock_is_taken_and_given(void **state)
 static void who_gave_it_takes_it_again(void **state)
 {
     (void)state;
-    assert_false(nic_lock_take_again(&locks[1])); /* never had it */
-    assert_true(nic_lock_take_free(&locks[1]));
+    assert_false(group_lock_take_again(&locks[1])); /* never had it */
+    assert_true(group_lock_take_free(&locks[1]));
     for (int i = 0; i < 10; i++) {
-        assert_false(nic_lock_take_again(&locks[2]));
-        assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
-        assert_true(nic_lock_take_again(&locks[1]));
-        assert_int_equal(nic_lock_try(&locks[2]), NIC_LOCK_BUSY);
+        assert_false(group_lock_take_again(&locks[2]));
+        assert_int_equal(group_lock_give(&locks[1]), GROUP_LOCK_NOBODY);
+        assert_true(group_lock_take_again(&locks[1]));
+        assert_int_equal(group_lock_try(&locks[2]), GROUP_LOCK_BUSY);
     }
-    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
-    (void)nic_lock_give(&locks[1]);
-    assert_false(nic_lock_take_again(&locks[1])); /* 2 is behind it */
-    assert_true(nic_lock_granted(&locks[2]));
+    assert_int_equal(group_lock_enqueue(&locks[2]), GROUP_LOCK_QUEUED);
+    (void)group_lock_give(&locks[1]);
+    assert_false(group_lock_take_again(&locks[1])); /* 2 is behind it */
+    assert_true(group_lock_granted(&locks[2]));
 }
 
 static void waiters_get_it_in_their_order(void **state)
@@ -99,16 +99,16 @@ static void waiters_get_it_in_their_order(void **state)
         hold_and_queue(5);
         for (uint32_t i = 0; i < 5; i++) {
             for (uint32_t j = i + 1; j <= 5; j++) {
-                assert_false(nic_lock_granted(&locks[j]));
-                assert_int_equal(nic_lock_inherit(&locks[j]), NIC_LOCK_QUEUED);
+                assert_false(group_lock_granted(&locks[j]));
+                assert_int_equal(group_lock_inherit(&locks[j]), GROUP_LOCK_QUEUED);
             }
-            assert_int_equal(nic_lock_give(&locks[i]), i + 1); /* the one to wake */
+            assert_int_equal(group_lock_give(&locks[i]), i + 1); /* the one to wake */
             for (uint32_t j = 5; j > i + 1; j--) {
-                assert_false(nic_lock_granted(&locks[j]));
+                assert_false(group_lock_granted(&locks[j]));
             }
-            assert_true(nic_lock_granted(&locks[i + 1]));
+            assert_true(group_lock_granted(&locks[i + 1]));
         }
-        assert_int_equal(nic_lock_give(&locks[5]), NIC_LOCK_NOBODY);
+        assert_int_equal(group_lock_give(&locks[5]), GROUP_LOCK_NOBODY);
         expect_free();
     }
 }
@@ -116,8 +116,8 @@ static void waiters_get_it_in_their_order(void **state)
 /* A give, and that this one has it then. */
 static void pass_on(uint32_t from, uint32_t to)
 {
-    (void)nic_lock_give(&locks[from]);
-    assert_true(nic_lock_granted(&locks[to]));
+    (void)group_lock_give(&locks[from]);
+    assert_true(group_lock_granted(&locks[to]));
 }
 
 static void who_gives_can_queue_again(void **state)
@@ -126,12 +126,12 @@ static void who_gives_can_queue_again(void **state)
     hold_and_queue(1);
     for (uint32_t turn = 0; turn < 20; turn++) {
         uint32_t holder = turn % 2;
-        assert_int_equal(nic_lock_give(&locks[holder]), 1 - holder);
+        assert_int_equal(group_lock_give(&locks[holder]), 1 - holder);
         /* At once, and before the other has looked. */
-        assert_false(nic_lock_take_again(&locks[holder]));
-        assert_int_equal(nic_lock_enqueue(&locks[holder]), NIC_LOCK_QUEUED);
-        nic_lock_tell(&locks[holder]);
-        assert_true(nic_lock_granted(&locks[1 - holder]));
+        assert_false(group_lock_take_again(&locks[holder]));
+        assert_int_equal(group_lock_enqueue(&locks[holder]), GROUP_LOCK_QUEUED);
+        group_lock_tell(&locks[holder]);
+        assert_true(group_lock_granted(&locks[1 - holder]));
     }
 }
 
@@ -141,12 +141,12 @@ static void a_use_that_is_over_counts_as_given(void **state)
     (void)state;
     _Atomic uint64_t *other = word + 8;
     hold_and_queue(2);
-    (void)nic_lock_give(&locks[0]);
+    (void)group_lock_give(&locks[0]);
     locks[0].last_proc = other;
-    assert_true(nic_lock_take_free(&locks[0]));
-    assert_false(nic_lock_granted(&locks[2]));
-    assert_true(nic_lock_granted(&locks[1]));
-    (void)nic_lock_give(&locks[0]);
+    assert_true(group_lock_take_free(&locks[0]));
+    assert_false(group_lock_granted(&locks[2]));
+    assert_true(group_lock_granted(&locks[1]));
+    (void)group_lock_give(&locks[0]);
     pass_on(1, 2);
 }
 
@@ -154,16 +154,16 @@ static void sequences_go_on_and_skip_zero(void **state)
 {
     (void)state;
     locks[1].sequence = UINT32_MAX - 1;
-    assert_true(nic_lock_take_free(&locks[1]));
-    assert_int_equal(nic_lock_sequence(&locks[1]), UINT32_MAX);
-    assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
-    assert_false(nic_lock_take_again(&locks[1]));
-    assert_true(nic_lock_take_free(&locks[1]));
-    assert_int_equal(nic_lock_sequence(&locks[1]), 1);
-    assert_int_equal(nic_lock_give(&locks[1]), NIC_LOCK_NOBODY);
-    assert_true(nic_lock_take_again(&locks[1]));
-    assert_int_equal(nic_lock_sequence(&locks[1]), 2);
-    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
+    assert_true(group_lock_take_free(&locks[1]));
+    assert_int_equal(group_lock_sequence(&locks[1]), UINT32_MAX);
+    assert_int_equal(group_lock_give(&locks[1]), GROUP_LOCK_NOBODY);
+    assert_false(group_lock_take_again(&locks[1]));
+    assert_true(group_lock_take_free(&locks[1]));
+    assert_int_equal(group_lock_sequence(&locks[1]), 1);
+    assert_int_equal(group_lock_give(&locks[1]), GROUP_LOCK_NOBODY);
+    assert_true(group_lock_take_again(&locks[1]));
+    assert_int_equal(group_lock_sequence(&locks[1]), 2);
+    assert_int_equal(group_lock_enqueue(&locks[2]), GROUP_LOCK_QUEUED);
     pass_on(1, 2);
 }
 
@@ -172,18 +172,18 @@ static void sequences_go_on_and_skip_zero(void **state)
 static void trying_does_not_queue(void **state)
 {
     (void)state;
-    assert_int_equal(nic_lock_try(&locks[0]), NIC_LOCK_HELD);
+    assert_int_equal(group_lock_try(&locks[0]), GROUP_LOCK_HELD);
     uint64_t before = atomic_load(word);
-    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
+    assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_BUSY);
     assert_int_equal(atomic_load(word), before);
-    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
-    (void)nic_lock_give(&locks[0]);
-    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY); /* 2 may have it now */
-    assert_true(nic_lock_granted(&locks[2]));
-    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_BUSY);
-    (void)nic_lock_give(&locks[2]);
-    assert_int_equal(nic_lock_try(&locks[1]), NIC_LOCK_HELD);
+    assert_int_equal(group_lock_enqueue(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_BUSY);
+    (void)group_lock_give(&locks[0]);
+    assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_BUSY); /* 2 may have it now */
+    assert_true(group_lock_granted(&locks[2]));
+    assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_BUSY);
+    (void)group_lock_give(&locks[2]);
+    assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_HELD);
 }
 
 static void trying_takes_it_from_the_dead(void **state)
@@ -191,12 +191,12 @@ static void trying_takes_it_from_the_dead(void **state)
     (void)state;
     hold_and_queue(2);
     die(0);
-    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_BUSY); /* 1 and 2 come first */
+    assert_int_equal(group_lock_try(&locks[3]), GROUP_LOCK_BUSY); /* 1 and 2 come first */
     die(2);
     die(1);
-    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_OWNER_DEAD);
-    assert_int_equal(nic_lock_try(&locks[4]), NIC_LOCK_BUSY);
-    (void)nic_lock_give(&locks[3]);
+    assert_int_equal(group_lock_try(&locks[3]), GROUP_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_try(&locks[4]), GROUP_LOCK_BUSY);
+    (void)group_lock_give(&locks[3]);
     expect_free();
 }
 
@@ -204,30 +204,30 @@ static void trying_goes_past_those_who_gave_up(void **state)
 {
     (void)state;
     hold_and_queue(2);
-    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_BUSY);
-    (void)nic_lock_give(&locks[0]);
-    assert_int_equal(nic_lock_try(&locks[3]), NIC_LOCK_HELD);
-    assert_true(nic_lock_record_is_free(locks[1].record));
-    assert_true(nic_lock_record_is_free(locks[2].record));
+    assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_abandon(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_try(&locks[3]), GROUP_LOCK_BUSY);
+    (void)group_lock_give(&locks[0]);
+    assert_int_equal(group_lock_try(&locks[3]), GROUP_LOCK_HELD);
+    assert_true(group_lock_record_is_free(locks[1].record));
+    assert_true(group_lock_record_is_free(locks[2].record));
 }
 
 static void one_in_the_middle_gives_up(void **state)
 {
     (void)state;
     hold_and_queue(4);
-    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
-    assert_false(nic_lock_record_is_free(locks[2].record));
+    assert_int_equal(group_lock_abandon(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_false(group_lock_record_is_free(locks[2].record));
     /* The one behind lets the record go as soon as it looks. */
-    assert_false(nic_lock_granted(&locks[3]));
-    assert_true(nic_lock_record_is_free(locks[2].record));
+    assert_false(group_lock_granted(&locks[3]));
+    assert_true(group_lock_record_is_free(locks[2].record));
     pass_on(0, 1);
-    assert_false(nic_lock_granted(&locks[3]));
-    assert_int_equal(nic_lock_give(&locks[1]), 3);
-    assert_true(nic_lock_granted(&locks[3]));
+    assert_false(group_lock_granted(&locks[3]));
+    assert_int_equal(group_lock_give(&locks[1]), 3);
+    assert_true(group_lock_granted(&locks[3]));
     pass_on(3, 4);
-    (void)nic_lock_give(&locks[4]);
+    (void)group_lock_give(&locks[4]);
     expect_free();
 }
 
@@ -236,13 +236,13 @@ static void all_behind_give_up(void **state)
     (void)state;
     hold_and_queue(3);
     for (uint32_t i = 1; i <= 3; i++) {
-        assert_int_equal(nic_lock_abandon(&locks[i]), NIC_LOCK_QUEUED);
+        assert_int_equal(group_lock_abandon(&locks[i]), GROUP_LOCK_QUEUED);
     }
-    assert_int_equal(nic_lock_try(&locks[4]), NIC_LOCK_BUSY);
-    (void)nic_lock_give(&locks[0]);
+    assert_int_equal(group_lock_try(&locks[4]), GROUP_LOCK_BUSY);
+    (void)group_lock_give(&locks[0]);
     expect_free();
     for (uint32_t i = 1; i <= 3; i++) {
-        assert_true(nic_lock_record_is_free(locks[i].record));
+        assert_true(group_lock_record_is_free(locks[i].record));
     }
 }
 
@@ -250,16 +250,16 @@ static void giving_up_too_late_is_having_it(void **state)
 {
     (void)state;
     hold_and_queue(1);
-    (void)nic_lock_give(&locks[0]);
-    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_HELD);
-    (void)nic_lock_give(&locks[1]);
+    (void)group_lock_give(&locks[0]);
+    assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_HELD);
+    (void)group_lock_give(&locks[1]);
     expect_free();
 }
 
 /* The lock comes to one who is just giving up: it is there for the next. */
 static void give_zero(void)
 {
-    (void)nic_lock_give(&locks[0]);
+    (void)group_lock_give(&locks[0]);
 }
 
 static void a_lock_given_to_one_who_gives_up_goes_on(void **state)
@@ -268,26 +268,26 @@ static void a_lock_given_to_one_who_gives_up_goes_on(void **state)
     hold_and_queue(2);
     event.happens = give_zero;
     event.at = "lock: about to abandon";
-    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
-    assert_true(nic_lock_granted(&locks[2]));
+    assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_QUEUED);
+    assert_true(group_lock_granted(&locks[2]));
 }
 
 /* Another record of the same owner, in the queue behind the former one. */
 static void an_owner_goes_on_with_another_record(void **state)
 {
     (void)state;
-    struct nic_lock other = make_requester(2, 40);
+    struct group_lock other = make_requester(2, 40);
     hold_and_queue(2);
-    assert_int_equal(nic_lock_abandon(&locks[2]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_enqueue(&other), NIC_LOCK_QUEUED);
-    assert_true(nic_lock_record_is_free(locks[2].record));
+    assert_int_equal(group_lock_abandon(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_enqueue(&other), GROUP_LOCK_QUEUED);
+    assert_true(group_lock_record_is_free(locks[2].record));
     pass_on(0, 1);
-    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_give(&locks[1]), 2);
-    assert_false(nic_lock_granted(&locks[2]));
-    assert_true(nic_lock_granted(&other));
-    (void)nic_lock_give(&other);
-    assert_true(nic_lock_granted(&locks[2]));
+    assert_int_equal(group_lock_enqueue(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_give(&locks[1]), 2);
+    assert_false(group_lock_granted(&locks[2]));
+    assert_true(group_lock_granted(&other));
+    (void)group_lock_give(&other);
+    assert_true(group_lock_granted(&locks[2]));
 }
 
 /* ---- Dying ---------------------------------------------------------------------- */
@@ -297,27 +297,27 @@ static void a_dead_holders_lock_falls_to_the_next(void **state)
     (void)state;
     hold_and_queue(3);
     die(0);
-    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
-    assert_false(nic_lock_granted(&locks[1]));
-    assert_int_equal(nic_lock_inherit(&locks[1]), NIC_LOCK_OWNER_DEAD);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
-    (void)nic_lock_give(&locks[1]);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_HELD);
+    assert_int_equal(group_lock_inherit(&locks[3]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_false(group_lock_granted(&locks[1]));
+    assert_int_equal(group_lock_inherit(&locks[1]), GROUP_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_QUEUED);
+    (void)group_lock_give(&locks[1]);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_HELD);
 }
 
 static void it_falls_past_the_dead_and_those_who_gave_up(void **state)
 {
     (void)state;
     hold_and_queue(5);
-    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
+    assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_QUEUED);
     die(2);
     die(0);
-    assert_int_equal(nic_lock_abandon(&locks[3]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_inherit(&locks[5]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_OWNER_DEAD);
-    assert_true(nic_lock_record_is_free(locks[1].record));
-    assert_true(nic_lock_record_is_free(locks[3].record));
+    assert_int_equal(group_lock_abandon(&locks[3]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[5]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_OWNER_DEAD);
+    assert_true(group_lock_record_is_free(locks[1].record));
+    assert_true(group_lock_record_is_free(locks[3].record));
     pass_on(4, 5);
 }
 
@@ -327,12 +327,12 @@ static void a_live_holder_is_reached_past_dead_waiters(void **state)
     hold_and_queue(4);
     die(1);
     die(2);
-    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
-    assert_false(nic_lock_granted(&locks[3]));
-    assert_int_equal(nic_lock_give(&locks[0]), 3); /* the one to wake */
-    assert_true(nic_lock_granted(&locks[3]));
+    assert_int_equal(group_lock_inherit(&locks[3]), GROUP_LOCK_QUEUED);
+    assert_false(group_lock_granted(&locks[3]));
+    assert_int_equal(group_lock_give(&locks[0]), 3); /* the one to wake */
+    assert_true(group_lock_granted(&locks[3]));
     die(4);
-    (void)nic_lock_give(&locks[3]);
+    (void)group_lock_give(&locks[3]);
     expect_free();
 }
 
@@ -340,9 +340,9 @@ static void who_left_counts_as_gone(void **state)
 {
     (void)state;
     hold_and_queue(2);
-    nic_life_leave(&made.views[1]);
-    nic_life_leave(&made.views[0]);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
+    group_life_leave(&made.views[1]);
+    group_life_leave(&made.views[0]);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_OWNER_DEAD);
 }
 
 static void a_queue_of_the_dead_is_no_hindrance(void **state)
@@ -352,9 +352,9 @@ static void a_queue_of_the_dead_is_no_hindrance(void **state)
     die(0);
     die(1);
     die(2);
-    assert_false(nic_lock_take_free(&locks[3]));
-    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_OWNER_DEAD);
-    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
+    assert_false(group_lock_take_free(&locks[3]));
+    assert_int_equal(group_lock_enqueue(&locks[3]), GROUP_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_enqueue(&locks[4]), GROUP_LOCK_QUEUED);
     pass_on(3, 4);
 }
 
@@ -363,14 +363,14 @@ static void a_holder_dies_while_giving(void **state)
 {
     (void)state;
     hold_and_queue(2);
-    UP_TO("lock: held, about to give", nic_lock_give(&locks[0]));
+    UP_TO("lock: held, about to give", group_lock_give(&locks[0]));
     die(0);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_inherit(&locks[1]), NIC_LOCK_OWNER_DEAD);
-    UP_TO("lock: given, nobody woken", nic_lock_give(&locks[1]));
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[1]), GROUP_LOCK_OWNER_DEAD);
+    UP_TO("lock: given, nobody woken", group_lock_give(&locks[1]));
     die(1);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_HELD);
-    (void)nic_lock_give(&locks[2]);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_HELD);
+    (void)group_lock_give(&locks[2]);
     expect_free();
 }
 
@@ -378,30 +378,30 @@ static void a_requester_dies_while_queueing(void **state)
 {
     (void)state;
     hold_and_queue(0);
-    UP_TO("lock: own record written, not in the queue", nic_lock_enqueue(&locks[1]));
-    assert_int_equal(nic_lock_enqueue(&locks[2]), NIC_LOCK_QUEUED);
-    UP_TO("lock: in the queue or not, nobody told", nic_lock_enqueue(&locks[3]));
-    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
+    UP_TO("lock: own record written, not in the queue", group_lock_enqueue(&locks[1]));
+    assert_int_equal(group_lock_enqueue(&locks[2]), GROUP_LOCK_QUEUED);
+    UP_TO("lock: in the queue or not, nobody told", group_lock_enqueue(&locks[3]));
+    assert_int_equal(group_lock_enqueue(&locks[4]), GROUP_LOCK_QUEUED);
     die(1);
     die(3);
     pass_on(0, 2);
-    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_QUEUED);
-    (void)nic_lock_give(&locks[2]);
-    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_HELD);
-    (void)nic_lock_give(&locks[4]);
+    assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_QUEUED);
+    (void)group_lock_give(&locks[2]);
+    assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_HELD);
+    (void)group_lock_give(&locks[4]);
     expect_free();
 }
 
 static void a_taker_dies_around_the_free_lock(void **state)
 {
     (void)state;
-    UP_TO("lock: own record written, not in the queue", nic_lock_take_free(&locks[1]));
+    UP_TO("lock: own record written, not in the queue", group_lock_take_free(&locks[1]));
     die(1);
     expect_free();
-    UP_TO("lock: in the queue or not, nobody told", nic_lock_take_free(&locks[2]));
-    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_QUEUED);
+    UP_TO("lock: in the queue or not, nobody told", group_lock_take_free(&locks[2]));
+    assert_int_equal(group_lock_enqueue(&locks[3]), GROUP_LOCK_QUEUED);
     die(2);
-    assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_inherit(&locks[3]), GROUP_LOCK_OWNER_DEAD);
 }
 
 static void an_heir_dies_around_inheriting(void **state)
@@ -409,14 +409,14 @@ static void an_heir_dies_around_inheriting(void **state)
     (void)state;
     hold_and_queue(4);
     die(0);
-    UP_TO("lock: inherited", nic_lock_inherit(&locks[1]));
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    UP_TO("lock: inherited", group_lock_inherit(&locks[1]));
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_QUEUED);
     die(1);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
-    (void)nic_lock_give(&locks[2]);
-    UP_TO("lock: taken", nic_lock_granted(&locks[3]));
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_OWNER_DEAD);
+    (void)group_lock_give(&locks[2]);
+    UP_TO("lock: taken", group_lock_granted(&locks[3]));
     die(3);
-    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_OWNER_DEAD);
 }
 
 /* One who goes past another dies with its own link changed, before or after the record
@@ -427,14 +427,14 @@ static void a_waiter_dies_while_going_past(void **state)
     static const char *const points[] = {"lock: link taken over", "lock: record let go"};
     for (int i = 0; i < 2; i++) {
         hold_and_queue(3);
-        assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
-        UP_TO(points[i], nic_lock_granted(&locks[2]));
+        assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_QUEUED);
+        UP_TO(points[i], group_lock_granted(&locks[2]));
         if (i == 1) {
-            assert_true(nic_lock_record_is_free(locks[1].record));
-            assert_int_equal(nic_lock_enqueue(&locks[1]), NIC_LOCK_QUEUED);
+            assert_true(group_lock_record_is_free(locks[1].record));
+            assert_int_equal(group_lock_enqueue(&locks[1]), GROUP_LOCK_QUEUED);
         }
         die(2);
-        assert_int_equal(nic_lock_inherit(&locks[3]), NIC_LOCK_QUEUED);
+        assert_int_equal(group_lock_inherit(&locks[3]), GROUP_LOCK_QUEUED);
         pass_on(0, 3);
         free_group(state);
         make_group(state);
@@ -448,19 +448,19 @@ static void giving_up_under_a_dead_holder_makes_the_next_look(void **state)
     (void)state;
     hold_and_queue(2);
     die(0);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_QUEUED);
     assert_false(locks[2].went_past);
-    assert_int_equal(nic_lock_abandon(&locks[1]), NIC_LOCK_QUEUED);
-    assert_false(nic_lock_granted(&locks[2]));
+    assert_int_equal(group_lock_abandon(&locks[1]), GROUP_LOCK_QUEUED);
+    assert_false(group_lock_granted(&locks[2]));
     assert_true(locks[2].went_past);
-    assert_int_equal(nic_lock_inherit(&locks[2]), NIC_LOCK_OWNER_DEAD);
+    assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_OWNER_DEAD);
     /* With somebody alive there, one look is enough. */
-    assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_enqueue(&locks[4]), NIC_LOCK_QUEUED);
-    assert_int_equal(nic_lock_abandon(&locks[3]), NIC_LOCK_QUEUED);
-    assert_false(nic_lock_granted(&locks[4]));
+    assert_int_equal(group_lock_enqueue(&locks[3]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_enqueue(&locks[4]), GROUP_LOCK_QUEUED);
+    assert_int_equal(group_lock_abandon(&locks[3]), GROUP_LOCK_QUEUED);
+    assert_false(group_lock_granted(&locks[4]));
     assert_true(locks[4].went_past);
-    assert_int_equal(nic_lock_inherit(&locks[4]), NIC_LOCK_QUEUED);
+    assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_QUEUED);
     assert_false(locks[4].went_past);
 }
 
@@ -476,17 +476,17 @@ static void a_word_written_over_holds_nobody_up(void **state)
                                      0x123456789abcdef,
                                      UINT64_C(0xfffff) << 32 | 1};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_int_equal(nic_lock_try(&locks[0]), NIC_LOCK_HELD);
-        assert_int_equal(nic_lock_enqueue(&locks[1]), NIC_LOCK_QUEUED);
+        assert_int_equal(group_lock_try(&locks[0]), GROUP_LOCK_HELD);
+        assert_int_equal(group_lock_enqueue(&locks[1]), GROUP_LOCK_QUEUED);
         atomic_store(word, wrong[i]);
-        (void)nic_lock_give(&locks[0]);
-        assert_true(nic_lock_granted(&locks[1]));
-        assert_int_equal(nic_lock_try(&locks[2]), NIC_LOCK_HELD);
-        (void)nic_lock_give(&locks[1]);
-        (void)nic_lock_give(&locks[2]);
+        (void)group_lock_give(&locks[0]);
+        assert_true(group_lock_granted(&locks[1]));
+        assert_int_equal(group_lock_try(&locks[2]), GROUP_LOCK_HELD);
+        (void)group_lock_give(&locks[1]);
+        (void)group_lock_give(&locks[2]);
         atomic_store(word, wrong[i]);
-        assert_int_equal(nic_lock_enqueue(&locks[3]), NIC_LOCK_HELD);
-        (void)nic_lock_give(&locks[3]);
+        assert_int_equal(group_lock_enqueue(&locks[3]), GROUP_LOCK_HELD);
+        (void)group_lock_give(&locks[3]);
     }
 }
 
@@ -498,11 +498,11 @@ struct crowd {
     uint32_t owner;   /* the same */
 };
 
-static void take_patiently(struct nic_lock *lock)
+static void take_patiently(struct group_lock *lock)
 {
-    if (!nic_lock_take_again(lock) && !nic_lock_take_free(lock) &&
-        nic_lock_enqueue(lock) == NIC_LOCK_QUEUED) {
-        while (!nic_lock_granted(lock)) {
+    if (!group_lock_take_again(lock) && !group_lock_take_free(lock) &&
+        group_lock_enqueue(lock) == GROUP_LOCK_QUEUED) {
+        while (!group_lock_granted(lock)) {
             sched_yield();
         }
     }
@@ -511,7 +511,7 @@ static void take_patiently(struct nic_lock *lock)
 static void crowd_run(uint32_t number, void *context)
 {
     struct crowd *crowd = context;
-    struct nic_lock lock = make_requester(number % NODES, 100 + number);
+    struct group_lock lock = make_requester(number % NODES, 100 + number);
     for (uint32_t round = 0; round < crowd->rounds; round++) {
         take_patiently(&lock);
         crowd->owner = number;
@@ -520,7 +520,7 @@ static void crowd_run(uint32_t number, void *context)
             sched_yield();
         }
         unit_expect(crowd->owner == number);
-        (void)nic_lock_give(&lock);
+        (void)group_lock_give(&lock);
     }
 }
 
@@ -539,32 +539,33 @@ static void one_at_a_time(void **state)
 static void impatient_run(uint32_t number, void *context)
 {
     struct crowd *crowd = context;
-    struct nic_lock requesters[8];
+    struct group_lock requesters[8];
     for (uint32_t i = 0; i < 8; i++) {
         requesters[i] = make_requester(number, 200 + i);
     }
     uint32_t at = 0;
     for (uint32_t round = 0; round < crowd->rounds; round++) {
-        while (!nic_lock_record_is_free(requesters[at].record)) {
+        while (!group_lock_record_is_free(requesters[at].record)) {
             at = (at + 1) % 8;
             sched_yield();
         }
-        struct nic_lock *lock = &requesters[at];
-        enum nic_lock_outcome outcome = round % 3 ? nic_lock_enqueue(lock) : nic_lock_try(lock);
-        for (uint32_t poll = 0; outcome == NIC_LOCK_QUEUED && !nic_lock_granted(lock); poll++) {
+        struct group_lock *lock = &requesters[at];
+        enum group_lock_outcome outcome = round % 3 ? group_lock_enqueue(lock)
+                                                    : group_lock_try(lock);
+        for (uint32_t poll = 0; outcome == GROUP_LOCK_QUEUED && !group_lock_granted(lock); poll++) {
             sched_yield();
-            if (poll > round % 4 && nic_lock_abandon(lock) == NIC_LOCK_QUEUED) {
-                outcome = NIC_LOCK_BUSY;
+            if (poll > round % 4 && group_lock_abandon(lock) == GROUP_LOCK_QUEUED) {
+                outcome = GROUP_LOCK_BUSY;
             }
         }
-        if (outcome != NIC_LOCK_BUSY) {
+        if (outcome != GROUP_LOCK_BUSY) {
             crowd->owner = number;
             crowd->counter++;
             if (round % 5 == 0) {
                 sched_yield();
             }
             unit_expect(crowd->owner == number);
-            (void)nic_lock_give(lock);
+            (void)group_lock_give(lock);
         }
     }
 }

@@ -4,10 +4,10 @@
 #define HUGE_BYTES (UINT64_C(2) << 20)
 #define LIMIT_BYTES (UINT64_C(1) << 46)
 
-static void check_layout(uint32_t node_count, const struct nic_sizes *sizes, uint64_t page_bytes)
+static void check_layout(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes)
 {
-    struct nic_geometry made;
-    assert_int_equal(nic_geometry(node_count, sizes, page_bytes, &made), 0);
+    struct group_geometry made;
+    assert_int_equal(group_geometry(node_count, sizes, page_bytes, &made), 0);
     assert_int_equal(made.node_count, node_count);
     const uint64_t asked[] = {sizes->llcm_bytes, sizes->bank_bytes, sizes->heap_bytes};
     const uint64_t given[] = {made.sizes.llcm_bytes, made.sizes.bank_bytes, made.sizes.heap_bytes};
@@ -16,14 +16,14 @@ static void check_layout(uint32_t node_count, const struct nic_sizes *sizes, uin
         assert_true(given[i] % page_bytes == 0);
     }
     /* In this order, nothing over anything else, huge pages where they help. */
-    assert_true(made.ports_offset >= sizeof(struct nic_group));
+    assert_true(made.ports_offset >= sizeof(struct group_memory));
     assert_true(made.ports_offset % page_bytes == 0);
-    assert_true(made.nodes_offset >= made.ports_offset + node_count * sizeof(struct nic_port));
+    assert_true(made.nodes_offset >= made.ports_offset + node_count * sizeof(struct group_port));
     assert_true(made.segment_offset[DN_LLCM] == 0);
     assert_true(made.segment_offset[DN_BANK] >= given[0]);
     assert_true(made.segment_offset[DN_HEAP] >= made.segment_offset[DN_BANK] + given[1]);
     assert_true(made.service_offset >= made.segment_offset[DN_HEAP] + given[2]);
-    assert_true(made.registered_offset >= made.service_offset + NIC_SERVICE_BYTES);
+    assert_true(made.registered_offset >= made.service_offset + GROUP_SERVICE_BYTES);
     assert_true(made.node_stride_bytes >= made.registered_offset + made.sizes.registered_bytes);
     assert_true(made.total_bytes == made.nodes_offset + node_count * made.node_stride_bytes);
     assert_true(made.nodes_offset % HUGE_BYTES == 0);
@@ -31,19 +31,19 @@ static void check_layout(uint32_t node_count, const struct nic_sizes *sizes, uin
     assert_true(made.segment_offset[DN_HEAP] % HUGE_BYTES == 0);
     assert_true(made.registered_offset % HUGE_BYTES == 0);
     assert_true(made.node_stride_bytes % HUGE_BYTES == 0);
-    assert_true(made.sizes.registered_bytes >= (sizes->registered_bytes ? sizes->registered_bytes
-                                                                        : HUGE_BYTES));
+    assert_true(made.sizes.registered_bytes >=
+                (sizes->registered_bytes ? sizes->registered_bytes : HUGE_BYTES));
     assert_true(made.sizes.registered_bytes % page_bytes == 0);
 }
 
 static uint64_t chosen_bytes(uint32_t node_count, uint64_t bank_bytes)
 {
-    struct nic_sizes sizes = {4096, bank_bytes, 4096, 0};
-    struct nic_geometry made;
-    struct nic_geometry again;
-    assert_int_equal(nic_geometry(node_count, &sizes, 4096, &made), 0);
+    struct group_sizes sizes = {4096, bank_bytes, 4096, 0};
+    struct group_geometry made;
+    struct group_geometry again;
+    assert_int_equal(group_geometry(node_count, &sizes, 4096, &made), 0);
     /* What was chosen is chosen again by whoever checks the group. */
-    assert_int_equal(nic_geometry(node_count, &made.sizes, 4096, &again), 0);
+    assert_int_equal(group_geometry(node_count, &made.sizes, 4096, &again), 0);
     assert_true(made.sizes.registered_bytes == again.sizes.registered_bytes);
     assert_true(made.total_bytes == again.total_bytes);
     return made.sizes.registered_bytes;
@@ -52,18 +52,18 @@ static uint64_t chosen_bytes(uint32_t node_count, uint64_t bank_bytes)
 static void registered_memory_takes_what_the_others_leave(void **state)
 {
     (void)state;
-    assert_true(chosen_bytes(1, 4096) == NIC_REGISTERED_BYTES);
-    assert_true(chosen_bytes(256, UINT64_C(1) << 30) == NIC_REGISTERED_BYTES);
-    uint64_t of_many = chosen_bytes(NIC_NODES_MAX, UINT64_C(1) << 30);
-    assert_true(of_many > UINT64_C(4) << 30 && of_many < NIC_REGISTERED_BYTES);
+    assert_true(chosen_bytes(1, 4096) == GROUP_REGISTERED_BYTES);
+    assert_true(chosen_bytes(256, UINT64_C(1) << 30) == GROUP_REGISTERED_BYTES);
+    uint64_t of_many = chosen_bytes(GROUP_NODES_MAX, UINT64_C(1) << 30);
+    assert_true(of_many > UINT64_C(4) << 30 && of_many < GROUP_REGISTERED_BYTES);
     assert_true(chosen_bytes(1, LIMIT_BYTES / 2) == HUGE_BYTES);
 }
 
 static void segments_lie_apart(void **state)
 {
     (void)state;
-    static const uint32_t counts[] = {1, 2, 3, 64, 65, NIC_NODES_MAX};
-    static const struct nic_sizes sizes[] = {
+    static const uint32_t counts[] = {1, 2, 3, 64, 65, GROUP_NODES_MAX};
+    static const struct group_sizes sizes[] = {
         {1, 1, 1, 0},
         {4096, 4097, 65536, 0},
         {UINT64_C(128) << 10, UINT64_C(1) << 30, UINT64_C(1) << 30, 0},
@@ -86,11 +86,11 @@ static void impossible_groups_are_refused(void **state)
     (void)state;
     static const struct {
         uint32_t node_count;
-        struct nic_sizes sizes;
+        struct group_sizes sizes;
         int error;
     } cases[] = {
         {0, {1, 1, 1, 0}, DN_EINVAL},
-        {NIC_NODES_MAX + 1, {1, 1, 1, 0}, DN_EINVAL},
+        {GROUP_NODES_MAX + 1, {1, 1, 1, 0}, DN_EINVAL},
         {UINT32_MAX, {1, 1, 1, 0}, DN_EINVAL},
         {1, {0, 1, 1, 0}, DN_EINVAL},
         {1, {1, 0, 1, 0}, DN_EINVAL},
@@ -100,23 +100,23 @@ static void impossible_groups_are_refused(void **state)
         {1, {1, 1, UINT64_MAX, 0}, DN_ERANGE},
         {1, {LIMIT_BYTES, LIMIT_BYTES, LIMIT_BYTES, 0}, DN_ERANGE},
         {1, {1, LIMIT_BYTES, 1, 0}, DN_ERANGE},
-        {NIC_NODES_MAX, {1, LIMIT_BYTES / NIC_NODES_MAX, 1, 0}, DN_ERANGE},
+        {GROUP_NODES_MAX, {1, LIMIT_BYTES / GROUP_NODES_MAX, 1, 0}, DN_ERANGE},
         {1, {1, 1, 1, UINT64_MAX}, DN_ERANGE},
         {2, {1, 1, 1, LIMIT_BYTES / 2}, DN_ERANGE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct nic_geometry made;
-        struct nic_geometry before;
+        struct group_geometry made;
+        struct group_geometry before;
         memset(&made, 0x5a, sizeof made);
         before = made;
-        assert_int_equal(nic_geometry(cases[i].node_count, &cases[i].sizes, 4096, &made),
+        assert_int_equal(group_geometry(cases[i].node_count, &cases[i].sizes, 4096, &made),
                          cases[i].error);
         assert_memory_equal(&made, &before, sizeof made);
     }
-    struct nic_sizes sizes = {1, LIMIT_BYTES / 2, 1, 0};
+    struct group_sizes sizes = {1, LIMIT_BYTES / 2, 1, 0};
     check_layout(1, &sizes, 4096);
-    sizes.bank_bytes = LIMIT_BYTES / NIC_NODES_MAX / 2;
-    check_layout(NIC_NODES_MAX, &sizes, 4096);
+    sizes.bank_bytes = LIMIT_BYTES / GROUP_NODES_MAX / 2;
+    check_layout(GROUP_NODES_MAX, &sizes, 4096);
 }
 
 static void a_fresh_group_is_believed(void **state)
@@ -125,10 +125,10 @@ static void a_fresh_group_is_believed(void **state)
     struct unit_group made;
     unit_group_make(&made, 3, 2);
     uint64_t bytes = made.geometry.total_bytes;
-    assert_int_equal(nic_group_check(made.group, bytes), 0);
-    assert_int_equal(nic_group_check(made.group, bytes - 1), DN_EGROUP);
-    assert_int_equal(nic_group_check(made.group, bytes + 1), DN_EGROUP);
-    assert_int_equal(nic_group_check(made.group, 0), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes), 0);
+    assert_int_equal(group_group_check(made.group, bytes - 1), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes + 1), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, 0), DN_EGROUP);
     assert_int_equal(made.group->core_count, 2);
     unit_group_free(&made);
 }
@@ -138,17 +138,17 @@ static void a_changed_group_is_not_believed(void **state)
     (void)state;
     struct unit_group made;
     unit_group_make(&made, 3, 2);
-    struct nic_geometry *geometry = &made.group->geometry;
+    struct group_geometry *geometry = &made.group->geometry;
     uint64_t bytes = made.geometry.total_bytes;
 
     made.group->magic++;
-    assert_int_equal(nic_group_check(made.group, bytes), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
     made.group->magic--;
     made.group->layout_version++;
-    assert_int_equal(nic_group_check(made.group, bytes), DN_EVERSION);
+    assert_int_equal(group_group_check(made.group, bytes), DN_EVERSION);
     made.group->layout_version--;
     geometry->node_count++;
-    assert_int_equal(nic_group_check(made.group, bytes), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
     geometry->node_count--;
 
     uint64_t *const fields[] = {
@@ -170,11 +170,11 @@ static void a_changed_group_is_not_believed(void **state)
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         for (size_t j = 0; j < sizeof changes / sizeof changes[0]; j++) {
             *fields[i] += changes[j];
-            assert_int_equal(nic_group_check(made.group, bytes), DN_EGROUP);
+            assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
             *fields[i] -= changes[j];
         }
     }
-    assert_int_equal(nic_group_check(made.group, bytes), 0);
+    assert_int_equal(group_group_check(made.group, bytes), 0);
     unit_group_free(&made);
 }
 
@@ -201,19 +201,19 @@ static void views_give_every_node_memory_of_its_own(void **state)
     unsigned char *claimed = test_calloc(made.geometry.total_bytes / 64 + 1, 1);
     claim(claimed, &made, made.group, sizeof *made.group);
     for (uint32_t rank = 0; rank < NODES; rank++) {
-        const struct nic_view *view = &made.views[rank];
+        const struct group_view *view = &made.views[rank];
         assert_int_equal(view->rank, rank);
         assert_int_equal(view->node_count, NODES);
         claim(claimed, &made, &view->ports[rank], sizeof view->ports[rank]);
-        claim(claimed, &made, nic_service_memory(view, rank), NIC_SERVICE_BYTES);
-        claim(claimed, &made, nic_registered_memory(view, rank),
+        claim(claimed, &made, group_service_memory(view, rank), GROUP_SERVICE_BYTES);
+        claim(claimed, &made, group_registered_memory(view, rank),
               made.geometry.sizes.registered_bytes);
-        assert_true((uintptr_t)&view->ports[rank] % alignof(struct nic_port) == 0);
+        assert_true((uintptr_t)&view->ports[rank] % alignof(struct group_port) == 0);
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
-            claim(claimed, &made, nic_segment(view, rank, area), nic_segment_bytes(view, area));
+            claim(claimed, &made, group_segment(view, rank, area), group_segment_bytes(view, area));
             /* All views agree on where it is. */
-            assert_ptr_equal(nic_segment(&made.views[0], rank, area),
-                             nic_segment(view, rank, area));
+            assert_ptr_equal(group_segment(&made.views[0], rank, area),
+                             group_segment(view, rank, area));
         }
     }
     test_free(claimed);
@@ -224,11 +224,11 @@ static void segment_sizes_are_told_by_area(void **state)
 {
     (void)state;
     struct unit_group made;
-    struct nic_sizes sizes = {4096, 8192, 12288, 0};
+    struct group_sizes sizes = {4096, 8192, 12288, 0};
     unit_group_make_sized(&made, 1, 1, sizes);
-    assert_true(nic_segment_bytes(&made.views[0], DN_LLCM) == 4096);
-    assert_true(nic_segment_bytes(&made.views[0], DN_BANK) == 8192);
-    assert_true(nic_segment_bytes(&made.views[0], DN_HEAP) == 12288);
+    assert_true(group_segment_bytes(&made.views[0], DN_LLCM) == 4096);
+    assert_true(group_segment_bytes(&made.views[0], DN_BANK) == 8192);
+    assert_true(group_segment_bytes(&made.views[0], DN_HEAP) == 12288);
     unit_group_free(&made);
 }
 

@@ -12,35 +12,35 @@ enum { UNITS = 128, STREAM = 30000, CHANNEL = 5 };
 static struct unit_group group;
 
 /* A box of node 0 at the free end of its service memory, with these sources. */
-static struct nic_message_box *make_box(const uint32_t *ranks, uint32_t count, uint64_t units,
-                                        uint64_t *offset)
+static struct group_message_box *make_box(const uint32_t *ranks, uint32_t count, uint64_t units,
+                                          uint64_t *offset)
 {
-    struct nic_message_box layout = {0};
-    uint64_t bytes = nic_message_box_layout(&layout, count, units);
-    *offset = group.geometry.service_offset + nic_service_free_offset(&group.views[0]);
-    struct nic_message_box *box =
-        (struct nic_message_box *)(void *)(nic_node_memory(&group.views[0], 0) + *offset);
+    struct group_message_box layout = {0};
+    uint64_t bytes = group_message_box_layout(&layout, count, units);
+    *offset = group.geometry.service_offset + group_service_free_offset(&group.views[0]);
+    struct group_message_box *box =
+        (struct group_message_box *)(void *)(group_node_memory(&group.views[0], 0) + *offset);
     memset((void *)box, 0, bytes);
-    (void)nic_message_box_layout(box, count, units);
-    memcpy(nic_box_ranks(box), ranks, count * sizeof *ranks);
+    (void)group_message_box_layout(box, count, units);
+    memcpy(group_box_ranks(box), ranks, count * sizeof *ranks);
     atomic_store(&box->open, 1);
     return box;
 }
 
-static void make_rings(uint64_t units, struct nic_ring_out *out, struct nic_ring_in *in)
+static void make_rings(uint64_t units, struct group_ring_out *out, struct group_ring_in *in)
 {
     static const uint32_t ranks[] = {1};
     uint64_t offset;
-    struct nic_message_box *box = make_box(ranks, 1, units, &offset);
-    nic_message_ring_out(box, 0, out);
-    nic_message_ring_in(box, 0, in);
+    struct group_message_box *box = make_box(ranks, 1, units, &offset);
+    group_message_ring_out(box, 0, out);
+    group_message_ring_in(box, 0, in);
 }
 
 /* Sends words that tell their number, in an entry of the given length. */
-static bool put(struct nic_ring_out *ring, uint64_t number, uint64_t bytes)
+static bool put(struct group_ring_out *ring, uint64_t number, uint64_t bytes)
 {
-    uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
-    struct nic_entry *entry = nic_ring_reserve(ring, units);
+    uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
+    struct group_entry *entry = group_ring_reserve(ring, units);
     if (!entry) {
         return false;
     }
@@ -48,28 +48,28 @@ static bool put(struct nic_ring_out *ring, uint64_t number, uint64_t bytes)
     for (uint64_t i = 0; i < bytes / 8; i++) {
         words[i] = number * 1000 + i;
     }
-    nic_ring_publish(ring, NIC_ENTRY_WHOLE | bytes << NIC_ENTRY_BYTES_SHIFT, units);
+    group_ring_publish(ring, GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT, units);
     return true;
 }
 
-static bool take(struct nic_ring_in *ring, uint64_t number, uint64_t bytes)
+static bool take(struct group_ring_in *ring, uint64_t number, uint64_t bytes)
 {
-    uint64_t header = nic_ring_look(ring);
-    if (header & NIC_ENTRY_PAD) {
+    uint64_t header = group_ring_look(ring);
+    if (header & GROUP_ENTRY_PAD) {
         uint64_t head = atomic_load(&ring->head);
-        nic_ring_advance(ring, ring->unit_count - (head & (ring->unit_count - 1)));
-        header = nic_ring_look(ring);
+        group_ring_advance(ring, ring->unit_count - (head & (ring->unit_count - 1)));
+        header = group_ring_look(ring);
     }
     if (!header) {
         return false;
     }
-    unit_expect((header & NIC_ENTRY_WHOLE) == NIC_ENTRY_WHOLE);
-    unit_expect(nic_entry_bytes(header) == bytes);
-    const uint64_t *words = &nic_ring_at_head(ring)->total_bytes;
+    unit_expect((header & GROUP_ENTRY_WHOLE) == GROUP_ENTRY_WHOLE);
+    unit_expect(group_entry_bytes(header) == bytes);
+    const uint64_t *words = &group_ring_at_head(ring)->total_bytes;
     for (uint64_t i = 0; i < bytes / 8; i++) {
         unit_expect(words[i] == number * 1000 + i);
     }
-    nic_ring_advance(ring, nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes));
+    group_ring_advance(ring, group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
     return true;
 }
 
@@ -83,13 +83,13 @@ static void everything_comes_through_once_and_in_order(void **state)
 {
     (void)state;
     for (uint64_t units = 64; units <= 4096; units *= 2) {
-        struct nic_ring_out out;
-        struct nic_ring_in in;
+        struct group_ring_out out;
+        struct group_ring_in in;
         struct base_random random = {units};
         uint64_t sent = 0;
         uint64_t received = 0;
         make_rings(units, &out, &in);
-        uint64_t most = nic_ring_payload_max(&out, NIC_WHOLE_HEADER_BYTES);
+        uint64_t most = group_ring_payload_max(&out, GROUP_WHOLE_HEADER_BYTES);
         while (received < 2000) {
             if (base_random_below(&random, 2)) {
                 sent += put(&out, sent, bytes_of(sent, most));
@@ -97,7 +97,7 @@ static void everything_comes_through_once_and_in_order(void **state)
                 received += take(&in, received, bytes_of(received, most));
             }
             if (base_random_below(&random, 5) == 0) {
-                (void)nic_ring_give_back(&in);
+                (void)group_ring_give_back(&in);
             }
             assert_true(sent - received <= units);
         }
@@ -108,29 +108,29 @@ static void everything_comes_through_once_and_in_order(void **state)
 /* Old payload of the worst kind: every word of it looks like a header. */
 static void payload_is_never_taken_for_a_header(void **state)
 {
-    struct nic_ring_out out;
-    struct nic_ring_in in;
+    struct group_ring_out out;
+    struct group_ring_in in;
     struct base_random random = {3};
     (void)state;
     make_rings(UNITS, &out, &in);
     for (uint64_t i = 0; i < 5000; i++) {
         uint64_t bytes = base_random_below(&random, 32) * 8;
-        uint64_t units = nic_units_of(NIC_WHOLE_HEADER_BYTES + bytes);
-        struct nic_entry *entry = nic_ring_reserve(&out, units);
+        uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
+        struct group_entry *entry = group_ring_reserve(&out, units);
         assert_non_null(entry);
         memset(&entry->total_bytes, 0xff, bytes);
-        nic_ring_publish(&out, NIC_ENTRY_WHOLE | bytes << NIC_ENTRY_BYTES_SHIFT, units);
-        uint64_t header = nic_ring_look(&in);
-        if (header & NIC_ENTRY_PAD) {
+        group_ring_publish(&out, GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT, units);
+        uint64_t header = group_ring_look(&in);
+        if (header & GROUP_ENTRY_PAD) {
             uint64_t head = atomic_load(&in.head);
-            nic_ring_advance(&in, UNITS - (head & (UNITS - 1)));
-            header = nic_ring_look(&in);
+            group_ring_advance(&in, UNITS - (head & (UNITS - 1)));
+            header = group_ring_look(&in);
         }
-        assert_int_equal(nic_entry_bytes(header), bytes);
-        nic_ring_advance(&in, units);
-        assert_int_equal(nic_ring_look(&in), 0);
-        (void)nic_ring_give_back(&in);
-        assert_int_equal(nic_ring_look(&in), 0);
+        assert_int_equal(group_entry_bytes(header), bytes);
+        group_ring_advance(&in, units);
+        assert_int_equal(group_ring_look(&in), 0);
+        (void)group_ring_give_back(&in);
+        assert_int_equal(group_ring_look(&in), 0);
     }
 }
 
@@ -139,18 +139,18 @@ static void room_for_an_abort_is_always_there(void **state)
 {
     (void)state;
     for (uint64_t bytes = 0; bytes <= 240; bytes += 8) {
-        struct nic_ring_out out;
-        struct nic_ring_in in;
+        struct group_ring_out out;
+        struct group_ring_in in;
         make_rings(64, &out, &in);
         while (put(&out, 0, bytes)) {
         }
-        assert_true(nic_ring_has_room(&out, 1 + NIC_RING_AHEAD));
+        assert_true(group_ring_has_room(&out, 1 + GROUP_RING_AHEAD));
     }
 }
 
 struct pair {
-    struct nic_ring_out out;
-    struct nic_ring_in in;
+    struct group_ring_out out;
+    struct group_ring_in in;
     uint64_t most;
 };
 
@@ -161,7 +161,7 @@ static void stream_end(uint32_t number, void *context)
         uint64_t bytes = bytes_of(i, pair->most);
         bool moved = number == 0 ? put(&pair->out, i, bytes) : take(&pair->in, i, bytes);
         if (number == 1 && (!moved || i % 7 == 0)) {
-            (void)nic_ring_give_back(&pair->in);
+            (void)group_ring_give_back(&pair->in);
         }
         if (!moved) {
             (void)sched_yield();
@@ -191,7 +191,7 @@ static void ranks_are_found(void **state)
             while (wanted < count && ranks[wanted] != rank) {
                 wanted++;
             }
-            assert_int_equal(nic_message_find_rank(ranks, count, rank), wanted);
+            assert_int_equal(group_message_find_rank(ranks, count, rank), wanted);
         }
     }
 }
@@ -199,28 +199,28 @@ static void ranks_are_found(void **state)
 static void held_until_let_go_or_gone(void **state)
 {
     static const uint32_t ranks[] = {1, 2};
-    struct nic_message_slot *slots = nic_service(&group.views[0], 0)->message_slots;
-    struct nic_message_slot *found;
+    struct group_message_slot *slots = group_service(&group.views[0], 0)->message_slots;
+    struct group_message_slot *found;
     uint64_t offset;
     (void)state;
-    struct nic_message_box *box = make_box(ranks, 2, 64, &offset);
-    assert_null(nic_message_hold(&group.views[1], 0, CHANNEL, &found));
-    nic_message_offer(&slots[3], 1, CHANNEL, offset);
-    assert_null(nic_message_hold(&group.views[1], 0, CHANNEL + 1, &found));
-    assert_true(nic_message_unused(&group.views[0], &slots[3]));
+    struct group_message_box *box = make_box(ranks, 2, 64, &offset);
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found));
+    group_message_offer(&slots[3], 1, CHANNEL, offset);
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL + 1, &found));
+    assert_true(group_message_unused(&group.views[0], &slots[3]));
     for (uint32_t rank = 1; rank <= 2; rank++) {
-        assert_ptr_equal(nic_message_hold(&group.views[rank], 0, CHANNEL, &found), box);
+        assert_ptr_equal(group_message_hold(&group.views[rank], 0, CHANNEL, &found), box);
         assert_ptr_equal(found, &slots[3]);
     }
-    nic_message_withdraw(&slots[3]);
-    assert_null(nic_message_hold(&group.views[1], 0, CHANNEL, &found));
-    assert_false(nic_message_unused(&group.views[0], &slots[3]));
-    nic_message_let_go(&group.views[1], &slots[3]);
-    assert_false(nic_message_unused(&group.views[0], &slots[3]));
+    group_message_withdraw(&slots[3]);
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found));
+    assert_false(group_message_unused(&group.views[0], &slots[3]));
+    group_message_let_go(&group.views[1], &slots[3]);
+    assert_false(group_message_unused(&group.views[0], &slots[3]));
     /* The other one dies with it. */
-    assert_true(nic_life_attach(&group.views[2], 1234));
-    assert_true(nic_life_end(&group.views[2], 2, false));
-    assert_true(nic_message_unused(&group.views[0], &slots[3]));
+    assert_true(group_life_attach(&group.views[2], 1234));
+    assert_true(group_life_end(&group.views[2], 2, false));
+    assert_true(group_message_unused(&group.views[0], &slots[3]));
 }
 
 static int setup(void **state)

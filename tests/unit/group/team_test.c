@@ -5,20 +5,20 @@
 
 static struct unit_group made;
 static void *block;
-static struct nic_team teams[UNIT_NODES_MAX];
+static struct group_team teams[UNIT_NODES_MAX];
 static uint32_t ranks[UNIT_NODES_MAX];
 
 /* A team of `count` nodes of a group of `nodes`, in falling order of their ranks. */
 static void make_team(uint32_t nodes, uint32_t cores, uint32_t count)
 {
     unit_group_make(&made, nodes, cores);
-    block = nic_service_memory(&made.views[0], 0) + nic_service_free_offset(&made.views[0]);
+    block = group_service_memory(&made.views[0], 0) + group_service_free_offset(&made.views[0]);
     for (uint32_t i = 0; i < count; i++) {
         ranks[i] = nodes - 1 - i;
     }
     for (uint32_t i = 0; i < count; i++) {
-        nic_team_make(&made.views[ranks[i]], ranks, count, i, block, &teams[i]);
-        assert_true(nic_life_attach(&made.views[ranks[i]], 100 + i));
+        group_team_make(&made.views[ranks[i]], ranks, count, i, block, &teams[i]);
+        assert_true(group_life_attach(&made.views[ranks[i]], 100 + i));
     }
 }
 
@@ -30,7 +30,7 @@ static void end_team(void)
 static bool all_arrived(uint32_t index, uint32_t phase)
 {
     uint32_t next = 0;
-    return nic_team_passed(&teams[index], phase, &next);
+    return group_team_passed(&teams[index], phase, &next);
 }
 
 static void a_phase_is_complete_when_all_arrived(void **state)
@@ -42,10 +42,10 @@ static void a_phase_is_complete_when_all_arrived(void **state)
             for (uint32_t i = 0; i < 3; i++) {
                 for (uint32_t j = 0; j < 3; j++) {
                     assert_false(all_arrived(j, phase));
-                    assert_int_equal(nic_team_has_arrived(&teams[j], i, phase), false);
+                    assert_int_equal(group_team_has_arrived(&teams[j], i, phase), false);
                 }
-                nic_team_arrive(&teams[i], phase);
-                assert_true(nic_team_has_arrived(&teams[0], i, phase));
+                group_team_arrive(&teams[i], phase);
+                assert_true(group_team_has_arrived(&teams[0], i, phase));
             }
             for (uint32_t j = 0; j < 3; j++) {
                 assert_true(all_arrived(j, phase));
@@ -61,15 +61,15 @@ static void a_look_goes_on_where_it_stopped(void **state)
     (void)state;
     make_team(4, 4, 4);
     uint32_t next = 0;
-    nic_team_arrive(&teams[0], 1);
-    nic_team_arrive(&teams[1], 1);
-    assert_false(nic_team_passed(&teams[0], 1, &next));
+    group_team_arrive(&teams[0], 1);
+    group_team_arrive(&teams[1], 1);
+    assert_false(group_team_passed(&teams[0], 1, &next));
     assert_int_equal(next, 2);
-    nic_team_arrive(&teams[3], 1);
-    assert_false(nic_team_passed(&teams[0], 1, &next));
+    group_team_arrive(&teams[3], 1);
+    assert_false(group_team_passed(&teams[0], 1, &next));
     assert_int_equal(next, 2);
-    nic_team_arrive(&teams[2], 1);
-    assert_true(nic_team_passed(&teams[0], 1, &next));
+    group_team_arrive(&teams[2], 1);
+    assert_true(group_team_passed(&teams[0], 1, &next));
     end_team();
 }
 
@@ -80,15 +80,15 @@ static void phases_may_wrap(void **state)
     for (uint32_t phase = UINT32_MAX - 2; phase != 4; phase++) {
         for (uint32_t i = 0; i < 3; i++) {
             /* Where the phase before left it. */
-            atomic_store(nic_team_arrived_word(&teams[0], i), phase - 1);
+            atomic_store(group_team_arrived_word(&teams[0], i), phase - 1);
         }
         for (uint32_t i = 0; i < 3; i++) {
             assert_false(all_arrived(i, phase));
-            nic_team_arrive(&teams[i], phase);
+            group_team_arrive(&teams[i], phase);
         }
         assert_true(all_arrived(0, phase));
         /* One member ahead is no reason to wait for it. */
-        nic_team_arrive(&teams[1], phase + 1);
+        group_team_arrive(&teams[1], phase + 1);
         assert_true(all_arrived(0, phase));
         assert_false(all_arrived(0, phase + 1));
     }
@@ -102,15 +102,15 @@ static void teams_do_not_touch_each_other(void **state)
     for (uint32_t cores = 1; cores <= 32; cores += 31) {
         for (uint32_t count = 1; count <= 20; count += 19) {
             make_team(20, cores, count);
-            uint64_t bytes = nic_team_bytes(count);
+            uint64_t bytes = group_team_bytes(count);
             unsigned char *start = block;
             memset(start + bytes, 0x5a, 256);
             for (uint32_t i = 0; i < count; i++) {
-                nic_team_arrive(&teams[i], UINT32_MAX);
+                group_team_arrive(&teams[i], UINT32_MAX);
                 for (uint32_t phase = 0; phase < 2; phase++) {
-                    atomic_store(nic_team_operand(&teams[i], i, phase), UINT64_MAX);
-                    atomic_store(nic_team_argument(&teams[i], i, phase), UINT64_MAX);
-                    atomic_store(nic_team_source(&teams[i], i, phase), UINT64_MAX);
+                    atomic_store(group_team_operand(&teams[i], i, phase), UINT64_MAX);
+                    atomic_store(group_team_argument(&teams[i], i, phase), UINT64_MAX);
+                    atomic_store(group_team_source(&teams[i], i, phase), UINT64_MAX);
                 }
                 atomic_store(&teams[i].members[i].left, 1);
             }
@@ -130,17 +130,17 @@ static void contributions_have_places_of_their_own(void **state)
         make_team(9, cores, 9);
         for (uint32_t phase = 0; phase < 2; phase++) {
             for (uint32_t i = 0; i < 9; i++) {
-                atomic_store(nic_team_operand(&teams[i], i, phase), phase * 100 + i);
-                atomic_store(nic_team_argument(&teams[i], i, phase), phase * 100 + 50 + i);
+                atomic_store(group_team_operand(&teams[i], i, phase), phase * 100 + i);
+                atomic_store(group_team_argument(&teams[i], i, phase), phase * 100 + 50 + i);
             }
         }
         for (uint32_t phase = 0; phase < 2; phase++) {
             for (uint32_t i = 0; i < 9; i++) {
-                assert_int_equal(atomic_load(nic_team_operand(&teams[0], i, phase + 2)),
+                assert_int_equal(atomic_load(group_team_operand(&teams[0], i, phase + 2)),
                                  phase * 100 + i);
-                assert_int_equal(atomic_load(nic_team_argument(&teams[0], i, phase + 2)),
+                assert_int_equal(atomic_load(group_team_argument(&teams[0], i, phase + 2)),
                                  phase * 100 + 50 + i);
-                assert_int_equal(atomic_load(nic_team_arrived_word(&teams[0], i)), 0);
+                assert_int_equal(atomic_load(group_team_arrived_word(&teams[0], i)), 0);
             }
         }
         end_team();
@@ -153,16 +153,16 @@ static void a_member_that_died_before_arriving_breaks_the_phase(void **state)
 {
     (void)state;
     make_team(5, 2, 3);
-    nic_team_arrive(&teams[0], 1);
-    nic_team_arrive(&teams[1], 1);
-    assert_false(nic_team_broken(&teams[0], 1));
-    assert_false(nic_team_lacks(&teams[0]));
+    group_team_arrive(&teams[0], 1);
+    group_team_arrive(&teams[1], 1);
+    assert_false(group_team_broken(&teams[0], 1));
+    assert_false(group_team_lacks(&teams[0]));
     /* A node of the group that is no member is nobody's business. */
-    assert_true(nic_life_end(&made.views[0], 0, false));
-    assert_false(nic_team_broken(&teams[0], 1));
-    assert_true(nic_life_end(&made.views[0], ranks[2], false));
+    assert_true(group_life_end(&made.views[0], 0, false));
+    assert_false(group_team_broken(&teams[0], 1));
+    assert_true(group_life_end(&made.views[0], ranks[2], false));
     for (uint32_t i = 0; i < 2; i++) {
-        assert_true(nic_team_broken(&teams[i], 1));
+        assert_true(group_team_broken(&teams[i], 1));
         assert_false(all_arrived(i, 1));
     }
     end_team();
@@ -172,15 +172,15 @@ static void a_member_that_died_after_arriving_breaks_the_next(void **state)
 {
     (void)state;
     make_team(3, 2, 3);
-    nic_team_arrive(&teams[2], 1);
-    assert_true(nic_life_end(&made.views[0], ranks[2], false));
-    assert_true(nic_team_lacks(&teams[0]));
-    assert_false(nic_team_broken(&teams[0], 1));
-    nic_team_arrive(&teams[0], 1);
-    nic_team_arrive(&teams[1], 1);
+    group_team_arrive(&teams[2], 1);
+    assert_true(group_life_end(&made.views[0], ranks[2], false));
+    assert_true(group_team_lacks(&teams[0]));
+    assert_false(group_team_broken(&teams[0], 1));
+    group_team_arrive(&teams[0], 1);
+    group_team_arrive(&teams[1], 1);
     assert_true(all_arrived(0, 1));
-    assert_false(nic_team_broken(&teams[0], 1));
-    assert_true(nic_team_broken(&teams[0], 2));
+    assert_false(group_team_broken(&teams[0], 1));
+    assert_true(group_team_broken(&teams[0], 2));
     end_team();
 }
 
@@ -188,9 +188,9 @@ static void a_member_that_left_breaks_it_as_well(void **state)
 {
     (void)state;
     make_team(3, 2, 3);
-    nic_life_leave(&made.views[ranks[1]]);
-    assert_true(nic_team_broken(&teams[0], 1));
-    assert_true(nic_team_lacks(&teams[0]));
+    group_life_leave(&made.views[ranks[1]]);
+    assert_true(group_team_broken(&teams[0], 1));
+    assert_true(group_team_lacks(&teams[0]));
     end_team();
 }
 
@@ -198,13 +198,13 @@ static void what_is_said_first_about_a_new_team_counts(void **state)
 {
     (void)state;
     make_team(3, 2, 3);
-    assert_true(nic_team_decide(&teams[2], true));
-    assert_true(nic_team_decide(&teams[0], false));
+    assert_true(group_team_decide(&teams[2], true));
+    assert_true(group_team_decide(&teams[0], false));
     end_team();
     make_team(3, 2, 3);
-    assert_false(nic_team_decide(&teams[1], false));
-    assert_false(nic_team_decide(&teams[0], true));
-    assert_false(nic_team_decide(&teams[2], true));
+    assert_false(group_team_decide(&teams[1], false));
+    assert_false(group_team_decide(&teams[0], true));
+    assert_false(group_team_decide(&teams[2], true));
     end_team();
 }
 
@@ -213,12 +213,12 @@ static void a_team_is_over_when_all_let_go_or_are_gone(void **state)
     (void)state;
     make_team(4, 2, 3);
     for (uint32_t i = 0; i < 2; i++) {
-        assert_false(nic_team_is_over(&teams[0]));
+        assert_false(group_team_is_over(&teams[0]));
         atomic_store(&teams[i].members[i].left, 1);
     }
-    assert_false(nic_team_is_over(&teams[0]));
-    assert_true(nic_life_end(&made.views[0], ranks[2], false));
-    assert_true(nic_team_is_over(&teams[0]));
+    assert_false(group_team_is_over(&teams[0]));
+    assert_true(group_life_end(&made.views[0], ranks[2], false));
+    assert_true(group_team_is_over(&teams[0]));
     end_team();
 }
 
@@ -231,10 +231,10 @@ struct crowd {
     uint64_t plain[UNIT_NODES_MAX]; /* by member; ordered by the phases alone */
 };
 
-static void wait_for(const struct nic_team *team, uint32_t phase)
+static void wait_for(const struct group_team *team, uint32_t phase)
 {
     uint32_t next = 0;
-    while (!nic_team_passed(team, phase, &next)) {
+    while (!group_team_passed(team, phase, &next)) {
         sched_yield();
     }
 }
@@ -243,21 +243,21 @@ static void wait_for(const struct nic_team *team, uint32_t phase)
 static void crowd_run(uint32_t number, void *context)
 {
     struct crowd *crowd = context;
-    const struct nic_team *team = &teams[number];
+    const struct group_team *team = &teams[number];
     uint32_t rounds = crowd->count > 8 ? ROUNDS / 10 : ROUNDS;
     for (uint32_t round = 0; round < rounds; round++) {
         uint32_t phase = 2 * round + 1;
         crowd->plain[number] = round;
-        atomic_store_explicit(nic_team_operand(team, number, phase), round * 100 + number,
+        atomic_store_explicit(group_team_operand(team, number, phase), round * 100 + number,
                               memory_order_relaxed);
-        nic_team_arrive(team, phase);
+        group_team_arrive(team, phase);
         wait_for(team, phase);
         for (uint32_t i = 0; i < crowd->count; i++) {
             unit_expect(crowd->plain[i] == round);
-            unit_expect(atomic_load_explicit(nic_team_operand(team, i, phase),
+            unit_expect(atomic_load_explicit(group_team_operand(team, i, phase),
                                              memory_order_relaxed) == round * 100 + i);
         }
-        nic_team_arrive(team, phase + 1);
+        group_team_arrive(team, phase + 1);
         wait_for(team, phase + 1);
     }
 }
@@ -281,16 +281,16 @@ static void phases_order_what_members_do(void **state)
 static void fast_run(uint32_t number, void *context)
 {
     struct crowd *crowd = context;
-    const struct nic_team *team = &teams[number];
+    const struct group_team *team = &teams[number];
     for (uint32_t phase = 1; phase < ROUNDS; phase++) {
-        atomic_store_explicit(nic_team_operand(team, number, phase), phase, memory_order_relaxed);
-        nic_team_arrive(team, phase);
+        atomic_store_explicit(group_team_operand(team, number, phase), phase, memory_order_relaxed);
+        group_team_arrive(team, phase);
         wait_for(team, phase);
         if (number == 0 && phase % 64 == 0) {
             sched_yield();
         }
         for (uint32_t i = 0; i < crowd->count; i++) {
-            unit_expect(atomic_load_explicit(nic_team_operand(team, i, phase),
+            unit_expect(atomic_load_explicit(group_team_operand(team, i, phase),
                                              memory_order_relaxed) == phase);
         }
     }
@@ -317,20 +317,20 @@ struct breakage {
 static void breakage_run(uint32_t number, void *context)
 {
     struct breakage *breakage = context;
-    const struct nic_team *team = &teams[number];
+    const struct group_team *team = &teams[number];
     for (uint32_t phase = 1;; phase++) {
         bool dies = number == 0 && phase == breakage->dies_in;
         if (!dies || breakage->arrives_first) {
-            nic_team_arrive(team, phase);
+            group_team_arrive(team, phase);
         }
         if (dies) {
-            (void)nic_life_end(team->view, ranks[number], false);
+            (void)group_life_end(team->view, ranks[number], false);
             return;
         }
         uint32_t next = 0;
-        while (!nic_team_passed(team, phase, &next)) {
+        while (!group_team_passed(team, phase, &next)) {
             /* Broken first, then once more the words: who arrived and then died counts. */
-            if (nic_team_broken(team, phase) && !nic_team_passed(team, phase, &next)) {
+            if (group_team_broken(team, phase) && !group_team_passed(team, phase, &next)) {
                 atomic_store(&breakage->last_passed[number], phase - 1);
                 return;
             }
@@ -361,22 +361,22 @@ static void an_offer_is_found_until_it_is_withdrawn(void **state)
 {
     (void)state;
     make_team(2, 2, 2);
-    const struct nic_view *leader = &made.views[1];
-    const struct nic_view *other = &made.views[0];
+    const struct group_view *leader = &made.views[1];
+    const struct group_view *other = &made.views[0];
     uint64_t offset = 99;
-    assert_false(nic_team_find(other, 1, 7, &offset));
+    assert_false(group_team_find(other, 1, 7, &offset));
     assert_int_equal(offset, 99);
-    assert_true(nic_team_offer(leader, 7, 4096));
-    assert_true(nic_team_offer(leader, 8, 8192));
-    assert_true(nic_team_find(other, 1, 7, &offset));
+    assert_true(group_team_offer(leader, 7, 4096));
+    assert_true(group_team_offer(leader, 8, 8192));
+    assert_true(group_team_find(other, 1, 7, &offset));
     assert_int_equal(offset, 4096);
-    assert_true(nic_team_find(other, 1, 8, &offset));
+    assert_true(group_team_find(other, 1, 8, &offset));
     assert_int_equal(offset, 8192);
     /* Each leader has slots of its own. */
-    assert_false(nic_team_find(other, 0, 7, &offset));
-    nic_team_withdraw(leader, 7);
-    assert_false(nic_team_find(other, 1, 7, &offset));
-    assert_true(nic_team_find(other, 1, 8, &offset));
+    assert_false(group_team_find(other, 0, 7, &offset));
+    group_team_withdraw(leader, 7);
+    assert_false(group_team_find(other, 1, 7, &offset));
+    assert_true(group_team_find(other, 1, 8, &offset));
     end_team();
 }
 
@@ -384,17 +384,17 @@ static void offers_fill_the_slots_and_withdrawing_frees_them(void **state)
 {
     (void)state;
     make_team(2, 2, 2);
-    const struct nic_view *leader = &made.views[1];
+    const struct group_view *leader = &made.views[1];
     uint64_t offset;
-    for (uint64_t key = 1; key <= NIC_TEAM_SLOTS; key++) {
-        assert_true(nic_team_offer(leader, key, key * 64));
+    for (uint64_t key = 1; key <= GROUP_TEAM_SLOTS; key++) {
+        assert_true(group_team_offer(leader, key, key * 64));
     }
-    assert_false(nic_team_offer(leader, 5000, 64));
-    nic_team_withdraw(leader, 17);
-    assert_true(nic_team_offer(leader, 5000, 320000));
-    assert_true(nic_team_find(&made.views[0], 1, 5000, &offset));
+    assert_false(group_team_offer(leader, 5000, 64));
+    group_team_withdraw(leader, 17);
+    assert_true(group_team_offer(leader, 5000, 320000));
+    assert_true(group_team_find(&made.views[0], 1, 5000, &offset));
     assert_int_equal(offset, 320000);
-    assert_false(nic_team_offer(leader, 5001, 64));
+    assert_false(group_team_offer(leader, 5001, 64));
     end_team();
 }
 
@@ -409,12 +409,12 @@ static void meeting_run(uint32_t number, void *context)
     struct meeting *meeting = context;
     if (number == 0) {
         for (uint64_t key = 1; key <= 20000; key++) {
-            unit_expect(nic_team_offer(&made.views[1], key, key * 64));
+            unit_expect(group_team_offer(&made.views[1], key, key * 64));
             atomic_store_explicit(&meeting->current, key, memory_order_relaxed);
             if (key % 16 == 0) {
                 sched_yield();
             }
-            nic_team_withdraw(&made.views[1], key);
+            group_team_withdraw(&made.views[1], key);
         }
         atomic_store(&meeting->over, true);
         return;
@@ -424,7 +424,7 @@ static void meeting_run(uint32_t number, void *context)
         uint64_t key = atomic_load_explicit(&meeting->current, memory_order_relaxed) + number % 2;
         uint64_t offset = 0;
         /* 0 is no key: it marks a free slot. */
-        if (key != 0 && nic_team_find(&made.views[0], 1, key, &offset)) {
+        if (key != 0 && group_team_find(&made.views[0], 1, key, &offset)) {
             unit_expect(offset == key * 64);
             found++;
         }

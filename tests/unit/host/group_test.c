@@ -7,7 +7,7 @@
 static int make(void **state)
 {
     static struct host_group group;
-    const struct nic_sizes sizes = {1, 1, 1, 1};
+    const struct group_sizes sizes = {1, 1, 1, 1};
     *state = &group;
     return host_group_create(3, &sizes, 1, &group);
 }
@@ -30,9 +30,9 @@ static uint32_t changes(const struct host_group *group)
 
 static bool senders_are_told(const struct host_group *group, uint32_t rank)
 {
-    struct nic_view view;
-    nic_view_make(group->group, rank, &view);
-    return atomic_load(&view.ports[rank].call) & NIC_CALL_GONE;
+    struct group_view view;
+    group_view_make(group->group, rank, &view);
+    return atomic_load(&view.ports[rank].call) & GROUP_CALL_GONE;
 }
 
 static void a_rank_attaches_and_leaves(void **state)

@@ -105,9 +105,9 @@ static void move_data_back(void)
 static void *seen_by_others(const void *object, uint64_t bytes)
 {
     const struct host_program_range *range = range_of(object, bytes);
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     assert_non_null(range);
-    return nic_registered_memory(view, view->rank) + range->link_offset +
+    return group_registered_memory(view, view->rank) + range->link_offset +
            ((uintptr_t)object - range->start);
 }
 
@@ -127,7 +127,7 @@ static void data_moves_to_its_place(void **state)
     zeroed[78] = 98;
     assert_int_equal(*(volatile uint64_t *)&remote[78], 98);
     assert_true(host_memory_offset(node->process, &zeroed[77], 8, &offset));
-    assert_ptr_equal(nic_node_memory(&node->process->view, 0) + offset, &remote[77]);
+    assert_ptr_equal(group_node_memory(&node->process->view, 0) + offset, &remote[77]);
     move_data_back();
     assert_int_equal(zeroed[77], 99);
     assert_int_equal(initialised[500], 5);

@@ -32,7 +32,7 @@ static int serve(struct fabric_lane *lane, fabric_service_call call, void *conte
 {
     uint32_t rank = lane->view->rank;
     int error = call(group.nodes[rank].services, group.now_ns, context);
-    group_run(rank);
+    cluster_run(rank);
     return error;
 }
 
@@ -43,7 +43,7 @@ static void progress(struct fabric_lane *lane)
         world.act();
     }
     for (uint32_t i = 0; world.looks % (world.delay + 1) == 0 && i < STEPS; i++) {
-        group_step();
+        cluster_step();
     }
 }
 
@@ -73,15 +73,15 @@ static int reflect(struct fabric_lane *lane, uint32_t rank, const void *place, u
 
 static void *word_of(uint32_t manager)
 {
-    return nic_segment(&world.processes[0].view, manager, DN_LLCM);
+    return group_segment(&world.processes[0].view, manager, DN_LLCM);
 }
 
 static const struct nic_lock_queue *queue_of(uint32_t manager)
 {
-    const struct nic_view *view = &world.processes[0].view;
+    const struct group_view *view = &world.processes[0].view;
     return nic_lock_queue_find(group.nodes[manager].services,
                                (uintptr_t)word_of(manager) -
-                                   (uintptr_t)nic_node_memory(view, manager));
+                                   (uintptr_t)group_node_memory(view, manager));
 }
 
 static int quiet(struct fabric_lane *lane)
@@ -104,14 +104,14 @@ static const struct fabric_ops ops = {
 
 static int make(void **state)
 {
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     (void)state;
     memset(&world, 0, sizeof world);
     unit_group_make(&world.made, NODES, 1);
     config.lock_waiter_count = 64;
     config.lock_request_count = 64;
-    group_begin(1, NODES, &config);
-    group.wire_room = GROUP_WIRE_MAX;
+    cluster_begin(1, NODES, &config);
+    group.wire_room = CLUSTER_WIRE_MAX;
     for (uint32_t rank = 0; rank < NODES; rank++) {
         struct host_process *process = &world.processes[rank];
         struct dn_node *node = &world.nodes[rank];
@@ -134,8 +134,8 @@ static int make(void **state)
 static int unmake(void **state)
 {
     (void)state;
-    coll_lock_end();
-    group_end();
+    lock_end();
+    cluster_end();
     unit_group_free(&world.made);
     return 0;
 }
@@ -144,7 +144,7 @@ static int unmake(void **state)
 static struct dn_lock *open_at(uint32_t rank, uint32_t manager)
 {
     struct dn_lock *lock = NULL;
-    assert_int_equal(coll_lock_open(&world.nodes[rank], manager, word_of(manager), &lock), 0);
+    assert_int_equal(lock_open(&world.nodes[rank], manager, word_of(manager), &lock), 0);
     return lock;
 }
 
@@ -156,9 +156,9 @@ static struct dn_lock *open_handle(uint32_t rank)
 /* Nobody has the lock or waits for it, and nobody watches anybody for it. */
 static void assert_all_is_over(void)
 {
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_null(queue_of(MANAGER));
-    group_assert_nobody_watches();
+    cluster_assert_nobody_watches();
 }
 
 /* ---- Taking and giving --------------------------------------------------------------- */
@@ -168,16 +168,16 @@ static void a_lock_is_taken_wherever_its_word_lies(void **state)
     (void)state;
     for (uint32_t i = 0; i < NODES * NODES; i++) {
         struct dn_lock *lock = open_at(i / NODES, i % NODES);
-        assert_int_equal(coll_lock_take(lock, DN_FOREVER), 0);
-        assert_int_equal(coll_lock_take(lock, DN_FOREVER), DN_EBUSY);
-        assert_int_equal(coll_lock_try(lock), DN_EBUSY);
-        assert_int_equal(coll_lock_close(lock), DN_EBUSY);
-        assert_int_equal(coll_lock_give(lock), 0);
-        assert_int_equal(coll_lock_give(lock), DN_ENOTHELD);
-        assert_int_equal(coll_lock_try(lock), 0);
-        assert_int_equal(coll_lock_give(lock), 0);
-        assert_int_equal(coll_lock_close(lock), 0);
-        assert_int_equal(coll_lock_close(lock), DN_ESTATE);
+        assert_int_equal(lock_take(lock, DN_FOREVER), 0);
+        assert_int_equal(lock_take(lock, DN_FOREVER), DN_EBUSY);
+        assert_int_equal(lock_try(lock), DN_EBUSY);
+        assert_int_equal(lock_close(lock), DN_EBUSY);
+        assert_int_equal(lock_give(lock), 0);
+        assert_int_equal(lock_give(lock), DN_ENOTHELD);
+        assert_int_equal(lock_try(lock), 0);
+        assert_int_equal(lock_give(lock), 0);
+        assert_int_equal(lock_close(lock), 0);
+        assert_int_equal(lock_close(lock), DN_ESTATE);
         assert_int_equal(*(uint64_t *)word_of(i % NODES), 0); /* nobody needs it */
     }
     assert_all_is_over();
@@ -187,27 +187,27 @@ static void who_finds_it_taken_goes_away_or_gives_up(void **state)
 {
     (void)state;
     struct dn_lock *held = open_handle(1);
-    assert_int_equal(coll_lock_take(held, DN_FOREVER), 0);
+    assert_int_equal(lock_take(held, DN_FOREVER), 0);
     for (uint32_t rank = 0; rank < NODES; rank++) {
         struct dn_lock *lock = open_handle(rank);
-        assert_int_equal(coll_lock_try(lock), DN_EBUSY);
-        assert_int_equal(coll_lock_take(lock, 0), DN_ETIMEOUT);
-        assert_int_equal(coll_lock_take(lock, 1), DN_ETIMEOUT);
+        assert_int_equal(lock_try(lock), DN_EBUSY);
+        assert_int_equal(lock_take(lock, 0), DN_ETIMEOUT);
+        assert_int_equal(lock_take(lock, 1), DN_ETIMEOUT);
         uint64_t start_ns = unit_now_ns();
-        assert_int_equal(coll_lock_take(lock, 3 * UNIT_MS), DN_ETIMEOUT);
+        assert_int_equal(lock_take(lock, 3 * UNIT_MS), DN_ETIMEOUT);
         assert_true(unit_now_ns() - start_ns >= 3 * UNIT_MS);
-        assert_int_equal(coll_lock_give(lock), DN_ENOTHELD);
-        assert_int_equal(coll_lock_close(lock), 0);
+        assert_int_equal(lock_give(lock), DN_ENOTHELD);
+        assert_int_equal(lock_close(lock), 0);
     }
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_ptr_equal(queue_of(MANAGER)->first, queue_of(MANAGER)->last);
-    assert_int_equal(coll_lock_give(held), 0);
+    assert_int_equal(lock_give(held), 0);
     assert_all_is_over();
 }
 
 static void give_of_others(void)
 {
-    assert_int_equal(coll_lock_give(world.of_others), 0);
+    assert_int_equal(lock_give(world.of_others), 0);
 }
 
 static void who_waits_has_it_when_the_holder_gives_it(void **state)
@@ -216,16 +216,16 @@ static void who_waits_has_it_when_the_holder_gives_it(void **state)
     for (uint32_t i = 0; i < NODES * NODES; i++) {
         struct dn_lock *lock = open_handle(i % NODES);
         world.of_others = open_handle(i / NODES); /* perhaps another thread of the same node */
-        assert_int_equal(coll_lock_take(world.of_others, DN_FOREVER), 0);
+        assert_int_equal(lock_take(world.of_others, DN_FOREVER), 0);
         world.act = give_of_others;
         world.looks = 0;
-        assert_int_equal(coll_lock_take(lock, UNIT_PATIENCE_NS), 0);
-        assert_int_equal(coll_lock_give(world.of_others), DN_ENOTHELD);
-        assert_int_equal(coll_lock_give(lock), 0);
-        assert_int_equal(coll_lock_close(world.of_others), 0);
-        assert_int_equal(coll_lock_close(lock), 0);
+        assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), 0);
+        assert_int_equal(lock_give(world.of_others), DN_ENOTHELD);
+        assert_int_equal(lock_give(lock), 0);
+        assert_int_equal(lock_close(world.of_others), 0);
+        assert_int_equal(lock_close(lock), 0);
         world.act = NULL;
-        group_settle(NULL);
+        cluster_settle(NULL);
     }
     assert_all_is_over();
 }
@@ -238,9 +238,9 @@ static void a_free_lock_is_had_however_short_the_time(void **state)
     world.delay = SLOW;
     struct dn_lock *lock = open_handle(2);
     for (uint64_t timeout_ns = 0; timeout_ns < 3; timeout_ns++) {
-        assert_int_equal(coll_lock_take(lock, timeout_ns), 0);
-        assert_int_equal(coll_lock_give(lock), 0);
-        group_settle(NULL);
+        assert_int_equal(lock_take(lock, timeout_ns), 0);
+        assert_int_equal(lock_give(lock), 0);
+        cluster_settle(NULL);
     }
     assert_all_is_over();
 }
@@ -250,32 +250,32 @@ static void what_was_sent_is_in_place_before_the_lock_is_given(void **state)
     (void)state;
     struct dn_lock *lock = open_handle(1);
     for (uint32_t i = 1; i <= 5; i++) {
-        assert_int_equal(coll_lock_take(lock, DN_FOREVER), 0);
+        assert_int_equal(lock_take(lock, DN_FOREVER), 0);
         assert_int_equal(world.quiets, i - 1);
-        assert_int_equal(coll_lock_give(lock), 0);
+        assert_int_equal(lock_give(lock), 0);
         assert_int_equal(world.quiets, i);
-        group_settle(NULL);
+        cluster_settle(NULL);
     }
     assert_int_equal(world.quiets_too_late, 0);
     /* Somebody who was sent to has died: that is told, and keeps nobody from the lock. */
     world.quiet_result = DN_EPEER;
-    assert_int_equal(coll_lock_take(lock, DN_FOREVER), 0);
-    assert_int_equal(coll_lock_give(lock), DN_EPEER);
-    assert_int_equal(coll_lock_give(lock), DN_ENOTHELD);
+    assert_int_equal(lock_take(lock, DN_FOREVER), 0);
+    assert_int_equal(lock_give(lock), DN_EPEER);
+    assert_int_equal(lock_give(lock), DN_ENOTHELD);
     assert_all_is_over();
 }
 
 static void handles_run_out_and_come_back(void **state)
 {
-    static struct dn_lock *locks[NIC_LOCK_RECORDS];
+    static struct dn_lock *locks[GROUP_LOCK_RECORDS];
     struct dn_lock *more = NULL;
     (void)state;
-    for (uint32_t i = 0; i < NIC_LOCK_RECORDS; i++) {
+    for (uint32_t i = 0; i < GROUP_LOCK_RECORDS; i++) {
         locks[i] = open_handle(1);
     }
-    assert_int_equal(coll_lock_open(&world.nodes[1], MANAGER, word_of(MANAGER), &more), DN_EFULL);
+    assert_int_equal(lock_open(&world.nodes[1], MANAGER, word_of(MANAGER), &more), DN_EFULL);
     assert_null(more);
-    assert_int_equal(coll_lock_close(locks[7]), 0);
+    assert_int_equal(lock_close(locks[7]), 0);
     assert_non_null(open_handle(1));
 }
 
@@ -283,7 +283,7 @@ static void handles_run_out_and_come_back(void **state)
 
 static void kill_one(void)
 {
-    group_kill(1);
+    cluster_kill(1);
 }
 
 static void a_dead_holders_lock_is_inherited(void **state)
@@ -291,19 +291,19 @@ static void a_dead_holders_lock_is_inherited(void **state)
     (void)state;
     struct dn_lock *held = open_handle(1);
     struct dn_lock *lock = open_handle(2);
-    assert_int_equal(coll_lock_take(held, DN_FOREVER), 0);
+    assert_int_equal(lock_take(held, DN_FOREVER), 0);
     world.act = kill_one;
     world.looks = 0;
-    assert_int_equal(coll_lock_take(lock, UNIT_PATIENCE_NS), DN_EOWNERDEAD);
-    assert_int_equal(coll_lock_give(lock), 0);
-    assert_int_equal(coll_lock_take(lock, UNIT_PATIENCE_NS), 0);
-    assert_int_equal(coll_lock_give(lock), 0);
+    assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), DN_EOWNERDEAD);
+    assert_int_equal(lock_give(lock), 0);
+    assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(lock_give(lock), 0);
     assert_all_is_over();
 }
 
 static void kill_manager(void)
 {
-    group_kill(MANAGER);
+    cluster_kill(MANAGER);
 }
 
 static void a_lock_ends_with_its_manager(void **state)
@@ -311,19 +311,19 @@ static void a_lock_ends_with_its_manager(void **state)
     (void)state;
     struct dn_lock *held = open_handle(1);
     struct dn_lock *lock = open_handle(2);
-    assert_int_equal(coll_lock_take(held, DN_FOREVER), 0);
+    assert_int_equal(lock_take(held, DN_FOREVER), 0);
     world.act = kill_manager;
     world.looks = 0;
-    assert_int_equal(coll_lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
-    assert_int_equal(coll_lock_give(lock), DN_ENOTHELD);
-    group_settle(NULL);
-    assert_int_equal(coll_lock_give(held), DN_EPEER);
-    assert_int_equal(coll_lock_give(held), DN_ENOTHELD);
-    assert_int_equal(coll_lock_take(held, DN_FOREVER), DN_EPEER);
-    assert_int_equal(coll_lock_try(held), DN_EPEER);
-    assert_int_equal(coll_lock_close(held), 0);
-    assert_int_equal(coll_lock_close(lock), 0);
-    group_assert_nobody_watches();
+    assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
+    assert_int_equal(lock_give(lock), DN_ENOTHELD);
+    cluster_settle(NULL);
+    assert_int_equal(lock_give(held), DN_EPEER);
+    assert_int_equal(lock_give(held), DN_ENOTHELD);
+    assert_int_equal(lock_take(held, DN_FOREVER), DN_EPEER);
+    assert_int_equal(lock_try(held), DN_EPEER);
+    assert_int_equal(lock_close(held), 0);
+    assert_int_equal(lock_close(lock), 0);
+    cluster_assert_nobody_watches();
 }
 
 static void announce_manager(void)
@@ -337,12 +337,12 @@ static void a_manager_that_is_said_to_be_gone_is_not_waited_for(void **state)
     (void)state;
     struct dn_lock *held = open_handle(1);
     struct dn_lock *lock = open_handle(2);
-    assert_int_equal(coll_lock_take(held, DN_FOREVER), 0);
+    assert_int_equal(lock_take(held, DN_FOREVER), 0);
     world.act = announce_manager;
     world.looks = 0;
-    assert_int_equal(coll_lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
-    assert_int_equal(coll_lock_try(lock), DN_EPEER);
-    group_settle(NULL);
+    assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
+    assert_int_equal(lock_try(lock), DN_EPEER);
+    cluster_settle(NULL);
     assert_ptr_equal(queue_of(MANAGER)->first, queue_of(MANAGER)->last);
 }
 

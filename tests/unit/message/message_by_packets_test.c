@@ -17,7 +17,7 @@ static struct dn_node *node_of(uint32_t rank)
 
 static unsigned char *bank_of(uint32_t rank)
 {
-    return nic_segment(&all.mirrors[rank].process.view, rank, DN_BANK);
+    return group_segment(&all.mirrors[rank].process.view, rank, DN_BANK);
 }
 
 /* A context with everybody. */
@@ -62,7 +62,6 @@ static int receive(struct dn_context *context, int source, uint64_t timeout_ns, 
 {
     return dn_recv(context, source, buffer, MESSAGE_MAX, timeout_ns, NULL, bytes);
 }
-
 
 /* ---- What the receiver may see ---------------------------------------------------------- */
 
@@ -193,7 +192,7 @@ static void room_costs_few_words(void **state)
         assert_int_equal(dn_recv(to, 1, &word, sizeof word, UNIT_PATIENCE_NS, NULL, NULL), 0);
         assert_int_equal(word, i);
     }
-    uint64_t laps = COUNT * (uint64_t)NIC_UNIT_BYTES / RING;
+    uint64_t laps = COUNT * (uint64_t)GROUP_UNIT_BYTES / RING;
     assert_true(unit_mirrors_sent(&all, 0, 1) - before <= 4 * laps + 4);
     close_it(from);
     close_it(to);
@@ -206,19 +205,19 @@ static void a_box_is_held_and_let_go(void **state)
     (void)state;
     struct dn_context *to = open_at(0, 0);
     struct dn_context *from = open_at(1, 0);
-    struct nic_message_slot *slot = to->slot;
+    struct group_message_slot *slot = to->slot;
     assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
-    assert_false(nic_message_unused(to->view, slot));
+    assert_false(group_message_unused(to->view, slot));
     /* What it sent stays receivable, and the receiver then says by itself that it has come
      * to the end. */
     close_it(from);
-    assert_false(nic_message_unused(to->view, slot));
+    assert_false(group_message_unused(to->view, slot));
     size_t bytes;
     assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
     assert_int_equal(receive(to, 1, UNIT_MS, &bytes), DN_ETIMEOUT);
     unit_mirrors_deliver_all(&all);
     from = open_at(1, 0);
-    assert_true(nic_message_unused(to->view, slot));
+    assert_true(group_message_unused(to->view, slot));
     /* The second one goes on where the first one ended. */
     assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
     assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
@@ -228,7 +227,7 @@ static void a_box_is_held_and_let_go(void **state)
     assert_int_equal(dn_send(from, 0, "z", 1, UNIT_PATIENCE_NS), DN_EPEER);
     assert_ptr_equal(to->slot, slot);
     close_it(from);
-    assert_true(nic_message_unused(to->view, slot));
+    assert_true(group_message_unused(to->view, slot));
     to = open_at(0, 0);
     assert_ptr_equal(to->slot, slot);
     close_it(to);
@@ -240,16 +239,16 @@ static void nothing_falls_into_a_box_that_was_let_go(void **state)
     (void)state;
     struct dn_context *to = open_at(0, 0);
     struct dn_context *from = open_at(1, 0);
-    const struct nic_message_slot *slot = to->slot;
+    const struct group_message_slot *slot = to->slot;
     assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
     unit_mirrors_deliver_all(&all);
     all.held = true;
     assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
     assert_non_null(all.ways[1][0].first);
     close_it(to);
-    assert_false(nic_message_unused(&all.mirrors[0].process.view, slot));
+    assert_false(group_message_unused(&all.mirrors[0].process.view, slot));
     close_it(from);
-    assert_true(nic_message_unused(&all.mirrors[0].process.view, slot));
+    assert_true(group_message_unused(&all.mirrors[0].process.view, slot));
     assert_null(all.ways[1][0].first);
     all.held = false;
 }
@@ -260,9 +259,10 @@ static void a_box_that_closes_is_not_held(void **state)
     (void)state;
     struct dn_context *from = open_at(1, 0);
     struct dn_context *to = open_at(0, 0);
-    struct nic_message_slot *slot = to->slot;
-    struct nic_message_slot *mirror =
-        &nic_service(from->view, 0)->message_slots[slot - nic_service(to->view, 0)->message_slots];
+    struct group_message_slot *slot = to->slot;
+    struct group_message_slot *mirror =
+        &group_service(from->view, 0)
+             ->message_slots[slot - group_service(to->view, 0)->message_slots];
     uint64_t key = atomic_load(&mirror->key);
     struct dn_message_op op;
     assert_true(key != 0 && key == atomic_load(&slot->key));
@@ -271,7 +271,7 @@ static void a_box_that_closes_is_not_held(void **state)
     atomic_store(&mirror->key, key); /* as if it had not come yet */
     assert_int_equal(dn_isend(from, 0, "x", 1, &op), 0);
     assert_int_equal(atomic_load(&mirror->key), 0);
-    assert_true(nic_message_unused(&all.mirrors[0].process.view, slot));
+    assert_true(group_message_unused(&all.mirrors[0].process.view, slot));
     to = open_at(0, 0);
     assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
     size_t bytes;
@@ -413,12 +413,12 @@ static void what_has_arrived_of_the_dead_is_received(void **state)
     receive_from_the_dead(to, "two");
     /* Its bit is left out: the box can be used again. */
     assert_false(atomic_load(&to->slot->users[0]) == 0);
-    assert_true(nic_message_unused(to->view, to->slot));
+    assert_true(group_message_unused(to->view, to->slot));
     close_it(to);
 }
 
 /* More pieces than there are stages, and in no memory of the group's. */
-static const unsigned char long_message[2 * COLL_STAGES * COLL_STAGE_BYTES];
+static const unsigned char long_message[2 * MESSAGE_STAGES * MESSAGE_STAGE_BYTES];
 
 /* A message that lay in the memory of the dead, in stages or in the bank, would be missing before
  * those behind it: they go with it. */
@@ -499,7 +499,7 @@ static void sends_to_the_dead_end(void **state)
 
 static int setup(void **state)
 {
-    struct nic_sizes sizes = {UNIT_PAGE_BYTES, BANK_BYTES, UNIT_PAGE_BYTES, 0};
+    struct group_sizes sizes = {UNIT_PAGE_BYTES, BANK_BYTES, UNIT_PAGE_BYTES, 0};
     (void)state;
     unit_mirrors_make(&all, NODES, sizes, 11);
     buffer = malloc(MESSAGE_MAX);
@@ -510,7 +510,7 @@ static int teardown(void **state)
 {
     (void)state;
     unit_mirrors_deliver_all(&all);
-    coll_message_end();
+    message_end();
     unit_mirrors_free(&all);
     free(buffer);
     return 0;

@@ -12,22 +12,22 @@ struct player {
     struct nic_completion completion;
 };
 
-static struct player players[GROUP_NODES_MAX];
-static uint32_t most_arrived[GROUP_NODES_MAX]; /* in any life */
-static uint16_t members[GROUP_NODES_MAX];
+static struct player players[CLUSTER_NODES_MAX];
+static uint32_t most_arrived[CLUSTER_NODES_MAX]; /* in any life */
+static uint16_t members[CLUSTER_NODES_MAX];
 static uint32_t deaths;
 static uint64_t passed;
 
 static void begin(uint64_t seed, uint32_t count)
 {
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     memset(players, 0, sizeof players);
     memset(most_arrived, 0, sizeof most_arrived);
     deaths = 0;
     passed = 0;
-    group_begin(seed, count, &config);
+    cluster_begin(seed, count, &config);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t other = (uint32_t)group_below(i + 1);
+        uint32_t other = (uint32_t)cluster_below(i + 1);
         members[i] = members[other];
         members[other] = (uint16_t)i;
     }
@@ -35,8 +35,8 @@ static void begin(uint64_t seed, uint32_t count)
 
 static void open_team(uint32_t node)
 {
-    group_check(nic_packet_barrier_open(group.nodes[node].services, group.now_ns, TEAM, members,
-                                        group.count) == 0);
+    cluster_check(nic_packet_barrier_open(group.nodes[node].services, group.now_ns, TEAM, members,
+                                          group.count) == 0);
     players[node].open = true;
 }
 
@@ -48,8 +48,8 @@ static void arrive(uint32_t node)
         most_arrived[node] = player->arrived;
     }
     player->waiting = true;
-    group_check(nic_packet_barrier_arrive(group.nodes[node].services, group.now_ns, TEAM,
-                                          &player->completion) == 0);
+    cluster_check(nic_packet_barrier_arrive(group.nodes[node].services, group.now_ns, TEAM,
+                                            &player->completion) == 0);
 }
 
 /* Sees what has completed. */
@@ -61,14 +61,14 @@ static void look(uint32_t node)
     }
     player->waiting = false;
     if (player->completion.result == 0) {
-        group_check(!player->broken);
-        group_check(player->completion.value == player->arrived);
+        cluster_check(!player->broken);
+        cluster_check(player->completion.value == player->arrived);
         for (uint32_t i = 0; i < group.count; i++) {
-            group_check(most_arrived[i] >= player->arrived);
+            cluster_check(most_arrived[i] >= player->arrived);
         }
         passed++;
     } else {
-        group_check(player->completion.result == DN_EPEER && deaths > 0);
+        cluster_check(player->completion.result == DN_EPEER && deaths > 0);
         player->broken = true;
     }
 }
@@ -96,18 +96,18 @@ static void the_root_waits_for_its_own_host(void **state)
     }
     arrive(members[1]);
     arrive(members[2]);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(players[members[1]].completion.state, NIC_PENDING);
     arrive(members[0]);
     assert_int_equal(players[members[0]].completion.state, NIC_DONE);
-    group_settle(NULL);
+    cluster_settle(NULL);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(players[i].completion.state, NIC_DONE);
         assert_int_equal(players[i].completion.result, 0);
         assert_int_equal(players[i].completion.value, 1);
     }
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void an_arrival_before_the_parent_opens_is_not_lost(void **state)
@@ -116,13 +116,13 @@ static void an_arrival_before_the_parent_opens_is_not_lost(void **state)
     begin(2, 2);
     open_team(members[1]);
     arrive(members[1]);
-    group_settle(NULL);
+    cluster_settle(NULL);
     open_team(members[0]);
     arrive(members[0]);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(players[0].completion.state, NIC_DONE);
     assert_int_equal(players[1].completion.state, NIC_DONE);
-    group_end();
+    cluster_end();
 }
 
 static void a_death_breaks_the_team_for_all_and_for_good(void **state)
@@ -135,10 +135,10 @@ static void a_death_breaks_the_team_for_all_and_for_good(void **state)
     for (uint32_t i = 0; i < 5; i++) {
         arrive(members[i]);
     }
-    group_settle(NULL);
-    group_kill(members[5]);
+    cluster_settle(NULL);
+    cluster_kill(members[5]);
     deaths++;
-    group_settle(NULL);
+    cluster_settle(NULL);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(players[members[i]].completion.state, NIC_DONE);
         assert_int_equal(players[members[i]].completion.result, DN_EPEER);
@@ -146,8 +146,8 @@ static void a_death_breaks_the_team_for_all_and_for_good(void **state)
         assert_int_equal(players[members[i]].completion.state, NIC_DONE);
         assert_int_equal(players[members[i]].completion.result, DN_EPEER);
     }
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void callers_mistakes_are_told(void **state)
@@ -165,14 +165,14 @@ static void callers_mistakes_are_told(void **state)
     assert_int_equal(nic_packet_barrier_open(services, 1, 1, members, 3), DN_EBUSY);
     assert_int_equal(nic_packet_barrier_open(services, 1, 2, members, 3), 0);
     assert_int_equal(nic_packet_barrier_open(services, 1, 3, members, 3), DN_EFULL);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(nic_packet_barrier_arrive(services, 1, 1, &completion), 0);
     assert_int_equal(nic_packet_barrier_arrive(services, 1, 1, &completion), DN_EBUSY);
     assert_int_equal(nic_packet_barrier_close(services, 1, 1), DN_EBUSY);
     assert_int_equal(nic_packet_barrier_close(services, 1, 2), 0);
     assert_int_equal(nic_packet_barrier_close(services, 1, 2), DN_EINVAL);
     assert_int_equal(nic_packet_barrier_open(services, 1, 3, members, 3), 0);
-    group_end();
+    cluster_end();
 }
 
 static void a_team_of_one_passes_at_once(void **state)
@@ -189,7 +189,7 @@ static void a_team_of_one_passes_at_once(void **state)
         assert_int_equal(completion.result, 0);
         assert_int_equal(completion.value, phase);
     }
-    group_end();
+    cluster_end();
 }
 
 /* ---- At random ----------------------------------------------------------------------- */
@@ -203,32 +203,32 @@ static bool is_finished(uint32_t node)
 
 static void disturb(void)
 {
-    uint32_t node = (uint32_t)group_below(group.count);
-    uint32_t other = (uint32_t)group_below(group.count);
+    uint32_t node = (uint32_t)cluster_below(group.count);
+    uint32_t other = (uint32_t)cluster_below(group.count);
     deaths++;
     if (!group.nodes[node].alive) {
         players[node] = (struct player){.open = false};
-        group_restart(node);
-    } else if (node != other && group.nodes[other].alive && group_percent(30)) {
-        group_cut(node, other);
+        cluster_restart(node);
+    } else if (node != other && group.nodes[other].alive && cluster_percent(30)) {
+        cluster_cut(node, other);
     } else {
-        group_kill(node);
+        cluster_kill(node);
     }
 }
 
 static void play(uint64_t seed, bool deadly)
 {
     bool done = false;
-    uint32_t count = 1 + (uint32_t)(seed % GROUP_NODES_MAX);
+    uint32_t count = 1 + (uint32_t)(seed % CLUSTER_NODES_MAX);
     begin(seed, count);
     for (uint32_t step = 0; !done; step++) {
-        uint32_t node = (uint32_t)group_below(count);
-        group_check(step < STEPS_MAX);
-        group_step();
-        if (group.nodes[node].alive && group_percent(node % 3 == 0 ? 3 : 30)) {
+        uint32_t node = (uint32_t)cluster_below(count);
+        cluster_check(step < STEPS_MAX);
+        cluster_step();
+        if (group.nodes[node].alive && cluster_percent(node % 3 == 0 ? 3 : 30)) {
             host_acts(node);
         }
-        if (deadly && step < 3000 && group_below(400) == 0) {
+        if (deadly && step < 3000 && cluster_below(400) == 0) {
             disturb();
         }
         done = true;
@@ -239,10 +239,10 @@ static void play(uint64_t seed, bool deadly)
             done = done && is_finished(i);
         }
     }
-    group_settle(NULL);
-    group_assert_nobody_watches();
-    group_check(deaths > 0 || passed == (uint64_t)count * PHASES);
-    group_end();
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    cluster_check(deaths > 0 || passed == (uint64_t)count * PHASES);
+    cluster_end();
 }
 
 static void phases_are_passed_in_any_interleaving(void **state)
@@ -268,7 +268,7 @@ static void nobody_is_left_waiting_when_members_die(void **state)
 static void all_nodes_are_a_team_without_a_list(void **state)
 {
     (void)state;
-    enum { COUNT = GROUP_NODES_MAX };
+    enum { COUNT = CLUSTER_NODES_MAX };
     uint16_t listed[COUNT];
     begin(3, COUNT);
     for (uint16_t i = 0; i < COUNT; i++) {
@@ -287,7 +287,7 @@ static void all_nodes_are_a_team_without_a_list(void **state)
         players[i].open = true;
         arrive(i);
     }
-    group_settle(look);
+    cluster_settle(look);
     for (uint32_t i = 0; i < COUNT; i++) {
         assert_true(nic_completion_is_done(&players[i].completion));
         assert_int_equal(players[i].completion.result, 0);
@@ -301,7 +301,7 @@ static void all_nodes_are_a_team_without_a_list(void **state)
     listed[(COUNT - 2) / 2] = COUNT;
     assert_int_equal(nic_packet_barrier_open_at(last, 0, TEAM + 1, listed, COUNT, COUNT - 1),
                      DN_ERANK);
-    group_end();
+    cluster_end();
 }
 
 int main(void)

@@ -12,9 +12,9 @@ struct use {
 
 static void begin_by_hand(void)
 {
-    struct nic_services_config config = group_config();
-    group_begin(1, 4, &config);
-    group.wire_room = GROUP_WIRE_MAX;
+    struct nic_services_config config = cluster_config();
+    cluster_begin(1, 4, &config);
+    group.wire_room = CLUSTER_WIRE_MAX;
 }
 
 static void ask(uint32_t node, struct use *use, bool try)
@@ -22,7 +22,7 @@ static void ask(uint32_t node, struct use *use, bool try)
     assert_int_equal(nic_packet_lock_request(group.nodes[node].services, group.now_ns, 0, 1, try,
                                              &use->completion, &use->ticket),
                      0);
-    group_settle(NULL);
+    cluster_settle(NULL);
 }
 
 static int give(uint32_t node, const struct use *use)
@@ -58,10 +58,10 @@ static void a_lock_goes_to_those_who_asked_in_their_order(void **state)
         }
         assert_int_equal(give(node, &uses[node]), 0);
         assert_int_equal(state_of(node, &uses[node]), NIC_PACKET_LOCK_OVER);
-        group_settle(NULL);
+        cluster_settle(NULL);
     }
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void a_holder_gives_the_lock_to_the_next_without_the_manager(void **state)
@@ -73,12 +73,12 @@ static void a_holder_gives_the_lock_to_the_next_without_the_manager(void **state
     ask(1, &first, false);
     ask(2, &second, false);
     assert_int_equal(give(1, &first), 0);
-    group_run(1);
-    group_deliver(1, 2);
+    cluster_run(1);
+    cluster_deliver(1, 2);
     assert_done(&second, 0);
     assert_int_equal(nic_services_counters(group.nodes[1].services)->grants_direct, 1);
-    group_settle(NULL);
-    group_end();
+    cluster_settle(NULL);
+    cluster_end();
 }
 
 static void a_next_that_cannot_be_reached_gets_the_lock_from_the_manager(void **state)
@@ -89,11 +89,11 @@ static void a_next_that_cannot_be_reached_gets_the_lock_from_the_manager(void **
     begin_by_hand();
     ask(1, &first, false);
     ask(2, &second, false);
-    group_cut(1, 2);
+    cluster_cut(1, 2);
     assert_int_equal(give(1, &first), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_done(&second, 0);
-    group_end();
+    cluster_end();
 }
 
 static void trying_a_lock_that_somebody_has_finds_it_busy(void **state)
@@ -108,10 +108,10 @@ static void trying_a_lock_that_somebody_has_finds_it_busy(void **state)
     assert_done(&second, DN_EBUSY);
     assert_int_equal(give(2, &second), DN_ENOTHELD);
     assert_int_equal(give(1, &first), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     ask(2, &second, true);
     assert_done(&second, 0);
-    group_end();
+    cluster_end();
 }
 
 static void who_gave_up_is_passed_over(void **state)
@@ -129,9 +129,9 @@ static void who_gave_up_is_passed_over(void **state)
     assert_int_equal(nic_packet_lock_abandon(second, 1, uses[2].ticket), DN_ENOTHELD);
     /* The holder has not heard of that yet, and gives it to who gave up. */
     assert_int_equal(give(1, &uses[1]), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_done(&uses[3], 0);
-    group_end();
+    cluster_end();
 }
 
 static void a_dead_holders_lock_is_inherited(void **state)
@@ -144,14 +144,14 @@ static void a_dead_holders_lock_is_inherited(void **state)
     ask(1, &first, false);
     ask(2, &second, false);
     ask(3, &third, false);
-    group_kill(1);
-    group_settle(NULL);
+    cluster_kill(1);
+    cluster_settle(NULL);
     assert_done(&second, DN_EOWNERDEAD);
     assert_int_equal(third.completion.state, NIC_PENDING);
     assert_int_equal(give(2, &second), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_done(&third, 0);
-    group_end();
+    cluster_end();
 }
 
 static void an_inheritance_that_nobody_took_passes_to_the_next(void **state)
@@ -164,13 +164,13 @@ static void an_inheritance_that_nobody_took_passes_to_the_next(void **state)
     ask(1, &first, false);
     ask(2, &second, false);
     ask(3, &third, false);
-    group_kill(1);
-    group_tell_loss(0, 1);
+    cluster_kill(1);
+    cluster_tell_loss(0, 1);
     assert_int_equal(nic_packet_lock_abandon(group.nodes[2].services, 1, second.ticket), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_done(&second, DN_ETIMEOUT);
     assert_done(&third, DN_EOWNERDEAD);
-    group_end();
+    cluster_end();
 }
 
 static void a_dead_managers_locks_are_lost(void **state)
@@ -181,14 +181,14 @@ static void a_dead_managers_locks_are_lost(void **state)
     begin_by_hand();
     ask(1, &first, false);
     ask(2, &second, false);
-    group_kill(0);
-    group_settle(NULL);
+    cluster_kill(0);
+    cluster_settle(NULL);
     assert_int_equal(state_of(1, &first), NIC_PACKET_LOCK_LOST);
     assert_done(&second, DN_EPEER);
     assert_int_equal(give(1, &first), DN_EPEER);
     assert_int_equal(give(1, &first), DN_ENOTHELD);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void a_grant_to_an_earlier_life_is_not_taken(void **state)
@@ -201,9 +201,9 @@ static void a_grant_to_an_earlier_life_is_not_taken(void **state)
     ask(1, &first, false);
     ask(2, &second, false);
     assert_int_equal(give(1, &first), 0);
-    group_kill(2);
-    group_restart(2);
-    group_tell_loss(1, 2);
+    cluster_kill(2);
+    cluster_restart(2);
+    cluster_tell_loss(1, 2);
     assert_int_equal(nic_packet_lock_request(group.nodes[2].services, 1, 0, 1, false,
                                              &anew.completion, &anew.ticket),
                      0);
@@ -215,19 +215,19 @@ static void a_grant_to_an_earlier_life_is_not_taken(void **state)
                                    .offset = second.ticket};
     nic_services_deliver(group.nodes[2].services, 1, 1, &grant);
     assert_int_equal(anew.completion.state, NIC_PENDING);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(anew.completion.state, NIC_DONE);
-    group_end();
+    cluster_end();
 }
 
 static void a_full_manager_refuses_and_says_so(void **state)
 {
     enum { ASKED = 4 };
     struct use uses[ASKED];
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     (void)state;
     config.lock_waiter_count = 1;
-    group_begin(1, 3, &config);
+    cluster_begin(1, 3, &config);
     struct nic_services *services = group.nodes[1].services;
     for (uint32_t i = 0; i < ASKED; i++) {
         assert_int_equal(nic_packet_lock_request(services, 1, 0, 0, i == 3, &uses[i].completion,
@@ -238,16 +238,16 @@ static void a_full_manager_refuses_and_says_so(void **state)
     assert_int_equal(
         nic_packet_lock_request(services, 1, 0, 0, false, &more.completion, &more.ticket),
         DN_EFULL);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_done(&uses[0], 0);
     for (uint32_t i = 1; i < ASKED; i++) {
         assert_done(&uses[i], DN_EFULL);
     }
     assert_int_equal(nic_services_counters(group.nodes[0].services)->refused, 3);
     assert_int_equal(give(1, &uses[0]), 0);
-    group_settle(NULL);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void a_manager_that_does_not_exist_is_no_lock(void **state)
@@ -258,7 +258,7 @@ static void a_manager_that_does_not_exist_is_no_lock(void **state)
     assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 4, 0, false,
                                              &use.completion, &use.ticket),
                      DN_ERANK);
-    group_end();
+    cluster_end();
 }
 
 /* A manager has lines for two locks at a time here, and uses them for one after the other. */
@@ -277,25 +277,25 @@ static void any_number_is_a_locks_name(void **state)
         assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 0, name, i % 2,
                                                  &use.completion, &use.ticket),
                          0);
-        group_settle(NULL);
+        cluster_settle(NULL);
         assert_done(&use, 0);
         if (i % 10 == 0) {
             assert_int_equal(nic_packet_lock_request(group.nodes[3].services, 1, 0, name + 1000,
                                                      false, &third.completion, &third.ticket),
                              0);
-            group_settle(NULL);
+            cluster_settle(NULL);
             assert_done(&third, DN_EFULL);
         }
         assert_int_equal(give(1, &use), 0);
-        group_settle(NULL);
+        cluster_settle(NULL);
         assert_null(nic_lock_queue_find(group.nodes[0].services, name));
     }
     assert_non_null(nic_lock_queue_find(group.nodes[0].services, 1));
     assert_int_equal(group.nodes[0].services->queues.touched, 2);
     assert_int_equal(give(2, &held), 0);
-    group_settle(NULL);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 /* What a dead holder left keeps its line until somebody has been told. */
@@ -307,17 +307,17 @@ static void a_lock_that_a_dead_holder_left_is_inherited_later(void **state)
     (void)state;
     begin_by_hand();
     ask(1, &first, false);
-    group_kill(1);
-    group_settle(NULL);
+    cluster_kill(1);
+    cluster_settle(NULL);
     assert_non_null(nic_lock_queue_find(group.nodes[0].services, 1));
     ask(2, &second, true);
     assert_done(&second, DN_EOWNERDEAD);
     assert_int_equal(give(2, &second), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_null(nic_lock_queue_find(group.nodes[0].services, 1));
     ask(3, &third, true);
     assert_done(&third, 0);
-    group_end();
+    cluster_end();
 }
 
 /* One packet, one way: whoever waits has the lock when the first record that the holder
@@ -335,12 +335,12 @@ static void a_hand_over_is_one_record_whoever_manages(void **state)
         ask(hands[i].from, &first, false);
         ask(hands[i].to, &second, false);
         assert_int_equal(give(hands[i].from, &first), 0);
-        group_run(hands[i].from);
+        cluster_run(hands[i].from);
         assert_int_equal(second.completion.state, NIC_PENDING);
-        group_deliver(hands[i].from, hands[i].to);
+        cluster_deliver(hands[i].from, hands[i].to);
         assert_done(&second, 0);
-        group_settle(NULL);
-        group_end();
+        cluster_settle(NULL);
+        cluster_end();
     }
 }
 
@@ -382,7 +382,7 @@ struct truth {
 };
 
 static struct {
-    struct player_use uses[GROUP_NODES_MAX][USES];
+    struct player_use uses[CLUSTER_NODES_MAX][USES];
     struct truth truths[MANAGERS][LOCKS];
     uint64_t grants;
     uint64_t inherited;
@@ -424,7 +424,7 @@ static void look_at_queues(void)
                 at++;
             }
             if (at == truth->seen_count) {
-                group_check(truth->seen_count < SEEN_MAX);
+                cluster_check(truth->seen_count < SEEN_MAX);
                 truth->seen[truth->seen_count++] = name;
             }
         }
@@ -446,7 +446,7 @@ static bool is_waiting(struct name name)
 /* A manager that a node has lost, or that is dead, promises nothing any more. */
 static bool is_promised(uint32_t node, uint32_t manager)
 {
-    return group.nodes[manager].alive && (node == manager || group_knows(node, manager));
+    return group.nodes[manager].alive && (node == manager || cluster_knows(node, manager));
 }
 
 static void granted(uint32_t node, struct player_use *use)
@@ -457,11 +457,11 @@ static void granted(uint32_t node, struct player_use *use)
         return;
     }
     struct truth *truth = truth_of(use->manager, use->lock);
-    group_check(!truth->is_held);
-    group_check(!truth->died_holding || use->completion.result == DN_EOWNERDEAD);
-    group_check(use->completion.result == 0 || play.deaths > 0);
+    cluster_check(!truth->is_held);
+    cluster_check(!truth->died_holding || use->completion.result == DN_EOWNERDEAD);
+    cluster_check(use->completion.result == 0 || play.deaths > 0);
     for (uint32_t i = 0; i < truth->seen_count && !same_name(truth->seen[i], name); i++) {
-        group_check(!is_waiting(truth->seen[i]));
+        cluster_check(!is_waiting(truth->seen[i]));
     }
     truth->is_held = true;
     truth->died_holding = false;
@@ -485,12 +485,13 @@ static void look_at_uses(void)
         case 0:
         case DN_EOWNERDEAD: granted(node, use); break;
         case DN_EPEER:
-            group_check(play.deaths > 0);
+            cluster_check(play.deaths > 0);
             use->stage = IDLE;
             break;
         default:
-            group_check(use->completion.result == DN_EBUSY || use->completion.result == DN_EFULL ||
-                        (use->completion.result == DN_ETIMEOUT && use->abandoned));
+            cluster_check(use->completion.result == DN_EBUSY ||
+                          use->completion.result == DN_EFULL ||
+                          (use->completion.result == DN_ETIMEOUT && use->abandoned));
             use->stage = IDLE;
         }
     }
@@ -511,31 +512,31 @@ static void release_use(uint32_t node, struct player_use *use)
 {
     struct nic_services *services = group.nodes[node].services;
     bool is_lost = nic_packet_lock_state(services, use->ticket) == NIC_PACKET_LOCK_LOST;
-    group_check(!is_lost || play.deaths > 0);
+    cluster_check(!is_lost || play.deaths > 0);
     stop_holding(node, use, false);
     int error = nic_packet_lock_release(services, group.now_ns, use->ticket);
-    group_check(error == (is_lost ? DN_EPEER : 0));
+    cluster_check(error == (is_lost ? DN_EPEER : 0));
 }
 
 static void host_acts(uint32_t node)
 {
     struct nic_services *services = group.nodes[node].services;
-    struct player_use *use = &play.uses[node][group_below(USES)];
+    struct player_use *use = &play.uses[node][cluster_below(USES)];
     switch (use->stage) {
     case IDLE:
-        use->manager = (uint32_t)group_below(MANAGERS);
-        use->lock = (uint32_t)group_below(LOCKS);
+        use->manager = (uint32_t)cluster_below(MANAGERS);
+        use->lock = (uint32_t)cluster_below(LOCKS);
         use->abandoned = false;
         if (nic_packet_lock_request(services, group.now_ns, (uint16_t)use->manager, use->lock,
-                                    group_percent(20), &use->completion, &use->ticket) == 0) {
+                                    cluster_percent(20), &use->completion, &use->ticket) == 0) {
             use->stage = WAITING;
         }
         break;
     case WAITING:
-        if (group_percent(20)) {
+        if (cluster_percent(20)) {
             use->abandoned = true;
             int error = nic_packet_lock_abandon(services, group.now_ns, use->ticket);
-            group_check(error == 0 || use->completion.state == NIC_DONE);
+            cluster_check(error == 0 || use->completion.state == NIC_DONE);
         }
         break;
     case HOLDING: release_use(node, use); break;
@@ -562,23 +563,23 @@ static void kill_player(uint32_t node)
         }
         use->stage = IDLE;
     }
-    group_kill(node);
+    cluster_kill(node);
 }
 
 static void disturb(uint32_t deadly)
 {
-    uint32_t node = (uint32_t)group_below(group.count);
-    uint32_t other = (uint32_t)group_below(group.count);
-    if (!group_percent(deadly)) {
+    uint32_t node = (uint32_t)cluster_below(group.count);
+    uint32_t other = (uint32_t)cluster_below(group.count);
+    if (!cluster_percent(deadly)) {
         return;
     }
     if (!group.nodes[node].alive) {
-        group_restart(node);
-    } else if (node >= MANAGERS && other >= MANAGERS && node != other && group_percent(50)) {
+        cluster_restart(node);
+    } else if (node >= MANAGERS && other >= MANAGERS && node != other && cluster_percent(50)) {
         /* Not from a manager: who is cut off from that may hold what another inherited. */
         if (group.nodes[other].alive) {
             play.deaths++;
-            group_cut(node, other);
+            cluster_cut(node, other);
         }
     } else {
         kill_player(node);
@@ -593,33 +594,33 @@ static void all_is_over(void)
             continue;
         }
         for (uint32_t i = 0; i < USES; i++) {
-            group_check(play.uses[node][i].stage == IDLE);
+            cluster_check(play.uses[node][i].stage == IDLE);
         }
         for (uint32_t i = 0; i < services->uses.touched; i++) {
             const struct nic_lock_use *use = base_pool_line(&services->uses, i);
-            group_check(use->state == NIC_USE_FREE);
+            cluster_check(use->state == NIC_USE_FREE);
         }
         for (uint32_t i = 0; i < LOCKS; i++) {
             const struct nic_lock_queue *queue = nic_lock_queue_find(services, i);
-            group_check(!queue || (queue->is_left && !queue->first && !queue->last));
+            cluster_check(!queue || (queue->is_left && !queue->first && !queue->last));
         }
-        group_check(services->counters.malformed == 0);
+        cluster_check(services->counters.malformed == 0);
     }
 }
 
 static void play_locks(uint64_t seed, bool deadly)
 {
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     memset(&play, 0, sizeof play);
-    uint32_t count = 2 + (uint32_t)(seed % (GROUP_NODES_MAX - 1));
+    uint32_t count = 2 + (uint32_t)(seed % (CLUSTER_NODES_MAX - 1));
     config.lock_count = seed % 5 == 0 ? 1 : LOCKS;
     config.lock_waiter_count = seed % 3 == 0 ? 3 : 32;
-    group_begin(seed, count, &config);
+    cluster_begin(seed, count, &config);
     for (uint32_t step = 0; step < STEPS; step++) {
-        uint32_t node = (uint32_t)group_below(group.count);
-        group_step();
+        uint32_t node = (uint32_t)cluster_below(group.count);
+        cluster_step();
         look_at_uses();
-        if (group.nodes[node].alive && group_percent(30)) {
+        if (group.nodes[node].alive && cluster_percent(30)) {
             host_acts(node);
             look_at_uses();
         }
@@ -628,16 +629,16 @@ static void play_locks(uint64_t seed, bool deadly)
         }
     }
     do {
-        group_settle(host_finishes);
+        cluster_settle(host_finishes);
         for (uint32_t node = 0; node < group.count; node++) {
             if (group.nodes[node].alive) {
                 host_finishes(node);
             }
         }
-    } while (!group_is_quiet());
+    } while (!cluster_is_quiet());
     all_is_over();
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void locks_exclude_and_are_fair_in_any_interleaving(void **state)

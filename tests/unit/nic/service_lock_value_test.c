@@ -9,16 +9,16 @@ enum { NODES = 4, LOCK = 7, VALUE_BYTES = 96, FAR = 40 };
 struct use {
     struct nic_completion completion;
     uint64_t ticket;
-    alignas(8) unsigned char memory[GROUP_VALUE_BYTES];
+    alignas(8) unsigned char memory[CLUSTER_VALUE_BYTES];
 };
 
 static void begin(uint64_t seed)
 {
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     config.lock_count = 4;
     config.lock_value_bytes = VALUE_BYTES;
     config.lock_value_count = 2;
-    group_begin(seed, NODES, &config);
+    cluster_begin(seed, NODES, &config);
 }
 
 static int request(uint32_t node, struct use *use, uint32_t first_bytes, uint32_t second_bytes)
@@ -32,7 +32,7 @@ static int request(uint32_t node, struct use *use, uint32_t first_bytes, uint32_
 static void ask(uint32_t node, struct use *use)
 {
     assert_int_equal(request(node, use, 8, 16), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
 }
 
 static int give_with(uint32_t node, const struct use *use, const void *changes, uint32_t bytes)
@@ -68,15 +68,15 @@ static void a_grant_brings_what_the_release_before_changed(void **state)
     assert_int_equal(length % 8, 0);
     group.nodes[0].value[FAR + 8] = 1;
     assert_int_equal(give_with(1, &first, changes, length), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(second.completion.result, 0);
     assert_int_equal(word_at(second.memory, 8), 77);
     assert_memory_equal(second.memory + FAR, "abc", 4);
     assert_int_equal(word_at(second.memory, FAR + 8), 7);
     assert_int_equal(give_with(2, &second, NULL, 0), 0);
-    group_settle(NULL);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 /* The manager's own node asks plainly; the lock goes on with its value all the same. */
@@ -89,14 +89,14 @@ static void the_manager_itself_may_hold_it(void **state)
     assert_int_equal(nic_packet_lock_request(group.nodes[0].services, 1, 0, LOCK, false,
                                              &own.completion, &own.ticket),
                      0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     ask(3, &other);
     memcpy(group.nodes[0].value + 8, &(uint64_t){5}, 8);
     assert_int_equal(give_with(0, &own, NULL, 0), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(other.completion.value, 24);
     assert_int_equal(word_at(other.memory, 8), 5);
-    group_end();
+    cluster_end();
 }
 
 static void a_dead_holder_changes_nothing(void **state)
@@ -110,11 +110,11 @@ static void a_dead_holder_changes_nothing(void **state)
     ask(2, &second);
     uint32_t length = nic_lock_change_add(changes, 0, 8, &(uint64_t){77}, 8, false);
     assert_int_equal(give_with(1, &first, changes, length), 0);
-    group_kill(1); /* before anything went out */
-    group_settle(NULL);
+    cluster_kill(1); /* before anything went out */
+    cluster_settle(NULL);
     assert_int_equal(second.completion.result, DN_EOWNERDEAD);
     assert_int_equal(word_at(second.memory, 8), 0);
-    group_end();
+    cluster_end();
 }
 
 static void what_does_not_fit_is_refused(void **state)
@@ -132,16 +132,16 @@ static void what_does_not_fit_is_refused(void **state)
     assert_int_equal(nic_packet_lock_state(group.nodes[1].services, use.ticket),
                      NIC_PACKET_LOCK_HELD);
     assert_int_equal(give_with(1, &use, NULL, 0), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     /* Memory that the manager does not have: the lock comes without. */
-    struct nic_lock_value far = {other.memory, {{GROUP_VALUE_BYTES, 8}, {0, 0}}};
+    struct nic_lock_value far = {other.memory, {{CLUSTER_VALUE_BYTES, 8}, {0, 0}}};
     assert_int_equal(nic_packet_lock_request_value(group.nodes[2].services, 1, 0, LOCK, false, &far,
                                                    &other.completion, &other.ticket),
                      0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(other.completion.result, 0);
     assert_int_equal(other.completion.value, 0);
-    group_end();
+    cluster_end();
 }
 
 /* Lines for changes that wait: the third is refused, and its lock still held. */
@@ -159,15 +159,15 @@ static void changes_wait_in_lines(void **state)
                                                        &uses[i].ticket),
                          0);
     }
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(give_with(1, &uses[0], changes, length), 0);
     assert_int_equal(give_with(1, &uses[1], changes, length), 0);
     assert_int_equal(give_with(1, &uses[2], changes, length), DN_EFULL);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(give_with(1, &uses[2], changes, length), 0);
-    group_settle(NULL);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void deliver_raw(unsigned kind, uint64_t ticket, const unsigned char *data, uint16_t bytes)
@@ -207,10 +207,10 @@ static void malformed_records_change_nothing(void **state)
     assert_int_equal(counters->malformed - before, 7);
     assert_int_equal(nic_packet_lock_state(group.nodes[1].services, use.ticket),
                      NIC_PACKET_LOCK_HELD);
-    for (uint32_t i = 0; i < GROUP_VALUE_BYTES; i++) {
+    for (uint32_t i = 0; i < CLUSTER_VALUE_BYTES; i++) {
         assert_int_equal(group.nodes[0].value[i], 0);
     }
-    group_end();
+    cluster_end();
 }
 
 /* ---- In any interleaving ------------------------------------------------------------------ */
@@ -231,12 +231,12 @@ static void play(uint32_t node)
         }
         return;
     }
-    if (use->completion.state == NIC_PENDING || !group_percent(50)) {
+    if (use->completion.state == NIC_PENDING || !cluster_percent(50)) {
         return;
     }
     unsigned char changes[VALUE_BYTES];
-    group_check(use->completion.result == 0 && use->completion.value == 24);
-    group_check(word_at(use->memory, 8) == taken && word_at(use->memory, FAR + 8) == 3 * taken);
+    cluster_check(use->completion.result == 0 && use->completion.value == 24);
+    cluster_check(word_at(use->memory, 8) == taken && word_at(use->memory, FAR + 8) == 3 * taken);
     uint64_t next = taken + 1;
     uint64_t far = 3 * next;
     uint32_t length = nic_lock_change_add(changes, 0, 8, &next, 8, false);
@@ -256,14 +256,14 @@ static void values_follow_the_lock_in_any_interleaving(void **state)
         taken = 0;
         left_to_take = 60;
         for (uint64_t steps = 0; taken < 60; steps++) {
-            group_check(steps < GROUP_QUIET_STEPS);
-            play((uint32_t)group_below(NODES));
-            group_step();
+            cluster_check(steps < CLUSTER_QUIET_STEPS);
+            play((uint32_t)cluster_below(NODES));
+            cluster_step();
         }
-        group_settle(NULL);
-        group_assert_nobody_watches();
+        cluster_settle(NULL);
+        cluster_assert_nobody_watches();
         assert_int_equal(word_at(group.nodes[0].value, 8), 60);
-        group_end();
+        cluster_end();
     }
 }
 

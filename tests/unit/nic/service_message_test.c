@@ -21,9 +21,9 @@ struct line {
 };
 
 static struct {
-    bool open[GROUP_NODES_MAX][CHANNELS];
+    bool open[CLUSTER_NODES_MAX][CHANNELS];
     /* From node to node. */
-    struct line lines[GROUP_NODES_MAX][GROUP_NODES_MAX][CHANNELS];
+    struct line lines[CLUSTER_NODES_MAX][CLUSTER_NODES_MAX][CHANNELS];
     uint32_t flags;
     uint64_t received;
     uint64_t lost;
@@ -46,13 +46,13 @@ static void write_letter(const struct letter *letter, unsigned char *bytes)
 
 static void open_channel(uint32_t node, uint32_t channel)
 {
-    uint16_t everybody[GROUP_NODES_MAX];
+    uint16_t everybody[CLUSTER_NODES_MAX];
     for (uint32_t i = 0; i < group.count; i++) {
         everybody[i] = (uint16_t)i;
     }
-    group_check(nic_packet_message_open(group.nodes[node].services, group.now_ns, channel,
-                                        everybody, group.count, everybody, group.count,
-                                        play.flags) == 0);
+    cluster_check(nic_packet_message_open(group.nodes[node].services, group.now_ns, channel,
+                                          everybody, group.count, everybody, group.count,
+                                          play.flags) == 0);
     play.open[node][channel] = true;
 }
 
@@ -66,14 +66,14 @@ static void send_letter(uint32_t node, uint32_t to, uint32_t channel)
     int error = nic_packet_message_send(services, group.now_ns, channel, (uint16_t)to, bytes,
                                         length_of(&letter));
     if (error == DN_EPEER) {
-        group_check(to != node);
-        group_check(nic_packet_message_reconnect(services, channel, (uint16_t)to) == 0);
+        cluster_check(to != node);
+        cluster_check(nic_packet_message_reconnect(services, channel, (uint16_t)to) == 0);
         line->link++;
         line->sent = 0;
         play.lost++;
         return;
     }
-    group_check(error == 0 || error == DN_EFULL);
+    cluster_check(error == 0 || error == DN_EFULL);
     line->sent += error == 0;
 }
 
@@ -86,41 +86,41 @@ static void receive_letter(uint32_t node, uint32_t channel)
     int error = nic_packet_message_receive(group.nodes[node].services, group.now_ns, channel, bytes,
                                            sizeof bytes, &from, &length);
     if (error) {
-        group_check(error == DN_EBUSY);
+        cluster_check(error == DN_EBUSY);
         return;
     }
     struct letter letter;
-    group_check(length >= sizeof letter);
+    cluster_check(length >= sizeof letter);
     memcpy(&letter, bytes, sizeof letter);
-    group_check(letter.from == from && length == length_of(&letter));
+    cluster_check(letter.from == from && length == length_of(&letter));
     write_letter(&letter, expected);
-    group_check(memcmp(bytes, expected, length) == 0);
+    cluster_check(memcmp(bytes, expected, length) == 0);
     struct line *line = &play.lines[from][node][channel];
     if (letter.life != line->received_life || letter.link != line->received_link) {
         /* A later life or connection starts from 0. */
         bool is_later = letter.life > line->received_life ||
                         (letter.life == line->received_life && letter.link > line->received_link);
-        group_check(is_later);
+        cluster_check(is_later);
         line->received_life = letter.life;
         line->received_link = letter.link;
         line->received = 0;
     }
-    group_check(letter.number == line->received);
+    cluster_check(letter.number == line->received);
     line->received++;
     play.received++;
 }
 
 static void host_acts(uint32_t node)
 {
-    uint32_t channel = (uint32_t)group_below(CHANNELS);
+    uint32_t channel = (uint32_t)cluster_below(CHANNELS);
     if (!play.open[node][channel]) {
-        if (group_percent(20)) {
+        if (cluster_percent(20)) {
             open_channel(node, channel);
         }
         return;
     }
-    if (play.sends && group_percent(60)) {
-        send_letter(node, (uint32_t)group_below(group.count), channel);
+    if (play.sends && cluster_percent(60)) {
+        send_letter(node, (uint32_t)cluster_below(group.count), channel);
     } else {
         receive_letter(node, channel);
     }
@@ -128,8 +128,8 @@ static void host_acts(uint32_t node)
 
 static void disturb(void)
 {
-    uint32_t node = (uint32_t)group_below(group.count);
-    uint32_t other = (uint32_t)group_below(group.count);
+    uint32_t node = (uint32_t)cluster_below(group.count);
+    uint32_t other = (uint32_t)cluster_below(group.count);
     if (!group.nodes[node].alive) {
         for (uint32_t i = 0; i < group.count * CHANNELS; i++) {
             /* What was known of the old life, on both sides. */
@@ -142,11 +142,11 @@ static void disturb(void)
             in->received_link = 0;
         }
         memset(play.open[node], 0, sizeof play.open[node]);
-        group_restart(node);
-    } else if (node != other && group.nodes[other].alive && group_percent(30)) {
-        group_cut(node, other);
+        cluster_restart(node);
+    } else if (node != other && group.nodes[other].alive && cluster_percent(30)) {
+        cluster_cut(node, other);
     } else {
-        group_kill(node);
+        cluster_kill(node);
     }
 }
 
@@ -164,23 +164,23 @@ static void all_arrived(void)
         }
         int error = nic_packet_message_outstanding(group.nodes[from].services, channel,
                                                    (uint16_t)to, &count);
-        group_check(error == 0 || error == DN_EPEER);
+        cluster_check(error == 0 || error == DN_EPEER);
         if (error == 0) {
-            group_check(count == 0);
+            cluster_check(count == 0);
             bool is_newest = line->received_life == group.nodes[from].life &&
                              line->received_link == line->link;
-            group_check(line->sent == (is_newest ? line->received : 0));
+            cluster_check(line->sent == (is_newest ? line->received : 0));
         }
     }
 }
 
 static void begin(uint64_t seed, uint32_t count, uint32_t flags)
 {
-    struct nic_services_config config = group_config();
+    struct nic_services_config config = cluster_config();
     memset(&play, 0, sizeof play);
     play.flags = flags;
     play.sends = true;
-    group_begin(seed, count, &config);
+    cluster_begin(seed, count, &config);
 }
 
 static void finish(void)
@@ -191,28 +191,28 @@ static void finish(void)
             open_channel(i / CHANNELS, i % CHANNELS);
         }
     }
-    group_settle(host_acts);
+    cluster_settle(host_acts);
     for (uint32_t i = 0; i < group.count * CHANNELS * 64; i++) {
         if (group.nodes[i % group.count].alive) {
             receive_letter(i % group.count, i / group.count % CHANNELS);
         }
     }
-    group_settle(host_acts);
+    cluster_settle(host_acts);
     all_arrived();
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void play_messages(uint64_t seed, bool deadly)
 {
-    begin(seed, 1 + (uint32_t)(seed % GROUP_NODES_MAX), (uint32_t)(seed / 8 % 4));
+    begin(seed, 1 + (uint32_t)(seed % CLUSTER_NODES_MAX), (uint32_t)(seed / 8 % 4));
     for (uint32_t step = 0; step < STEPS; step++) {
-        uint32_t node = (uint32_t)group_below(group.count);
-        group_step();
+        uint32_t node = (uint32_t)cluster_below(group.count);
+        cluster_step();
         if (group.nodes[node].alive) {
             host_acts(node);
         }
-        if (deadly && group_below(LIVES) == 0) {
+        if (deadly && cluster_below(LIVES) == 0) {
             disturb();
         }
     }
@@ -225,7 +225,7 @@ static void messages_arrive_once_and_in_order(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         play_messages(seed, false);
-        group_check(play.lost == 0);
+        cluster_check(play.lost == 0);
         received += play.received;
     }
     assert_true(received > SEEDS * 100);
@@ -258,11 +258,11 @@ static void a_node_that_is_no_source_is_told(void **state)
     assert_int_equal(nic_packet_message_open(group.nodes[1].services, 1, 0, both, 2, NULL, 0, 0),
                      0);
     assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "hello", 5), 0);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "hello", 5), DN_ERANK);
     assert_int_equal(nic_packet_message_outstanding(sender, 0, 1, &count), DN_ERANK);
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void callers_mistakes_are_told(void **state)
@@ -290,7 +290,7 @@ static void callers_mistakes_are_told(void **state)
     assert_int_equal(nic_packet_message_send(services, 1, 0, 0, bytes, BYTES_MAX + 1), DN_ETOOLONG);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 0, bytes, 16), 0);
     assert_int_equal(nic_packet_message_reconnect(services, 0, 1), DN_ERANK);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(nic_packet_message_receive(services, 1, 0, bytes, 15, &from, &length),
                      DN_ETOOLONG);
     assert_int_equal(length, 16);
@@ -298,7 +298,7 @@ static void callers_mistakes_are_told(void **state)
     assert_int_equal(from, 0);
     assert_int_equal(nic_packet_message_receive(services, 1, 0, bytes, 16, &from, &length),
                      DN_EBUSY);
-    group_end();
+    cluster_end();
 }
 
 /* Fills node 1's receive buffer from node 0, until the sender has nothing to do but wait. */
@@ -307,23 +307,23 @@ static uint32_t fill(uint32_t flags)
     const uint16_t both[] = {0, 1};
     unsigned char bytes[BYTES_MAX] = {0};
     begin(1, 2, flags);
-    group.wire_room = GROUP_WIRE_MAX;
+    group.wire_room = CLUSTER_WIRE_MAX;
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(
             nic_packet_message_open(group.nodes[i].services, 1, 0, both, 2, both, 2, flags), 0);
     }
-    group_settle(NULL);
+    cluster_settle(NULL);
     uint32_t sent = 0;
     for (uint32_t i = 0; i < 100; i++) {
         int error = nic_packet_message_send(group.nodes[0].services, group.now_ns, 0, 1, bytes, 80);
         sent += error == 0;
-        group_run(0);
+        cluster_run(0);
         while (group.wires[0][1].count) {
-            group_deliver(0, 1);
+            cluster_deliver(0, 1);
         }
-        group_run(1);
+        cluster_run(1);
         while (group.wires[1][0].count) {
-            group_deliver(1, 0);
+            cluster_deliver(1, 0);
         }
     }
     return sent;
@@ -337,13 +337,13 @@ static void a_refused_message_waits_for_its_back_off(void **state)
     uint64_t deadline_ns = nic_services_deadline_ns(sender, group.now_ns);
     assert_true(deadline_ns > group.now_ns);
     assert_true(deadline_ns <= group.now_ns + (group.config.message_back_off_ns << 6));
-    group_run(0);
+    cluster_run(0);
     assert_int_equal(group.wires[0][1].count, 0);
     group.now_ns = deadline_ns;
     assert_int_equal(nic_services_deadline_ns(sender, group.now_ns), UINT64_MAX);
-    group_run(0);
+    cluster_run(0);
     assert_true(group.wires[0][1].count > 0);
-    group_end();
+    cluster_end();
 }
 
 static void a_stopped_sender_waits_for_the_receiver(void **state)
@@ -354,16 +354,16 @@ static void a_stopped_sender_waits_for_the_receiver(void **state)
     (void)state;
     assert_int_equal(fill(DN_CONTEXT_RESEND_REQUEST), 2 + 3);
     assert_int_equal(nic_services_deadline_ns(group.nodes[0].services, group.now_ns), UINT64_MAX);
-    assert_true(group_is_quiet());
+    assert_true(cluster_is_quiet());
     assert_true(group.wires[0][1].watched);
     for (uint32_t i = 0; i < 5; i++) {
         assert_int_equal(nic_packet_message_receive(group.nodes[1].services, group.now_ns, 0, bytes,
                                                     sizeof bytes, &from, &length),
                          0);
-        group_settle(NULL);
+        cluster_settle(NULL);
     }
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 int main(void)

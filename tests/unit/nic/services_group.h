@@ -19,21 +19,21 @@
 #include "nic/services_state.h"
 
 enum {
-    GROUP_NODES_MAX = 6,
-    GROUP_WIRE_MAX = 8,
-    GROUP_DATA_MAX = 128,
-    GROUP_QUIET_STEPS = 200000,
-    GROUP_VALUE_BYTES = 128, /* behind every lock's word, one for all locks of a node */
+    CLUSTER_NODES_MAX = 6,
+    CLUSTER_WIRE_MAX = 8,
+    CLUSTER_DATA_MAX = 128,
+    CLUSTER_QUIET_STEPS = 200000,
+    CLUSTER_VALUE_BYTES = 128, /* behind every lock's word, one for all locks of a node */
 };
 
-struct group_record {
+struct cluster_record {
     struct wire_operation operation;
-    unsigned char data[GROUP_DATA_MAX];
+    unsigned char data[CLUSTER_DATA_MAX];
 };
 
 /* What is under way from one node to another; and what the first knows of the other. */
-struct group_wire {
-    struct group_record records[GROUP_WIRE_MAX];
+struct cluster_wire {
+    struct cluster_record records[CLUSTER_WIRE_MAX];
     uint32_t first;
     uint32_t count;
     uint32_t known_life; /* of the other, by the first; 0: knows that it is dead */
@@ -42,12 +42,12 @@ struct group_wire {
     bool cut;   /* the two lives cannot reach each other any more */
 };
 
-struct group_node {
+struct cluster_node {
     bool alive;
     uint32_t life; /* from 1 on */
     void *space;
     struct nic_services *services;
-    alignas(8) unsigned char value[GROUP_VALUE_BYTES];
+    alignas(8) unsigned char value[CLUSTER_VALUE_BYTES];
 };
 
 struct group {
@@ -57,13 +57,13 @@ struct group {
     uint32_t wire_room; /* records under way between two nodes, at most */
     uint64_t now_ns;
     struct nic_services_config config;
-    struct group_node nodes[GROUP_NODES_MAX];
-    struct group_wire wires[GROUP_NODES_MAX][GROUP_NODES_MAX];
+    struct cluster_node nodes[CLUSTER_NODES_MAX];
+    struct cluster_wire wires[CLUSTER_NODES_MAX][CLUSTER_NODES_MAX];
 };
 
 static struct group group;
 
-#define group_check(condition)                                                            \
+#define cluster_check(condition)                                                          \
     do {                                                                                  \
         if (!(condition)) {                                                               \
             print_error("seed %llu, %s:%d: not so: %s\n", (unsigned long long)group.seed, \
@@ -72,45 +72,45 @@ static struct group group;
         }                                                                                 \
     } while (0)
 
-static inline uint64_t group_below(uint64_t limit)
+static inline uint64_t cluster_below(uint64_t limit)
 {
     return base_random_below(&group.random, limit);
 }
 
-static inline bool group_percent(uint32_t percent)
+static inline bool cluster_percent(uint32_t percent)
 {
-    return group_below(100) < percent;
+    return cluster_below(100) < percent;
 }
 
 /* ---- Lives --------------------------------------------------------------------------- */
 
-static inline void group_watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
+static inline void cluster_watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
 {
-    const struct group_node *node = context;
-    struct group_wire *wire = &group.wires[node - group.nodes][peer];
+    const struct cluster_node *node = context;
+    struct cluster_wire *wire = &group.wires[node - group.nodes][peer];
     (void)now_ns;
     assert_true(wire->watched != on);
     wire->watched = on;
 }
 
-static inline bool group_value_read(void *context, uint64_t name, uint32_t offset, uint32_t bytes,
-                                    void *into)
+static inline bool cluster_value_read(void *context, uint64_t name, uint32_t offset, uint32_t bytes,
+                                      void *into)
 {
-    const struct group_node *node = context;
+    const struct cluster_node *node = context;
     (void)name;
-    bool fits = offset <= GROUP_VALUE_BYTES && bytes <= GROUP_VALUE_BYTES - offset;
+    bool fits = offset <= CLUSTER_VALUE_BYTES && bytes <= CLUSTER_VALUE_BYTES - offset;
     if (fits) {
         memcpy(into, node->value + offset, bytes);
     }
     return fits;
 }
 
-static inline bool group_value_change(void *context, uint64_t name, uint32_t offset,
-                                      const void *from, uint32_t bytes, bool is_or)
+static inline bool cluster_value_change(void *context, uint64_t name, uint32_t offset,
+                                        const void *from, uint32_t bytes, bool is_or)
 {
-    struct group_node *node = context;
+    struct cluster_node *node = context;
     (void)name;
-    bool fits = offset <= GROUP_VALUE_BYTES && bytes <= GROUP_VALUE_BYTES - offset;
+    bool fits = offset <= CLUSTER_VALUE_BYTES && bytes <= CLUSTER_VALUE_BYTES - offset;
     for (uint32_t i = 0; fits && i < bytes; i++) {
         unsigned char byte = ((const unsigned char *)from)[i];
         node->value[offset + i] = is_or ? node->value[offset + i] | byte : byte;
@@ -118,14 +118,14 @@ static inline bool group_value_change(void *context, uint64_t name, uint32_t off
     return fits;
 }
 
-static inline void group_born(uint32_t number)
+static inline void cluster_born(uint32_t number)
 {
-    struct group_node *node = &group.nodes[number];
+    struct cluster_node *node = &group.nodes[number];
     struct nic_services_config config = group.config;
     struct nic_services_hooks hooks = {.context = node,
-                                       .watch = group_watch,
-                                       .value_read = group_value_read,
-                                       .value_change = group_value_change};
+                                       .watch = cluster_watch,
+                                       .value_read = cluster_value_read,
+                                       .value_change = cluster_value_change};
     node->life++;
     config.node = (uint16_t)number;
     config.incarnation = node->life;
@@ -138,29 +138,29 @@ static inline void group_born(uint32_t number)
     node->services = nic_services_init(&config, &hooks, node->space);
     node->alive = true;
     for (uint32_t peer = 0; peer < group.count; peer++) {
-        group.wires[number][peer] = (struct group_wire){.known_life = group.nodes[peer].life};
+        group.wires[number][peer] = (struct cluster_wire){.known_life = group.nodes[peer].life};
     }
 }
 
-static inline void group_begin(uint64_t seed, uint32_t count,
-                               const struct nic_services_config *config)
+static inline void cluster_begin(uint64_t seed, uint32_t count,
+                                 const struct nic_services_config *config)
 {
     memset(&group, 0, sizeof group);
     group.seed = seed;
     group.random.state = seed;
     group.count = count;
-    group.wire_room = 1 + (uint32_t)group_below(GROUP_WIRE_MAX);
+    group.wire_room = 1 + (uint32_t)cluster_below(CLUSTER_WIRE_MAX);
     group.now_ns = 1;
     group.config = *config;
     for (uint32_t i = 0; i < count; i++) {
-        group_born(i);
+        cluster_born(i);
     }
     for (uint32_t i = 0; i < count * count; i++) {
         group.wires[i / count][i % count].known_life = 1;
     }
 }
 
-static inline void group_end(void)
+static inline void cluster_end(void)
 {
     for (uint32_t i = 0; i < group.count; i++) {
         free(group.nodes[i].space);
@@ -168,28 +168,28 @@ static inline void group_end(void)
 }
 
 /* Of what it sent a part still arrives, of what was sent to it nothing. */
-static inline void group_kill(uint32_t number)
+static inline void cluster_kill(uint32_t number)
 {
-    struct group_node *node = &group.nodes[number];
+    struct cluster_node *node = &group.nodes[number];
     node->alive = false;
     free(node->space);
     node->space = NULL;
     node->services = NULL;
     for (uint32_t peer = 0; peer < group.count; peer++) {
-        struct group_wire *out = &group.wires[number][peer];
-        struct group_wire *in = &group.wires[peer][number];
-        out->count = (uint32_t)group_below(out->count + 1);
+        struct cluster_wire *out = &group.wires[number][peer];
+        struct cluster_wire *in = &group.wires[peer][number];
+        out->count = (uint32_t)cluster_below(out->count + 1);
         in->tried = in->tried || in->count > 0;
         in->count = 0;
     }
 }
 
 /* Nothing of the life that is lost arrives any more. */
-static inline void group_tell_loss(uint32_t at, uint32_t peer)
+static inline void cluster_tell_loss(uint32_t at, uint32_t peer)
 {
-    struct group_wire *out = &group.wires[at][peer];
-    struct group_wire *in = &group.wires[peer][at];
-    const struct group_node *other = &group.nodes[peer];
+    struct cluster_wire *out = &group.wires[at][peer];
+    struct cluster_wire *in = &group.wires[peer][at];
+    const struct cluster_node *other = &group.nodes[peer];
     bool is_new_life = other->alive && other->life != out->known_life;
     in->count = is_new_life ? in->count : 0;
     out->count = 0;
@@ -198,42 +198,43 @@ static inline void group_tell_loss(uint32_t at, uint32_t peer)
     nic_services_peer_lost(group.nodes[at].services, group.now_ns, (uint16_t)peer);
 }
 
-static inline bool group_knows(uint32_t at, uint32_t peer)
+static inline bool cluster_knows(uint32_t at, uint32_t peer)
 {
     return group.nodes[peer].alive && group.wires[at][peer].known_life == group.nodes[peer].life;
 }
 
 /* Both live on, and lose each other: the one now, the other some time later. */
-static inline void group_cut(uint32_t one, uint32_t other)
+static inline void cluster_cut(uint32_t one, uint32_t other)
 {
-    struct group_wire *out = &group.wires[one][other];
-    uint32_t arriving = (uint32_t)group_below(out->count + 1);
-    if (!group_knows(one, other) || !group_knows(other, one)) {
+    struct cluster_wire *out = &group.wires[one][other];
+    uint32_t arriving = (uint32_t)cluster_below(out->count + 1);
+    if (!cluster_knows(one, other) || !cluster_knows(other, one)) {
         return;
     }
     out->cut = true;
     group.wires[other][one].cut = true;
-    group_tell_loss(one, other);
+    cluster_tell_loss(one, other);
     out->count = arriving;
 }
 
 /* ---- Steps --------------------------------------------------------------------------- */
 
-static inline int group_append(uint32_t from, const struct nic_service_packet *packet)
+static inline int cluster_append(uint32_t from, const struct nic_service_packet *packet)
 {
-    struct group_wire *wire = &group.wires[from][packet->target];
+    struct cluster_wire *wire = &group.wires[from][packet->target];
     if (wire->known_life == 0) {
         return DN_EPEER;
     }
-    if (!group_knows(from, packet->target) || wire->cut) {
+    if (!cluster_knows(from, packet->target) || wire->cut) {
         wire->tried = true;
         return 0; /* into the void */
     }
     if (wire->count >= group.wire_room) {
         return DN_EFULL;
     }
-    struct group_record *record = &wire->records[(wire->first + wire->count++) % GROUP_WIRE_MAX];
-    assert_true(packet->operation.bytes <= GROUP_DATA_MAX);
+    struct cluster_record *record =
+        &wire->records[(wire->first + wire->count++) % CLUSTER_WIRE_MAX];
+    assert_true(packet->operation.bytes <= CLUSTER_DATA_MAX);
     record->operation = packet->operation;
     if (packet->operation.bytes) {
         memcpy(record->data, packet->operation.data, packet->operation.bytes);
@@ -243,14 +244,14 @@ static inline int group_append(uint32_t from, const struct nic_service_packet *p
 }
 
 /* A round of sending. */
-static inline void group_run(uint32_t number)
+static inline void cluster_run(uint32_t number)
 {
     struct nic_services *services = group.nodes[number].services;
     struct nic_service_packet packet;
     nic_services_begin(services);
     while (nic_services_next(services, group.now_ns, &packet)) {
         assert_true(packet.target < group.count && packet.target != number);
-        int error = group_append(number, &packet);
+        int error = cluster_append(number, &packet);
         if (!error) {
             nic_services_sent(services, group.now_ns, &packet);
         } else if (error == DN_EPEER) {
@@ -260,81 +261,81 @@ static inline void group_run(uint32_t number)
 }
 
 /* One record from one node to the other, if there is one. */
-static inline void group_deliver(uint32_t from, uint32_t to)
+static inline void cluster_deliver(uint32_t from, uint32_t to)
 {
-    struct group_wire *wire = &group.wires[from][to];
+    struct cluster_wire *wire = &group.wires[from][to];
     if (!group.nodes[to].alive || wire->count == 0) {
         return;
     }
     /* The records are of the sender's last life. */
-    struct group_wire *back = &group.wires[to][from];
+    struct cluster_wire *back = &group.wires[to][from];
     if (back->known_life != group.nodes[from].life) {
         back->known_life = group.nodes[from].life;
         back->tried = false;
         nic_services_peer_lost(group.nodes[to].services, group.now_ns, (uint16_t)from);
     }
-    struct group_record record = wire->records[wire->first];
+    struct cluster_record record = wire->records[wire->first];
     record.operation.data = record.data;
-    wire->first = (wire->first + 1) % GROUP_WIRE_MAX;
+    wire->first = (wire->first + 1) % CLUSTER_WIRE_MAX;
     wire->count--;
     nic_services_deliver(group.nodes[to].services, group.now_ns, (uint16_t)from, &record.operation);
 }
 
-static inline bool group_is_to_notice(uint32_t at, uint32_t peer)
+static inline bool cluster_is_to_notice(uint32_t at, uint32_t peer)
 {
-    const struct group_wire *wire = &group.wires[at][peer];
-    bool is_gone = !group_knows(at, peer) && (wire->watched || wire->tried);
+    const struct cluster_wire *wire = &group.wires[at][peer];
+    bool is_gone = !cluster_knows(at, peer) && (wire->watched || wire->tried);
     return at != peer && group.nodes[at].alive && wire->known_life != 0 && (is_gone || wire->cut);
 }
 
 /* A death is noticed where it matters, a new life after a loss everywhere. */
-static inline void group_notice(uint32_t at, uint32_t peer)
+static inline void cluster_notice(uint32_t at, uint32_t peer)
 {
-    struct group_wire *wire = &group.wires[at][peer];
+    struct cluster_wire *wire = &group.wires[at][peer];
     if (wire->known_life == 0 && !wire->cut && group.nodes[peer].alive) {
         wire->known_life = group.nodes[peer].life; /* it has greeted us */
     }
-    if (group_is_to_notice(at, peer)) {
-        group_tell_loss(at, peer);
+    if (cluster_is_to_notice(at, peer)) {
+        cluster_tell_loss(at, peer);
     }
 }
 
 /* A dead node begins anew. What is left of its old life's records is dropped. */
-static inline void group_restart(uint32_t number)
+static inline void cluster_restart(uint32_t number)
 {
     for (uint32_t peer = 0; peer < group.count; peer++) {
         group.wires[peer][number].cut = false;
     }
-    group_born(number);
+    cluster_born(number);
 }
 
 /* Something happens somewhere. */
-static inline void group_step(void)
+static inline void cluster_step(void)
 {
-    uint32_t one = (uint32_t)group_below(group.count);
-    uint32_t other = (uint32_t)group_below(group.count);
-    group.now_ns += group_below(100);
-    switch (group_below(8)) {
+    uint32_t one = (uint32_t)cluster_below(group.count);
+    uint32_t other = (uint32_t)cluster_below(group.count);
+    group.now_ns += cluster_below(100);
+    switch (cluster_below(8)) {
     case 0:
     case 1:
     case 2:
         if (group.nodes[one].alive) {
-            group_run(one);
+            cluster_run(one);
         }
         break;
-    case 3: group_notice(one, other); break;
-    default: group_deliver(one, other); break;
+    case 3: cluster_notice(one, other); break;
+    default: cluster_deliver(one, other); break;
     }
 }
 
 /* Whether nothing is under way, due, or about to be noticed. */
-static inline bool group_is_quiet(void)
+static inline bool cluster_is_quiet(void)
 {
     for (uint32_t i = 0; i < group.count * group.count; i++) {
         uint32_t from = i / group.count;
         uint32_t to = i % group.count;
-        const struct group_wire *wire = &group.wires[from][to];
-        if ((wire->count && group.nodes[to].alive) || group_is_to_notice(from, to)) {
+        const struct cluster_wire *wire = &group.wires[from][to];
+        if ((wire->count && group.nodes[to].alive) || cluster_is_to_notice(from, to)) {
             return false;
         }
     }
@@ -348,29 +349,29 @@ static inline bool group_is_quiet(void)
 }
 
 /* Lets all happen that can happen. `host` acts for each living node; may be NULL. */
-static inline void group_settle(void (*host)(uint32_t number))
+static inline void cluster_settle(void (*host)(uint32_t number))
 {
-    for (uint32_t steps = 0; !group_is_quiet(); steps++) {
-        group_check(steps < GROUP_QUIET_STEPS);
-        group_step();
-        uint32_t number = (uint32_t)group_below(group.count);
+    for (uint32_t steps = 0; !cluster_is_quiet(); steps++) {
+        cluster_check(steps < CLUSTER_QUIET_STEPS);
+        cluster_step();
+        uint32_t number = (uint32_t)cluster_below(group.count);
         if (host && group.nodes[number].alive) {
             host(number);
         }
     }
 }
 
-static inline void group_assert_nobody_watches(void)
+static inline void cluster_assert_nobody_watches(void)
 {
     for (uint32_t i = 0; i < group.count * group.count; i++) {
         if (group.nodes[i / group.count].alive) {
-            group_check(!group.wires[i / group.count][i % group.count].watched);
+            cluster_check(!group.wires[i / group.count][i % group.count].watched);
         }
     }
 }
 
 /* Small tables, so that they are often full. */
-static inline struct nic_services_config group_config(void)
+static inline struct nic_services_config cluster_config(void)
 {
     return (struct nic_services_config){
         .lock_count = 2,
@@ -378,7 +379,7 @@ static inline struct nic_services_config group_config(void)
         .lock_request_count = 4,
         .team_count = 2,
         .context_count = 2,
-        .context_peer_count = GROUP_NODES_MAX,
+        .context_peer_count = CLUSTER_NODES_MAX,
         .context_entry_count = 4,
         .context_send_bytes = 256,
         .context_receive_bytes = 192,

@@ -76,9 +76,9 @@ static void what_is_not_used_is_not_touched(void **state)
 
 static void begin(uint32_t count)
 {
-    struct nic_services_config config = group_config();
-    group_begin(1, count, &config);
-    group.wire_room = GROUP_WIRE_MAX;
+    struct nic_services_config config = cluster_config();
+    cluster_begin(1, count, &config);
+    group.wire_room = CLUSTER_WIRE_MAX;
 }
 
 static void a_target_without_room_does_not_hold_up_the_others(void **state)
@@ -114,7 +114,7 @@ static void a_target_without_room_does_not_hold_up_the_others(void **state)
         nic_services_sent(services, 1, &packet);
     }
     assert_false(nic_services_next(services, 1, &packet));
-    group_end();
+    cluster_end();
 }
 
 static void a_peer_may_be_lost_while_its_record_is_offered(void **state)
@@ -141,8 +141,8 @@ static void a_peer_may_be_lost_while_its_record_is_offered(void **state)
         assert_int_equal(completions[i].state, NIC_DONE);
         assert_int_equal(completions[i].result, DN_EPEER);
     }
-    group_assert_nobody_watches();
-    group_end();
+    cluster_assert_nobody_watches();
+    cluster_end();
 }
 
 static void watches_are_counted(void **state)
@@ -159,10 +159,10 @@ static void watches_are_counted(void **state)
     assert_int_equal(nic_packet_lock_request(services, 1, 1, 0, false, &completion, &ticket), 0);
     nic_services_unwatch(services, 1, 1);
     assert_true(group.wires[0][1].watched);
-    group_settle(NULL);
+    cluster_settle(NULL);
     assert_int_equal(nic_packet_lock_release(services, 1, ticket), 0);
     assert_false(group.wires[0][1].watched);
-    group_end();
+    cluster_end();
 }
 
 /* ---- Records that make no sense ------------------------------------------------------ */
@@ -224,8 +224,8 @@ static void malformed_records_are_counted_and_dropped(void **state)
         assert_int_equal(nic_services_counters(group.nodes[0].services)->malformed, i + 1);
     }
     assert_int_equal(nic_services_counters(group.nodes[0].services)->records, count);
-    assert_true(group_is_quiet());
-    group_end();
+    assert_true(cluster_is_quiet());
+    cluster_end();
 }
 
 /* Whatever comes from whomever, nothing breaks, and every table is whole afterwards. */
@@ -235,53 +235,53 @@ static void any_record_may_come_at_any_time(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         const uint16_t all[] = {0, 1, 2};
-        struct nic_services_config config = group_config();
+        struct nic_services_config config = cluster_config();
         struct nic_completion completions[STEPS];
         uint64_t ticket = 0;
-        group_begin(seed, 3, &config);
+        cluster_begin(seed, 3, &config);
         struct nic_services *services = group.nodes[0].services;
-        group_check(nic_packet_barrier_open(services, 1, 0, all, 3) == 0);
-        group_check(nic_packet_message_open(services, 1, 0, all, 3, all, 3, seed % 4) == 0);
+        cluster_check(nic_packet_barrier_open(services, 1, 0, all, 3) == 0);
+        cluster_check(nic_packet_message_open(services, 1, 0, all, 3, all, 3, seed % 4) == 0);
         for (uint32_t step = 0; step < STEPS; step++) {
             unsigned char data[NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES];
-            uint64_t base = group_percent(50) ? UINT64_C(1) << 32 : 0;
-            wire_put64(data, group_percent(50) ? group_below(3) : base + group_below(8));
-            wire_put64(data + 8, group_percent(50) ? base + group_below(8) : group_below(20));
-            wire_put64(data + 16, group_below(4));
+            uint64_t base = cluster_percent(50) ? UINT64_C(1) << 32 : 0;
+            wire_put64(data, cluster_percent(50) ? cluster_below(3) : base + cluster_below(8));
+            wire_put64(data + 8, cluster_percent(50) ? base + cluster_below(8) : cluster_below(20));
+            wire_put64(data + 16, cluster_below(4));
             struct wire_operation operation = {
                 .opcode = WIRE_SERVICE,
-                .detail = (uint8_t)group_below(WIRE_SERVICE_LAST + 2),
-                .bytes = (uint16_t)(group_below(4) * NIC_SERVICE_NUMBER_BYTES),
-                .area = (uint32_t)(group_below(10) << 24 |
-                                   (group_percent(70) ? 0 : group_below(3))),
-                .offset = base + group_below(8),
+                .detail = (uint8_t)cluster_below(WIRE_SERVICE_LAST + 2),
+                .bytes = (uint16_t)(cluster_below(4) * NIC_SERVICE_NUMBER_BYTES),
+                .area = (uint32_t)(cluster_below(10) << 24 |
+                                   (cluster_percent(70) ? 0 : cluster_below(3))),
+                .offset = base + cluster_below(8),
                 .data = data,
             };
-            nic_services_deliver(services, group.now_ns, (uint16_t)group_below(4), &operation);
-            if (group_percent(10)) {
-                (void)nic_packet_lock_request(services, group.now_ns, (uint16_t)group_below(3),
-                                              group_below(3), group_percent(50), &completions[step],
-                                              &ticket);
-            } else if (group_percent(10)) {
+            nic_services_deliver(services, group.now_ns, (uint16_t)cluster_below(4), &operation);
+            if (cluster_percent(10)) {
+                (void)nic_packet_lock_request(services, group.now_ns, (uint16_t)cluster_below(3),
+                                              cluster_below(3), cluster_percent(50),
+                                              &completions[step], &ticket);
+            } else if (cluster_percent(10)) {
                 (void)nic_packet_lock_release(services, group.now_ns, ticket);
-            } else if (group_percent(10)) {
+            } else if (cluster_percent(10)) {
                 (void)nic_packet_barrier_arrive(services, group.now_ns, 0, &completions[step]);
-            } else if (group_percent(10)) {
-                (void)nic_packet_message_send(services, group.now_ns, 0, (uint16_t)group_below(3),
+            } else if (cluster_percent(10)) {
+                (void)nic_packet_message_send(services, group.now_ns, 0, (uint16_t)cluster_below(3),
                                               data, sizeof data);
-            } else if (group_percent(1)) {
-                nic_services_peer_lost(services, group.now_ns, (uint16_t)group_below(3));
+            } else if (cluster_percent(1)) {
+                nic_services_peer_lost(services, group.now_ns, (uint16_t)cluster_below(3));
             }
-            group_step();
+            cluster_step();
         }
         nic_services_peer_lost(services, group.now_ns, 1);
         nic_services_peer_lost(services, group.now_ns, 2);
         for (uint32_t i = 0; i < services->waiters.touched; i++) {
             const struct nic_lock_waiter *waiter = base_pool_line(&services->waiters, i);
-            group_check(waiter->state == NIC_WAITER_FREE || waiter->node == 0);
+            cluster_check(waiter->state == NIC_WAITER_FREE || waiter->node == 0);
         }
-        group_check(!group.wires[0][1].watched && !group.wires[0][2].watched);
-        group_end();
+        cluster_check(!group.wires[0][1].watched && !group.wires[0][2].watched);
+        cluster_end();
     }
 }
 

@@ -51,8 +51,8 @@ struct net_log {
 
 struct net {
     uint32_t node_count;
-    struct nic_group *copies[NET_NODES_MAX];
-    struct nic_geometry geometry;
+    struct group_memory *copies[NET_NODES_MAX];
+    struct group_geometry geometry;
     struct net_log logs[NET_NODES_MAX];
     _Atomic uint32_t met[NET_STEPS_MAX]; /* nodes that came to a step of their own accord */
     struct net_queue queues[NET_NODES_MAX][NET_NODES_MAX]; /* from, to */
@@ -87,7 +87,7 @@ static struct {
     pthread_mutex_t lock; /* of the queues that this node fills, and of the pushes */
     /* Held for a moment by who sends, and by who delivers: TSan, which sees one process, shall
      * know what is ordered by way of another. */
-    pthread_mutex_t nic_lock;
+    pthread_mutex_t group_lock;
     struct net_push pushes[NET_PUSHES];
     uint32_t push_count;
     uint64_t sent;    /* reflections and questions so far */
@@ -105,7 +105,7 @@ static inline void net_send_counts(void)
 
 static inline bool net_gone(uint32_t rank)
 {
-    return nic_life_gone(nic_life(&own.process.view, rank));
+    return group_life_gone(group_life(&own.process.view, rank));
 }
 
 static inline void net_copy_in(struct net_queue *queue, uint64_t at, const void *from,
@@ -154,13 +154,13 @@ static inline void net_deliver(uint32_t from)
     net_copy_out(queue, head, &entry, sizeof entry);
     net_copy_out(queue, head + sizeof entry, data, entry.bytes);
     unsigned char *place = (unsigned char *)net->copies[own.rank] + entry.offset;
-    pthread_mutex_lock(&own.nic_lock);
+    pthread_mutex_lock(&own.group_lock);
     if (entry.bytes == 1) {
         nic_store_word(place, data[0], 1);
     } else {
         nic_store_block(place, data, entry.bytes);
     }
-    pthread_mutex_unlock(&own.nic_lock);
+    pthread_mutex_unlock(&own.group_lock);
     atomic_store_explicit(&queue->head, head + sizeof entry + entry.bytes, memory_order_release);
 }
 
@@ -225,8 +225,8 @@ static inline int net_reflect(struct fabric_lane *lane, uint32_t rank, const voi
         net_enqueue(rank, offset + at, piece + at, left < NET_PIECE_BYTES ? left : NET_PIECE_BYTES);
     }
     pthread_mutex_unlock(&own.lock);
-    pthread_mutex_lock(&own.nic_lock);
-    pthread_mutex_unlock(&own.nic_lock);
+    pthread_mutex_lock(&own.group_lock);
+    pthread_mutex_unlock(&own.group_lock);
     return 0;
 }
 
@@ -362,17 +362,17 @@ static const struct fabric_ops net_ops = {
 
 static inline void net_make(uint32_t node_count)
 {
-    struct nic_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES};
+    struct group_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES};
     net = mmap(NULL, sizeof *net, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(net != MAP_FAILED);
     net->node_count = node_count;
-    assert_int_equal(nic_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &net->geometry), 0);
+    assert_int_equal(group_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &net->geometry), 0);
     for (uint32_t rank = 0; rank < node_count; rank++) {
         void *copy = mmap(NULL, net->geometry.total_bytes, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         assert_true(copy != MAP_FAILED);
         net->copies[rank] = copy;
-        nic_group_init(copy, &net->geometry, 1);
+        group_group_init(copy, &net->geometry, 1);
     }
 }
 
@@ -417,15 +417,15 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
     own.dies_at = dies_at;
     own.random.state = seed * 1000 + rank;
     (void)pthread_mutex_init(&own.lock, NULL);
-    (void)pthread_mutex_init(&own.nic_lock, NULL);
-    nic_view_make(net->copies[rank], rank, &process->view);
+    (void)pthread_mutex_init(&own.group_lock, NULL);
+    group_view_make(net->copies[rank], rank, &process->view);
     process->control = process->view;
     process->is_udp = true;
     process->default_lane = &own.node;
     (void)pthread_mutex_init(&process->table_lock, NULL);
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
     bool ready = base_extents_init(&process->arena,
-                                   NIC_SERVICE_BYTES - nic_service_free_offset(&process->view));
+                                   GROUP_SERVICE_BYTES - group_service_free_offset(&process->view));
     own.node = (struct dn_node){
         .lane = {.open = FABRIC_LANE_OPEN,
                  .node_count = net->node_count,
@@ -437,11 +437,11 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
         .process = process,
         .is_default = true,
     };
-    ready = ready && coll_team_all_make(&own.node) == 0 &&
+    ready = ready && team_all_make(&own.node) == 0 &&
             pthread_create(&own.nic, NULL, net_run, NULL) == 0;
     if (ready) {
         run(&own.node);
-        coll_team_all_end(&own.node);
+        team_all_end(&own.node);
         (void)net_settle(NULL);
     }
     _exit(ready ? 0 : 1);
@@ -452,12 +452,12 @@ static inline void net_announce(uint32_t rank, bool well, struct base_random *ra
 {
     uint32_t first = (uint32_t)(base_random_next(random) % net->node_count);
     for (uint32_t i = 0; i < net->node_count; i++) {
-        struct nic_view view;
-        nic_view_make(net->copies[(first + i) % net->node_count], rank, &view);
+        struct group_view view;
+        group_view_make(net->copies[(first + i) % net->node_count], rank, &view);
         if (well) {
-            nic_life_leave(&view);
+            group_life_leave(&view);
         } else {
-            (void)nic_life_end(&view, rank, false);
+            (void)group_life_end(&view, rank, false);
         }
         if (base_random_next(random) % 2) {
             (void)usleep((useconds_t)(base_random_next(random) % 2000));
@@ -475,9 +475,9 @@ static inline uint32_t net_run_nodes(uint64_t seed, uint32_t victim, uint64_t di
     uint32_t failed = 0;
     for (uint32_t rank = 0; rank < net->node_count; rank++) {
         for (uint32_t copy = 0; copy < net->node_count; copy++) {
-            struct nic_view other;
-            nic_view_make(net->copies[copy], rank, &other);
-            assert_true(nic_life_attach(&other, rank + 1));
+            struct group_view other;
+            group_view_make(net->copies[copy], rank, &other);
+            assert_true(group_life_attach(&other, rank + 1));
         }
     }
     for (uint32_t rank = 0; rank < net->node_count; rank++) {

@@ -80,7 +80,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
             uint64_t operand[ELEMENTS];
             uint64_t before[ELEMENTS];
             size_t bytes = 0;
-            coll_operator operate = coll_find_operator(type, operation, &bytes);
+            team_operator operate = team_find_operator(type, operation, &bytes);
             assert_non_null(operate);
             assert_int_equal(bytes, types[type].bytes);
             for (int salt = 0; salt < 11; salt++) {
@@ -116,7 +116,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
         enum { COUNT = sizeof values / sizeof values[0] };                                  \
         for (unsigned operation = DN_SUM; operation <= DN_MAX; operation++) {               \
             size_t bytes = 0;                                                               \
-            coll_operator operate = coll_find_operator(number, operation, &bytes);          \
+            team_operator operate = team_find_operator(number, operation, &bytes);          \
             assert_non_null(operate);                                                       \
             assert_int_equal(bytes, sizeof(type));                                          \
             for (int shift = 0; shift < COUNT; shift++) {                                   \
@@ -158,19 +158,19 @@ static void wide_numbers_are_the_languages_own(void **state)
         double _Complex pair = (double)left + 1;
         size_t bytes = 0;
         long double result = left;
-        coll_find_operator(DN_LONG_DOUBLE, DN_SUM, &bytes)(&result, &right, 1, NULL);
+        team_find_operator(DN_LONG_DOUBLE, DN_SUM, &bytes)(&result, &right, 1, NULL);
         assert_int_equal(bytes, sizeof result);
         assert_true(result == left + right);
-        coll_find_operator(DN_LONG_DOUBLE, DN_MIN, &bytes)(&result, &right, 1, NULL);
+        team_find_operator(DN_LONG_DOUBLE, DN_MIN, &bytes)(&result, &right, 1, NULL);
         assert_true(result == (right < left + right ? right : left + right));
         double _Complex product = pair;
         double _Complex factor = __builtin_complex(2.0, (double)i);
-        coll_find_operator(DN_DOUBLE_COMPLEX, DN_PRODUCT, &bytes)(&product, &factor, 1, NULL);
+        team_find_operator(DN_DOUBLE_COMPLEX, DN_PRODUCT, &bytes)(&product, &factor, 1, NULL);
         assert_int_equal(bytes, sizeof product);
         assert_true(product == pair * factor);
         float _Complex sum = 1;
         float _Complex summand = __builtin_complex(1.0F, (float)i);
-        coll_find_operator(DN_FLOAT_COMPLEX, DN_SUM, &bytes)(&sum, &summand, 1, NULL);
+        team_find_operator(DN_FLOAT_COMPLEX, DN_SUM, &bytes)(&sum, &summand, 1, NULL);
         assert_int_equal(bytes, sizeof sum);
         assert_true(sum == 1 + summand);
     }
@@ -181,19 +181,19 @@ static void what_makes_no_sense_is_refused(void **state)
     (void)state;
     size_t bytes = 99;
     for (unsigned operation = DN_AND; operation <= DN_XOR; operation++) {
-        assert_null(coll_find_operator(DN_FLOAT, operation, &bytes));
-        assert_null(coll_find_operator(DN_DOUBLE, operation, &bytes));
-        assert_null(coll_find_operator(DN_LONG_DOUBLE, operation, &bytes));
+        assert_null(team_find_operator(DN_FLOAT, operation, &bytes));
+        assert_null(team_find_operator(DN_DOUBLE, operation, &bytes));
+        assert_null(team_find_operator(DN_LONG_DOUBLE, operation, &bytes));
     }
     for (unsigned operation = DN_MIN; operation <= DN_XOR; operation++) {
-        assert_null(coll_find_operator(DN_FLOAT_COMPLEX, operation, &bytes));
-        assert_null(coll_find_operator(DN_DOUBLE_COMPLEX, operation, &bytes));
+        assert_null(team_find_operator(DN_FLOAT_COMPLEX, operation, &bytes));
+        assert_null(team_find_operator(DN_DOUBLE_COMPLEX, operation, &bytes));
     }
     static const int wrong_types[] = {DN_DOUBLE_COMPLEX + 1, -1, INT32_MAX, INT32_MIN};
     static const int wrong_operations[] = {DN_XOR + 1, -1, INT32_MAX, INT32_MIN};
     for (int i = 0; i < 4; i++) {
-        assert_null(coll_find_operator((enum dn_type)wrong_types[i], DN_SUM, &bytes));
-        assert_null(coll_find_operator(DN_INT32, (enum dn_reduction)wrong_operations[i], &bytes));
+        assert_null(team_find_operator((enum dn_type)wrong_types[i], DN_SUM, &bytes));
+        assert_null(team_find_operator(DN_INT32, (enum dn_reduction)wrong_operations[i], &bytes));
     }
 }
 
@@ -202,7 +202,7 @@ static void nothing_is_touched_beyond_the_count(void **state)
     (void)state;
     for (unsigned type = 0; type < TYPES; type++) {
         size_t bytes = 0;
-        coll_operator operate = coll_find_operator(type, DN_SUM, &bytes);
+        team_operator operate = team_find_operator(type, DN_SUM, &bytes);
         for (size_t count = 0; count < 40; count++) {
             unsigned char result[ELEMENTS * 8];
             unsigned char operand[ELEMENTS * 8];

@@ -17,17 +17,17 @@ static uint64_t common_seed;
 
 static int sum_of(struct dn_team *team, const uint64_t *source, uint64_t *result, size_t count)
 {
-    struct coll_reduction reduction;
-    net_require(coll_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
-    return coll_allreduce(team, source, result, &reduction);
+    struct team_reduction reduction;
+    net_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    return team_allreduce(team, source, result, &reduction);
 }
 
 static int scan_of(struct dn_team *team, const uint64_t *source, uint64_t *result, size_t count,
                    enum dn_scan_kind kind)
 {
-    struct coll_reduction reduction;
-    net_require(coll_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
-    return coll_scan(team, source, result, &reduction, kind);
+    struct team_reduction reduction;
+    net_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    return team_scan(team, source, result, &reduction, kind);
 }
 
 /* ---- Results ----------------------------------------------------------------------------- */
@@ -75,17 +75,17 @@ static void check_movements(struct dn_team *team, size_t bytes, unsigned char *s
         source[i] = (unsigned char)mix(me + 100, i);
     }
     memcpy(result, source, bytes);
-    net_require(coll_broadcast(team, result, bytes, (int)root) == 0);
+    net_require(team_broadcast(team, result, bytes, (int)root) == 0);
     for (size_t i = 0; i < bytes; i++) {
         net_require(result[i] == (unsigned char)mix(root + 100, i));
     }
-    net_require(coll_allgather(team, source, result, bytes) == 0);
+    net_require(team_allgather(team, source, result, bytes) == 0);
     for (uint32_t member = 0; member < members; member++) {
         for (size_t i = 0; i < bytes; i++) {
             net_require(result[member * bytes + i] == (unsigned char)mix(member + 100, i));
         }
     }
-    net_require(coll_alltoall(team, source, result, bytes) == 0);
+    net_require(team_alltoall(team, source, result, bytes) == 0);
     for (uint32_t member = 0; member < members; member++) {
         for (size_t i = 0; i < bytes; i++) {
             net_require(result[member * bytes + i] ==
@@ -98,7 +98,7 @@ static void check_movements(struct dn_team *team, size_t bytes, unsigned char *s
     for (uint32_t member = 0; member < members; member++) {
         sizes[member] = bytes * (members - 1 - member) / members;
     }
-    net_require(coll_alltoallv(team, source, sizes, result, bytes * members, received) == 0);
+    net_require(team_alltoallv(team, source, sizes, result, bytes * members, received) == 0);
     size_t at = 0;
     for (uint32_t member = 0; member < members; member++) {
         size_t before = 0;
@@ -118,11 +118,11 @@ static void run_results(struct dn_node *node)
     uint64_t *source = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *source);
     uint64_t *result = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *result);
     net_require(source && result);
-    struct dn_team *all = coll_team_all(node);
+    struct dn_team *all = team_all(node);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         check_reductions(all, counts[i], source, result);
         check_movements(all, counts[i] * 3, (unsigned char *)source, (unsigned char *)result);
-        net_require(coll_barrier(all, DN_FOREVER) == 0);
+        net_require(team_barrier(all, DN_FOREVER) == 0);
     }
     free(source);
     free(result);
@@ -172,7 +172,7 @@ static void run_making(struct dn_node *node)
         if (!draw(&random, ranks, &count)) {
             continue;
         }
-        net_require(coll_team_create(node, ranks, count, &team) == 0);
+        net_require(team_create(node, ranks, count, &team) == 0);
         /* Nobody needs another one's next step to have its team. */
         net_meet((uint32_t)round, (uint32_t)count);
         for (size_t i = 0; i < 64; i++) {
@@ -184,19 +184,19 @@ static void run_making(struct dn_node *node)
         }
         net_require(sum_of(team, words, words, 64) == 0);
         net_require(words[5] == sum);
-        net_require(coll_team_split(team, (int)(team->nic.index % 2), 0, &part) == 0);
+        net_require(team_split(team, (int)(team->nic.index % 2), 0, &part) == 0);
         uint64_t one = 1;
         net_require(sum_of(part, &one, &one, 1) == 0);
         net_require(one == part->nic.count);
         enum dn_barrier_kind kind = round % 2 ? DN_BARRIER_HOST : DN_BARRIER_FASTEST;
-        net_require(coll_barrier_kind(part, kind) == 0);
-        net_require(coll_barrier(part, DN_FOREVER) == 0);
-        net_require(coll_team_free(part) == 0);
-        net_require(coll_barrier(team, DN_FOREVER) == 0);
-        net_require(coll_team_free(team) == 0);
+        net_require(team_barrier_kind(part, kind) == 0);
+        net_require(team_barrier(part, DN_FOREVER) == 0);
+        net_require(team_free(part) == 0);
+        net_require(team_barrier(team, DN_FOREVER) == 0);
+        net_require(team_free(team) == 0);
     }
-    net_require(coll_barrier_kind(coll_team_all(node), DN_BARRIER_NIC) == DN_EFULL);
-    net_require(coll_barrier(coll_team_all(node), DN_FOREVER) == 0);
+    net_require(team_barrier_kind(team_all(node), DN_BARRIER_NIC) == DN_EFULL);
+    net_require(team_barrier(team_all(node), DN_FOREVER) == 0);
 }
 
 static void teams_come_and_go_on_the_same_memory(void **state)
@@ -215,7 +215,7 @@ static void teams_come_and_go_on_the_same_memory(void **state)
 /* A call refused because a barrier is open changes nothing that others read. */
 static void run_refused(struct dn_node *node)
 {
-    struct dn_team *all = coll_team_all(node);
+    struct dn_team *all = team_all(node);
     uint64_t words[64];
     for (int round = 0; round < 50; round++) {
         for (size_t i = 0; i < 64; i++) {
@@ -226,11 +226,11 @@ static void run_refused(struct dn_node *node)
         if (own.rank == 0) {
             uint64_t junk[64];
             memset(junk, 0xff, sizeof junk);
-            net_require(coll_barrier_arrive(all) == 0);
+            net_require(team_barrier_arrive(all) == 0);
             int error = sum_of(all, junk, junk, 64);
             net_require(error == DN_EMISMATCH);
         }
-        net_require(coll_barrier(all, DN_FOREVER) == 0);
+        net_require(team_barrier(all, DN_FOREVER) == 0);
         uint64_t words_of_another_kind[2] = {own.rank, 1};
         int error = sum_of(all, words_of_another_kind, words_of_another_kind, 1 + own.rank % 2);
         net_require(error == DN_EMISMATCH);
@@ -305,10 +305,10 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
     } else if (step % ROUND_STEPS == 5) {
         unsigned char *bytes = (unsigned char *)source;
         memset(bytes, (int)team->nic.index + step, 6000);
-        error = coll_broadcast(team, bytes, 6000, (int)(team->nic.count - 1));
+        error = team_broadcast(team, bytes, 6000, (int)(team->nic.count - 1));
         memcpy(value, bytes + 5000, sizeof *value);
     } else {
-        error = count == 0 ? coll_barrier(team, DN_FOREVER) : sum_of(team, source, result, count);
+        error = count == 0 ? team_barrier(team, DN_FOREVER) : sum_of(team, source, result, count);
         *value = count == 0 ? 0 : result[count - 1];
     }
     *value = error ? 0 : *value;
@@ -319,11 +319,11 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
  * announced cannot be asked what it has seen of the dead one. */
 static void wait_for_the_living(struct dn_node *node)
 {
-    const struct nic_view *view = &node->process->view;
+    const struct group_view *view = &node->process->view;
     uint32_t mine = atomic_load(&net->logs[view->rank].count);
     for (uint32_t rank = 0; rank < net->node_count; rank++) {
         for (int tries = 0; tries < 20000 && atomic_load(&net->logs[rank].count) < mine &&
-                            nic_life(view, rank) != DN_DEAD;
+                            group_life(view, rank) != DN_DEAD;
              tries++) {
             fabric_progress(&node->lane);
             usleep(1000);
@@ -334,7 +334,7 @@ static void wait_for_the_living(struct dn_node *node)
 /* Works on the team of all until it breaks, then with those who are left. */
 static void run_until_broken(struct dn_node *node)
 {
-    struct dn_team *team = coll_team_all(node);
+    struct dn_team *team = team_all(node);
     struct dn_team *survivors;
     uint64_t value = 0;
     int error = 0;
@@ -343,19 +343,19 @@ static void run_until_broken(struct dn_node *node)
         net_say(error, value);
     }
     /* The victim may have died in its last step, or not at all. */
-    int again = coll_barrier(team, DN_FOREVER);
+    int again = team_barrier(team, DN_FOREVER);
     net_say(again, 0);
     net_require(again == 0 || again == DN_EPEER);
     net_require(!error || again == error);
     if (again) {
-        net_require(coll_team_shrink(team, &survivors) == 0);
+        net_require(team_shrink(team, &survivors) == 0);
         net_require(survivors->nic.count == net->node_count - 1);
         for (int step = 0; step < ROUND_STEPS; step++) {
             error = one_step(survivors, step, &value);
             net_require(error == 0);
             net_say(error, value);
         }
-        net_require(coll_team_free(survivors) == 0);
+        net_require(team_free(survivors) == 0);
     }
     wait_for_the_living(node);
 }
@@ -376,9 +376,9 @@ static void die_everywhere(uint32_t nodes, uint32_t victim, uint64_t first, uint
         }
         assert_int_equal(failed, 0);
         assert_true(same);
-        struct nic_view view;
-        nic_view_make(net->copies[victim], victim, &view);
-        lived = nic_life(&view, victim) == DN_LEFT;
+        struct group_view view;
+        group_view_make(net->copies[victim], victim, &view);
+        lived = group_life(&view, victim) == DN_LEFT;
         net_free();
     }
 }
@@ -401,22 +401,22 @@ static void run_making_under_death(struct dn_node *node)
         ranks[i] = (int)((i + common_seed) % net->node_count);
     }
     for (int round = 0; round < 2; round++) {
-        int error = coll_team_create(node, ranks, net->node_count, &team);
+        int error = team_create(node, ranks, net->node_count, &team);
         net_say(error, 0);
         net_require(error == 0 || error == DN_EPEER);
         uint64_t one = 1;
         int used = error ? error : sum_of(team, &one, &one, 1);
         net_say(used, used ? 0 : one);
         if (used) {
-            net_require(coll_team_shrink(error ? coll_team_all(node) : team, &survivors) == 0);
+            net_require(team_shrink(error ? team_all(node) : team, &survivors) == 0);
             uint64_t left = 1;
             net_require(sum_of(survivors, &left, &left, 1) == 0);
             net_say(0, left);
             net_require(left == net->node_count - 1);
-            net_require(coll_team_free(survivors) == 0);
+            net_require(team_free(survivors) == 0);
         }
         if (!error) {
-            net_require(coll_team_free(team) == 0);
+            net_require(team_free(team) == 0);
         }
         if (used) {
             break;
@@ -436,14 +436,14 @@ static void survivors_agree_whether_a_team_was_made(void **state)
 /* The same with the papers' host-driven barrier, whose news goes from hand to hand. */
 static void run_tree(struct dn_node *node)
 {
-    struct dn_team *team = coll_team_all(node);
-    int error = coll_barrier_kind(team, DN_BARRIER_HOST);
+    struct dn_team *team = team_all(node);
+    int error = team_barrier_kind(team, DN_BARRIER_HOST);
     net_say(error, 0);
     for (int step = 0; step < 4 && !error; step++) {
-        error = coll_barrier(team, DN_FOREVER);
+        error = team_barrier(team, DN_FOREVER);
         net_say(error, 0);
     }
-    int again = coll_barrier(team, DN_FOREVER);
+    int again = team_barrier(team, DN_FOREVER);
     net_say(again, 0);
     net_require(again == 0 || again == DN_EPEER);
     net_require(!error || again == error);

@@ -115,7 +115,7 @@ static void numbers_are_checked(void **state)
         orders[i] = sample();
     }
     orders[0].node_count = 0;
-    orders[1].node_count = NIC_NODES_MAX + 1;
+    orders[1].node_count = GROUP_NODES_MAX + 1;
     orders[2].rank_first = 8;
     orders[3].rank_count = 0;
     orders[4].rank_count = 7;
@@ -138,7 +138,7 @@ static void numbers_are_checked(void **state)
         struct order_read read;
         memcpy(kept, made + 8 * number, 8);
         memset(made + 8 * number, 0xff, 8);
-        bool is_free = number >= 3 && number <= 6; /* sizes are nic_geometry's to judge */
+        bool is_free = number >= 3 && number <= 6; /* sizes are group_geometry's to judge */
         is_free = is_free || number == 8;
         bool taken = order_take(made, bytes, &read);
         assert_int_equal(taken, is_free);
