@@ -115,6 +115,25 @@ static inline bool fabric_is_mirrored(const struct fabric_lane *lane)
     return UNLIKELY(lane->ops != NULL) && lane->ops->reflect != NULL;
 }
 
+/* The road to a peer. It belongs to the peer, not to the group: one group may hold both kinds. */
+enum fabric_road {
+    FABRIC_IN_PLACE,   /* its memory is mapped here: this CPU reads and writes it */
+    FABRIC_BY_PACKETS, /* its memory is mirrored here: packets carry what is written */
+};
+
+static inline enum fabric_road fabric_road(const struct fabric_lane *lane, uint32_t rank)
+{
+    bool is_away = fabric_is_mirrored(lane) && rank != lane->view->rank;
+    return is_away ? FABRIC_BY_PACKETS : FABRIC_IN_PLACE;
+}
+
+/* Whether every node of the group reaches every other one in place. All nodes get the same
+ * answer: who shares a host shares memory, so whoever is away from one is away from all there. */
+static inline bool fabric_all_in_place(const struct fabric_lane *lane)
+{
+    return !fabric_is_mirrored(lane);
+}
+
 /* Sends the bytes at `place`, anywhere in the group's memory, to the same place at that rank:
  * its own memory, or its mirror of somebody else's. Reflections of a node take effect at a
  * rank in the order they were made, whatever the lane; within one, aligned words of up to 8
