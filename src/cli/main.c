@@ -3,42 +3,25 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/perf/node.h"
 #include "dimmnet.h"
 
-static const struct {
-    const char *name;
-    int (*call)(int argc, char **argv);
-    const char *help;
-} subcommands[] = {
-    {"run", cli_run, "start a program as a group of nodes"},
-    {"perf", cli_perf, "measure against the physical limit"},
-    {"info", cli_info, "show this machine, the running groups and their counters"},
-    {"storm", cli_storm, "run the protocol on a network that does everything wrong"},
-    {"sim", cli_sim, "simulate the papers' machines, cycle by cycle"},
+static const struct options_subcommand subcommands[] = {
+    {"run", cli_run, NULL, "start a program as a group of nodes"},
+    {"perf", cli_perf, NULL, "measure against the physical limit"},
+    {"info", cli_info, NULL, "show this machine, the running groups and their counters"},
+    {"storm", cli_storm, NULL, "run the protocol on a network that does everything wrong"},
+    {"sim", cli_sim, NULL, "simulate the papers' machines, cycle by cycle"},
     /* What others start; not for people. */
-    {"perf-node", cli_perf_node, NULL},
-    {"agent", cli_agent, NULL},
+    {"perf-node", cli_perf_node, NULL, NULL},
+    {"agent", cli_agent, NULL, NULL},
+    {NULL, NULL, NULL, NULL},
 };
 
-enum { SUBCOMMANDS = sizeof subcommands / sizeof subcommands[0] };
-
-static void print_help(void)
-{
-    puts("usage: dimmnet COMMAND [argument...]\n"
-         "\n"
-         "A store is a message: remote memory, RDMA, atomics and waiting for processes\n"
-         "that are started together.\n"
-         "\n"
-         "commands:");
-    for (unsigned i = 0; i < SUBCOMMANDS; i++) {
-        if (subcommands[i].help) {
-            printf("  %-6s %s\n", subcommands[i].name, subcommands[i].help);
-        }
-    }
-    puts("\n"
-         "`dimmnet COMMAND --help` says more; `dimmnet --version` gives the version.");
-}
+static const char about[] =
+    "A store is a message: remote memory, RDMA, atomics and waiting for processes\n"
+    "that are started together. `dimmnet --version` gives the version.\n";
 
 /* What was printed for the user has to arrive, or the status is not 0. */
 static int finish_stdout(void)
@@ -52,24 +35,12 @@ static int finish_stdout(void)
 
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        return cli_refuse("dimmnet", "no command given; see dimmnet --help");
-    }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
-        print_help();
-        return finish_stdout();
-    }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    int status = CLI_OK;
+    if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         printf("dimmnet %s\n", dn_version());
-        return finish_stdout();
+    } else {
+        status = options_hand_over("dimmnet", about, subcommands, argc, argv);
     }
-    for (unsigned i = 0; i < SUBCOMMANDS; i++) {
-        if (strcmp(argv[1], subcommands[i].name) == 0) {
-            int status = subcommands[i].call(argc - 1, argv + 1);
-            int written = finish_stdout();
-            return status ? status : written;
-        }
-    }
-    return cli_refuse("dimmnet", "unknown command \"%s\"; see dimmnet --help", argv[1]);
+    int written = finish_stdout();
+    return status ? status : written;
 }

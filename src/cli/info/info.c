@@ -8,27 +8,37 @@
 #include "base/size_text.h"
 #include "cli/cli.h"
 #include "cli/info/info_print.h"
+#include "cli/options.h"
 #include "fabric/udp/guard.h"
 #include "fabric/udp/socket.h"
 #include "wire/packet.h"
 
 #define COMMAND "dimmnet info"
 
-static void print_help(void)
-{
-    puts("usage: dimmnet info [--json] [process]\n"
-         "\n"
-         "Without a process: what this machine offers to groups, and which groups of this user\n"
-         "run on it. With the id of a launcher, an agent or a node: all about its group: fabric,\n"
-         "sizes, lives, and on the udp fabric the counters and round-trip times that its nodes\n"
-         "on this host report every so often.\n"
-         "\n"
-         "  --json      one JSON object a line\n"
-         "  -h, --help  this text\n"
-         "\n"
-         "Exit status: 0 when it could be told; 1 when the operating system refused; 2 for a\n"
-         "command line that makes no sense or a process that is in no group.");
-}
+struct info_options {
+    bool json;
+    const char *process; /* NULL: all groups */
+};
+
+static const struct options_row info_rows[] = {
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG,
+     OPTIONS_AT(struct info_options, json)},
+    {NULL, 0, "process", NULL, OPTIONS_TEXT, OPTIONS_AT(struct info_options, process)},
+    {.kind = OPTIONS_END},
+};
+
+static const struct options_command info_command = {
+    .name = COMMAND,
+    .usage = "[--json] [process]",
+    .about =
+        "Without a process: what this machine offers to groups, and which groups of this user\n"
+        "run on it. With the id of a launcher, an agent or a node: all about its group: fabric,\n"
+        "sizes, lives, and on the udp fabric the counters and round-trip times that its nodes\n"
+        "on this host report every so often.\n",
+    .closing =
+        "Exit status: 0 when it could be told; 1 when the operating system refused; 2 for a\n"
+        "command line that makes no sense or a process that is in no group.\n",
+};
 
 static struct info_machine look_at_machine(void)
 {
@@ -100,20 +110,11 @@ static int tell_one(bool json, const char *text)
 
 int cli_info(int argc, char **argv)
 {
-    bool json = false;
-    const char *process = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return CLI_OK;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            json = true;
-        } else if (argv[i][0] == '-' || process) {
-            return cli_refuse(COMMAND, "unknown word \"%s\"; see dimmnet info --help", argv[i]);
-        } else {
-            process = argv[i];
-        }
+    struct info_options options = {0};
+    struct options_group group = {.rows = info_rows, .target = &options};
+    int status;
+    if (!options_read(&info_command, &group, 1, argc, argv, &status)) {
+        return status;
     }
-    return process ? tell_one(json, process) : tell_all(json);
+    return options.process ? tell_one(options.json, options.process) : tell_all(options.json);
 }

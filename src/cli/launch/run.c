@@ -1,7 +1,6 @@
 /* `dimmnet run`: reads the command line; launch.c does the work. */
 #include "cli/launch/run.h"
 
-#define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,39 +8,14 @@
 
 #include "base/size_text.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "host/settings.h"
 
 extern char **environ;
 
 #define COMMAND "dimmnet run"
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define TIMEOUT_SECONDS_MAX UINT64_C(1000000000)
 #define NS_PER_MS UINT64_C(1000000)
 #define PEER_TIMEOUT_MS_MAX (UINT64_C(3600) * 1000)
-
-enum option_code {
-    OPTION_NODES = 'n',
-    OPTION_VARIABLE = 'x',
-    OPTION_HELP = 'h',
-    OPTION_FABRIC = 256,
-    OPTION_LABEL,
-    OPTION_TIMEOUT,
-    OPTION_KEEP_GOING,
-    OPTION_LLCM,
-    OPTION_BANK,
-    OPTION_HEAP,
-    OPTION_NO_PIN,
-    OPTIONS_OF_UDP, /* from here on */
-    OPTION_ENCRYPT = OPTIONS_OF_UDP,
-    OPTION_NO_AUTH,
-    OPTION_MTU,
-    OPTION_PEER_TIMEOUT,
-    OPTION_PORT,
-    OPTION_RELAY_PORT,
-    OPTION_HOSTS,
-    OPTION_RSH,
-    OPTION_REMOTE_DIMMNET,
-};
 
 /* What the command line says. */
 struct run_words {
@@ -49,271 +23,152 @@ struct run_words {
     enum host_fabric fabric;
     struct launch_udp udp;
     struct launch_hosts hosts;
-    const char *hosts_file;   /* NULL: this host alone */
-    const char *udp_option;   /* one that only the `udp` fabric has; NULL: none was given */
-    const char *hosts_option; /* one that only --hosts makes sense of; NULL likewise */
-    const char **variables;   /* "NAME=VALUE" for the nodes; NULL ends it */
+    const char *hosts_file; /* NULL: this host alone */
+    const char **variables; /* "NAME=VALUE" for the nodes; NULL ends it */
     size_t variable_count;
 };
 
-static const struct option options[] = {
-    {"nodes", required_argument, NULL, OPTION_NODES},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {"fabric", required_argument, NULL, OPTION_FABRIC},
-    {"label", no_argument, NULL, OPTION_LABEL},
-    {"timeout", required_argument, NULL, OPTION_TIMEOUT},
-    {"keep-going", no_argument, NULL, OPTION_KEEP_GOING},
-    {"llcm", required_argument, NULL, OPTION_LLCM},
-    {"bank", required_argument, NULL, OPTION_BANK},
-    {"heap", required_argument, NULL, OPTION_HEAP},
-    {"no-pin", no_argument, NULL, OPTION_NO_PIN},
-    {"encrypt", no_argument, NULL, OPTION_ENCRYPT},
-    {"no-auth", no_argument, NULL, OPTION_NO_AUTH},
-    {"mtu", required_argument, NULL, OPTION_MTU},
-    {"peer-timeout", required_argument, NULL, OPTION_PEER_TIMEOUT},
-    {"port", required_argument, NULL, OPTION_PORT},
-    {"relay-port", required_argument, NULL, OPTION_RELAY_PORT},
-    {"hosts", required_argument, NULL, OPTION_HOSTS},
-    {"rsh", required_argument, NULL, OPTION_RSH},
-    {"remote-dimmnet", required_argument, NULL, OPTION_REMOTE_DIMMNET},
-    {NULL, 0, NULL, 0},
+/* ---- Options -------------------------------------------------------------------------------- */
+
+static int take_fabric(void *target, const char *value)
+{
+    struct run_words *words = target;
+    if (!host_fabric_parse(value, &words->fabric)) {
+        return cli_refuse(COMMAND, "unknown fabric \"%s\"; known: " HOST_FABRIC_NAMES, value);
+    }
+    return CLI_OK;
+}
+
+/* "NAME=VALUE", or a name that we have ourselves: nodes on this host have it anyway. */
+static int take_variable(void *target, const char *value)
+{
+    struct run_words *words = target;
+    const char *equals = strchr(value, '=');
+    if (*value == '\0' || equals == value) {
+        return cli_refuse(COMMAND, "-x takes NAME or NAME=VALUE, not \"%s\"", value);
+    }
+    if (equals) {
+        words->variables[words->variable_count++] = value;
+        return CLI_OK;
+    }
+    size_t bytes = strlen(value);
+    for (char **variable = environ; *variable; variable++) {
+        if (strncmp(*variable, value, bytes) == 0 && (*variable)[bytes] == '=') {
+            words->variables[words->variable_count++] = *variable;
+        }
+    }
+    return CLI_OK;
+}
+
+#define AT(field) OPTIONS_AT(struct run_words, field)
+
+static const struct options_row run_rows[] = {
+    {"nodes", 'n', "N", "how many nodes", OPTIONS_NUMBER, AT(request.node_count), .least = 1,
+     .most = GROUP_NODES_MAX, .what = "number of nodes"},
+    {"fabric", 0, "NAME",
+     "what carries the stores: mem (the memory of this machine) or udp (packets over UDP)",
+     OPTIONS_CALL, .take = take_fabric},
+    {"label", 0, NULL, "put \"[rank] \" before every line", OPTIONS_FLAG, AT(request.label)},
+    {"timeout", 0, "S", "end everything after S seconds (1.5 is fine), status 124", OPTIONS_SECONDS,
+     AT(request.timeout_ns)},
+    {"keep-going", 0, NULL, "when a node fails, tell the others and let them go on", OPTIONS_FLAG,
+     AT(request.keep_going)},
+    {"llcm", 0, "SIZE", "low-latency common memory of each node", OPTIONS_SIZE,
+     AT(request.sizes.llcm_bytes)},
+    {"bank", 0, "SIZE", "large memory of each node, committed when touched", OPTIONS_SIZE,
+     AT(request.sizes.bank_bytes)},
+    {"heap", 0, "SIZE", "symmetric heap of each node, committed when touched", OPTIONS_SIZE,
+     AT(request.sizes.heap_bytes)},
+    {"no-pin", 0, NULL,
+     "do not pin nodes to cores; without this it is done whenever there is a core for each node, "
+     "or equally many nodes on each core",
+     OPTIONS_FLAG, AT(request.no_pin)},
+    {NULL, 'x', "NAME[=VALUE]",
+     "an environment variable for the nodes; on this host they have the launcher's in any case",
+     OPTIONS_CALL, .take = take_variable},
+    {.kind = OPTIONS_END},
 };
 
-static void print_help(void)
+#undef AT
+#define AT(field) OPTIONS_AT(struct launch_udp, field)
+
+static const struct options_row udp_rows[] = {
+    {"encrypt", 0, NULL, "hide the content of packets, too; they are authenticated anyway",
+     OPTIONS_FLAG, AT(encrypt)},
+    {"no-auth", 0, NULL, "believe packets without proof of who sent them", OPTIONS_FLAG,
+     AT(no_auth)},
+    {"mtu", 0, "BYTES", "packets that fit this MTU, if it is smaller than the path's",
+     OPTIONS_NUMBER, AT(mtu_bytes), .least = 1, .most = UINT16_MAX, .what = "number of bytes"},
+    {"peer-timeout", 0, "MS", "a node that is silent for so long is dead (default 10000)",
+     OPTIONS_NUMBER, AT(peer_timeout_ns), .least = 1, .most = PEER_TIMEOUT_MS_MAX,
+     .unit = NS_PER_MS, .what = "number of milliseconds"},
+    {"port", 0, "P", "node R gets port P + R; without this, any that is free", OPTIONS_NUMBER,
+     AT(port), .least = 1, .most = UINT16_MAX, .what = "port"},
+    {"relay-port", 0, "Q",
+     "tell peers that node R is at port Q + R, where something of the user's own passes packets "
+     "on to it",
+     OPTIONS_NUMBER, AT(relay_port), .least = 1, .most = UINT16_MAX, .what = "port"},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+#define AT(field) OPTIONS_AT(struct run_words, field)
+
+static const struct options_row hosts_rows[] = {
+    {"hosts", 0, "FILE",
+     "nodes on several hosts, each by a line: host [slots=N] [address=A]; without -n as many "
+     "nodes as slots",
+     OPTIONS_TEXT, AT(hosts_file)},
+    {"rsh", 0, "COMMAND", "how to get there: COMMAND HOST PROGRAM WORD... (default ssh)",
+     OPTIONS_TEXT, AT(hosts.rsh)},
+    {"remote-dimmnet", 0, "PATH", "this command on the other hosts (default: where it is here)",
+     OPTIONS_TEXT, AT(hosts.remote_dimmnet)},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+
+static void list_environment(void)
 {
-    printf("usage: dimmnet run -n N [option...] [--] program [argument...]\n"
-           "\n"
-           "Starts N nodes of a program as one group and stays until all have ended. Their\n"
-           "output comes out whole lines at a time; signals are passed on to them.\n"
-           "\n"
-           "  -n, --nodes N     how many nodes, 1 to %d\n"
-           "  --fabric NAME     what carries the stores: mem (the memory of this machine) or\n"
-           "                    udp (packets over UDP)\n"
-           "  --label           put \"[rank] \" before every line\n"
-           "  --timeout S       end everything after S seconds (1.5 is fine), status 124\n"
-           "  --keep-going      when a node fails, tell the others and let them go on\n"
-           "  --llcm SIZE       low-latency common memory of each node\n"
-           "  --bank SIZE       large memory of each node, committed when touched\n"
-           "  --heap SIZE       symmetric heap of each node, committed when touched\n"
-           "  --no-pin          do not pin nodes to cores; without this it is done whenever there\n"
-           "                    is a core for each node, or equally many nodes on each core\n"
-           "  -x NAME[=VALUE]   an environment variable for the nodes; on this host they have\n"
-           "                    the launcher's in any case\n"
-           "  -h, --help        this text\n"
-           "\n"
-           "A SIZE is a number of bytes, or one with K, M, G or T behind it.\n",
-           GROUP_NODES_MAX);
-    puts("\n"
-         "With --fabric udp only:\n"
-         "  --encrypt         hide the content of packets, too; they are authenticated anyway\n"
-         "  --no-auth         believe packets without proof of who sent them\n"
-         "  --mtu BYTES       packets that fit this MTU, if it is smaller than the path's\n"
-         "  --peer-timeout MS a node that is silent for so long is dead (default 10000)\n"
-         "  --port P          node R gets port P + R; without this, any that is free\n"
-         "  --relay-port Q    tell peers that node R is at port Q + R, where something of the\n"
-         "                    user's own passes packets on to it\n"
-         "  --hosts FILE      nodes on several hosts, each by a line: host [slots=N] [address=A];\n"
-         "                    without -n as many nodes as slots\n"
-         "  --rsh COMMAND     how to get there: COMMAND HOST PROGRAM WORD... (default ssh)\n"
-         "  --remote-dimmnet PATH\n"
-         "                    this command on the other hosts (default: where it is here)\n"
-         "\n"
-         "Node 0 reads standard input; the others find it empty. A node is its process and\n"
-         "that one's process group: when the process ends, what it left running is killed.\n"
-         "A node fails when it is killed, ends with a status other than 0, or ends attached\n"
-         "(without dn_detach). The others' waits then return DN_EPEER; 200 ms later they get\n"
-         "SIGTERM and after another 200 ms SIGKILL, unless --keep-going is given.\n"
-         "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on; what is still there after 2 s\n"
-         "is killed. When the launcher itself is killed, the nodes are killed.\n"
-         "\n"
-         "Exit status: 0 when every node ended well; that of the first node that failed, or\n"
-         "128 + the signal that killed it; what shmem_global_exit was given; 1 when it ended\n"
-         "attached; 2 for a command line that makes no sense or a program that cannot be\n"
-         "started; 124 after the time-out; 128 + the signal that ended the launcher; 141 when\n"
-         "nobody reads standard output.\n"
-         "\n"
-         "Environment of the nodes: DIMMNET_RANK, DIMMNET_SIZE, DIMMNET_GROUP_ID (for\n"
-         "scripts) and what the library needs to join. Environment read here:");
     const char *name;
     const char *default_text;
     const char *help;
     for (unsigned row = 0; host_settings_row(row, &name, &default_text, &help); row++) {
-        printf("  %-15s %s (default %s)\n", name, help, default_text);
+        printf("  %-20s %s (default %s)\n", name, help, default_text);
     }
-    puts("  SHMEM_SYMMETRIC_SIZE\n"
-         "                  OpenSHMEM's name for the symmetric heap, before DN_HEAP_BYTES");
+    puts("  SHMEM_SYMMETRIC_SIZE "
+         "OpenSHMEM's name for the symmetric heap, before DN_HEAP_BYTES");
 }
 
-/* Seconds with a fraction, nothing around them; no locale's comma, no exponent. */
-static bool read_seconds(const char *text, uint64_t *nanoseconds)
-{
-    uint64_t whole = 0;
-    uint64_t fraction_ns = 0;
-    size_t whole_digits = strspn(text, "0123456789");
-    const char *at = text;
-    for (; *at >= '0' && *at <= '9'; at++) {
-        whole = whole * 10 + (uint64_t)(*at - '0');
-        if (whole > TIMEOUT_SECONDS_MAX) {
-            return false;
-        }
-    }
-    size_t fraction_digits = 0;
-    if (*at == '.') {
-        uint64_t unit_ns = NS_PER_SECOND / 10;
-        for (at++; *at >= '0' && *at <= '9'; at++, fraction_digits++, unit_ns /= 10) {
-            fraction_ns += (uint64_t)(*at - '0') * unit_ns;
-        }
-    }
-    uint64_t sum = whole * NS_PER_SECOND + fraction_ns;
-    if (*at != '\0' || whole_digits + fraction_digits == 0 || sum == 0) {
-        return false;
-    }
-    *nanoseconds = sum;
-    return true;
-}
+static const struct options_command run_command = {
+    .name = COMMAND,
+    .usage = "-n N [option...] [--] program [argument...]",
+    .about = "Starts N nodes of a program as one group and stays until all have ended. Their\n"
+             "output comes out whole lines at a time; signals are passed on to them.\n",
+    .closing =
+        "A SIZE is a number of bytes, or one with K, M, G or T behind it.\n"
+        "\n"
+        "Node 0 reads standard input; the others find it empty. A node is its process and\n"
+        "that one's process group: when the process ends, what it left running is killed.\n"
+        "A node fails when it is killed, ends with a status other than 0, or ends attached\n"
+        "(without dn_detach). The others' waits then return DN_EPEER; 200 ms later they get\n"
+        "SIGTERM and after another 200 ms SIGKILL, unless --keep-going is given.\n"
+        "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on; what is still there after 2 s\n"
+        "is killed. When the launcher itself is killed, the nodes are killed.\n"
+        "\n"
+        "Exit status: 0 when every node ended well; that of the first node that failed, or\n"
+        "128 + the signal that killed it; what shmem_global_exit was given; 1 when it ended\n"
+        "attached; 2 for a command line that makes no sense or a program that cannot be\n"
+        "started; 124 after the time-out; 128 + the signal that ended the launcher; 141 when\n"
+        "nobody reads standard output.\n"
+        "\n"
+        "Environment of the nodes: DIMMNET_RANK, DIMMNET_SIZE, DIMMNET_GROUP_ID (for\n"
+        "scripts) and what the library needs to join. Environment read here:\n",
+    .list_after = list_environment,
+    .program_follows = true,
+};
 
-static int take_nodes(const char *text, uint32_t *node_count)
-{
-    uint64_t count;
-    if (!base_number_parse(text, GROUP_NODES_MAX, &count) || count == 0) {
-        return cli_refuse(COMMAND, "-n takes a number of nodes from 1 to %d, not \"%s\"",
-                          GROUP_NODES_MAX, text);
-    }
-    *node_count = (uint32_t)count;
-    return 0;
-}
-
-static int take_size(const char *option, const char *text, uint64_t *bytes)
-{
-    uint64_t size;
-    if (!base_size_parse(text, &size) || size == 0) {
-        return cli_refuse(COMMAND, "%s takes a size such as 65536, 128K or 2G, not \"%s\"", option,
-                          text);
-    }
-    *bytes = size;
-    return 0;
-}
-
-static int take_timeout(const char *text, uint64_t *timeout_ns)
-{
-    if (!read_seconds(text, timeout_ns)) {
-        return cli_refuse(COMMAND, "--timeout takes a number of seconds above 0, not \"%s\"", text);
-    }
-    return 0;
-}
-
-static int take_fabric(const char *text, enum host_fabric *fabric)
-{
-    if (!host_fabric_parse(text, fabric)) {
-        return cli_refuse(COMMAND, "unknown fabric \"%s\"; known: " HOST_FABRIC_NAMES, text);
-    }
-    return 0;
-}
-
-static int take_mtu(const char *text, uint32_t *mtu_bytes)
-{
-    uint64_t bytes;
-    if (!base_number_parse(text, UINT16_MAX, &bytes) || bytes == 0) {
-        return cli_refuse(COMMAND, "--mtu takes a number of bytes from 1 to 65535, not \"%s\"",
-                          text);
-    }
-    *mtu_bytes = (uint32_t)bytes;
-    return 0;
-}
-
-static int take_peer_timeout(const char *text, uint64_t *timeout_ns)
-{
-    uint64_t ms;
-    if (!base_number_parse(text, PEER_TIMEOUT_MS_MAX, &ms) || ms == 0) {
-        return cli_refuse(COMMAND,
-                          "--peer-timeout takes a number of milliseconds from 1 to %u, not \"%s\"",
-                          (unsigned)PEER_TIMEOUT_MS_MAX, text);
-    }
-    *timeout_ns = ms * NS_PER_MS;
-    return 0;
-}
-
-static int take_port(const char *option, const char *text, uint16_t *port)
-{
-    uint64_t number;
-    if (!base_number_parse(text, UINT16_MAX, &number) || number == 0) {
-        return cli_refuse(COMMAND, "%s takes a port from 1 to 65535, not \"%s\"", option, text);
-    }
-    *port = (uint16_t)number;
-    return 0;
-}
-
-/* "NAME=VALUE", or a name that we have ourselves: nodes on this host have it anyway. */
-static int take_variable(struct run_words *words, char *text)
-{
-    char *equals = strchr(text, '=');
-    if (*text == '\0' || equals == text) {
-        return cli_refuse(COMMAND, "-x takes NAME or NAME=VALUE, not \"%s\"", text);
-    }
-    if (equals) {
-        words->variables[words->variable_count++] = text;
-        return 0;
-    }
-    size_t bytes = strlen(text);
-    for (char **variable = environ; *variable; variable++) {
-        if (strncmp(*variable, text, bytes) == 0 && (*variable)[bytes] == '=') {
-            words->variables[words->variable_count++] = *variable;
-        }
-    }
-    return 0;
-}
-
-static int refuse_option(int code, char **argv)
-{
-    /* getopt has passed a long option's word but may still be inside a short one's. */
-    const char *word = argv[optind > 0 ? optind - 1 : 0];
-    char letter[3] = {'-', (char)optopt, '\0'};
-    bool is_long = strncmp(word, "--", 2) == 0;
-    if (code == ':') {
-        return cli_refuse(COMMAND, "%s needs a value; see dimmnet run --help",
-                          is_long ? word : letter);
-    }
-    if (is_long && optopt > 0) {
-        return cli_refuse(COMMAND, "%.*s takes no value", (int)strcspn(word, "="), word);
-    }
-    return cli_refuse(COMMAND, "unknown option \"%s\"; see dimmnet run --help",
-                      is_long ? word : letter);
-}
-
-static int take_option(int code, char **argv, struct run_words *words)
-{
-    struct launch_request *request = &words->request;
-    struct launch_udp *udp = &words->udp;
-    switch ((enum option_code)code) {
-    case OPTION_NODES: return take_nodes(optarg, &request->node_count);
-    case OPTION_FABRIC: return take_fabric(optarg, &words->fabric);
-    case OPTION_TIMEOUT: return take_timeout(optarg, &request->timeout_ns);
-    case OPTION_LLCM: return take_size("--llcm", optarg, &request->sizes.llcm_bytes);
-    case OPTION_BANK: return take_size("--bank", optarg, &request->sizes.bank_bytes);
-    case OPTION_HEAP: return take_size("--heap", optarg, &request->sizes.heap_bytes);
-    case OPTION_LABEL: request->label = true; return 0;
-    case OPTION_KEEP_GOING: request->keep_going = true; return 0;
-    case OPTION_NO_PIN: request->no_pin = true; return 0;
-    case OPTION_ENCRYPT: udp->encrypt = true; return 0;
-    case OPTION_NO_AUTH: udp->no_auth = true; return 0;
-    case OPTION_MTU: return take_mtu(optarg, &udp->mtu_bytes);
-    case OPTION_PEER_TIMEOUT: return take_peer_timeout(optarg, &udp->peer_timeout_ns);
-    case OPTION_PORT: return take_port("--port", optarg, &udp->port);
-    case OPTION_RELAY_PORT: return take_port("--relay-port", optarg, &udp->relay_port);
-    case OPTION_VARIABLE: return take_variable(words, optarg);
-    case OPTION_HOSTS: words->hosts_file = optarg; return 0;
-    case OPTION_RSH:
-        words->hosts_option = "rsh";
-        words->hosts.rsh = optarg;
-        return 0;
-    case OPTION_REMOTE_DIMMNET:
-        words->hosts_option = "remote-dimmnet";
-        words->hosts.remote_dimmnet = optarg;
-        return 0;
-    case OPTION_HELP: break; /* answered before */
-    }
-    return refuse_option(code, argv);
-}
+/* ---- The environment, and what makes sense together ----------------------------------------- */
 
 int launch_defaults(const char *command, struct host_settings *settings)
 {
@@ -345,23 +200,24 @@ static int take_symmetric_size(uint64_t *bytes)
     return 0;
 }
 
-/* 0, or a status: what the words say makes no sense together. */
-static int check_words(const struct run_words *words, bool has_program)
+/* 0, or a status: what the words say makes no sense together. `of_udp` and `of_hosts` are
+ * options that only the `udp` fabric has and that only --hosts makes sense of, or NULL. */
+static int check_words(const struct run_words *words, const char *of_udp, const char *of_hosts)
 {
     if (words->request.node_count == 0 && !words->hosts_file) {
         return cli_refuse(COMMAND, "say how many nodes: dimmnet run -n N program");
     }
-    if (words->fabric == HOST_FABRIC_MEM && words->udp_option) {
-        return cli_refuse(COMMAND, "--%s is for --fabric udp only", words->udp_option);
+    if (words->fabric == HOST_FABRIC_MEM && (of_udp || of_hosts)) {
+        return cli_refuse(COMMAND, "--%s is for --fabric udp only", of_udp ? of_udp : of_hosts);
     }
-    if (words->hosts_option && !words->hosts_file) {
-        return cli_refuse(COMMAND, "--%s is for --hosts only", words->hosts_option);
+    if (of_hosts && !words->hosts_file) {
+        return cli_refuse(COMMAND, "--%s is for --hosts only", of_hosts);
     }
     if (words->udp.no_auth && words->udp.encrypt) {
         return cli_refuse(COMMAND, "--encrypt hides from nobody what --no-auth lets all write; "
                                    "choose one");
     }
-    if (!has_program) {
+    if (!*words->request.argv) {
         return cli_refuse(COMMAND, "no program given: dimmnet run -n %u program",
                           words->request.node_count);
     }
@@ -391,33 +247,31 @@ static int assign_hosts(struct run_words *words)
     return 0;
 }
 
-static int read_words(int argc, char **argv, struct run_words *words, bool *is_help)
+/* False: nothing is left to do, and *status is the exit status. */
+static bool read_words(int argc, char **argv, struct run_words *words, int *status)
 {
     struct host_settings settings;
-    int code;
-    int index;
-    /* 0 makes getopt start afresh; "+" stops it at the program's name. */
-    optind = 0;
-    opterr = 0;
-    int error = launch_defaults(COMMAND, &settings);
-    if (error) {
-        return error;
+    struct options_group groups[] = {
+        {.rows = run_rows, .target = words},
+        {.rows = udp_rows, .target = &words->udp, .heading = "With --fabric udp only:"},
+        {.rows = hosts_rows, .target = words, .heading = "With --fabric udp, on several hosts:"},
+    };
+    *status = launch_defaults(COMMAND, &settings);
+    if (*status) {
+        return false;
     }
     words->fabric = settings.fabric;
     words->request.sizes = settings.sizes;
-    error = take_symmetric_size(&words->request.sizes.heap_bytes);
-    while (!error && (code = getopt_long(argc, argv, "+:n:x:h", options, &index)) != -1) {
-        if (code == OPTION_HELP) {
-            *is_help = true;
-            return 0;
-        }
-        if (code >= OPTIONS_OF_UDP) {
-            words->udp_option = options[index].name;
-        }
-        error = take_option(code, argv, words);
+    *status = take_symmetric_size(&words->request.sizes.heap_bytes);
+    if (*status || !options_read(&run_command, groups, 3, argc, argv, status)) {
+        return false;
     }
-    error = error ? error : check_words(words, optind < argc);
-    return error ? error : assign_hosts(words);
+    words->request.argv = argv + optind;
+    words->request.environment = words->variables;
+    words->request.udp = words->fabric == HOST_FABRIC_UDP ? &words->udp : NULL;
+    *status = check_words(words, groups[1].given, groups[2].given);
+    *status = *status ? *status : assign_hosts(words);
+    return *status == CLI_OK;
 }
 
 int cli_run(int argc, char **argv)
@@ -428,18 +282,10 @@ int cli_run(int argc, char **argv)
         .hosts = {.rsh = "ssh"},
         .variables = calloc((size_t)argc + 1, sizeof *words.variables),
     };
-    bool is_help = false;
+    int status = CLI_FAULT;
     if (!words.variables) {
         cli_say(COMMAND, "no memory");
-        return CLI_FAULT;
-    }
-    int status = read_words(argc, argv, &words, &is_help);
-    if (is_help) {
-        print_help();
-    } else if (!status) {
-        words.request.argv = argv + optind;
-        words.request.environment = words.variables;
-        words.request.udp = words.fabric == HOST_FABRIC_UDP ? &words.udp : NULL;
+    } else if (read_words(argc, argv, &words, &status)) {
         status = launch_group(&words.request);
     }
     hosts_release(&words.hosts.hosts);

@@ -8,14 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/size_text.h"
 #include "cli/cli.h"
+#include "cli/options.h"
 #include "cli/perf/node.h"
 #include "cli/launch/run.h"
 
 #define COMMAND "dimmnet perf"
 
-enum { COUNTS_MAX = 4, TOKEN_NODES_MAX = 64 };
+enum { COUNTS_MAX = 4, TOKEN_NODES_MAX = 64, TEST_COUNT = 13 };
 
 struct perf_options {
     uint32_t nodes; /* 0: the test's own */
@@ -23,6 +23,8 @@ struct perf_options {
     enum host_fabric fabric;
     struct launch_udp udp; /* where the fabric is that */
     char self[4096];       /* this program's file */
+    const struct perf_entry *chosen[TEST_COUNT];
+    int chosen_count;
 };
 
 struct perf_entry {
@@ -33,7 +35,7 @@ struct perf_entry {
     bool on_udp;                 /* where groups have 2 nodes, but for start */
 };
 
-static const struct perf_entry entries[] = {
+static const struct perf_entry entries[TEST_COUNT] = {
     {"aotf", "8-byte round trip by stores", {2}, false, true},
     {"rate", "8-byte stores per second", {2}, false, true},
     {"botf", "blocks in order, 464 B to 64 MB", {2}, false, true},
@@ -49,27 +51,11 @@ static const struct perf_entry entries[] = {
     {"start", "start and end of a group", {8}, true, true},
 };
 
-enum { ENTRY_COUNT = sizeof entries / sizeof entries[0] };
-
-static void print_help(void)
+static void list_tests(void)
 {
-    printf("usage: dimmnet perf [test...] [-n N] [--fabric F] [--json]\n\n"
-           "Measures this machine: each figure stands beside the physical limit, taken in the\n"
-           "same run (median ratio of at least 300 raw-ours-raw triples): on mem with raw stores\n"
-           "on the same cache lines, on udp with raw sockets between the same two processes.\n"
-           "Without tests it runs them all.\n\n");
-    for (int i = 0; i < ENTRY_COUNT; i++) {
+    for (int i = 0; i < TEST_COUNT; i++) {
         printf("  %-8s %s\n", entries[i].name, entries[i].help);
     }
-    printf("\n  -n N          nodes, for barrier, reduce, token and start\n"
-           "  --fabric F    mem (default) or udp: over loopback, 2 nodes (but for start), 64 KB\n"
-           "                at a time, and without token\n"
-           "  --no-auth     with udp: believe packets without proof of who sent them\n"
-           "  --encrypt     with udp: hide the content of packets, too\n"
-           "  --json        one JSON object per line\n"
-           "  --help        this text\n\n"
-           "p99 is that of the blocks' means. Exit status: 0 all measured, 1 a test failed,\n"
-           "2 bad usage. See dimmnet-perf(1).\n");
 }
 
 /* A progress word on a terminal, taken away again when the row comes. */
@@ -248,7 +234,7 @@ static int measure(const struct perf_options *options, const struct perf_entry *
 
 static const struct perf_entry *find_entry(const char *name)
 {
-    for (int i = 0; i < ENTRY_COUNT; i++) {
+    for (int i = 0; i < TEST_COUNT; i++) {
         if (strcmp(entries[i].name, name) == 0) {
             return &entries[i];
         }
@@ -256,94 +242,112 @@ static const struct perf_entry *find_entry(const char *name)
     return NULL;
 }
 
-/* One word of the command line, or two: *at is the last one used. CLI_OK, or the status to
- * end with. */
-static int take_word(int argc, char **argv, int *at, struct perf_options *options,
-                     const struct perf_entry **chosen, int *count)
+/* ---- The command line ----------------------------------------------------------------------- */
+
+static int take_fabric(void *target, const char *value)
 {
-    const char *word = argv[*at];
-    const char *value = *at + 1 < argc ? argv[*at + 1] : NULL;
-    uint64_t number;
-    if (strcmp(word, "--json") == 0) {
-        options->json = true;
-    } else if (strcmp(word, "--no-auth") == 0) {
-        options->udp.no_auth = true;
-    } else if (strcmp(word, "--encrypt") == 0) {
-        options->udp.encrypt = true;
-    } else if (strcmp(word, "-n") == 0) {
-        if (!value || !base_number_parse(value, GROUP_NODES_MAX, &number) || number < 2) {
-            return cli_refuse(COMMAND, "-n takes a number of nodes from 2 to %d", GROUP_NODES_MAX);
-        }
-        options->nodes = (uint32_t)number;
-        (*at)++;
-    } else if (strcmp(word, "--fabric") == 0) {
-        if (!value || !host_fabric_parse(value, &options->fabric)) {
-            return cli_refuse(COMMAND, "--fabric takes one of " HOST_FABRIC_NAMES);
-        }
-        (*at)++;
-    } else if (!find_entry(word)) {
-        return cli_refuse(COMMAND, "there is no test or option \"%s\"; see dimmnet perf --help",
-                          word);
-    } else if (*count < ENTRY_COUNT) {
-        chosen[(*count)++] = find_entry(word);
+    struct perf_options *options = target;
+    if (!host_fabric_parse(value, &options->fabric)) {
+        return cli_refuse(COMMAND, "unknown fabric \"%s\"; known: " HOST_FABRIC_NAMES, value);
     }
     return CLI_OK;
 }
 
+static int take_test(void *target, const char *value)
+{
+    struct perf_options *options = target;
+    const struct perf_entry *entry = find_entry(value);
+    if (!entry) {
+        return cli_refuse(COMMAND, "there is no test \"%s\"; see " COMMAND " --help", value);
+    }
+    if (options->chosen_count < TEST_COUNT) {
+        options->chosen[options->chosen_count++] = entry;
+    }
+    return CLI_OK;
+}
+
+#define AT(field) OPTIONS_AT(struct perf_options, field)
+
+static const struct options_row perf_rows[] = {
+    {NULL, 'n', "N", "nodes, for barrier, reduce, token and start", OPTIONS_NUMBER, AT(nodes),
+     .least = 2, .most = GROUP_NODES_MAX, .what = "number of nodes"},
+    {"fabric", 0, "F",
+     "mem (default) or udp: over loopback, 2 nodes (but for start), 64 KB at a time, and without "
+     "token",
+     OPTIONS_CALL, .take = take_fabric},
+    {"json", 0, NULL, "one JSON object per line", OPTIONS_FLAG, AT(json)},
+    {NULL, 0, "test", NULL, OPTIONS_CALL, .take = take_test},
+    {.kind = OPTIONS_END},
+};
+
+static const struct options_row udp_rows[] = {
+    {"no-auth", 0, NULL, "believe packets without proof of who sent them", OPTIONS_FLAG,
+     AT(udp.no_auth)},
+    {"encrypt", 0, NULL, "hide the content of packets, too", OPTIONS_FLAG, AT(udp.encrypt)},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+
+static const struct options_command perf_command = {
+    .name = COMMAND,
+    .usage = "[test...] [-n N] [--fabric F] [--json]",
+    .about =
+        "Measures this machine: each figure stands beside the physical limit, taken in the\n"
+        "same run (median ratio of at least 300 raw-ours-raw triples): on mem with raw stores\n"
+        "on the same cache lines, on udp with raw sockets between the same two processes.\n"
+        "Without tests it runs them all.\n",
+    .list = list_tests,
+    .closing = "p99 is that of the blocks' means. Exit status: 0 all measured, 1 a test failed,\n"
+               "2 bad usage. See dimmnet-perf(1).\n",
+};
+
 /* Whether the words make sense together, and all tests of the fabric where none is named. */
-static int complete(const struct perf_options *options, const struct perf_entry **chosen,
-                    int *count)
+static int complete(struct perf_options *options, const char *of_udp)
 {
     bool on_udp = options->fabric == HOST_FABRIC_UDP;
-    if (!on_udp && (options->udp.no_auth || options->udp.encrypt)) {
-        return cli_refuse(COMMAND, "--no-auth and --encrypt are for --fabric udp only");
+    if (!on_udp && of_udp) {
+        return cli_refuse(COMMAND, "--%s is for --fabric udp only", of_udp);
     }
     if (options->udp.no_auth && options->udp.encrypt) {
         return cli_refuse(COMMAND, "--no-auth and --encrypt: choose one");
     }
-    for (int i = 0; i < *count && on_udp; i++) {
-        if (!chosen[i]->on_udp) {
-            return cli_refuse(COMMAND, "%s is for --fabric mem only", chosen[i]->name);
+    for (int i = 0; i < options->chosen_count && on_udp; i++) {
+        if (!options->chosen[i]->on_udp) {
+            return cli_refuse(COMMAND, "%s is for --fabric mem only", options->chosen[i]->name);
         }
     }
-    for (int i = 0, named = *count; named == 0 && i < ENTRY_COUNT; i++) {
+    for (int i = 0, named = options->chosen_count; named == 0 && i < TEST_COUNT; i++) {
         if (!on_udp || entries[i].on_udp) {
-            chosen[(*count)++] = &entries[i];
+            options->chosen[options->chosen_count++] = &entries[i];
         }
     }
     return CLI_OK;
 }
 
-/* Reads the command line; the chosen tests, all if none is named. CLI_OK, or the
- * status to end with; *done when there is nothing left to do. */
-static int read_arguments(int argc, char **argv, struct perf_options *options,
-                          const struct perf_entry **chosen, int *count, bool *done)
+/* False: nothing is left to do, and *status is the exit status. */
+static bool read_arguments(int argc, char **argv, struct perf_options *options, int *status)
 {
     struct host_settings settings;
-    int status = launch_defaults(COMMAND, &settings);
-    *count = 0;
-    *done = false;
+    struct options_group groups[] = {
+        {.rows = perf_rows, .target = options},
+        {.rows = udp_rows, .target = options, .heading = "With --fabric udp only:"},
+    };
+    *status = launch_defaults(COMMAND, &settings);
     options->fabric = settings.fabric;
     options->udp = launch_udp_default;
-    for (int i = 1; i < argc && !status; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            *done = true;
-            return CLI_OK;
-        }
-        status = take_word(argc, argv, &i, options, chosen, count);
+    if (*status || !options_read(&perf_command, groups, 2, argc, argv, status)) {
+        return false;
     }
-    return status ? status : complete(options, chosen, count);
+    *status = complete(options, groups[1].given);
+    return *status == CLI_OK;
 }
 
 int cli_perf(int argc, char **argv)
 {
     struct perf_options options = {0};
-    const struct perf_entry *chosen[ENTRY_COUNT];
-    int count;
-    bool done;
-    int status = read_arguments(argc, argv, &options, chosen, &count, &done);
-    if (status || done) {
+    int status;
+    if (!read_arguments(argc, argv, &options, &status)) {
         return status;
     }
     if (readlink("/proc/self/exe", options.self, sizeof options.self - 1) < 0) {
@@ -354,8 +358,8 @@ int cli_perf(int argc, char **argv)
         perf_report_header();
         (void)fflush(stdout);
     }
-    for (int i = 0; i < count && status == CLI_OK; i++) {
-        status = measure(&options, chosen[i]);
+    for (int i = 0; i < options.chosen_count && status == CLI_OK; i++) {
+        status = measure(&options, options.chosen[i]);
         clear_progress();
     }
     return status;

@@ -27,9 +27,10 @@ refused()
 
 bad_words_are_refused()
 {
-    refused 'there is no test or option "wings"' wings &&
-        refused '--fabric takes one of mem, udp' aotf --fabric tin &&
-        refused '--fabric takes one of mem, udp' aotf --fabric &&
+    refused 'there is no test "wings"' wings &&
+        refused 'there is no option "--wings"' --wings &&
+        refused 'unknown fabric "tin"; known: mem, udp' aotf --fabric tin &&
+        refused '--fabric needs a value' aotf --fabric &&
         refused '-n takes a number of nodes' barrier -n 1 &&
         refused 'token is for --fabric mem only' aotf token --fabric udp &&
         refused 'for --fabric udp only' aotf --no-auth &&

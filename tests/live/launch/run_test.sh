@@ -140,8 +140,8 @@ test_bad_usage_is_one_line_and_status_2()
     refused 'from 1 to 4096, not ""' -n "" true
     refused '-n needs a value' -n
     refused 'unknown fabric "carrier-pigeon"; known: mem, udp' -n 2 --fabric carrier-pigeon true
-    refused 'unknown option "--bogus"' -n 2 --bogus true
-    refused 'unknown option "-q"' -q -n 2 true
+    refused 'there is no option "--bogus"' -n 2 --bogus true
+    refused 'there is no option "-q"' -q -n 2 true
     refused -- '--label takes no value' -n 2 --label=yes true
     refused -- '--bank takes a size .*not "huge"' -n 2 --bank huge true
     refused -- '--llcm takes a size .*not "0"' -n 2 --llcm 0 true
