@@ -67,7 +67,11 @@ static int append(void *context, uint64_t now_ns, const struct wire_route *route
                   unsigned char **room)
 {
     const struct board *board = context;
-    return swif_append(board->swif, now_ns, route, bytes, room);
+    int error = swif_append(board->swif, now_ns, route, bytes, room);
+    if (!error && route->tag != 0 && board->listener.recorded) {
+        board->listener.recorded(board->listener.context, route);
+    }
+    return error;
 }
 
 static bool has_reply_room(void *context, uint64_t now_ns, uint16_t peer)

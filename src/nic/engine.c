@@ -238,6 +238,19 @@ static int give(struct nic_engine *engine, const struct nic_transaction *transac
     return 0;
 }
 
+void nic_tag_next(struct nic_engine *engine, uint32_t tag)
+{
+    INVARIANT(tag != 0);
+    engine->next_tag = tag;
+}
+
+static uint32_t take_tag(struct nic_engine *engine)
+{
+    uint32_t tag = engine->next_tag;
+    engine->next_tag = 0;
+    return tag;
+}
+
 int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, uint64_t value,
              unsigned bytes)
 {
@@ -254,6 +267,7 @@ int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, ui
     return give(engine, &(struct nic_transaction){
                             .kind = NIC_AOTF,
                             .user = (uint8_t)user,
+                            .tag = take_tag(engine),
                             .target = seed->target,
                             .offset = kick_address,
                             .bytes = bytes,
@@ -279,6 +293,7 @@ int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, 
     error = give(engine, &(struct nic_transaction){
                              .kind = NIC_BOTF,
                              .user = (uint8_t)user,
+                             .tag = take_tag(engine),
                              .target = (uint16_t)remote.rank,
                              .area = remote.area,
                              .index = window,

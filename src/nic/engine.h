@@ -183,6 +183,9 @@ void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
 
 /* For who models time. The node that stores to an open kick page go to. */
 uint16_t nic_kick_target(const struct nic_engine *engine, uint64_t kick_address);
+/* The next nic_aotf or nic_botf carries this tag, which is not 0, into its record's route
+ * (wire/route.h): so a simulator knows which store a packet was made from. */
+void nic_tag_next(struct nic_engine *engine, uint32_t tag);
 /* Whether the address TLB has to be refilled for the area, which is then done: once, however many
  * packets that name it are between there and memory. */
 bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area);

@@ -42,6 +42,7 @@ static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
         .class = WIRE_REQUEST,
         .channel = nic_user_channel(entry->user),
         .ordered = !MUTANT(STORES_UNORDERED),
+        .tag = entry->tag,
     };
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
@@ -78,6 +79,7 @@ static int send_botf(struct nic_engine *engine, uint64_t now_ns,
         .class = WIRE_REQUEST,
         .channel = nic_user_channel(entry->user),
         .ordered = true,
+        .tag = entry->tag,
     };
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);

@@ -62,7 +62,7 @@ struct nic_user {
     uint32_t transfers;   /* in SENDING and ENDING */
     uint32_t outstanding; /* its atomics whose replies are awaited */
     uint64_t mark;        /* of the network, after the last record of the user's */
-    int failed;                        /* what the next QUIET has to say */
+    int failed;           /* what the next QUIET has to say */
     /* Who was sent to since the last FENCE or QUIET. The words come with the first credit. */
     struct nic_target_set since_fence;
     struct nic_target_set since_quiet;
@@ -79,12 +79,13 @@ struct nic_engine {
     struct nic_services *services; /* may be NULL */
     uint32_t chunk_bytes;          /* data of a full PUSH or PULLED record */
     enum nic_turn turn;
-    bool running; /* in nic_engine_run: nothing may call back */
+    bool running;      /* in nic_engine_run: nothing may call back */
+    uint32_t next_tag; /* of the next AOTF or BOTF; 0: none */
 
     struct nic_transfer *transfers;
     uint32_t transfer_free;    /* freed ones; NIC_NONE: none */
     uint32_t transfer_touched; /* those before this were in use once */
-    uint32_t sending_first; /* of the ring */
+    uint32_t sending_first;    /* of the ring */
     uint32_t sending_count;
 
     struct nic_outstanding *outstanding;

@@ -30,6 +30,7 @@ struct nic_transaction {
     uint32_t index;  /* BOTF: the window; PUSH, PULL: the transfer */
     uint64_t offset; /* in the area; AOTF: the kick address */
     uint64_t bytes;
+    uint32_t tag;                      /* AOTF, BOTF: as nic_tag_next gave it */
     uint64_t operand;                  /* AOTF: the value */
     uint64_t expected;                 /* of a compare-and-swap */
     struct nic_completion *completion; /* may be NULL */

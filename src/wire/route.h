@@ -17,6 +17,8 @@ struct wire_route {
     /* Not 0: given back when the target has carried it out. It shares no packet with
      * another cookie, nor with none. */
     uint64_t cookie;
+    /* What nic_tag_next gave for it: for whoever models time, and on no wire. 0: nothing. */
+    uint32_t tag;
 };
 
 #endif

@@ -103,6 +103,9 @@ static int append(void *context, uint64_t now_ns, const struct wire_route *route
     flight->cookie = route->cookie;
     flight->bytes = bytes;
     *room = flight->data;
+    if (route->tag != 0) {
+        sim_kick_recorded(node, route);
+    }
     if (route->class == WIRE_REQUEST) {
         node->made = slot;
         node->appended++;
@@ -239,13 +242,18 @@ uint64_t sim_carrier_near_bytes(const struct sim_world *world)
            (world->config.services ? nic_services_near_bytes(&services) : 0);
 }
 
+static void recorded(void *context, const struct wire_route *route)
+{
+    sim_kick_recorded(context, route);
+}
+
 static void init_board(struct sim_world *world, struct sim_node *node, unsigned char *space,
                        const struct nic_local_memory *memory)
 {
-    static const struct board_listener deaf = {0};
+    const struct board_listener listener = {.context = node, .recorded = recorded};
     struct board_config config = board_config(world, node->number);
     node->board = (struct board *)(void *)space;
-    int error = board_init(node->board, &config, memory, NULL, &deaf, 0,
+    int error = board_init(node->board, &config, memory, NULL, &listener, 0,
                            space + to_lines(sizeof(struct board)));
     INVARIANT(!error);
     node->engine = node->board->engine;

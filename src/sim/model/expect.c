@@ -57,9 +57,7 @@ static void expect(const struct sim_world *world, const struct sim_event_load *e
 {
     switch ((enum sim_event_kind)event->kind) {
     case SIM_EVENT_HOST:
-    case SIM_EVENT_SAMPLE:
-        fetch_all(&world->hosts[event->subject], sizeof(struct sim_host));
-        break;
+    case SIM_EVENT_SAMPLE: fetch_all(&world->hosts[event->subject], sizeof(struct sim_host)); break;
     case SIM_EVENT_KICK:
         fetch_all(sim_slots_at(&world->kicks, event->subject), sizeof(struct sim_kick));
         break;

@@ -54,7 +54,6 @@ struct sim_host {
     uint32_t windows_in_nic;
     uint32_t block_kick;          /* the BOTF that waits for a window */
     struct sim_kick_list waiting; /* at the NIC, for whose transactions there is no room */
-    struct sim_kick_list taken;   /* stores and blocks that are in the FIFO */
 };
 
 #define SIM_BEGIN(host)     \

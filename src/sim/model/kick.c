@@ -40,12 +40,21 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
     return error;
 }
 
+static bool makes_a_flight(const struct sim_kick *kick)
+{
+    return kick->kind <= SIM_KICK_BOTF;
+}
+
 /* What the kick asks for becomes a transaction (or a service's state). DN_EFULL: no room in
  * the FIFO yet. */
-static int take_in(struct sim_world *world, struct sim_node *node, struct sim_kick *kick)
+static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
+    struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
     struct sim_host *host = &world->hosts[kick->host];
     uint32_t user = host->user;
+    if (makes_a_flight(kick)) {
+        nic_tag_next(node->engine, slot + 1);
+    }
     switch (kick->kind) {
     case SIM_KICK_AOTF:
     case SIM_KICK_MULTICAST:
@@ -66,16 +75,11 @@ static int take_in(struct sim_world *world, struct sim_node *node, struct sim_ki
     return 0;
 }
 
-static bool makes_a_flight(const struct sim_kick *kick)
-{
-    return kick->kind <= SIM_KICK_BOTF;
-}
-
 /* Whether it was taken in. A kick that asks for what cannot be is the program's mistake. */
 static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
-    int error = take_in(world, node, kick);
+    int error = take_in(world, node, slot);
     if (error == DN_EFULL) {
         return false;
     }
@@ -83,9 +87,7 @@ static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t sl
     if (kick->kind == SIM_KICK_BOTF) {
         sim_slots_give(&world->blocks, kick->block);
     }
-    if (makes_a_flight(kick)) {
-        append_kick(world, &world->hosts[kick->host].taken, slot);
-    } else {
+    if (!makes_a_flight(kick)) {
         sim_slots_give(&world->kicks, slot);
     }
     return true;
@@ -198,29 +200,20 @@ static void note_kick(const struct sim_world *world, const struct sim_node *node
     sim_stage_show(world, node, SIM_STAGE_TRANSACTION_QUEUE, flight);
 }
 
-static bool is_made_from(const struct sim_flight *flight, const struct wire_operation *operation,
-                         const struct sim_kick *kick)
+void sim_kick_recorded(struct sim_node *node, const struct wire_route *route)
 {
-    const uint64_t page_mask = (UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1;
-    bool is_block = operation->opcode == WIRE_BOTF;
-    if ((kick->kind == SIM_KICK_BOTF) != is_block || kick->bytes != operation->bytes ||
-        kick->remote.rank != (int)flight->target) {
-        return false;
-    }
-    return is_block ? kick->remote.offset == operation->offset
-                    : kick->value == operation->operand &&
-                          ((kick->address ^ operation->offset) & page_mask) == 0;
+    append_kick(node->world, &node->recorded, route->tag - 1);
 }
 
-/* The oldest of the user's with this target, place and value; *previous is the one before it. */
-static uint32_t find_kick(const struct sim_world *world, const struct sim_host *host,
-                          const struct sim_flight *flight, const struct wire_operation *operation,
-                          uint32_t *previous)
+/* The oldest kick of this target and channel; *previous is the one before it in the list. */
+static uint32_t find_kick(const struct sim_world *world, const struct sim_node *node,
+                          const struct sim_flight *flight, uint32_t *previous)
 {
     *previous = UINT32_MAX;
-    for (uint32_t slot = host->taken.first; slot != UINT32_MAX;) {
+    for (uint32_t slot = node->recorded.first; slot != UINT32_MAX;) {
         const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
-        if (is_made_from(flight, operation, kick)) {
+        if (kick->remote.rank == (int)flight->target &&
+            world->hosts[kick->host].user % NIC_SERVICE_CHANNEL == flight->channel) {
             return slot;
         }
         *previous = slot;
@@ -241,32 +234,16 @@ static void remove_kick(struct sim_world *world, struct sim_kick_list *list, uin
     list->last = list->last == slot ? previous : list->last;
 }
 
-/* A channel has the users of which it is the rest; of those with the same store the one who came
- * first has made it. */
-void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,
-                    const struct wire_operation *operation)
+void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
 {
-    uint32_t found = UINT32_MAX;
-    uint32_t found_previous = UINT32_MAX;
-    struct sim_kick *kick = NULL;
-    for (uint32_t user = flight->channel; user < node->host_count; user += NIC_SERVICE_CHANNEL) {
-        uint32_t previous;
-        uint32_t slot = find_kick(world, &world->hosts[node->first_host + user], flight, operation,
-                                  &previous);
-        struct sim_kick *candidate = slot == UINT32_MAX ? NULL : sim_slots_at(&world->kicks, slot);
-        if (candidate && (!kick || candidate->ready_ps < kick->ready_ps)) {
-            kick = candidate;
-            found = slot;
-            found_previous = previous;
-        }
-    }
-    if (!kick) {
-        return;
-    }
+    uint32_t previous;
+    uint32_t slot = find_kick(world, node, flight, &previous);
+    INVARIANT(slot != UINT32_MAX);
+    const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
     note_kick(world, node, flight, kick);
     if (kick->kind == SIM_KICK_BOTF) {
         if (flight->host != UINT32_MAX) {
-            /* One packet for several blocks: of all but the last the window is free. */
+            /* One packet for several blocks: the windows of all but the last are free. */
             sim_host_window_drained(world, flight->host);
         }
         flight->host = kick->host;
@@ -274,6 +251,6 @@ void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_f
         flight->target = kick->first;
         flight->target_count = kick->count;
     }
-    remove_kick(world, &world->hosts[kick->host].taken, found, found_previous);
-    sim_slots_give(&world->kicks, found);
+    remove_kick(world, &node->recorded, slot, previous);
+    sim_slots_give(&world->kicks, slot);
 }

@@ -83,8 +83,9 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
             flight->area = operation.area;
         }
         flight->writes = flight->writes || operation.opcode <= WIRE_PUSH;
-        if (operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF) {
-            sim_kick_claim(world, node, flight, &operation);
+        bool is_kick = operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF;
+        if (is_kick && !flight->is_repeat) {
+            sim_kick_claim(world, node, flight);
         }
         flight->stores += operation.opcode == WIRE_AOTF && !flight->is_repeat;
         operations++;

@@ -123,6 +123,7 @@ struct sim_node {
     uint64_t pump_ps; /* when a pump is due; UINT64_MAX: none is */
     uint64_t timer_ps;
     uint64_t timer_setting;
+    struct sim_kick_list recorded; /* kicks whose records no packet has taken along yet */
     uint32_t made; /* plain: the flight that the engine has just made; UINT32_MAX */
     bool may_make;
     bool stirred;                /* CD: something happened since the board had nothing to send */
@@ -213,10 +214,11 @@ void sim_host_window_drained(struct sim_world *world, uint32_t host);
 void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
 /* There may be room for kicks that wait. */
 void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
-/* The flight, or the part of it that this operation is, was made from a kick, which is now done
- * with; of a packet that is sent again it was long ago. */
-void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,
-                    const struct wire_operation *operation);
+/* The engine has made a record of a kick, which the route's tag names. */
+void sim_kick_recorded(struct sim_node *node, const struct wire_route *route);
+/* Finds the kick of the flight's next store or block, which is then done with. Records to one
+ * target on one channel leave in the order in which they were made. */
+void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 
 /* ---- send.c ------------------------------------------------------------------------------- */
 

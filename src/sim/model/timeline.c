@@ -137,7 +137,10 @@ static void name_process(struct sim_timeline *timeline, uint32_t node)
     (void)fprintf(timeline->file,
                   "{\"ph\":\"M\",\"pid\":%" PRIu32
                   ",\"name\":\"process_name\",\"args\":{\"name\":\"%s %" PRIu32 "\"}}",
-                  process, is_router ? "router" : is_switch ? "switch" : "node",
+                  process,
+                  is_router   ? "router"
+                  : is_switch ? "switch"
+                              : "node",
                   is_router   ? node - SIM_TIMELINE_ROUTER
                   : is_switch ? node - SIM_TIMELINE_SWITCH
                               : node);

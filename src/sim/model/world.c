@@ -43,6 +43,7 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
     node->memory = space;
     node->pump_ps = node->timer_ps = UINT64_MAX;
     node->made = UINT32_MAX;
+    node->recorded = (struct sim_kick_list){UINT32_MAX, UINT32_MAX};
     sim_carrier_init(world, node, world->space + number * world->near_bytes,
                      space + world->memory_bytes);
     for (uint32_t user = 0; user < users; user++) {
@@ -52,7 +53,6 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
             .user = user,
             .windows_free = NIC_WINDOWS / users,
             .waiting = {UINT32_MAX, UINT32_MAX},
-            .taken = {UINT32_MAX, UINT32_MAX},
         };
         int error = nic_user_set(node->engine, user, credit);
         INVARIANT(!error);
@@ -143,11 +143,10 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     sim_slots_init(&world->kicks, sizeof(struct sim_kick));
     sim_slots_init(&world->blocks, WIRE_BOTF_BYTES_MAX);
     /* A trace needs the flights' passages, and so do nodes that keep the last one. */
-    world->keeps_passages = world->config.timeline ||
-                            world->config.node_count <= PASSAGE_NODES_MAX;
-    sim_slots_init(&world->flights, (uint32_t)(SIM_FLIGHT_BYTES + (world->keeps_passages
-                                                                       ? sizeof(struct sim_passage)
-                                                                       : 0)));
+    world->keeps_passages = world->config.timeline || world->config.node_count <= PASSAGE_NODES_MAX;
+    sim_slots_init(
+        &world->flights,
+        (uint32_t)(SIM_FLIGHT_BYTES + (world->keeps_passages ? sizeof(struct sim_passage) : 0)));
     sim_slots_init(&world->bodies, (swif_packet_bytes(world->body_bytes_max) + 7) / 8 * 8);
     const struct sim_network_user user = {
         .context = world,

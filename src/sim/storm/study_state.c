@@ -62,7 +62,7 @@ bool storm_study_state(const struct storm_printer *printer)
     struct board board;
     unsigned char memory[64] = {0};
     const struct nic_local_memory local = {NULL, memory, sizeof memory, find_nothing, NULL};
-    const struct board_listener listener = {NULL, lose_nothing, NULL};
+    const struct board_listener listener = {.peer_lost = lose_nothing};
     board_config_default(&config, WIRE_NODES_MAX);
     config.swif.incarnation = 1;
     uint64_t bytes = board_bytes(&config);

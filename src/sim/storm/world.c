@@ -165,7 +165,8 @@ void storm_world_start(struct storm_world *world, struct storm_node *node)
     struct board_config config = world->plan.board;
     const struct nic_local_memory memory = {node, node->memory, node->memory_bytes, find_area,
                                             on_written};
-    const struct board_listener listener = {node, on_peer_lost, on_datagram};
+    const struct board_listener listener = {
+        .context = node, .peer_lost = on_peer_lost, .datagram = on_datagram};
     node->incarnation += 1 + (uint32_t)base_random_below(&world->random, 3);
     config.swif.node = node->number;
     config.swif.incarnation = node->incarnation;

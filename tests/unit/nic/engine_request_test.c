@@ -66,6 +66,32 @@ static void a_store_looks_its_header_up_once_however_long_it_waits(void **state)
     assert_int_equal(net_word(net, 1, 0), 7);
 }
 
+/* Two stores alike in all but their tags, the first of which waits: each record has its own. */
+static void a_record_tells_which_store_it_was_made_from(void **state)
+{
+    struct net *net = *state;
+    struct nic_engine *engine = net_engine(net, 0);
+    uint64_t value = 9;
+    struct wire_operation record;
+    assert_int_equal(nic_user_set(engine, 15, 4), 0);
+    net->full[1] = true;
+    nic_tag_next(engine, 11);
+    assert_int_equal(nic_botf(engine, 0, net_at(1, 0), &value, 8), 0);
+    nic_tag_next(engine, 12);
+    assert_int_equal(nic_botf(engine, 0, net_at(2, 0), &value, 8), 0);
+    assert_int_equal(nic_botf(engine, 15, net_at(2, 0), &value, 8), 0); /* nobody asked for it */
+    nic_engine_run(engine, 0);
+    struct net_packet *packet = net_oldest(net, &record);
+    assert_int_equal(packet->route.tag, 12);
+    net_carry_out(net, packet);
+    packet = net_oldest(net, &record);
+    assert_int_equal(packet->route.tag, 0);
+    net_carry_out(net, packet);
+    net->full[1] = false;
+    nic_engine_run(engine, 0);
+    assert_int_equal(net_oldest(net, &record)->route.tag, 11);
+}
+
 static void a_fence_is_told_for_every_target_sent_to_since_the_last(void **state)
 {
     struct net *net = *state;
@@ -218,6 +244,7 @@ int main(void)
         NET_CASE(a_full_target_blocks_itself_only),
         NET_CASE(a_user_whose_target_is_full_does_not_stop_another),
         NET_CASE(a_store_looks_its_header_up_once_however_long_it_waits),
+        NET_CASE(a_record_tells_which_store_it_was_made_from),
         NET_CASE(a_fence_is_told_for_every_target_sent_to_since_the_last),
         NET_CASE(a_fence_waits_for_the_records_of_transfers),
         NET_CASE(a_quiet_completes_when_all_before_has_taken_effect),
