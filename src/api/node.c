@@ -63,7 +63,7 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
 int dn_detach(struct dn_node *node)
 {
     if (host_node_open(node) && node->is_default) {
-        message_end();
+        message_end(node);
         lock_end();
         team_all_end(node);
     }

@@ -9,7 +9,6 @@ uint64_t group_message_box_layout(struct group_message_box *box, uint32_t source
     INVARIANT(is_power_of_two(unit_count));
     box->source_count = source_count;
     box->unit_count = unit_count;
-    box->has_summary = source_count > GROUP_MESSAGE_FEW_SOURCES;
     /* Nothing here overflows: at most 2^12 sources with rings of at most 2^26 bytes. */
     box->summary_offset = sizeof *box;
     uint64_t summary_bytes = (uint64_t)(source_count + 63) / 64 * sizeof(uint64_t);

@@ -90,9 +90,9 @@ struct group_ring_words {
 };
 
 enum group_room {
-    GROUP_ROOM_AWAITED = 1,  /* somebody there sleeps until the head moves, or has closed */
-    GROUP_ROOM_MIRRORED = 2, /* by the owner: the sender has but a mirror of the head */
-    GROUP_ROOM_UNTOLD = 4,   /* by the owner: and had not attached when the box was offered */
+    GROUP_ROOM_AWAITED = 1,    /* somebody there sleeps until the head moves, or has closed */
+    GROUP_ROOM_BY_PACKETS = 2, /* by the owner: the sender has but a mirror of the head */
+    GROUP_ROOM_UNTOLD = 4,     /* by the owner: and had not attached when the box was offered */
 };
 
 /* The sender's side. Private. */
@@ -240,8 +240,13 @@ struct group_message_box {
     uint64_t summary_offset; /* a bit per source */
     uint64_t words_offset;   /* struct group_ring_words per source */
     uint64_t rings_offset;
-    uint32_t has_summary;
 };
+
+/* Whether the senders set summary bits: a receiver looks into a few rings by itself. */
+static inline bool group_message_has_summary(uint32_t source_count)
+{
+    return source_count > GROUP_MESSAGE_FEW_SOURCES;
+}
 
 /* The bytes of a box for so many sources and units, and its fields. */
 uint64_t group_message_box_layout(struct group_message_box *box, uint32_t source_count,

@@ -1,6 +1,5 @@
 /* A process's side of SEND/RECEIVE: contexts, operations, waiting, waking. The rings are
- * group/message.h's. A peer whose memory is a mirror here is *mirrored*; what is different
- * with those is in message_by_packets.c.
+ * group/message.h's. How a peer is reached, in place or by packets, is its *way*: message_way.h.
  *
  * Each direction of a context has a turn, which one thread at a time takes for as long as
  * it works, never while it waits: a thread that sends and one that receives do not meet,
@@ -74,9 +73,10 @@ struct message_destination {
     uint64_t large_bytes;
     uint64_t large_position; /* where the head must be before it is free */
 
-    bool mirrored;
-    bool unreachable;      /* mirrored: it was gone when something was sent to it */
-    uint64_t ask_at_ns;    /* mirrored, without a box: when to ask for it again */
+    const struct message_way *way;
+    /* By packets only. */
+    bool unreachable;      /* it was gone when something was sent to it */
+    uint64_t ask_at_ns;    /* without a box: when to ask for it again */
     uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
 };
 
@@ -92,8 +92,7 @@ enum message_assembly {
 struct message_source {
     struct group_ring_in ring;
     uint32_t rank;
-    bool lent; /* received in place, not released */
-    bool mirrored;
+    bool lent;           /* received in place, not released */
     uint64_t lent_units; /* 0: from `own` */
     enum message_assembly assembly;
     uint64_t total_bytes;
@@ -101,6 +100,7 @@ struct message_source {
     unsigned char *target; /* `own`, or the borrowed buffer of an operation */
     unsigned char *own;    /* large enough for what is being put together */
     uint64_t own_bytes;
+    const struct message_way *way;
 };
 
 struct dn_context {
@@ -120,8 +120,9 @@ struct dn_context {
     struct message_source **source_of;
     struct message_destination *destinations; /* by rank, as the sources */
     struct message_source *sources;
-    struct dn_context *next;  /* every handle ever made, closed ones for reuse */
-    struct fabric_lane *lane; /* the node's default one: it outlives the context */
+    _Atomic uint64_t *summary; /* of the box, a bit per source; NULL: none needed */
+    struct dn_context *next;   /* every handle ever made, closed ones for reuse */
+    struct fabric_lane *lane;  /* the node's default one: it outlives the context */
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t send_turn;
     _Atomic uint32_t pending_count; /* sends that are queued or offered, to all together */
@@ -181,47 +182,13 @@ int message_context_open(struct dn_node *node, const struct message_context_requ
                          struct dn_context **context);
 int message_context_close(struct dn_context *context);
 
-/* Forgets all handles; the node detaches. */
-void message_end(void);
+/* The node detaches: forgets all handles, once its receivers have fetched what goes with it. */
+void message_end(struct dn_node *node);
 
 /* With the send turn: finds the destination's box. 0; DN_EBUSY: not open yet; DN_ERANK:
  * it does not list us. */
 int message_destination_connect(struct dn_context *context,
                                 struct message_destination *destination);
-
-/* ---- Mirrored peers: message_by_packets.c ------------------------------------------------ */
-
-bool message_mirror_is(const struct dn_context *context, uint32_t rank);
-
-/* The receiver's side: its sources hear that the box is there, or that it is closed; a
- * sender hears how far the head has come. */
-void message_mirror_offer(struct dn_context *context);
-void message_mirror_withdraw_box(struct dn_context *context);
-void message_mirror_give_back(struct dn_context *context, const struct message_source *source);
-
-/* Copies from the sender's memory, `place` being from its start. DN_EPEER: it is gone. */
-int message_mirror_fetch(struct dn_context *context, const struct message_source *source,
-                         uint64_t place, void *target, uint64_t bytes);
-
-/* The sender's side. Finds and holds the destination's box; index is this node's place among
- * its sources. 0; DN_EBUSY: not open yet, as far as is known; DN_ERANK; DN_EPEER. */
-int message_mirror_hold(struct dn_context *context, struct message_destination *destination,
-                        struct group_message_slot **slot, struct group_message_box **box,
-                        uint32_t *index);
-void message_mirror_let_go(struct dn_context *context, uint32_t rank,
-                           struct group_message_slot *slot);
-/* The context closes: the receiver says from now on how far it has come. */
-void message_mirror_await(struct dn_context *context, struct message_destination *destination);
-
-/* As group_ring_reserve and group_ring_publish. */
-struct group_entry *message_mirror_reserve(struct dn_context *context,
-                                           struct message_destination *destination, uint64_t units);
-void message_mirror_publish(struct dn_context *context, struct message_destination *destination,
-                            uint64_t header, uint64_t units);
-
-/* Decides for WITHDRAWN if the receiver has not decided otherwise. */
-bool message_mirror_withdraw(struct dn_context *context, struct message_destination *destination,
-                             struct group_entry *entry);
 
 /* ---- Sending: message_send.c -------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Messages where a peer's memory is a mirror here (packet fabrics).
+/* The way to a peer whose memory is mirrored here.
  *
  * The box with its rings lies in the receiver's memory as everywhere. A sender has a mirror of
  * it at the same place, works on that, and reflects what it wrote; so does the receiver with
@@ -41,19 +41,17 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "message/message.h"
+#include "message/message_way.h"
 #include "host/clock.h"
 #include "group/service_memory.h"
 
-enum { ASK_RANKS = 256 }; /* at a time */
+enum {
+    ASK_RANKS = 256,         /* at a time */
+    ROW_BYTES_MAX = 1 << 20, /* each fetch costs a round trip */
+};
 
 #define ASK_PAUSE_FIRST_NS UINT64_C(1000000)
 #define ASK_PAUSE_LONGEST_NS UINT64_C(1000000000)
-
-bool message_mirror_is(const struct dn_context *context, uint32_t rank)
-{
-    return fabric_is_mirrored(context->lane) && rank != context->view->rank;
-}
 
 /* What lies here in the mirror of that rank's memory, there: area 0 is the whole group. */
 static struct dn_remote at(const struct dn_context *context, uint32_t rank, const void *place)
@@ -102,59 +100,71 @@ static int apply(struct dn_context *context, uint32_t rank, _Atomic uint64_t *wo
 
 /* ---- The receiver's side ------------------------------------------------------------------- */
 
-void message_mirror_offer(struct dn_context *context)
+static void open_ring(struct dn_context *context, struct message_source *source)
+{
+    bool untold = group_life(context->view, source->rank) == DN_STARTING;
+    atomic_store_explicit(&source->ring.words->wants_room,
+                          GROUP_ROOM_BY_PACKETS | (untold ? GROUP_ROOM_UNTOLD : 0),
+                          memory_order_relaxed);
+}
+
+static void tell_of_box(struct dn_context *context, const struct message_source *source)
 {
     struct group_message_slot *slot = context->slot;
-    for (uint32_t i = 0; i < context->source_count; i++) {
-        const struct message_source *source = &context->sources[i];
-        uint32_t wants_room = atomic_load_explicit(&source->ring.words->wants_room,
-                                                   memory_order_relaxed);
-        if (!source->mirrored || (wants_room & GROUP_ROOM_UNTOLD)) {
-            continue;
-        }
-        atomic_store_explicit(&slot->index, i, memory_order_relaxed);
-        /* In order, so that who finds the key finds the rest. One that is gone needs none. */
-        (void)fabric_reflect(context->lane, source->rank, context->box, sizeof *context->box);
-        (void)fabric_reflect(context->lane, source->rank, source->ring.words,
-                             sizeof *source->ring.words);
-        (void)fabric_reflect(context->lane, source->rank, &slot->offset,
-                             offsetof(struct group_message_slot, users) -
-                                 offsetof(struct group_message_slot, offset));
-        KILL_POINT("message: box made, source not told");
-        (void)fabric_reflect(context->lane, source->rank, &slot->key, sizeof slot->key);
+    const struct group_ring_words *words = source->ring.words;
+    if (atomic_load_explicit(&words->wants_room, memory_order_relaxed) & GROUP_ROOM_UNTOLD) {
+        return;
     }
-    /* Who hears of it from this node, in whatever way, finds it. */
-    (void)fabric_settle(context->lane);
+    atomic_store_explicit(&slot->index, (uint32_t)(source - context->sources),
+                          memory_order_relaxed);
+    /* In order, so that who finds the key finds the rest. One that is gone needs none. */
+    (void)fabric_reflect(context->lane, source->rank, context->box, sizeof *context->box);
+    (void)fabric_reflect(context->lane, source->rank, words, sizeof *words);
+    (void)fabric_reflect(context->lane, source->rank, &slot->offset,
+                         offsetof(struct group_message_slot, users) -
+                             offsetof(struct group_message_slot, offset));
+    KILL_POINT("message: box made, source not told");
+    (void)fabric_reflect(context->lane, source->rank, &slot->key, sizeof slot->key);
 }
 
-void message_mirror_withdraw_box(struct dn_context *context)
+static void tell_of_close(struct dn_context *context, const struct message_source *source)
 {
-    for (uint32_t i = 0; i < context->source_count; i++) {
-        uint32_t rank = context->sources[i].rank;
-        if (context->sources[i].mirrored && group_life(context->view, rank) != DN_STARTING) {
-            (void)fabric_reflect(context->lane, rank, &context->slot->key,
-                                 sizeof context->slot->key);
-            (void)fabric_reflect(context->lane, rank, &context->box->open,
-                                 sizeof context->box->open);
-        }
+    if (group_life(context->view, source->rank) != DN_STARTING) {
+        (void)fabric_reflect(context->lane, source->rank, &context->slot->key,
+                             sizeof context->slot->key);
+        (void)fabric_reflect(context->lane, source->rank, &context->box->open,
+                             sizeof context->box->open);
     }
-    (void)fabric_settle(context->lane);
 }
 
-void message_mirror_give_back(struct dn_context *context, const struct message_source *source)
+static void tell_of_room(struct dn_context *context, const struct message_source *source)
 {
     (void)fabric_reflect(context->lane, source->rank, &source->ring.words->head,
                          sizeof source->ring.words->head);
 }
 
-int message_mirror_fetch(struct dn_context *context, const struct message_source *source,
-                         uint64_t place, void *target, uint64_t bytes)
+static bool copy_from(struct dn_context *context, const struct message_source *source,
+                      uint64_t place, void *target, uint64_t bytes)
 {
     const unsigned char *from = group_node_memory(context->view, source->rank) + place;
-    return bytes ? pull(context, source->rank, from, target, bytes) : 0;
+    return pull(context, source->rank, from, target, bytes) == 0;
 }
 
 /* ---- Finding a box ------------------------------------------------------------------------- */
+
+static void let_go(struct dn_context *context, uint32_t rank, struct group_message_slot *slot)
+{
+    uint32_t own = context->view->rank;
+    uint64_t old;
+    if (!group_life_gone(group_life(context->view, rank))) {
+        (void)fabric_settle(context->lane);
+        KILL_POINT("message: settled, box not let go");
+        /* Fetching: it must not be overtaken by the next claim. */
+        (void)apply(context, rank, &slot->users[own / 64], FABRIC_AND, ~(UINT64_C(1) << (own % 64)),
+                    0, &old);
+    }
+    KILL_POINT("message: box let go");
+}
 
 static int claim(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                  uint64_t key)
@@ -171,7 +181,7 @@ static int claim(struct dn_context *context, uint32_t rank, struct group_message
     }
     /* Held already for what a closed context of ours has sent: that one lets go. */
     if (!(before & bit)) {
-        message_mirror_let_go(context, rank, slot);
+        let_go(context, rank, slot);
     }
     /* The word of it is under way; keys do not come again. */
     (void)atomic_compare_exchange_strong(&slot->key, &key, 0);
@@ -290,8 +300,7 @@ static int ask_now_and_then(struct dn_context *context, struct message_destinati
 }
 
 /* 0, and the box is held; DN_EBUSY: the mirror knows of none that is open. */
-static int hold_known(struct dn_context *context, uint32_t rank, struct group_message_slot **found,
-                      struct group_message_box **box, uint32_t *index)
+static int hold_known(struct dn_context *context, uint32_t rank, struct message_held *held)
 {
     struct group_service *service = group_service(context->view, rank);
     for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS; i++) {
@@ -302,12 +311,13 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct group_me
             continue;
         }
         uint64_t offset = atomic_load_explicit(&slot->offset, memory_order_relaxed);
-        *index = atomic_load_explicit(&slot->index, memory_order_relaxed);
+        held->index = atomic_load_explicit(&slot->index, memory_order_relaxed);
         int error = claim(context, rank, slot, key);
         if (!error) {
-            *found = slot;
-            *box = (struct group_message_box *)(void *)(group_node_memory(context->view, rank) +
-                                                        offset);
+            held->slot = slot;
+            held->box = (struct group_message_box *)(void *)(group_node_memory(context->view,
+                                                                               rank) +
+                                                             offset);
         }
         if (error != DN_EBUSY) {
             return error;
@@ -316,37 +326,22 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct group_me
     return DN_EBUSY;
 }
 
-int message_mirror_hold(struct dn_context *context, struct message_destination *destination,
-                        struct group_message_slot **slot, struct group_message_box **box,
-                        uint32_t *index)
+static int hold(struct dn_context *context, struct message_destination *destination,
+                struct message_held *held)
 {
-    int error = hold_known(context, destination->rank, slot, box, index);
+    int error = hold_known(context, destination->rank, held);
     if (error == DN_EBUSY) {
         error = ask_now_and_then(context, destination);
-        error = error ? error : hold_known(context, destination->rank, slot, box, index);
+        error = error ? error : hold_known(context, destination->rank, held);
     }
     return error;
 }
 
-void message_mirror_let_go(struct dn_context *context, uint32_t rank,
-                           struct group_message_slot *slot)
-{
-    uint32_t own = context->view->rank;
-    uint64_t old;
-    if (!group_life_gone(group_life(context->view, rank))) {
-        (void)fabric_settle(context->lane);
-        KILL_POINT("message: settled, box not let go");
-        /* Fetching: it must not be overtaken by the next claim. */
-        (void)apply(context, rank, &slot->users[own / 64], FABRIC_AND, ~(UINT64_C(1) << (own % 64)),
-                    0, &old);
-    }
-    KILL_POINT("message: box let go");
-}
-
-void message_mirror_await(struct dn_context *context, struct message_destination *destination)
+/* The receiver says from now on how far it has come. */
+static void await_end(struct dn_context *context, struct message_destination *destination)
 {
     _Atomic uint32_t *wants_room = &destination->ring.words->wants_room;
-    atomic_store_explicit(wants_room, GROUP_ROOM_MIRRORED | GROUP_ROOM_AWAITED,
+    atomic_store_explicit(wants_room, GROUP_ROOM_BY_PACKETS | GROUP_ROOM_AWAITED,
                           memory_order_relaxed);
     (void)fabric_reflect(context->lane, destination->rank, wants_room, sizeof *wants_room);
 }
@@ -361,8 +356,8 @@ static void reflect(struct dn_context *context, struct message_destination *dest
     }
 }
 
-void message_mirror_publish(struct dn_context *context, struct message_destination *destination,
-                            uint64_t header, uint64_t units)
+static void publish(struct dn_context *context, struct message_destination *destination,
+                    uint64_t header, uint64_t units)
 {
     struct group_ring_out *ring = &destination->ring;
     struct group_entry *entry = group_ring_entry(ring->start, ring->unit_count, ring->tail);
@@ -382,8 +377,8 @@ void message_mirror_publish(struct dn_context *context, struct message_destinati
     ring->tail += units;
 }
 
-struct group_entry *message_mirror_reserve(struct dn_context *context,
-                                           struct message_destination *destination, uint64_t units)
+static struct group_entry *reserve(struct dn_context *context,
+                                   struct message_destination *destination, uint64_t units)
 {
     struct group_ring_out *ring = &destination->ring;
     uint64_t skipped = group_ring_skipped(ring, units);
@@ -391,13 +386,13 @@ struct group_entry *message_mirror_reserve(struct dn_context *context,
         return NULL;
     }
     if (skipped) {
-        message_mirror_publish(context, destination, GROUP_ENTRY_THERE | GROUP_ENTRY_PAD, skipped);
+        publish(context, destination, GROUP_ENTRY_THERE | GROUP_ENTRY_PAD, skipped);
     }
     return group_ring_entry(ring->start, ring->unit_count, ring->tail);
 }
 
-bool message_mirror_withdraw(struct dn_context *context, struct message_destination *destination,
-                             struct group_entry *entry)
+static bool withdraw(struct dn_context *context, struct message_destination *destination,
+                     struct group_entry *entry)
 {
     uint64_t old = GROUP_OFFERED;
     /* The entry is in place before what is to change it. */
@@ -409,3 +404,19 @@ bool message_mirror_withdraw(struct dn_context *context, struct message_destinat
     KILL_POINT("message: withdrawn or fetched");
     return error || old == GROUP_OFFERED;
 }
+
+const struct message_way message_by_packets = {
+    .lends_to_others = true,
+    .hold = hold,
+    .let_go = let_go,
+    .reserve = reserve,
+    .publish = publish,
+    .withdraw = withdraw,
+    .await_end = await_end,
+    .row_bytes_max = ROW_BYTES_MAX,
+    .open_ring = open_ring,
+    .tell_of_box = tell_of_box,
+    .tell_of_close = tell_of_close,
+    .tell_of_room = tell_of_room,
+    .copy_from = copy_from,
+};

@@ -2,7 +2,7 @@
  *
  * A closed context keeps its memory until nobody can touch it any more: until every
  * sender has let go of its box, and every receiver has passed what it sent. */
-#include "message/message.h"
+#include "message/message_way.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,11 +74,7 @@ static void let_go_of_box(struct dn_context *context, const struct message_desti
     if (is_held_by_another(context, slot)) {
         return;
     }
-    if (destination->mirrored) {
-        message_mirror_let_go(context, destination->rank, slot);
-    } else {
-        group_message_let_go(context->view, slot);
-    }
+    destination->way->let_go(context, destination->rank, slot);
 }
 
 /* Lets go of the boxes whose owners have read all; false while there are others. */
@@ -178,6 +174,12 @@ static int sorted_list(const struct group_view *view, const int *ranks, size_t c
     return 0;
 }
 
+static const struct message_way *way_to(const struct dn_context *context, uint32_t rank)
+{
+    return fabric_road(context->lane, rank) == FABRIC_IN_PLACE ? &message_in_place
+                                                               : &message_by_packets;
+}
+
 static int make_tables(struct dn_context *context, const uint32_t *destinations,
                        const uint32_t *sources)
 {
@@ -192,16 +194,33 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
     }
     for (uint32_t i = 0; i < context->destination_count; i++) {
         context->destinations[i].rank = destinations[i];
-        context->destinations[i].mirrored = message_mirror_is(context, destinations[i]);
+        context->destinations[i].way = way_to(context, destinations[i]);
         context->destinations[i].call = &context->view->ports[destinations[i]].call;
         context->destination_of[destinations[i]] = &context->destinations[i];
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
         context->sources[i].rank = sources[i];
-        context->sources[i].mirrored = message_mirror_is(context, sources[i]);
+        context->sources[i].way = way_to(context, sources[i]);
         context->source_of[sources[i]] = &context->sources[i];
     }
     return 0;
+}
+
+/* The bits of sources that set none are always set. */
+static void make_summary(struct dn_context *context, struct group_message_box *box)
+{
+    bool is_used = false;
+    context->summary = group_box_summary(box);
+    for (uint32_t i = 0; i < context->source_count; i++) {
+        if (context->sources[i].way->sets_summary) {
+            is_used = true;
+        } else {
+            atomic_fetch_or(&context->summary[i / 64], UINT64_C(1) << (i % 64));
+        }
+    }
+    if (!is_used || !group_message_has_summary(context->source_count)) {
+        context->summary = NULL;
+    }
 }
 
 static int make_box(struct dn_context *context, const uint32_t *sources, uint64_t ring_bytes)
@@ -224,15 +243,9 @@ static int make_box(struct dn_context *context, const uint32_t *sources, uint64_
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
         group_message_ring_in(box, i, &source->ring);
-        if (source->mirrored) {
-            bool untold = group_life(context->view, source->rank) == DN_STARTING;
-            atomic_store_explicit(&source->ring.words->wants_room,
-                                  GROUP_ROOM_MIRRORED | (untold ? GROUP_ROOM_UNTOLD : 0),
-                                  memory_order_relaxed);
-        }
+        source->way->open_ring(context, source);
     }
-    /* Its bits have many writers, which a mirror cannot have. */
-    box->has_summary = box->has_summary && !fabric_is_mirrored(context->lane);
+    make_summary(context, box);
     atomic_store_explicit(&box->open, 1, memory_order_relaxed);
     context->box = box;
     return 0;
@@ -324,10 +337,11 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
     /* Never 0, so that a key never is. */
     generation = generation + 1 ? generation + 1 : 1;
     group_message_offer(slot, generation, request->channel, context->box_offset);
-    message_mirror_offer(context);
     for (uint32_t i = 0; i < context->source_count; i++) {
-        fabric_wake(view, context->sources[i].rank);
+        context->sources[i].way->tell_of_box(context, &context->sources[i]);
     }
+    /* Who hears of it from this node, by whatever road, finds it. */
+    (void)fabric_settle(context->lane);
     *made = context;
     return 0;
 }
@@ -350,40 +364,19 @@ int message_context_open(struct dn_node *node, const struct message_context_requ
     return error;
 }
 
-/* The same as message_mirror_hold where the box is in reach. */
-static int hold_in_place(struct dn_context *context, const struct message_destination *destination,
-                         struct group_message_slot **slot, struct group_message_box **found,
-                         uint32_t *index)
-{
-    struct group_message_box *box = group_message_hold(context->view, destination->rank,
-                                                       context->channel, slot);
-    if (!box) {
-        return DN_EBUSY;
-    }
-    *index = group_message_find_rank(group_box_ranks(box), box->source_count, context->view->rank);
-    if (*index == box->source_count) {
-        let_go_of_box(context, destination, *slot);
-        return DN_ERANK;
-    }
-    *found = box;
-    return 0;
-}
-
 int message_destination_connect(struct dn_context *context, struct message_destination *destination)
 {
-    struct group_message_slot *slot;
-    struct group_message_box *box;
-    uint32_t index;
+    struct message_held held = {0};
     pthread_mutex_lock(&handles_lock);
-    int error = destination->mirrored
-                    ? message_mirror_hold(context, destination, &slot, &box, &index)
-                    : hold_in_place(context, destination, &slot, &box, &index);
+    int error = destination->way->hold(context, destination, &held);
     if (!error) {
-        group_message_ring_out(box, index, &destination->ring);
-        destination->slot = slot;
-        destination->summary = box->has_summary ? group_box_summary(box) + index / 64 : NULL;
-        destination->summary_bit = UINT64_C(1) << (index % 64);
-        destination->box = box;
+        group_message_ring_out(held.box, held.index, &destination->ring);
+        destination->slot = held.slot;
+        destination->summary = held.summary ? held.summary + held.index / 64 : NULL;
+        destination->summary_bit = UINT64_C(1) << (held.index % 64);
+        destination->box = held.box;
+    } else if (held.slot) {
+        let_go_of_box(context, destination, held.slot);
     }
     pthread_mutex_unlock(&handles_lock);
     return error;
@@ -399,8 +392,8 @@ static void let_go_of_rings(struct dn_context *context)
             atomic_store_explicit(&destination->ring.words->tail, destination->ring.tail,
                                   memory_order_relaxed);
         }
-        if (destination->box && destination->mirrored && !is_over(context, destination)) {
-            message_mirror_await(context, destination);
+        if (destination->box && !is_over(context, destination)) {
+            destination->way->await_end(context, destination);
         }
     }
 }
@@ -422,10 +415,10 @@ int message_context_close(struct dn_context *context)
         group_message_withdraw(context->slot);
         /* Release: a sender that sees it has nothing of ours to wait for. */
         atomic_store_explicit(&context->box->open, 0, memory_order_release);
-        message_mirror_withdraw_box(context);
         for (uint32_t i = 0; i < context->source_count; i++) {
-            fabric_wake(context->view, context->sources[i].rank);
+            context->sources[i].way->tell_of_close(context, &context->sources[i]);
         }
+        (void)fabric_settle(context->lane);
     }
     message_turn_end(&context->recv_turn);
     message_turn_end(&context->send_turn);
@@ -448,17 +441,18 @@ static bool is_awaited(const struct dn_context *context,
         uint64_t position = destination->stage_position[i];
         last = position > last ? position : last;
     }
-    return destination->box && destination->mirrored && last > 0 &&
+    return destination->box && destination->way->lends_to_others && last > 0 &&
            !is_over(context, destination) &&
            atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) < last;
 }
 
 static bool nothing_is_awaited(void *argument)
 {
-    (void)argument;
+    const struct dn_node *node = argument;
     for (const struct dn_context *context = handles; context; context = context->next) {
         for (uint32_t i = 0; i < context->destination_count; i++) {
-            if (is_awaited(context, &context->destinations[i])) {
+            if (context->view == node->lane.view &&
+                is_awaited(context, &context->destinations[i])) {
                 return false;
             }
         }
@@ -466,22 +460,13 @@ static bool nothing_is_awaited(void *argument)
     return true;
 }
 
-static void linger(void)
+void message_end(struct dn_node *node)
 {
-    struct host_condition condition = {nothing_is_awaited, never, NULL, GROUP_WATCH_ANYTHING};
-    const struct dn_context *context = handles;
-    if (!context || !fabric_is_mirrored(context->lane)) {
-        return;
-    }
-    (void)host_wait(context->node->process->default_lane, &condition, LINGER_NS);
-    /* What is in nobody's way any more is in place before this node has left. */
-    (void)fabric_settle(context->lane);
-}
-
-void message_end(void)
-{
+    struct host_condition condition = {nothing_is_awaited, never, node, GROUP_WATCH_ANYTHING};
     pthread_mutex_lock(&handles_lock);
-    linger();
+    (void)host_wait(node, &condition, LINGER_NS);
+    /* What is in nobody's way any more is in place before this node has left. */
+    (void)fabric_settle(&node->lane);
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot) {
             if (context->open) {

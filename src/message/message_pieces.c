@@ -4,19 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OWN_KEPT_BYTES = 4 << 20,  /* larger memory is freed when its message is delivered */
-    FETCH_BYTES_MAX = 1 << 20, /* of pieces side by side, in one transfer */
-};
-
-void message_tell_of_room(struct dn_context *context, const struct message_source *source)
-{
-    if (source->mirrored) {
-        message_mirror_give_back(context, source);
-    } else {
-        fabric_wake(context->view, source->rank);
-    }
-}
+enum { OWN_KEPT_BYTES = 4 << 20 }; /* larger memory is freed when its message is delivered */
 
 bool message_pieces_own(struct message_source *source, uint64_t bytes)
 {
@@ -52,13 +40,7 @@ bool message_copy_from(struct dn_context *context, const struct message_source *
 {
     uint64_t stride = context->view->node_stride_bytes;
     INVARIANT(place <= stride && bytes <= stride - place);
-    if (source->mirrored) {
-        return message_mirror_fetch(context, source, place, target, bytes) == 0;
-    }
-    if (bytes) {
-        memcpy(target, group_node_memory(context->view, source->rank) + place, bytes);
-    }
-    return true;
+    return bytes == 0 || source->way->copy_from(context, source, place, target, bytes);
 }
 
 bool message_pieces_begin(struct message_source *source, struct message_op *op)
@@ -87,20 +69,22 @@ void message_pieces_drop(struct dn_context *context, struct message_source *sour
     }
 }
 
-/* How many pieces of a mirrored sender to fetch at once, because each time costs a round trip:
- * those behind the first that are there and lie side by side; *header is the last one's. */
-static uint64_t pieces_in_a_row(const struct group_ring_in *ring, uint64_t *header, uint64_t *bytes)
+/* How many pieces to copy at once: those behind the first that are there and lie side by side;
+ * *header is the last one's. */
+static uint64_t pieces_in_a_row(const struct message_source *source, uint64_t *header,
+                                uint64_t *bytes)
 {
+    const struct group_ring_in *ring = &source->ring;
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
     uint64_t place = group_ring_at_head(ring)->place;
     uint64_t count = 1;
-    while (!(*header & GROUP_ENTRY_LAST)) {
+    while (!(*header & GROUP_ENTRY_LAST) && *bytes < source->way->row_bytes_max) {
         const struct group_entry *entry = group_ring_entry(ring->start, ring->unit_count,
                                                            head + count * GROUP_PLACE_UNITS);
         /* Acquire: who sees the header sees the rest. */
         uint64_t next = atomic_load_explicit(&entry->header, memory_order_acquire);
         if (!(next & GROUP_ENTRY_PLACE) || entry->place != place + *bytes ||
-            *bytes + entry->bytes > FETCH_BYTES_MAX) {
+            *bytes + entry->bytes > source->way->row_bytes_max) {
             break;
         }
         *header = next;
@@ -117,8 +101,8 @@ void message_pieces_take(struct dn_context *context, struct message_source *sour
     bool placed = header & GROUP_ENTRY_PLACE;
     uint64_t bytes = placed ? entry->bytes : group_entry_bytes(header);
     uint64_t units = placed ? GROUP_PLACE_UNITS : group_units_of(GROUP_PIECE_HEADER_BYTES + bytes);
-    if (placed && source->mirrored) {
-        units *= pieces_in_a_row(&source->ring, &header, &bytes);
+    if (placed) {
+        units *= pieces_in_a_row(source, &header, &bytes);
     }
     INVARIANT(source->assembly == MESSAGE_ASSEMBLING || source->assembly == MESSAGE_LOST);
     if (source->assembly == MESSAGE_ASSEMBLING) {

@@ -3,17 +3,14 @@
 #ifndef MESSAGE_MESSAGE_PIECES_H
 #define MESSAGE_MESSAGE_PIECES_H
 
-#include "message/message.h"
+#include "message/message_way.h"
 
 /* ---- Room ---------------------------------------------------------------------------- */
-
-/* The sender sleeps until it hears of it, or has but a mirror of the head. */
-void message_tell_of_room(struct dn_context *context, const struct message_source *source);
 
 static inline void message_give_back(struct dn_context *context, struct message_source *source)
 {
     if (UNLIKELY(group_ring_give_back(&source->ring))) {
-        message_tell_of_room(context, source);
+        source->way->tell_of_room(context, source);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "message/message_pieces.h"
+#include "message/message_way.h"
 
 enum {
     SCANS_PER_LOOK = 64,    /* looks at the summary for one into every ring */
@@ -15,13 +16,13 @@ enum {
 
 /* ---- Giving room back ---------------------------------------------------------------------- */
 
-/* A mirrored sender has room enough without the last quarter: only one that has closed, and
+/* A sender by packets has room enough without the last quarter: only one that has closed, and
  * waits for the end, is worth a packet. */
 static inline bool awaits_room(const struct message_source *source)
 {
-    return !source->mirrored ||
-           (atomic_load_explicit(&source->ring.words->wants_room, memory_order_relaxed) &
-            GROUP_ROOM_AWAITED);
+    uint32_t wants_room = atomic_load_explicit(&source->ring.words->wants_room,
+                                               memory_order_relaxed);
+    return !(wants_room & GROUP_ROOM_BY_PACKETS) || (wants_room & GROUP_ROOM_AWAITED);
 }
 
 static inline bool owes_room(const struct message_source *source)
@@ -231,24 +232,27 @@ static bool try_source(struct dn_context *context, struct message_source *source
  * again: cleared first, and set again if something has come in between. */
 static bool is_worth_a_look(struct dn_context *context, uint32_t index, bool every)
 {
-    if (!context->box->has_summary || every) {
+    if (!context->summary || every) {
         return true;
     }
-    _Atomic uint64_t *summary = group_box_summary(context->box) + index / 64;
+    _Atomic uint64_t *summary = context->summary + index / 64;
+    const struct message_source *source = &context->sources[index];
     uint64_t bit = UINT64_C(1) << (index % 64);
     if (!(atomic_load_explicit(summary, memory_order_relaxed) & bit)) {
         return false;
     }
-    if (group_ring_look(&context->sources[index].ring)) {
+    if (group_ring_look(&source->ring)) {
         return true;
     }
-    atomic_fetch_and(summary, ~bit);
-    KILL_POINT("message: summary bit cleared");
-    if (group_ring_look(&context->sources[index].ring)) {
-        atomic_fetch_or(summary, bit);
-        return true;
+    if (source->way->sets_summary) {
+        atomic_fetch_and(summary, ~bit);
+        KILL_POINT("message: summary bit cleared");
+        if (group_ring_look(&source->ring)) {
+            atomic_fetch_or(summary, bit);
+            return true;
+        }
     }
-    return context->sources[index].assembly != MESSAGE_NONE;
+    return source->assembly != MESSAGE_NONE;
 }
 
 static bool try_any(struct dn_context *context, struct message_op *op, bool every)

@@ -8,49 +8,11 @@
  *                   we copy the next
  *
  * A send that cannot be published whole at once waits in its destination's list. */
-#include "message/message.h"
+#include "message/message_way.h"
 
 #include <string.h>
 
 #include "host/arena.h"
-
-/* ---- After publishing ---------------------------------------------------------------------- */
-
-static inline void announce(const struct dn_context *context,
-                            const struct message_destination *destination,
-                            const struct group_entry *entry)
-{
-    /* The look may pass our own store; a receiver that finds no bit looks into all rings
-     * now and then. */
-    if (UNLIKELY(destination->summary != NULL) &&
-        !(atomic_load_explicit(destination->summary, memory_order_relaxed) &
-          destination->summary_bit)) {
-        atomic_fetch_or(destination->summary, destination->summary_bit);
-        KILL_POINT("message: summary bit set");
-    }
-    if (UNLIKELY(atomic_load_explicit(destination->call, memory_order_relaxed) &
-                 GROUP_CALL_WATCHING)) {
-        fabric_wake_watching(context->view, destination->rank, entry, sizeof entry->header);
-    }
-}
-
-static void publish(struct dn_context *context, struct message_destination *destination,
-                    struct group_entry *entry, uint64_t header, uint64_t units)
-{
-    if (UNLIKELY(destination->mirrored)) {
-        message_mirror_publish(context, destination, header, units);
-        return;
-    }
-    group_ring_publish(&destination->ring, header, units);
-    announce(context, destination, entry);
-}
-
-static struct group_entry *reserve(struct dn_context *context,
-                                   struct message_destination *destination, uint64_t units)
-{
-    return UNLIKELY(destination->mirrored) ? message_mirror_reserve(context, destination, units)
-                                           : group_ring_reserve(&destination->ring, units);
-}
 
 /* ---- The kinds of entries ------------------------------------------------------------------ */
 
@@ -59,15 +21,15 @@ static bool publish_whole(struct dn_context *context, struct message_destination
                           struct message_op *op)
 {
     uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + op->bytes);
-    struct group_entry *entry = reserve(context, destination, units);
+    struct group_entry *entry = destination->way->reserve(context, destination, units);
     if (!entry) {
         return false;
     }
     if (op->bytes) {
         memcpy(&entry->total_bytes, op->data, op->bytes);
     }
-    publish(context, destination, entry, GROUP_ENTRY_WHOLE | op->bytes << GROUP_ENTRY_BYTES_SHIFT,
-            units);
+    destination->way->publish(context, destination,
+                              GROUP_ENTRY_WHOLE | op->bytes << GROUP_ENTRY_BYTES_SHIFT, units);
     return true;
 }
 
@@ -85,7 +47,7 @@ static bool publish_pieces(struct dn_context *context, struct message_destinatio
         uint64_t left = op->bytes - op->position;
         uint64_t bytes = left < most ? left : most;
         uint64_t units = group_units_of(GROUP_PIECE_HEADER_BYTES + bytes);
-        struct group_entry *entry = reserve(context, destination, units);
+        struct group_entry *entry = destination->way->reserve(context, destination, units);
         if (!entry) {
             return false;
         }
@@ -93,7 +55,7 @@ static bool publish_pieces(struct dn_context *context, struct message_destinatio
         memcpy(&entry->place, op->data + op->position, bytes);
         uint64_t header = piece_flags(op, bytes) | bytes << GROUP_ENTRY_BYTES_SHIFT;
         op->position += bytes;
-        publish(context, destination, entry, header, units);
+        destination->way->publish(context, destination, header, units);
     }
     return true;
 }
@@ -102,13 +64,14 @@ static struct group_entry *publish_place(struct dn_context *context,
                                          struct message_destination *destination, uint64_t flags,
                                          uint64_t total_bytes, uint64_t place, uint64_t bytes)
 {
-    struct group_entry *entry = reserve(context, destination, GROUP_PLACE_UNITS);
+    struct group_entry *entry = destination->way->reserve(context, destination, GROUP_PLACE_UNITS);
     if (entry) {
         entry->total_bytes = total_bytes;
         entry->place = place;
         entry->bytes = bytes;
         atomic_store_explicit(&entry->state, GROUP_OFFERED, memory_order_relaxed);
-        publish(context, destination, entry, flags | GROUP_ENTRY_PLACE, GROUP_PLACE_UNITS);
+        destination->way->publish(context, destination, flags | GROUP_ENTRY_PLACE,
+                                  GROUP_PLACE_UNITS);
     }
     return entry;
 }
@@ -234,7 +197,7 @@ static bool advance(struct dn_context *context, struct message_destination *dest
 static void set_quick(struct message_destination *destination)
 {
     bool quick = destination->box && !destination->first && !destination->lent &&
-                 !destination->mirrored;
+                 destination->way->is_quick;
     destination->quick_bytes =
         quick ? group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES) + 1 : 0;
 }
@@ -325,10 +288,8 @@ bool message_send_is_done(struct message_op *op)
  * it: GROUP_RING_RESERVE. */
 static void abort_message(struct dn_context *context, struct message_destination *destination)
 {
-    struct group_entry *entry = group_ring_entry(
-        destination->ring.start, destination->ring.unit_count, destination->ring.tail);
     INVARIANT(group_ring_has_room(&destination->ring, 1 + GROUP_RING_AHEAD));
-    publish(context, destination, entry, GROUP_ENTRY_THERE | GROUP_ENTRY_ABORT, 1);
+    destination->way->publish(context, destination, GROUP_ENTRY_THERE | GROUP_ENTRY_ABORT, 1);
 }
 
 static bool withdraw(struct dn_context *context, struct message_destination *destination,
@@ -336,18 +297,9 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
 {
     struct group_entry *entry = group_ring_entry(
         destination->ring.start, destination->ring.unit_count, op->position - GROUP_PLACE_UNITS);
-    uint64_t offered = GROUP_OFFERED;
     /* The entry is still this message's: only we write there, and not before it is passed. */
-    if (is_passed(destination, op->position)) {
-        return false;
-    }
-    if (destination->mirrored) {
-        return message_mirror_withdraw(context, destination, entry);
-    }
-    KILL_POINT("message: about to withdraw");
-    bool withdrawn = atomic_compare_exchange_strong(&entry->state, &offered, GROUP_WITHDRAWN);
-    KILL_POINT("message: withdrawn or fetched");
-    return withdrawn;
+    return !is_passed(destination, op->position) &&
+           destination->way->withdraw(context, destination, entry);
 }
 
 int message_send_cancel(struct message_op *op)
@@ -418,12 +370,11 @@ int message_send_wait(struct message_op *op, uint64_t timeout_ns)
         return op->error;
     }
     /* Several threads may wait: the last word is theirs who still do, at the latest after
-     * a nap. A mirrored receiver tells of room that matters without being asked. */
-    struct host_condition condition = {is_done, never, op, GROUP_WATCH_NOTHING};
+     * a nap. */
+    struct host_condition condition = {is_done, never, op, GROUP_WATCH_ANYTHING};
     struct group_ring_words *words = NULL;
-    if (destination->mirrored) {
-        condition.watch = GROUP_WATCH_ANYTHING;
-    } else {
+    if (destination->way->asks_for_room) {
+        condition.watch = GROUP_WATCH_NOTHING;
         message_turn_get(context, &context->send_turn);
         words = destination->box ? destination->ring.words : NULL;
         message_turn_end(&context->send_turn);
@@ -495,7 +446,7 @@ static inline __attribute__((always_inline)) bool send_quickly(
     if (UNLIKELY(!entry)) {
         return false;
     }
-    announce(context, destination, entry);
+    message_announce(context, destination, entry);
     return true;
 }
 
@@ -628,7 +579,7 @@ static int lend(struct dn_context *context, struct message_destination *destinat
         *buffer = destination->lent;
     } else {
         uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
-        destination->lent = reserve(context, destination, units);
+        destination->lent = destination->way->reserve(context, destination, units);
         error = destination->lent ? 0 : DN_EBUSY;
         destination->lent_units = units;
         *buffer = error ? NULL : &destination->lent->total_bytes;
@@ -669,8 +620,9 @@ static int send_lent(struct dn_context *context, struct message_destination *des
         return DN_EPEER;
     }
     if (destination->lent_units) {
-        publish(context, destination, lent, GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT,
-                group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
+        destination->way->publish(context, destination,
+                                  GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT,
+                                  group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
     } else {
         if (!publish_place(context, destination, GROUP_ENTRY_WHOLE, bytes, destination->large,
                            bytes)) {

@@ -510,7 +510,7 @@ static int teardown(void **state)
 {
     (void)state;
     unit_mirrors_deliver_all(&all);
-    message_end();
+    message_end(node_of(0));
     unit_mirrors_free(&all);
     free(buffer);
     return 0;
@@ -537,5 +537,5 @@ int main(void)
         TEST(what_is_behind_one_taken_back_is_received),
         TEST(sends_to_the_dead_end),
     };
-    return cmocka_run_group_tests_name("coll/message_mirror", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("message/message_by_packets", tests, NULL, NULL);
 }
