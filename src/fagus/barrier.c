@@ -15,7 +15,7 @@
 #include "base/killpoint.h"
 #include "fagus/check.h"
 #include "fagus/diff.h"
-#include "fagus/wait.h"
+#include "fagus/look.h"
 
 /* What a node tells the others as it arrives. */
 struct arrival {

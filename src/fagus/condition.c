@@ -8,7 +8,7 @@
 #include "fagus/handle.h"
 #include "fagus/state.h"
 #include "fagus/sync.h"
-#include "fagus/wait.h"
+#include "fagus/look.h"
 #include "group/life.h"
 
 enum {

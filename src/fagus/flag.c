@@ -6,7 +6,7 @@
  * waited for. */
 #include "fagus/handle.h"
 #include "fagus/state.h"
-#include "fagus/wait.h"
+#include "fagus/look.h"
 #include "host/clock.h"
 #include "group/life.h"
 

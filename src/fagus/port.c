@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 
 #include "fagus/state.h"
-#include "fagus/wait.h"
+#include "fagus/look.h"
 #include "host/clock.h"
 
 #define CHANNEL UINT32_C(0xfa605001)

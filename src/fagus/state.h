@@ -50,7 +50,7 @@ static inline bool fagus_is_gone(int rank)
 int fagus_memory_open(void);
 void fagus_memory_close(void);
 
-/* The calling thread takes the node itself as its lane. (lane.c) */
+/* The calling thread takes the node itself as its lane. (thread_lane.c) */
 int fagus_lanes_open(void);
 
 #endif

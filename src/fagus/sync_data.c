@@ -6,7 +6,7 @@
 #include "base/killpoint.h"
 #include "fagus/diff.h"
 #include "fagus/sync.h"
-#include "fagus/wait.h"
+#include "fagus/look.h"
 #include "host/clock.h"
 
 /* Differences that leave less than this part of the ranges out are not worth their making. Every

@@ -1,7 +1,7 @@
 /* The ordinary case of a transfer: two range checks, an addition, the access itself, and a
  * look at the target's call word. Inline, because a call costs as much as the work.
  *
- * Whatever is not ordinary goes to a function of careful.h as the last thing that a call
+ * Whatever is not ordinary goes to a function of checked.h as the last thing that a call
  * does, so that the ordinary case needs neither stack nor saved registers. */
 #ifndef SHMEM_REACH_H
 #define SHMEM_REACH_H
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "group/call.h"
-#include "shmem/careful.h"
+#include "shmem/checked.h"
 #include "shmem/state.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))

@@ -1,6 +1,6 @@
 /* Waiting for what no store of another node announces here. */
-#ifndef FAGUS_WAIT_H
-#define FAGUS_WAIT_H
+#ifndef FAGUS_LOOK_H
+#define FAGUS_LOOK_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* Every check, then the dn_ call. */
-#include "shmem/careful.h"
+#include "shmem/checked.h"
 
 #include "fabric/direct.h"
 #include "shmem/debug.h"

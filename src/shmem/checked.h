@@ -1,7 +1,7 @@
 /* Transfers with every check, by the dn_ calls: what the inline ways of reach.h leave.
  * `call` is the name of the OpenSHMEM function, for messages; every error ends the job. */
-#ifndef SHMEM_CAREFUL_H
-#define SHMEM_CAREFUL_H
+#ifndef SHMEM_CHECKED_H
+#define SHMEM_CHECKED_H
 
 #include "shmem/state.h"
 

@@ -1,5 +1,5 @@
 /* The stages of looking. */
-#include "fagus/wait.h"
+#include "fagus/look.h"
 
 #include <sched.h>
 
