@@ -313,7 +313,7 @@ static int measure(const char *detail, block raw, block ours, size_t bytes, cons
         printf("{\"test\":\"fagus\",\"detail\":\"%s\",\"fabric\":\"%s\",\"nodes\":%d,\"bytes\":%zu,"
                "\"op_ns\":%.1f,\"raw_ns\":%.1f,\"ratio\":%.4f,\"limit\":\"%s\",\"triples\":%" PRIu64
                "}\n",
-               detail, fagus_state.is_direct ? "mem" : "udp", fagus_size(), bytes,
+               detail, fagus_state.reaches_all ? "mem" : "udp", fagus_size(), bytes,
                perf_median(samples.ours_ns, samples.count),
                perf_median(samples.raw_ns, samples.count),
                perf_median(samples.ratio, samples.count), limit, samples.count);

@@ -1,33 +1,48 @@
 /* Entry points: atomics. One table line gives a call in both widths. */
 #include "api/check.h"
+#include "api/inner.h"
 #include "dimmnet.h"
-#include "fabric/direct.h"
 
-/* The careful way: every check in its order, registered areas, other fabrics. */
+/* The careful way: every check in its order, registered areas, all roads. */
+__attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn_remote remote,
+                                                 enum inner_atomic operation, unsigned bytes,
+                                                 uint64_t operand, uint64_t expected,
+                                                 uint64_t *old)
+{
+    int error = api_check(node);
+    if (error || api_area_is_none(remote)) {
+        return error ? error : api_refuse_area(node, remote, bytes);
+    }
+    struct fabric_lane *lane = &node->lane;
+    enum fabric_atomic below = (enum fabric_atomic)operation;
+    if (lane->ops) {
+        return lane->ops->atomic(lane, remote, below, bytes, operand, expected, old);
+    }
+    void *word;
+    error = direct_reach_word(lane, remote, bytes, &word);
+    if (error) {
+        return error;
+    }
+    KILL_POINT("atomic: before");
+    uint64_t value = bytes == sizeof(uint32_t)
+                         ? direct_apply_u32(word, below, (uint32_t)operand, (uint32_t)expected)
+                         : direct_apply_u64(word, below, operand, expected);
+    KILL_POINT("atomic: done, nobody woken");
+    direct_notify(lane, remote.rank, word, bytes);
+    if (old) {
+        *old = value;
+    }
+    return 0;
+}
+
 #define DEFINE_CAREFUL(suffix, type)                                                             \
     static __attribute__((noinline, cold)) int careful_##suffix(                                 \
         struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation,             \
         type operand, type expected, type *old)                                                  \
     {                                                                                            \
-        int error = api_check(node);                                                             \
-        if (error || api_area_is_none(remote)) {                                                 \
-            return error ? error : api_refuse_area(node, remote, sizeof(type));                  \
-        }                                                                                        \
-        struct fabric_lane *lane = &node->lane;                                                  \
         uint64_t value = 0;                                                                      \
-        if (lane->ops) {                                                                         \
-            error = lane->ops->atomic(lane, remote, operation, sizeof(type), operand, expected,  \
-                                      old ? &value : NULL);                                      \
-        } else {                                                                                 \
-            void *word;                                                                          \
-            error = direct_reach_word(lane, remote, sizeof(type), &word);                        \
-            if (!error) {                                                                        \
-                KILL_POINT("atomic: before");                                                    \
-                value = direct_apply_##suffix(word, operation, operand, expected);               \
-                KILL_POINT("atomic: done, nobody woken");                                        \
-                direct_notify(lane, remote.rank, word, sizeof(type));                            \
-            }                                                                                    \
-        }                                                                                        \
+        int error = inner_atomic(node, remote, (enum inner_atomic)operation, sizeof(type),       \
+                                 operand, expected, old ? &value : NULL);                        \
         if (!error && old) {                                                                     \
             *old = (type)value;                                                                  \
         }                                                                                        \

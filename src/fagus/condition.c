@@ -9,13 +9,12 @@
 #include "fagus/state.h"
 #include "fagus/sync.h"
 #include "fagus/look.h"
-#include "group/life.h"
 
 enum {
     ENTRIES = 1024,  /* waiters of a condition at a time */
     PLACE_BITS = 46, /* of a place in a heap, by the largest group's size */
 };
-_Static_assert(GROUP_NODES_MAX < 1 << (64 - PLACE_BITS), "a rank + 1 fits over a place");
+_Static_assert(INNER_NODES_MAX < 1 << (64 - PLACE_BITS), "a rank + 1 fits over a place");
 
 /* In the home node's control memory; with the lock. */
 struct queue {

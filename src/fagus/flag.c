@@ -7,8 +7,6 @@
 #include "fagus/handle.h"
 #include "fagus/state.h"
 #include "fagus/look.h"
-#include "host/clock.h"
-#include "group/life.h"
 
 struct fagus_flag {
     struct fagus_handle handle; /* marked with the space's generation */
@@ -96,7 +94,7 @@ int fagus_flag_set(struct fagus_flag *flag, uint64_t value)
 /* Atomics and reads may overtake a store that was sent before, but for a fence. */
 static int order(struct dn_node *lane)
 {
-    return LIKELY(fagus_state.is_direct) ? 0 : dn_fence(lane);
+    return LIKELY(fagus_state.reaches_all) ? 0 : dn_fence(lane);
 }
 
 int fagus_flag_add(struct fagus_flag *flag, uint64_t value, uint64_t *old)
@@ -150,9 +148,7 @@ static int look(void *context)
         return 1;
     }
     /* Nobody can set a flag at a node that is gone. */
-    return group_life_gone(group_life(fagus_state.view, (uint32_t)expected->flag->node))
-               ? FAGUS_EPEER
-               : 0;
+    return fagus_is_gone(expected->flag->node) ? FAGUS_EPEER : 0;
 }
 
 int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns)
@@ -165,7 +161,7 @@ int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns
     if (LIKELY(is_own && dn_load_u64(flag->word) >= value)) {
         return 0;
     }
-    uint64_t deadline_ns = host_deadline_ns(host_now_ns(), timeout_ns);
+    uint64_t deadline_ns = inner_deadline_ns(inner_now_ns(), timeout_ns);
     if (LIKELY(is_own)) {
         error = dn_wait_until_u64(fagus_lane(), flag->word, DN_GE, value, timeout_ns);
         if (LIKELY(error != DN_EPEER)) {

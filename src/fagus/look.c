@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include "fagus/state.h"
-#include "host/clock.h"
 
 #define SPIN_NS UINT64_C(50000)
 #define YIELD_NS UINT64_C(1000000)
@@ -18,7 +17,7 @@ uint64_t fagus_left_ns(uint64_t deadline_ns)
     if (deadline_ns == UINT64_MAX) {
         return FAGUS_FOREVER;
     }
-    uint64_t now_ns = host_now_ns();
+    uint64_t now_ns = inner_now_ns();
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
@@ -31,7 +30,7 @@ void fagus_nap(uint64_t nap_ns)
 /* One pause, by how long the wait has lasted. *nap_ns grows. */
 static void pause_after(uint64_t waited_ns, uint64_t left_ns, uint64_t *nap_ns)
 {
-    if (waited_ns < SPIN_NS && fagus_state.node->process->core_is_free) {
+    if (waited_ns < SPIN_NS && inner_core_is_free(fagus_state.node)) {
         cpu_relax();
     } else if (waited_ns < YIELD_NS) {
         (void)sched_yield();
@@ -43,21 +42,21 @@ static void pause_after(uint64_t waited_ns, uint64_t left_ns, uint64_t *nap_ns)
 
 int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)
 {
-    uint64_t begin_ns = host_now_ns();
-    uint64_t deadline_ns = host_deadline_ns(begin_ns, timeout_ns);
+    uint64_t begin_ns = inner_now_ns();
+    uint64_t deadline_ns = inner_deadline_ns(begin_ns, timeout_ns);
     uint64_t nap_ns = NAP_FIRST_NS;
     for (;;) {
         int seen = 0;
         for (int i = 0; i < LOOKS_PER_CLOCK && seen == 0; i++) {
             seen = look(context);
-            if (!fagus_state.is_direct || nap_ns > NAP_FIRST_NS) {
+            if (!fagus_state.reaches_all || nap_ns > NAP_FIRST_NS) {
                 break; /* a look takes long, or is worth little */
             }
         }
         if (seen != 0) {
             return seen > 0 ? 0 : seen;
         }
-        uint64_t now_ns = host_now_ns();
+        uint64_t now_ns = inner_now_ns();
         if (now_ns >= deadline_ns) {
             return FAGUS_ETIMEOUT;
         }

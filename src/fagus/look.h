@@ -14,7 +14,7 @@ int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns);
 /* Sleeps for less than a second. */
 void fagus_nap(uint64_t nap_ns);
 
-/* What is left of a time-out that began with this deadline (host_deadline_ns). */
+/* What is left of a time-out that began with this deadline (inner_deadline_ns). */
 uint64_t fagus_left_ns(uint64_t deadline_ns);
 
 #endif

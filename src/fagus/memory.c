@@ -69,11 +69,10 @@ void fagus_memory_close(void)
  * pages of it back to the system. */
 static void clear(unsigned char *start, uint64_t bytes)
 {
-    const struct host_group *group = &fagus_state.node->process->group;
-    off_t offset = start - (unsigned char *)group->group;
-    if (bytes < CLEAR_BY_HAND_BYTES ||
-        fallocate(group->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, (off_t)bytes) !=
-            0) {
+    uint64_t offset;
+    int fd = inner_file_of(fagus_state.node, start, &offset);
+    if (bytes < CLEAR_BY_HAND_BYTES || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                                 (off_t)offset, (off_t)bytes) != 0) {
         memset(start, 0, bytes);
     }
 }
@@ -89,7 +88,7 @@ int fagus_control_free(void *pointer)
 {
     uint64_t bytes;
     uint64_t place = fagus_place_of(pointer);
-    if (!base_extents_find(&fagus_state.node->process->heap, place, &bytes)) {
+    if (!inner_heap_find(fagus_state.node, place, &bytes)) {
         return fagus_refuse(FAGUS_EINVAL);
     }
     /* From here on nobody writes to it any more. */

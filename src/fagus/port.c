@@ -15,7 +15,6 @@
 
 #include "fagus/state.h"
 #include "fagus/look.h"
-#include "host/clock.h"
 
 #define CHANNEL UINT32_C(0xfa605001)
 /* A message to oneself can wait for nobody but another thread. */
@@ -282,7 +281,7 @@ ssize_t dimmnet_recvfrom(void *buffer, size_t bytes, int *node, uint64_t timeout
     }
     struct receipt receipt = {.buffer = buffer, .capacity = bytes};
     int error = atomic_load_explicit(&port.detects, memory_order_relaxed)
-                    ? receive_by_detection(&receipt, host_deadline_ns(host_now_ns(), timeout_ns))
+                    ? receive_by_detection(&receipt, inner_deadline_ns(inner_now_ns(), timeout_ns))
                     : receive_directly(&receipt, timeout_ns);
     if (error) {
         return fail(error);

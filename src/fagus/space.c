@@ -5,11 +5,9 @@
  * group's own mapping, in which every node has its own. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "team/barrier.h"
 #include "fagus/environment.h"
 #include "fagus/state.h"
 
@@ -39,39 +37,12 @@ void fagus_collective_end(void)
     (void)pthread_mutex_unlock(&collective_lock);
 }
 
-static uint64_t digest(const char *call, const uint64_t *numbers, size_t count)
-{
-    uint64_t sum = team_digest(TEAM_FAGUS, count, strlen(call));
-    for (const char *letter = call; *letter; letter++) {
-        sum = team_digest(TEAM_FAGUS, sum, (unsigned char)*letter);
-    }
-    for (size_t i = 0; i < count; i++) {
-        sum = team_digest(TEAM_FAGUS, sum, numbers[i]);
-    }
-    return sum;
-}
-
-static uint64_t argument(struct dn_node *node, void *context)
-{
-    (void)node;
-    return *(const uint64_t *)context;
-}
-
-static int nothing_more(struct dn_node *node, void *context)
-{
-    (void)node;
-    (void)context;
-    return 0;
-}
-
 int fagus_agree(const char *call, const uint64_t *numbers, size_t count)
 {
     if (!fagus_state.node) {
         return FAGUS_ESTATE;
     }
-    uint64_t word = digest(call, numbers, count);
-    struct team_call agreement = {argument, nothing_more, &word};
-    return fagus_error_of(team_agree(fagus_state.team, &agreement));
+    return fagus_error_of(inner_agree(fagus_state.team, call, numbers, count));
 }
 
 int fagus_refuse(int error)
@@ -79,7 +50,7 @@ int fagus_refuse(int error)
     if (!fagus_state.node) {
         return FAGUS_ESTATE;
     }
-    return team_refuse(fagus_state.team, DN_EINVAL) == DN_EPEER ? FAGUS_EPEER : error;
+    return inner_refuse(fagus_state.team, DN_EINVAL) == DN_EPEER ? FAGUS_EPEER : error;
 }
 
 int fagus_all_or_none(int error)
@@ -124,11 +95,11 @@ static uint64_t propose(void)
  * does not like, which MAP_FIXED_NOREPLACE would then insist on.) */
 static unsigned char *map_at(uint64_t address)
 {
-    const struct host_group *group = &fagus_state.node->process->group;
+    uint64_t offset;
+    int fd = inner_file_of(fagus_state.node, fagus_state.unguarded, &offset);
     void *wanted = (void *)(uintptr_t)address;
-    off_t offset = fagus_state.unguarded - (unsigned char *)group->group;
     void *map = mmap(wanted, fagus_state.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                     group->fd, offset);
+                     fd, (off_t)offset);
     if (map == MAP_FAILED) {
         return NULL;
     }
@@ -195,16 +166,14 @@ static void watch_forks(void)
 
 static void know_the_group(struct dn_node *node)
 {
-    const struct host_process *process = node->process;
     fagus_state.node = node;
-    fagus_state.view = &process->view;
     fagus_state.rank = dn_rank(node);
     fagus_state.size = dn_size(node);
-    fagus_state.is_direct = node->lane.ops == NULL;
+    fagus_state.reaches_all = inner_reaches_all(node);
     fagus_state.is_shared = !fagus_environment.force_remote &&
-                            (!process->is_udp || fagus_state.size == 1);
+                            (inner_all_in_place(node) || fagus_state.size == 1);
     fagus_state.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
-    fagus_state.bytes = group_segment_bytes(&process->view, DN_HEAP);
+    fagus_state.bytes = inner_area_bytes(node, DN_HEAP);
     fagus_state.heap = fagus_heap_of(fagus_state.rank);
     fagus_state.unguarded = fagus_heap_of(fagus_state.is_shared ? 0 : fagus_state.rank);
     fagus_state.generation++;
@@ -297,6 +266,6 @@ struct dn_remote fagus_remote_of(int rank, const void *pointer)
 
 void *fagus_reach(int rank, uint64_t place)
 {
-    return LIKELY(fagus_state.is_direct) || rank == fagus_state.rank ? fagus_heap_of(rank) + place
-                                                                     : NULL;
+    return LIKELY(fagus_state.reaches_all) || rank == fagus_state.rank ? fagus_heap_of(rank) + place
+                                                                       : NULL;
 }

@@ -41,8 +41,8 @@ void *fagus_unguarded_at(uint64_t offset);
 
 /* Bytes of another node's copy, or of its protocol memory: an offset and a place are the same
  * number. What a thread has begun is complete after its fagus_fetch_wait, which gives the first
- * error: FAGUS_EPEER. Where the fabric has pointers a fetch is a copy, of a dead node's memory
- * as well. */
+ * error: FAGUS_EPEER. Where pointers reach it a fetch is a copy, of a dead node's memory as
+ * well. */
 int fagus_fetch_begin(int rank, uint64_t offset, void *into, size_t bytes);
 int fagus_fetch_wait(void);
 /* Both, for a single piece. */
@@ -66,8 +66,8 @@ struct dn_remote fagus_remote_of(int rank, const void *pointer);
 /* The same from a number that was passed on: what fagus_place_of gave at that rank. */
 uint64_t fagus_place_of(const void *pointer);
 struct dn_remote fagus_remote_at(int rank, uint64_t place);
-/* Where it can be reached directly: this node's own, and on `mem` everybody's, the dead
- * included; else NULL. */
+/* The pointer that reaches it: of this node's own memory, and where all nodes are in place of
+ * everybody's, the dead included; else NULL. */
 void *fagus_reach(int rank, uint64_t place);
 
 /* ---- Small things --------------------------------------------------------------------------- */

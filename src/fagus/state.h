@@ -2,9 +2,10 @@
 #ifndef FAGUS_STATE_H
 #define FAGUS_STATE_H
 
+#include <pthread.h>
+
+#include "api/inner.h"
 #include "fagus/space.h"
-#include "host/node.h"
-#include "group/life.h"
 
 /* What the space, and large allocations in it, are aligned to: huge pages fit there. */
 #define FAGUS_HUGE_PAGE_BYTES (UINT64_C(2) << 20)
@@ -12,11 +13,10 @@
 struct fagus_state {
     struct dn_node *node; /* NULL: not open */
     struct dn_team *team;
-    const struct group_view *view;
     int rank;
     int size;
-    bool is_shared; /* all nodes have one memory: no protocol; never with FAGUS_FORCE_REMOTE=1 */
-    bool is_direct; /* pointers reach every node's memory */
+    bool is_shared;   /* all nodes have one memory: no protocol; never with FAGUS_FORCE_REMOTE=1 */
+    bool reaches_all; /* pointers reach every node's memory: inner_reaches_all */
 
     uint64_t page_bytes;
     uint64_t bytes;           /* of the space: this node's whole heap */
@@ -31,17 +31,17 @@ struct fagus_state {
 
 extern struct fagus_state fagus_state __attribute__((visibility("hidden")));
 
-/* Where everybody's heap begins in this address space; a mirror where is_direct is false. */
+/* Where a node's heap begins in this address space; a mirror of it where packets carry stores. */
 static inline unsigned char *fagus_heap_of(int rank)
 {
-    return group_segment(fagus_state.view, (uint32_t)rank, DN_HEAP);
+    return inner_area(fagus_state.node, rank, DN_HEAP);
 }
 
-/* Whether another node has died or left. */
+/* Whether a node has died or left. */
 static inline bool fagus_is_gone(int rank)
 {
-    return rank != fagus_state.rank &&
-           group_life_gone(group_life(fagus_state.view, (uint32_t)rank));
+    enum dn_life life;
+    return dn_peer_life(fagus_state.node, rank, &life) == 0 && (life == DN_LEFT || life == DN_DEAD);
 }
 
 /* ---- Between the parts of the space -------------------------------------------------- */

@@ -63,8 +63,8 @@ void fagus_sync_manage(struct fagus_sync *sync, int manager)
         fagus_lockers_close(sync); /* who tried before the binding asked elsewhere */
     }
     sync->manager = manager;
-    sync->direct = fagus_reach(manager, fagus_place_of(sync->own));
-    sync->is_quick = fagus_state.is_shared && sync->direct && sync->reader_words == 1 &&
+    sync->reached = fagus_reach(manager, fagus_place_of(sync->own));
+    sync->is_quick = fagus_state.is_shared && sync->reached && sync->reader_words == 1 &&
                      !fagus_environment.stats && !fagus_check_is_on;
 }
 
@@ -82,7 +82,6 @@ static int create(struct fagus_sync *sync)
     made_count++;
     sync->number = number;
     sync->reader_words = words;
-    sync->by_packets = fagus_state.node->process->is_udp;
     sync->version = FAGUS_VERSION_NONE;
     sync->twin_version = FAGUS_VERSION_NONE;
     sync->manager = -1;

@@ -49,7 +49,7 @@ enum {
 #define FAGUS_HEAD_SLOT UINT64_C(0x2000)   /* binding[1], not [0] */
 #define FAGUS_HEAD_LOST UINT64_C(0x4000)   /* nobody has this version any more */
 #define FAGUS_HEAD_OWNER UINT64_C(0x0fff)
-_Static_assert(GROUP_NODES_MAX <= FAGUS_HEAD_OWNER + 1, "a rank fits");
+_Static_assert(INNER_NODES_MAX <= FAGUS_HEAD_OWNER + 1, "a rank fits");
 
 static inline uint64_t fagus_head_version(uint64_t head)
 {
@@ -133,6 +133,7 @@ struct fagus_locker {
     struct dn_lock *lock;
     struct fagus_record *copy; /* of the manager's, where that is out of reach; else NULL */
     uint64_t wanted_bytes;     /* of how long ranges the grant was to bring the data */
+    bool carries_value;        /* the record and its changes travel with the lock */
     struct fagus_locker *next;
 };
 
@@ -140,12 +141,11 @@ struct fagus_sync {
     struct fagus_handle handle; /* marked with the space's generation */
 
     /* What an acquire reads; set with the variable. */
-    struct fagus_record *own;    /* this node's */
-    struct fagus_record *direct; /* the manager's, where it can be reached; else NULL */
+    struct fagus_record *own;     /* this node's */
+    struct fagus_record *reached; /* the manager's, where it can be reached; else NULL */
     int manager;
     uint32_t reader_words;
-    bool by_packets; /* what is written to the record goes with the lock */
-    bool is_quick;   /* memory is shared and at hand, and nobody wants to know anything */
+    bool is_quick; /* memory is shared and at hand, and nobody wants to know anything */
 
     struct fagus_locker locker;      /* for who comes first */
     _Atomic uint32_t locker_is_used; /* 1: it is in use */
@@ -270,8 +270,9 @@ int fagus_record_settle(struct fagus_sync *sync);
 /* Between these what is written goes with the lock: fagus_record_give gives it. Where that is not
  * possible the first does nothing, and the second completes what was written before it. `buffer`
  * has FAGUS_CHANGES_BYTES, until the second. */
-void fagus_record_begin(struct fagus_sync *sync, unsigned char *buffer);
-int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock);
+void fagus_record_begin(struct fagus_sync *sync, const struct fagus_locker *locker,
+                        unsigned char *buffer);
+int fagus_record_give(struct fagus_sync *sync, const struct fagus_locker *locker);
 
 /* Enters this node as a reader, by the time that the lock is given; or takes it out and wakes a
  * writer who waits for that. */

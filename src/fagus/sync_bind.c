@@ -93,8 +93,8 @@ void fagus_binding_close(struct fagus_sync *sync, const struct fagus_record *rec
     if (atomic_load_explicit(&record->together, memory_order_relaxed) & FAGUS_TOGETHER_ACQUIRED) {
         return;
     }
-    if (sync->direct) {
-        (void)atomic_fetch_or_explicit(&sync->direct->together, FAGUS_TOGETHER_ACQUIRED,
+    if (sync->reached) {
+        (void)atomic_fetch_or_explicit(&sync->reached->together, FAGUS_TOGETHER_ACQUIRED,
                                        memory_order_acq_rel);
     } else {
         uint64_t old;
@@ -348,8 +348,8 @@ static void keep_released(struct fagus_sync *sync)
 /* The word at the manager; FAGUS_EPEER. */
 static int read_together(struct fagus_sync *sync, uint64_t *word)
 {
-    if (sync->direct) {
-        *word = atomic_load_explicit(&sync->direct->together, memory_order_acquire);
+    if (sync->reached) {
+        *word = atomic_load_explicit(&sync->reached->together, memory_order_acquire);
         return 0;
     }
     return fagus_error_of(
@@ -359,9 +359,9 @@ static int read_together(struct fagus_sync *sync, uint64_t *word)
 static int swap_together(struct fagus_sync *sync, uint64_t expected, uint64_t wanted,
                          uint64_t *found)
 {
-    if (sync->direct) {
+    if (sync->reached) {
         *found = expected;
-        (void)atomic_compare_exchange_strong_explicit(&sync->direct->together, found, wanted,
+        (void)atomic_compare_exchange_strong_explicit(&sync->reached->together, found, wanted,
                                                       memory_order_acq_rel, memory_order_acquire);
         return 0;
     }

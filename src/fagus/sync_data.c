@@ -7,7 +7,6 @@
 #include "fagus/diff.h"
 #include "fagus/sync.h"
 #include "fagus/look.h"
-#include "host/clock.h"
 
 /* Differences that leave less than this part of the ranges out are not worth their making. Every
  * other word is: red-black programs write so, and a bitmap for each 64 words comes on top. */
@@ -321,11 +320,9 @@ static int recover_from(struct fagus_sync *sync, int rank, uint64_t version)
  * searches says that it has none: they never wait for each other. */
 static int recover(struct fagus_sync *sync, uint64_t version)
 {
-    const _Atomic uint32_t *changes = &fagus_state.view->group->change_count;
     fagus_data_tell_version(sync, false);
     for (;;) {
-        /* Acquire: pairs with the release of who raises it; the life is set. */
-        uint32_t changes_before = atomic_load_explicit(changes, memory_order_acquire);
+        uint32_t changes_before = inner_change_count(fagus_state.node);
         bool is_under_way = false;
         for (int rank = 0; rank < fagus_state.size; rank++) {
             int result = recover_from(sync, rank, version);
@@ -334,8 +331,7 @@ static int recover(struct fagus_sync *sync, uint64_t version)
             }
             is_under_way = is_under_way || result == FAGUS_EBUSY;
         }
-        if (!is_under_way &&
-            atomic_load_explicit(changes, memory_order_acquire) == changes_before) {
+        if (!is_under_way && inner_change_count(fagus_state.node) == changes_before) {
             return FAGUS_ELOST;
         }
         fagus_nap(FETCHING_NAP_NS);
@@ -560,9 +556,9 @@ int fagus_data_publish(struct fagus_sync *sync)
     }
     if (sync->total_bytes <= FAGUS_INLINE_BYTES) {
         unsigned char data[FAGUS_INLINE_BYTES];
-        unsigned char *to = sync->direct ? sync->direct->data[version & 1] : data;
+        unsigned char *to = sync->reached ? sync->reached->data[version & 1] : data;
         fagus_ranges_gather(sync, to);
-        if (!error && !sync->direct && sync->total_bytes) {
+        if (!error && !sync->reached && sync->total_bytes) {
             error = fagus_record_write(sync, sync->own->data[version & 1], data, sync->total_bytes);
         }
         head |= FAGUS_HEAD_INLINE;

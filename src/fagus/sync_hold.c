@@ -2,10 +2,8 @@
 #include <stdlib.h>
 
 #include "base/killpoint.h"
-#include "lock/lock.h"
 #include "fagus/check.h"
 #include "fagus/environment.h"
-#include "host/clock.h"
 
 #define NO_WAIT_NS UINT64_C(0)
 
@@ -25,21 +23,21 @@ uint64_t fagus_number_thread(void)
 
 static int open_locker(const struct fagus_sync *sync, struct fagus_locker *locker)
 {
-    /* The word where this process has it, which may be a mirror: there it is a name. */
-    unsigned char *word = fagus_heap_of(sync->manager) + fagus_place_of(&sync->own->lock);
-    if (!sync->direct) {
+    if (!sync->reached) {
         locker->copy = aligned_alloc(alignof(struct fagus_record), sizeof *locker->copy);
         if (!locker->copy) {
             return FAGUS_ENOMEM;
         }
     }
-    int error = fagus_error_of(lock_open(fagus_state.node, (uint32_t)sync->manager,
-                                         (_Atomic uint64_t *)(void *)word, &locker->lock));
+    int error = fagus_error_of(inner_lock_open(fagus_state.node, sync->manager,
+                                               fagus_place_of(&sync->own->lock), &locker->lock));
     if (error) {
         free(locker->copy);
         locker->copy = NULL;
+        return error;
     }
-    return error;
+    locker->carries_value = inner_lock_carries_value(locker->lock);
+    return 0;
 }
 
 static void close_locker(struct fagus_locker *locker)
@@ -125,7 +123,7 @@ int fagus_record_lock(struct fagus_sync *sync, struct fagus_locker **locker)
         taken = dn_lock_take((*locker)->lock, FAGUS_LOOK_AGAIN_NS);
     } while (taken == DN_ETIMEOUT && !fagus_death_news());
     if (taken == DN_EOWNERDEAD) {
-        (void)fagus_record_give(sync, (*locker)->lock);
+        (void)fagus_record_give(sync, *locker);
     }
     if (taken) {
         give_locker(sync, *locker);
@@ -135,7 +133,7 @@ int fagus_record_lock(struct fagus_sync *sync, struct fagus_locker **locker)
 
 int fagus_record_unlock(struct fagus_sync *sync, struct fagus_locker *locker)
 {
-    int error = fagus_record_give(sync, locker->lock);
+    int error = fagus_record_give(sync, locker);
     give_locker(sync, locker);
     return error;
 }
@@ -278,8 +276,8 @@ static bool is_held_with(int result)
 
 static int mark_writing(struct fagus_sync *sync, uint64_t mark)
 {
-    if (LIKELY(sync->direct != NULL)) {
-        atomic_store_explicit(&sync->direct->writing, mark, memory_order_release);
+    if (LIKELY(sync->reached != NULL)) {
+        atomic_store_explicit(&sync->reached->writing, mark, memory_order_release);
         return 0;
     }
     return fagus_record_write(sync, &sync->own->writing, &mark, sizeof mark);
@@ -345,12 +343,12 @@ static int enter_to_read(struct fagus_sync *sync, const struct fagus_locker *loc
     }
     bool is_alone = fagus_is_gone(fagus_head_owner(sync->head));
     if (!is_alone) {
-        fagus_record_begin(sync, changes);
+        fagus_record_begin(sync, locker, changes);
     }
     error = fagus_readers_enter(sync);
     *is_entered = error == 0;
     if (!error && !is_alone) {
-        error = fagus_record_give(sync, locker->lock);
+        error = fagus_record_give(sync, locker);
         *is_given = true;
         KILL_POINT("sync: counted as a reader, lock given");
     }
@@ -371,8 +369,8 @@ struct request {
 static void look_at_the_clock(struct request *request)
 {
     if (request->begin_ns == 0) {
-        request->begin_ns = host_now_ns();
-        request->deadline_ns = host_deadline_ns(request->begin_ns, request->timeout_ns);
+        request->begin_ns = inner_now_ns();
+        request->deadline_ns = inner_deadline_ns(request->begin_ns, request->timeout_ns);
     }
 }
 
@@ -381,13 +379,13 @@ static int take_lock(const struct fagus_sync *sync, struct fagus_locker *locker,
                      struct request *request)
 {
     struct dn_lock *lock = locker->lock;
-    if (UNLIKELY(sync->by_packets) && !sync->direct) {
+    if (UNLIKELY(locker->carries_value) && !sync->reached) {
         fagus_record_want(sync, locker);
     }
     if (request->try) {
         return dn_lock_try(lock);
     }
-    if (LIKELY(sync->direct != NULL)) {
+    if (LIKELY(sync->reached != NULL)) {
         int error = dn_lock_take(lock, NO_WAIT_NS);
         if (error != DN_ETIMEOUT) {
             return error;
@@ -401,7 +399,7 @@ static int take_lock(const struct fagus_sync *sync, struct fagus_locker *locker,
 static inline void note_acquired(struct fagus_sync *sync, const struct fagus_locker *locker)
 {
     if (UNLIKELY(!atomic_load_explicit(&sync->is_acquired, memory_order_relaxed))) {
-        fagus_binding_close(sync, sync->direct ? sync->direct : locker->copy);
+        fagus_binding_close(sync, sync->reached ? sync->reached : locker->copy);
     }
 }
 
@@ -415,7 +413,7 @@ static int acquire_to_write(struct fagus_sync *sync, struct fagus_locker *locker
     int result = enter_to_write(sync, locker, deadline_ns);
     if (UNLIKELY(!is_held_with(result))) {
         (void)fagus_record_settle(sync);
-        (void)fagus_record_give(sync, locker->lock);
+        (void)fagus_record_give(sync, locker);
         give_locker(sync, locker);
         return result;
     }
@@ -443,7 +441,7 @@ static int acquire_to_read(struct fagus_sync *sync, struct fagus_locker *locker,
     if (!is_given) {
         int failed = fagus_record_settle(sync);
         result = result ? result : failed;
-        (void)fagus_record_give(sync, locker->lock);
+        (void)fagus_record_give(sync, locker);
     }
     if (is_held_with(result)) {
         note_acquired(sync, locker);
@@ -474,11 +472,11 @@ static int acquire_with(struct fagus_sync *sync, struct fagus_locker *locker,
         if (request->mode == FAGUS_WRITE) {
             fagus_count(&sync->counters.acquires, 1);
         }
-        if (!sync->direct) {
+        if (!sync->reached) {
             fagus_count_hops(sync, 2); /* request and grant */
         }
         if (request->begin_ns != 0) {
-            uint64_t now_ns = host_now_ns();
+            uint64_t now_ns = inner_now_ns();
             (void)atomic_fetch_add_explicit(&sync->counters.wait_ns, now_ns - request->begin_ns,
                                             memory_order_relaxed);
             if (request->mode == FAGUS_WRITE) {
@@ -548,7 +546,7 @@ static inline bool acquire_quickly(struct fagus_sync *sync, int *result)
         return false;
     }
     follow_writer(sync);
-    struct fagus_record *record = sync->direct;
+    struct fagus_record *record = sync->reached;
     if (UNLIKELY(taken || !nothing_is_new(sync, record) ||
                  !atomic_load_explicit(&sync->is_acquired, memory_order_relaxed))) {
         struct request request = {.mode = FAGUS_WRITE, .timeout_ns = FAGUS_FOREVER};
@@ -611,12 +609,12 @@ static int release_from_writing(struct fagus_sync *sync)
     unsigned char changes[FAGUS_CHANGES_BYTES];
     fagus_check_hold(sync, 0);
     if (UNLIKELY(fagus_environment.stats)) {
-        fagus_count(&sync->counters.held_ns, host_now_ns() - sync->begin_ns);
+        fagus_count(&sync->counters.held_ns, inner_now_ns() - sync->begin_ns);
     }
-    fagus_record_begin(sync, changes);
+    fagus_record_begin(sync, locker, changes);
     int error = fagus_state.is_shared ? publish_shared(sync) : fagus_data_publish(sync);
     leave_writing(sync);
-    int failed = fagus_record_give(sync, locker->lock);
+    int failed = fagus_record_give(sync, locker);
     give_locker(sync, locker);
     return error ? error : failed;
 }
@@ -651,7 +649,7 @@ int fagus_release(struct fagus_sync *sync)
         leave_writing(sync);
         /* Release: should this node die before it gives the lock, who finds 0 here finds what was
          * written; pairs with the acquire in nothing_is_new and shared_state. */
-        atomic_store_explicit(&sync->direct->writing, 0, memory_order_release);
+        atomic_store_explicit(&sync->reached->writing, 0, memory_order_release);
         error = dn_lock_give(locker->lock);
         give_locker(sync, locker);
         return LIKELY(error == 0) ? 0 : fagus_error_of(error);

@@ -2,14 +2,7 @@
  * the nodes that read. */
 #include <string.h>
 
-#include "lock/lock.h"
 #include "fagus/sync.h"
-#include "host/clock.h"
-#include "host/wait.h"
-#include "nic/services.h"
-
-/* What a change takes besides its bytes, at most. */
-#define CHANGE_ROOM(bytes) ((bytes) + 16)
 
 #define WRITER_SHIFT FAGUS_READERS_PER_WORD
 
@@ -45,7 +38,7 @@ static const struct fagus_record *look_from_afar(struct fagus_sync *sync, struct
 const struct fagus_record *fagus_record_look(struct fagus_sync *sync, struct fagus_record *copy,
                                              unsigned parts)
 {
-    return LIKELY(sync->direct != NULL) ? sync->direct : look_from_afar(sync, copy, parts);
+    return LIKELY(sync->reached != NULL) ? sync->reached : look_from_afar(sync, copy, parts);
 }
 
 void fagus_record_want(const struct fagus_sync *sync, struct fagus_locker *locker)
@@ -53,28 +46,25 @@ void fagus_record_want(const struct fagus_sync *sync, struct fagus_locker *locke
     /* Once: another thread may learn of a new binding meanwhile. */
     uint64_t total_bytes = fagus_total_bytes(sync);
     unsigned parts = fagus_data_parts(total_bytes);
-    struct nic_lock_value value = {
-        .memory = (unsigned char *)locker->copy,
-        .regions = {{0, offsetof(struct fagus_record, data)}, {0, 0}},
-    };
+    struct inner_lock_region regions[2] = {{0, offsetof(struct fagus_record, data)}, {0, 0}};
     _Static_assert(offsetof(struct fagus_record, lock) == 0, "the value begins with the lock");
     if (parts & FAGUS_LOOK_DATA) {
         uint32_t bytes = (uint32_t)total_bytes;
-        value.regions[0].bytes += bytes;
-        value.regions[1] = (struct nic_lock_region){offsetof(struct fagus_record, data[1]), bytes};
+        regions[0].bytes += bytes;
+        regions[1] = (struct inner_lock_region){offsetof(struct fagus_record, data[1]), bytes};
     } else if (parts & FAGUS_LOOK_LOG) {
-        value.regions[1] = (struct nic_lock_region){
+        regions[1] = (struct inner_lock_region){
             offsetof(struct fagus_record, log),
             sizeof(((struct fagus_record *)0)->log),
         };
     }
     locker->wanted_bytes = total_bytes;
-    lock_want_value(locker->lock, &value);
+    inner_lock_want_value(locker->lock, locker->copy, regions);
 }
 
 bool fagus_record_is_brought(const struct fagus_sync *sync, const struct fagus_locker *locker)
 {
-    return sync->by_packets && !sync->direct && lock_has_value(locker->lock) &&
+    return locker->carries_value && !sync->reached && inner_lock_has_value(locker->lock) &&
            locker->wanted_bytes == fagus_total_bytes(sync);
 }
 
@@ -82,8 +72,8 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
                        size_t bytes)
 {
     size_t offset = (size_t)((const unsigned char *)own_place - (unsigned char *)sync->own);
-    if (LIKELY(sync->direct != NULL)) {
-        unsigned char *to = (unsigned char *)sync->direct + offset;
+    if (LIKELY(sync->reached != NULL)) {
+        unsigned char *to = (unsigned char *)sync->reached + offset;
         if (bytes == sizeof(uint64_t)) {
             uint64_t word;
             memcpy(&word, from, sizeof word);
@@ -95,10 +85,10 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
         }
         return 0;
     }
-    uint64_t more_bytes = CHANGE_ROOM(bytes);
+    uint64_t more_bytes = INNER_CHANGE_ROOM(bytes);
     if (sync->changes && sync->changes_bytes + more_bytes <= FAGUS_CHANGES_BYTES) {
-        sync->changes_bytes = nic_lock_change_add(sync->changes, sync->changes_bytes,
-                                                  (uint32_t)offset, from, (uint32_t)bytes, false);
+        sync->changes_bytes = inner_change_add(sync->changes, sync->changes_bytes, (uint32_t)offset,
+                                               from, (uint32_t)bytes, false);
         return 0;
     }
     fagus_count_hops(sync, 1);
@@ -115,15 +105,16 @@ static int error_of_manager(const struct fagus_sync *sync, int error)
 
 int fagus_record_settle(struct fagus_sync *sync)
 {
-    if (LIKELY(sync->direct != NULL) || sync->changes) {
+    if (LIKELY(sync->reached != NULL) || sync->changes) {
         return 0;
     }
     return error_of_manager(sync, dn_quiet(fagus_lane()));
 }
 
-void fagus_record_begin(struct fagus_sync *sync, unsigned char *buffer)
+void fagus_record_begin(struct fagus_sync *sync, const struct fagus_locker *locker,
+                        unsigned char *buffer)
 {
-    if (sync->by_packets && !sync->direct) {
+    if (locker->carries_value && !sync->reached) {
         sync->changes = buffer;
         sync->changes_bytes = 0;
     }
@@ -134,25 +125,24 @@ static int write_changes(struct fagus_sync *sync, const unsigned char *changes, 
 {
     int error = 0;
     for (uint32_t at = 0; at < end && !error;) {
-        struct nic_lock_region region;
+        struct inner_lock_region region;
         bool is_or;
-        bool fits = nic_lock_change_next(changes, end, &at, &region, &is_or);
-        INVARIANT(fits);
+        const void *bytes = inner_change_next(changes, end, &at, &region, &is_or);
         struct dn_remote remote = fagus_remote_at(sync->manager,
                                                   fagus_place_of(sync->own) + region.offset);
         uint64_t bits;
-        memcpy(&bits, changes + at, sizeof bits);
+        memcpy(&bits, bytes, sizeof bits);
         error = is_or ? dn_or_u64(fagus_lane(), remote, bits)
-                      : dn_botf(fagus_lane(), remote, changes + at, region.bytes);
-        at += (region.bytes + 7) & ~UINT32_C(7);
+                      : dn_botf(fagus_lane(), remote, bytes, region.bytes);
     }
     int failed = fagus_record_settle(sync);
     return error ? fagus_error_of(error) : failed;
 }
 
-int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock)
+int fagus_record_give(struct fagus_sync *sync, const struct fagus_locker *locker)
 {
-    if (LIKELY(!sync->by_packets)) {
+    struct dn_lock *lock = locker->lock;
+    if (LIKELY(!locker->carries_value)) {
         int unplaced = fagus_record_settle(sync);
         int error = error_of_manager(sync, dn_lock_give(lock));
         return error ? error : unplaced;
@@ -163,7 +153,7 @@ int fagus_record_give(struct fagus_sync *sync, struct dn_lock *lock)
     sync->changes = NULL;
     fagus_count_hops(sync, 1);
     int unplaced = 0;
-    int error = lock_give_value(lock, changes, bytes);
+    int error = inner_lock_give_value(lock, changes, bytes);
     if (error == DN_EFULL) {
         unplaced = write_changes(sync, changes, bytes);
         error = dn_lock_give(lock);
@@ -188,14 +178,15 @@ int fagus_readers_enter(struct fagus_sync *sync)
 {
     uint32_t word = (uint32_t)fagus_state.rank / FAGUS_READERS_PER_WORD;
     uint64_t bit = reader_bit(fagus_state.rank);
-    if (LIKELY(sync->direct != NULL)) {
-        (void)atomic_fetch_or_explicit(readers_of(sync->direct, word), bit, memory_order_acq_rel);
+    if (LIKELY(sync->reached != NULL)) {
+        (void)atomic_fetch_or_explicit(readers_of(sync->reached, word), bit, memory_order_acq_rel);
         return 0;
     }
-    if (sync->changes && sync->changes_bytes + CHANGE_ROOM(sizeof bit) <= FAGUS_CHANGES_BYTES) {
+    if (sync->changes &&
+        sync->changes_bytes + INNER_CHANGE_ROOM(sizeof bit) <= FAGUS_CHANGES_BYTES) {
         uintptr_t offset = (uintptr_t)readers_of(sync->own, word) - (uintptr_t)sync->own;
-        sync->changes_bytes = nic_lock_change_add(sync->changes, sync->changes_bytes,
-                                                  (uint32_t)offset, &bit, sizeof bit, true);
+        sync->changes_bytes = inner_change_add(sync->changes, sync->changes_bytes, (uint32_t)offset,
+                                               &bit, sizeof bit, true);
         return 0;
     }
     uint64_t old;
@@ -222,9 +213,10 @@ int fagus_readers_leave(struct fagus_sync *sync)
     uint32_t word = (uint32_t)fagus_state.rank / FAGUS_READERS_PER_WORD;
     uint64_t bit = reader_bit(fagus_state.rank);
     uint64_t old;
-    if (LIKELY(sync->direct != NULL)) {
+    if (LIKELY(sync->reached != NULL)) {
         /* Release: pairs with the acquire of the writer who finds the bit gone. */
-        old = atomic_fetch_and_explicit(readers_of(sync->direct, word), ~bit, memory_order_acq_rel);
+        old = atomic_fetch_and_explicit(readers_of(sync->reached, word), ~bit,
+                                        memory_order_acq_rel);
     } else {
         int error = take_out(sync, word, bit, &old);
         if (error) {
@@ -256,19 +248,11 @@ static bool somebody_left(void *context)
     return atomic_load_explicit(&leaving->sync->own->wake, memory_order_acquire) != leaving->wake;
 }
 
-static bool never(const struct dn_node *node, void *context, bool forever)
-{
-    (void)node;
-    (void)context;
-    (void)forever;
-    return false;
-}
-
 /* A word of readers; `change` is what the writer alters of it, by exclusive or. */
 static int alter_readers(struct fagus_sync *sync, uint32_t word, uint64_t change, uint64_t *old)
 {
-    if (sync->direct) {
-        *old = atomic_fetch_xor_explicit(readers_of(sync->direct, word), change,
+    if (sync->reached) {
+        *old = atomic_fetch_xor_explicit(readers_of(sync->reached, word), change,
                                          memory_order_acq_rel);
         return 0;
     }
@@ -293,10 +277,12 @@ static uint64_t gone_readers(uint32_t word, uint64_t readers)
 static int wait_for_word(struct fagus_sync *sync, uint32_t word, uint64_t deadline_ns)
 {
     uint64_t mine = (uint64_t)(fagus_state.rank + 1) << WRITER_SHIFT;
-    struct leaving leaving = {sync, sync->direct ? readers_of(sync->direct, word) : NULL,
+    struct leaving leaving = {sync, sync->reached ? readers_of(sync->reached, word) : NULL,
                               atomic_load_explicit(&sync->own->wake, memory_order_acquire)};
-    struct host_condition condition = {somebody_left, never, &leaving,
-                                       group_watch_of(fagus_state.view, &sync->own->wake)};
+    struct inner_condition condition = {.holds = somebody_left,
+                                        .context = &leaving,
+                                        .first = &sync->own->wake,
+                                        .last = &sync->own->wake};
     uint64_t change = 0;
     for (;;) {
         uint64_t readers;
@@ -313,13 +299,13 @@ static int wait_for_word(struct fagus_sync *sync, uint32_t word, uint64_t deadli
         if (change) {
             continue;
         }
-        uint64_t now_ns = host_now_ns();
+        uint64_t now_ns = inner_now_ns();
         if (now_ns >= deadline_ns) {
             return FAGUS_ETIMEOUT;
         }
         uint64_t left_ns = deadline_ns - now_ns;
-        (void)host_wait(fagus_lane(), &condition,
-                        left_ns < FAGUS_LOOK_AGAIN_NS ? left_ns : FAGUS_LOOK_AGAIN_NS);
+        (void)inner_wait(fagus_lane(), &condition,
+                         left_ns < FAGUS_LOOK_AGAIN_NS ? left_ns : FAGUS_LOOK_AGAIN_NS);
         leaving.wake = atomic_load_explicit(&sync->own->wake, memory_order_acquire);
     }
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "fagus/state.h"
-#include "group/life.h"
 
 enum { FETCHES = 64 }; /* under way at a time; the next one waits for the oldest */
 
@@ -168,11 +167,6 @@ int fagus_fetch(int rank, uint64_t offset, void *into, size_t bytes)
 int fagus_death_news(void)
 {
     struct thread *thread = this_thread();
-    const struct group_view *view = fagus_state.view;
-    if (thread && group_deaths_beyond(view, thread->known_deaths)) {
-        thread->known_deaths = atomic_load_explicit(&view->group->death_count,
-                                                    memory_order_acquire);
-        return FAGUS_EPEER;
-    }
-    return group_peers_all_gone(view) ? FAGUS_EPEER : 0;
+    bool are_news = thread && inner_deaths_are_news(fagus_state.node, &thread->known_deaths);
+    return are_news || inner_peers_all_gone(fagus_state.node) ? FAGUS_EPEER : 0;
 }

@@ -5,7 +5,6 @@
  * of them comes to use its sets. */
 #include <stdlib.h>
 
-#include "team/team.h"
 #include "shmem/collective.h"
 
 struct active_set {
@@ -80,8 +79,8 @@ static void make(struct active_set *set, const char *call)
     pthread_mutex_lock(&set->making);
     if (!atomic_load_explicit(&set->is_made, memory_order_relaxed)) {
         uint64_t name = UINT64_C(1) << 63 | (uint64_t)(uint32_t)set->log_stride;
-        int error = team_create_named(shmem_state.node, set->team.pes, (size_t)set->size, name,
-                                      &set->team.dn);
+        int error = inner_team_create_named(shmem_state.node, set->team.pes, (size_t)set->size,
+                                            name, &set->team.dn);
         shmem_collective_end(call, error);
         atomic_store_explicit(&set->is_made, true, memory_order_release);
     }

@@ -1,7 +1,6 @@
 /* Every check, then the dn_ call. */
 #include "shmem/checked.h"
 
-#include "fabric/direct.h"
 #include "shmem/debug.h"
 #include "shmem/reach.h"
 
@@ -78,7 +77,7 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
 
 /* ---- Transfers -------------------------------------------------------------------------- */
 
-void shmem_careful_put(const struct shmem_context *context, void *dest, const void *source,
+void shmem_checked_put(const struct shmem_context *context, void *dest, const void *source,
                        size_t count, size_t size, int pe, const char *call)
 {
     size_t bytes = bytes_of(count, size, call);
@@ -90,7 +89,7 @@ void shmem_careful_put(const struct shmem_context *context, void *dest, const vo
     }
 }
 
-void shmem_careful_put_nbi(const struct shmem_context *context, void *dest, const void *source,
+void shmem_checked_put_nbi(const struct shmem_context *context, void *dest, const void *source,
                            size_t count, size_t size, int pe, const char *call)
 {
     size_t bytes = bytes_of(count, size, call);
@@ -102,7 +101,7 @@ void shmem_careful_put_nbi(const struct shmem_context *context, void *dest, cons
     }
 }
 
-void shmem_careful_get(const struct shmem_context *context, void *dest, const void *source,
+void shmem_checked_get(const struct shmem_context *context, void *dest, const void *source,
                        size_t count, size_t size, int pe, const char *call)
 {
     size_t bytes = bytes_of(count, size, call);
@@ -116,7 +115,7 @@ void shmem_careful_get(const struct shmem_context *context, void *dest, const vo
     }
 }
 
-void shmem_careful_get_nbi(const struct shmem_context *context, void *dest, const void *source,
+void shmem_checked_get_nbi(const struct shmem_context *context, void *dest, const void *source,
                            size_t count, size_t size, int pe, const char *call)
 {
     size_t bytes = bytes_of(count, size, call);
@@ -128,18 +127,18 @@ void shmem_careful_get_nbi(const struct shmem_context *context, void *dest, cons
     }
 }
 
-void shmem_careful_p(const struct shmem_context *context, void *dest, uint64_t bits, unsigned bytes,
+void shmem_checked_p(const struct shmem_context *context, void *dest, uint64_t bits, unsigned bytes,
                      int pe, const char *call)
 {
     /* The first bytes of a word are its lowest. */
-    shmem_careful_put(context, dest, &bits, 1, bytes, pe, call);
+    shmem_checked_put(context, dest, &bits, 1, bytes, pe, call);
 }
 
-uint64_t shmem_careful_g(const struct shmem_context *context, const void *source, unsigned bytes,
+uint64_t shmem_checked_g(const struct shmem_context *context, const void *source, unsigned bytes,
                          int pe, const char *call)
 {
     uint64_t bits = 0;
-    shmem_careful_get(context, &bits, source, 1, bytes, pe, call);
+    shmem_checked_get(context, &bits, source, 1, bytes, pe, call);
     return bits;
 }
 
@@ -155,7 +154,7 @@ static size_t check_stride(ptrdiff_t stride, const struct shmem_strided *strided
     return bytes;
 }
 
-void shmem_careful_iput(const struct shmem_context *context, const struct shmem_strided *strided,
+void shmem_checked_iput(const struct shmem_context *context, const struct shmem_strided *strided,
                         const char *call)
 {
     check_pe(context, strided->pe, call);
@@ -173,7 +172,7 @@ void shmem_careful_iput(const struct shmem_context *context, const struct shmem_
     }
 }
 
-void shmem_careful_iget(const struct shmem_context *context, const struct shmem_strided *strided,
+void shmem_checked_iget(const struct shmem_context *context, const struct shmem_strided *strided,
                         const char *call)
 {
     check_pe(context, strided->pe, call);
@@ -202,7 +201,7 @@ static void check_aligned(const void *word, unsigned bytes, const char *call)
     }
 }
 
-void shmem_careful_put_signal(const struct shmem_context *context,
+void shmem_checked_put_signal(const struct shmem_context *context,
                               const struct shmem_signalled *put, const char *call)
 {
     size_t bytes = bytes_of(put->count, put->size, call);
@@ -230,37 +229,15 @@ void shmem_careful_put_signal(const struct shmem_context *context,
     }
 }
 
-/* On a direct fabric; the address has been examined. */
-static uint64_t apply(const struct fabric_lane *lane, struct dn_remote remote, uint64_t operand,
-                      uint64_t expected, struct shmem_atomic what, const char *call)
-{
-    enum fabric_atomic operation = (enum fabric_atomic)what.operation;
-    void *word;
-    uint64_t old;
-    shmem_require(call, direct_reach_word(lane, remote, what.bytes, &word));
-    if (what.bytes == sizeof(uint32_t)) {
-        old = direct_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected);
-    } else {
-        old = direct_apply_u64(word, operation, operand, expected);
-    }
-    direct_notify(lane, remote.rank, word, what.bytes);
-    return old;
-}
-
-uint64_t shmem_careful_atomic(const struct shmem_context *context, const void *dest,
+uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *dest,
                               uint64_t operand, uint64_t expected, struct shmem_atomic what,
                               const char *call)
 {
     uint64_t old = 0;
     check_aligned(dest, what.bytes, call);
     struct dn_remote remote = shmem_examine(context, dest, what.bytes, what.pe, call);
-    struct fabric_lane *lane = &context->lane->lane;
-    if (!lane->ops) {
-        return apply(lane, remote, operand, expected, what, call);
-    }
-    shmem_require(call,
-                  lane->ops->atomic(lane, remote, (enum fabric_atomic)what.operation, what.bytes,
-                                    operand, expected, what.fetches ? &old : NULL));
+    shmem_require(call, inner_atomic(context->lane, remote, (enum inner_atomic)what.operation,
+                                     what.bytes, operand, expected, what.fetches ? &old : NULL));
     return old;
 }
 
@@ -269,14 +246,12 @@ uint64_t shmem_careful_atomic(const struct shmem_context *context, const void *d
 void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
                   const char *call)
 {
-    const struct group_view *view = &shmem_state.node->process->view;
-    if (atomic_load_explicit(peer->call, memory_order_acquire) & GROUP_CALL_GONE) {
+    if (atomic_load_explicit(peer->call, memory_order_acquire) & INNER_CALL_GONE) {
         shmem_fail_error(call, DN_EPEER);
     }
     /* Its own static variables a PE reaches where the program has them. */
-    fabric_wake_watching(view, (uint32_t)peer->pe,
-                         peer->pe == shmem_state.my_pe ? shmem_group_address(written) : written,
-                         bytes);
+    inner_wake(shmem_state.node, peer->pe,
+               peer->pe == shmem_state.my_pe ? shmem_group_address(written) : written, bytes);
 }
 
 uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written, size_t bytes,

@@ -5,26 +5,26 @@
 
 #include "shmem/state.h"
 
-#define SHMEM_CAREFUL __attribute__((noinline, cold, visibility("hidden")))
+#define SHMEM_CHECKED __attribute__((noinline, cold, visibility("hidden")))
 
 /* `count` elements of `size` bytes. */
-SHMEM_CAREFUL void shmem_careful_put(const struct shmem_context *context, void *dest,
+SHMEM_CHECKED void shmem_checked_put(const struct shmem_context *context, void *dest,
                                      const void *source, size_t count, size_t size, int pe,
                                      const char *call);
-SHMEM_CAREFUL void shmem_careful_put_nbi(const struct shmem_context *context, void *dest,
+SHMEM_CHECKED void shmem_checked_put_nbi(const struct shmem_context *context, void *dest,
                                          const void *source, size_t count, size_t size, int pe,
                                          const char *call);
-SHMEM_CAREFUL void shmem_careful_get(const struct shmem_context *context, void *dest,
+SHMEM_CHECKED void shmem_checked_get(const struct shmem_context *context, void *dest,
                                      const void *source, size_t count, size_t size, int pe,
                                      const char *call);
-SHMEM_CAREFUL void shmem_careful_get_nbi(const struct shmem_context *context, void *dest,
+SHMEM_CHECKED void shmem_checked_get_nbi(const struct shmem_context *context, void *dest,
                                          const void *source, size_t count, size_t size, int pe,
                                          const char *call);
 
 /* A word given by its bits. */
-SHMEM_CAREFUL void shmem_careful_p(const struct shmem_context *context, void *dest, uint64_t bits,
+SHMEM_CHECKED void shmem_checked_p(const struct shmem_context *context, void *dest, uint64_t bits,
                                    unsigned bytes, int pe, const char *call);
-SHMEM_CAREFUL uint64_t shmem_careful_g(const struct shmem_context *context, const void *source,
+SHMEM_CHECKED uint64_t shmem_checked_g(const struct shmem_context *context, const void *source,
                                        unsigned bytes, int pe, const char *call);
 
 /* Elements `dst` and `sst` elements apart. */
@@ -37,9 +37,9 @@ struct shmem_strided {
     size_t size;
     int pe;
 };
-SHMEM_CAREFUL void shmem_careful_iput(const struct shmem_context *context,
+SHMEM_CHECKED void shmem_checked_iput(const struct shmem_context *context,
                                       const struct shmem_strided *strided, const char *call);
-SHMEM_CAREFUL void shmem_careful_iget(const struct shmem_context *context,
+SHMEM_CHECKED void shmem_checked_iget(const struct shmem_context *context,
                                       const struct shmem_strided *strided, const char *call);
 
 /* Which bytes a strided side touches. False: the numbers make no sense. */
@@ -61,36 +61,36 @@ struct shmem_signalled {
     int operation; /* SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD */
     int pe;
 };
-SHMEM_CAREFUL void shmem_careful_put_signal(const struct shmem_context *context,
+SHMEM_CHECKED void shmem_checked_put_signal(const struct shmem_context *context,
                                             const struct shmem_signalled *put, const char *call);
 
-/* What an atomic does. It travels in one register, so that all arguments of the careful way
+/* What an atomic does. It travels in one register, so that all arguments of the checked way
  * do, and the inline way needs no stack. */
 struct shmem_atomic {
     int pe;
     uint8_t bytes;     /* 4 or 8 */
-    uint8_t operation; /* enum fabric_atomic */
+    uint8_t operation; /* enum inner_atomic */
     bool fetches;
 };
 
 /* The old value; of one that does not fetch 0, and it may be under way. */
-SHMEM_CAREFUL uint64_t shmem_careful_atomic(const struct shmem_context *context, const void *dest,
+SHMEM_CHECKED uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *dest,
                                             uint64_t operand, uint64_t expected,
                                             struct shmem_atomic what, const char *call);
 
 /* After a write of the inline way, when the target's call word says something: wakes it, or
  * ends the job because it is gone. */
-SHMEM_CAREFUL void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
+SHMEM_CHECKED void shmem_notice(const struct shmem_peer *peer, const void *written, size_t bytes,
                                 const char *call);
 
 /* The same, and returns `old`: as the last step of a fetching atomic it leaves nothing to
  * save on the stack, which a locked instruction would wait for. */
-SHMEM_CAREFUL uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written,
+SHMEM_CHECKED uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written,
                                              size_t bytes, const char *call, uint64_t old);
 
 /* Ends the job unless [address, address + bytes) of that PE is symmetric and there; else
  * gives it as a remote address. */
-SHMEM_CAREFUL struct dn_remote shmem_examine(const struct shmem_context *context,
+SHMEM_CHECKED struct dn_remote shmem_examine(const struct shmem_context *context,
                                              const void *address, size_t bytes, int pe,
                                              const char *call);
 

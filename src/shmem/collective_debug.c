@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "team/team.h"
 #include "shmem/collective.h"
 
 /* How long PEs that do not come are waited for in silence. */
@@ -44,7 +43,7 @@ static void require_apart(const struct shmem_collective *collective)
 static void say_who_is_missing(const struct shmem_team *team, const char *call)
 {
     for (int i = 0; i < team->n_pes; i++) {
-        if (!group_team_has_arrived(&team->dn->nic, (uint32_t)i, team->dn->phase)) {
+        if (!inner_team_has_arrived(team->dn, i)) {
             (void)dprintf(STDERR_FILENO,
                           "PE %d: %s: waiting for PE %d, which has not made the call; every PE of "
                           "the team must\n",

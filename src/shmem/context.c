@@ -8,9 +8,9 @@ static void open_context(struct shmem_context *context, struct shmem_team *team,
                          const struct shmem_peer *peers, struct dn_node *lane, long options)
 {
     uint32_t count = (uint32_t)team->n_pes;
-    bool direct = lane->lane.ops == NULL && !shmem_state.debug;
+    bool direct = inner_reaches_all(lane) && !shmem_state.debug;
     *context = (struct shmem_context){
-        .direct_count = direct ? count : 0,
+        .in_place_count = direct ? count : 0,
         .peer_count = count,
         .peers = peers,
         .lane = lane,
@@ -90,7 +90,7 @@ static void close_context(struct shmem_context *context, const char *call)
 {
     shmem_require(call, dn_quiet(context->lane));
     shmem_require(call, dn_lane_close(context->lane));
-    context->direct_count = 0;
+    context->in_place_count = 0;
     context->peer_count = 0;
     free(context);
 }
@@ -187,7 +187,7 @@ void shmem_contexts_end(void)
 static void forbid(const struct shmem_team *team)
 {
     for (struct shmem_context *context = team->contexts; context; context = context->next) {
-        context->direct_count = 0;
+        context->in_place_count = 0;
         context->peer_count = 0;
     }
 }
@@ -199,6 +199,6 @@ void shmem_contexts_forbid(void)
     for (const struct shmem_team *team = shmem_state.teams; team; team = team->next) {
         forbid(team);
     }
-    shmem_state.context.direct_count = 0;
+    shmem_state.context.in_place_count = 0;
     shmem_state.context.peer_count = 0;
 }

@@ -5,10 +5,10 @@
  * release fence does; who may sleep where a program stored through shmem_ptr is woken. */
 static inline void fence(const struct shmem_context *context, const char *call)
 {
-    if (LIKELY(context->direct_count > 0)) {
+    if (LIKELY(context->in_place_count > 0)) {
         atomic_thread_fence(memory_order_release);
-        if (fabric_stored_to_sleeps(&context->lane->lane)) {
-            fabric_wake_stored_to(&context->lane->lane);
+        if (inner_stored_to_sleeps(context->lane)) {
+            inner_wake_stored_to(context->lane);
         }
     } else if (context != &shmem_no_context) {
         shmem_require_initialised(call);
@@ -18,10 +18,10 @@ static inline void fence(const struct shmem_context *context, const char *call)
 
 static inline void quiet(const struct shmem_context *context, const char *call)
 {
-    if (LIKELY(context->direct_count > 0)) {
+    if (LIKELY(context->in_place_count > 0)) {
         atomic_thread_fence(memory_order_seq_cst);
-        if (fabric_stored_to_sleeps(&context->lane->lane)) {
-            fabric_wake_stored_to(&context->lane->lane);
+        if (inner_stored_to_sleeps(context->lane)) {
+            inner_wake_stored_to(context->lane);
         }
     } else if (context != &shmem_no_context) {
         shmem_require_initialised(call);

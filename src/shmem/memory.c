@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/extents.h"
 #include "shmem/debug.h"
 #include "shmem/state.h"
 
@@ -199,8 +198,7 @@ static uint64_t bytes_held(const void *pointer, const char *call)
 {
     const struct shmem_segment *heap = &shmem_state.segments[SHMEM_HEAP];
     uint64_t bytes;
-    if (!base_extents_find(&shmem_state.node->process->heap, (uintptr_t)pointer - heap->base,
-                           &bytes)) {
+    if (!inner_heap_find(shmem_state.node, (uintptr_t)pointer - heap->base, &bytes)) {
         shmem_fail(call,
                    "%p is not the start of an allocation in the symmetric heap, or has been "
                    "freed already",

@@ -34,36 +34,22 @@ void *shmem_mapped(const void *address, int pe)
 }
 
 /* A program that stores through such a pointer says so to nobody; its fences and waits then
- * look for sleepers at that PE. With DN_RELAX there are no pointers, on a packet fabric none to
- * other PEs. */
+ * look for sleepers at that PE. With DN_RELAX there are no pointers, and none to PEs that only
+ * packets reach. */
 void *pshmem_ptr(const void *dest, int pe)
 {
     shmem_require_initialised("shmem_ptr");
-    const struct fabric_lane *lane = &shmem_state.node->lane;
-    bool reachable = !lane->ops || (fabric_is_mirrored(lane) && pe == shmem_state.my_pe);
-    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !reachable) {
+    if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !inner_reaches(shmem_state.node, pe)) {
         return NULL;
     }
     void *pointer = shmem_mapped(dest, pe);
     if (pointer) {
-        atomic_fetch_or_explicit(&shmem_state.node->lane.stored_to[pe / 64],
-                                 UINT64_C(1) << (pe % 64), memory_order_relaxed);
+        inner_note_pointers(shmem_state.node, pe);
     }
     return pointer;
 }
 
 SHMEM_ALIAS(ptr)
-
-uint32_t shmem_watch_of(const void *word)
-{
-    const struct group_view *view = &shmem_state.node->process->view;
-    uintptr_t offset;
-    switch (segment_of(word, 1, &offset)) {
-    case SHMEM_HEAP: return group_watch_of(view, word);
-    case SHMEM_STATIC: return group_watch_of(view, shmem_group_address(word));
-    default: return GROUP_WATCH_NOTHING;
-    }
-}
 
 const void *shmem_group_address(const void *address)
 {

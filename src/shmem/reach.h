@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "group/call.h"
 #include "shmem/checked.h"
 #include "shmem/state.h"
 
@@ -32,7 +31,7 @@ ALWAYS_INLINE bool shmem_reach(const struct shmem_context *context, const void *
 {
     const struct shmem_segment *heap = &shmem_state.segments[SHMEM_HEAP];
     const struct shmem_segment *statics = &shmem_state.segments[SHMEM_STATIC];
-    if (UNLIKELY((uint32_t)pe >= context->direct_count)) {
+    if (UNLIKELY((uint32_t)pe >= context->in_place_count)) {
         return false;
     }
     *peer = &context->peers[pe];
@@ -58,7 +57,7 @@ ALWAYS_INLINE bool shmem_reach_word(const struct shmem_context *context, const v
 ALWAYS_INLINE bool shmem_peer_calls(const struct shmem_peer *peer)
 {
     return UNLIKELY(atomic_load_explicit(peer->call, memory_order_relaxed) &
-                    (GROUP_CALL_WATCHING | GROUP_CALL_GONE));
+                    (INNER_CALL_WATCHING | INNER_CALL_GONE));
 }
 
 /* Words at any address, by one access each. */

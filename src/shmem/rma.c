@@ -3,7 +3,7 @@
 #include "shmem/reach.h"
 
 /* On memory that this CPU reaches, a blocking and a non-blocking transfer are the same. */
-typedef void careful_transfer(const struct shmem_context *context, void *dest, const void *source,
+typedef void checked_transfer(const struct shmem_context *context, void *dest, const void *source,
                               size_t count, size_t size, int pe, const char *call);
 
 /* memmove, because a PE may send to itself; not for nothing, which may come from a null
@@ -21,7 +21,7 @@ static __attribute__((noinline)) void put_block(const struct shmem_peer *peer, v
 }
 
 ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, careful_transfer *careful,
+                       size_t count, size_t size, int pe, checked_transfer *checked,
                        const char *call)
 {
     const struct shmem_peer *peer;
@@ -29,7 +29,7 @@ ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const vo
     size_t bytes = count * size;
     if (UNLIKELY(!shmem_reach(context, dest, bytes, pe, &peer, &target) ||
                  count > SHMEM_BYTES_MAX / size)) {
-        careful(context, dest, source, count, size, pe, call);
+        checked(context, dest, source, count, size, pe, call);
         return;
     }
     if (!shmem_copy_word(target, source, bytes)) {
@@ -40,7 +40,7 @@ ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const vo
 }
 
 ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, careful_transfer *careful,
+                       size_t count, size_t size, int pe, checked_transfer *checked,
                        const char *call)
 {
     const struct shmem_peer *peer;
@@ -48,7 +48,7 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
     size_t bytes = count * size;
     if (UNLIKELY(!shmem_reach(context, source, bytes, pe, &peer, &origin) ||
                  count > SHMEM_BYTES_MAX / size)) {
-        careful(context, dest, source, count, size, pe, call);
+        checked(context, dest, source, count, size, pe, call);
         return;
     }
     if (!shmem_copy_word(dest, origin, bytes) && bytes != 0) {
@@ -56,7 +56,7 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
     }
 }
 
-/* One element. A word is one store or load, and travels in a register also on the careful
+/* One element. A word is one store or load, and travels in a register also on the checked
  * way; acquire, because programs poll by it. */
 #define DEFINE_WORD(WORD)                                                                          \
     ALWAYS_INLINE void put_##WORD(const struct shmem_context *context, void *dest, WORD value,     \
@@ -65,7 +65,7 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
         const struct shmem_peer *peer;                                                             \
         unsigned char *target;                                                                     \
         if (UNLIKELY(!shmem_reach_word(context, dest, pe, &peer, &target))) {                      \
-            shmem_careful_p(context, dest, value, sizeof value, pe, call);                         \
+            shmem_checked_p(context, dest, value, sizeof value, pe, call);                         \
             return;                                                                                \
         }                                                                                          \
         __atomic_store_n((WORD *)(void *)target, value, __ATOMIC_RELAXED);                         \
@@ -79,7 +79,7 @@ ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const vo
         const struct shmem_peer *peer;                                                             \
         unsigned char *origin;                                                                     \
         if (UNLIKELY(!shmem_reach_word(context, source, pe, &peer, &origin))) {                    \
-            return (WORD)shmem_careful_g(context, source, sizeof(WORD), pe, call);                 \
+            return (WORD)shmem_checked_g(context, source, sizeof(WORD), pe, call);                 \
         }                                                                                          \
         return __atomic_load_n((WORD *)(void *)origin, __ATOMIC_ACQUIRE);                          \
     }
@@ -107,7 +107,7 @@ DEFINE_WORD(uint64_t)
     case 4: put_uint32_t(CONTEXT, DEST, element.word4, PE, SHMEM_CALL_NAME); break;            \
     case 8: put_uint64_t(CONTEXT, DEST, element.word8, PE, SHMEM_CALL_NAME); break;            \
     default:                                                                                   \
-        put(CONTEXT, DEST, &element, 1, sizeof(TYPE), PE, shmem_careful_put, SHMEM_CALL_NAME); \
+        put(CONTEXT, DEST, &element, 1, sizeof(TYPE), PE, shmem_checked_put, SHMEM_CALL_NAME); \
     }
 
 #define GET_ELEMENT(CONTEXT, SOURCE, TYPE, PE)                                                   \
@@ -118,7 +118,7 @@ DEFINE_WORD(uint64_t)
     case 4: element.word4 = get_uint32_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
     case 8: element.word8 = get_uint64_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
     default:                                                                                     \
-        get(CONTEXT, &element, SOURCE, 1, sizeof(TYPE), PE, shmem_careful_get, SHMEM_CALL_NAME); \
+        get(CONTEXT, &element, SOURCE, 1, sizeof(TYPE), PE, shmem_checked_get, SHMEM_CALL_NAME); \
     }                                                                                            \
     return element.value;
 
@@ -159,7 +159,7 @@ static void iput(const struct shmem_context *context, const struct shmem_strided
     if (UNLIKELY(strided->count == 0 || strided->sst < 1 ||
                  !shmem_stride_bytes(strided->dst, strided->count, strided->size, &bytes) ||
                  !shmem_reach(context, strided->dest, bytes, strided->pe, &peer, &target))) {
-        shmem_careful_iput(context, strided, call);
+        shmem_checked_iput(context, strided, call);
         return;
     }
     copy_elements(target, strided->source, strided);
@@ -177,7 +177,7 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
     if (UNLIKELY(strided->count == 0 || strided->dst < 1 ||
                  !shmem_stride_bytes(strided->sst, strided->count, strided->size, &bytes) ||
                  !shmem_reach(context, strided->source, bytes, strided->pe, &peer, &origin))) {
-        shmem_careful_iget(context, strided, call);
+        shmem_checked_iget(context, strided, call);
         return;
     }
     copy_elements(strided->dest, origin, strided);
@@ -229,19 +229,19 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
         SHMEM_ALIAS(ctx_##NAME##_p) SHMEM_ALIAS(NAME##_g) SHMEM_ALIAS(ctx_##NAME##_g)
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)                                              \
-    DEFINE_TRANSFER(put, NAME, _put, shmem_careful_put, TYPE, sizeof(TYPE))         \
-    DEFINE_TRANSFER(get, NAME, _get, shmem_careful_get, TYPE, sizeof(TYPE))         \
-    DEFINE_TRANSFER(put, NAME, _put_nbi, shmem_careful_put_nbi, TYPE, sizeof(TYPE)) \
-    DEFINE_TRANSFER(get, NAME, _get_nbi, shmem_careful_get_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_TRANSFER(put, NAME, _put, shmem_checked_put, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(get, NAME, _get, shmem_checked_get, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(put, NAME, _put_nbi, shmem_checked_put_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_TRANSFER(get, NAME, _get_nbi, shmem_checked_get_nbi, TYPE, sizeof(TYPE)) \
     DEFINE_STRIDED(iput, NAME, _iput, TYPE, sizeof(TYPE))                           \
     DEFINE_STRIDED(iget, NAME, _iget, TYPE, sizeof(TYPE))                           \
     DEFINE_ELEMENTS(NAME, TYPE)
 
 #define DEFINE_CONTIGUOUS(SIZE, BYTES)                                        \
-    DEFINE_TRANSFER(put, put##SIZE, , shmem_careful_put, void, BYTES)         \
-    DEFINE_TRANSFER(get, get##SIZE, , shmem_careful_get, void, BYTES)         \
-    DEFINE_TRANSFER(put, put##SIZE, _nbi, shmem_careful_put_nbi, void, BYTES) \
-    DEFINE_TRANSFER(get, get##SIZE, _nbi, shmem_careful_get_nbi, void, BYTES)
+    DEFINE_TRANSFER(put, put##SIZE, , shmem_checked_put, void, BYTES)         \
+    DEFINE_TRANSFER(get, get##SIZE, , shmem_checked_get, void, BYTES)         \
+    DEFINE_TRANSFER(put, put##SIZE, _nbi, shmem_checked_put_nbi, void, BYTES) \
+    DEFINE_TRANSFER(get, get##SIZE, _nbi, shmem_checked_get_nbi, void, BYTES)
 
 #define DEFINE_SIZED(SIZE, BYTES, A, B)             \
     DEFINE_CONTIGUOUS(SIZE, BYTES)                  \

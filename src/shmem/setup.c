@@ -7,20 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/group.h"
 #include "shmem/context.h"
 #include "shmem/environment.h"
 #include "shmem/lock.h"
 #include "shmem/memory.h"
-#include "shmem/static_data.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
  * sees: 1 from the moment when it begins to finalize. Where that memory is a mirror the PE has
  * told it. */
 static _Atomic uint32_t *finalizing_word(int pe)
 {
-    const struct group_view *view = &shmem_state.node->process->view;
-    return (_Atomic uint32_t *)(void *)group_segment(view, (uint32_t)pe, DN_LLCM);
+    return (_Atomic uint32_t *)(void *)inner_area(shmem_state.node, pe, DN_LLCM);
 }
 
 bool shmem_others_finalize(void)
@@ -38,10 +35,7 @@ static void say_finalizing(void)
 {
     _Atomic uint32_t *word = finalizing_word(shmem_state.my_pe);
     atomic_store_explicit(word, 1, memory_order_release);
-    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
-        /* Who is gone need not know. */
-        (void)fabric_reflect(&shmem_state.node->lane, (uint32_t)pe, word, sizeof *word);
-    }
+    inner_show(shmem_state.node, word, sizeof *word);
 }
 
 /* ---- The end ------------------------------------------------------------------------- */
@@ -54,12 +48,7 @@ static _Atomic bool ending;
 
 bool shmem_want_end(int *status)
 {
-    bool first = true;
-    if (shmem_state.node) {
-        struct group_memory *group = shmem_state.node->process->control.group;
-        first = host_group_want_end(group, *status);
-        (void)host_group_end_is_wanted(group, status);
-    }
+    bool first = !shmem_state.node || inner_want_end(shmem_state.node, status);
     return first && !atomic_load(&ending);
 }
 
@@ -71,7 +60,7 @@ _Noreturn void shmem_end(bool first, int status)
         (void)sleep(PATIENCE_S);
     } else if (shmem_state.node) {
         /* From now on the launcher ends the job, should this process get stuck in exit(). */
-        host_tell_launcher();
+        inner_tell_launcher();
     }
     exit(status);
 }
@@ -108,7 +97,7 @@ static void finalize(const char *call)
     /* Static variables that cannot be moved back now (a thread blocks all signals) are the
      * program's all the same. */
     if (error == DN_ETHREADS || error == DN_ENOMEM || error == DN_ESYSTEM) {
-        host_leave_with_memory(node);
+        inner_leave_with_memory(node);
     } else {
         shmem_require(call, error);
     }
@@ -166,34 +155,34 @@ static void *allocate(const char *call, size_t count, size_t size)
 }
 
 /* Everybody's segments as remote addresses, and as distances where there are pointers (who
- * else asks nobody for: contexts say so by their direct_count). */
-static void lay_out(const char *call, const struct shmem_static_data *data,
+ * else asks nobody for: contexts say so by their in_place_count). */
+static void lay_out(const char *call, const struct inner_program_data *data,
                     const struct introduction *all)
 {
-    const struct group_view *view = &shmem_state.node->process->view;
+    const struct dn_node *node = shmem_state.node;
     size_t count = (size_t)shmem_state.n_pes;
     struct shmem_peer *peers = allocate(call, count, sizeof *peers);
-    unsigned char *heap = group_segment(view, view->rank, DN_HEAP);
+    unsigned char *heap = inner_area(node, shmem_state.my_pe, DN_HEAP);
     shmem_state.segments[SHMEM_HEAP] = (struct shmem_segment){(uintptr_t)heap,
-                                                              group_segment_bytes(view, DN_HEAP)};
+                                                              inner_area_bytes(node, DN_HEAP)};
     shmem_state.segments[SHMEM_STATIC] = (struct shmem_segment){data->base, data->bytes};
-    shmem_state.static_image = (uintptr_t)group_registered_memory(view, view->rank) + data->place;
+    shmem_state.static_image = (uintptr_t)inner_registered(node, shmem_state.my_pe) + data->place;
     for (int i = 0; i < SHMEM_SEGMENTS; i++) {
         shmem_state.origins[i] = allocate(call, count, sizeof *shmem_state.origins[i]);
     }
-    for (uint32_t pe = 0; pe < count; pe++) {
-        uintptr_t its_heap = (uintptr_t)group_segment(view, pe, DN_HEAP);
-        uintptr_t its_data = (uintptr_t)group_registered_memory(view, pe) + data->place;
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        uintptr_t its_heap = (uintptr_t)inner_area(node, pe, DN_HEAP);
+        uintptr_t its_data = (uintptr_t)inner_registered(node, pe) + data->place;
         peers[pe] = (struct shmem_peer){
             .distance = {(ptrdiff_t)(its_heap - (uintptr_t)heap),
-                         pe == view->rank ? 0 : (ptrdiff_t)(its_data - data->base)},
-            .call = &view->ports[pe].call,
-            .pe = (int)pe,
+                         pe == shmem_state.my_pe ? 0 : (ptrdiff_t)(its_data - data->base)},
+            .call = inner_call_word(node, pe),
+            .pe = pe,
         };
         shmem_state.origins[SHMEM_HEAP][pe] = (struct dn_remote){
-            .rank = (int)pe, .area = DN_HEAP, .offset = 0};
+            .rank = pe, .area = DN_HEAP, .offset = 0};
         shmem_state.origins[SHMEM_STATIC][pe] = (struct dn_remote){
-            .rank = (int)pe, .area = all[pe].static_area, .offset = 0};
+            .rank = pe, .area = all[pe].static_area, .offset = 0};
     }
     shmem_state.peers = peers;
 }
@@ -201,8 +190,8 @@ static void lay_out(const char *call, const struct shmem_static_data *data,
 /* After this exchange every PE's memory is where the others expect it. */
 static void meet(const char *call, const struct shmem_environment *environment)
 {
-    struct shmem_static_data data;
-    int error = shmem_static_data_share(shmem_state.node, &data);
+    struct inner_program_data data;
+    int error = inner_program_data_share(shmem_state.node, &data);
     if (error) {
         shmem_fail(call, "the program's static variables cannot be shared: %s", dn_strerror(error));
     }

@@ -14,7 +14,7 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
                  !shmem_reach_word(context, put->signal_address, put->pe, &peer, &flag) ||
                  put->count > SHMEM_BYTES_MAX / put->size || (uintptr_t)flag % 8 != 0 ||
                  (uint32_t)put->operation > SHMEM_SIGNAL_ADD)) {
-        shmem_careful_put_signal(context, put, call);
+        shmem_checked_put_signal(context, put, call);
         return;
     }
     if (!shmem_copy_word(target, put->source, bytes)) {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "group/life.h"
 #include "shmem/setup.h"
 
 struct shmem_state shmem_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -39,10 +38,10 @@ _Noreturn void shmem_fail(const char *call, const char *format, ...)
 /* The lowest PE that died, or -1. */
 static int first_dead(void)
 {
-    const struct group_view *view = &shmem_state.node->process->view;
-    for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        if (group_life(view, rank) == DN_DEAD) {
-            return (int)rank;
+    for (int pe = 0; pe < shmem_state.n_pes; pe++) {
+        enum dn_life life;
+        if (dn_peer_life(shmem_state.node, pe, &life) == 0 && life == DN_DEAD) {
+            return pe;
         }
     }
     return -1;

@@ -2,16 +2,18 @@
  * lies here and at every other PE, the default context and the predefined teams.
  *
  * The ordinary case of a call is inline (src/shmem/reach.h) and needs of all this one
- * context: its direct_count is the number of PEs that it can address by pointers, and 0
+ * context: its in_place_count is the number of PEs that it can address by pointers, and 0
  * whenever anything else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG,
- * a fabric without pointers). Everything else is done by the careful functions, which check
+ * a fabric without pointers). Everything else is done by the functions of checked.h, which check
  * all arguments and use the dn_ calls.
  *
  * Errors end the job: shmem_fail says what, where and what to do. */
 #ifndef SHMEM_STATE_H
 #define SHMEM_STATE_H
 
-#include "host/node.h"
+#include <pthread.h>
+
+#include "api/inner.h"
 #include "shmem.h"
 
 /* Defines the pshmem_ function's second name. */
@@ -37,8 +39,9 @@ struct shmem_peer {
 
 /* What a shmem_ctx_t stands for. */
 struct shmem_context {
-    uint32_t direct_count; /* peers that plain pointers reach; 0: ask the careful functions */
-    uint32_t peer_count;   /* PEs of the team; 0: the context is not open */
+    uint32_t
+        in_place_count;  /* peers that plain pointers reach; 0: ask the functions of checked.h */
+    uint32_t peer_count; /* PEs of the team; 0: the context is not open */
     const struct shmem_peer *peers; /* by their number in the team */
     struct dn_node *lane;
     struct shmem_team *team;
@@ -155,9 +158,8 @@ void *shmem_mapped(const void *address, int pe) __attribute__((visibility("hidde
 bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote)
     __attribute__((visibility("hidden")));
 
-/* Where an own static variable lies in the group's memory; other addresses as they are. And
- * what a sleeper for a word watches. (reach.c) */
+/* Where an own static variable lies in the group's memory; other addresses as they are.
+ * (reach.c) */
 const void *shmem_group_address(const void *address) __attribute__((visibility("hidden")));
-uint32_t shmem_watch_of(const void *word) __attribute__((visibility("hidden")));
 
 #endif

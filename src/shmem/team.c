@@ -1,7 +1,6 @@
 /* Teams: the two predefined ones, and those made by splitting. */
 #include <stdlib.h>
 
-#include "team/team.h"
 #include "shmem/collective.h"
 
 /* ---- The predefined teams ------------------------------------------------------------ */
@@ -9,36 +8,30 @@
 /* The name under which the PEs meet for SHMEM_TEAM_SHARED. */
 enum { SHARED_NAME = 1 };
 
-static int *pes_from(int first, int count)
+/* All PEs, or those whose memory is in place here. */
+static bool fill(struct shmem_team *team, bool in_place)
 {
-    int *pes = malloc((size_t)count * sizeof *pes);
-    for (int i = 0; pes && i < count; i++) {
-        pes[i] = first + i;
+    *team = (struct shmem_team){.pes = malloc((size_t)shmem_state.n_pes * sizeof *team->pes)};
+    for (int pe = 0; team->pes && pe < shmem_state.n_pes; pe++) {
+        if (!in_place || inner_in_place(shmem_state.node, pe)) {
+            team->my_pe = pe == shmem_state.my_pe ? team->n_pes : team->my_pe;
+            team->pes[team->n_pes++] = pe;
+        }
     }
-    return pes;
+    return team->pes != NULL;
 }
 
-/* All PEs share the memory of one host, unless packets carry the stores: then each has its
- * own, and is alone in the shared team. The two teams have their own words below, so that
- * threads may use both at a time. */
+/* The PEs of one host share memory. A PE that only packets reach is not among them. The two
+ * teams have their own words below, so that threads may use both at a time. */
 int shmem_teams_start(void)
 {
     struct shmem_team *world = &shmem_state.world;
     struct shmem_team *shared = &shmem_state.shared;
-    *world = (struct shmem_team){.my_pe = shmem_state.my_pe, .n_pes = shmem_state.n_pes};
-    *shared = *world;
-    world->pes = pes_from(0, world->n_pes);
-    if (fabric_is_mirrored(&shmem_state.node->lane)) {
-        shared->my_pe = 0;
-        shared->n_pes = 1;
-        shared->pes = pes_from(shmem_state.my_pe, 1);
-    } else {
-        shared->pes = pes_from(0, shared->n_pes);
-    }
-    int error = world->pes && shared->pes ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
+    bool has_memory = fill(world, false) && fill(shared, true);
+    int error = has_memory ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
     return error ? error
-                 : team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
-                                     SHARED_NAME, &shared->dn);
+                 : inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
+                                           SHARED_NAME, &shared->dn);
 }
 
 static void forget_team(struct shmem_team *team)

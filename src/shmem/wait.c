@@ -2,16 +2,13 @@
 #define _GNU_SOURCE
 #include "shmem/wait.h"
 
-#include <sched.h>
-
-#include "host/wait.h"
 #include "shmem/setup.h"
 
 /* A program of one thread whose every peer finalizes waits in vain: nobody will write. With
  * more threads one of this PE's own may. */
 static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
 {
-    return host_nobody_left(node, context, forever) ||
+    return inner_nobody_left(node, context, forever) ||
            (shmem_state.thread_level == SHMEM_THREAD_SINGLE && shmem_others_finalize());
 }
 
@@ -25,11 +22,14 @@ static _Noreturn void fail_wait(int error, const char *call)
     shmem_fail_error(call, error);
 }
 
-static void wait_for(bool (*holds)(void *context), void *context, uint32_t watch, const char *call)
+/* Stores to the words from first to last wake the sleeper. */
+static void wait_for(bool (*holds)(void *context), void *context, const void *first,
+                     const void *last, const char *call)
 {
-    struct host_condition condition = {holds, is_hopeless, context, watch};
+    struct inner_condition condition = {holds, is_hopeless, context, shmem_group_address(first),
+                                        shmem_group_address(last)};
     shmem_require_initialised(call);
-    int error = host_wait(shmem_state.node, &condition, DN_FOREVER);
+    int error = inner_wait(shmem_state.node, &condition, DN_FOREVER);
     if (error) {
         fail_wait(error, call);
     }
@@ -63,7 +63,7 @@ void shmem_wait_slowly(const void *word, unsigned bytes, struct shmem_range rang
 {
     struct watched_word watched = {word, bytes, range};
     check_word(word, bytes, call);
-    wait_for(watched_word_holds, &watched, shmem_watch_of(word), call);
+    wait_for(watched_word_holds, &watched, word, word, call);
 }
 
 _Noreturn void shmem_wait_refuse(int cmp, const char *call)
@@ -78,13 +78,8 @@ _Noreturn void shmem_wait_refuse(int cmp, const char *call)
 
 void shmem_look_again(void)
 {
-    if (!shmem_state.initialised) {
-        return;
-    }
-    /* What it looks for may have come to the NIC. */
-    fabric_progress(&shmem_state.node->lane);
-    if (!shmem_state.node->process->core_is_free) {
-        (void)sched_yield();
+    if (shmem_state.initialised) {
+        inner_look_again(shmem_state.node);
     }
 }
 
@@ -145,12 +140,11 @@ static bool check_words(const struct shmem_words *words)
     return false;
 }
 
-/* A store to the line of the words, or to any line when they fill several. */
-static uint32_t watch_of_words(const struct shmem_words *words)
+static void wait_for_words(const struct shmem_words *words, bool (*holds)(void *context),
+                           void *context)
 {
     const unsigned char *first = words->words;
-    const unsigned char *last = first + (words->count - 1) * words->type.bytes;
-    return group_watch_join(shmem_watch_of(first), shmem_watch_of(last));
+    wait_for(holds, context, first, first + (words->count - 1) * words->type.bytes, words->call);
 }
 
 struct search {
@@ -207,7 +201,7 @@ void shmem_words_wait_all(const struct shmem_words *words)
 {
     struct search search = {words, 0};
     if (check_words(words) && !all_hold(&search)) {
-        wait_for(all_hold, &search, watch_of_words(words), words->call);
+        wait_for_words(words, all_hold, &search);
     }
 }
 
@@ -215,7 +209,7 @@ size_t shmem_words_wait_any(const struct shmem_words *words)
 {
     struct search search = {words, SIZE_MAX};
     if (check_words(words) && !any_holds(&search)) {
-        wait_for(any_holds, &search, watch_of_words(words), words->call);
+        wait_for_words(words, any_holds, &search);
     }
     return search.index;
 }
@@ -229,7 +223,7 @@ size_t shmem_words_wait_some(const struct shmem_words *words, size_t *indices)
     size_t found;
     /* What held may have changed before it is collected. */
     while ((found = collect(words, indices)) == 0) {
-        wait_for(any_holds, &search, watch_of_words(words), words->call);
+        wait_for_words(words, any_holds, &search);
     }
     return found;
 }

@@ -1,5 +1,4 @@
 /* wait_until, test and their forms for several words, for every type. */
-#include "host/wait.h"
 #include "shmem/wait.h"
 
 /* With a constant width. Targets of this PE's stores who sleep come first: they may be what
@@ -9,9 +8,8 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
                                                                 const char *call)
 {
     const struct dn_node *node = shmem_state.node;
-    if (LIKELY(node != NULL && !fabric_stored_to_sleeps(&node->lane) &&
-               node->process->polls_closely)) {
-        for (int poll = 0; poll < HOST_CLOSE_POLLS; poll++) {
+    if (LIKELY(node != NULL && !inner_stored_to_sleeps(node) && inner_polls_closely(node))) {
+        for (int poll = 0; poll < INNER_CLOSE_POLLS; poll++) {
             if (shmem_in_range(shmem_word_load(word, bytes), bytes, range)) {
                 return;
             }

@@ -3,7 +3,9 @@
 
 usage: layering_test.py BUILD_FOLDER
 
-1. No file includes a header of a higher layer, or of a neighbour of its own height.
+1. No file includes a header of a higher layer, or of a neighbour of its own height. Fagus and
+   OpenSHMEM include nothing but their own headers, public ones, src/base and api/inner.h, and
+   name nothing else of what that one includes.
 2. The objects of wire, group, nic, swif and board need nothing from outside but src/base, each other
    where the layers allow it, copying functions and the compiler's helpers: no sockets,
    clocks, threads, malloc, getenv, stdio or system calls.
@@ -22,6 +24,13 @@ HEIGHT = {folder: height for height, folders in enumerate(LAYERS) for folder in 
 # A public header belongs to the layer that implements it; dimmnet.h holds the words
 # (error codes, addresses) that all layers speak.
 PUBLIC_HEADERS = {"dimmnet.h": "base", "fagus.h": "fagus", "shmem.h": "shmem"}
+
+# The libraries above, and the one header through which they see the layers below.
+ABOVE = ["fagus", "shmem"]
+INNER_HEADER = "api/inner.h"
+NAME_BELOW = re.compile(r"\b(api|group|nic|swif|board|fabric|direct|udp|host|lock|message|team)_\w+"
+                        r"|\b(GROUP|NIC|SWIF|FABRIC|UDP|HOST|LOCK|MESSAGE|TEAM)_\w+"
+                        r"|->(process|view|ops)\b|[.>]lane\.")
 
 HANDLESS = ["wire", "group", "nic", "swif", "board"]
 ALLOWED_SYMBOLS = re.compile(
@@ -56,6 +65,20 @@ def include_faults(source):
                 yield f"{where}: name it by its folder under src/"
             elif target != folder and HEIGHT[target] >= HEIGHT[folder]:
                 yield f"{where}: {target} is not below {folder}"
+            elif folder in ABOVE and target not in (folder, "base") and name != INNER_HEADER:
+                yield f"{where}: {folder} sees what is below through {INNER_HEADER} alone"
+
+
+def name_faults(source):
+    """Every name of a lower layer in the code of the libraries above."""
+    for folder in ABOVE:
+        for path in sorted((source / folder).glob("*.[ch]")):
+            code = re.sub(r"/\*.*?\*/", lambda text: "\n" * text[0].count("\n"), path.read_text(),
+                          flags=re.DOTALL)
+            for number, line in enumerate(code.splitlines(), 1):
+                match = not re.match(r"#include|SHMEM_ALIAS", line) and NAME_BELOW.search(line)
+                if match:
+                    yield f"{path}:{number}: {match[0]} is not in {INNER_HEADER}"
 
 
 def symbols(path, option):
@@ -96,7 +119,8 @@ def build_faults(source):
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
     objects = pathlib.Path(sys.argv[1]) / "src" / "libcore.a.p"
-    faults = [*include_faults(root / "src"), *symbol_faults(objects), *build_faults(root / "src")]
+    faults = [*include_faults(root / "src"), *name_faults(root / "src"), *symbol_faults(objects),
+              *build_faults(root / "src")]
     for fault in faults:
         print(fault)
     return 1 if faults else 0

@@ -1,0 +1,297 @@
+/* The calls that the libraries above make besides the public ones. */
+#include "api/inner.h"
+
+#include <string.h>
+
+#include "api/check.h"
+#include "fabric/udp/udp.h"
+#include "group/address.h"
+#include "host/program_data.h"
+#include "lock/lock.h"
+#include "nic/services.h"
+
+/* ---- Roads ----------------------------------------------------------------------- */
+
+bool inner_in_place(const struct dn_node *node, int rank)
+{
+    return fabric_road(&node->lane, (uint32_t)rank) == FABRIC_IN_PLACE;
+}
+
+bool inner_all_in_place(const struct dn_node *node)
+{
+    return fabric_all_in_place(&node->lane);
+}
+
+bool inner_reaches(const struct dn_node *node, int rank)
+{
+    return !node->process->relaxed && inner_in_place(node, rank);
+}
+
+bool inner_reaches_all(const struct dn_node *node)
+{
+    return !node->process->relaxed && inner_all_in_place(node);
+}
+
+/* ---- Where memory lies ----------------------------------------------------------- */
+
+uint64_t inner_area_bytes(const struct dn_node *node, uint32_t area)
+{
+    return group_segment_bytes(&node->process->view, area);
+}
+
+int inner_file_of(const struct dn_node *node, const void *place, uint64_t *offset)
+{
+    const struct host_group *group = &node->process->group;
+    *offset = (uint64_t)((uintptr_t)place - (uintptr_t)group->group);
+    return group->fd;
+}
+
+bool inner_heap_find(const struct dn_node *node, uint64_t offset, uint64_t *bytes)
+{
+    return base_extents_find(&node->process->heap, offset, bytes);
+}
+
+unsigned char *inner_registered(const struct dn_node *node, int rank)
+{
+    return group_registered_memory(&node->process->view, (uint32_t)rank);
+}
+
+/* A name for the window, for fabrics that reach it by remote addresses. */
+static int name_window(struct host_process *process, struct inner_program_data *data)
+{
+    uint64_t offset = process->view.group->geometry.registered_offset + data->place;
+    pthread_mutex_lock(&process->table_lock);
+    int error = group_area_register(&process->view, offset, data->bytes, &data->area);
+    pthread_mutex_unlock(&process->table_lock);
+    return error ? error : udp_tell_area(data->area);
+}
+
+/* They are one window from the first page that programs write to the last one; what the loader
+ * made read-only between them is not moved. */
+int inner_program_data_share(struct dn_node *node, struct inner_program_data *data)
+{
+    struct host_program_range ranges[HOST_PROGRAM_RANGES];
+    uint32_t count;
+    *data = (struct inner_program_data){0};
+    int error = host_program_data(ranges, &count);
+    if (error || count == 0) {
+        return error;
+    }
+    for (uint32_t i = 0; i < count && !error; i++) {
+        error = host_memory_move(node->process, (const void *)ranges[i].start, ranges[i].bytes,
+                                 ranges[i].link_offset);
+    }
+    if (error) {
+        return error;
+    }
+    const struct host_program_range *last = &ranges[count - 1];
+    data->base = ranges[0].start;
+    data->bytes = last->start + last->bytes - data->base;
+    data->place = ranges[0].link_offset;
+    return name_window(node->process, data);
+}
+
+/* ---- Waking and waiting ---------------------------------------------------------- */
+
+void inner_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes)
+{
+    fabric_wake_watching(&node->process->view, (uint32_t)rank, written, bytes);
+}
+
+void inner_note_pointers(const struct dn_node *node, int rank)
+{
+    atomic_fetch_or_explicit(&node->lane.stored_to[rank / 64], UINT64_C(1) << (rank % 64),
+                             memory_order_relaxed);
+}
+
+void inner_wake_stored_to(const struct dn_node *lane)
+{
+    fabric_wake_stored_to(&lane->lane);
+}
+
+bool inner_core_is_free(const struct dn_node *node)
+{
+    return node->process->core_is_free;
+}
+
+void inner_look_again(struct dn_node *node)
+{
+    fabric_progress(&node->lane);
+    if (!inner_core_is_free(node)) {
+        (void)sched_yield();
+    }
+}
+
+static bool never(const struct dn_node *node, void *context, bool forever)
+{
+    (void)node;
+    (void)context;
+    (void)forever;
+    return false;
+}
+
+int inner_wait(const struct dn_node *node, const struct inner_condition *condition,
+               uint64_t timeout_ns)
+{
+    const struct group_view *view = &node->process->view;
+    struct host_condition waited = {
+        .holds = condition->holds,
+        .hopeless = condition->hopeless ? condition->hopeless : never,
+        .context = condition->context,
+        .watch = group_watch_join(group_watch_of(view, condition->first),
+                                  group_watch_of(view, condition->last)),
+    };
+    return host_wait(node, &waited, timeout_ns);
+}
+
+bool inner_nobody_left(const struct dn_node *node, void *context, bool forever)
+{
+    return host_nobody_left(node, context, forever);
+}
+
+/* ---- Lives ----------------------------------------------------------------------- */
+
+bool inner_deaths_are_news(const struct dn_node *node, uint32_t *known_count)
+{
+    const struct group_view *view = &node->process->view;
+    bool are_news = group_deaths_beyond(view, *known_count);
+    if (are_news) {
+        *known_count = atomic_load_explicit(&view->group->death_count, memory_order_acquire);
+    }
+    return are_news;
+}
+
+bool inner_peers_all_gone(const struct dn_node *node)
+{
+    return group_peers_all_gone(&node->process->view);
+}
+
+/* Acquire: pairs with the release of who raises it. */
+uint32_t inner_change_count(const struct dn_node *node)
+{
+    return atomic_load_explicit(&node->process->view.group->change_count, memory_order_acquire);
+}
+
+/* ---- Collective calls ------------------------------------------------------------ */
+
+static uint64_t given_argument(struct dn_node *node, void *context)
+{
+    (void)node;
+    return *(const uint64_t *)context;
+}
+
+static int nothing_more(struct dn_node *node, void *context)
+{
+    (void)node;
+    (void)context;
+    return 0;
+}
+
+int inner_agree(struct dn_team *team, const char *call, const uint64_t *numbers, size_t count)
+{
+    uint64_t sum = team_digest(TEAM_FAGUS, count, strlen(call));
+    for (const char *letter = call; *letter; letter++) {
+        sum = team_digest(TEAM_FAGUS, sum, (unsigned char)*letter);
+    }
+    for (size_t i = 0; i < count; i++) {
+        sum = team_digest(TEAM_FAGUS, sum, numbers[i]);
+    }
+    struct team_call agreement = {given_argument, nothing_more, &sum};
+    return team_agree(team, &agreement);
+}
+
+int inner_refuse(struct dn_team *team, int error)
+{
+    return team_refuse(team, error);
+}
+
+int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                            struct dn_team **team)
+{
+    return team_create_named(node, ranks, count, name, team);
+}
+
+bool inner_team_has_arrived(const struct dn_team *team, int member)
+{
+    return group_team_has_arrived(&team->nic, (uint32_t)member, team->phase);
+}
+
+/* ---- Locks that carry a value ---------------------------------------------------- */
+
+int inner_lock_open(struct dn_node *node, int rank, uint64_t heap_offset, struct dn_lock **lock)
+{
+    /* The word where this process has it; in a mirror it is a name. */
+    unsigned char *word = inner_area(node, rank, DN_HEAP) + heap_offset;
+    return lock_open(node, (uint32_t)rank, (_Atomic uint64_t *)(void *)word, lock);
+}
+
+void inner_lock_want_value(struct dn_lock *lock, void *memory,
+                           const struct inner_lock_region regions[2])
+{
+    struct nic_lock_value value = {
+        .memory = memory,
+        .regions = {{regions[0].offset, regions[0].bytes}, {regions[1].offset, regions[1].bytes}},
+    };
+    lock_want_value(lock, &value);
+}
+
+bool inner_lock_carries_value(const struct dn_lock *lock)
+{
+    return lock_carries_value(lock);
+}
+
+bool inner_lock_has_value(const struct dn_lock *lock)
+{
+    return lock_has_value(lock);
+}
+
+int inner_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
+{
+    return lock_give_value(lock, changes, bytes);
+}
+
+uint32_t inner_change_add(unsigned char *changes, uint32_t length, uint32_t offset,
+                          const void *from, uint32_t bytes, bool is_or)
+{
+    return nic_lock_change_add(changes, length, offset, from, bytes, is_or);
+}
+
+const void *inner_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
+                              struct inner_lock_region *region, bool *is_or)
+{
+    struct nic_lock_region found;
+    bool fits = nic_lock_change_next(changes, length, at, &found, is_or);
+    INVARIANT(fits);
+    const void *bytes = changes + *at;
+    *region = (struct inner_lock_region){found.offset, found.bytes};
+    *at += (found.bytes + 7) & ~UINT32_C(7);
+    return bytes;
+}
+
+/* ---- The end of the job ---------------------------------------------------------- */
+
+bool inner_want_end(const struct dn_node *node, int *status)
+{
+    struct group_memory *group = node->process->control.group;
+    bool first = host_group_want_end(group, *status);
+    (void)host_group_end_is_wanted(group, status);
+    return first;
+}
+
+void inner_tell_launcher(void)
+{
+    host_tell_launcher();
+}
+
+void inner_show(struct dn_node *node, const void *place, uint64_t bytes)
+{
+    for (uint32_t rank = 0; rank < node->lane.node_count; rank++) {
+        /* Who is gone need not know. */
+        (void)fabric_reflect(&node->lane, rank, place, bytes);
+    }
+}
+
+void inner_leave_with_memory(struct dn_node *node)
+{
+    host_leave_with_memory(node);
+}

@@ -1,0 +1,243 @@
+/* What Fagus and OpenSHMEM use besides dimmnet.h, and all that they know of the layers below.
+ *
+ * Everything here takes a node or lane that is open, and ranks of its group: nothing is checked.
+ * Three kinds of things are here: questions that a library asks once, when it opens (which ranks
+ * are in place, where memory lies); what has no public name (agreeing, waiting for a condition,
+ * locks that carry a value, the end of the job); and inline steps of OpenSHMEM's ordinary way,
+ * where a call would cost as much as the work. Only this file includes lower layers for them. */
+#ifndef API_INNER_H
+#define API_INNER_H
+
+#include "fabric/direct.h"
+#include "host/clock.h"
+#include "host/wait.h"
+
+/* The most nodes that a group has. */
+#define INNER_NODES_MAX GROUP_NODES_MAX
+
+/* ---- Roads ----------------------------------------------------------------------- */
+
+/* Whether that rank's memory is mapped here (in place); else packets carry what is written. */
+bool inner_in_place(const struct dn_node *node, int rank);
+
+/* Whether every rank is in place. All nodes get the same answer. */
+bool inner_all_in_place(const struct dn_node *node);
+
+/* Whether loads and stores through pointers may stand for transfers to that rank, or to every
+ * rank: it is in place, and nothing (DN_RELAX) delays the transfers that they would overtake. */
+bool inner_reaches(const struct dn_node *node, int rank);
+bool inner_reaches_all(const struct dn_node *node);
+
+/* ---- Where memory lies ----------------------------------------------------------- */
+
+/* A rank's built-in area (DN_HEAP, DN_LLCM, DN_BANK) in this address space: its memory where it
+ * is in place, else a mirror of what this node wrote and was told. */
+static inline unsigned char *inner_area(const struct dn_node *node, int rank, uint32_t area)
+{
+    return group_segment(&node->process->view, (uint32_t)rank, area);
+}
+
+/* How long it is, at every rank. */
+uint64_t inner_area_bytes(const struct dn_node *node, uint32_t area);
+
+/* The file that holds the memory in place, and where `place` lies in it: to map it once more or
+ * to give pages back. Closed with the node. */
+int inner_file_of(const struct dn_node *node, const void *place, uint64_t *offset);
+
+/* Whether an allocation of dn_alloc begins at this offset of the heap, and then its bytes. */
+bool inner_heap_find(const struct dn_node *node, uint64_t offset, uint64_t *bytes);
+
+/* The executable's static and global variables. */
+struct inner_program_data {
+    uintptr_t base; /* where the program has them */
+    uint64_t bytes; /* 0: there are none */
+    uint64_t place; /* of base, from inner_registered of every rank */
+    uint32_t area;  /* their name at this node, for remote addresses */
+};
+
+/* Moves them onto the node's registered memory, where all nodes that run the same executable
+ * have them at the same place. 0 or DN_E.... */
+int inner_program_data_share(struct dn_node *node, struct inner_program_data *data);
+
+/* The registered memory of a rank in this address space, as inner_area. */
+unsigned char *inner_registered(const struct dn_node *node, int rank);
+
+/* ---- Waking and waiting ---------------------------------------------------------- */
+
+/* A rank's call word. After a store through a pointer a sender looks at it: WATCHING calls for
+ * inner_wake, GONE says that the rank has left or died. */
+#define INNER_CALL_WATCHING GROUP_CALL_WATCHING
+#define INNER_CALL_GONE GROUP_CALL_GONE
+static inline _Atomic uint64_t *inner_call_word(const struct dn_node *node, int rank)
+{
+    return &node->process->view.ports[rank].call;
+}
+
+/* Wakes whoever sleeps at that rank and watches something of what was written there. */
+void inner_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes);
+
+/* The program has pointers to that rank's memory and stores through them unseen: fences and
+ * waits of this node then look whether somebody sleeps there, and wake it. */
+void inner_note_pointers(const struct dn_node *node, int rank);
+static inline bool inner_stored_to_sleeps(const struct dn_node *lane)
+{
+    return fabric_stored_to_sleeps(&lane->lane);
+}
+void inner_wake_stored_to(const struct dn_node *lane);
+
+/* Whether a waiter may poll closely, INNER_CLOSE_POLLS times, before it does anything else: a
+ * core is free, and others write this memory by themselves. */
+enum { INNER_CLOSE_POLLS = HOST_CLOSE_POLLS };
+static inline bool inner_polls_closely(const struct dn_node *node)
+{
+    return node->process->polls_closely;
+}
+
+/* Whether each node has a core, so that spinning takes it from nobody. */
+bool inner_core_is_free(const struct dn_node *node);
+
+/* After a look that found nothing: drives the NIC, and gives the core away if others need it. */
+void inner_look_again(struct dn_node *node);
+
+/* What inner_wait waits for. */
+struct inner_condition {
+    bool (*holds)(void *context);
+    /* Whether it can never hold any more; the wait then ends with DN_EPEER. NULL: it always can. */
+    bool (*hopeless)(const struct dn_node *node, void *context, bool forever);
+    void *context;
+    /* The first and the last word, in this node's memory, whose stores are worth waking for. */
+    const void *first;
+    const void *last;
+};
+
+/* Spins, yields and sleeps until it holds: 0, DN_ETIMEOUT or DN_EPEER. */
+int inner_wait(const struct dn_node *node, const struct inner_condition *condition,
+               uint64_t timeout_ns);
+
+/* The `hopeless` of dn_wait_until_...: a death that is not acknowledged, or nobody left. */
+bool inner_nobody_left(const struct dn_node *node, void *context, bool forever);
+
+/* The clock of all time-outs, and now + timeout, where DN_FOREVER stays for ever. */
+static inline uint64_t inner_now_ns(void)
+{
+    return host_now_ns();
+}
+static inline uint64_t inner_deadline_ns(uint64_t now_ns, uint64_t timeout_ns)
+{
+    return host_deadline_ns(now_ns, timeout_ns);
+}
+
+/* ---- Lives ----------------------------------------------------------------------- */
+
+/* Whether deaths have been announced beyond *known_count, which becomes their number. */
+bool inner_deaths_are_news(const struct dn_node *node, uint32_t *known_count);
+
+/* Whether every other node has left or died; false for a group of one. */
+bool inner_peers_all_gone(const struct dn_node *node);
+
+/* Grows whenever a life of the group changes; acquire: the life is then set. */
+uint32_t inner_change_count(const struct dn_node *node);
+
+/* ---- Collective calls ------------------------------------------------------------ */
+
+/* A barrier which is 0 only if all members give the same name and numbers; else DN_EMISMATCH on
+ * all of them, or DN_EPEER. */
+int inner_agree(struct dn_team *team, const char *call, const uint64_t *numbers, size_t count);
+
+/* Instead of it where this node's arguments make no sense: the others get DN_EMISMATCH. Gives
+ * `error`, or DN_EPEER. */
+int inner_refuse(struct dn_team *team, int error);
+
+/* As dn_team_create, under a name that the members never use for this list again: so threads
+ * that make teams in another order on each node do not take each other's place. */
+int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
+                            struct dn_team **team);
+
+/* Whether a member has come to the barrier at which this node has arrived. */
+bool inner_team_has_arrived(const struct dn_team *team, int member);
+
+/* ---- Atomics --------------------------------------------------------------------- */
+
+enum inner_atomic {
+    INNER_ADD = FABRIC_ADD,
+    INNER_AND = FABRIC_AND,
+    INNER_OR = FABRIC_OR,
+    INNER_XOR = FABRIC_XOR,
+    INNER_SWAP = FABRIC_SWAP,
+    INNER_COMPARE_SWAP = FABRIC_COMPARE_SWAP,
+    INNER_READ = FABRIC_READ,
+};
+
+/* One operation on a word of 4 or 8 bytes, on every road. With `old` NULL it may still be under
+ * way at return. The errors of dn_fetch_add_u64. */
+int inner_atomic(struct dn_node *lane, struct dn_remote remote, enum inner_atomic operation,
+                 unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old);
+
+/* The same on an aligned word that a pointer reaches; gives the old value. */
+static inline uint32_t inner_apply_u32(uint32_t *word, enum inner_atomic operation,
+                                       uint32_t operand, uint32_t expected)
+{
+    return direct_apply_u32(word, (enum fabric_atomic)operation, operand, expected);
+}
+static inline uint64_t inner_apply_u64(uint64_t *word, enum inner_atomic operation,
+                                       uint64_t operand, uint64_t expected)
+{
+    return direct_apply_u64(word, (enum fabric_atomic)operation, operand, expected);
+}
+
+/* ---- Locks that carry a value ---------------------------------------------------- */
+
+/* The value of a lock is memory behind its word that only holders change. By packets it travels
+ * with the lock: a requester gets what it names with the grant, and a holder's changes go with
+ * the release. In place it is at hand, and these calls do as the plain ones. */
+
+/* As dn_lock_open, for a word in the heap of a rank that may be gone. */
+int inner_lock_open(struct dn_node *node, int rank, uint64_t heap_offset, struct dn_lock **lock);
+
+struct inner_lock_region {
+    uint32_t offset; /* from the lock's word */
+    uint32_t bytes;
+};
+
+/* Makes every grant from now on bring these two regions (the second may be empty) to the same
+ * offsets in `memory`. */
+void inner_lock_want_value(struct dn_lock *lock, void *memory,
+                           const struct inner_lock_region regions[2]);
+
+/* Whether the lock is one that travels, with its value. */
+bool inner_lock_carries_value(const struct dn_lock *lock);
+
+/* After a take or try that gave the lock: whether the value came with it. */
+bool inner_lock_has_value(const struct dn_lock *lock);
+
+/* Gives the lock with changes of its value. DN_EFULL: no room for them now, it is still held. */
+int inner_lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes);
+
+/* Puts a change (bytes stored, or or-ed into a word) behind the others in a buffer that has
+ * INNER_CHANGE_ROOM more bytes; gives their new length. */
+#define INNER_CHANGE_ROOM(bytes) ((bytes) + 16)
+uint32_t inner_change_add(unsigned char *changes, uint32_t length, uint32_t offset,
+                          const void *from, uint32_t bytes, bool is_or);
+
+/* Reads the change at *at, which becomes where the next one begins; gives its bytes. */
+const void *inner_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
+                              struct inner_lock_region *region, bool *is_or);
+
+/* ---- The end of the job ---------------------------------------------------------- */
+
+/* Notes that the whole group is to end with *status; false: another node wished so before, and
+ * *status becomes its status. */
+bool inner_want_end(const struct dn_node *node, int *status);
+
+/* Makes the launcher look at that now; else it does when this process ends. */
+void inner_tell_launcher(void);
+
+/* Shows what this node wrote at `place`, in its own memory, to every other node's mirror of it.
+ * In place they see it anyway. */
+void inner_show(struct dn_node *node, const void *place, uint64_t bytes);
+
+/* After a dn_detach that could not make registered memory private again: leaves all the same.
+ * That memory keeps its content and stays in the group's file until this process ends. */
+void inner_leave_with_memory(struct dn_node *node);
+
+#endif
