@@ -2,8 +2,6 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include <stdint.h>
-
 /* Exit statuses that mean the same for every subcommand. */
 enum {
     CLI_OK = 0,
@@ -25,9 +23,5 @@ void cli_say(const char *command, const char *format, ...) __attribute__((format
 
 /* The same for a mistake of the user's; gives CLI_USAGE. */
 int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The value of an option that takes a number in a range: CLI_OK, or CLI_USAGE after saying so. */
-int cli_number(const char *command, const char *option, const char *text, uint64_t least,
-               uint64_t most, uint64_t *number);
 
 #endif

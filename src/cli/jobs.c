@@ -28,6 +28,12 @@ struct series {
     uint64_t running_bytes;
 };
 
+unsigned jobs_usual(void)
+{
+    unsigned cores = worker_cores();
+    return cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX;
+}
+
 static void *result_of(const struct series *series, unsigned number)
 {
     return series->results + number * series->jobs->result_bytes;

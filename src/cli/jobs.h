@@ -10,6 +10,9 @@
 
 enum { JOBS_AT_ONCE_MAX = 256 };
 
+/* As many as there are cores for this process. */
+unsigned jobs_usual(void);
+
 struct jobs {
     void *context;
     unsigned count;   /* numbers are 0 .. count - 1 */

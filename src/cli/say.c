@@ -1,10 +1,8 @@
 /* The command's own words on stderr: each a whole line in one write, so that lines of
  * several processes on one terminal stay whole. */
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "base/size_text.h"
 #include "cli/cli.h"
 
 enum { SAY_LINE_BYTES = 1024 };
@@ -34,14 +32,4 @@ int cli_refuse(const char *command, const char *format, ...)
     say(command, format, arguments);
     va_end(arguments);
     return CLI_USAGE;
-}
-
-int cli_number(const char *command, const char *option, const char *text, uint64_t least,
-               uint64_t most, uint64_t *number)
-{
-    if (!base_number_parse(text, most, number) || *number < least) {
-        return cli_refuse(command, "%s takes a number from %" PRIu64 " to %" PRIu64, option, least,
-                          most);
-    }
-    return CLI_OK;
 }

@@ -6,55 +6,43 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "sim/model/machine.h"
 
-/* Options that both have. False: *status is what remains to be given. */
-static bool read_arguments(const char *command, void (*print_help)(void), int argc, char **argv,
-                           bool *json, const char **name, int *status)
-{
-    *json = false;
-    *status = CLI_OK;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return false;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            *json = true;
-        } else if (argv[i][0] == '-') {
-            *status = cli_refuse(command, "there is no option \"%s\"; see %s --help", argv[i],
-                                 command);
-            return false;
-        } else if (!name || *name) {
-            *status = cli_refuse(command, "\"%s\" is one word too many", argv[i]);
-            return false;
-        } else {
-            *name = argv[i];
-        }
-    }
-    return true;
-}
+struct options {
+    bool json;
+    const char *machine;
+};
+
+static const struct options_row machines_rows[] = {
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG, OPTIONS_AT(struct options, json)},
+    {.kind = OPTIONS_END},
+};
+
+static const struct options_row show_rows[] = {
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG, OPTIONS_AT(struct options, json)},
+    {NULL, 0, "MACHINE", NULL, OPTIONS_TEXT, OPTIONS_AT(struct options, machine)},
+    {.kind = OPTIONS_END},
+};
 
 /* ---- machines ----------------------------------------------------------------------------- */
 
 #define MACHINES "dimmnet sim machines"
 
-static void print_machines_help(void)
-{
-    puts("usage: dimmnet sim machines [--json]\n"
-         "\n"
-         "The machines that come with the program, and the parts that they are made of. A file\n"
-         "of your own can inherit from them and change what it likes; what it changes needs a\n"
-         "source behind a bar:\n"
-         "\n"
-         "  [machine]\n"
-         "  inherit = dimmnet1-D switch-rhinet3\n"
-         "  [clock]\n"
-         "  swif_mhz = 125 | what if\n"
-         "\n"
-         "  --json      one JSON object a line\n"
-         "  -h, --help  this text");
-}
+static const struct options_command machines_command = {
+    .name = MACHINES,
+    .usage = "[--json]",
+    .about =
+        "The machines that come with the program, and the parts that they are made of. A file\n"
+        "of your own can inherit from them and change what it likes; what it changes needs a\n"
+        "source behind a bar:\n"
+        "\n"
+        "  [machine]\n"
+        "  inherit = dimmnet1-D switch-rhinet3\n"
+        "  [clock]\n"
+        "  swif_mhz = 125 | what if\n",
+};
 
 typedef bool load_machine(struct sim_machine *machine, const char *name,
                           char error[SIM_ERROR_BYTES]);
@@ -83,41 +71,39 @@ static int print_list(bool json, bool part, const char *(*name)(unsigned), load_
 
 int cli_sim_machines(int argc, char **argv)
 {
-    bool json;
+    struct options options = {0};
+    struct options_group group = {.rows = machines_rows, .target = &options};
     int status;
-    if (!read_arguments(MACHINES, print_machines_help, argc, argv, &json, NULL, &status)) {
+    if (!options_read(&machines_command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    if (!json) {
+    if (!options.json) {
         puts("machines");
     }
-    status = print_list(json, false, sim_machine_name, sim_machine_load);
+    status = print_list(options.json, false, sim_machine_name, sim_machine_load);
     if (status) {
         return status;
     }
-    if (!json) {
+    if (!options.json) {
         puts("parts, to inherit from");
     }
-    return print_list(json, true, sim_part_name, sim_part_load);
+    return print_list(options.json, true, sim_part_name, sim_part_load);
 }
 
 /* ---- show --------------------------------------------------------------------------------- */
 
 #define SHOW "dimmnet sim show"
 
-static void print_show_help(void)
-{
-    puts("usage: dimmnet sim show MACHINE [--json]\n"
-         "\n"
-         "Every value of a machine: what it is, which file said it, and where it comes from. A\n"
-         "source that begins with \"fitted\" or \"assumed\" is no measurement. MACHINE is a name\n"
-         "(see dimmnet sim machines) or a file (a path with a slash or ending in .ini).\n"
-         "\n"
-         "  --json      one JSON object a line\n"
-         "  -h, --help  this text\n"
-         "\n"
-         "Exit status: 0 shown, 2 when there is no such machine or its file makes no sense.");
-}
+static const struct options_command show_command = {
+    .name = SHOW,
+    .usage = "MACHINE [--json]",
+    .about =
+        "Every value of a machine: what it is, which file said it, and where it comes from. A\n"
+        "source that begins with \"fitted\" or \"assumed\" is no measurement. MACHINE is a name\n"
+        "(see dimmnet sim machines) or a file (a path with a slash or ending in .ini).\n",
+    .closing =
+        "Exit status: 0 shown, 2 when there is no such machine or its file makes no sense.\n",
+};
 
 struct table {
     const char *machine;
@@ -200,12 +186,13 @@ int cli_sim_show(int argc, char **argv)
 {
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
-    const char *name = NULL;
-    bool json;
+    struct options options = {0};
+    struct options_group group = {.rows = show_rows, .target = &options};
     int status;
-    if (!read_arguments(SHOW, print_show_help, argc, argv, &json, &name, &status)) {
+    if (!options_read(&show_command, &group, 1, argc, argv, &status)) {
         return status;
     }
+    const char *name = options.machine;
     if (!name) {
         return cli_refuse(SHOW, "a machine is needed; see dimmnet sim machines");
     }
@@ -214,7 +201,7 @@ int cli_sim_show(int argc, char **argv)
         return cli_refuse(SHOW, "%s", error);
     }
     table.machine = machine.name;
-    if (json) {
+    if (options.json) {
         sim_machine_each(&machine, print_value_json, &table);
     } else {
         printf("%s: %s\n\n", machine.name, machine.text);

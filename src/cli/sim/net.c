@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
+#include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/net_page.h"
 #include "cli/sim/net_report.h"
@@ -32,103 +33,71 @@ struct options {
     unsigned jobs;
 };
 
-static void print_help(void)
-{
-    puts("usage: dimmnet sim net CONFIG [option...]\n"
-         "\n"
-         "Simulates a network of wormhole routers flit by flit, as a file describes it, under\n"
-         "open-loop traffic: warms up until latencies keep still, measures, and waits for what\n"
-         "was sent. examples/sim has such files; --keys says what they may hold.\n"
-         "\n"
-         "  --rate R              flits per node and cycle, 0 to 1; what the file says\n"
-         "  --sweep               from nothing to beyond saturation\n"
-         "  --set SECTION.KEY=V   instead of what the file says; as often as needed\n"
-         "  --keys                every key with its value here, and no run\n"
-         "  --links               what each link carried, too\n"
-         "  --speed               the simulator's own speed, too (never the same twice)\n"
-         "  --trace FILE          a trace that ui.perfetto.dev opens: a track for each virtual\n"
-         "                        channel of each router\n"
-         "  --from CYCLE          what of it: from here (0)\n"
-         "  --to CYCLE            to here (10,000)\n"
-         "  --html FILE           a page: charts, and the links coloured by load\n"
-         "  --jobs N              processes for a sweep (as many as cores)\n"
-         "  --csv                 comma-separated values, a line of names first\n"
-         "  --json                one JSON object a line\n"
-         "  -h, --help            this text\n"
-         "\n"
-         "Exit status: 0 measured, 1 a deadlock, a trace that was not delivered, or a fault, 2\n"
-         "bad usage or a file that makes no sense.");
-}
-
 /* ---- Options ------------------------------------------------------------------------------ */
 
-static bool read_rate(const char *text, double *rate)
+static int take_rate(void *target, const char *value)
 {
+    struct options *options = target;
     char *end;
-    *rate = strtod(text, &end);
-    if (end == text || *end || !(*rate >= 0 && *rate <= 1)) {
-        (void)cli_refuse(COMMAND, "--rate takes a number from 0 to 1, not \"%s\"", text);
-        return false;
+    options->rate = strtod(value, &end);
+    if (end == value || *end || !(options->rate >= 0 && options->rate <= 1)) {
+        return cli_refuse(COMMAND, "--rate takes a number from 0 to 1, not \"%s\"", value);
     }
-    return true;
+    return CLI_OK;
 }
 
-static bool read_count(const char *option, const char *text, uint64_t least, uint64_t most,
-                       uint64_t *number)
+static int take_setting(void *target, const char *value)
 {
-    return cli_number(COMMAND, option, text, least, most, number) == CLI_OK;
+    struct options *options = target;
+    if (options->setting_count == NET_SETTINGS_MAX) {
+        return cli_refuse(COMMAND, "--set comes more than %d times", NET_SETTINGS_MAX);
+    }
+    options->settings[options->setting_count++] = value;
+    return CLI_OK;
 }
 
-/* An option that takes a value. */
-static bool read_value(const char *option, const char *value, struct options *options)
-{
-    uint64_t number = options->jobs;
-    bool good = true;
-    if (strcmp(option, "--rate") == 0) {
-        good = read_rate(value, &options->rate);
-    } else if (strcmp(option, "--set") == 0 && options->setting_count < NET_SETTINGS_MAX) {
-        options->settings[options->setting_count++] = value;
-    } else if (strcmp(option, "--set") == 0) {
-        (void)cli_refuse(COMMAND, "--set comes more than %d times", NET_SETTINGS_MAX);
-        good = false;
-    } else if (strcmp(option, "--trace") == 0) {
-        options->trace = value;
-    } else if (strcmp(option, "--html") == 0) {
-        options->page = value;
-    } else if (strcmp(option, "--from") == 0) {
-        good = read_count(option, value, 0, UINT64_MAX / 2, &options->from_cycle);
-    } else if (strcmp(option, "--to") == 0) {
-        good = read_count(option, value, 1, UINT64_MAX / 2, &options->to_cycle);
-    } else if (strcmp(option, "--jobs") == 0) {
-        good = read_count(option, value, 1, JOBS_AT_ONCE_MAX, &number);
-        options->jobs = (unsigned)number;
-    } else {
-        (void)cli_refuse(COMMAND, "there is no option \"%s\"; see " COMMAND " --help", option);
-        good = false;
-    }
-    return good;
-}
+#define AT(field) OPTIONS_AT(struct options, field)
 
-/* Options that stand alone. */
-static bool read_flag(const char *option, struct options *options)
-{
-    if (strcmp(option, "--sweep") == 0) {
-        options->sweep = true;
-    } else if (strcmp(option, "--keys") == 0) {
-        options->keys = true;
-    } else if (strcmp(option, "--links") == 0) {
-        options->links = true;
-    } else if (strcmp(option, "--speed") == 0) {
-        options->speed = true;
-    } else if (strcmp(option, "--json") == 0) {
-        options->format = NET_REPORT_JSON;
-    } else if (strcmp(option, "--csv") == 0) {
-        options->format = NET_REPORT_CSV;
-    } else {
-        return false;
-    }
-    return true;
-}
+static const struct options_row rows[] = {
+    {NULL, 0, "CONFIG", NULL, OPTIONS_TEXT, AT(path)},
+    {"rate", 0, "R", "flits per node and cycle, 0 to 1; what the file says", OPTIONS_CALL,
+     .take = take_rate},
+    {"sweep", 0, NULL, "from nothing to beyond saturation", OPTIONS_FLAG, AT(sweep)},
+    {"set", 0, "SECTION.KEY=V", "instead of what the file says; as often as needed", OPTIONS_CALL,
+     .take = take_setting},
+    {"keys", 0, NULL, "every key with its value here, and no run", OPTIONS_FLAG, AT(keys)},
+    {"links", 0, NULL, "what each link carried, too", OPTIONS_FLAG, AT(links)},
+    {"speed", 0, NULL, "the simulator's own speed, too (never the same twice)", OPTIONS_FLAG,
+     AT(speed)},
+    {"trace", 0, "FILE",
+     "a trace that ui.perfetto.dev opens: a track for each virtual channel of each router",
+     OPTIONS_TEXT, AT(trace)},
+    {"from", 0, "CYCLE", "what of it: from here (0)", OPTIONS_NUMBER, AT(from_cycle),
+     .most = UINT64_MAX / 2},
+    {"to", 0, "CYCLE", "to here (10,000)", OPTIONS_NUMBER, AT(to_cycle), .least = 1,
+     .most = UINT64_MAX / 2},
+    {"html", 0, "FILE", "a page: charts, and the links coloured by load", OPTIONS_TEXT, AT(page)},
+    {"jobs", 0, "N", "processes for a sweep (as many as cores)", OPTIONS_NUMBER, AT(jobs),
+     .least = 1, .most = JOBS_AT_ONCE_MAX},
+    {"csv", 0, NULL, "comma-separated values, a line of names first", OPTIONS_SETS, AT(format),
+     .least = NET_REPORT_CSV},
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_SETS, AT(format), .least = NET_REPORT_JSON},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "CONFIG [option...]",
+    .about =
+        "Simulates a network of wormhole routers flit by flit, as a file describes it, under\n"
+        "open-loop traffic: warms up until latencies keep still, measures, and waits for what\n"
+        "was sent. examples/sim has such files; --keys says what they may hold.\n",
+    .closing =
+        "Exit status: 0 measured, 1 a deadlock, a trace that was not delivered, or a fault, 2\n"
+        "bad usage or a file that makes no sense.\n",
+};
 
 static bool check_options(const struct options *options)
 {
@@ -141,40 +110,6 @@ static bool check_options(const struct options *options)
         (void)cli_refuse(COMMAND, "%s; see " COMMAND " --help", what);
     }
     return !what;
-}
-
-/* False: *status is what remains to be given. */
-static bool read_arguments(int argc, char **argv, struct options *options, int *status)
-{
-    unsigned cores = worker_cores();
-    *options = (struct options){
-        .rate = -1,
-        .to_cycle = TRACE_CYCLES_USUAL,
-        .jobs = cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX,
-    };
-    *status = CLI_USAGE;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            *status = CLI_OK;
-            return false;
-        } else if (argv[i][0] != '-' && options->path) {
-            (void)cli_refuse(COMMAND, "\"%s\" is one word too many", argv[i]);
-            return false;
-        } else if (argv[i][0] != '-') {
-            options->path = argv[i];
-        } else if (!read_flag(argv[i], options)) {
-            if (i + 1 == argc) {
-                (void)cli_refuse(COMMAND, "%s needs a value, or is no option", argv[i]);
-                return false;
-            }
-            if (!read_value(argv[i], argv[i + 1], options)) {
-                return false;
-            }
-            i++;
-        }
-    }
-    return check_options(options);
 }
 
 /* ---- One rate ----------------------------------------------------------------------------- */
@@ -374,12 +309,16 @@ static int run_sweep(const struct options *options, const struct net_report *rep
 
 int cli_sim_net(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {.rate = -1, .to_cycle = TRACE_CYCLES_USUAL, .jobs = jobs_usual()};
+    struct options_group group = {.rows = rows, .target = &options};
     struct net_file file;
     char error[NET_ERROR_BYTES];
     int status;
-    if (!read_arguments(argc, argv, &options, &status)) {
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
+    }
+    if (!check_options(&options)) {
+        return CLI_USAGE;
     }
     if (!net_file_load(&file, options.path, options.settings, options.setting_count, error)) {
         return cli_refuse(COMMAND, "%s", error);

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/papers.h"
 #include "cli/sim/papers_page.h"
@@ -21,33 +22,18 @@ enum { TABLES_MAX = 32, NUMBER_CHARS = 24, HEAD_CHARS = 48, COLUMN_CHARS_MIN = 1
 
 struct papers_options {
     bool json;
-    const char *html; /* NULL: no page */
+    const char *html;     /* NULL: no page */
     const char *table;    /* NULL: all */
     const char *map;      /* a machine, or NULL */
     const char *machines; /* a folder, or NULL */
 };
 
-static void print_help(void)
+static void list_tables(void)
 {
-    puts("usage: dimmnet sim papers [option...]\n"
-         "\n"
-         "Runs the papers' experiments on the simulated machines and puts every figure that\n"
-         "they print beside ours. A slip of a paper is named, and what is right is compared.\n"
-         "\n"
-         "  --table T          only this one: 000/5, or 5 for that of every paper\n"
-         "  --map [MACHINE]    where each nanosecond of a loop-back goes (dimmnet1-D)\n"
-         "  --machines FOLDER  a machine FOLDER/NAME.ini goes before the one of that name here\n"
-         "  --json             one JSON object per figure\n"
-         "  --html FILE        a page with all tables and a chart as well\n"
-         "  --help             this text\n"
-         "\n"
-         "tables:");
     const struct papers_table *table;
     for (unsigned i = 0; (table = papers_table(i)) != NULL; i++) {
         printf("  %s/%-11s %s\n", table->source, table->name, table->title);
     }
-    puts("\n"
-         "Exit status: 0 every bar is held, 1 one is missed, 2 bad usage.");
 }
 
 /* ---- Options ----------------------------------------------------------------------------- */
@@ -74,53 +60,56 @@ static bool is_table(const char *wanted)
     return false;
 }
 
-/* False: *status is what remains to be given. */
-static bool read_arguments(int argc, char **argv, struct papers_options *options, int *status)
+static int take_map(void *target, const char *value)
 {
-    *status = CLI_OK;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return false;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (strcmp(argv[i], "--map") == 0) {
-            options->map = i + 1 < argc && argv[i + 1][0] != '-' ? argv[++i] : "dimmnet1-D";
-        } else if (strcmp(argv[i], "--table") == 0 && i + 1 < argc) {
-            options->table = argv[++i];
-        } else if (strcmp(argv[i], "--machines") == 0 && i + 1 < argc) {
-            options->machines = argv[++i];
-        } else if (strcmp(argv[i], "--html") == 0 && i + 1 < argc) {
-            options->html = argv[++i];
-        } else if (strcmp(argv[i], "--table") == 0 || strcmp(argv[i], "--machines") == 0 ||
-                   strcmp(argv[i], "--html") == 0) {
-            *status = cli_refuse(COMMAND, "%s takes a name; see %s --help", argv[i], COMMAND);
-            return false;
-        } else {
-            *status = cli_refuse(COMMAND, "there is no %s \"%s\"; see %s --help",
-                                 argv[i][0] == '-' ? "option" : "argument", argv[i], COMMAND);
-            return false;
-        }
-    }
-    if (options->table && !is_table(options->table)) {
-        *status = cli_refuse(COMMAND, "there is no table \"%s\"; see %s --help", options->table,
-                             COMMAND);
-        return false;
-    }
+    struct papers_options *options = target;
+    options->map = value ? value : "dimmnet1-D";
+    return CLI_OK;
+}
+
+#define AT(field) OPTIONS_AT(struct papers_options, field)
+
+static const struct options_row rows[] = {
+    {"table", 0, "T", "only this one: 000/5, or 5 for that of every paper", OPTIONS_TEXT,
+     AT(table)},
+    {"map", 0, "[MACHINE]", "where each nanosecond of a loop-back goes (dimmnet1-D)", OPTIONS_CALL,
+     .take = take_map},
+    {"machines", 0, "FOLDER", "a machine FOLDER/NAME.ini goes before the one of that name here",
+     OPTIONS_TEXT, AT(machines)},
+    {"json", 0, NULL, "one JSON object per figure", OPTIONS_FLAG, AT(json)},
+    {"html", 0, "FILE", "a page with all tables and a chart as well", OPTIONS_TEXT, AT(html)},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "[option...]",
+    .about = "Runs the papers' experiments on the simulated machines and puts every figure that\n"
+             "they print beside ours. A slip of a paper is named, and what is right is compared.\n",
+    .closing = "Exit status: 0 every bar is held, 1 one is missed, 2 bad usage. Tables:\n",
+    .list_after = list_tables,
+};
+
+/* 0, or a status: what the words say makes no sense. */
+static int check_options(const struct papers_options *options)
+{
     struct stat folder;
+    if (options->table && !is_table(options->table)) {
+        return cli_refuse(COMMAND, "there is no table \"%s\"; see " COMMAND " --help",
+                          options->table);
+    }
     if (options->machines && (stat(options->machines, &folder) || !S_ISDIR(folder.st_mode))) {
-        *status = cli_refuse(COMMAND, "there is no folder \"%s\"", options->machines);
-        return false;
+        return cli_refuse(COMMAND, "there is no folder \"%s\"", options->machines);
     }
     if (options->map && (options->json || options->table)) {
-        *status = cli_refuse(COMMAND, "--map goes with neither --json nor --table");
-        return false;
+        return cli_refuse(COMMAND, "--map goes with neither --json nor --table");
     }
     if (options->html && (options->map || options->table)) {
-        *status = cli_refuse(COMMAND, "--html is for all tables: neither --map nor --table");
-        return false;
+        return cli_refuse(COMMAND, "--html is for all tables: neither --map nor --table");
     }
-    return true;
+    return CLI_OK;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -428,8 +417,13 @@ int cli_sim_papers(int argc, char **argv)
 {
     struct papers_options options = {0};
     struct papers_sims all[TABLES_MAX];
+    struct options_group group = {.rows = rows, .target = &options};
     int status;
-    if (!read_arguments(argc, argv, &options, &status)) {
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
+        return status;
+    }
+    status = check_options(&options);
+    if (status) {
         return status;
     }
     papers_machines_from(options.machines);

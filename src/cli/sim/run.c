@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "sim/trial/trial.h"
 
@@ -19,129 +20,52 @@ struct options {
     struct sim_trial_wish wish;
     const char *machine;
     const char *trace;
-    uint64_t from_ns, to_ns;
+    uint64_t from_ps, to_ps;
     bool json;
 };
 
-static void print_help(void)
+static void list_programs(void)
 {
-    puts("usage: dimmnet sim run [option...] PROGRAM\n"
-         "\n"
-         "Runs a program on a simulated machine and says what a round took.\n"
-         "\n"
-         "programs:");
     for (unsigned i = 0; sim_trial_name(i); i++) {
         printf("  %-10s %s\n", sim_trial_name(i), sim_trial_text(i));
     }
-    puts("\n"
-         "options:\n"
-         "  --machine M      a name (dimmnet sim machines) or a file; dimmnet1-D\n"
-         "  --nodes N        1 to 65,534; as few as the program can do with\n"
-         "  --topology T     loop-inside, loop-outside, back-to-back, switch, tree, fat-tree,\n"
-         "                   ring, torus; what suits\n"
-         "  --rounds R       how often; 100\n"
-         "  --bytes B        of a transfer\n"
-         "  --limit NS       of virtual time, for a run that does not end; 1,000,000,000\n"
-         "  --trace FILE     a trace that ui.perfetto.dev opens\n"
-         "  --from NS        what of it: from here\n"
-         "  --to NS          to here\n"
-         "  --json           one JSON object\n"
-         "  -h, --help       this text\n"
-         "\n"
-         "See dimmnet-sim(1).");
 }
 
-static bool read_topology(const char *text, enum sim_topology *topology)
-{
-    for (unsigned i = 0; i < SIM_TOPOLOGIES; i++) {
-        if (strcmp(sim_topology_names[i], text) == 0) {
-            *topology = (enum sim_topology)i;
-            return true;
-        }
-    }
-    (void)cli_refuse(COMMAND, "there is no topology \"%s\"; see dimmnet sim run --help", text);
-    return false;
-}
+#define AT(field) OPTIONS_AT(struct options, field)
+#define NS_MAX (UINT64_MAX / PS_PER_NS / 2)
 
-/* An option that takes a value. */
-static bool read_value(const char *option, const char *value, struct options *options)
-{
-    const uint64_t most_ns = UINT64_MAX / PS_PER_NS / 2;
-    uint64_t number;
-    bool good = true;
-    if (strcmp(option, "--machine") == 0) {
-        options->machine = value;
-    } else if (strcmp(option, "--topology") == 0) {
-        good = read_topology(value, &options->wish.topology);
-    } else if (strcmp(option, "--trace") == 0) {
-        options->trace = value;
-    } else if (strcmp(option, "--nodes") == 0) {
-        good = cli_number(COMMAND, option, value, 1, 65534, &number) == CLI_OK;
-        options->wish.node_count = (uint32_t)number;
-    } else if (strcmp(option, "--rounds") == 0) {
-        good = cli_number(COMMAND, option, value, 1, 10000000, &number) == CLI_OK;
-        options->wish.rounds = (uint32_t)number;
-    } else if (strcmp(option, "--bytes") == 0) {
-        good = cli_number(COMMAND, option, value, 1, UINT64_C(1) << 32, &options->wish.bytes) ==
-               CLI_OK;
-    } else if (strcmp(option, "--limit") == 0) {
-        good = cli_number(COMMAND, option, value, 1, most_ns, &number) == CLI_OK;
-        options->wish.limit_ps = number * PS_PER_NS;
-    } else if (strcmp(option, "--from") == 0) {
-        good = cli_number(COMMAND, option, value, 0, most_ns, &options->from_ns) == CLI_OK;
-    } else if (strcmp(option, "--to") == 0) {
-        good = cli_number(COMMAND, option, value, 0, most_ns, &options->to_ns) == CLI_OK;
-    } else {
-        (void)cli_refuse(COMMAND, "there is no option \"%s\"; see dimmnet sim run --help", option);
-        good = false;
-    }
-    return good;
-}
+static const struct options_row rows[] = {
+    {NULL, 0, "PROGRAM", NULL, OPTIONS_TEXT, AT(wish.trial)},
+    {"machine", 0, "M", "a name (dimmnet sim machines) or a file; dimmnet1-D", OPTIONS_TEXT,
+     AT(machine)},
+    {"nodes", 0, "N", "as few as the program can do with", OPTIONS_NUMBER, AT(wish.node_count),
+     .least = 1, .most = 65534},
+    {"topology", 0, "T",
+     "loop-inside, loop-outside, back-to-back, switch, tree, fat-tree, ring, torus; what suits",
+     OPTIONS_CHOICE, AT(wish.topology), .names = sim_topology_names, .most = SIM_TOPOLOGIES - 1},
+    {"rounds", 0, "R", "how often (100)", OPTIONS_NUMBER, AT(wish.rounds), .least = 1,
+     .most = 10000000},
+    {"bytes", 0, "B", "of a transfer", OPTIONS_NUMBER, AT(wish.bytes), .least = 1,
+     .most = UINT64_C(1) << 32},
+    {"limit", 0, "NS", "of virtual time, for a run that does not end (1,000,000,000)",
+     OPTIONS_NUMBER, AT(wish.limit_ps), .least = 1, .most = NS_MAX, .unit = PS_PER_NS},
+    {"trace", 0, "FILE", "a trace that ui.perfetto.dev opens", OPTIONS_TEXT, AT(trace)},
+    {"from", 0, "NS", "what of it: from here", OPTIONS_NUMBER, AT(from_ps), .most = NS_MAX,
+     .unit = PS_PER_NS},
+    {"to", 0, "NS", "to here", OPTIONS_NUMBER, AT(to_ps), .most = NS_MAX, .unit = PS_PER_NS},
+    {"json", 0, NULL, "one JSON object", OPTIONS_FLAG, AT(json)},
+    {.kind = OPTIONS_END},
+};
 
-/* False: *status is what remains to be given. */
-static bool read_arguments(int argc, char **argv, struct options *options, int *status)
-{
-    *options = (struct options){
-        .wish = {.topology = SIM_TOPOLOGIES,
-                 .rounds = ROUNDS_USUAL,
-                 .limit_ps = LIMIT_USUAL_NS * PS_PER_NS},
-        .machine = "dimmnet1-D",
-        .to_ns = UINT64_MAX / PS_PER_NS,
-    };
-    *status = CLI_USAGE;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            *status = CLI_OK;
-            return false;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (argv[i][0] == '-') {
-            if (i + 1 == argc) {
-                (void)cli_refuse(COMMAND, "%s needs a value, or is no option", argv[i]);
-                return false;
-            }
-            if (!read_value(argv[i], argv[i + 1], options)) {
-                return false;
-            }
-            i++;
-        } else if (options->wish.trial) {
-            (void)cli_refuse(COMMAND, "\"%s\" is one word too many", argv[i]);
-            return false;
-        } else {
-            options->wish.trial = argv[i];
-        }
-    }
-    if (!options->wish.trial) {
-        (void)cli_refuse(COMMAND, "no program given; see dimmnet sim run --help");
-        return false;
-    }
-    if (options->to_ns <= options->from_ns) {
-        (void)cli_refuse(COMMAND, "--to is not behind --from");
-        return false;
-    }
-    return true;
-}
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "[option...] PROGRAM",
+    .about = "Runs a program on a simulated machine and says what a round took. Programs:\n",
+    .list = list_programs,
+    .closing = "See dimmnet-sim(1).\n",
+};
 
 /* ---- What came of it ------------------------------------------------------------------- */
 
@@ -206,8 +130,8 @@ static int run(struct options *options)
     char error[SIM_ERROR_BYTES];
     struct sim_trial_result result;
     if (options->trace) {
-        options->wish.timeline = sim_timeline_open(options->trace, options->from_ns * PS_PER_NS,
-                                                   options->to_ns * PS_PER_NS, error);
+        options->wish.timeline = sim_timeline_open(options->trace, options->from_ps, options->to_ps,
+                                                   error);
         if (!options->wish.timeline) {
             cli_say(COMMAND, "%s", error);
             return CLI_FAULT;
@@ -234,12 +158,25 @@ static int run(struct options *options)
 
 int cli_sim_run(int argc, char **argv)
 {
-    struct options options;
+    struct options options = {
+        .wish = {.topology = SIM_TOPOLOGIES,
+                 .rounds = ROUNDS_USUAL,
+                 .limit_ps = LIMIT_USUAL_NS * PS_PER_NS},
+        .machine = "dimmnet1-D",
+        .to_ps = UINT64_MAX,
+    };
+    struct options_group group = {.rows = rows, .target = &options};
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
     int status;
-    if (!read_arguments(argc, argv, &options, &status)) {
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
+    }
+    if (!options.wish.trial) {
+        return cli_refuse(COMMAND, "no program given; see " COMMAND " --help");
+    }
+    if (options.to_ps <= options.from_ps) {
+        return cli_refuse(COMMAND, "--to is not behind --from");
     }
     if (!sim_machine_load(&machine, options.machine, error)) {
         return cli_refuse(COMMAND, "%s", error);

@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
+#include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/study_page.h"
 #include "cli/worker.h"
@@ -37,28 +38,7 @@ struct sweep {
     bool progress_is_shown;
 };
 
-/* ---- Help --------------------------------------------------------------------------------- */
-
-static void print_help(void)
-{
-    printf("usage: dimmnet sim study NAME [option...]\n"
-           "\n"
-           "Simulates what the papers only predicted, point by point, on all cores. The same\n"
-           "study gives the same bytes, whatever the number of jobs.\n"
-           "\n"
-           "  --list         the studies, and what their columns mean\n"
-           "  --machine M    another machine than the study's; see dimmnet sim machines\n"
-           "  --topology T   of more nodes than a switch has ports: tree or fat-tree (tree)\n"
-           "  --max-nodes N  leave out points with more nodes (%d)\n"
-           "  --jobs J       processes (as many as cores)\n"
-           "  --csv          comma-separated values, a line of names first\n"
-           "  --json         one JSON object a line\n"
-           "  --html FILE    a page with charts as well\n"
-           "  -h, --help     this text\n"
-           "\n"
-           "Exit status: 0 done, 1 a point failed, 2 bad usage.\n",
-           WIRE_NODES_MAX);
-}
+/* ---- Options ------------------------------------------------------------------------------ */
 
 static void print_list(void)
 {
@@ -71,97 +51,48 @@ static void print_list(void)
     }
 }
 
-/* ---- Options ------------------------------------------------------------------------------ */
-
-static int read_topology(const char *text, enum sim_topology *topology)
+static int take_study(void *target, const char *value)
 {
-    for (unsigned i = SIM_SWITCH_TREE; i <= SIM_FAT_TREE; i++) {
-        if (strcmp(text, sim_topology_names[i]) == 0) {
-            *topology = i;
-            return CLI_OK;
-        }
+    struct study_options *options = target;
+    if (options->study) {
+        return cli_refuse(COMMAND, "\"%s\" is one word too many", value);
     }
-    return cli_refuse(COMMAND, "--topology takes %s or %s, not \"%s\"",
-                      sim_topology_names[SIM_SWITCH_TREE], sim_topology_names[SIM_FAT_TREE], text);
+    options->study = sim_study_find(value);
+    return options->study
+               ? CLI_OK
+               : cli_refuse(COMMAND, "there is no study \"%s\"; see " COMMAND " --list", value);
 }
 
-static int read_value(const char *option, const char *value, struct study_options *options)
-{
-    uint64_t number = 0;
-    int status = CLI_OK;
-    if (!value) {
-        return cli_refuse(COMMAND, "%s needs a value", option);
-    }
-    if (strcmp(option, "--machine") == 0) {
-        options->machine = value;
-    } else if (strcmp(option, "--html") == 0) {
-        options->html = value;
-    } else if (strcmp(option, "--topology") == 0) {
-        status = read_topology(value, &options->topology);
-    } else if (strcmp(option, "--max-nodes") == 0) {
-        status = cli_number(COMMAND, option, value, 2, WIRE_NODES_MAX, &number);
-        options->nodes_max = (uint32_t)number;
-    } else {
-        status = cli_number(COMMAND, option, value, 1, JOBS_AT_ONCE_MAX, &number);
-        options->jobs = (unsigned)number;
-    }
-    return status;
-}
+#define AT(field) OPTIONS_AT(struct study_options, field)
 
-static bool takes_value(const char *option)
-{
-    return strcmp(option, "--machine") == 0 || strcmp(option, "--html") == 0 ||
-           strcmp(option, "--topology") == 0 || strcmp(option, "--max-nodes") == 0 ||
-           strcmp(option, "--jobs") == 0;
-}
+static const struct options_row rows[] = {
+    {NULL, 0, "NAME", NULL, OPTIONS_CALL, .take = take_study},
+    {"list", 0, NULL, "the studies, and what their columns mean", OPTIONS_SHOW, .show = print_list},
+    {"machine", 0, "M", "another machine than the study's; see dimmnet sim machines", OPTIONS_TEXT,
+     AT(machine)},
+    {"topology", 0, "T", "of more nodes than a switch has ports: tree or fat-tree (tree)",
+     OPTIONS_CHOICE, AT(topology), .names = sim_topology_names, .least = SIM_SWITCH_TREE,
+     .most = SIM_FAT_TREE},
+    {"max-nodes", 0, "N", "leave out points with more nodes", OPTIONS_NUMBER, AT(nodes_max),
+     .least = 2, .most = WIRE_NODES_MAX},
+    {"jobs", 0, "J", "processes (as many as cores)", OPTIONS_NUMBER, AT(jobs), .least = 1,
+     .most = JOBS_AT_ONCE_MAX},
+    {"csv", 0, NULL, "comma-separated values, a line of names first", OPTIONS_SETS, AT(format),
+     .least = SIM_STUDY_CSV},
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_SETS, AT(format), .least = SIM_STUDY_JSON},
+    {"html", 0, "FILE", "a page with charts as well", OPTIONS_TEXT, AT(html)},
+    {.kind = OPTIONS_END},
+};
 
-/* *done when there is nothing left to do. */
-static int read_arguments(int argc, char **argv, struct study_options *options, bool *done)
-{
-    unsigned cores = worker_cores();
-    *options = (struct study_options){
-        .nodes_max = WIRE_NODES_MAX,
-        .topology = SIM_SWITCH_TREE,
-        .jobs = cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX,
-    };
-    *done = true;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return CLI_OK;
-        } else if (strcmp(argv[i], "--list") == 0) {
-            print_list();
-            return CLI_OK;
-        } else if (strcmp(argv[i], "--csv") == 0) {
-            options->format = SIM_STUDY_CSV;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->format = SIM_STUDY_JSON;
-        } else if (takes_value(argv[i])) {
-            const char *option = argv[i];
-            i++;
-            int status = read_value(option, argv[i], options);
-            if (status) {
-                return status;
-            }
-        } else if (argv[i][0] == '-') {
-            return cli_refuse(COMMAND, "there is no option \"%s\"; see " COMMAND " --help",
-                              argv[i]);
-        } else if (options->study) {
-            return cli_refuse(COMMAND, "\"%s\" is one word too many", argv[i]);
-        } else {
-            options->study = sim_study_find(argv[i]);
-            if (!options->study) {
-                return cli_refuse(COMMAND, "there is no study \"%s\"; see " COMMAND " --list",
-                                  argv[i]);
-            }
-        }
-    }
-    if (!options->study) {
-        return cli_refuse(COMMAND, "no study is named; see " COMMAND " --list");
-    }
-    *done = false;
-    return CLI_OK;
-}
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "NAME [option...]",
+    .about = "Simulates what the papers only predicted, point by point, on all cores. The same\n"
+             "study gives the same bytes, whatever the number of jobs.\n",
+    .closing = "Exit status: 0 done, 1 a point failed, 2 bad usage.\n",
+};
 
 /* ---- The sweep ---------------------------------------------------------------------------- */
 
@@ -277,13 +208,17 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
 
 int cli_sim_study(int argc, char **argv)
 {
-    struct study_options options;
+    struct study_options options = {
+        .nodes_max = WIRE_NODES_MAX, .topology = SIM_SWITCH_TREE, .jobs = jobs_usual()};
+    struct options_group group = {.rows = rows, .target = &options};
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
-    bool done;
-    int status = read_arguments(argc, argv, &options, &done);
-    if (status || done) {
+    int status;
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
+    }
+    if (!options.study) {
+        return cli_refuse(COMMAND, "no study is named; see " COMMAND " --list");
     }
     const char *name = options.machine ? options.machine : options.study->machine;
     if (!sim_machine_load(&machine, name, error)) {

@@ -10,6 +10,8 @@
 #include "base/mutant.h"
 #include "base/size_text.h"
 #include "cli/cli.h"
+#include "cli/jobs.h"
+#include "cli/options.h"
 #include "cli/storm/crew.h"
 #include "cli/storm/report.h"
 #include "host/clock.h"
@@ -32,32 +34,7 @@ struct storm_options {
     bool expect_failure;
 };
 
-/* ---- Help and lists ----------------------------------------------------------------------- */
-
-static void print_help(void)
-{
-    printf("usage: dimmnet storm [option...]\n\n"
-           "Runs boards under virtual time on a network that does everything wrong, one run for\n"
-           "each seed, and checks every effect. The same seed gives the same run.\n\n"
-           "  --seeds A..B       seeds to run (0..999)\n"
-           "  --scenario S       which faults, or a study (all); see --list\n"
-           "  --nodes N          nodes, 2 to %d (2 to 6, by the seed)\n"
-           "  --operations K     operations of each node (by the seed)\n"
-           "  --without X,Y      leave out faults or kinds of work\n"
-           "  --luck L           the same plan, everything at other moments (0)\n"
-           "  --jobs J           processes (as many as cores)\n"
-           "  --failures N       stop after so many failing seeds (10)\n"
-           "  --shrink           make the first failing run as small as possible\n"
-           "  --trace FILE       write every event there; - is standard output\n"
-           "  --mutant NAME      with this planted bug (builds with -Dmutants=true)\n"
-           "  --expect-failure   stop at the first failing seed; none is the failure\n"
-           "  --list             scenarios, studies, faults, work and planted bugs\n"
-           "  --json             one JSON object per line\n"
-           "  --help             this text\n\n"
-           "Exit status: 0 all clean, 1 a seed failed or a bar was missed, 2 bad usage.\n"
-           "See dimmnet-storm(1).\n",
-           STORM_NODES_MAX);
-}
+/* ---- Lists ---------------------------------------------------------------------------- */
 
 static void print_names(const char *title, const char *(*name)(unsigned),
                         const char *(*text)(unsigned))
@@ -90,23 +67,25 @@ static int find_name(const char *wanted, size_t length, const char *(*name)(unsi
     return -1;
 }
 
-static bool read_seeds(const char *text, struct storm_options *options)
+static int take_seeds(void *target, const char *value)
 {
+    struct storm_options *options = target;
     char first[32];
-    const char *dots = strstr(text, "..");
-    size_t length = dots ? (size_t)(dots - text) : strlen(text);
-    if (length >= sizeof first) {
-        return false;
-    }
-    memcpy(first, text, length);
-    first[length] = '\0';
-    return base_number_parse(first, UINT64_MAX / 64 - 1, &options->seed_first) &&
-           base_number_parse(dots ? dots + 2 : first, UINT64_MAX / 64 - 1, &options->seed_last) &&
-           options->seed_first <= options->seed_last;
+    const char *dots = strstr(value, "..");
+    size_t length = dots ? (size_t)(dots - value) : strlen(value);
+    (void)snprintf(first, sizeof first, "%.*s", (int)length, value);
+    bool good = length < sizeof first &&
+                base_number_parse(first, UINT64_MAX / 64 - 1, &options->seed_first) &&
+                base_number_parse(dots ? dots + 2 : first, UINT64_MAX / 64 - 1,
+                                  &options->seed_last) &&
+                options->seed_first <= options->seed_last;
+    return good ? CLI_OK
+                : cli_refuse(COMMAND, "--seeds takes A..B, A not above B; not \"%s\"", value);
 }
 
-static int read_without(const char *text, struct storm_choice *choice)
+static int take_without(void *target, const char *text)
 {
+    struct storm_options *options = target;
     while (*text) {
         size_t length = strcspn(text, ",");
         int fault = find_name(text, length, storm_fault_name);
@@ -116,17 +95,18 @@ static int read_without(const char *text, struct storm_choice *choice)
                               (int)length, text);
         }
         if (fault >= 0) {
-            choice->without_fault[fault] = true;
+            options->choice.without_fault[fault] = true;
         } else {
-            choice->without_work[work] = true;
+            options->choice.without_work[work] = true;
         }
         text += length + (text[length] == ',');
     }
     return CLI_OK;
 }
 
-static int read_mutant(const char *text, struct storm_options *options)
+static int take_mutant(void *target, const char *text)
 {
+    struct storm_options *options = target;
     int mutant = find_name(text, strlen(text), base_mutant_name);
     if (mutant < 0) {
         return cli_refuse(COMMAND, "there is no planted bug \"%s\"; see --list", text);
@@ -141,84 +121,46 @@ static int read_mutant(const char *text, struct storm_options *options)
 #endif
 }
 
-/* An option that takes a value. */
-static int read_value(const char *option, const char *value, struct storm_options *options)
-{
-    uint64_t number = 0;
-    int status = CLI_OK;
-    if (strcmp(option, "--seeds") == 0) {
-        return read_seeds(value, options)
-                   ? CLI_OK
-                   : cli_refuse(COMMAND, "--seeds takes A..B, A not above B; not \"%s\"", value);
-    } else if (strcmp(option, "--scenario") == 0) {
-        options->choice.scenario = value;
-    } else if (strcmp(option, "--without") == 0) {
-        return read_without(value, &options->choice);
-    } else if (strcmp(option, "--mutant") == 0) {
-        return read_mutant(value, options);
-    } else if (strcmp(option, "--trace") == 0) {
-        options->trace = value;
-    } else if (strcmp(option, "--nodes") == 0) {
-        status = cli_number(COMMAND, option, value, 2, STORM_NODES_MAX, &number);
-        options->choice.node_count = (uint32_t)number;
-    } else if (strcmp(option, "--operations") == 0) {
-        status = cli_number(COMMAND, option, value, 1, 1000000, &number);
-        options->choice.operations = (uint32_t)number;
-    } else if (strcmp(option, "--luck") == 0) {
-        status = cli_number(COMMAND, option, value, 0, UINT16_MAX, &options->choice.luck);
-    } else if (strcmp(option, "--jobs") == 0) {
-        status = cli_number(COMMAND, option, value, 1, CREW_JOBS_MAX, &number);
-        options->jobs = (unsigned)number;
-    } else if (strcmp(option, "--failures") == 0) {
-        status = cli_number(COMMAND, option, value, 1, UINT64_MAX, &options->failures_max);
-    } else {
-        return cli_refuse(COMMAND, "there is no option \"%s\"; see dimmnet storm --help", option);
-    }
-    return status;
-}
+#define AT(field) OPTIONS_AT(struct storm_options, field)
 
-static unsigned count_cores(void)
-{
-    unsigned count = worker_cores();
-    return count < CREW_JOBS_MAX ? count : CREW_JOBS_MAX;
-}
+static const struct options_row rows[] = {
+    {"seeds", 0, "A..B", "seeds to run (0..999)", OPTIONS_CALL, .take = take_seeds},
+    {"scenario", 0, "S", "which faults, or a study (all); see --list", OPTIONS_TEXT,
+     AT(choice.scenario)},
+    {"nodes", 0, "N", "nodes (2 to 6, by the seed)", OPTIONS_NUMBER, AT(choice.node_count),
+     .least = 2, .most = STORM_NODES_MAX},
+    {"operations", 0, "K", "operations of each node (by the seed)", OPTIONS_NUMBER,
+     AT(choice.operations), .least = 1, .most = 1000000},
+    {"without", 0, "X,Y", "leave out faults or kinds of work", OPTIONS_CALL, .take = take_without},
+    {"luck", 0, "L", "the same plan, everything at other moments (0)", OPTIONS_NUMBER,
+     AT(choice.luck), .most = UINT16_MAX},
+    {"jobs", 0, "J", "processes (as many as cores)", OPTIONS_NUMBER, AT(jobs), .least = 1,
+     .most = JOBS_AT_ONCE_MAX},
+    {"failures", 0, "N", "stop after so many failing seeds (10)", OPTIONS_NUMBER, AT(failures_max),
+     .least = 1, .most = UINT64_MAX},
+    {"shrink", 0, NULL, "make the first failing run as small as possible", OPTIONS_FLAG,
+     AT(shrink)},
+    {"trace", 0, "FILE", "write every event there; - is standard output", OPTIONS_TEXT, AT(trace)},
+    {"mutant", 0, "NAME", "with this planted bug (builds with -Dmutants=true)", OPTIONS_CALL,
+     .take = take_mutant},
+    {"expect-failure", 0, NULL, "stop at the first failing seed; none is the failure", OPTIONS_FLAG,
+     AT(expect_failure)},
+    {"list", 0, NULL, "scenarios, studies, faults, work and planted bugs", OPTIONS_SHOW,
+     .show = print_lists},
+    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG, AT(json)},
+    {.kind = OPTIONS_END},
+};
 
-/* *done when there is nothing left to do. */
-static int read_arguments(int argc, char **argv, struct storm_options *options, bool *done)
-{
-    *options = (struct storm_options){
-        .choice = {.scenario = "all"}, .seed_last = 999, .jobs = count_cores(), .failures_max = 10};
-    *done = true;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            print_help();
-            return CLI_OK;
-        } else if (strcmp(argv[i], "--list") == 0) {
-            print_lists();
-            return CLI_OK;
-        } else if (strcmp(argv[i], "--json") == 0) {
-            options->json = true;
-        } else if (strcmp(argv[i], "--shrink") == 0) {
-            options->shrink = true;
-        } else if (strcmp(argv[i], "--expect-failure") == 0) {
-            options->expect_failure = true;
-        } else {
-            const char *option = argv[i];
-            if (i + 1 == argc) {
-                return cli_refuse(COMMAND,
-                                  "there is no option \"%s\" without a value; see "
-                                  "dimmnet storm --help",
-                                  option);
-            }
-            int status = read_value(option, argv[++i], options);
-            if (status) {
-                return status;
-            }
-        }
-    }
-    *done = false;
-    return CLI_OK;
-}
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "[option...]",
+    .about = "Runs boards under virtual time on a network that does everything wrong, one run for\n"
+             "each seed, and checks every effect. The same seed gives the same run.\n",
+    .closing = "Exit status: 0 all clean, 1 a seed failed or a bar was missed, 2 bad usage.\n"
+               "See dimmnet-storm(1).\n",
+};
 
 /* ---- Progress ------------------------------------------------------------------------------- */
 
@@ -386,10 +328,15 @@ static int run_study(struct storm_options *options, unsigned study)
 
 int cli_storm(int argc, char **argv)
 {
-    struct storm_options options;
-    bool done;
-    int status = read_arguments(argc, argv, &options, &done);
-    if (status || done) {
+    struct storm_options options = {
+        .choice = {.scenario = "all"},
+        .seed_last = 999,
+        .jobs = jobs_usual(),
+        .failures_max = 10,
+    };
+    struct options_group group = {.rows = rows, .target = &options};
+    int status;
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
     }
     const char *scenario = options.choice.scenario;

@@ -20,9 +20,9 @@ words_are_checked()
     papers --bogus
     refused 'there is no option "--bogus"' || return 1
     papers bogus
-    refused 'there is no argument "bogus"' || return 1
+    refused '"bogus" is one word too many' || return 1
     papers --table
-    refused '--table takes a name' || return 1
+    refused '--table needs a value' || return 1
     papers --table 000/2
     refused 'there is no table "000/2"' || return 1
     papers --map dimmnet9

@@ -26,7 +26,7 @@ words_are_checked()
     sim ping --nodes 65535
     refused 2 '--nodes takes a number from 1 to 65534' || return 1
     sim ping --topology moebius
-    refused 2 'there is no topology "moebius"' || return 1
+    refused 2 '--topology takes one of loop-inside, ' || return 1
     sim ping --machine dimmnet9
     refused 2 'there is no machine "dimmnet9"' || return 1
     sim bogus

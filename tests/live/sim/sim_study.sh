@@ -33,7 +33,7 @@ words_are_checked()
     study barrier --max-nodes 65535
     refused '--max-nodes takes a number from 2 to 65534' || return 1
     study barrier --topology switch
-    refused '--topology takes tree or fat-tree' || return 1
+    refused '--topology takes one of tree, fat-tree, not ' || return 1
     study barrier --machine dimmnet9
     refused 'there is no machine "dimmnet9"' || return 1
     study contexts --max-nodes 2
