@@ -1,11 +1,13 @@
 # The few commands of daily work. Meson does the building: `ninja -C build` works too.
 PREFIX ?= /usr/local
 DESTDIR ?=
+BUILD ?= build
+MESON_OPTIONS ?=
 
-.PHONY: all run test bench soak install format clean help
+.PHONY: all run test test-all test-rest bench soak install format clean help
 
 all:
-	@scripts/build build --prefix=$(PREFIX)
+	@scripts/build $(BUILD) --prefix=$(PREFIX) $(MESON_OPTIONS)
 
 run:
 	@scripts/setup build
@@ -18,6 +20,14 @@ test:
 	@scripts/setup build test
 	@scripts/test
 
+test-all:
+	@scripts/setup build test test-all
+	@scripts/test --all
+
+test-rest:
+	@scripts/setup build test test-all
+	@scripts/test --rest
+
 bench: all
 	@scripts/bench
 
@@ -25,7 +35,7 @@ soak: all
 	@scripts/soak
 
 install: all
-	DESTDIR=$(DESTDIR) meson install -C build --no-rebuild
+	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 format:
@@ -37,9 +47,12 @@ clean:
 help:
 	@echo 'make          build the library, the command (build/dimmnet) and the examples'
 	@echo 'make run      install what is missing, build, and run the papers'"'"' experiments: live, simulated'
-	@echo 'make test     install what is missing and run all tests (scripts/test --list)'
+	@echo 'make test     install what is missing and run the tests of every day (scripts/test --list)'
+	@echo 'make test-all all tests, with more compilers, sanitizers, a browser and an emulator'
+	@echo 'make test-rest those that test-all adds to test'
 	@echo 'make bench    measure against the limits of this machine and other libraries'
 	@echo 'make soak     the long tests'
-	@echo 'make install  to PREFIX ($(PREFIX)) under DESTDIR'
+	@echo 'make install  to PREFIX ($(PREFIX)) under DESTDIR; BUILD is the build folder ($(BUILD)),'
+	@echo '              MESON_OPTIONS are given to meson'
 	@echo 'make format   lay out all C files by .clang-format'
 	@echo 'make clean    remove build/'

@@ -46,12 +46,13 @@ live_show_group()
 }
 
 # live_free_ports COUNT: the first of so many free ports in a row, below those that the kernel
-# gives out by itself.
+# gives out by itself. Each test has a range of its own, since ports that it found are not taken
+# yet when the next test looks.
 live_free_ports()
 {
     local first port taken
     while true; do
-        first=$((10000 + RANDOM % 20000))
+        first=$((10000 + $$ % 300 * 64 + RANDOM % (64 - $1)))
         taken=0
         for ((port = first; port < first + $1; port++)); do
             ! grep -q "$(printf ':%04X ' "$port")" /proc/net/udp || taken=1

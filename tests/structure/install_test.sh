@@ -7,7 +7,8 @@ cd "$(dirname "$0")/../.."
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-make -s install DESTDIR="$folder/root" >"$folder/log" || {
+make -s install BUILD=build/test/install MESON_OPTIONS='-Dtests=disabled -Dwerror=true' \
+    DESTDIR="$folder/root" >"$folder/log" || {
     cat "$folder/log"
     exit 1
 }

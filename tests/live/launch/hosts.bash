@@ -55,12 +55,13 @@ refused()
     fi
 }
 
-# Starts a group in the background as a job of its own; leaves $launcher.
+# Starts a group in the background as a job of its own, with no signal ignored (nohup and
+# background shells do that); leaves $launcher.
 start()
 {
     rm -f out err
     set -m
-    "$live_dimmnet" run "$@" >out 2>err </dev/null &
+    env --default-signal "$live_dimmnet" run "$@" >out 2>err </dev/null &
     launcher=$!
     set +m
 }
