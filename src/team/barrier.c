@@ -1,21 +1,23 @@
 /* The barrier as a phase with nothing in it; or, on request, by one of the papers' trees. */
 #include "team/barrier.h"
 
-#include "team/staging.h"
-#include "team/tree_by_packets.h"
+#include "team/way.h"
 
 /* ---- Trees -------------------------------------------------------------------- */
 
+/* Whether the barrier is passed; moves this host's part on. */
 static bool tree_passed(void *context)
 {
     struct dn_team *team = context;
-    if (UNLIKELY(team_is_mirrored(team))) {
-        return team_tree_mirror_passed(team);
+    if (team->kind == DN_BARRIER_NIC) {
+        return team->way->nic_passed(team) == 0;
     }
-    bool passed = team->kind == DN_BARRIER_HOST
-                      ? group_host_barrier_advance(&team->nic, team_tree(team), team->host_phase,
-                                                   &team->host_stage)
-                      : group_tree_passed(team_tree(team), team->phase);
+    enum group_host_stage before = team->host_stage;
+    bool passed = group_host_barrier_advance(&team->nic, team_tree(team), team->host_phase,
+                                             &team->host_stage);
+    if (team->host_stage != before) {
+        team->way->tell_host_part(team, before);
+    }
     return passed;
 }
 
@@ -25,12 +27,8 @@ static bool tree_is_hopeless(const struct dn_node *node, void *context, bool for
     struct dn_team *team = context;
     (void)node;
     (void)forever;
-    for (uint32_t index = 0; index < team->nic.count; index++) {
-        if (group_life_gone(group_life(team->nic.view, team->nic.ranks[index]))) {
-            return true;
-        }
-    }
-    return team_is_mirrored(team) && team_tree_mirror_is_cut(team);
+    int tree = team->kind == DN_BARRIER_NIC ? team->way->nic_passed(team) : 0;
+    return group_team_lacks(&team->nic) || (tree && tree != DN_EBUSY);
 }
 
 static int tree_arrive(struct dn_team *team)
@@ -40,16 +38,12 @@ static int tree_arrive(struct dn_team *team)
         return error;
     }
     team->arrival_is_tree = true;
-    if (UNLIKELY(team_is_mirrored(team))) {
-        team_tree_mirror_arrive(team);
-        return 0;
-    }
     if (team->kind == DN_BARRIER_HOST) {
         team->host_stage = GROUP_HOST_GATHERING;
         team->host_phase++;
         (void)tree_passed(team);
     } else {
-        group_tree_arrive(&team->nic, team_tree(team), team->phase);
+        team->way->nic_arrive(team);
     }
     team_wake_members(team);
     return 0;
@@ -59,15 +53,14 @@ static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 {
     struct host_condition condition = {tree_passed, tree_is_hopeless, team, GROUP_WATCH_NOTHING};
     int error = host_wait(team->node, &condition, timeout_ns);
-    bool mirrored = team_is_mirrored(team);
     if (error == DN_EPEER) {
-        error = mirrored ? team_tree_mirror_pass(team, timeout_ns) : team_pass(team, timeout_ns);
+        error = team->way->pass_cut_tree(team, timeout_ns);
     } else if (!error) {
         team->arrival_is_open = false;
         team_wake_members(team);
     }
-    if (!error && mirrored) {
-        team_tree_mirror_note(team);
+    if (!error) {
+        team->way->note_tree_passed(team);
     }
     team->arrival_is_tree = team->arrival_is_open;
     return error;
@@ -93,13 +86,8 @@ int team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
     int error = team_turn_take_patiently(team);
     if (!error) {
-        bool by_packets = kind == DN_BARRIER_NIC && team_is_mirrored(team);
         /* Members agree, and are all between two barriers when it changes. */
-        error = team_exchange(team, by_packets ? team_packet_barrier_number(team) : 0,
-                              team_digest(TEAM_KIND, kind, 0));
-        if (!error && by_packets) {
-            error = team_packet_barrier_open(team, team_operand_of(team, 0));
-        }
+        error = team->way->agree_on_kind(team, kind);
         team->kind = error ? team->kind : kind;
         team_turn_give(team);
     }

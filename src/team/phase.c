@@ -1,7 +1,7 @@
 /* Turns and phases: what every collective call is made of. */
 #include "base/random.h"
-#include "team/team_by_packets.h"
 #include "host/clock.h"
+#include "team/way.h"
 
 static bool turn_is_free(void *context)
 {
@@ -49,8 +49,7 @@ void team_turn_give(struct dn_team *team)
     atomic_store_explicit(&team->turn, 0, memory_order_release);
 }
 
-/* What this node sent on any lane is complete before it arrives. On a direct fabric
- * the arrival's release store orders it already. */
+/* Completes what this node sent on any lane. */
 static int complete_all_lanes(struct dn_node *node)
 {
     struct host_process *process = node->process;
@@ -65,31 +64,30 @@ static int complete_all_lanes(struct dn_node *node)
     return error;
 }
 
-/* What an arrival tells the others on a packet fabric. */
+/* What an arrival tells those who do not see it in place. */
 enum telling { TELLS_ARRIVAL, TELLS_CONTRIBUTION, TELLS_NOTHING };
 
-static __attribute__((noinline, cold)) int arrive_by_operations(struct dn_team *team,
-                                                                enum telling telling)
+static __attribute__((noinline, cold)) int arrive_in_steps(struct dn_team *team,
+                                                           enum telling telling)
 {
-    bool mirrored = team_is_mirrored(team);
     int error = complete_all_lanes(team->node);
     /* What was lost on its way to a dead node keeps nobody waiting: the phase says what the
      * death means here. */
-    if (error && !(mirrored && error == DN_EPEER)) {
+    if (error && error != DN_EPEER) {
         return error;
     }
     group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
-    if (mirrored && telling != TELLS_NOTHING) {
-        team_mirror_arrival(team, telling == TELLS_CONTRIBUTION);
+    if (telling != TELLS_NOTHING) {
+        team->way->tell_arrival(team, telling == TELLS_CONTRIBUTION);
     }
     return 0;
 }
 
 static inline int arrive(struct dn_team *team, enum telling telling)
 {
-    if (UNLIKELY(team->node->lane.ops != NULL)) {
-        return arrive_by_operations(team, telling);
+    if (UNLIKELY(!team->arrives_by_store)) {
+        return arrive_in_steps(team, telling);
     }
     group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
@@ -172,8 +170,8 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
 bool team_is_broken(struct dn_team *team)
 {
     bool is_broken = team->is_broken || group_team_broken(&team->nic, team->phase);
-    if (is_broken && !team->is_broken && team_is_mirrored(team)) {
-        team_mirror_ask(team, false);
+    if (is_broken && !team->is_broken) {
+        team->way->ask(team);
         is_broken = group_team_broken(&team->nic, team->phase);
         team->is_broken = is_broken;
     }
@@ -185,7 +183,7 @@ static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *tea
                                                              uint64_t timeout_ns)
 {
     int error = DN_EPEER;
-    while (error == DN_EPEER && team_is_mirrored(team) && !team_is_broken(team)) {
+    while (error == DN_EPEER && !team_is_broken(team)) {
         error = pass(team, timeout_ns, broken);
     }
     return error;
@@ -209,9 +207,7 @@ int team_first_phase(struct dn_team *team)
 {
     int error = team_arrive(team);
     error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
-    bool made = team_is_mirrored(team) ? team_mirror_decide(team, error == 0)
-                                       : group_team_decide(&team->nic, error == 0);
-    if (made) {
+    if (team->way->decide(team, error == 0)) {
         team->arrival_is_open = false;
         return 0;
     }

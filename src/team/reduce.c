@@ -8,10 +8,8 @@
  * same on every member and in every run. */
 #include "team/reduce.h"
 
-#include <string.h>
-
 #include "team/staging.h"
-#include "team/team_by_packets.h"
+#include "team/way.h"
 
 /* The numbers of the call in one word, exactly: counts go up to 2^40. */
 static uint64_t pack(enum team_call_number call, unsigned first, unsigned second, uint64_t count)
@@ -47,16 +45,16 @@ int team_reduction_with(const struct dn_operator *with, size_t count,
 }
 
 static int reduce_word(struct dn_team *team, const struct team_reduction *reduction,
-                       const void *source, void *result)
+                       const void *source, void *result, uint32_t summands)
 {
     uint64_t word = 0;
     memcpy(&word, source, reduction->element_bytes);
     int error = team_exchange(team, word, reduction->argument);
-    if (error) {
+    if (error || summands == 0) {
         return error;
     }
     uint64_t total = team_operand_of(team, 0);
-    for (uint32_t index = 1; index < team->nic.count; index++) {
+    for (uint32_t index = 1; index < summands; index++) {
         uint64_t operand = team_operand_of(team, index);
         reduction->combine(&total, &operand, 1, reduction->context);
     }
@@ -65,16 +63,16 @@ static int reduce_word(struct dn_team *team, const struct team_reduction *reduct
 }
 
 static int reduce_small(struct dn_team *team, const struct team_reduction *reduction,
-                        const void *source, void *result)
+                        const void *source, void *result, uint32_t summands)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
     uint64_t place = team_show_small(team, source, bytes);
     int error = team_exchange_places(team, place, 0, reduction->argument);
-    if (error) {
+    if (error || summands == 0) {
         return error;
     }
     memcpy(result, team_memory(team, 0, team_source_of(team, 0)), bytes);
-    for (uint32_t index = 1; index < team->nic.count; index++) {
+    for (uint32_t index = 1; index < summands; index++) {
         reduction->combine(result, team_memory(team, index, team_source_of(team, index)),
                            reduction->count, reduction->context);
     }
@@ -89,34 +87,23 @@ size_t team_slice_start(const struct dn_team *team, uint32_t index, size_t count
     return index == team->nic.count ? count : start < count ? start : count;
 }
 
-/* On a packet fabric each member is given its slice, and no more. */
-static void hand_out_slices(const struct dn_team *team, const struct team_reduction *reduction,
-                            uint64_t place, const unsigned char *source, size_t count)
+uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *reduction,
+                          const unsigned char *source, size_t count)
 {
-    unsigned char *chunk = team_memory(team, team->nic.index, place);
     size_t element = reduction->element_bytes;
-    for (uint32_t index = 0; index < team->nic.count; index++) {
+    uint64_t place = team_place_of(team, source, count * element);
+    if (place != TEAM_NOWHERE) {
+        return place;
+    }
+    place = team_staging_in(team);
+    for (uint32_t index = 0; index < team->nic.count && place != TEAM_NOWHERE; index++) {
+        unsigned char *chunk = team_memory(team, team->nic.index, place);
         size_t start = team_slice_start(team, index, count, element) * element;
         size_t stop = team_slice_start(team, index + 1, count, element) * element;
         if (index == team->nic.index) {
             memcpy(chunk + start, source + start, stop - start);
         } else {
-            team_hand_to(team, index, chunk + start, source + start, stop - start);
-        }
-    }
-}
-
-uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *reduction,
-                          const unsigned char *source, size_t count)
-{
-    size_t bytes = count * reduction->element_bytes;
-    uint64_t place = team_place_of(team, source, bytes);
-    if (place == TEAM_NOWHERE) {
-        place = team_staging_in(team);
-        if (place != TEAM_NOWHERE && team_is_mirrored(team)) {
-            hand_out_slices(team, reduction, place, source, count);
-        } else if (place != TEAM_NOWHERE) {
-            memcpy(team_memory(team, team->nic.index, place), source, bytes);
+            team->way->give(team, index, chunk + start, source + start, stop - start);
         }
     }
     return place;
@@ -168,10 +155,8 @@ static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduc
     size_t first = team_slice_start(team, team->nic.index, count, element);
     size_t end = team_slice_start(team, team->nic.index + 1, count, element);
     reduce_slice(team, reduction, own_target, first, end);
-    if (team_is_mirrored(team)) {
-        unsigned char *slice = team_memory(team, team->nic.index, own_target) + first * element;
-        team_hand(team, slice, slice, (end - first) * element);
-    }
+    unsigned char *slice = team_memory(team, team->nic.index, own_target) + first * element;
+    team->way->give_all(team, slice, slice, (end - first) * element);
     error = team_exchange_places(team, own_target, 0, reduction->argument);
     if (error || deliver_to != TEAM_NOWHERE) {
         return error;
@@ -185,31 +170,32 @@ static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduc
     return 0;
 }
 
-int team_all_in_place(struct dn_team *team, const struct team_reduction *reduction,
-                      const void *source, const void *result, bool *in_place)
+int team_choose_chunk(struct dn_team *team, const struct team_reduction *reduction,
+                      const void *source, const void *result, size_t *chunk)
 {
+    *chunk = TEAM_CHUNK_BYTES / reduction->element_bytes;
+    if (reduction->count <= *chunk || !team->way->in_place) {
+        return 0;
+    }
     size_t bytes = reduction->count * reduction->element_bytes;
     bool mine = team_place_of(team, source, bytes) != TEAM_NOWHERE &&
                 team_place_of(team, result, bytes) != TEAM_NOWHERE;
     int error = team_exchange(team, mine, reduction->argument);
-    *in_place = true;
+    bool all = true;
     for (uint32_t index = 0; index < team->nic.count && !error; index++) {
-        *in_place = *in_place && team_operand_of(team, index);
+        all = all && team_operand_of(team, index);
     }
+    *chunk = all ? reduction->count : *chunk;
     return error;
 }
 
 static int reduce_large(struct dn_team *team, const struct team_reduction *reduction,
-                        const unsigned char *source, unsigned char *result)
+                        const unsigned char *source, unsigned char *result, uint32_t summands)
 {
-    size_t chunk = TEAM_CHUNK_BYTES / reduction->element_bytes;
+    (void)summands;
+    size_t chunk;
     bool more_readers = false;
-    int error = 0;
-    if (reduction->count > chunk && !team_is_mirrored(team)) {
-        bool in_place;
-        error = team_all_in_place(team, reduction, source, result, &in_place);
-        chunk = in_place ? reduction->count : chunk;
-    }
+    int error = team_choose_chunk(team, reduction, source, result, &chunk);
     for (size_t at = 0; at < reduction->count && !error; at += chunk) {
         size_t left = reduction->count - at;
         error = reduce_chunk(team, reduction, source + at * reduction->element_bytes,
@@ -220,8 +206,9 @@ static int reduce_large(struct dn_team *team, const struct team_reduction *reduc
     return error || !more_readers ? error : team_exchange(team, 0, reduction->argument);
 }
 
-int team_allreduce(struct dn_team *team, const void *source, void *result,
-                   const struct team_reduction *reduction)
+int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
+                        const struct team_reduction *reduction, uint32_t summands,
+                        team_reduce_large large)
 {
     size_t bytes = reduction->count * reduction->element_bytes;
     if (bytes != 0 && (!source || !result)) {
@@ -232,14 +219,20 @@ int team_allreduce(struct dn_team *team, const void *source, void *result,
         return error;
     }
     if (reduction->count == 1 && bytes <= sizeof(uint64_t)) {
-        error = reduce_word(team, reduction, source, result);
+        error = reduce_word(team, reduction, source, result, summands);
     } else if (bytes == 0) {
         error = team_exchange(team, 0, reduction->argument);
     } else if (bytes <= TEAM_SMALL_BYTES) {
-        error = reduce_small(team, reduction, source, result);
+        error = reduce_small(team, reduction, source, result, summands);
     } else {
-        error = reduce_large(team, reduction, source, result);
+        error = large(team, reduction, source, result, summands);
     }
     team_turn_give(team);
     return error;
+}
+
+int team_allreduce(struct dn_team *team, const void *source, void *result,
+                   const struct team_reduction *reduction)
+{
+    return team_reduce_by_size(team, source, result, reduction, team->nic.count, reduce_large);
 }

@@ -45,6 +45,17 @@ int team_alltoallv(struct dn_team *team, const void *source, const size_t *sizes
 /* Room for a piece of elements that stays in the first cache; no element is larger. */
 enum { TEAM_PIECE_BYTES = 8192 };
 
+/* How a call reduces what is large; `summands` as below. */
+typedef int (*team_reduce_large)(struct dn_team *team, const struct team_reduction *reduction,
+                                 const unsigned char *source, unsigned char *result,
+                                 uint32_t summands);
+
+/* The whole call. This member's result is made of the data of the first `summands` members; of
+ * none it is left as it is. */
+int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
+                        const struct team_reduction *reduction, uint32_t summands,
+                        team_reduce_large large);
+
 /* Where the part of `count` elements that this member works on begins, in whole cache
  * lines; the one behind the last member begins at the end. */
 size_t team_slice_start(const struct dn_team *team, uint32_t index, size_t count,
@@ -54,9 +65,9 @@ size_t team_slice_start(const struct dn_team *team, uint32_t index, size_t count
 uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *reduction,
                           const unsigned char *source, size_t count);
 
-/* Whether everybody's data can be read and written in place, so that one chunk is
- * enough; a phase of its own, for sizes where it does not show. */
-int team_all_in_place(struct dn_team *team, const struct team_reduction *reduction,
-                      const void *source, const void *result, bool *in_place);
+/* How many elements go in one chunk: all of them if everybody's data can be read and written
+ * where it lies, which takes a phase to find out, for sizes where that does not show. */
+int team_choose_chunk(struct dn_team *team, const struct team_reduction *reduction,
+                      const void *source, const void *result, size_t *chunk);
 
 #endif

@@ -4,53 +4,14 @@
  *   small     everybody copies its data into staging, and reduces what is before it
  *   larger    each member goes through its slice of everybody's data once, and leaves with
  *             each member in turn what has come together so far */
-#include <string.h>
-
 #include "team/reduce.h"
 #include "team/staging.h"
-#include "team/team_by_packets.h"
+#include "team/way.h"
 
 /* How many members' data, from the first one on, a member's result is made of. */
 static uint32_t summands(uint32_t index, enum dn_scan_kind kind)
 {
     return kind == DN_INCLUSIVE ? index + 1 : index;
-}
-
-static int scan_word(struct dn_team *team, const struct team_reduction *reduction,
-                     const void *source, void *result, enum dn_scan_kind kind)
-{
-    uint64_t word = 0;
-    memcpy(&word, source, reduction->element_bytes);
-    int error = team_exchange(team, word, reduction->argument);
-    uint32_t count = summands(team->nic.index, kind);
-    if (error || count == 0) {
-        return error;
-    }
-    uint64_t total = team_operand_of(team, 0);
-    for (uint32_t index = 1; index < count; index++) {
-        uint64_t operand = team_operand_of(team, index);
-        reduction->combine(&total, &operand, 1, reduction->context);
-    }
-    memcpy(result, &total, reduction->element_bytes);
-    return 0;
-}
-
-static int scan_small(struct dn_team *team, const struct team_reduction *reduction,
-                      const void *source, void *result, enum dn_scan_kind kind)
-{
-    size_t bytes = reduction->count * reduction->element_bytes;
-    uint64_t place = team_show_small(team, source, bytes);
-    int error = team_exchange_places(team, place, 0, reduction->argument);
-    uint32_t count = summands(team->nic.index, kind);
-    if (error || count == 0) {
-        return error;
-    }
-    memcpy(result, team_memory(team, 0, team_source_of(team, 0)), bytes);
-    for (uint32_t index = 1; index < count; index++) {
-        reduction->combine(result, team_memory(team, index, team_source_of(team, index)),
-                           reduction->count, reduction->context);
-    }
-    return 0;
 }
 
 /* Elements [at, at + count) of everybody's chunk. A member's result may stand where its
@@ -81,14 +42,14 @@ static void scan_piece(const struct dn_team *team, const struct team_reduction *
     }
 }
 
-/* On a packet fabric what was left with the others stands in this member's mirrors so far. */
-static void hand_back_slices(const struct dn_team *team, size_t start, size_t end,
+/* Gives the others what was written at their places. */
+static void give_slices_back(const struct dn_team *team, size_t start, size_t end,
                              enum dn_scan_kind kind)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (index != team->nic.index && summands(index, kind) > 0) {
             unsigned char *slice = team_memory(team, index, team_operand_of(team, index)) + start;
-            team_hand_to(team, index, slice, slice, end - start);
+            team->way->give(team, index, slice, slice, end - start);
         }
     }
 }
@@ -114,10 +75,7 @@ static int scan_chunk(struct dn_team *team, const struct team_reduction *reducti
         scan_piece(team, reduction, at, end - at < step ? end - at : step, kind);
         KILL_POINT("scan: a piece delivered, not told");
     }
-    if (team_is_mirrored(team)) {
-        hand_back_slices(team, start * reduction->element_bytes, end * reduction->element_bytes,
-                         kind);
-    }
+    give_slices_back(team, start * reduction->element_bytes, end * reduction->element_bytes, kind);
     error = team_exchange(team, 0, reduction->argument);
     if (!error && in_place == TEAM_NOWHERE && summands(team->nic.index, kind) > 0) {
         memcpy(result, team_memory(team, team->nic.index, to), bytes);
@@ -126,47 +84,30 @@ static int scan_chunk(struct dn_team *team, const struct team_reduction *reducti
 }
 
 static int scan_large(struct dn_team *team, const struct team_reduction *reduction,
-                      const unsigned char *source, unsigned char *result, enum dn_scan_kind kind)
+                      const unsigned char *source, unsigned char *result, uint32_t own_summands)
 {
-    size_t chunk = TEAM_CHUNK_BYTES / reduction->element_bytes;
-    int error = 0;
-    if (reduction->count > chunk && !team_is_mirrored(team)) {
-        bool in_place;
-        error = team_all_in_place(team, reduction, source, result, &in_place);
-        chunk = in_place ? reduction->count : chunk;
-    }
+    enum dn_scan_kind kind = own_summands > team->nic.index ? DN_INCLUSIVE : DN_EXCLUSIVE;
+    size_t chunk;
+    int error = team_choose_chunk(team, reduction, source, result, &chunk);
     for (size_t at = 0; at < reduction->count && !error; at += chunk) {
         size_t left = reduction->count - at;
         error = scan_chunk(team, reduction, source + at * reduction->element_bytes,
                            result + at * reduction->element_bytes, left < chunk ? left : chunk,
                            kind);
     }
-    /* Over packets who died while it handed its last slices round was there for some only. */
-    return error || !team_is_mirrored(team) ? error : team_exchange(team, 0, reduction->argument);
+    /* Of a member that died while it gave its last slices, only some members have theirs: one
+     * more phase tells everybody. */
+    return error || team->way->in_place ? error : team_exchange(team, 0, reduction->argument);
 }
 
 int team_scan(struct dn_team *team, const void *source, void *result,
               const struct team_reduction *given, enum dn_scan_kind kind)
 {
     struct team_reduction reduction = *given;
-    size_t bytes = reduction.count * reduction.element_bytes;
-    if ((bytes != 0 && (!source || !result)) || (unsigned)kind > DN_EXCLUSIVE) {
+    if ((unsigned)kind > DN_EXCLUSIVE) {
         return team_refuse(team, DN_EINVAL);
     }
     reduction.argument = team_digest(TEAM_SCAN, given->argument, kind);
-    int error = team_turn_take_patiently(team);
-    if (error) {
-        return error;
-    }
-    if (bytes == 0) {
-        error = team_exchange(team, 0, reduction.argument);
-    } else if (reduction.count == 1 && bytes <= sizeof(uint64_t)) {
-        error = scan_word(team, &reduction, source, result, kind);
-    } else if (bytes <= TEAM_SMALL_BYTES) {
-        error = scan_small(team, &reduction, source, result, kind);
-    } else {
-        error = scan_large(team, &reduction, source, result, kind);
-    }
-    team_turn_give(team);
-    return error;
+    return team_reduce_by_size(team, source, result, &reduction, summands(team->nic.index, kind),
+                               scan_large);
 }

@@ -1,11 +1,9 @@
 /* Staging memory and places. */
 #include "team/staging.h"
 
-#include <string.h>
-
-#include "team/team_by_packets.h"
 #include "host/arena.h"
 #include "host/memory.h"
+#include "team/way.h"
 
 #define STAGING_BYTES (2 * (uint64_t)TEAM_SMALL_BYTES + 2 * (uint64_t)TEAM_CHUNK_BYTES)
 
@@ -35,12 +33,8 @@ uint64_t team_staging_small(struct dn_team *team, uint32_t phase)
 uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes)
 {
     uint64_t place = team_staging_small(team, team->phase + 1);
-    if (place != TEAM_NOWHERE && bytes != 0) {
-        unsigned char *piece = team_memory(team, team->nic.index, place);
-        memcpy(piece, data, bytes);
-        if (team_is_mirrored(team)) {
-            team_reflect(team, piece, bytes);
-        }
+    if (place != TEAM_NOWHERE) {
+        team->way->give_all(team, team_memory(team, team->nic.index, place), data, bytes);
     }
     return place;
 }
@@ -60,7 +54,7 @@ uint64_t team_staging_out(struct dn_team *team)
 uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes)
 {
     const struct group_view *view = team->nic.view;
-    if (team_is_mirrored(team)) {
+    if (!team->way->in_place) {
         return TEAM_NOWHERE;
     }
     uintptr_t start = (uintptr_t)group_node_memory(view, view->rank);

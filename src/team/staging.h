@@ -24,7 +24,7 @@ uint64_t team_staging_out(struct dn_team *team);
  * read after it; gives the place, or TEAM_NOWHERE. */
 uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes);
 
-/* Where peers find these bytes as they are, or TEAM_NOWHERE; on a packet fabric always. */
+/* Where peers find these bytes as they are, or TEAM_NOWHERE; by packets always. */
 uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes);
 
 /* A member's memory in this address space. */

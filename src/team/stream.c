@@ -1,9 +1,7 @@
 /* Showing and taking streams. */
 #include "team/stream.h"
 
-#include <string.h>
-
-#include "team/team_by_packets.h"
+#include "team/way.h"
 
 enum state {
     WHOLE_COPY, /* all of it is in staging memory */
@@ -57,67 +55,43 @@ static void write_table(const struct dn_team *team, const struct team_streams *s
     table[1 + team->nic.count] = position;
 }
 
-static void copy(void *to, const void *from, uint64_t bytes)
+/* Which of a stream's bytes are for a member, when it has no table: [*from, *to). */
+static void part_without_table(const struct dn_team *team, const struct team_streams *streams,
+                               uint64_t total, uint32_t index, uint64_t *from, uint64_t *to)
 {
-    if (bytes != 0) {
-        memcpy(to, from, bytes);
-    }
+    uint64_t each = total / team->nic.count;
+    *from = streams->for_each_the_same ? each * index : 0;
+    *to = streams->for_each_the_same ? *from + each : total;
 }
 
-/* The part of this member's stream that is for another: [*from, *to). `behind` is the end of
- * what is for those before it. */
-static void own_part(const struct dn_team *team, const struct team_streams *streams, uint32_t index,
-                     uint64_t behind, uint64_t *from, uint64_t *to)
-{
-    *from = 0;
-    *to = streams->bytes;
-    if (streams->sizes) {
-        *from = behind;
-        *to = behind + streams->sizes[index];
-    } else if (streams->for_each_the_same) {
-        *from = streams->bytes / team->nic.count * index;
-        *to = *from + streams->bytes / team->nic.count;
-    }
-}
-
-/* On a packet fabric each member is given what this window holds for it. `data`: where the
- * window stands in the team's staging memory. */
-static void hand_out_window(const struct dn_team *team, const struct team_streams *streams,
-                            uint64_t data, uint64_t window)
-{
-    uint64_t bytes = window_bytes(team, streams);
-    uint64_t start = window * bytes;
-    uint64_t from;
-    uint64_t to = 0;
-    unsigned char *place = team_memory(team, team->nic.index, data);
-    for (uint32_t index = 0; index < team->nic.count; index++) {
-        own_part(team, streams, index, to, &from, &to);
-        uint64_t first = from < start ? start : from;
-        uint64_t end = to > start + bytes ? start + bytes : to;
-        if (first >= end) {
-            continue;
-        }
-        if (index == team->nic.index) {
-            copy(place + (first - start), streams->source + first, end - first);
-        } else {
-            team_hand_to(team, index, place + (first - start), streams->source + first,
-                         end - first);
-        }
-    }
-}
-
-/* Puts a window of the stream where peers can read it. */
+/* Puts a window of the stream where peers can read it: at `data` in this member's staging
+ * memory. Its own part it takes from the source. */
 static void fill_window(const struct dn_team *team, const struct team_streams *streams,
                         uint64_t data, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     uint64_t start = window * bytes;
-    uint64_t left = streams->bytes - start;
-    if (team_is_mirrored(team)) {
-        hand_out_window(team, streams, data, window);
-    } else {
-        copy(team_memory(team, team->nic.index, data), streams->source + start,
-             left < bytes ? left : bytes);
+    uint64_t stop = streams->bytes - start < bytes ? streams->bytes : start + bytes;
+    unsigned char *place = team_memory(team, team->nic.index, data);
+    if (!streams->sizes && !streams->for_each_the_same) {
+        team->way->give_all(team, place, streams->source + start, stop - start);
+        return;
+    }
+    uint64_t from = 0;
+    uint64_t to = 0;
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (streams->sizes) {
+            from = to;
+            to += streams->sizes[index];
+        } else {
+            part_without_table(team, streams, streams->bytes, index, &from, &to);
+        }
+        uint64_t first = from < start ? start : from;
+        uint64_t end = to > stop ? stop : to;
+        if (first < end && index != team->nic.index) {
+            team->way->give(team, index, place + (first - start), streams->source + first,
+                            end - first);
+        }
     }
 }
 
@@ -145,16 +119,14 @@ static struct shown show(struct dn_team *team, const struct team_streams *stream
     unsigned char *own = team_memory(team, team->nic.index, needs_staging ? staging : 0);
     data = state == IN_PLACE ? data : staging + table;
     if (state == WHOLE_COPY) {
-        copy(own + table, streams->source, streams->bytes);
+        team_copy(own + table, streams->source, streams->bytes);
     } else if (state == WINDOWS) {
         fill_window(team, streams, data, 0);
     }
     if (table != 0) {
         write_table(team, streams, staging, data);
     }
-    if (team_is_mirrored(team)) {
-        team_reflect(team, own, state == WHOLE_COPY ? table + streams->bytes : table);
-    }
+    team->way->give_all(team, own, own, state == WHOLE_COPY ? table + streams->bytes : table);
     return (struct shown){table != 0 ? staging : data, streams->bytes << 2 | state};
 }
 
@@ -165,15 +137,13 @@ static struct part part_of(const struct dn_team *team, const struct team_streams
     uint64_t operand = team_operand_of(team, index);
     uint64_t place = team_source_of(team, index);
     struct part part = {.total = operand >> 2, .state = (enum state)(operand & 3)};
-    part.to = part.total;
     if (streams->sizes) {
         const uint64_t *table = (const uint64_t *)(void *)team_memory(team, index, place);
         place = table[0];
         part.from = table[1 + mine];
         part.to = table[2 + mine];
-    } else if (streams->for_each_the_same) {
-        part.from = part.total / team->nic.count * mine;
-        part.to = part.from + part.total / team->nic.count;
+    } else {
+        part_without_table(team, streams, part.total, mine, &part.from, &part.to);
     }
     part.data = team_memory(team, index, place);
     return part;
@@ -210,16 +180,20 @@ static void take(const struct dn_team *team, const struct team_streams *streams,
         struct part part = part_of(team, streams, index);
         uint64_t first = part.from;
         uint64_t end = part.to;
+        if (index == team->nic.index) {
+            part.data = streams->source;
+            part.state = IN_PLACE;
+        }
         if (part.state == WINDOWS) {
             uint64_t start = window * bytes;
             first = first < start ? start : first;
             end = end > start + bytes ? start + bytes : end;
             part.data += (window & 1) * TEAM_CHUNK_BYTES;
             if (first < end) {
-                copy(to + (first - part.from), part.data + (first - start), end - first);
+                team_copy(to + (first - part.from), part.data + (first - start), end - first);
             }
         } else if (window == 0) {
-            copy(to, part.data + first, end - first);
+            team_copy(to, part.data + first, end - first);
         }
         to += part.to - part.from;
     }

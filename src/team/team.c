@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "team/barrier.h"
-#include "team/team_by_packets.h"
+#include "team/way.h"
 #include "host/arena.h"
 #include "group/service_memory.h"
 
@@ -85,19 +85,15 @@ static void reclaim_blocks(struct host_process *process)
 }
 
 /* Lets go of the team's words: the leader may use them again once all have. */
-static void let_go(const struct dn_team *team)
+static void let_go(struct dn_team *team)
 {
     _Atomic uint32_t *left = &team->nic.members[team->nic.index].left;
-    if (team_is_mirrored(team)) {
-        team_mirror_testify(team);
-    }
+    team->way->leave(team);
     /* Nothing of this member's may come to the words of others after that. */
     (void)fabric_settle(team_lane(team));
     /* Release: pairs with the acquire in group_team_is_over. */
     atomic_store_explicit(left, 1, memory_order_release);
-    if (team_is_mirrored(team)) {
-        team_reflect_to(team, 0, left, sizeof *left);
-    }
+    team_reflect_to(team, 0, left, sizeof *left);
     KILL_POINT("team: left");
 }
 
@@ -105,7 +101,6 @@ static void let_go(const struct dn_team *team)
 static void close_handle(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
-    team_packet_barrier_close(team);
     let_go(team);
     pthread_mutex_lock(&handles_lock);
     if (!team->block_offset) {
@@ -118,11 +113,24 @@ static void close_handle(struct dn_team *team)
     reclaim_blocks(process);
 }
 
+static const struct team_way *choose_way(const struct dn_team *team)
+{
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (fabric_road(&team->node->lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS) {
+            return &team_by_packets;
+        }
+    }
+    return &team_in_place;
+}
+
 static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t count, uint32_t index,
                       void *block)
 {
     group_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
-    if (team_is_mirrored(team)) {
+    team->way = choose_way(team);
+    /* Also in place there may be more to do: another layer, or nodes outside of the team. */
+    team->arrives_by_store = team->way->in_place && team->node->lane.quick_count != 0;
+    if (!team->way->in_place) {
         group_team_use_lines(&team->nic);
     }
 }
@@ -151,21 +159,16 @@ void team_all_end(struct dn_node *node)
 {
     (void)node;
     pthread_mutex_lock(&handles_lock);
-    bool mirrored = team_is_mirrored(&team_of_all);
-    if (mirrored) {
-        team_mirror_testify(&team_of_all);
-    }
+    team_of_all.way->leave(&team_of_all);
     team_of_all.open = 0;
     free(all_ranks);
     all_ranks = NULL;
     for (struct dn_team *team = handles; team; team = team->next) {
-        if (team->open == TEAM_OPEN && mirrored) {
-            team_mirror_testify(team);
-        } else if (team->open == TEAM_OPEN) {
+        if (team->open == TEAM_OPEN) {
+            team->way->leave(team);
             atomic_store_explicit(&team->nic.members[team->nic.index].left, 1,
                                   memory_order_release);
         }
-        team_packet_barrier_close(team);
         team->open = 0;
         team->block_offset = 0;
         free(team->ranks);
@@ -189,7 +192,7 @@ void *team_all_line(uint32_t rank)
 {
     const struct group_team *all = &team_of_all.nic;
     bool in_lines = all->arrived == &all->members[0].arrived;
-    return in_lines && !team_is_mirrored(&team_of_all) ? &all->members[rank] : NULL;
+    return in_lines && team_of_all.way->in_place ? &all->members[rank] : NULL;
 }
 
 /* ---- Creating ---------------------------------------------------------------- */
@@ -290,7 +293,7 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
 /* Tells the members of an offer, or that it is withdrawn: the offset first, then the key. */
 static void reflect_slot(const struct dn_team *team, const struct group_team_slot *slot)
 {
-    if (slot && team_is_mirrored(team)) {
+    if (slot) {
         team_reflect(team, &slot->offset, sizeof slot->offset);
         team_reflect(team, &slot->key, sizeof slot->key);
     }
@@ -330,7 +333,9 @@ static int lead(struct dn_team *team, const uint32_t *ranks, size_t count, uint6
         return DN_ENOMEM;
     }
     make_view(team, ranks, (uint32_t)count, 0, block);
-    team_mirror_prepare(team, block, bytes);
+    team_reflect(team, block, bytes);
+    /* One member's arrival must not come to another before the block's zeros do. */
+    (void)fabric_settle(team_lane(team));
     if (!offer(team, key, offset)) {
         host_arena_give(process, offset);
         return DN_EFULL;

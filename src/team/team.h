@@ -6,10 +6,12 @@
 #include "group/tree.h"
 
 struct team_packet_barrier;
+struct team_way;
 
 struct dn_team {
     uint32_t open; /* TEAM_OPEN while it may be used */
     struct dn_node *node;
+    const struct team_way *way; /* how its members reach each other (way.h) */
     struct group_team nic;
     uint32_t *ranks;
     uint64_t key;          /* that its members met under; 0 for the team of all */
@@ -27,9 +29,11 @@ struct dn_team {
     uint32_t phase;       /* of the last arrival */
     bool arrival_is_tree; /* the open arrival is one of a tree barrier, and passes as such */
     bool arrival_is_open; /* arrived at `phase`, not passed: a time-out or a split barrier */
-    bool is_broken;       /* a phase was found broken, on a packet fabric: that stays said */
-    uint64_t staging;     /* this member's, from the start of its node's memory; 0: none yet */
-    struct team_packet_barrier *packets; /* of DN_BARRIER_NIC on packet fabrics; NULL: none yet */
+    bool is_broken;       /* a phase was found broken: that stays said */
+    /* One store is the whole arrival: it completes what was sent before, and all see it. */
+    bool arrives_by_store;
+    uint64_t staging; /* this member's, from the start of its node's memory; 0: none yet */
+    struct team_packet_barrier *packets; /* of DN_BARRIER_NIC by packets; NULL: none yet */
 
     struct dn_team *next; /* every handle ever made, closed ones for reuse */
 };
@@ -68,9 +72,6 @@ int team_turn_take(struct dn_team *team, uint64_t *timeout_ns);
 int team_turn_take_patiently(struct dn_team *team);
 void team_turn_give(struct dn_team *team);
 
-/* Gives back what DN_BARRIER_NIC has in the packet services, if anything. */
-void team_packet_barrier_close(struct dn_team *team);
-
 /* The tree barriers' words. */
 static inline struct group_tree_node *team_tree(const struct dn_team *team)
 {
@@ -84,7 +85,7 @@ void team_wake_members(const struct dn_team *team);
 /* With the turn held: the next phase. What was sent before is complete first. */
 int team_arrive(struct dn_team *team);
 
-/* The same for a barrier whose news a tree carries: packet fabrics tell nobody else. */
+/* The same for a barrier whose news a tree carries: nobody else is told. */
 int team_arrive_in_tree(struct dn_team *team);
 
 /* With the turn held, after team_arrive: 0, DN_ETIMEOUT (arrived, not passed) or

@@ -1,8 +1,6 @@
 /* Reflecting, asking and deciding. */
 #include "team/team_by_packets.h"
 
-#include <string.h>
-
 #include "team/staging.h"
 
 /* The area that stands for the group's memory as a whole, of the library's own operations. */
@@ -41,30 +39,33 @@ void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes)
 
 /* A few packets' worth goes the way of words, and needs no answer. More is pushed, from where
  * it lies, and complete before the next arrival. */
-void team_hand_to(const struct dn_team *team, uint32_t index, void *place, const void *source,
-                  uint64_t bytes)
+static void give(const struct dn_team *team, uint32_t index, void *place, const void *source,
+                 uint64_t bytes)
 {
     struct fabric_lane *lane = team_lane(team);
-    if (bytes > TEAM_SMALL_BYTES) {
+    if (bytes > TEAM_SMALL_BYTES &&
+        fabric_road(lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
         /* It is the system's operation, which no lane's quiet waits for. */
         (void)fabric_settle(lane);
-    } else if (bytes != 0) {
-        if (place != source) {
-            memcpy(place, source, bytes);
-        }
+    } else {
+        team_copy(place, source, bytes);
         team_reflect_to(team, index, place, bytes);
     }
 }
 
-void team_hand(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
+static void give_all(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
 {
+    if (bytes <= TEAM_SMALL_BYTES) {
+        team_copy(place, source, bytes);
+        source = place;
+    }
     for (uint32_t step = 1; step < team->nic.count; step++) {
-        team_hand_to(team, next_of(team, step), place, source, bytes);
+        give(team, next_of(team, step), place, source, bytes);
     }
 }
 
-void team_mirror_arrival(const struct dn_team *team, bool contributes)
+static void tell_arrival(const struct dn_team *team, bool contributes)
 {
     const struct group_team *nic = &team->nic;
     const struct group_team_member *own = &nic->members[nic->index];
@@ -79,7 +80,7 @@ void team_mirror_arrival(const struct dn_team *team, bool contributes)
     }
 }
 
-void team_mirror_note(const struct dn_team *team, uint32_t index, uint32_t phase)
+void team_packets_note(const struct dn_team *team, uint32_t index, uint32_t phase)
 {
     _Atomic uint32_t *word = group_team_arrived_word(&team->nic, index);
     uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
@@ -139,7 +140,7 @@ static bool ask(const struct dn_team *team, uint32_t index, uint32_t witness)
         return false;
     }
     KILL_POINT("team: arrival taken over, not noted");
-    team_mirror_note(team, index, team->phase);
+    team_packets_note(team, index, team->phase);
     return true;
 }
 
@@ -158,7 +159,7 @@ static void ask_all_about(const struct dn_team *team, uint32_t index)
     }
 }
 
-void team_mirror_ask(const struct dn_team *team, bool living)
+void team_packets_ask(const struct dn_team *team, bool living)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (group_team_has_arrived(&team->nic, index, team->phase)) {
@@ -170,6 +171,11 @@ void team_mirror_ask(const struct dn_team *team, bool living)
             (void)ask(team, index, index);
         }
     }
+}
+
+static void ask_about_the_dead(struct dn_team *team)
+{
+    team_packets_ask(team, false);
 }
 
 /* Leaves with a living member what this one has of a dead one, unless it knows as much. */
@@ -191,7 +197,8 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
                             sizeof member->arrived, known, theirs, &old);
 }
 
-void team_mirror_testify(const struct dn_team *team)
+/* What this member has seen of dead members' arrivals it leaves with those who live. */
+static void testify(const struct dn_team *team)
 {
     const struct group_team *nic = &team->nic;
     bool anybody = false;
@@ -210,6 +217,12 @@ void team_mirror_testify(const struct dn_team *team)
         /* The last barrier may have been one of a tree, whose news this member did not get. */
         team_reflect(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
     }
+}
+
+static void leave(struct dn_team *team)
+{
+    team_packet_barrier_close(team);
+    testify(team);
 }
 
 /* ---- Deciding -------------------------------------------------------------------------- */
@@ -234,7 +247,9 @@ static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, 
     return 0;
 }
 
-bool team_mirror_decide(const struct dn_team *team, bool made)
+/* The first member's copy decides; if it is gone, all copies in team order, so that the last
+ * survivor's has the last word, the same one for everybody. */
+static bool decide(const struct dn_team *team, bool made)
 {
     uint32_t wish = made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP;
     uint32_t outcome = wish;
@@ -255,13 +270,18 @@ bool team_mirror_decide(const struct dn_team *team, bool made)
     return wish == GROUP_TEAM_MADE;
 }
 
-void team_mirror_prepare(const struct dn_team *team, const void *block, uint64_t bytes)
-{
-    struct fabric_lane *lane = team_lane(team);
-    if (!fabric_is_mirrored(lane)) {
-        return;
-    }
-    team_reflect(team, block, bytes);
-    /* One member's arrival must not come to another before the zeros do. */
-    (void)fabric_settle(lane);
-}
+const struct team_way team_by_packets = {
+    .in_place = false,
+    .tell_arrival = tell_arrival,
+    .ask = ask_about_the_dead,
+    .decide = decide,
+    .leave = leave,
+    .give = give,
+    .give_all = give_all,
+    .agree_on_kind = team_packets_agree_on_kind,
+    .tell_host_part = team_packets_tell_host_part,
+    .nic_arrive = team_packets_nic_arrive,
+    .nic_passed = team_packets_nic_passed,
+    .pass_cut_tree = team_packets_pass_cut_tree,
+    .note_tree_passed = team_packets_note_tree_passed,
+};

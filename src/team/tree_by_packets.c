@@ -1,5 +1,14 @@
-/* Trees over packets. */
-#include "team/tree_by_packets.h"
+/* The papers' two barriers over packets.
+ *
+ * Host-driven: a host reflects what it stores at its parent and its children to them alone.
+ * Run by the NICs: the packet services' barrier (nic/services.h), which the team opens when it
+ * first agrees on that kind.
+ *
+ * The arrivals decide, as in every barrier, and a tree only carries the news; but here an
+ * arrival is no news to anybody but the parent. A member that has passed notes that all have
+ * arrived, so that others can ask it; and when a death cuts a tree, those who are left ask each
+ * other. */
+#include "team/team_by_packets.h"
 
 #include <stdlib.h>
 
@@ -57,7 +66,8 @@ static int serve(const struct dn_team *team, fabric_service_call call, void *con
     return lane->ops->serve(lane, call, context);
 }
 
-uint64_t team_packet_barrier_number(const struct dn_team *team)
+/* A number for a team that this node leads. */
+static uint64_t next_number(const struct dn_team *team)
 {
     static _Atomic uint32_t given;
     return (uint64_t)team->nic.view->rank * TEAMS_OF_A_LEADER +
@@ -87,19 +97,6 @@ static int open_alone(struct dn_team *team, uint32_t number)
     return 0;
 }
 
-int team_packet_barrier_open(struct dn_team *team, uint64_t number)
-{
-    int own = team->packets ? 0 : open_alone(team, (uint32_t)number);
-    int error = team_exchange(team, own != 0, team_digest(TEAM_KIND, DN_BARRIER_NIC, 1));
-    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
-        error = team_operand_of(team, index) ? DN_EFULL : 0;
-    }
-    if (error) {
-        team_packet_barrier_close(team);
-    }
-    return own == DN_ENOMEM ? own : error;
-}
-
 /* Nobody arrives any more. What a death has left undone in the services stays there. */
 void team_packet_barrier_close(struct dn_team *team)
 {
@@ -119,12 +116,28 @@ void team_packet_barrier_close(struct dn_team *team)
     team->packets = NULL;
 }
 
-static bool is_done(const struct team_packet_barrier *barrier)
+/* With the turn held, all members alike: has the services' barrier ready under the leader's
+ * number. DN_ENOMEM; DN_EFULL on all members when one of them has no line left for it. */
+static int open_together(struct dn_team *team, uint64_t number)
 {
-    return nic_completion_is_done(&barrier->arrival);
+    int own = team->packets ? 0 : open_alone(team, (uint32_t)number);
+    int error = team_exchange(team, own != 0, team_digest(TEAM_KIND, DN_BARRIER_NIC, 1));
+    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
+        error = team_operand_of(team, index) ? DN_EFULL : 0;
+    }
+    if (error) {
+        team_packet_barrier_close(team);
+    }
+    return own == DN_ENOMEM ? own : error;
 }
 
-/* ---- Both ----------------------------------------------------------------------------------- */
+int team_packets_agree_on_kind(struct dn_team *team, enum dn_barrier_kind kind)
+{
+    bool by_nics = kind == DN_BARRIER_NIC;
+    int error = team_exchange(team, by_nics ? next_number(team) : 0,
+                              team_digest(TEAM_KIND, kind, 0));
+    return error || !by_nics ? error : open_together(team, team_operand_of(team, 0));
+}
 
 /* Should this member die, those whom its arrival sets going can say that it had arrived: of
  * the NICs' tree the parent, of its root the children. */
@@ -139,14 +152,8 @@ static void tell_neighbours_of_arrival(const struct dn_team *team)
     }
 }
 
-void team_tree_mirror_arrive(struct dn_team *team)
+void team_packets_nic_arrive(struct dn_team *team)
 {
-    if (team->kind == DN_BARRIER_HOST) {
-        team->host_stage = GROUP_HOST_GATHERING;
-        team->host_phase++;
-        (void)team_tree_mirror_passed(team);
-        return;
-    }
     tell_neighbours_of_arrival(team);
     if (serve(team, arrive_at_barrier, team->packets) != 0) {
         /* An arrival from before a death stands there for ever: the others must be asked. */
@@ -154,8 +161,16 @@ void team_tree_mirror_arrive(struct dn_team *team)
     }
 }
 
+int team_packets_nic_passed(const struct dn_team *team)
+{
+    const struct nic_completion *arrival = &team->packets->arrival;
+    return nic_completion_is_done(arrival) ? arrival->result : DN_EBUSY;
+}
+
+/* ---- Driven by the hosts ---------------------------------------------------------------- */
+
 /* Sends on what the host has just stored in its own copy of the tree. */
-static void reflect_host_part(const struct dn_team *team, enum group_host_stage before)
+void team_packets_tell_host_part(const struct dn_team *team, enum group_host_stage before)
 {
     const struct group_team *nic = &team->nic;
     struct group_tree_node *nodes = team_tree(team);
@@ -179,38 +194,20 @@ static void reflect_host_part(const struct dn_team *team, enum group_host_stage 
     }
 }
 
-bool team_tree_mirror_passed(struct dn_team *team)
-{
-    if (team->kind == DN_BARRIER_NIC) {
-        return is_done(team->packets) && team->packets->arrival.result == 0;
-    }
-    enum group_host_stage before = team->host_stage;
-    bool passed = group_host_barrier_advance(&team->nic, team_tree(team), team->host_phase,
-                                             &team->host_stage);
-    if (team->host_stage != before) {
-        reflect_host_part(team, before);
-    }
-    return passed;
-}
+/* ---- Both ------------------------------------------------------------------------------- */
 
-bool team_tree_mirror_is_cut(const struct dn_team *team)
-{
-    return team->kind == DN_BARRIER_NIC && is_done(team->packets) &&
-           team->packets->arrival.result != 0;
-}
-
-void team_tree_mirror_note(const struct dn_team *team)
+void team_packets_note_tree_passed(struct dn_team *team)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        team_mirror_note(team, index, team->phase);
+        team_packets_note(team, index, team->phase);
     }
 }
 
-int team_tree_mirror_pass(struct dn_team *team, uint64_t timeout_ns)
+int team_packets_pass_cut_tree(struct dn_team *team, uint64_t timeout_ns)
 {
     uint64_t deadline_ns = host_deadline_ns(host_now_ns(), timeout_ns);
     for (;;) {
-        team_mirror_ask(team, true);
+        team_packets_ask(team, true);
         uint64_t now_ns = host_now_ns();
         uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
         bool is_last = left_ns <= ASK_AGAIN_NS;
