@@ -6,7 +6,7 @@
 
 #include "base/size_text.h"
 #include "cli/cli.h"
-#include "cli/perf/udp.h"
+#include "cli/perf/packets.h"
 #include "host/group.h"
 
 /* A test by fabric; NULL: it makes no sense there. */

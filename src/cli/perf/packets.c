@@ -1,6 +1,6 @@
 /* The udp fabric beside raw UDP: round trips, atomics, barriers, reductions, idling. */
 #define _GNU_SOURCE
-#include "cli/perf/udp.h"
+#include "cli/perf/packets.h"
 
 #include <errno.h>
 #include <stdlib.h>

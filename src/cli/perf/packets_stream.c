@@ -1,7 +1,7 @@
 /* The udp fabric beside raw UDP: streams of small messages and of large transfers. */
 #include <string.h>
 
-#include "cli/perf/udp.h"
+#include "cli/perf/packets.h"
 #include "host/clock.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/perf/udp.h"
+#include "cli/perf/packets.h"
 #include "host/clock.h"
 
 enum {
