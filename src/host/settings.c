@@ -8,8 +8,6 @@
 #include "base/size_text.h"
 
 #define SETTINGS(row)                                                                         \
-    row("DN_FABRIC", fabric, FABRIC, "mem",                                                   \
-        "what carries the stores, unless --fabric says it: mem or udp")                       \
     row("DN_LLCM_BYTES", sizes.llcm_bytes, SIZE, "128K",                                      \
         "low-latency common memory of each node")                                             \
     row("DN_BANK_BYTES", sizes.bank_bytes, SIZE, "1G",                                        \
@@ -25,7 +23,7 @@
     row("DN_RELAX_SEED", relax_seed, NUMBER, "0",                                             \
         "seed of DN_RELAX's choices; 0 takes a new one each time")
 
-enum kind { FABRIC, SIZE, ROOM, NUMBER, SIGNAL, FLAG };
+enum kind { SIZE, ROOM, NUMBER, SIGNAL, FLAG };
 
 static const struct {
     const char *name;
@@ -37,32 +35,9 @@ static const struct {
 #undef ROW
 };
 
-bool host_fabric_parse(const char *name, enum host_fabric *fabric)
-{
-    static const char *const names[] = {[HOST_FABRIC_MEM] = "mem", [HOST_FABRIC_UDP] = "udp"};
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *fabric = (enum host_fabric)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool read_fabric(const char *name, uint64_t *value)
-{
-    enum host_fabric fabric;
-    if (!host_fabric_parse(name, &fabric)) {
-        return false;
-    }
-    *value = fabric;
-    return true;
-}
-
 static bool read_value(enum kind kind, const char *text, uint64_t *value)
 {
     switch (kind) {
-    case FABRIC: return read_fabric(text, value);
     case SIZE: return base_size_parse(text, value) && *value > 0;
     case ROOM: return base_size_parse(text, value);
     case NUMBER: return base_number_parse(text, UINT64_MAX, value);

@@ -4,10 +4,7 @@
 
 #include "group/memory.h"
 
-enum host_fabric { HOST_FABRIC_MEM, HOST_FABRIC_UDP };
-
 struct host_settings {
-    enum host_fabric fabric; /* of groups that are not told; only launchers look at it */
     struct group_sizes sizes;
     int stop_signal; /* a real-time signal */
     bool relax;
@@ -17,11 +14,6 @@ struct host_settings {
 /* Defaults overlaid by the environment. DN_EINVAL and the variable's name in *bad
  * when a value cannot be read. */
 int host_settings_read(struct host_settings *settings, const char **bad);
-
-/* The fabric of that name; false: there is none. */
-bool host_fabric_parse(const char *name, enum host_fabric *fabric);
-/* What there is, for messages: "mem, udp". */
-#define HOST_FABRIC_NAMES "mem, udp"
 
 /* The table's rows, for help texts: false past the end. */
 bool host_settings_row(unsigned row, const char **name, const char **default_text,

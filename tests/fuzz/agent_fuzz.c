@@ -25,6 +25,22 @@ static void try_order(const unsigned char *bytes, size_t length)
     order_release(&read);
 }
 
+/* A contact that any fabric believes has a text. */
+static void try_contact(const unsigned char *bytes, size_t length)
+{
+    struct fabric_contact contact;
+    char text[FABRIC_CONTACT_TEXT_BYTES];
+    if (length < sizeof contact.bytes) {
+        return;
+    }
+    memcpy(contact.bytes, bytes, sizeof contact.bytes);
+    for (const struct fabric_launch *const *fabric = fabric_launches; *fabric; fabric++) {
+        if ((*fabric)->spans_hosts && (*fabric)->contact_is_sound(&contact)) {
+            FUZZ_ASSERT(strlen((*fabric)->contact_text(&contact, text)) < sizeof text);
+        }
+    }
+}
+
 static void try_frames(const unsigned char *bytes, size_t length, enum frame_sender sender)
 {
     size_t at = 0;
@@ -41,10 +57,7 @@ static void try_frames(const unsigned char *bytes, size_t length, enum frame_sen
         if (frame.kind == FRAME_ORDER) {
             try_order(frame.tail, frame.tail_bytes);
         }
-        union udp_address address;
-        if (frame.tail_bytes >= FRAME_ADDRESS_BYTES && order_take_address(frame.tail, &address)) {
-            FUZZ_ASSERT(udp_address_bytes(&address) <= sizeof address);
-        }
+        try_contact(frame.tail, frame.tail_bytes);
         at += whole;
     }
 }

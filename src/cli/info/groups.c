@@ -16,8 +16,8 @@ struct holding {
     pid_t process;
     int fd; /* its number there */
     ino_t file;
-    bool is_roster;
-    uint64_t started; /* when the process was, in ticks */
+    const struct fabric_launch *fabric; /* whose file it is; NULL: the group itself */
+    uint64_t started;                   /* when the process was, in ticks */
 };
 
 struct holdings {
@@ -63,6 +63,24 @@ static uint64_t start_of(pid_t process)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
+/* What the kernel calls a memory file. */
+static bool is_memory_file(const char *target, const char *name)
+{
+    char full[64];
+    (void)snprintf(full, sizeof full, "/memfd:%s (deleted)", name);
+    return strcmp(target, full) == 0;
+}
+
+/* NULL: it is no fabric's. */
+static const struct fabric_launch *fabric_of_file(const char *target)
+{
+    const struct fabric_launch *const *fabric = fabric_launches;
+    while (*fabric && !((*fabric)->file_name && is_memory_file(target, (*fabric)->file_name))) {
+        fabric++;
+    }
+    return *fabric;
+}
+
 /* A process that cannot be looked at holds nothing for us. */
 static bool look_at_process(pid_t process, struct holdings *holdings)
 {
@@ -76,14 +94,13 @@ static bool look_at_process(pid_t process, struct holdings *holdings)
         (void)snprintf(path, sizeof path, "/proc/%d/fd/%.20s", (int)process, entry->d_name);
         ssize_t bytes = readlink(path, target, sizeof target - 1);
         target[bytes > 0 ? bytes : 0] = '\0';
-        bool is_group = strcmp(target, "/memfd:dimmnet (deleted)") == 0;
-        bool is_roster = strcmp(target, "/memfd:dimmnet-roster (deleted)") == 0;
-        if ((is_group || is_roster) && stat(path, &status) == 0) {
+        const struct fabric_launch *fabric = fabric_of_file(target);
+        if ((fabric || is_memory_file(target, "dimmnet")) && stat(path, &status) == 0) {
             const struct holding holding = {
                 .process = process,
                 .fd = (int)strtol(entry->d_name, NULL, 10),
                 .file = status.st_ino,
-                .is_roster = is_roster,
+                .fabric = fabric,
                 .started = start_of(process),
             };
             noted = note(holdings, &holding);
@@ -133,10 +150,10 @@ static bool look_at_group(const struct holding *holding, struct host_group *grou
     return fd >= 0;
 }
 
-static bool look_at_roster(const struct holding *holding, struct udp_roster_file *roster)
+static bool look_at_fabric(const struct holding *holding, struct fabric_look *look)
 {
     int fd = open_holding(holding);
-    if (fd >= 0 && udp_roster_map(fd, roster) != 0) {
+    if (fd >= 0 && holding->fabric->look(fd, look) != 0) {
         (void)close(fd);
         fd = -1;
     }
@@ -195,28 +212,28 @@ static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *pr
     return leader;
 }
 
-/* On the `udp` fabric a node holds the group of the lives, which the same process made as the
- * roster, and one of its own with all the memory, which nobody else has. False: it is such a
- * one. */
-static bool find_roster(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
+/* Where each node makes the group's memory for itself, it holds the group of the lives, which
+ * the same process made as the fabric's file, and one of its own with all the memory, which
+ * nobody else has. False: it is such a one. */
+static bool find_fabric(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
 {
     const struct group_geometry *geometry = &entry->group.group->geometry;
     for (size_t i = 0; i < holdings->count; i++) {
         const struct holding *holding = &holdings->all[i];
-        struct udp_roster_file roster;
+        struct fabric_look look;
         uint32_t process_count;
-        if (!holding->is_roster || !has(holdings, holding->process, file) ||
-            !look_at_roster(holding, &roster)) {
+        if (!holding->fabric || !has(holdings, holding->process, file) ||
+            !look_at_fabric(holding, &look)) {
             continue;
         }
         if (leader_of(holdings, holding->file, &process_count) == entry->leader) {
-            entry->roster = roster;
+            entry->fabric = holding->fabric;
+            entry->look = look;
             return true;
         }
-        bool is_alike = geometry->node_count == roster.roster->node_count &&
-                        memcmp(&geometry->sizes, &roster.roster->sizes, sizeof geometry->sizes) ==
-                            0;
-        udp_roster_unmap(&roster);
+        bool is_alike = geometry->node_count == look.node_count &&
+                        memcmp(&geometry->sizes, &look.sizes, sizeof look.sizes) == 0;
+        holding->fabric->look_away(&look);
         if (is_alike && entry->process_count == 1) {
             return false;
         }
@@ -224,15 +241,25 @@ static bool find_roster(const struct holdings *holdings, ino_t file, struct grou
     return true;
 }
 
+/* Of groups that hold no fabric's file. */
+static const struct fabric_launch *fabric_without_file(void)
+{
+    const struct fabric_launch *const *fabric = fabric_launches;
+    while (*fabric && (*fabric)->file_name) {
+        fabric++;
+    }
+    return *fabric;
+}
+
 static bool add_group(struct groups *groups, const struct holdings *holdings, size_t number)
 {
     const struct holding *holding = &holdings->all[number];
-    struct groups_entry entry = {.roster = {.fd = -1}};
+    struct groups_entry entry = {.fabric = fabric_without_file()};
     if (!look_at_group(holding, &entry.group)) {
         return true; /* it has just ended, or is another version's */
     }
     entry.leader = leader_of(holdings, holding->file, &entry.process_count);
-    if (!find_roster(holdings, holding->file, &entry)) {
+    if (!find_fabric(holdings, holding->file, &entry)) {
         host_group_unmap(&entry.group);
         return true;
     }
@@ -264,7 +291,7 @@ bool groups_find(pid_t process, struct groups *groups)
     }
     for (size_t i = 0; found && i < holdings.count; i++) {
         const struct holding *holding = &holdings.all[i];
-        if (!holding->is_roster && is_first(&holdings, i) &&
+        if (!holding->fabric && is_first(&holdings, i) &&
             (process <= 0 || has(&holdings, process, holding->file))) {
             found = add_group(groups, &holdings, i);
         }
@@ -284,8 +311,8 @@ void groups_release(struct groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++) {
         host_group_unmap(&groups->entries[i].group);
-        if (groups->entries[i].roster.fd >= 0) {
-            udp_roster_unmap(&groups->entries[i].roster);
+        if (groups->entries[i].look.state) {
+            groups->entries[i].fabric->look_away(&groups->entries[i].look);
         }
     }
     free(groups->entries);

@@ -5,14 +5,15 @@
 
 #include <sys/types.h>
 
-#include "fabric/udp/roster.h"
+#include "fabric/launch.h"
 #include "host/group.h"
 
 struct groups_entry {
-    struct host_group group;       /* its words alone, to be read */
-    struct udp_roster_file roster; /* .fd -1: this is not the `udp` fabric */
-    pid_t leader;                  /* its launcher, or the agent of this host, or the only node */
-    uint32_t process_count;        /* processes that hold it */
+    struct host_group group; /* its words alone, to be read */
+    const struct fabric_launch *fabric;
+    struct fabric_look look; /* of fabrics that have a file; else zeros */
+    pid_t leader;            /* its launcher, or the agent of this host, or the only node */
+    uint32_t process_count;  /* processes that hold it */
 };
 
 struct groups {

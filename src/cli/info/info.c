@@ -9,9 +9,6 @@
 #include "cli/cli.h"
 #include "cli/info/info_print.h"
 #include "cli/options.h"
-#include "fabric/udp/guard.h"
-#include "fabric/udp/socket.h"
-#include "wire/packet.h"
 
 #define COMMAND "dimmnet info"
 
@@ -33,47 +30,21 @@ static const struct options_command info_command = {
     .about =
         "Without a process: what this machine offers to groups, and which groups of this user\n"
         "run on it. With the id of a launcher, an agent or a node: all about its group: fabric,\n"
-        "sizes, lives, and on the udp fabric the counters and round-trip times that its nodes\n"
-        "on this host report every so often.\n",
+        "sizes, lives, and where nodes go by packets the counters and round-trip times that\n"
+        "those on this host report every so often.\n",
     .closing =
         "Exit status: 0 when it could be told; 1 when the operating system refused; 2 for a\n"
         "command line that makes no sense or a process that is in no group.\n",
 };
 
-static struct info_machine look_at_machine(void)
-{
-    union udp_address here = {
-        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
-    struct info_machine machine = {
-        .core_count = host_core_count(),
-        .cipher = udp_cipher_name(udp_cipher_best()),
-    };
-    union udp_address bound;
-    struct udp_socket socket;
-    int fd;
-    if (udp_socket_bind(&here, &bound, &fd) == 0) {
-        udp_socket_use(&socket, fd);
-        machine.path_bytes = udp_path_bytes(&bound);
-        machine.has_udp = machine.path_bytes > 0;
-        machine.packet_bytes_max = machine.path_bytes < WIRE_PACKET_BYTES_MAX
-                                       ? machine.path_bytes
-                                       : WIRE_PACKET_BYTES_MAX;
-        machine.offload_send = socket.offload_send;
-        machine.offload_receive = socket.offload_receive;
-        udp_socket_close(&socket);
-    }
-    return machine;
-}
-
 static int tell_all(bool json)
 {
-    struct info_machine machine = look_at_machine();
     struct groups groups;
     if (!groups_find(0, &groups)) {
         cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
         return CLI_FAULT;
     }
-    info_print_machine(json, &machine);
+    info_print_machine(json);
     info_print_list(json, &groups);
     groups_release(&groups);
     return CLI_OK;

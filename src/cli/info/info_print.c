@@ -7,11 +7,6 @@
 #include <string.h>
 
 #include "dimmnet.h"
-#include "fabric/udp/guard.h"
-#include "fabric/udp/socket.h"
-#include "host/clock.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 enum { TRIPS_BY_LINE = 8 };
 
@@ -23,41 +18,98 @@ static const char *life_name(enum dn_life life)
     return (unsigned)life <= DN_DEAD ? life_names[life] : "?";
 }
 
-static const char *yes(bool it_is)
+/* ---- Facts ------------------------------------------------------------------------- */
+
+/* More members of an object. */
+static void print_member(void *context, const struct fabric_fact *fact)
 {
-    return it_is ? "yes" : "no";
+    (void)context;
+    if (!fact->name) {
+        return;
+    }
+    switch (fact->kind) {
+    case FABRIC_NUMBER: printf(",\"%s\":%" PRIu64, fact->name, fact->number); break;
+    case FABRIC_TRUTH: printf(",\"%s\":%s", fact->name, fact->number ? "true" : "false"); break;
+    case FABRIC_TEXT: printf(",\"%s\":\"%s\"", fact->name, fact->text); break;
+    }
 }
 
-static const char *truth(bool it_is)
+static void print_value(const struct fabric_fact *fact, int width)
 {
-    return it_is ? "true" : "false";
+    switch (fact->kind) {
+    case FABRIC_NUMBER: printf("%*" PRIu64, width, fact->number); break;
+    case FABRIC_TRUTH: printf("%*s", width, fact->number ? "yes" : "no"); break;
+    case FABRIC_TEXT: printf("%*s", width, fact->text); break;
+    }
+}
+
+/* "packet bytes 1472, cipher AES-256-GCM"; the context is what stands before the next one. */
+static void print_phrase(void *context, const struct fabric_fact *fact)
+{
+    const char **before = context;
+    if (fact->heading) {
+        printf("%s%s ", *before, fact->heading);
+        print_value(fact, 0);
+        *before = ", ";
+    }
+}
+
+static void print_line(void *context, const struct fabric_fact *fact)
+{
+    (void)context;
+    if (fact->heading) {
+        printf("    %s: ", fact->heading);
+        print_value(fact, 0);
+        printf("\n");
+    }
+}
+
+static void print_heading(void *context, const struct fabric_fact *fact)
+{
+    (void)context;
+    printf("%s%s", fact->heading ? "  " : "", fact->heading ? fact->heading : "");
+}
+
+/* Below its heading. */
+static void print_cell(void *context, const struct fabric_fact *fact)
+{
+    (void)context;
+    if (fact->heading) {
+        print_value(fact, 2 + (int)strlen(fact->heading));
+    }
+}
+
+static void keep_silent(void *context, const struct fabric_fact *fact)
+{
+    (void)context;
+    (void)fact;
 }
 
 /* ---- The machine ------------------------------------------------------------------- */
 
-void info_print_machine(bool json, const struct info_machine *machine)
+void info_print_machine(bool json)
 {
+    uint32_t core_count = host_core_count();
     if (json) {
-        printf("{\"what\":\"machine\",\"version\":\"%s\",\"cores\":%u,\"mem\":true,\"udp\":%s,"
-               "\"offload_send\":%s,\"offload_receive\":%s,\"cipher\":\"%s\","
-               "\"loopback_packet_bytes\":%u,\"loopback_path_bytes\":%u}\n",
-               dn_version(), machine->core_count, truth(machine->has_udp),
-               truth(machine->offload_send), truth(machine->offload_receive), machine->cipher,
-               machine->packet_bytes_max, machine->path_bytes);
-        return;
+        printf("{\"what\":\"machine\",\"version\":\"%s\",\"cores\":%u", dn_version(), core_count);
+    } else {
+        printf("dimmnet %s, %u core%s\n", dn_version(), core_count, core_count == 1 ? "" : "s");
     }
-    printf("dimmnet %s, %u core%s\n"
-           "fabric mem: yes\n"
-           "fabric udp: %s",
-           dn_version(), machine->core_count, machine->core_count == 1 ? "" : "s",
-           yes(machine->has_udp));
-    if (machine->has_udp) {
-        printf("; many packets in one call: sending (GSO) %s, receiving (GRO) %s; cipher %s;\n"
-               "            packets of %u bytes on the loopback, which would take %u",
-               yes(machine->offload_send), yes(machine->offload_receive), machine->cipher,
-               machine->packet_bytes_max, machine->path_bytes);
+    for (const struct fabric_launch *const *each = fabric_launches; *each; each++) {
+        const struct fabric_launch *fabric = *each;
+        bool works = fabric->tell_machine(json ? print_member : keep_silent, NULL);
+        if (json) {
+            printf(",\"%s\":%s", fabric->name, works ? "true" : "false");
+            continue;
+        }
+        printf("fabric %s: %s\n", fabric->name, works ? "yes" : "no");
+        if (works) {
+            (void)fabric->tell_machine(print_line, NULL);
+        }
     }
-    printf("\n");
+    if (json) {
+        printf("}\n");
+    }
 }
 
 /* ---- Groups ------------------------------------------------------------------------ */
@@ -77,15 +129,9 @@ static struct lives count_lives(const struct groups_entry *entry)
     return lives;
 }
 
-static const char *fabric_of(const struct groups_entry *entry)
-{
-    return entry->roster.fd >= 0 ? "udp" : "mem";
-}
-
 static const struct group_sizes *sizes_of(const struct groups_entry *entry)
 {
-    return entry->roster.fd >= 0 ? &entry->roster.roster->sizes
-                                 : &entry->group.group->geometry.sizes;
+    return entry->look.state ? &entry->look.sizes : &entry->group.group->geometry.sizes;
 }
 
 static void print_json_group(const struct groups_entry *entry)
@@ -95,15 +141,12 @@ static void print_json_group(const struct groups_entry *entry)
     printf("{\"what\":\"group\",\"leader\":%d,\"fabric\":\"%s\",\"nodes\":%u,\"processes\":%u,"
            "\"starting\":%u,\"attached\":%u,\"left\":%u,\"dead\":%u,\"llcm_bytes\":%" PRIu64
            ",\"bank_bytes\":%" PRIu64 ",\"heap_bytes\":%" PRIu64 ",\"registered_bytes\":%" PRIu64,
-           (int)entry->leader, fabric_of(entry), entry->group.group->geometry.node_count,
+           (int)entry->leader, entry->fabric->name, entry->group.group->geometry.node_count,
            entry->process_count, lives.counts[DN_STARTING], lives.counts[DN_ATTACHED],
            lives.counts[DN_LEFT], lives.counts[DN_DEAD], sizes->llcm_bytes, sizes->bank_bytes,
            sizes->heap_bytes, sizes->registered_bytes);
-    if (entry->roster.fd >= 0) {
-        const struct udp_roster *roster = entry->roster.roster;
-        printf(",\"packet_bytes\":%u,\"cipher\":\"%s\",\"encrypt\":%s,\"peer_timeout_ms\":%" PRIu64,
-               roster->packet_bytes_max, udp_cipher_name((enum udp_cipher)roster->cipher),
-               truth(roster->encrypt), roster->peer_timeout_ns / NS_PER_MS);
+    if (entry->look.state) {
+        entry->fabric->tell_group(&entry->look, print_member, NULL);
     }
     printf("}\n");
 }
@@ -122,7 +165,7 @@ void info_print_list(bool json, const struct groups *groups)
         if (json) {
             print_json_group(entry);
         } else {
-            printf("  %-8d %-6s %7u %9u %9u %9u %9u\n", (int)entry->leader, fabric_of(entry),
+            printf("  %-8d %-6s %7u %9u %9u %9u %9u\n", (int)entry->leader, entry->fabric->name,
                    entry->group.group->geometry.node_count, lives.counts[DN_STARTING],
                    lives.counts[DN_ATTACHED], lives.counts[DN_LEFT], lives.counts[DN_DEAD]);
         }
@@ -131,60 +174,23 @@ void info_print_list(bool json, const struct groups *groups)
 
 /* ---- Nodes ------------------------------------------------------------------------- */
 
-/* What a node said of itself last, each word by itself. */
-struct report {
-#define WORD(name) uint64_t name;
-    UDP_REPORT_WORDS(WORD)
-#undef WORD
-};
-
-/* False: it has not said anything, or on another host. */
-static bool read_report(const struct groups_entry *entry, uint32_t rank, struct report *report)
-{
-    if (entry->roster.fd < 0) {
-        return false;
-    }
-    const struct udp_report *words = udp_roster_report(entry->roster.roster, rank);
-#define WORD(name) report->name = atomic_load_explicit(&words->name, memory_order_relaxed);
-    UDP_REPORT_WORDS(WORD)
-#undef WORD
-    return report->updated_ns != 0;
-}
-
-static uint32_t read_trip_ns(const struct groups_entry *entry, uint32_t rank, uint32_t peer)
-{
-    return atomic_load_explicit(&udp_roster_trips(entry->roster.roster, rank)[peer],
-                                memory_order_relaxed);
-}
-
-static uint64_t age_ms(const struct report *report)
-{
-    uint64_t now_ns = host_now_ns();
-    return now_ns > report->updated_ns ? (now_ns - report->updated_ns) / NS_PER_MS : 0;
-}
-
 static void print_json_node(const struct groups_entry *entry, uint32_t rank)
 {
+    const struct fabric_launch *fabric = entry->fabric;
     uint32_t node_count = entry->group.group->geometry.node_count;
-    struct report report;
-    char text[UDP_ADDRESS_TEXT_BYTES];
+    char text[FABRIC_CONTACT_TEXT_BYTES];
     printf("{\"what\":\"node\",\"leader\":%d,\"rank\":%u,\"life\":\"%s\",\"process\":%u",
            (int)entry->leader, rank, life_name(host_group_life(&entry->group, rank)),
            host_group_process(&entry->group, rank));
-    if (entry->roster.fd >= 0) {
-        const union udp_address *address = udp_roster_address(entry->roster.roster, rank);
-        printf(",\"address\":\"%s\"", udp_address_text(address, text));
-    }
-    if (read_report(entry, rank, &report)) {
-        printf(",\"report_age_ms\":%" PRIu64, age_ms(&report));
-#define WORD(name) printf(",\"" #name "\":%" PRIu64, report.name);
-        UDP_REPORT_WORDS(WORD)
-#undef WORD
-        printf(",\"round_trip_ns\":[");
-        for (uint32_t peer = 0; peer < node_count; peer++) {
-            printf("%s%u", peer ? "," : "", read_trip_ns(entry, rank, peer));
+    if (entry->look.state) {
+        printf(",\"address\":\"%s\"", fabric->node_text(&entry->look, rank, text));
+        if (fabric->tell_node(&entry->look, rank, print_member, NULL)) {
+            printf(",\"round_trip_ns\":[");
+            for (uint32_t peer = 0; peer < node_count; peer++) {
+                printf("%s%u", peer ? "," : "", fabric->trip_ns(&entry->look, rank, peer));
+            }
+            printf("]");
         }
-        printf("]");
     }
     printf("}\n");
 }
@@ -206,61 +212,50 @@ static void print_head(const struct groups_entry *entry)
     const struct group_sizes *sizes = sizes_of(entry);
     uint32_t node_count = entry->group.group->geometry.node_count;
     printf("group of process %d: fabric %s, %u node%s\nmemory of each node: ", (int)entry->leader,
-           fabric_of(entry), node_count, node_count == 1 ? "" : "s");
+           entry->fabric->name, node_count, node_count == 1 ? "" : "s");
     print_size("LLCM", sizes->llcm_bytes);
     print_size(", bank", sizes->bank_bytes);
     print_size(", heap", sizes->heap_bytes);
     print_size(", registered up to", sizes->registered_bytes);
     printf("\n");
-    if (entry->roster.fd >= 0) {
-        const struct udp_roster *roster = entry->roster.roster;
-        printf("packets of up to %u bytes, %s%s; who is silent for %" PRIu64 " ms is dead\n",
-               roster->packet_bytes_max,
-               roster->cipher == UDP_CIPHER_NONE ? "not authenticated"
-                                                 : udp_cipher_name((enum udp_cipher)roster->cipher),
-               roster->cipher == UDP_CIPHER_NONE ? ""
-               : roster->encrypt                 ? ", encrypted"
-                                                 : ", authenticated",
-               roster->peer_timeout_ns / NS_PER_MS);
+    if (entry->look.state) {
+        const char *before = "";
+        entry->fabric->tell_group(&entry->look, print_phrase, &before);
+        printf("\n");
     }
 }
 
 static void print_lives(const struct groups_entry *entry)
 {
     uint32_t count = entry->group.group->geometry.node_count;
-    char text[UDP_ADDRESS_TEXT_BYTES];
-    printf("\n  rank  life       process");
-    printf("%s\n", entry->roster.fd >= 0 ? "  address" : "");
+    char text[FABRIC_CONTACT_TEXT_BYTES];
+    printf("\n  rank  life       process%s\n", entry->look.state ? "  address" : "");
     for (uint32_t rank = 0; rank < count; rank++) {
         printf("%6u  %-8s %9u", rank, life_name(host_group_life(&entry->group, rank)),
                host_group_process(&entry->group, rank));
-        if (entry->roster.fd >= 0) {
-            printf("  %s", udp_address_text(udp_roster_address(entry->roster.roster, rank), text));
+        if (entry->look.state) {
+            printf("  %s", entry->fabric->node_text(&entry->look, rank, text));
         }
         printf("\n");
     }
 }
 
+/* The first node that has something to tell gives the headings. */
 static void print_counters(const struct groups_entry *entry)
 {
+    const struct fabric_launch *fabric = entry->fabric;
     uint32_t count = entry->group.group->geometry.node_count;
-    printf("\n  rank  offload       sent   received     resent   twice  refused  header misses"
-           "  evicted  calls out    in\n");
-    for (uint32_t rank = 0; rank < count; rank++) {
-        struct report report;
-        if (!read_report(entry, rank, &report)) {
-            printf("%6u  has reported nothing here\n", rank);
-            continue;
-        }
-        uint64_t refused = report.malformed + report.not_authentic + report.not_ours;
-        printf("%6u  %s%s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %7" PRIu64 " %8" PRIu64
-               " %14" PRIu64 " %8" PRIu64 " %10" PRIu64 " %5" PRIu64 "\n",
-               rank, report.offload_send ? "GSO " : "-   ", report.offload_receive ? "GRO" : "-  ",
-               report.packets_sent, report.packets_received, report.retransmissions,
-               report.duplicates, refused, report.header_misses,
-               report.send_contexts_evicted + report.receive_contexts_evicted, report.send_calls,
-               report.receive_calls);
+    printf("\n  rank");
+    for (uint32_t rank = 0;
+         rank < count && !fabric->tell_node(&entry->look, rank, print_heading, NULL); rank++) {
     }
+    for (uint32_t rank = 0; rank < count; rank++) {
+        printf("\n%6u", rank);
+        if (!fabric->tell_node(&entry->look, rank, print_cell, NULL)) {
+            printf("  has reported nothing here");
+        }
+    }
+    printf("\n");
 }
 
 static void print_trips(const struct groups_entry *entry)
@@ -270,7 +265,7 @@ static void print_trips(const struct groups_entry *entry)
     for (uint32_t rank = 0; rank < count; rank++) {
         unsigned printed = 0;
         for (uint32_t peer = 0; peer < count; peer++) {
-            uint32_t trip_ns = read_trip_ns(entry, rank, peer);
+            uint32_t trip_ns = entry->fabric->trip_ns(&entry->look, rank, peer);
             if (trip_ns == 0 || peer == rank) {
                 continue;
             }
@@ -304,7 +299,7 @@ void info_print_group(bool json, const struct groups_entry *entry)
     }
     print_head(entry);
     print_lives(entry);
-    if (entry->roster.fd >= 0) {
+    if (entry->look.state) {
         print_counters(entry);
         print_trips(entry);
     }

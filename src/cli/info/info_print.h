@@ -4,18 +4,7 @@
 
 #include "cli/info/groups.h"
 
-/* What the `udp` fabric finds on this machine. */
-struct info_machine {
-    uint32_t core_count;
-    bool has_udp; /* a socket could be made */
-    bool offload_send;
-    bool offload_receive;
-    const char *cipher;
-    uint32_t packet_bytes_max; /* on the loopback, as large as the protocol makes them */
-    uint32_t path_bytes;       /* that the loopback would take */
-};
-
-void info_print_machine(bool json, const struct info_machine *machine);
+void info_print_machine(bool json);
 
 /* One line for each group. */
 void info_print_list(bool json, const struct groups *groups);

@@ -82,8 +82,8 @@ int launch_make_group(struct launch *launch, uint32_t core_count)
     static const struct group_sizes lives_alone = {1, 1, 1, 1}; /* a page each */
     const struct launch_request *request = launch->request;
     int error = host_group_create(request->node_count,
-                                  request->udp ? &lives_alone : &request->sizes, core_count,
-                                  &launch->group);
+                                  request->fabric->shares_memory ? &request->sizes : &lives_alone,
+                                  core_count, &launch->group);
     if (error == DN_ERANGE) {
         return cli_refuse(request->command, "%u nodes of these sizes are too much memory to map",
                           request->node_count);
@@ -210,8 +210,8 @@ int launch_prepare(struct launch *launch)
         return cli_refuse(request->command, "cannot start \"%s\": %s", request->argv[0],
                           strerror(error));
     }
-    /* Two pipe ends, at times a pidfd and, until it has started, a socket for each node. */
-    uint64_t needed = (request->udp ? 3 : 2) * (uint64_t)launch->rank_count;
+    /* Two pipe ends, what the fabric has and, at times, a pidfd for each node. */
+    uint64_t needed = (2 + (uint64_t)request->fabric->files_by_node) * launch->rank_count;
     int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
     status = status ? status : take_charge_of_nodes(launch);
     status = status ? status : launch_make_group(launch, count_cores(launch));
@@ -270,7 +270,7 @@ static bool start_one(struct launch *launch, uint32_t index)
     close_fd(&out_fd);
     close_fd(&err_fd);
     if (pid > 0) {
-        roster_hand_over(&launch->roster, index);
+        launch->request->fabric->hand_over(&launch->roster, index);
         node->pid = pid;
         node->state = NODE_RUNNING;
         launch->live_count++;
@@ -324,7 +324,7 @@ void launch_release(struct launch *launch)
         close_fd(&launch->plan.stdin_fd);
     }
     start_plan_release(&launch->plan);
-    roster_release(&launch->roster);
+    fabric_roster_release(&launch->roster);
     if (launch->group.group) {
         host_group_unmap(&launch->group);
     }
@@ -348,10 +348,9 @@ void launch_init(struct launch *launch, const struct launch_request *request)
         .phase_deadline_ns = UINT64_MAX,
         .timeout_deadline_ns = UINT64_MAX,
         .group = {.fd = -1},
-        .roster = {.file = {.fd = -1}},
         .signals = {.fd = -1},
         .guard = {.launcher_fd = -1},
-        .plan = {.report_fd = -1, .null_fd = -1, .stdin_fd = -1},
+        .plan = {.roster = &launch->roster, .report_fd = -1, .null_fd = -1, .stdin_fd = -1},
         .reports_fd = -1,
         .notify_fd = -1,
         .sinks = {{.fd = -1}, {.fd = -1}},
@@ -366,10 +365,7 @@ static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     int status = launch_prepare(launch);
-    if (!status && request->udp) {
-        status = roster_make(&launch->roster, request);
-        launch->plan.roster = &launch->roster;
-    }
+    status = status ? status : roster_make(&launch->roster, request);
     if (!status) {
         if (!launch_start(launch, loop_glance)) {
             phase_on_start_failure(launch, CLI_FAULT);

@@ -76,8 +76,8 @@ struct launch {
     int status;
     bool abandoned; /* the user does not want the rest of the output either */
 
-    struct host_group group; /* on the `udp` fabric its lives alone are of use */
-    struct roster roster;    /* of the `udp` fabric */
+    struct host_group group; /* its lives alone where the fabric shares no memory */
+    struct fabric_roster roster;
     struct node *nodes;      /* from rank_first on, as everything that comes by nodes */
     uint32_t live_count;     /* nodes that are RUNNING or LEAVING */
     uint32_t attached_count; /* of them with an attached_fd */
@@ -116,7 +116,7 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
 int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed);
 /* Descriptors 0 to 2 are somebody's; those of them that were closed are nobody's. */
 bool launch_fill_standard_descriptors(void);
-/* The group's memory or, on the `udp` fabric, its lives. */
+/* The group's memory or, where the fabric shares none, its lives. */
 int launch_make_group(struct launch *launch, uint32_t core_count);
 bool launch_open_sinks(struct launch *launch);
 /* The memory by nodes and the poll table, with so many places besides. */

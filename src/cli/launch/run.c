@@ -8,20 +8,18 @@
 
 #include "base/size_text.h"
 #include "cli/cli.h"
+#include "cli/launch/choice.h"
 #include "cli/options.h"
 #include "host/settings.h"
 
 extern char **environ;
 
 #define COMMAND "dimmnet run"
-#define NS_PER_MS UINT64_C(1000000)
-#define PEER_TIMEOUT_MS_MAX (UINT64_C(3600) * 1000)
 
 /* What the command line says. */
 struct run_words {
     struct launch_request request;
-    enum host_fabric fabric;
-    struct launch_udp udp;
+    struct choice choice;
     struct launch_hosts hosts;
     const char *hosts_file; /* NULL: this host alone */
     const char **variables; /* "NAME=VALUE" for the nodes; NULL ends it */
@@ -29,15 +27,6 @@ struct run_words {
 };
 
 /* ---- Options -------------------------------------------------------------------------------- */
-
-static int take_fabric(void *target, const char *value)
-{
-    struct run_words *words = target;
-    if (!host_fabric_parse(value, &words->fabric)) {
-        return cli_refuse(COMMAND, "unknown fabric \"%s\"; known: " HOST_FABRIC_NAMES, value);
-    }
-    return CLI_OK;
-}
 
 /* "NAME=VALUE", or a name that we have ourselves: nodes on this host have it anyway. */
 static int take_variable(void *target, const char *value)
@@ -65,9 +54,6 @@ static int take_variable(void *target, const char *value)
 static const struct options_row run_rows[] = {
     {"nodes", 'n', "N", "how many nodes", OPTIONS_NUMBER, AT(request.node_count), .least = 1,
      .most = GROUP_NODES_MAX, .what = "number of nodes"},
-    {"fabric", 0, "NAME",
-     "what carries the stores: mem (the memory of this machine) or udp (packets over UDP)",
-     OPTIONS_CALL, .take = take_fabric},
     {"label", 0, NULL, "put \"[rank] \" before every line", OPTIONS_FLAG, AT(request.label)},
     {"timeout", 0, "S", "end everything after S seconds (1.5 is fine), status 124", OPTIONS_SECONDS,
      AT(request.timeout_ns)},
@@ -89,31 +75,6 @@ static const struct options_row run_rows[] = {
     {.kind = OPTIONS_END},
 };
 
-#undef AT
-#define AT(field) OPTIONS_AT(struct launch_udp, field)
-
-static const struct options_row udp_rows[] = {
-    {"encrypt", 0, NULL, "hide the content of packets, too; they are authenticated anyway",
-     OPTIONS_FLAG, AT(encrypt)},
-    {"no-auth", 0, NULL, "believe packets without proof of who sent them", OPTIONS_FLAG,
-     AT(no_auth)},
-    {"mtu", 0, "BYTES", "packets that fit this MTU, if it is smaller than the path's",
-     OPTIONS_NUMBER, AT(mtu_bytes), .least = 1, .most = UINT16_MAX, .what = "number of bytes"},
-    {"peer-timeout", 0, "MS", "a node that is silent for so long is dead (default 10000)",
-     OPTIONS_NUMBER, AT(peer_timeout_ns), .least = 1, .most = PEER_TIMEOUT_MS_MAX,
-     .unit = NS_PER_MS, .what = "number of milliseconds"},
-    {"port", 0, "P", "node R gets port P + R; without this, any that is free", OPTIONS_NUMBER,
-     AT(port), .least = 1, .most = UINT16_MAX, .what = "port"},
-    {"relay-port", 0, "Q",
-     "tell peers that node R is at port Q + R, where something of the user's own passes packets "
-     "on to it",
-     OPTIONS_NUMBER, AT(relay_port), .least = 1, .most = UINT16_MAX, .what = "port"},
-    {.kind = OPTIONS_END},
-};
-
-#undef AT
-#define AT(field) OPTIONS_AT(struct run_words, field)
-
 static const struct options_row hosts_rows[] = {
     {"hosts", 0, "FILE",
      "nodes on several hosts, each by a line: host [slots=N] [address=A]; without -n as many "
@@ -133,6 +94,8 @@ static void list_environment(void)
     const char *name;
     const char *default_text;
     const char *help;
+    printf("  %-20s what carries the stores, unless --fabric says it (default %s)\n", "DN_FABRIC",
+           fabric_launches[0]->name);
     for (unsigned row = 0; host_settings_row(row, &name, &default_text, &help); row++) {
         printf("  %-20s %s (default %s)\n", name, help, default_text);
     }
@@ -200,22 +163,29 @@ static int take_symmetric_size(uint64_t *bytes)
     return 0;
 }
 
-/* 0, or a status: what the words say makes no sense together. `of_udp` and `of_hosts` are
- * options that only the `udp` fabric has and that only --hosts makes sense of, or NULL. */
-static int check_words(const struct run_words *words, const char *of_udp, const char *of_hosts)
+/* The first fabric whose groups may be on several hosts. */
+static const struct fabric_launch *fabric_of_hosts(void)
+{
+    const struct fabric_launch *const *fabric = fabric_launches;
+    while (!(*fabric)->spans_hosts) {
+        fabric++;
+    }
+    return *fabric;
+}
+
+/* 0, or a status: what the words say makes no sense together. `of_hosts` is an option that only
+ * --hosts makes sense of, or NULL. */
+static int check_words(const struct run_words *words, const char *of_hosts)
 {
     if (words->request.node_count == 0 && !words->hosts_file) {
         return cli_refuse(COMMAND, "say how many nodes: dimmnet run -n N program");
     }
-    if (words->fabric == HOST_FABRIC_MEM && (of_udp || of_hosts)) {
-        return cli_refuse(COMMAND, "--%s is for --fabric udp only", of_udp ? of_udp : of_hosts);
+    if (of_hosts && !words->request.fabric->spans_hosts) {
+        return cli_refuse(COMMAND, "--%s is for --fabric %s only", of_hosts,
+                          fabric_of_hosts()->name);
     }
     if (of_hosts && !words->hosts_file) {
         return cli_refuse(COMMAND, "--%s is for --hosts only", of_hosts);
-    }
-    if (words->udp.no_auth && words->udp.encrypt) {
-        return cli_refuse(COMMAND, "--encrypt hides from nobody what --no-auth lets all write; "
-                                   "choose one");
     }
     if (!*words->request.argv) {
         return cli_refuse(COMMAND, "no program given: dimmnet run -n %u program",
@@ -251,25 +221,26 @@ static int assign_hosts(struct run_words *words)
 static bool read_words(int argc, char **argv, struct run_words *words, int *status)
 {
     struct host_settings settings;
-    struct options_group groups[] = {
+    struct options_group groups[2 + CHOICE_GROUPS] = {
         {.rows = run_rows, .target = words},
-        {.rows = udp_rows, .target = &words->udp, .heading = "With --fabric udp only:"},
-        {.rows = hosts_rows, .target = words, .heading = "With --fabric udp, on several hosts:"},
+        [1 + CHOICE_GROUPS] = {.rows = hosts_rows, .target = words, .heading = "On several hosts:"},
     };
     *status = launch_defaults(COMMAND, &settings);
+    *status = *status ? *status : choice_begin(&words->choice, COMMAND, groups + 1);
     if (*status) {
         return false;
     }
-    words->fabric = settings.fabric;
     words->request.sizes = settings.sizes;
     *status = take_symmetric_size(&words->request.sizes.heap_bytes);
-    if (*status || !options_read(&run_command, groups, 3, argc, argv, status)) {
+    if (*status || !options_read(&run_command, groups, 2 + CHOICE_GROUPS, argc, argv, status)) {
         return false;
     }
     words->request.argv = argv + optind;
     words->request.environment = words->variables;
-    words->request.udp = words->fabric == HOST_FABRIC_UDP ? &words->udp : NULL;
-    *status = check_words(words, groups[1].given, groups[2].given);
+    words->request.fabric = words->choice.fabric;
+    words->request.settings = choice_settings(&words->choice);
+    *status = choice_complete(&words->choice, groups + 1);
+    *status = *status ? *status : check_words(words, groups[1 + CHOICE_GROUPS].given);
     *status = *status ? *status : assign_hosts(words);
     return *status == CLI_OK;
 }
@@ -278,7 +249,6 @@ int cli_run(int argc, char **argv)
 {
     struct run_words words = {
         .request = {.command = COMMAND},
-        .udp = launch_udp_default,
         .hosts = {.rsh = "ssh"},
         .variables = calloc((size_t)argc + 1, sizeof *words.variables),
     };

@@ -4,23 +4,10 @@
 #define CLI_LAUNCH_RUN_H
 
 #include "cli/remote/hosts.h"
+#include "fabric/launch.h"
 #include "host/settings.h"
-#include "group/memory.h"
 
-/* What is particular to a group on the `udp` fabric. */
-struct launch_udp {
-    bool no_auth; /* packets are believed without proof */
-    bool encrypt;
-    uint64_t peer_timeout_ns;
-    uint32_t mtu_bytes;  /* of the network, its headers included; 0: what the path takes */
-    uint16_t port;       /* of node 0, the others' follow; 0: any that are free */
-    uint16_t relay_port; /* where peers send to instead, counted likewise; 0: none */
-};
-
-/* Authenticated, not encrypted, and what can be found out is. */
-extern const struct launch_udp launch_udp_default;
-
-/* Nodes on other hosts; only on the `udp` fabric. */
+/* Nodes on other hosts; only on fabrics that span them. */
 struct launch_hosts {
     struct hosts hosts;         /* assigned */
     const char *rsh;            /* the remote shell, as words between blanks */
@@ -34,7 +21,8 @@ struct launch_request {
     /* "NAME=VALUE" to add to the nodes' environment, NULL ends it; or NULL. */
     const char *const *environment;
     struct group_sizes sizes;
-    const struct launch_udp *udp;     /* NULL: the `mem` fabric */
+    const struct fabric_launch *fabric;
+    const uint64_t *settings;         /* of the fabric, one for each of its options */
     const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
     uint64_t timeout_ns;              /* 0: none */
     bool label;                       /* "[rank] " before every line */

@@ -12,7 +12,6 @@
 
 #include "base/base.h"
 #include "cli/launch/program.h"
-#include "cli/launch/roster.h"
 #include "cli/launch/signals.h"
 #include "host/group.h"
 
@@ -34,11 +33,19 @@ static bool same_name(const char *left, const char *right)
     return strncmp(left, right, bytes) == 0 && right[bytes] == '=';
 }
 
-/* What another launcher above us told its own nodes, and ours must not take for theirs. */
+/* What another launcher above us told its own nodes of any fabric, and ours must not take for
+ * theirs. */
 static bool is_of_another_group(const char *variable)
 {
-    return same_name(HOST_ENV_ROSTER_FD "=", variable) ||
-           same_name(HOST_ENV_SOCKET_FD "=", variable);
+    size_t bytes = strcspn(variable, "=");
+    for (const struct fabric_launch *const *fabric = fabric_launches; *fabric; fabric++) {
+        for (const char *const *name = (*fabric)->variables; *name; name++) {
+            if (strlen(*name) == bytes && strncmp(*name, variable, bytes) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 static bool is_among(const char *variable, char *const *list, size_t count)
@@ -56,7 +63,7 @@ static int make_environment(struct start_plan *plan, const struct launch_request
 {
     size_t added = list_length(request->environment);
     size_t inherited = list_length((const char *const *)environ);
-    char **list = calloc(9 + added + inherited + 1, sizeof *list);
+    char **list = calloc(7 + FABRIC_DESCRIPTORS_MAX + added + inherited + 1, sizeof *list);
     if (!list) {
         return ENOMEM;
     }
@@ -76,11 +83,10 @@ static int make_environment(struct start_plan *plan, const struct launch_request
     if (strcmp(plan->guard->mark, text[4]) != 0) {
         list[count++] = plan->guard->mark;
     }
-    if (plan->roster) {
-        (void)snprintf(text[5], sizeof text[5], HOST_ENV_ROSTER_FD "=%d", plan->roster->file.fd);
-        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=-1");
-        list[count++] = text[5];
-        list[count++] = plan->socket_text;
+    for (unsigned i = 0; request->fabric->variables[i]; i++) {
+        (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=-1",
+                       request->fabric->variables[i]);
+        list[count++] = plan->fabric_text[i];
     }
     for (size_t i = 0; i < added; i++) {
         /* exec takes what it does not change without const. */
@@ -153,13 +159,29 @@ static void pin_to_core(const struct start_plan *plan, uint32_t index)
     }
 }
 
-/* The group's descriptors stay open in the program; of the sockets only its own. */
+/* The group's descriptors stay open in the program; of the fabric's only the node's own. */
 static bool keep_descriptors(const struct start_plan *plan, uint32_t index)
 {
-    const struct roster *roster = plan->roster;
-    return fcntl(plan->group_fd, F_SETFD, 0) == 0 && fcntl(plan->notify_fd, F_SETFD, 0) == 0 &&
-           (!roster || (fcntl(roster->file.fd, F_SETFD, 0) == 0 &&
-                        fcntl(roster->socket_fds[index], F_SETFD, 0) == 0));
+    const struct fabric_launch *fabric = plan->roster->fabric;
+    int fds[FABRIC_DESCRIPTORS_MAX];
+    bool are_kept = fcntl(plan->group_fd, F_SETFD, 0) == 0 &&
+                    fcntl(plan->notify_fd, F_SETFD, 0) == 0;
+    fabric->descriptors(plan->roster, index, fds);
+    for (unsigned i = 0; fabric->variables[i]; i++) {
+        are_kept = are_kept && fcntl(fds[i], F_SETFD, 0) == 0;
+    }
+    return are_kept;
+}
+
+static void name_descriptors(struct start_plan *plan, uint32_t index)
+{
+    const struct fabric_launch *fabric = plan->roster->fabric;
+    int fds[FABRIC_DESCRIPTORS_MAX];
+    fabric->descriptors(plan->roster, index, fds);
+    for (unsigned i = 0; fabric->variables[i]; i++) {
+        (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=%d",
+                       fabric->variables[i], fds[i]);
+    }
 }
 
 _Noreturn static void become_node(const struct start_plan *plan, uint32_t index, int out_fd,
@@ -202,10 +224,7 @@ pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd
 {
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u",
                    plan->rank_first + index);
-    if (plan->roster) {
-        (void)snprintf(plan->socket_text, sizeof plan->socket_text, HOST_ENV_SOCKET_FD "=%d",
-                       plan->roster->socket_fds[index]);
-    }
+    name_descriptors(plan, index);
     pid_t pid = fork();
     if (pid == 0) {
         become_node(plan, index, out_fd, err_fd);

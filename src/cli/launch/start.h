@@ -22,10 +22,10 @@ struct start_plan {
     char *const *argv;
     char **shell_argv; /* for a file that only a shell can run, as execvp does */
     char **environment;
-    char rank_text[64];     /* the environment's DIMMNET_RANK=... */
-    char socket_text[64];   /* its DIMMNET_SOCKET_FD=..., on the `udp` fabric */
-    char fixed_text[6][64]; /* its other words that are made here */
-    const char *group_id;   /* the value of its DIMMNET_GROUP_ID */
+    char rank_text[64];                           /* the environment's DIMMNET_RANK=... */
+    char fabric_text[FABRIC_DESCRIPTORS_MAX][64]; /* its words of the fabric's descriptors */
+    char fixed_text[5][64];                       /* its other words that are made here */
+    const char *group_id;                         /* the value of its DIMMNET_GROUP_ID */
 
     uint32_t rank_first; /* of the nodes that are started here */
     uint32_t rank_count;
@@ -33,7 +33,7 @@ struct start_plan {
     struct guard *guard;
     int group_fd;
     int notify_fd;
-    const struct roster *roster; /* NULL: the `mem` fabric */
+    const struct fabric_roster *roster;
     int report_fd; /* a pipe on which a node says that it could not exec; close-on-exec */
     int null_fd;
     int stdin_fd; /* of node 0; -1: it is started elsewhere */

@@ -11,15 +11,15 @@
 #define PERF_ENV_FORMAT "DIMMNET_PERF_FORMAT"
 #define PERF_ENV_PIPES "DIMMNET_PERF_PIPES"
 
-struct udp_roster;
-
 /* A measured group, as one of its nodes sees it. */
 struct perf_world {
     struct dn_node *node;
     int rank;
     int size;
     bool json;
-    const struct udp_roster *roster; /* NULL: the group is on mem */
+    uint32_t packet_bytes; /* the most, where nodes reach each other by packets; 0: in place */
+    char fabric[16];       /* these two of packets only */
+    char protection[16];
 };
 
 typedef int (*perf_test)(struct perf_world *world);

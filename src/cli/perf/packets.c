@@ -1,4 +1,4 @@
-/* The udp fabric beside raw UDP: round trips, atomics, barriers, reductions, idling. */
+/* Packets beside raw UDP: round trips, atomics, barriers, reductions, idling. */
 #define _GNU_SOURCE
 #include "cli/perf/packets.h"
 
@@ -23,10 +23,10 @@ enum { BUSY_COUNT = 16 };
 /* ---- two ends that meet ------------------------------------------------------------ */
 
 /* Told through the fabric: each stores its address in the other's LLCM. */
-static int exchange_addresses(struct perf_udp *link, const union udp_address *mine)
+static int exchange_addresses(struct perf_packets *link, const struct sockaddr_in *mine)
 {
     struct dn_remote place = {link->peer, DN_LLCM, ADDRESS_OFFSET};
-    union udp_address peer;
+    struct sockaddr_in peer;
     int error = dn_botf(link->node, place, mine, sizeof *mine);
     error = error ? error : dn_barrier(link->node, DN_FOREVER);
     if (!error) {
@@ -36,17 +36,16 @@ static int exchange_addresses(struct perf_udp *link, const union udp_address *mi
     return error;
 }
 
-int perf_udp_open(struct perf_world *world, struct perf_udp *link)
+int perf_packets_open(struct perf_world *world, struct perf_packets *link)
 {
-    union udp_address mine;
+    struct sockaddr_in mine;
     memset(link, 0, sizeof *link);
     link->node = world->node;
-    link->roster = world->roster;
+    link->world = world;
     link->starts = world->rank == 0;
     link->peer = 1 - world->rank;
     link->word = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
-    int error = raw_udp_open(&link->raw, udp_roster_address(world->roster, (uint32_t)world->rank),
-                             &mine);
+    int error = raw_udp_open(&link->raw, &mine);
     if (error) {
         cli_say("dimmnet perf", "no raw socket to compare with: %s", strerror(errno));
         return error;
@@ -60,43 +59,43 @@ int perf_udp_open(struct perf_world *world, struct perf_udp *link)
     return error;
 }
 
-void perf_udp_close(struct perf_udp *link)
+void perf_packets_close(struct perf_packets *link)
 {
     raw_udp_close(&link->raw);
 }
 
-bool perf_udp_note(struct perf_udp *link, int error)
+bool perf_packets_note(struct perf_packets *link, int error)
 {
     link->error = link->error ? link->error : error;
     return link->error == 0;
 }
 
-void perf_udp_tell(struct perf_udp *link)
+void perf_packets_tell(struct perf_packets *link)
 {
     dn_store_u64(&link->kick, 0, ++link->turn);
 }
 
-void perf_udp_await(struct perf_udp *link)
+void perf_packets_await(struct perf_packets *link)
 {
     uint64_t turn = ++link->turn;
-    (void)perf_udp_note(link,
-                        dn_wait_until_u64(link->node, link->word, DN_EQ, turn, PERF_UDP_WAIT_NS));
+    (void)perf_packets_note(
+        link, dn_wait_until_u64(link->node, link->word, DN_EQ, turn, PERF_PACKETS_WAIT_NS));
 }
 
-void perf_udp_flush(struct perf_udp *link)
+void perf_packets_flush(struct perf_packets *link)
 {
-    (void)perf_udp_note(link, dn_fence(link->node));
+    (void)perf_packets_note(link, dn_fence(link->node));
 }
 
-void perf_udp_raw_trips(void *context, uint64_t count)
+void perf_packets_raw_trips(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     raw_udp_trips(&link->raw, link->starts, count);
 }
 
-void perf_udp_raw_datagrams(void *context, uint64_t count)
+void perf_packets_raw_datagrams(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     if (link->starts) {
         raw_udp_send_datagrams(&link->raw, count);
     } else {
@@ -104,8 +103,8 @@ void perf_udp_raw_datagrams(void *context, uint64_t count)
     }
 }
 
-int perf_udp_measure(struct perf_udp *link, perf_block raw, perf_block ours, void *context,
-                     uint64_t count, struct perf_figure *figure)
+int perf_packets_measure(struct perf_packets *link, perf_block raw, perf_block ours, void *context,
+                         uint64_t count, struct perf_figure *figure)
 {
     struct perf_pair pair = {raw, ours, context, count};
     struct perf_shape shape = {BLOCK_NS, link->apart_ns};
@@ -118,13 +117,8 @@ int perf_udp_measure(struct perf_udp *link, perf_block raw, perf_block ours, voi
     return error;
 }
 
-static const char *protection(const struct udp_roster *roster)
-{
-    return roster->cipher == 0 ? "none" : roster->encrypt ? "encrypted" : "authenticated";
-}
-
-struct perf_row perf_udp_row(const struct perf_udp *link, const char *test, const char *detail,
-                             uint64_t bytes)
+struct perf_row perf_packets_row(const struct perf_packets *link, const char *test,
+                                 const char *detail, uint64_t bytes)
 {
     return (struct perf_row){.test = test,
                              .detail = detail,
@@ -132,107 +126,108 @@ struct perf_row perf_udp_row(const struct perf_udp *link, const char *test, cons
                              .bar = "-",
                              .nodes = 2,
                              .bytes = bytes,
-                             .protection = protection(link->roster)};
+                             .fabric = link->world->fabric,
+                             .protection = link->world->protection};
 }
 
 /* ---- aotf: an 8-byte round trip ------------------------------------------------------ */
 
 static void our_trips(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     for (uint64_t i = 0; i < count && !link->error; i++) {
         if (link->starts) {
-            perf_udp_tell(link);
-            perf_udp_await(link);
+            perf_packets_tell(link);
+            perf_packets_await(link);
         } else {
-            perf_udp_await(link);
-            perf_udp_tell(link);
+            perf_packets_await(link);
+            perf_packets_tell(link);
         }
     }
-    perf_udp_flush(link);
+    perf_packets_flush(link);
 }
 
 /* One row of something that takes a round trip. */
-static int measure_trip(struct perf_world *world, struct perf_udp *link, struct perf_row *row,
+static int measure_trip(struct perf_world *world, struct perf_packets *link, struct perf_row *row,
                         perf_block ours, void *context, const char *json_name)
 {
-    int error = perf_udp_measure(link, perf_udp_raw_trips, ours, context, 0, &row->figure);
+    int error = perf_packets_measure(link, perf_packets_raw_trips, ours, context, 0, &row->figure);
     if (!error && world->rank == 0) {
         perf_report_time(world->json, row, json_name);
     }
     return error;
 }
 
-int perf_udp_aotf(struct perf_world *world)
+int perf_packets_aotf(struct perf_world *world)
 {
-    struct perf_udp link;
-    int error = perf_udp_open(world, &link);
+    struct perf_packets link;
+    int error = perf_packets_open(world, &link);
     if (error) {
         return error;
     }
-    struct perf_row row = perf_udp_row(&link, "aotf", "dn_wait_until", sizeof(uint64_t));
+    struct perf_row row = perf_packets_row(&link, "aotf", "dn_wait_until", sizeof(uint64_t));
     row.bar = "<= 1.25";
     error = measure_trip(world, &link, &row, our_trips, &link, "rtt_ns");
-    perf_udp_close(&link);
+    perf_packets_close(&link);
     return error;
 }
 
 /* ---- atomic: the other node serves it -------------------------------------------------- */
 
-static void add(struct perf_udp *link, uint64_t count)
+static void add(struct perf_packets *link, uint64_t count)
 {
     struct dn_remote counter = {1, DN_LLCM, COUNTER_OFFSET};
     uint64_t old;
     for (uint64_t i = 0; i < count && !link->error; i++) {
-        (void)perf_udp_note(link, dn_fetch_add_u64(link->node, counter, 1, &old));
+        (void)perf_packets_note(link, dn_fetch_add_u64(link->node, counter, 1, &old));
     }
-    perf_udp_tell(link);
-    perf_udp_flush(link);
+    perf_packets_tell(link);
+    perf_packets_flush(link);
 }
 
 /* The one that is asked waits, and so drives its NIC; a store at the end lets it go. */
 static void our_fetch_add(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     if (link->starts) {
         add(link, count);
     } else {
-        perf_udp_await(link);
+        perf_packets_await(link);
     }
 }
 
 /* It computes, makes no call, and is served all the same. */
 static void our_fetch_add_busy(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     if (link->starts) {
         add(link, count);
         return;
     }
     uint64_t turn = ++link->turn;
-    uint64_t end_ns = host_now_ns() + PERF_UDP_WAIT_NS;
-    while (dn_load_u64(link->word) != turn && perf_udp_note(link, 0)) {
-        (void)perf_udp_note(link, host_now_ns() < end_ns ? 0 : DN_ETIMEOUT);
+    uint64_t end_ns = host_now_ns() + PERF_PACKETS_WAIT_NS;
+    while (dn_load_u64(link->word) != turn && perf_packets_note(link, 0)) {
+        (void)perf_packets_note(link, host_now_ns() < end_ns ? 0 : DN_ETIMEOUT);
     }
 }
 
-int perf_udp_atomic(struct perf_world *world)
+int perf_packets_atomic(struct perf_world *world)
 {
-    struct perf_udp link;
-    int error = perf_udp_open(world, &link);
+    struct perf_packets link;
+    int error = perf_packets_open(world, &link);
     if (error) {
         return error;
     }
-    struct perf_row row = perf_udp_row(&link, "atomic", "fetch-add", sizeof(uint64_t));
+    struct perf_row row = perf_packets_row(&link, "atomic", "fetch-add", sizeof(uint64_t));
     error = measure_trip(world, &link, &row, our_fetch_add, &link, "op_ns");
     row.detail = "target computes";
     error = error ? error
-                  : perf_udp_measure(&link, perf_udp_raw_trips, our_fetch_add_busy, &link,
-                                     BUSY_COUNT, &row.figure);
+                  : perf_packets_measure(&link, perf_packets_raw_trips, our_fetch_add_busy, &link,
+                                         BUSY_COUNT, &row.figure);
     if (!error && world->rank == 0) {
         perf_report_time(world->json, &row, "op_ns");
     }
-    perf_udp_close(&link);
+    perf_packets_close(&link);
     return error;
 }
 
@@ -240,30 +235,30 @@ int perf_udp_atomic(struct perf_world *world)
 
 static void our_barrier(void *context, uint64_t count)
 {
-    struct perf_udp *link = context;
+    struct perf_packets *link = context;
     for (uint64_t i = 0; i < count && !link->error; i++) {
-        (void)perf_udp_note(link, dn_barrier(link->node, PERF_UDP_WAIT_NS));
+        (void)perf_packets_note(link, dn_barrier(link->node, PERF_PACKETS_WAIT_NS));
     }
 }
 
-int perf_udp_barrier(struct perf_world *world)
+int perf_packets_barrier(struct perf_world *world)
 {
-    struct perf_udp link;
-    int error = perf_udp_open(world, &link);
+    struct perf_packets link;
+    int error = perf_packets_open(world, &link);
     if (error) {
         return error;
     }
-    struct perf_row row = perf_udp_row(&link, "barrier", "", 0);
+    struct perf_row row = perf_packets_row(&link, "barrier", "", 0);
     row.bar = "<= 1.3";
     error = measure_trip(world, &link, &row, our_barrier, &link, "barrier_ns");
-    perf_udp_close(&link);
+    perf_packets_close(&link);
     return error;
 }
 
 /* ---- reduce ------------------------------------------------------------------------------ */
 
 struct reduction {
-    struct perf_udp link; /* first: the raw blocks' context */
+    struct perf_packets link; /* first: the raw blocks' context */
     struct dn_team *team;
     double *source;
     double *result;
@@ -276,17 +271,17 @@ static void our_reduce(void *context, uint64_t count)
     for (uint64_t i = 0; i < count && !reduction->link.error; i++) {
         int error = dn_allreduce(reduction->team, reduction->source, reduction->result,
                                  reduction->count, DN_DOUBLE, DN_SUM);
-        (void)perf_udp_note(&reduction->link, error);
+        (void)perf_packets_note(&reduction->link, error);
     }
 }
 
-int perf_udp_reduce(struct perf_world *world)
+int perf_packets_reduce(struct perf_world *world)
 {
     enum { LARGEST = 1 << 20 };
     static const size_t sizes[] = {sizeof(double), 64 * 1024, LARGEST};
     struct reduction reduction;
     void *memory;
-    int error = perf_udp_open(world, &reduction.link);
+    int error = perf_packets_open(world, &reduction.link);
     if (error) {
         return error;
     }
@@ -294,8 +289,8 @@ int perf_udp_reduce(struct perf_world *world)
     error = error ? error : dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         bool is_one = sizes[i] == sizeof(double);
-        struct perf_row row = perf_udp_row(&reduction.link, "reduce",
-                                           is_one ? "one double" : "doubles", sizes[i]);
+        struct perf_row row = perf_packets_row(&reduction.link, "reduce",
+                                               is_one ? "one double" : "doubles", sizes[i]);
         reduction.source = memory;
         reduction.result = reduction.source + LARGEST / sizeof(double);
         reduction.count = sizes[i] / sizeof(double);
@@ -303,7 +298,7 @@ int perf_udp_reduce(struct perf_world *world)
         error = measure_trip(world, &reduction.link, &row, our_reduce, &reduction, "reduce_ns");
     }
     error = error ? error : dn_free(world->node, memory);
-    perf_udp_close(&reduction.link);
+    perf_packets_close(&reduction.link);
     return error;
 }
 
@@ -318,14 +313,14 @@ static double cpu_seconds(void)
 }
 
 /* Rank 1 idles in one of two ways; the share of a core that it used goes to rank 0. */
-static int idle(struct perf_udp *link, bool waits, uint64_t *parts_per_million)
+static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_million)
 {
     struct dn_remote answer = {0, DN_LLCM, COUNTER_OFFSET};
     struct timespec seconds = {.tv_sec = IDLE_SECONDS};
     int error = dn_barrier(link->node, DN_FOREVER);
     if (!error && link->starts) {
         (void)nanosleep(&seconds, NULL);
-        perf_udp_tell(link);
+        perf_packets_tell(link);
         error = dn_quiet(link->node);
     } else if (!error) {
         double cpu_before = cpu_seconds();
@@ -334,7 +329,7 @@ static int idle(struct perf_udp *link, bool waits, uint64_t *parts_per_million)
             (void)nanosleep(&seconds, NULL);
         }
         double share = (cpu_seconds() - cpu_before) / ((double)(host_now_ns() - start_ns) * 1e-9);
-        perf_udp_await(link);
+        perf_packets_await(link);
         if (waits) {
             share = (cpu_seconds() - cpu_before) / ((double)(host_now_ns() - start_ns) * 1e-9);
         }
@@ -349,17 +344,17 @@ static int idle(struct perf_udp *link, bool waits, uint64_t *parts_per_million)
     return error;
 }
 
-int perf_udp_idle(struct perf_world *world)
+int perf_packets_idle(struct perf_world *world)
 {
-    struct perf_udp link;
-    int error = perf_udp_open(world, &link);
+    struct perf_packets link;
+    int error = perf_packets_open(world, &link);
     if (error) {
         return error;
     }
     for (int waits = 0; waits <= 1 && !error; waits++) {
         uint64_t parts_per_million = 0;
-        struct perf_row row = perf_udp_row(&link, "idle",
-                                           waits ? "waits for 2 s" : "sleeps for 2 s", 0);
+        struct perf_row row = perf_packets_row(&link, "idle",
+                                               waits ? "waits for 2 s" : "sleeps for 2 s", 0);
         row.limit = "one core";
         row.bar = "<= 0.01";
         error = idle(&link, waits, &parts_per_million);
@@ -367,6 +362,6 @@ int perf_udp_idle(struct perf_world *world)
             perf_report_share(world->json, &row, (double)parts_per_million * 1e-4);
         }
     }
-    perf_udp_close(&link);
+    perf_packets_close(&link);
     return error;
 }

@@ -1,4 +1,4 @@
-/* The udp fabric beside raw UDP: messages and locks. */
+/* Packets beside raw UDP: messages and locks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
 /* ---- sendrecv ---------------------------------------------------------------------------- */
 
 struct exchange {
-    struct perf_udp link; /* first: the raw blocks' context */
+    struct perf_packets link; /* first: the raw blocks' context */
     struct dn_context *context;
     struct raw_udp_stream raw;
     unsigned char *large;
@@ -23,16 +23,16 @@ struct exchange {
 
 static void send_message(struct exchange *exchange, const void *data, size_t bytes)
 {
-    struct perf_udp *link = &exchange->link;
-    (void)perf_udp_note(link,
-                        dn_send(exchange->context, link->peer, data, bytes, PERF_UDP_WAIT_NS));
+    struct perf_packets *link = &exchange->link;
+    (void)perf_packets_note(
+        link, dn_send(exchange->context, link->peer, data, bytes, PERF_PACKETS_WAIT_NS));
 }
 
 static void receive_message(struct exchange *exchange, void *buffer, size_t bytes)
 {
-    struct perf_udp *link = &exchange->link;
-    (void)perf_udp_note(
-        link, dn_recv(exchange->context, link->peer, buffer, bytes, PERF_UDP_WAIT_NS, NULL, NULL));
+    struct perf_packets *link = &exchange->link;
+    (void)perf_packets_note(link, dn_recv(exchange->context, link->peer, buffer, bytes,
+                                          PERF_PACKETS_WAIT_NS, NULL, NULL));
 }
 
 static void our_trips(void *context, uint64_t count)
@@ -92,19 +92,19 @@ static void our_large_stream(void *context, uint64_t count)
 
 static int measure_large(struct perf_world *world, struct exchange *exchange)
 {
-    struct perf_row row = perf_udp_row(&exchange->link, "sendrecv", "from library memory",
-                                       LARGE_BYTES);
+    struct perf_row row = perf_packets_row(&exchange->link, "sendrecv", "from library memory",
+                                           LARGE_BYTES);
     exchange->large = dn_bank(world->node, NULL);
     memset(exchange->large, 1, LARGE_BYTES);
     exchange->raw = (struct raw_udp_stream){
-        .segment_bytes = exchange->link.roster->packet_bytes_max,
+        .segment_bytes = exchange->link.world->packet_bytes,
         .place_bytes = LARGE_BYTES,
         .source = exchange->large,
         .target = exchange->large,
     };
     row.limit = "raw GSO + GRO, copied into place";
-    int error = perf_udp_measure(&exchange->link, raw_large_stream, our_large_stream, exchange,
-                                 LARGE_COUNT, &row.figure);
+    int error = perf_packets_measure(&exchange->link, raw_large_stream, our_large_stream, exchange,
+                                     LARGE_COUNT, &row.figure);
     if (!error && world->rank == 0) {
         perf_report_bandwidth(world->json, &row);
     }
@@ -113,27 +113,29 @@ static int measure_large(struct perf_world *world, struct exchange *exchange)
 
 static int measure_messages(struct perf_world *world, struct exchange *exchange)
 {
-    struct perf_udp *link = &exchange->link;
-    struct perf_row trip = perf_udp_row(link, "sendrecv", "round trip", sizeof(uint64_t));
-    struct perf_row rate = perf_udp_row(link, "sendrecv", "messages per second", sizeof(uint64_t));
+    struct perf_packets *link = &exchange->link;
+    struct perf_row trip = perf_packets_row(link, "sendrecv", "round trip", sizeof(uint64_t));
+    struct perf_row rate = perf_packets_row(link, "sendrecv", "messages per second",
+                                            sizeof(uint64_t));
     rate.limit = "one raw datagram each";
-    int error = perf_udp_measure(link, perf_udp_raw_trips, our_trips, exchange, 0, &trip.figure);
+    int error = perf_packets_measure(link, perf_packets_raw_trips, our_trips, exchange, 0,
+                                     &trip.figure);
     if (!error && world->rank == 0) {
         perf_report_time(world->json, &trip, "rtt_ns");
     }
     error = error ? error
-                  : perf_udp_measure(link, perf_udp_raw_datagrams, our_small_stream, exchange, 0,
-                                     &rate.figure);
+                  : perf_packets_measure(link, perf_packets_raw_datagrams, our_small_stream,
+                                         exchange, 0, &rate.figure);
     if (!error && world->rank == 0) {
         perf_report_rate(world->json, &rate);
     }
     return error ? error : measure_large(world, exchange);
 }
 
-int perf_udp_sendrecv(struct perf_world *world)
+int perf_packets_sendrecv(struct perf_world *world)
 {
     struct exchange exchange;
-    int error = perf_udp_open(world, &exchange.link);
+    int error = perf_packets_open(world, &exchange.link);
     if (error) {
         return error;
     }
@@ -141,7 +143,7 @@ int perf_udp_sendrecv(struct perf_world *world)
     error = dn_context_open(world->node, CHANNEL, &peer, 1, &peer, 1, NULL, &exchange.context);
     error = error ? error : measure_messages(world, &exchange);
     error = error ? error : dn_context_close(exchange.context);
-    perf_udp_close(&exchange.link);
+    perf_packets_close(&exchange.link);
     return error;
 }
 
@@ -150,8 +152,8 @@ int perf_udp_sendrecv(struct perf_world *world)
 #define HOLD_NS UINT64_C(20000) /* longer than a request takes to its lock */
 
 struct contest {
-    struct perf_udp link; /* first: the raw blocks' context */
-    struct dn_lock *near; /* in this node's own memory, or the peer's */
+    struct perf_packets link; /* first: the raw blocks' context */
+    struct dn_lock *near;     /* in this node's own memory, or the peer's */
     struct dn_lock *far;
     uint64_t hold_ns; /* how long who has the lock keeps it */
     bool unfair;      /* in some block the lock was not passed to and fro */
@@ -168,27 +170,27 @@ static void hold(uint64_t hold_ns)
 
 static bool take_and_give(struct contest *contest, struct dn_lock *lock)
 {
-    int error = dn_lock_take(lock, PERF_UDP_WAIT_NS);
+    int error = dn_lock_take(lock, PERF_PACKETS_WAIT_NS);
     if (!error) {
         hold(contest->hold_ns);
         error = dn_lock_give(lock);
     }
-    return perf_udp_note(&contest->link, error);
+    return perf_packets_note(&contest->link, error);
 }
 
 /* Nobody else wants it. The one in whose memory it lies waits, and so drives its NIC. */
 static void our_lock_alone(void *context, uint64_t count)
 {
     struct contest *contest = context;
-    struct perf_udp *link = &contest->link;
+    struct perf_packets *link = &contest->link;
     if (!link->starts) {
-        perf_udp_await(link);
+        perf_packets_await(link);
         return;
     }
     for (uint64_t i = 0; i < count && take_and_give(contest, contest->far); i++) {
     }
-    perf_udp_tell(link);
-    perf_udp_flush(link);
+    perf_packets_tell(link);
+    perf_packets_flush(link);
 }
 
 /* What a hand-over is at the least: one way. */
@@ -215,14 +217,14 @@ static void raw_ways(void *context, uint64_t count)
 static void our_contest(void *context, uint64_t count)
 {
     struct contest *contest = context;
-    struct perf_udp *link = &contest->link;
+    struct perf_packets *link = &contest->link;
     uint64_t had = 0;
     if (!link->starts) {
         while (had < count / 2 && take_and_give(contest, contest->far)) {
             had++;
         }
-        perf_udp_tell(link);
-        perf_udp_flush(link);
+        perf_packets_tell(link);
+        perf_packets_flush(link);
         return;
     }
     uint64_t end = ++link->turn;
@@ -235,12 +237,13 @@ static void our_contest(void *context, uint64_t count)
 static int measure_contest(struct perf_world *world, struct contest *contest, const char *detail,
                            uint64_t hold_ns)
 {
-    struct perf_row row = perf_udp_row(&contest->link, "lock", detail, 0);
+    struct perf_row row = perf_packets_row(&contest->link, "lock", detail, 0);
     row.limit = "raw one-way, half a round trip";
     row.bar = "<= 1.5";
     contest->hold_ns = hold_ns;
     contest->link.apart_ns = (double)hold_ns;
-    int error = perf_udp_measure(&contest->link, raw_ways, our_contest, contest, 0, &row.figure);
+    int error = perf_packets_measure(&contest->link, raw_ways, our_contest, contest, 0,
+                                     &row.figure);
     if (!error && world->rank == 0) {
         row.limit = contest->unfair ? "raw one-way (not always in turn)" : row.limit;
         perf_report_time(world->json, &row, "change_ns");
@@ -248,21 +251,21 @@ static int measure_contest(struct perf_world *world, struct contest *contest, co
     return error;
 }
 
-int perf_udp_lock(struct perf_world *world)
+int perf_packets_lock(struct perf_world *world)
 {
     struct contest contest = {.hold_ns = 0};
     struct dn_remote words[2] = {{world->rank, DN_LLCM, LOCK_OFFSET},
                                  {1 - world->rank, DN_LLCM, LOCK_OFFSET}};
-    int error = perf_udp_open(world, &contest.link);
+    int error = perf_packets_open(world, &contest.link);
     if (error) {
         return error;
     }
-    struct perf_row alone = perf_udp_row(&contest.link, "lock", "take and give", 0);
+    struct perf_row alone = perf_packets_row(&contest.link, "lock", "take and give", 0);
     error = dn_lock_open(world->node, words[0], &contest.near);
     error = error ? error : dn_lock_open(world->node, words[1], &contest.far);
     error = error ? error
-                  : perf_udp_measure(&contest.link, perf_udp_raw_trips, our_lock_alone, &contest, 0,
-                                     &alone.figure);
+                  : perf_packets_measure(&contest.link, perf_packets_raw_trips, our_lock_alone,
+                                         &contest, 0, &alone.figure);
     if (!error && world->rank == 0) {
         perf_report_time(world->json, &alone, "lock_ns");
     }
@@ -270,6 +273,6 @@ int perf_udp_lock(struct perf_world *world)
     error = error ? error : measure_contest(world, &contest, "change of owner", 0);
     error = error ? error : dn_lock_close(contest.near);
     error = error ? error : dn_lock_close(contest.far);
-    perf_udp_close(&contest.link);
+    perf_packets_close(&contest.link);
     return error;
 }

@@ -1,4 +1,4 @@
-/* The udp fabric beside raw UDP: streams of small messages and of large transfers. */
+/* Packets beside raw UDP: streams of small messages and of large transfers. */
 #include <string.h>
 
 #include "cli/perf/packets.h"
@@ -14,8 +14,8 @@ enum {
 };
 
 struct stream {
-    struct perf_udp link; /* first: the raw blocks' context */
-    struct dn_kick kick;  /* onto the small ones' place */
+    struct perf_packets link; /* first: the raw blocks' context */
+    struct dn_kick kick;      /* onto the small ones' place */
     struct raw_udp_stream raw;
     unsigned char *bank;
 };
@@ -23,14 +23,14 @@ struct stream {
 /* ---- rate: 8-byte messages per second ------------------------------------------------------ */
 
 /* The block's end, with all in place at the other node, which waits and drives its NIC. */
-static void conclude(struct perf_udp *link)
+static void conclude(struct perf_packets *link)
 {
     if (link->starts) {
-        (void)perf_udp_note(link, dn_quiet(link->node));
-        perf_udp_tell(link);
-        perf_udp_flush(link);
+        (void)perf_packets_note(link, dn_quiet(link->node));
+        perf_packets_tell(link);
+        perf_packets_flush(link);
     } else {
-        perf_udp_await(link);
+        perf_packets_await(link);
     }
 }
 
@@ -42,10 +42,10 @@ static uint64_t small_offset(uint64_t number)
 static void our_small_blocks(void *context, uint64_t count)
 {
     struct stream *stream = context;
-    struct perf_udp *link = &stream->link;
+    struct perf_packets *link = &stream->link;
     for (uint64_t i = 0; link->starts && i < count && !link->error; i++) {
         struct dn_remote remote = {1, DN_LLCM, SMALL_OFFSET + small_offset(i)};
-        (void)perf_udp_note(link, dn_botf(link->node, remote, &i, sizeof i));
+        (void)perf_packets_note(link, dn_botf(link->node, remote, &i, sizeof i));
     }
     conclude(link);
 }
@@ -53,14 +53,14 @@ static void our_small_blocks(void *context, uint64_t count)
 static void our_stores(void *context, uint64_t count)
 {
     struct stream *stream = context;
-    struct perf_udp *link = &stream->link;
+    struct perf_packets *link = &stream->link;
     for (uint64_t i = 0; link->starts && i < count; i++) {
         dn_store_u64(&stream->kick, small_offset(i), i);
     }
     conclude(link);
 }
 
-int perf_udp_rate(struct perf_world *world)
+int perf_packets_rate(struct perf_world *world)
 {
     struct stream stream;
     struct dn_remote place = {1, DN_LLCM, SMALL_OFFSET};
@@ -69,22 +69,23 @@ int perf_udp_rate(struct perf_world *world)
         const char *bar;
         perf_block block;
     } ways[] = {{"dn_botf", ">= 5", our_small_blocks}, {"dn_store", "-", our_stores}};
-    int error = perf_udp_open(world, &stream.link);
+    int error = perf_packets_open(world, &stream.link);
     if (error) {
         return error;
     }
     error = dn_kick_map(world->node, place, SMALL_BYTES, &stream.kick);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        struct perf_row row = perf_udp_row(&stream.link, "rate", ways[i].detail, sizeof(uint64_t));
+        struct perf_row row = perf_packets_row(&stream.link, "rate", ways[i].detail,
+                                               sizeof(uint64_t));
         row.limit = "one raw datagram each";
         row.bar = ways[i].bar;
-        error = perf_udp_measure(&stream.link, perf_udp_raw_datagrams, ways[i].block, &stream, 0,
-                                 &row.figure);
+        error = perf_packets_measure(&stream.link, perf_packets_raw_datagrams, ways[i].block,
+                                     &stream, 0, &row.figure);
         if (!error && world->rank == 0) {
             perf_report_rate(world->json, &row);
         }
     }
-    perf_udp_close(&stream.link);
+    perf_packets_close(&stream.link);
     return error;
 }
 
@@ -93,7 +94,7 @@ int perf_udp_rate(struct perf_world *world)
 static void raw_blocks(void *context, uint64_t count)
 {
     struct stream *stream = context;
-    struct perf_udp *link = &stream->link;
+    struct perf_packets *link = &stream->link;
     if (link->starts) {
         raw_udp_send_stream(&link->raw, &stream->raw, count * BLOCK_BYTES);
     } else {
@@ -101,16 +102,16 @@ static void raw_blocks(void *context, uint64_t count)
     }
 }
 
-typedef int (*start_transfer)(struct perf_udp *link, struct dn_remote remote, void *memory,
+typedef int (*start_transfer)(struct perf_packets *link, struct dn_remote remote, void *memory,
                               struct dn_op *op);
 
-static int start_push(struct perf_udp *link, struct dn_remote remote, void *memory,
+static int start_push(struct perf_packets *link, struct dn_remote remote, void *memory,
                       struct dn_op *op)
 {
     return dn_push(link->node, remote, memory, BLOCK_BYTES, op);
 }
 
-static int start_pull(struct perf_udp *link, struct dn_remote remote, void *memory,
+static int start_pull(struct perf_packets *link, struct dn_remote remote, void *memory,
                       struct dn_op *op)
 {
     return dn_pull(link->node, remote, memory, BLOCK_BYTES, op);
@@ -119,14 +120,14 @@ static int start_pull(struct perf_udp *link, struct dn_remote remote, void *memo
 /* A place is used again when its operation is done. */
 static void transfer(struct stream *stream, uint64_t count, start_transfer start)
 {
-    struct perf_udp *link = &stream->link;
+    struct perf_packets *link = &stream->link;
     struct dn_op ops[OUTSTANDING];
     for (uint64_t i = 0; link->starts && i < count && !link->error; i++) {
         uint64_t offset = i * BLOCK_BYTES % PLACE_BYTES;
         struct dn_remote remote = {1, DN_BANK, offset};
         struct dn_op *op = &ops[i % OUTSTANDING];
-        if (i < OUTSTANDING || perf_udp_note(link, dn_op_wait(op, PERF_UDP_WAIT_NS))) {
-            (void)perf_udp_note(link, start(link, remote, stream->bank + offset, op));
+        if (i < OUTSTANDING || perf_packets_note(link, dn_op_wait(op, PERF_PACKETS_WAIT_NS))) {
+            (void)perf_packets_note(link, start(link, remote, stream->bank + offset, op));
         }
     }
     conclude(link);
@@ -145,11 +146,12 @@ static void our_pulls(void *context, uint64_t count)
 static void our_blocks(void *context, uint64_t count)
 {
     struct stream *stream = context;
-    struct perf_udp *link = &stream->link;
+    struct perf_packets *link = &stream->link;
     for (uint64_t i = 0; link->starts && i < count && !link->error; i++) {
         uint64_t offset = i * BLOCK_BYTES % PLACE_BYTES;
         struct dn_remote remote = {1, DN_BANK, offset};
-        (void)perf_udp_note(link, dn_botf(link->node, remote, stream->bank + offset, BLOCK_BYTES));
+        (void)perf_packets_note(link,
+                                dn_botf(link->node, remote, stream->bank + offset, BLOCK_BYTES));
     }
     conclude(link);
 }
@@ -158,7 +160,7 @@ static void our_blocks(void *context, uint64_t count)
 static uint32_t fastest_segment(struct stream *stream)
 {
     enum { ROUNDS = 8, ROUND_BLOCKS = 32 };
-    const uint32_t candidates[] = {stream->link.roster->packet_bytes_max, 1472, 9216, 32752,
+    const uint32_t candidates[] = {stream->link.world->packet_bytes, 1472, 9216, 32752,
                                    WHOLE_BURST};
     uint64_t best_ns = UINT64_MAX;
     uint32_t best = candidates[0];
@@ -196,7 +198,7 @@ static int measure_blocks(struct perf_world *world, const char *test, perf_block
                           const char *bar, size_t limit_count)
 {
     struct stream stream;
-    int error = perf_udp_open(world, &stream.link);
+    int error = perf_packets_open(world, &stream.link);
     if (error) {
         return error;
     }
@@ -205,34 +207,33 @@ static int measure_blocks(struct perf_world *world, const char *test, perf_block
     stream.raw = (struct raw_udp_stream){.place_bytes = PLACE_BYTES, .source = stream.bank};
     uint32_t fastest = fastest_segment(&stream);
     for (size_t i = 0; i < limit_count && !error; i++) {
-        struct perf_row row = perf_udp_row(&stream.link, test, "", BLOCK_BYTES);
+        struct perf_row row = perf_packets_row(&stream.link, test, "", BLOCK_BYTES);
         row.detail = limits[i].copies ? "copied" : limits[i].fastest ? "" : "equal packets";
         row.limit = limits[i].name;
         row.bar = i == 0 ? bar : "-";
-        stream.raw.segment_bytes = limits[i].fastest ? fastest
-                                                     : stream.link.roster->packet_bytes_max;
+        stream.raw.segment_bytes = limits[i].fastest ? fastest : world->packet_bytes;
         stream.raw.target = limits[i].copies ? stream.bank : NULL;
-        error = perf_udp_measure(&stream.link, raw_blocks, ours, &stream, 0, &row.figure);
+        error = perf_packets_measure(&stream.link, raw_blocks, ours, &stream, 0, &row.figure);
         if (!error && world->rank == 0) {
             perf_report_bandwidth(world->json, &row);
         }
     }
-    perf_udp_close(&stream.link);
+    perf_packets_close(&stream.link);
     return error;
 }
 
-int perf_udp_push(struct perf_world *world)
+int perf_packets_push(struct perf_world *world)
 {
-    const char *bar = world->roster->cipher == 0 ? ">= 0.3" : ">= 0.16";
+    const char *bar = strcmp(world->protection, "none") == 0 ? ">= 0.3" : ">= 0.16";
     return measure_blocks(world, "push", our_pushes, bar, sizeof limits / sizeof limits[0]);
 }
 
-int perf_udp_pull(struct perf_world *world)
+int perf_packets_pull(struct perf_world *world)
 {
     return measure_blocks(world, "pull", our_pulls, "-", 1);
 }
 
-int perf_udp_botf(struct perf_world *world)
+int perf_packets_botf(struct perf_world *world)
 {
     return measure_blocks(world, "botf", our_blocks, "-", 1);
 }

@@ -1,7 +1,9 @@
 /* `dimmnet perf`: starts a group for each test and shows what its nodes measured. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <inttypes.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch/choice.h"
 #include "cli/options.h"
 #include "cli/perf/node.h"
 #include "cli/launch/run.h"
@@ -20,9 +23,8 @@ enum { COUNTS_MAX = 4, TOKEN_NODES_MAX = 64, TEST_COUNT = 13 };
 struct perf_options {
     uint32_t nodes; /* 0: the test's own */
     bool json;
-    enum host_fabric fabric;
-    struct launch_udp udp; /* where the fabric is that */
-    char self[4096];       /* this program's file */
+    struct choice choice;
+    char self[4096]; /* this program's file */
     const struct perf_entry *chosen[TEST_COUNT];
     int chosen_count;
 };
@@ -32,7 +34,7 @@ struct perf_entry {
     const char *help;
     uint32_t counts[COUNTS_MAX]; /* nodes of the groups to start; 0 ends it */
     bool any_count;              /* -n may change it */
-    bool on_udp;                 /* where groups have 2 nodes, but for start */
+    bool by_packets;             /* where groups have 2 nodes, but for start */
 };
 
 static const struct perf_entry entries[TEST_COUNT] = {
@@ -113,30 +115,61 @@ static void start_raw(void *context, uint64_t count)
     }
 }
 
+static char perf_node[] = "perf-node";
+static char perf_start[] = "start";
+
+/* The words of a command line, each in a place of its own. */
+struct words {
+    char text[8 + 2 * FABRIC_OPTIONS_MAX][32];
+    char *argv[12 + 2 * FABRIC_OPTIONS_MAX];
+    size_t count;
+};
+
+__attribute__((format(printf, 2, 3))) static void add_word(struct words *words, const char *format,
+                                                           ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(words->text[words->count], sizeof words->text[0], format, arguments);
+    va_end(arguments);
+    words->argv[words->count] = words->text[words->count];
+    words->count++;
+}
+
+/* The options that were given. */
+static void add_options(struct words *words, const struct choice *choice)
+{
+    const uint64_t *settings = choice_settings(choice);
+    const struct fabric_option *options = choice->fabric->options;
+    for (size_t i = 0; options[i].name; i++) {
+        if (settings[i] != options[i].unless_given) {
+            add_word(words, "--%s", options[i].name);
+        }
+        if (settings[i] != options[i].unless_given && options[i].value) {
+            add_word(words, "%" PRIu64, settings[i]);
+        }
+    }
+}
+
 static void start_ours(void *context, uint64_t count)
 {
     struct start *start = context;
-    char nodes[16];
+    const struct choice *choice = &start->options->choice;
     char self[sizeof start->options->self];
-    char words[][16] = {"run", "-n", "", "--fabric", "", "--", "perf-node", "start"};
-    const struct launch_udp *udp = &start->options->udp;
-    bool on_udp = start->options->fabric == HOST_FABRIC_UDP;
-    char protection[] = "--encrypt";
-    (void)snprintf(nodes, sizeof nodes, "%u", start->nodes);
+    struct words words = {.count = 0};
     memcpy(self, start->options->self, sizeof self);
-    memcpy(words[2], nodes, sizeof nodes);
-    memcpy(words[4], on_udp ? "udp" : "mem", sizeof "udp");
-    if (udp->no_auth) {
-        memcpy(protection, "--no-auth", sizeof protection);
-    }
-    char *plain[] = {self,     words[0], words[1], words[2], words[3], words[4],
-                     words[5], self,     words[6], words[7], NULL};
-    char *protected[] = {self,       words[0], words[1], words[2], words[3], words[4],
-                         protection, words[5], self,     words[6], words[7], NULL};
-    char *const *argv = on_udp && (udp->no_auth || udp->encrypt) ? protected : plain;
+    add_word(&words, "dimmnet");
+    add_word(&words, "run");
+    add_word(&words, "-n%u", start->nodes);
+    add_word(&words, "--fabric=%s", choice->fabric->name);
+    add_options(&words, choice);
+    words.argv[words.count] = self;
+    words.argv[words.count + 1] = perf_node;
+    words.argv[words.count + 2] = perf_start;
     for (uint64_t i = 0; i < count; i++) {
         pid_t pid;
-        if (posix_spawn(&pid, self, NULL, NULL, argv, environ) != 0 || !run_and_wait(&pid, 1)) {
+        if (posix_spawn(&pid, self, NULL, NULL, words.argv, environ) != 0 ||
+            !run_and_wait(&pid, 1)) {
             start->failed = true;
         }
     }
@@ -180,7 +213,6 @@ static int measure_in_group(const struct perf_options *options, const struct per
 {
     char self[sizeof options->self];
     char test[16];
-    char word[] = "perf-node";
     char format[64];
     char pipes[TOKEN_NODES_MAX * 16 + 64] = "";
     int fds[TOKEN_NODES_MAX][2];
@@ -193,7 +225,7 @@ static int measure_in_group(const struct perf_options *options, const struct per
     (void)snprintf(test, sizeof test, "%s", entry->name);
     (void)snprintf(format, sizeof format, "%s=%s", PERF_ENV_FORMAT,
                    options->json ? "json" : "table");
-    char *const argv[] = {self, word, test, NULL};
+    char *const argv[] = {self, perf_node, test, NULL};
     const char *const environment[] = {format, token ? pipes : NULL, NULL};
     struct launch_request request = {
         .command = COMMAND,
@@ -205,7 +237,8 @@ static int measure_in_group(const struct perf_options *options, const struct per
     int status = launch_defaults(COMMAND, &settings);
     if (!status) {
         request.sizes = settings.sizes;
-        request.udp = options->fabric == HOST_FABRIC_UDP ? &options->udp : NULL;
+        request.fabric = options->choice.fabric;
+        request.settings = choice_settings(&options->choice);
         status = launch_group(&request);
     }
     for (uint32_t i = 0; token && i < nodes; i++) {
@@ -219,7 +252,7 @@ static int measure(const struct perf_options *options, const struct perf_entry *
 {
     int status = CLI_OK;
     bool is_start = strcmp(entry->name, "start") == 0;
-    bool pairs_only = options->fabric == HOST_FABRIC_UDP && !is_start;
+    bool pairs_only = !options->choice.fabric->shares_memory && !is_start;
     for (int i = 0; i < COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
         bool given = options->nodes && entry->any_count && !pairs_only;
         uint32_t nodes = given ? options->nodes : entry->counts[i];
@@ -244,15 +277,6 @@ static const struct perf_entry *find_entry(const char *name)
 
 /* ---- The command line ----------------------------------------------------------------------- */
 
-static int take_fabric(void *target, const char *value)
-{
-    struct perf_options *options = target;
-    if (!host_fabric_parse(value, &options->fabric)) {
-        return cli_refuse(COMMAND, "unknown fabric \"%s\"; known: " HOST_FABRIC_NAMES, value);
-    }
-    return CLI_OK;
-}
-
 static int take_test(void *target, const char *value)
 {
     struct perf_options *options = target;
@@ -271,19 +295,8 @@ static int take_test(void *target, const char *value)
 static const struct options_row perf_rows[] = {
     {NULL, 'n', "N", "nodes, for barrier, reduce, token and start", OPTIONS_NUMBER, AT(nodes),
      .least = 2, .most = GROUP_NODES_MAX, .what = "number of nodes"},
-    {"fabric", 0, "F",
-     "mem (default) or udp: over loopback, 2 nodes (but for start), 64 KB at a time, and without "
-     "token",
-     OPTIONS_CALL, .take = take_fabric},
     {"json", 0, NULL, "one JSON object per line", OPTIONS_FLAG, AT(json)},
     {NULL, 0, "test", NULL, OPTIONS_CALL, .take = take_test},
-    {.kind = OPTIONS_END},
-};
-
-static const struct options_row udp_rows[] = {
-    {"no-auth", 0, NULL, "believe packets without proof of who sent them", OPTIONS_FLAG,
-     AT(udp.no_auth)},
-    {"encrypt", 0, NULL, "hide the content of packets, too", OPTIONS_FLAG, AT(udp.encrypt)},
     {.kind = OPTIONS_END},
 };
 
@@ -291,11 +304,12 @@ static const struct options_row udp_rows[] = {
 
 static const struct options_command perf_command = {
     .name = COMMAND,
-    .usage = "[test...] [-n N] [--fabric F] [--json]",
+    .usage = "[test...] [-n N] [--fabric NAME] [--json]",
     .about =
         "Measures this machine: each figure stands beside the physical limit, taken in the\n"
-        "same run (median ratio of at least 300 raw-ours-raw triples): on mem with raw stores\n"
-        "on the same cache lines, on udp with raw sockets between the same two processes.\n"
+        "same run (median ratio of at least 300 raw-ours-raw triples): in place with raw stores\n"
+        "on the same cache lines, by packets with raw sockets between the same two processes,\n"
+        "over the loopback, with 2 nodes (but for start) and 64 KB at a time, and without token.\n"
         "Without tests it runs them all.\n",
     .list = list_tests,
     .closing = "p99 is that of the blocks' means. Exit status: 0 all measured, 1 a test failed,\n"
@@ -303,22 +317,18 @@ static const struct options_command perf_command = {
 };
 
 /* Whether the words make sense together, and all tests of the fabric where none is named. */
-static int complete(struct perf_options *options, const char *of_udp)
+static int complete(struct perf_options *options)
 {
-    bool on_udp = options->fabric == HOST_FABRIC_UDP;
-    if (!on_udp && of_udp) {
-        return cli_refuse(COMMAND, "--%s is for --fabric udp only", of_udp);
-    }
-    if (options->udp.no_auth && options->udp.encrypt) {
-        return cli_refuse(COMMAND, "--no-auth and --encrypt: choose one");
-    }
-    for (int i = 0; i < options->chosen_count && on_udp; i++) {
-        if (!options->chosen[i]->on_udp) {
-            return cli_refuse(COMMAND, "%s is for --fabric mem only", options->chosen[i]->name);
+    const struct fabric_launch *fabric = options->choice.fabric;
+    bool by_packets = !fabric->shares_memory;
+    for (int i = 0; i < options->chosen_count && by_packets; i++) {
+        if (!options->chosen[i]->by_packets) {
+            return cli_refuse(COMMAND, "%s is not for --fabric %s", options->chosen[i]->name,
+                              fabric->name);
         }
     }
     for (int i = 0, named = options->chosen_count; named == 0 && i < TEST_COUNT; i++) {
-        if (!on_udp || entries[i].on_udp) {
+        if (!by_packets || entries[i].by_packets) {
             options->chosen[options->chosen_count++] = &entries[i];
         }
     }
@@ -328,18 +338,13 @@ static int complete(struct perf_options *options, const char *of_udp)
 /* False: nothing is left to do, and *status is the exit status. */
 static bool read_arguments(int argc, char **argv, struct perf_options *options, int *status)
 {
-    struct host_settings settings;
-    struct options_group groups[] = {
-        {.rows = perf_rows, .target = options},
-        {.rows = udp_rows, .target = options, .heading = "With --fabric udp only:"},
-    };
-    *status = launch_defaults(COMMAND, &settings);
-    options->fabric = settings.fabric;
-    options->udp = launch_udp_default;
-    if (*status || !options_read(&perf_command, groups, 2, argc, argv, status)) {
+    struct options_group groups[1 + CHOICE_GROUPS] = {{.rows = perf_rows, .target = options}};
+    *status = choice_begin(&options->choice, COMMAND, groups + 1);
+    if (*status || !options_read(&perf_command, groups, 1 + CHOICE_GROUPS, argc, argv, status)) {
         return false;
     }
-    *status = complete(options, groups[1].given);
+    *status = choice_complete(&options->choice, groups + 1);
+    *status = *status ? *status : complete(options);
     return *status == CLI_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dimmnet.h"
 #include "host/clock.h"
 
 enum {
@@ -25,26 +26,22 @@ enum {
 
 #define PATIENCE_NS UINT64_C(5000000000)
 
-int raw_udp_open(struct raw_udp *end, const union udp_address *address, union udp_address *bound)
+int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound)
 {
-    union udp_address wanted = *address;
+    const struct sockaddr_in wanted = {.sin_family = AF_INET,
+                                       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t bound_bytes = sizeof *bound;
     int on = 1;
     int buffer = BUFFER_BYTES;
     memset(end, 0, sizeof *end);
     end->patience_ns = PATIENCE_NS;
-    if (wanted.any.sa_family == AF_INET6) {
-        wanted.v6.sin6_port = 0;
-    } else {
-        wanted.v4.sin_port = 0;
-    }
     end->room = malloc(RAW_UDP_BURST_BYTES);
     if (!end->room) {
         return DN_ENOMEM;
     }
-    end->fd = socket(wanted.any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (end->fd < 0 || bind(end->fd, &wanted.any, udp_address_bytes(&wanted)) != 0 ||
-        getsockname(end->fd, &bound->any, &bound_bytes) != 0) {
+    end->fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (end->fd < 0 || bind(end->fd, (const struct sockaddr *)&wanted, sizeof wanted) != 0 ||
+        getsockname(end->fd, (struct sockaddr *)bound, &bound_bytes) != 0) {
         int reason = errno;
         raw_udp_close(end);
         errno = reason;
@@ -57,7 +54,7 @@ int raw_udp_open(struct raw_udp *end, const union udp_address *address, union ud
     return 0;
 }
 
-void raw_udp_meet(struct raw_udp *end, const union udp_address *peer)
+void raw_udp_meet(struct raw_udp *end, const struct sockaddr_in *peer)
 {
     end->peer = *peer;
 }
@@ -115,8 +112,8 @@ static void send_all(struct raw_udp *end, const struct msghdr *message)
 
 static void send_word(struct raw_udp *end, uint64_t word)
 {
-    while (sendto(end->fd, &word, sizeof word, MSG_DONTWAIT, &end->peer.any,
-                  udp_address_bytes(&end->peer)) < 0 &&
+    while (sendto(end->fd, &word, sizeof word, MSG_DONTWAIT, (const struct sockaddr *)&end->peer,
+                  sizeof end->peer) < 0 &&
            !end->failed) {
         end->failed = errno != EAGAIN && errno != EINTR && errno != ENOBUFS;
     }
@@ -212,7 +209,7 @@ static void send_burst(struct raw_udp *end, const struct raw_udp_stream *stream,
     struct iovec pieces[2] = {{source + offset, before_wrap}, {source, bytes - before_wrap}};
     struct msghdr message = {
         .msg_name = &end->peer,
-        .msg_namelen = udp_address_bytes(&end->peer),
+        .msg_namelen = sizeof end->peer,
         .msg_iov = pieces,
         .msg_iovlen = bytes > before_wrap ? 2 : 1,
     };

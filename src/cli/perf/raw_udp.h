@@ -1,15 +1,16 @@
-/* Raw UDP between two processes, as fast as sockets go: the physical limit that stands
- * beside the udp fabric. Both ends spin, nothing is checked but that all has arrived, and
- * nothing is repaired: the receiver acknowledges often enough for no buffer to overrun, and
- * what is lost all the same is a fault, after which all calls return at once.
+/* Raw UDP between two processes, as fast as sockets go: the physical limit that stands beside
+ * fabrics whose nodes reach each other by packets. Both ends spin, nothing is checked but that
+ * all has arrived, and nothing is repaired: the receiver acknowledges often enough for no buffer
+ * to overrun, and what is lost all the same is a fault, after which all calls return at once.
  *
  * An end's functions are called in step with those of the other end, with equal numbers. */
 #ifndef CLI_PERF_RAW_UDP_H
 #define CLI_PERF_RAW_UDP_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
-
-#include "fabric/udp/roster.h"
+#include <stdint.h>
 
 enum {
     RAW_UDP_BURST_BYTES = 65507, /* what one call can send, and receive */
@@ -18,7 +19,7 @@ enum {
 
 struct raw_udp {
     int fd;
-    union udp_address peer;
+    struct sockaddr_in peer;
     unsigned char *room; /* RAW_UDP_BURST_BYTES: where received data lands */
     uint64_t turn;       /* of single datagrams, grows with each one way */
     uint64_t sent;       /* of streams, in bytes since the beginning */
@@ -36,10 +37,10 @@ struct raw_udp_stream {
     unsigned char *target; /* NULL: left where the kernel has put it */
 };
 
-/* A socket on the address (its port is any), with large buffers and GRO; *bound is what the
- * other end is to be told. DN_ESYSTEM and errno, DN_ENOMEM. */
-int raw_udp_open(struct raw_udp *end, const union udp_address *address, union udp_address *bound);
-void raw_udp_meet(struct raw_udp *end, const union udp_address *peer);
+/* A socket on the loopback, with large buffers and GRO; *bound is what the other end is to be
+ * told. DN_ESYSTEM and errno, DN_ENOMEM. */
+int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound);
+void raw_udp_meet(struct raw_udp *end, const struct sockaddr_in *peer);
 void raw_udp_close(struct raw_udp *end);
 
 /* One way of 8 bytes: one end sends a turn, the other waits for it. */

@@ -59,8 +59,8 @@ static void print_json_start(const struct perf_row *row)
 {
     printf("{\"test\":\"%s\",\"detail\":\"%s\",\"nodes\":%d", row->test,
            row->detail ? row->detail : "", row->nodes);
-    if (row->protection) {
-        printf(",\"fabric\":\"udp\",\"protection\":\"%s\"", row->protection);
+    if (row->fabric) {
+        printf(",\"fabric\":\"%s\",\"protection\":\"%s\"", row->fabric, row->protection);
     }
 }
 

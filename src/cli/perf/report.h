@@ -13,7 +13,8 @@ struct perf_row {
     const char *bar;    /* what the ratio should reach, as text */
     int nodes;
     uint64_t bytes;         /* 0: does not apply */
-    const char *protection; /* of packets: "authenticated"; NULL on mem */
+    const char *fabric;     /* by packets; NULL: in place */
+    const char *protection; /* of packets: "authenticated" */
     struct perf_figure figure;
 };
 

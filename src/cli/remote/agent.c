@@ -13,8 +13,6 @@
 #include "cli/remote/order.h"
 #include "cli/remote/post.h"
 #include "cli/launch/sweep.h"
-#include "fabric/udp/guard.h"
-#include "fabric/udp/socket.h"
 
 /* ORDER, PEERS and START come in this order; then all others. */
 enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGENT_DRAINS };
@@ -29,10 +27,8 @@ struct agent {
     struct post_inbox inbox;
 
     struct order_read order;
-    struct launch_udp udp;
     struct launch_request request;
     struct launch launch;
-    struct roster_terms terms;
 
     uint32_t *told_lives; /* by nodes */
     bool wanted_end_is_told;
@@ -53,7 +49,10 @@ void agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
 {
     words[0] = FRAME_PROTOCOL;
     words[1] = GROUP_LAYOUT_VERSION;
-    words[2] = UDP_ROSTER_VERSION;
+    words[2] = 0;
+    for (const struct fabric_launch *const *fabric = fabric_launches; *fabric; fabric++) {
+        words[2] = 31 * words[2] + (*fabric)->version;
+    }
     words[3] = (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -131,16 +130,18 @@ void agent_tell_not_started(struct launch *launch, int error)
 static int make_request(struct agent *agent)
 {
     const struct order *order = &agent->order.order;
-    agent->udp = (struct launch_udp){.peer_timeout_ns = order->peer_timeout_ns};
+    const struct fabric_launch *fabric = fabric_launch_find(order->fabric);
     agent->request = (struct launch_request){
         .command = order->command,
         .node_count = order->node_count,
         .argv = order->argv,
         .sizes = order->sizes,
-        .udp = &agent->udp,
+        .fabric = fabric,
+        .settings = order->settings,
         .no_pin = order->no_pin,
     };
-    if (strlen(order->group_id) >= GUARD_ID_BYTES ||
+    if (!fabric || !fabric->spans_hosts || !fabric_launch_is_settled(fabric, order->settings) ||
+        !fabric->contact_is_sound(&order->contact) || strlen(order->group_id) >= GUARD_ID_BYTES ||
         strlen(order->host_id) + sizeof GUARD_ENV_HOST_ID >= GUARD_MARK_BYTES) {
         return cli_refuse(order->command, "the launcher's order makes no sense");
     }
@@ -177,22 +178,8 @@ static int allocate(struct agent *agent)
 static void tell_bound(struct agent *agent)
 {
     const struct order *order = &agent->order.order;
-    unsigned char *tail = malloc((size_t)order->rank_count * FRAME_ADDRESS_BYTES);
-    uint32_t ciphers = 0;
-    if (!tail) {
-        end_all(agent);
-        return;
-    }
-    for (uint32_t i = 0; i < order->rank_count; i++) {
-        order_put_address(
-            tail + (size_t)i * FRAME_ADDRESS_BYTES,
-            udp_roster_address(agent->launch.roster.file.roster, order->rank_first + i));
-    }
-    for (uint32_t cipher = UDP_CIPHER_AES_256_GCM; cipher <= UDP_CIPHER_CHACHA20; cipher++) {
-        ciphers |= (uint32_t)udp_cipher_is_possible((enum udp_cipher)cipher) << cipher;
-    }
-    say(agent, FRAME_BOUND, &ciphers, tail, (size_t)order->rank_count * FRAME_ADDRESS_BYTES);
-    free(tail);
+    say(agent, FRAME_BOUND, NULL, &agent->launch.roster.contacts[order->rank_first],
+        order->rank_count * sizeof(struct fabric_contact));
 }
 
 static void on_order(struct agent *agent, const struct frame *frame)
@@ -203,16 +190,19 @@ static void on_order(struct agent *agent, const struct frame *frame)
         return;
     }
     const struct order *order = &agent->order.order;
+    struct fabric_roster *roster = &agent->launch.roster;
+    char sentence[FABRIC_SENTENCE_BYTES] = "";
     int status = make_request(agent);
     status = status ? status : launch_prepare(&agent->launch);
     status = status ? status : allocate(agent);
     status = status ? status : roster_check_room(order->command, order->node_count, &order->sizes);
     status = status ? status
-                    : roster_open(&agent->launch.roster, order->command, order->node_count,
-                                  order->rank_first, order->rank_count);
+                    : roster_open(roster, &agent->request, &order->sizes, order->rank_first,
+                                  order->rank_count);
     status = status ? status
-                    : roster_bind(&agent->launch.roster, order->command, &order->address,
-                                  order->port, order->relay_port);
+                    : roster_conclude(order->command,
+                                      roster->fabric->bind(roster, &order->contact, sentence),
+                                      sentence);
     if (status) {
         give_up(agent, status);
         return;
@@ -221,44 +211,29 @@ static void on_order(struct agent *agent, const struct frame *frame)
     tell_bound(agent);
 }
 
-static bool is_same_host(const union udp_address *one, const union udp_address *other)
-{
-    if (one->any.sa_family != other->any.sa_family) {
-        return false;
-    }
-    return one->any.sa_family == AF_INET6
-               ? memcmp(&one->v6.sin6_addr, &other->v6.sin6_addr, sizeof one->v6.sin6_addr) == 0
-               : one->v4.sin_addr.s_addr == other->v4.sin_addr.s_addr;
-}
-
 static void on_peers(struct agent *agent, const struct frame *frame)
 {
-    struct udp_roster *roster = agent->launch.roster.file.roster;
-    uint32_t least = UINT32_MAX;
-    if (frame->tail_bytes != (size_t)roster->node_count * FRAME_ADDRESS_BYTES) {
+    const struct fabric_roster *roster = &agent->launch.roster;
+    struct fabric_finding finding;
+    uint32_t rank;
+    if (frame->tail_bytes != roster->node_count * sizeof *roster->contacts) {
         end_all(agent);
         return;
     }
-    for (uint32_t rank = 0; rank < roster->node_count; rank++) {
-        union udp_address *address = udp_roster_address(roster, rank);
-        if (!order_take_address(frame->tail + (size_t)rank * FRAME_ADDRESS_BYTES, address)) {
+    memcpy(roster->contacts, frame->tail, frame->tail_bytes);
+    for (uint32_t i = 0; i < roster->node_count; i++) {
+        if (!roster->fabric->contact_is_sound(&roster->contacts[i])) {
             end_all(agent);
             return;
         }
-        /* Nodes of a host are neighbours: one look at its path is enough. */
-        if (rank > 0 && is_same_host(address, udp_roster_address(roster, rank - 1))) {
-            continue;
-        }
-        uint32_t bytes = udp_path_bytes(address);
-        if (bytes == 0) {
-            say(agent, FRAME_PATHS, (const uint32_t[]){0, (uint32_t)errno, rank}, NULL, 0);
-            agent->is_done = true;
-            return;
-        }
-        least = bytes < least ? bytes : least;
+    }
+    if (roster->fabric->survey(roster, &finding, &rank) != 0) {
+        say(agent, FRAME_PATHS, (const uint32_t[]){(uint32_t)errno, rank}, NULL, 0);
+        agent->is_done = true;
+        return;
     }
     agent->stage = AGENT_IS_READY;
-    say(agent, FRAME_PATHS, (const uint32_t[]){least, 0, 0}, NULL, 0);
+    say(agent, FRAME_PATHS, (const uint32_t[]){0, 0}, finding.bytes, sizeof finding.bytes);
 }
 
 /* ---- Signals and ends -------------------------------------------------------------- */
@@ -281,26 +256,20 @@ static void on_start(struct agent *agent, const struct frame *frame)
 {
     const struct order *order = &agent->order.order;
     struct launch *launch = &agent->launch;
-    uint32_t cipher = frame->words[1];
-    agent->terms = (struct roster_terms){
-        .sizes = order->sizes,
-        .pgid = order->pgid,
-        .packet_bytes_max = frame->words[0],
-        .peer_timeout_ns = order->peer_timeout_ns,
-        .cipher = cipher,
-        .encrypt = order->encrypt,
-    };
-    memcpy(agent->terms.secret, order->secret, sizeof agent->terms.secret);
-    int status = cipher == UDP_CIPHER_NONE || (cipher <= UDP_CIPHER_CHACHA20 &&
-                                               udp_cipher_is_possible((enum udp_cipher)cipher))
-                     ? roster_seal(&launch->roster, order->command, &agent->terms)
-                     : cli_refuse(order->command, "unknown cipher %u", cipher);
-    explicit_bzero(&agent->terms, sizeof agent->terms);
+    struct fabric_terms terms;
+    char sentence[FABRIC_SENTENCE_BYTES] = "";
+    if (frame->tail_bytes != sizeof terms.bytes) {
+        end_all(agent);
+        return;
+    }
+    memcpy(terms.bytes, frame->tail, sizeof terms.bytes);
+    int status = roster_conclude(
+        order->command, launch->roster.fabric->seal(&launch->roster, &terms, sentence), sentence);
+    explicit_bzero(&terms, sizeof terms);
     if (status) {
         give_up(agent, status);
         return;
     }
-    launch->plan.roster = &launch->roster;
     agent->stage = AGENT_RUNS;
     if (!launch_start(launch, on_signals)) {
         phase_signal_nodes(launch, SIGKILL);

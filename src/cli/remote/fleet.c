@@ -350,7 +350,7 @@ uint64_t fleet_deadline_ns(const struct launch *launch)
 
 static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns)
 {
-    uint64_t silence_ns = launch->request->udp->peer_timeout_ns;
+    uint64_t silence_ns = launch->request->fabric->silence_ns(launch->request->settings);
     silence_ns = silence_ns > SILENCE_NS_MIN ? silence_ns : SILENCE_NS_MIN;
     if (link->state != LINK_RUNNING) {
         return;

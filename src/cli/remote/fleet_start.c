@@ -4,7 +4,6 @@
  * have to be known before the size of packets is. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +15,6 @@
 #include "cli/remote/order.h"
 #include "cli/launch/program.h"
 #include "cli/launch/sweep.h"
-#include "fabric/udp/guard.h"
-#include "fabric/udp/socket.h"
 #include "host/clock.h"
 
 extern char **environ;
@@ -26,63 +23,36 @@ extern char **environ;
 
 enum { FILES_BY_LINK = 4, HOST_ID_BYTES = GUARD_ID_BYTES + 8 };
 
-/* ---- Addresses --------------------------------------------------------------------- */
+/* ---- Hosts ------------------------------------------------------------------------- */
 
-static bool is_loopback(const union udp_address *address)
-{
-    return address->any.sa_family == AF_INET6
-               ? IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr)
-               : ntohl(address->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-/* IPv4 where there is both, so that all hosts get the same kind. */
-static int resolve(struct launch *launch, struct link *link)
+static int resolve(const struct launch *launch, struct link *link)
 {
     const struct hosts_entry *host = link->host;
     const char *user_end = strchr(host->name, '@');
     const char *name = host->address ? host->address : user_end ? user_end + 1 : host->name;
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found = NULL;
-    int error = getaddrinfo(name, NULL, &hints, &found);
-    if (error) {
-        hints.ai_family = AF_INET6;
-        error = getaddrinfo(name, NULL, &hints, &found) == 0 ? 0 : error;
+    char sentence[FABRIC_SENTENCE_BYTES] = "";
+    if (launch->request->fabric->find_host(name, &link->contact, sentence) != 0) {
+        return cli_refuse(launch->request->command, "host %s: %s; address=A in the file gives one",
+                          host->name, sentence);
     }
-    if (error) {
-        return cli_refuse(launch->request->command,
-                          "host %s: \"%s\" is no address: %s; address=A in the file gives one",
-                          host->name, name, gai_strerror(error));
-    }
-    memcpy(&link->address, found->ai_addr,
-           found->ai_addrlen < sizeof link->address ? found->ai_addrlen : sizeof link->address);
-    freeaddrinfo(found);
     return 0;
 }
 
 static int resolve_all(struct launch *launch)
 {
     struct fleet *fleet = launch->fleet;
-    const char *command = launch->request->command;
+    const struct launch_request *request = launch->request;
+    const struct link *first = &fleet->links[0];
     int status = 0;
     for (uint32_t i = 0; i < fleet->count && !status; i++) {
-        const struct link *first = &fleet->links[0];
         struct link *link = &fleet->links[i];
+        char sentence[FABRIC_SENTENCE_BYTES] = "";
         status = resolve(launch, link);
-        if (status) {
-            return status;
-        }
-        if (link->address.any.sa_family != first->address.any.sa_family) {
-            status = cli_refuse(command,
-                                "hosts %s and %s have addresses of different kinds, "
-                                "IPv4 and IPv6",
-                                first->host->name, link->host->name);
-        } else if (is_loopback(&link->address) != is_loopback(&first->address)) {
-            bool is_first = is_loopback(&first->address);
-            status = cli_refuse(command,
-                                "host %s has a loopback address, which host %s cannot "
-                                "reach; address=A in the file gives another",
-                                (is_first ? first : link)->host->name,
-                                (is_first ? link : first)->host->name);
+        if (!status) {
+            const struct fabric_host one = {first->host->name, first->contact};
+            const struct fabric_host other = {link->host->name, link->contact};
+            int error = request->fabric->match_hosts(&one, &other, sentence);
+            status = roster_conclude(request->command, error, sentence);
         }
     }
     return status;
@@ -128,7 +98,7 @@ static bool make_environment(struct fleet *fleet, const struct launch_request *r
     return true;
 }
 
-/* Gives the frame's tail, or NULL. Its bytes hold the secret. */
+/* Gives the frame's tail, or NULL. */
 static unsigned char *make_order(struct launch *launch, const struct link *link, size_t *bytes)
 {
     const struct launch_request *request = launch->request;
@@ -146,14 +116,10 @@ static unsigned char *make_order(struct launch *launch, const struct link *link,
         .node_count = request->node_count,
         .rank_first = link->host->rank_first,
         .rank_count = link->host->rank_count,
-        .sizes = fleet->terms.sizes,
-        .pgid = fleet->terms.pgid,
-        .peer_timeout_ns = fleet->terms.peer_timeout_ns,
-        .encrypt = fleet->terms.encrypt,
+        .sizes = launch->roster.sizes,
         .no_pin = request->no_pin,
-        .port = request->udp->port,
-        .relay_port = request->udp->relay_port,
-        .address = link->address,
+        .contact = link->contact,
+        .fabric = request->fabric->name,
         .command = command,
         .group_id = launch->group_id,
         .host_id = host_id,
@@ -161,13 +127,14 @@ static unsigned char *make_order(struct launch *launch, const struct link *link,
         .argv = request->argv,
         .environment = fleet->environment,
     };
-    memcpy(order.secret, fleet->terms.secret, sizeof order.secret);
+    for (unsigned i = 0; request->fabric->options[i].name; i++) {
+        order.settings[i] = request->settings[i];
+    }
     *bytes = order_bytes(&order);
     unsigned char *made = *bytes <= FRAME_ORDER_BYTES_MAX ? malloc(*bytes) : NULL;
     if (made) {
         order_put(made, &order);
     }
-    explicit_bzero(&order, sizeof order);
     free(folder);
     return made;
 }
@@ -220,7 +187,6 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
     }
     link->state = LINK_ORDERED;
     link_say(link, FRAME_ORDER, NULL, order, bytes);
-    explicit_bzero(order, bytes);
     free(order);
     return true;
 }
@@ -228,38 +194,26 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
 static void tell_peers(struct launch *launch)
 {
     struct fleet *fleet = launch->fleet;
-    uint32_t node_count = launch->request->node_count;
-    size_t bytes = (size_t)node_count * FRAME_ADDRESS_BYTES;
-    unsigned char *tail = malloc(bytes);
-    if (!tail) {
-        refuse_start(launch, CLI_FAULT, "no memory");
-        return;
-    }
-    for (uint32_t rank = 0; rank < node_count; rank++) {
-        order_put_address(tail + (size_t)rank * FRAME_ADDRESS_BYTES,
-                          udp_roster_address(launch->roster.file.roster, rank));
-    }
+    size_t bytes = launch->request->node_count * sizeof *launch->roster.contacts;
     for (uint32_t i = 0; i < fleet->count; i++) {
         fleet->links[i].state = LINK_TRACING;
-        link_say(&fleet->links[i], FRAME_PEERS, NULL, tail, bytes);
+        link_say(&fleet->links[i], FRAME_PEERS, NULL, launch->roster.contacts, bytes);
     }
-    free(tail);
 }
 
 static bool on_bound(struct launch *launch, struct link *link, const struct frame *frame)
 {
     const struct hosts_entry *host = link->host;
-    if (frame->tail_bytes != (size_t)host->rank_count * FRAME_ADDRESS_BYTES) {
+    struct fabric_contact *contacts = &launch->roster.contacts[host->rank_first];
+    if (frame->tail_bytes != host->rank_count * sizeof *contacts) {
         return false;
     }
+    memcpy(contacts, frame->tail, frame->tail_bytes);
     for (uint32_t i = 0; i < host->rank_count; i++) {
-        union udp_address *address = udp_roster_address(launch->roster.file.roster,
-                                                        host->rank_first + i);
-        if (!order_take_address(frame->tail + (size_t)i * FRAME_ADDRESS_BYTES, address)) {
+        if (!launch->request->fabric->contact_is_sound(&contacts[i])) {
             return false;
         }
     }
-    launch->fleet->ciphers &= frame->words[0];
     link->state = LINK_BOUND;
     if (all_are(launch->fleet, LINK_BOUND)) {
         tell_peers(launch);
@@ -278,60 +232,57 @@ static const struct link *link_of(const struct fleet *fleet, uint32_t rank)
     return NULL;
 }
 
-static int decide(struct launch *launch)
-{
-    struct fleet *fleet = launch->fleet;
-    struct roster_terms *terms = &fleet->terms;
-    const char *command = launch->request->command;
-    bool is_v6 = fleet->links[0].address.any.sa_family == AF_INET6;
-    /* The launcher's CPU need not be like theirs. */
-    if (terms->cipher != UDP_CIPHER_NONE) {
-        if (!(fleet->ciphers & (1u << UDP_CIPHER_AES_256_GCM | 1u << UDP_CIPHER_CHACHA20))) {
-            return cli_refuse(command, "there is no cipher that all hosts can do");
-        }
-        terms->cipher = fleet->ciphers & 1u << UDP_CIPHER_AES_256_GCM ? UDP_CIPHER_AES_256_GCM
-                                                                      : UDP_CIPHER_CHACHA20;
-    }
-    int status = roster_decide_packets(terms, launch->request, fleet->path_bytes, is_v6);
-    return status ? status : roster_seal(&launch->roster, command, terms);
-}
-
 static void start_all(struct launch *launch)
 {
     struct fleet *fleet = launch->fleet;
-    int status = decide(launch);
+    const struct fabric_launch *fabric = launch->request->fabric;
+    struct fabric_terms terms;
+    char sentence[FABRIC_SENTENCE_BYTES] = "";
+    int error = fabric->agree(&launch->roster, &fleet->finding, &terms, sentence);
+    error = error ? error : fabric->seal(&launch->roster, &terms, sentence);
+    int status = roster_conclude(launch->request->command, error, sentence);
+    uint64_t now_ns = host_now_ns();
     if (status) {
         phase_on_start_failure(launch, status);
-        return;
+    } else {
+        fleet->start_deadline_ns = UINT64_MAX;
     }
-    const uint32_t words[] = {fleet->terms.packet_bytes_max, fleet->terms.cipher};
-    uint64_t now_ns = host_now_ns();
-    fleet->start_deadline_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < fleet->count; i++) {
+    for (uint32_t i = 0; i < fleet->count && !status; i++) {
         fleet->links[i].state = LINK_RUNNING;
         fleet->links[i].had_started = true;
         fleet->links[i].next_ping_ns = now_ns;
-        link_say(&fleet->links[i], FRAME_START, words, NULL, 0);
+        link_say(&fleet->links[i], FRAME_START, NULL, terms.bytes, sizeof terms.bytes);
     }
+    explicit_bzero(&terms, sizeof terms);
 }
 
 static bool on_paths(struct launch *launch, struct link *link, const struct frame *frame)
 {
     struct fleet *fleet = launch->fleet;
-    if (frame->words[0] == 0) {
-        const struct link *target = link_of(fleet, frame->words[2]);
-        char text[UDP_ADDRESS_TEXT_BYTES];
+    const struct fabric_launch *fabric = launch->request->fabric;
+    struct fabric_finding finding;
+    if (frame->words[0] != 0) {
+        const struct link *target = link_of(fleet, frame->words[1]);
+        char text[FABRIC_CONTACT_TEXT_BYTES];
         if (!target) {
             return false;
         }
-        refuse_start(
-            launch, CLI_FAULT, "host %s cannot reach host %s at %s: %s", link->host->name,
-            target->host->name,
-            udp_address_text(udp_roster_address(launch->roster.file.roster, frame->words[2]), text),
-            strerror((int)(frame->words[1] & 0xffff)));
+        refuse_start(launch, CLI_FAULT, "host %s cannot reach host %s at %s: %s", link->host->name,
+                     target->host->name,
+                     fabric->contact_text(&launch->roster.contacts[frame->words[1]], text),
+                     strerror((int)(frame->words[0] & 0xffff)));
         return true;
     }
-    fleet->path_bytes = frame->words[0] < fleet->path_bytes ? frame->words[0] : fleet->path_bytes;
+    if (frame->tail_bytes != sizeof finding.bytes) {
+        return false;
+    }
+    memcpy(finding.bytes, frame->tail, sizeof finding.bytes);
+    if (fleet->has_finding) {
+        fabric->merge(&fleet->finding, &finding);
+    } else {
+        fleet->finding = finding;
+        fleet->has_finding = true;
+    }
     link->state = LINK_READY;
     if (all_are(fleet, LINK_READY)) {
         start_all(launch);
@@ -409,9 +360,6 @@ static int open_link(struct launch *launch, uint32_t index)
     size_t order_bytes = 0;
     size_t count = 0;
     unsigned char *order = make_order(launch, link, &order_bytes);
-    if (order) {
-        explicit_bzero(order, order_bytes);
-    }
     free(order);
     while (fleet->rsh[count]) {
         count++;
@@ -474,6 +422,7 @@ static int prepare(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     struct fleet *fleet = launch->fleet;
+    struct group_sizes sizes;
     if (!launch_fill_standard_descriptors() || !make_links(launch) ||
         !make_environment(fleet, request)) {
         cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
@@ -490,9 +439,8 @@ static int prepare(struct launch *launch)
     status = status ? status
                     : launch_take_charge(launch, fleet->count, GUARD_ENV_HOST_ID, launch->group_id);
     status = status ? status : launch_make_group(launch, 1);
-    status = status ? status : roster_decide(&fleet->terms, request);
-    status = status ? status
-                    : roster_open(&launch->roster, request->command, request->node_count, 0, 0);
+    status = status ? status : roster_decide_sizes(request, &sizes);
+    status = status ? status : roster_open(&launch->roster, request, &sizes, 0, 0);
     if (!status && !make_nodes(launch)) {
         cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
         status = CLI_FAULT;
@@ -510,7 +458,6 @@ static void release(struct launch *launch)
     if (launch->is_reaper && launch->children_are_ours) {
         sweep_children();
     }
-    explicit_bzero(&fleet->terms, sizeof fleet->terms);
     free(fleet->links);
     free(fleet->rsh);
     free(fleet->words);
@@ -524,8 +471,6 @@ int fleet_launch(struct launch *launch)
         .input_credit_bytes = POST_WINDOW_BYTES,
         .start_deadline_ns = host_deadline_ns(host_now_ns(), FLEET_START_S * NS_PER_SECOND),
         .kill_deadline_ns = UINT64_MAX,
-        .ciphers = UINT32_MAX,
-        .path_bytes = UINT32_MAX,
     };
     launch->fleet = &fleet;
     int status = prepare(launch);

@@ -20,9 +20,8 @@ struct fleet {
     uint64_t start_deadline_ns; /* UINT64_MAX: all have started */
     uint64_t kill_deadline_ns;  /* UINT64_MAX: none */
 
-    struct roster_terms terms;
-    uint32_t ciphers;    /* that all hosts can do, a bit each */
-    uint32_t path_bytes; /* that fit all paths looked at */
+    struct fabric_finding finding; /* of the hosts that have looked, */
+    bool has_finding;              /* if any has */
 };
 
 /* The conversation until the nodes run. False: this is not what an agent says now. */

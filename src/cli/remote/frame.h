@@ -12,12 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/launch.h"
+
 enum {
-    FRAME_PROTOCOL = 1,
+    FRAME_PROTOCOL = 2,
     FRAME_HEADER_BYTES = 8,
     FRAME_WORDS_MAX = 8,
     FRAME_DATA_BYTES_MAX = 16 * 1024, /* of one piece of output or input */
-    FRAME_ADDRESS_BYTES = 20,
     FRAME_ORDER_BYTES_MAX = 8 << 20,
 };
 
@@ -26,18 +27,18 @@ enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3
 /* name, who sends it, words, most bytes of the tail. In the order of a group's life:
  * GREETING, ORDER, BOUND, PEERS, PATHS, START; then all the others; DONE. */
 #define FRAME_KINDS(kind)                                                                      \
-    /* protocol, layouts of group and roster, page size; the version as text */               \
+    /* protocol, layout of groups, versions of fabrics, page size; the version as text */      \
     kind(GREETING, FRAME_OF_AGENT, 4, 64)                                                      \
     /* cli/remote/order.h */                                                                   \
     kind(ORDER, FRAME_OF_LAUNCHER, 0, FRAME_ORDER_BYTES_MAX)                                   \
-    /* a bit for each cipher that this host can do; its nodes' addresses */                    \
-    kind(BOUND, FRAME_OF_AGENT, 1, FRAME_NODES_MAX * FRAME_ADDRESS_BYTES)                      \
-    /* the addresses of all nodes */                                                           \
-    kind(PEERS, FRAME_OF_LAUNCHER, 0, FRAME_NODES_MAX * FRAME_ADDRESS_BYTES)                   \
-    /* the largest packet to anywhere, or 0, an errno and a rank that is out of reach */       \
-    kind(PATHS, FRAME_OF_AGENT, 3, 0)                                                          \
-    /* the largest packet, the cipher */                                                       \
-    kind(START, FRAME_OF_LAUNCHER, 2, 0)                                                       \
+    /* the contacts of its nodes */                                                            \
+    kind(BOUND, FRAME_OF_AGENT, 0, FRAME_NODES_MAX * FABRIC_CONTACT_BYTES)                     \
+    /* the contacts of all nodes */                                                            \
+    kind(PEERS, FRAME_OF_LAUNCHER, 0, FRAME_NODES_MAX * FABRIC_CONTACT_BYTES)                  \
+    /* 0 and the finding, or an errno and a rank that is out of reach */                       \
+    kind(PATHS, FRAME_OF_AGENT, 2, FABRIC_FINDING_BYTES)                                       \
+    /* the terms */                                                                            \
+    kind(START, FRAME_OF_LAUNCHER, 0, FABRIC_TERMS_BYTES)                                      \
     /* rank, enum dn_life: of the agent's own nodes, and of those elsewhere */                 \
     kind(LIFE, FRAME_OF_BOTH, 2, 0)                                                            \
     /* rank, 0 or 1 for standard output or error; what it wrote, nothing: its end */           \

@@ -32,7 +32,7 @@ struct link_held {
 
 struct link {
     const struct hosts_entry *host;
-    union udp_address address; /* the host's; its port does not matter */
+    struct fabric_contact contact; /* the host's */
     enum link_state state;
     pid_t pid;        /* the remote shell */
     bool has_ended;   /* it has */

@@ -1,5 +1,4 @@
-/* Numbers first, then address and secret, then texts, each with its end. */
-#define _GNU_SOURCE
+/* Numbers first, then the contact, then texts, each with its end. */
 #include "cli/remote/order.h"
 
 #include <stdlib.h>
@@ -13,18 +12,14 @@ enum {
     AT_BANK,
     AT_HEAP,
     AT_REGISTERED,
-    AT_PGID,
-    AT_PEER_TIMEOUT,
-    AT_ENCRYPT,
     AT_NO_PIN,
-    AT_PORT,
-    AT_RELAY_PORT,
     AT_ARGUMENTS,
     AT_VARIABLES,
-    NUMBERS,
+    AT_SETTINGS,
+    NUMBERS = AT_SETTINGS + FABRIC_OPTIONS_MAX,
 
-    FIXED_BYTES = 8 * NUMBERS + FRAME_ADDRESS_BYTES + UDP_SECRET_BYTES,
-    TEXTS = 4, /* command, group_id, host_id, folder */
+    FIXED_BYTES = 8 * NUMBERS + FABRIC_CONTACT_BYTES,
+    TEXTS = 5, /* fabric, command, group_id, host_id, folder */
     LIST_MAX = 1 << 18,
 };
 
@@ -42,38 +37,6 @@ static uint64_t get_number(const unsigned char *from)
         number |= (uint64_t)from[i] << 8 * i;
     }
     return number;
-}
-
-/* ---- Addresses ----------------------------------------------------------------------- */
-
-/* | 4 or 6 | 0 | port, as sockets have it | address, 16 bytes | */
-void order_put_address(unsigned char *to, const union udp_address *address)
-{
-    memset(to, 0, FRAME_ADDRESS_BYTES);
-    if (address->any.sa_family == AF_INET6) {
-        to[0] = 6;
-        memcpy(to + 2, &address->v6.sin6_port, 2);
-        memcpy(to + 4, &address->v6.sin6_addr, 16);
-    } else {
-        to[0] = 4;
-        memcpy(to + 2, &address->v4.sin_port, 2);
-        memcpy(to + 4, &address->v4.sin_addr, 4);
-    }
-}
-
-bool order_take_address(const unsigned char *from, union udp_address *address)
-{
-    memset(address, 0, sizeof *address);
-    if (from[0] == 6) {
-        address->v6.sin6_family = AF_INET6;
-        memcpy(&address->v6.sin6_port, from + 2, 2);
-        memcpy(&address->v6.sin6_addr, from + 4, 16);
-        return true;
-    }
-    address->v4.sin_family = AF_INET;
-    memcpy(&address->v4.sin_port, from + 2, 2);
-    memcpy(&address->v4.sin_addr, from + 4, 4);
-    return from[0] == 4;
 }
 
 /* ---- Writing ------------------------------------------------------------------------- */
@@ -98,8 +61,9 @@ static size_t list_bytes(char *const *list)
 
 size_t order_bytes(const struct order *order)
 {
-    return FIXED_BYTES + strlen(order->command) + strlen(order->group_id) + strlen(order->host_id) +
-           strlen(order->folder) + TEXTS + list_bytes(order->argv) + list_bytes(order->environment);
+    return FIXED_BYTES + strlen(order->fabric) + strlen(order->command) + strlen(order->group_id) +
+           strlen(order->host_id) + strlen(order->folder) + TEXTS + list_bytes(order->argv) +
+           list_bytes(order->environment);
 }
 
 static unsigned char *put_text(unsigned char *to, const char *text)
@@ -111,7 +75,7 @@ static unsigned char *put_text(unsigned char *to, const char *text)
 
 void order_put(unsigned char *to, const struct order *order)
 {
-    const uint64_t numbers[NUMBERS] = {
+    uint64_t numbers[NUMBERS] = {
         [AT_NODE_COUNT] = order->node_count,
         [AT_RANK_FIRST] = order->rank_first,
         [AT_RANK_COUNT] = order->rank_count,
@@ -119,22 +83,17 @@ void order_put(unsigned char *to, const struct order *order)
         [AT_BANK] = order->sizes.bank_bytes,
         [AT_HEAP] = order->sizes.heap_bytes,
         [AT_REGISTERED] = order->sizes.registered_bytes,
-        [AT_PGID] = order->pgid,
-        [AT_PEER_TIMEOUT] = order->peer_timeout_ns,
-        [AT_ENCRYPT] = order->encrypt,
         [AT_NO_PIN] = order->no_pin,
-        [AT_PORT] = order->port,
-        [AT_RELAY_PORT] = order->relay_port,
         [AT_ARGUMENTS] = list_length(order->argv),
         [AT_VARIABLES] = list_length(order->environment),
     };
+    memcpy(&numbers[AT_SETTINGS], order->settings, sizeof order->settings);
     for (unsigned i = 0; i < NUMBERS; i++, to += 8) {
         put_number(to, numbers[i]);
     }
-    order_put_address(to, &order->address);
-    to += FRAME_ADDRESS_BYTES;
-    memcpy(to, order->secret, UDP_SECRET_BYTES);
-    to += UDP_SECRET_BYTES;
+    memcpy(to, order->contact.bytes, FABRIC_CONTACT_BYTES);
+    to += FABRIC_CONTACT_BYTES;
+    to = put_text(to, order->fabric);
     to = put_text(to, order->command);
     to = put_text(to, order->group_id);
     to = put_text(to, order->host_id);
@@ -154,10 +113,8 @@ static bool numbers_make_sense(const uint64_t *numbers)
     return numbers[AT_NODE_COUNT] >= 1 && numbers[AT_NODE_COUNT] <= GROUP_NODES_MAX &&
            numbers[AT_RANK_FIRST] < numbers[AT_NODE_COUNT] && numbers[AT_RANK_COUNT] >= 1 &&
            numbers[AT_RANK_COUNT] <= numbers[AT_NODE_COUNT] - numbers[AT_RANK_FIRST] &&
-           numbers[AT_PGID] <= UINT32_MAX && numbers[AT_ENCRYPT] <= 1 && numbers[AT_NO_PIN] <= 1 &&
-           numbers[AT_PORT] <= UINT16_MAX && numbers[AT_RELAY_PORT] <= UINT16_MAX &&
-           numbers[AT_ARGUMENTS] >= 1 && numbers[AT_ARGUMENTS] <= LIST_MAX &&
-           numbers[AT_VARIABLES] <= LIST_MAX;
+           numbers[AT_NO_PIN] <= 1 && numbers[AT_ARGUMENTS] >= 1 &&
+           numbers[AT_ARGUMENTS] <= LIST_MAX && numbers[AT_VARIABLES] <= LIST_MAX;
 }
 
 static void take_numbers(const uint64_t *numbers, struct order *order)
@@ -170,13 +127,9 @@ static void take_numbers(const uint64_t *numbers, struct order *order)
                   .bank_bytes = numbers[AT_BANK],
                   .heap_bytes = numbers[AT_HEAP],
                   .registered_bytes = numbers[AT_REGISTERED]},
-        .pgid = (uint32_t)numbers[AT_PGID],
-        .peer_timeout_ns = numbers[AT_PEER_TIMEOUT],
-        .encrypt = numbers[AT_ENCRYPT] != 0,
         .no_pin = numbers[AT_NO_PIN] != 0,
-        .port = (uint16_t)numbers[AT_PORT],
-        .relay_port = (uint16_t)numbers[AT_RELAY_PORT],
     };
+    memcpy(order->settings, &numbers[AT_SETTINGS], sizeof order->settings);
 }
 
 /* The next text, or NULL where none ends. */
@@ -196,7 +149,8 @@ static bool take_texts(struct order_read *read, size_t bytes, size_t arguments, 
     char *at = read->text;
     const char *end = read->text + bytes;
     struct order *order = &read->order;
-    order->command = next_text(&at, end);
+    order->fabric = next_text(&at, end);
+    order->command = order->fabric ? next_text(&at, end) : NULL;
     order->group_id = order->command ? next_text(&at, end) : NULL;
     order->host_id = order->group_id ? next_text(&at, end) : NULL;
     order->folder = order->host_id ? next_text(&at, end) : NULL;
@@ -230,11 +184,7 @@ bool order_take(const unsigned char *bytes, size_t length, struct order_read *re
         return false;
     }
     take_numbers(numbers, &read->order);
-    const unsigned char *at = bytes + 8 * (size_t)NUMBERS;
-    if (!order_take_address(at, &read->order.address)) {
-        return false;
-    }
-    memcpy(read->order.secret, at + FRAME_ADDRESS_BYTES, UDP_SECRET_BYTES);
+    memcpy(read->order.contact.bytes, bytes + 8 * (size_t)NUMBERS, FABRIC_CONTACT_BYTES);
     size_t text_bytes = length - FIXED_BYTES;
     size_t arguments = numbers[AT_ARGUMENTS];
     size_t variables = numbers[AT_VARIABLES];
@@ -254,6 +204,5 @@ void order_release(struct order_read *read)
 {
     free(read->text);
     free(read->lists);
-    explicit_bzero(&read->order.secret, sizeof read->order.secret);
     *read = (struct order_read){0};
 }

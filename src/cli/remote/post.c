@@ -78,7 +78,7 @@ enum frame_verdict post_take(struct post_inbox *inbox, enum frame_sender sender,
 void post_release(struct post_inbox *inbox)
 {
     if (inbox->bytes) {
-        explicit_bzero(inbox->bytes, inbox->capacity); /* an order holds the secret */
+        explicit_bzero(inbox->bytes, inbox->capacity); /* terms hold a secret */
     }
     free(inbox->bytes);
     *inbox = (struct post_inbox){0};

@@ -117,7 +117,7 @@ all(nodes[r]['address'].startswith('127.0.0.1:') for r in nodes)" ||
     told_objects "[g['leader'] for g in one('group')].count($launcher) == 1 and
 $pid not in [g['leader'] for g in one('group')]" || return 1
     info "$launcher"
-    expect_status 0 && grep -q 'fabric udp, 3 nodes' told && grep -q ', encrypted' told &&
+    expect_status 0 && grep -q 'fabric udp, 3 nodes' told && grep -q ', protection encrypted' told &&
         grep -qE '^ +0   1: [0-9.]+  2: [0-9.]+$' told || return 1
 }
 

@@ -32,11 +32,11 @@ bad_words_are_refused()
         refused 'unknown fabric "tin"; known: mem, udp' aotf --fabric tin &&
         refused '--fabric needs a value' aotf --fabric &&
         refused '-n takes a number of nodes' barrier -n 1 &&
-        refused 'token is for --fabric mem only' aotf token --fabric udp &&
+        refused 'token is not for --fabric udp' aotf token --fabric udp &&
         refused 'for --fabric udp only' aotf --no-auth &&
         refused 'for --fabric udp only' aotf --encrypt --fabric mem &&
         refused 'choose one' aotf --fabric udp --no-auth --encrypt &&
-        DN_FABRIC=udp refused 'token is for --fabric mem only' token
+        DN_FABRIC=udp refused 'token is not for --fabric udp' token
 }
 live_verdict "words that make no sense are refused" bad_words_are_refused
 

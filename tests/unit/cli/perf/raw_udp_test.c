@@ -2,9 +2,12 @@
  * wait without end. */
 #include "unit/unit.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "cli/perf/raw_udp.h"
+#include "dimmnet.h"
 
 enum { PLACE_BYTES = 300 * 1000 + 7, FAULT_MS = 50 };
 
@@ -19,13 +22,11 @@ struct pair {
 static int set_up(void **state)
 {
     struct pair *pair = calloc(1, sizeof *pair);
-    union udp_address loopback = {
-        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
-    union udp_address bound[2];
+    struct sockaddr_in bound[2];
     assert_non_null(pair);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(raw_udp_open(&pair->ends[i], &loopback, &bound[i]), 0);
-        assert_true(bound[i].v4.sin_port != 0);
+        assert_int_equal(raw_udp_open(&pair->ends[i], &bound[i]), 0);
+        assert_true(bound[i].sin_port != 0);
     }
     raw_udp_meet(&pair->ends[0], &bound[1]);
     raw_udp_meet(&pair->ends[1], &bound[0]);
@@ -182,15 +183,20 @@ static void after_a_fault_calls_return_at_once(void **state)
     assert_int_equal(pair->ends[0].sent, 0);
 }
 
-static void an_address_that_is_not_here_is_refused(void **state)
+static void without_descriptors_there_is_no_end(void **state)
 {
     struct raw_udp end;
-    union udp_address bound;
-    /* 203.0.113.0/24 is for documentation. */
-    union udp_address elsewhere = {
-        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0xcb007163)}};
+    struct sockaddr_in bound;
+    struct rlimit files;
     (void)state;
-    assert_int_equal(raw_udp_open(&end, &elsewhere, &bound), DN_ESYSTEM);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = files.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int error = raw_udp_open(&end, &bound);
+    int reason = errno;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+    assert_int_equal(error, DN_ESYSTEM);
+    assert_int_equal(reason, EMFILE);
 }
 
 int main(void)
@@ -203,7 +209,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(kinds_follow_each_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_lost_is_a_fault, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_a_fault_calls_return_at_once, set_up, tear_down),
-        cmocka_unit_test(an_address_that_is_not_here_is_refused),
+        cmocka_unit_test(without_descriptors_there_is_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

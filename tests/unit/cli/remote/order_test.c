@@ -1,7 +1,6 @@
 /* An agent's order: taken as it was put, and refused where it makes no sense. */
 #include "cli/remote/order.h"
 
-#include <arpa/inet.h>
 #include <stdlib.h>
 
 #include "unit/unit.h"
@@ -20,11 +19,9 @@ static struct order sample(void)
         .rank_first = 2,
         .rank_count = 3,
         .sizes = {4096, 8192, UINT64_C(1) << 40, 12288},
-        .pgid = 0xfedcba98,
-        .peer_timeout_ns = UINT64_C(10000000000),
-        .encrypt = true,
-        .port = 65535,
-        .relay_port = 1,
+        .no_pin = true,
+        .settings = {1, UINT64_MAX, [FABRIC_OPTIONS_MAX - 1] = 65535},
+        .fabric = "carrier-pigeon",
         .command = "dimmnet run",
         .group_id = "0123abcd",
         .host_id = "0123abcd.1",
@@ -32,10 +29,8 @@ static struct order sample(void)
         .argv = arguments,
         .environment = variables,
     };
-    order.address.v6.sin6_family = AF_INET6;
-    assert_int_equal(inet_pton(AF_INET6, "2001:db8::7", &order.address.v6.sin6_addr), 1);
-    for (unsigned i = 0; i < UDP_SECRET_BYTES; i++) {
-        order.secret[i] = (unsigned char)(3 * i);
+    for (unsigned i = 0; i < FABRIC_CONTACT_BYTES; i++) {
+        order.contact.bytes[i] = (unsigned char)(3 * i);
     }
     return order;
 }
@@ -62,15 +57,10 @@ static void it_is_taken_as_it_was_put(void **state)
     assert_int_equal(taken->rank_first, 2);
     assert_int_equal(taken->rank_count, 3);
     assert_memory_equal(&taken->sizes, &order.sizes, sizeof order.sizes);
-    assert_int_equal(taken->pgid, order.pgid);
-    assert_int_equal(taken->peer_timeout_ns, order.peer_timeout_ns);
-    assert_true(taken->encrypt);
-    assert_false(taken->no_pin);
-    assert_int_equal(taken->port, 65535);
-    assert_int_equal(taken->relay_port, 1);
-    assert_int_equal(taken->address.any.sa_family, AF_INET6);
-    assert_memory_equal(&taken->address.v6.sin6_addr, &order.address.v6.sin6_addr, 16);
-    assert_memory_equal(taken->secret, order.secret, UDP_SECRET_BYTES);
+    assert_true(taken->no_pin);
+    assert_memory_equal(taken->settings, order.settings, sizeof order.settings);
+    assert_memory_equal(&taken->contact, &order.contact, sizeof order.contact);
+    assert_string_equal(taken->fabric, "carrier-pigeon");
     assert_string_equal(taken->command, "dimmnet run");
     assert_string_equal(taken->group_id, "0123abcd");
     assert_string_equal(taken->host_id, "0123abcd.1");
@@ -133,13 +123,13 @@ static void numbers_are_checked(void **state)
     struct order order = sample();
     size_t bytes;
     unsigned char *made = put(&order, &bytes);
-    for (unsigned number = 0; number < 15; number++) {
+    for (unsigned number = 0; number < 10 + FABRIC_OPTIONS_MAX; number++) {
         unsigned char kept[8];
         struct order_read read;
         memcpy(kept, made + 8 * number, 8);
         memset(made + 8 * number, 0xff, 8);
-        bool is_free = number >= 3 && number <= 6; /* sizes are group_geometry's to judge */
-        is_free = is_free || number == 8;
+        /* Sizes are group_geometry's to judge, settings the fabric's. */
+        bool is_free = (number >= 3 && number <= 6) || number >= 10;
         bool taken = order_take(made, bytes, &read);
         assert_int_equal(taken, is_free);
         if (taken) {
@@ -147,26 +137,7 @@ static void numbers_are_checked(void **state)
         }
         memcpy(made + 8 * number, kept, 8);
     }
-    struct order_read read;
-    made[8 * 15] = 5; /* neither IPv4 nor IPv6 */
-    assert_false(order_take(made, bytes, &read));
     free(made);
-}
-
-static void addresses_are_taken_as_they_were_put(void **state)
-{
-    (void)state;
-    unsigned char bytes[FRAME_ADDRESS_BYTES];
-    union udp_address address = {.v4 = {.sin_family = AF_INET, .sin_port = htons(7001)}};
-    union udp_address taken;
-    assert_int_equal(inet_pton(AF_INET, "192.0.2.7", &address.v4.sin_addr), 1);
-    order_put_address(bytes, &address);
-    assert_true(order_take_address(bytes, &taken));
-    assert_int_equal(taken.v4.sin_family, AF_INET);
-    assert_int_equal(taken.v4.sin_port, htons(7001));
-    assert_int_equal(taken.v4.sin_addr.s_addr, address.v4.sin_addr.s_addr);
-    bytes[0] = 0;
-    assert_false(order_take_address(bytes, &taken));
 }
 
 int main(void)
@@ -175,7 +146,6 @@ int main(void)
         cmocka_unit_test(it_is_taken_as_it_was_put),
         cmocka_unit_test(it_is_taken_whole_or_not_at_all),
         cmocka_unit_test(numbers_are_checked),
-        cmocka_unit_test(addresses_are_taken_as_they_were_put),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,34 @@
+/* The choice of a fabric, and the fabrics' own options: part of the option tables of every
+ * command that starts groups. */
+#ifndef CLI_LAUNCH_CHOICE_H
+#define CLI_LAUNCH_CHOICE_H
+
+#include "cli/options.h"
+#include "fabric/launch.h"
+
+enum { CHOICE_GROUPS = 1 + FABRIC_COUNT };
+
+struct choice {
+    const char *command; /* who speaks in messages */
+    const struct fabric_launch *fabric;
+    uint64_t settings[FABRIC_COUNT][FABRIC_OPTIONS_MAX];
+
+    struct options_row fabric_rows[2];
+    struct options_row rows[FABRIC_COUNT][FABRIC_OPTIONS_MAX + 1];
+    char help[256];
+    char headings[FABRIC_COUNT][64];
+};
+
+/* Fills the groups in, which hold as long as the choice. The fabric is then what DN_FABRIC says,
+ * or the first. 0, or CLI_USAGE after having said that there is none such. */
+int choice_begin(struct choice *choice, const char *command,
+                 struct options_group groups[CHOICE_GROUPS]);
+
+/* After the command line has been read. 0, or CLI_USAGE after having said what does not go
+ * together. */
+int choice_complete(const struct choice *choice, const struct options_group groups[CHOICE_GROUPS]);
+
+/* Those of the chosen fabric. */
+const uint64_t *choice_settings(const struct choice *choice);
+
+#endif

@@ -1,0 +1,182 @@
+/* The launcher's side of a fabric: what is made, found out and agreed before the nodes of a
+ * group start, and what `dimmnet info` shows of it.
+ *
+ * A group on several hosts comes into being by these steps:
+ *
+ *     bind      each host makes what its nodes are reached by: their contacts
+ *     survey    each host, knowing all contacts, finds out what the way to them is like
+ *     agree     the launcher decides the group's terms from what all hosts have found
+ *     seal      each host lays the terms down for its nodes, which can then start
+ *
+ * and a group on one host by all of them at once (make). Contacts, findings and terms are bytes
+ * that only the fabric understands. They travel between hosts as they are: they depend on no
+ * host's byte order, and the fabric checks those that it is given.
+ *
+ * Functions that can fail give 0 or a negative DN_E..., and a sentence that says why: DN_EINVAL
+ * where the user asked for something impossible, another where the system refused. A sentence
+ * beside 0 is a warning. The sentence is empty when it is passed in. */
+#ifndef FABRIC_LAUNCH_H
+#define FABRIC_LAUNCH_H
+
+#include "fabric/fabrics.h"
+#include "group/memory.h"
+
+enum {
+    FABRIC_OPTIONS_MAX = 8,
+    FABRIC_DESCRIPTORS_MAX = 2,
+    FABRIC_CONTACT_BYTES = 64,
+    FABRIC_CONTACT_TEXT_BYTES = 64,
+    FABRIC_FINDING_BYTES = 16,
+    FABRIC_TERMS_BYTES = 96,
+    FABRIC_SENTENCE_BYTES = 256,
+};
+
+/* An option of the command line that only this fabric has: a number, or a flag (0 or 1). */
+struct fabric_option {
+    const char *name;  /* without "--"; NULL ends a list */
+    const char *value; /* the number's name in help texts; NULL: a flag */
+    const char *kind;  /* "number of bytes" */
+    uint64_t least;
+    uint64_t most;
+    uint64_t unless_given;
+    const char *help;
+};
+
+struct fabric_contact {
+    unsigned char bytes[FABRIC_CONTACT_BYTES];
+};
+
+struct fabric_finding {
+    unsigned char bytes[FABRIC_FINDING_BYTES];
+};
+
+/* They hold the group's secret: whoever has a copy wipes it. */
+struct fabric_terms {
+    unsigned char bytes[FABRIC_TERMS_BYTES];
+};
+
+/* A host, and where nodes would be bound there. */
+struct fabric_host {
+    const char *name;
+    struct fabric_contact contact;
+};
+
+/* What one host makes for a group. */
+struct fabric_roster {
+    const struct fabric_launch *fabric;
+    const uint64_t *settings; /* one for each option */
+    uint32_t node_count;
+    uint32_t rank_first; /* of the nodes that start here */
+    uint32_t rank_count; /* 0: they all start on other hosts */
+    struct group_sizes sizes;
+    struct fabric_contact *contacts; /* of all nodes */
+    void *state;                     /* the fabric's own */
+};
+
+/* Something to be shown. */
+enum fabric_fact_kind { FABRIC_NUMBER, FABRIC_TRUTH, FABRIC_TEXT };
+struct fabric_fact {
+    const char *name;    /* for programs; NULL: only for people */
+    const char *heading; /* for people; NULL: only for programs */
+    enum fabric_fact_kind kind;
+    uint64_t number;  /* of a NUMBER or a TRUTH */
+    const char *text; /* of a TEXT */
+};
+typedef void (*fabric_tell)(void *context, const struct fabric_fact *fact);
+
+/* A group of this fabric, looked at from outside. */
+struct fabric_look {
+    uint32_t node_count;
+    struct group_sizes sizes;
+    int fd;
+    void *state; /* the fabric's own */
+};
+
+struct fabric_launch {
+    const char *name;
+    const char *help; /* what carries the stores */
+    /* Nodes map the memory that the launcher makes. Else that one holds nothing but their
+     * lives, and each node makes its own. */
+    bool shares_memory;
+    const struct fabric_option *options;
+    /* Whether the settings go together. */
+    int (*check)(const uint64_t *settings, char *sentence);
+
+    /* ---- Starting nodes */
+
+    /* All for nodes that start on this host, without any on another. */
+    int (*make)(struct fabric_roster *roster, char *sentence);
+    void (*release)(struct fabric_roster *roster);
+    /* Descriptors that are open here for each node until it has started. */
+    uint32_t files_by_node;
+    /* The variables by which a node is told the numbers of descriptors that it inherits; NULL
+     * ends them. */
+    const char *variables[FABRIC_DESCRIPTORS_MAX + 1];
+    /* The descriptors of the node rank_first + index, one for each variable. */
+    void (*descriptors)(const struct fabric_roster *roster, uint32_t index, int *fds);
+    /* That node has started: what it alone needs is closed here. */
+    void (*hand_over)(struct fabric_roster *roster, uint32_t index);
+
+    /* ---- Groups on several hosts, if it spans them; else the rest of this part is NULL */
+
+    bool spans_hosts;
+    /* Raised when the bytes that hosts and nodes are told change. */
+    uint32_t version;
+    /* A host from which nothing has come for so long is lost. */
+    uint64_t (*silence_ns)(const uint64_t *settings);
+    int (*find_host)(const char *name, struct fabric_contact *contact, char *sentence);
+    /* Whether nodes on the two can reach each other. */
+    int (*match_hosts)(const struct fabric_host *one, const struct fabric_host *other,
+                       char *sentence);
+    bool (*contact_is_sound)(const struct fabric_contact *contact);
+    const char *(*contact_text)(const struct fabric_contact *contact,
+                                char text[FABRIC_CONTACT_TEXT_BYTES]);
+    int (*bind)(struct fabric_roster *roster, const struct fabric_contact *host, char *sentence);
+    /* DN_EPEER and errno: *rank cannot be reached. */
+    int (*survey)(const struct fabric_roster *roster, struct fabric_finding *finding,
+                  uint32_t *rank);
+    /* Brings into `all` what one more host has found. */
+    void (*merge)(struct fabric_finding *all, const struct fabric_finding *one);
+    int (*agree)(const struct fabric_roster *roster, const struct fabric_finding *finding,
+                 struct fabric_terms *terms, char *sentence);
+    int (*seal)(struct fabric_roster *roster, const struct fabric_terms *terms, char *sentence);
+
+    /* ---- What people are shown */
+
+    /* False: it does not work on this machine. */
+    bool (*tell_machine)(fabric_tell tell, void *context);
+    /* The name of the memory file that variables[0] stands for. NULL: there is none, nothing of
+     * a group can be shown, and the rest of this part is NULL. */
+    const char *file_name;
+    /* Maps such a file; closing the descriptor is then look_away's. */
+    int (*look)(int fd, struct fabric_look *look);
+    void (*look_away)(struct fabric_look *look);
+    void (*tell_group)(const struct fabric_look *look, fabric_tell tell, void *context);
+    /* False: the node has told nothing, or not here. */
+    bool (*tell_node)(const struct fabric_look *look, uint32_t rank, fabric_tell tell,
+                      void *context);
+    /* Where peers reach it. */
+    const char *(*node_text)(const struct fabric_look *look, uint32_t rank,
+                             char text[FABRIC_CONTACT_TEXT_BYTES]);
+    /* 0: not known. */
+    uint32_t (*trip_ns)(const struct fabric_look *look, uint32_t rank, uint32_t peer);
+};
+
+/* All of them, in the order of fabric/fabrics.h; NULL ends the list. */
+extern const struct fabric_launch *const fabric_launches[];
+
+/* NULL: there is none of that name. */
+const struct fabric_launch *fabric_launch_find(const char *name);
+
+/* The settings of somebody who gave no option. */
+void fabric_launch_settle(const struct fabric_launch *fabric,
+                          uint64_t settings[FABRIC_OPTIONS_MAX]);
+/* Whether each is one that its option takes. */
+bool fabric_launch_is_settled(const struct fabric_launch *fabric, const uint64_t *settings);
+
+/* Room for the contacts; the caller has filled in all that is above them. DN_ENOMEM. */
+int fabric_roster_open(struct fabric_roster *roster);
+/* Nothing where it is not open. */
+void fabric_roster_release(struct fabric_roster *roster);
+
+#endif

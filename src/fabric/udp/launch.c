@@ -1,0 +1,420 @@
+/* Sockets, packet size, secret and cipher of a group, laid down in the roster. */
+#define _GNU_SOURCE
+#include "fabric/launch.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "board/board.h"
+#include "fabric/udp/contact.h"
+#include "fabric/udp/guard.h"
+#include "fabric/udp/show.h"
+#include "fabric/udp/socket.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define PEER_TIMEOUT_MS_MAX (UINT64_C(3600) * 1000)
+
+/* The headers around a packet. */
+enum { IPV4_UDP_BYTES = 28, IPV6_UDP_BYTES = 48 };
+
+enum { SET_ENCRYPT, SET_NO_AUTH, SET_MTU, SET_PEER_TIMEOUT, SET_PORT, SET_RELAY_PORT };
+
+static const struct fabric_option options[] = {
+    [SET_ENCRYPT] = {.name = "encrypt",
+                     .most = 1,
+                     .help = "hide the content of packets, too; they are authenticated anyway"},
+    [SET_NO_AUTH] = {.name = "no-auth",
+                     .most = 1,
+                     .help = "believe packets without proof of who sent them"},
+    [SET_MTU] = {.name = "mtu",
+                 .value = "BYTES",
+                 .kind = "number of bytes",
+                 .least = 1,
+                 .most = UINT16_MAX,
+                 .help = "packets that fit this MTU, if it is smaller than the path's"},
+    [SET_PEER_TIMEOUT] = {.name = "peer-timeout",
+                          .value = "MS",
+                          .kind = "number of milliseconds",
+                          .least = 1,
+                          .most = PEER_TIMEOUT_MS_MAX,
+                          .unless_given = 10000,
+                          .help = "a node that is silent for so long is dead (default 10000)"},
+    [SET_PORT] = {.name = "port",
+                  .value = "P",
+                  .kind = "port",
+                  .least = 1,
+                  .most = UINT16_MAX,
+                  .help = "node R gets port P + R; without this, any that is free"},
+    [SET_RELAY_PORT] = {.name = "relay-port",
+                        .value = "Q",
+                        .kind = "port",
+                        .least = 1,
+                        .most = UINT16_MAX,
+                        .help = "tell peers that node R is at port Q + R, where something of the "
+                                "user's own passes packets on to it"},
+    {.name = NULL},
+};
+
+/* The roster of this host and the nodes' sockets, a fabric_roster's state. */
+struct making {
+    struct udp_roster_file file; /* .fd -1: not sealed yet */
+    int socket_fds[];            /* from rank_first on; -1: the node has it */
+};
+
+static int fail(char *sentence, int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(char *sentence, int error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, FABRIC_SENTENCE_BYTES, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+static int check(const uint64_t *settings, char *sentence)
+{
+    return settings[SET_NO_AUTH] && settings[SET_ENCRYPT]
+               ? fail(sentence, DN_EINVAL,
+                      "--encrypt hides from nobody what --no-auth lets all write; choose one")
+               : 0;
+}
+
+static uint64_t silence_ns(const uint64_t *settings)
+{
+    return settings[SET_PEER_TIMEOUT] * NS_PER_MS;
+}
+
+/* ---- Numbers as hosts tell them ------------------------------------------------------ */
+
+static void put_number(unsigned char *to, uint64_t number)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        to[i] = (unsigned char)(number >> 8 * i);
+    }
+}
+
+static uint64_t get_number(const unsigned char *from)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        number |= (uint64_t)from[i] << 8 * i;
+    }
+    return number;
+}
+
+/* Places in a finding, and in terms: 8 bytes each, and then the secret. */
+enum { FOUND_CIPHERS, FOUND_PATH_BYTES, FOUND_COUNT };
+enum { TERM_PGID, TERM_PACKET_BYTES, TERM_PEER_TIMEOUT_NS, TERM_CIPHER, TERM_ENCRYPT, TERM_COUNT };
+
+_Static_assert(8 * FOUND_COUNT <= FABRIC_FINDING_BYTES &&
+                   8 * TERM_COUNT + UDP_SECRET_BYTES <= FABRIC_TERMS_BYTES,
+               "there is room");
+
+/* ---- Sockets ------------------------------------------------------------------------- */
+
+static int open_making(struct fabric_roster *roster, char *sentence)
+{
+    struct making *making = malloc(sizeof *making + roster->rank_count * sizeof(int));
+    if (!making) {
+        return fail(sentence, DN_ENOMEM, "no memory");
+    }
+    making->file.fd = -1;
+    for (uint32_t i = 0; i < roster->rank_count; i++) {
+        making->socket_fds[i] = -1;
+    }
+    roster->state = making;
+    return 0;
+}
+
+static union udp_address with_port(const union udp_address *host, uint32_t port)
+{
+    union udp_address address = *host;
+    if (address.any.sa_family == AF_INET6) {
+        address.v6.sin6_port = htons((uint16_t)port);
+    } else {
+        address.v4.sin_port = htons((uint16_t)port);
+    }
+    return address;
+}
+
+static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact *contact,
+                      char *sentence)
+{
+    char text[UDP_ADDRESS_TEXT_BYTES];
+    union udp_address host;
+    uint32_t port = (uint32_t)roster->settings[SET_PORT];
+    uint32_t relay_port = (uint32_t)roster->settings[SET_RELAY_PORT];
+    uint32_t first = port > relay_port ? port : relay_port;
+    if (first && first + roster->node_count - 1 > UINT16_MAX) {
+        return fail(sentence, DN_EINVAL, "there are no %u ports from %u on", roster->node_count,
+                    first);
+    }
+    if (!udp_contact_take(contact, &host)) {
+        return fail(sentence, DN_EINVAL, "this host's address is unknown");
+    }
+    int error = open_making(roster, sentence);
+    struct making *making = roster->state;
+    for (uint32_t i = 0; i < roster->rank_count && !error; i++) {
+        uint32_t rank = roster->rank_first + i;
+        union udp_address wanted = with_port(&host, port ? port + rank : 0);
+        union udp_address bound;
+        if (udp_socket_bind(&wanted, &bound, &making->socket_fds[i]) != 0) {
+            making->socket_fds[i] = -1;
+            return fail(sentence, DN_ESYSTEM, "cannot bind node %u to %s: %s", rank,
+                        udp_address_text(&wanted, text), strerror(errno));
+        }
+        bound = relay_port ? with_port(&host, relay_port + rank) : bound;
+        udp_contact_put(&roster->contacts[rank], &bound);
+    }
+    return error;
+}
+
+static void hand_over(struct fabric_roster *roster, uint32_t index)
+{
+    struct making *making = roster->state;
+    if (making->socket_fds[index] >= 0) {
+        (void)close(making->socket_fds[index]);
+        making->socket_fds[index] = -1;
+    }
+}
+
+static void descriptors(const struct fabric_roster *roster, uint32_t index, int *fds)
+{
+    const struct making *making = roster->state;
+    fds[0] = making->file.fd;
+    fds[1] = making->socket_fds[index];
+}
+
+static void release(struct fabric_roster *roster)
+{
+    struct making *making = roster->state;
+    if (!making) {
+        return;
+    }
+    for (uint32_t i = 0; i < roster->rank_count; i++) {
+        hand_over(roster, i);
+    }
+    if (making->file.fd >= 0) {
+        udp_roster_unmap(&making->file);
+    }
+    free(making);
+    roster->state = NULL;
+}
+
+/* ---- Terms --------------------------------------------------------------------------- */
+
+static bool is_same_host(const union udp_address *one, const union udp_address *other)
+{
+    union udp_address left = with_port(one, 0);
+    union udp_address right = with_port(other, 0);
+    return udp_address_is_same(&left, &right);
+}
+
+static int survey(const struct fabric_roster *roster, struct fabric_finding *finding,
+                  uint32_t *rank)
+{
+    uint32_t least = UINT32_MAX;
+    uint32_t ciphers = 0;
+    union udp_address address;
+    union udp_address before = {0};
+    for (uint32_t i = 0; i < roster->node_count; i++, before = address) {
+        (void)udp_contact_take(&roster->contacts[i], &address);
+        /* Nodes of a host are neighbours: one look at its path is enough. */
+        if (i > 0 && is_same_host(&address, &before)) {
+            continue;
+        }
+        uint32_t bytes = udp_path_bytes(&address);
+        if (bytes == 0) {
+            *rank = i;
+            return DN_EPEER;
+        }
+        least = bytes < least ? bytes : least;
+    }
+    for (uint32_t cipher = UDP_CIPHER_AES_256_GCM; cipher <= UDP_CIPHER_CHACHA20; cipher++) {
+        ciphers |= (uint32_t)udp_cipher_is_possible((enum udp_cipher)cipher) << cipher;
+    }
+    put_number(finding->bytes + 8 * FOUND_CIPHERS, ciphers);
+    put_number(finding->bytes + 8 * FOUND_PATH_BYTES, least);
+    return 0;
+}
+
+static void merge(struct fabric_finding *all, const struct fabric_finding *one)
+{
+    unsigned char *ciphers = all->bytes + 8 * FOUND_CIPHERS;
+    unsigned char *path = all->bytes + 8 * FOUND_PATH_BYTES;
+    uint64_t path_bytes = get_number(one->bytes + 8 * FOUND_PATH_BYTES);
+    put_number(ciphers, get_number(ciphers) & get_number(one->bytes + 8 * FOUND_CIPHERS));
+    put_number(path, path_bytes < get_number(path) ? path_bytes : get_number(path));
+}
+
+/* What packets may be on a path that takes path_bytes. */
+static int agree_packet_bytes(const struct fabric_roster *roster, uint64_t path_bytes,
+                              uint64_t *packet_bytes, char *sentence)
+{
+    struct board_config config;
+    union udp_address first;
+    board_config_default(&config, roster->node_count);
+    uint64_t least = board_packet_bytes_min(&config);
+    (void)udp_contact_take(&roster->contacts[0], &first);
+    uint64_t headers = first.any.sa_family == AF_INET6 ? IPV6_UDP_BYTES : IPV4_UDP_BYTES;
+    uint64_t bytes = path_bytes < WIRE_PACKET_BYTES_MAX ? path_bytes : WIRE_PACKET_BYTES_MAX;
+    uint64_t mtu_bytes = roster->settings[SET_MTU];
+    if (mtu_bytes && mtu_bytes < bytes + headers) {
+        bytes = mtu_bytes > headers ? mtu_bytes - headers : 0;
+    }
+    if (bytes < least) {
+        return fail(sentence, DN_EINVAL, "an MTU of %u bytes is too small, %u is the least",
+                    (unsigned)(bytes + headers), (unsigned)(least + headers));
+    }
+    *packet_bytes = bytes;
+    return 0;
+}
+
+/* The fastest that all hosts can do. */
+static int agree_cipher(const struct fabric_roster *roster, uint64_t possible, uint64_t *cipher,
+                        char *sentence)
+{
+    if (roster->settings[SET_NO_AUTH]) {
+        *cipher = UDP_CIPHER_NONE;
+        (void)fail(sentence, 0,
+                   "packets are not authenticated: whoever reaches the nodes' ports "
+                   "can write their memory");
+    } else if (possible & 1u << UDP_CIPHER_AES_256_GCM) {
+        *cipher = UDP_CIPHER_AES_256_GCM;
+    } else if (possible & 1u << UDP_CIPHER_CHACHA20) {
+        *cipher = UDP_CIPHER_CHACHA20;
+    } else {
+        return fail(sentence, DN_EINVAL, "there is no cipher that all hosts can do");
+    }
+    return 0;
+}
+
+static int agree(const struct fabric_roster *roster, const struct fabric_finding *finding,
+                 struct fabric_terms *terms, char *sentence)
+{
+    uint64_t numbers[TERM_COUNT] = {
+        [TERM_PEER_TIMEOUT_NS] = silence_ns(roster->settings),
+        [TERM_ENCRYPT] = roster->settings[SET_ENCRYPT],
+    };
+    uint32_t pgid;
+    int error = agree_packet_bytes(roster, get_number(finding->bytes + 8 * FOUND_PATH_BYTES),
+                                   &numbers[TERM_PACKET_BYTES], sentence);
+    error = error ? error
+                  : agree_cipher(roster, get_number(finding->bytes + 8 * FOUND_CIPHERS),
+                                 &numbers[TERM_CIPHER], sentence);
+    if (error) {
+        return error;
+    }
+    if (getrandom(&pgid, sizeof pgid, 0) != sizeof pgid ||
+        getrandom(terms->bytes + 8 * TERM_COUNT, UDP_SECRET_BYTES, 0) != UDP_SECRET_BYTES) {
+        return fail(sentence, DN_ESYSTEM, "cannot make the group's secret: %s", strerror(errno));
+    }
+    numbers[TERM_PGID] = pgid;
+    for (unsigned i = 0; i < TERM_COUNT; i++) {
+        put_number(terms->bytes + 8 * (size_t)i, numbers[i]);
+    }
+    return 0;
+}
+
+static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, char *sentence)
+{
+    uint64_t numbers[TERM_COUNT];
+    for (unsigned i = 0; i < TERM_COUNT; i++) {
+        numbers[i] = get_number(terms->bytes + 8 * (size_t)i);
+    }
+    uint64_t cipher = numbers[TERM_CIPHER];
+    /* A launcher without nodes of its own need not be able to do it. */
+    if (cipher > UDP_CIPHER_CHACHA20 || (cipher != UDP_CIPHER_NONE && roster->rank_count > 0 &&
+                                         !udp_cipher_is_possible((enum udp_cipher)cipher))) {
+        return fail(sentence, DN_EINVAL, "unknown cipher %llu", (unsigned long long)cipher);
+    }
+    int error = roster->state ? 0 : open_making(roster, sentence);
+    if (error) {
+        return error;
+    }
+    struct udp_roster_file *file = &((struct making *)roster->state)->file;
+    error = udp_roster_create(roster->node_count, file);
+    if (error) {
+        file->fd = -1;
+        return fail(sentence, error, "cannot make the group's roster: %s",
+                    error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
+    }
+    struct udp_roster *made = file->roster;
+    for (uint32_t rank = 0; rank < roster->node_count; rank++) {
+        (void)udp_contact_take(&roster->contacts[rank], udp_roster_address(made, rank));
+    }
+    made->sizes = roster->sizes;
+    made->pgid = (uint32_t)numbers[TERM_PGID];
+    made->packet_bytes_max = (uint32_t)numbers[TERM_PACKET_BYTES];
+    made->peer_timeout_ns = numbers[TERM_PEER_TIMEOUT_NS];
+    made->cipher = (uint32_t)cipher;
+    made->encrypt = numbers[TERM_ENCRYPT] != 0;
+    memcpy(made->secret, terms->bytes + 8 * TERM_COUNT, sizeof made->secret);
+    if (udp_roster_seal(file) != 0) {
+        return fail(sentence, DN_ESYSTEM, "cannot seal the group's roster: %s", strerror(errno));
+    }
+    return 0;
+}
+
+/* All nodes are on the loopback. */
+static int make(struct fabric_roster *roster, char *sentence)
+{
+    const union udp_address here = {
+        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    struct fabric_contact contact;
+    struct fabric_finding finding;
+    struct fabric_terms terms;
+    char text[FABRIC_CONTACT_TEXT_BYTES];
+    uint32_t rank;
+    udp_contact_put(&contact, &here);
+    int error = bind_nodes(roster, &contact, sentence);
+    if (!error && survey(roster, &finding, &rank) != 0) {
+        error = fail(sentence, DN_ESYSTEM, "there is no way to %s: %s",
+                     udp_contact_text(&roster->contacts[rank], text), strerror(errno));
+    }
+    error = error ? error : agree(roster, &finding, &terms, sentence);
+    error = error ? error : seal(roster, &terms, sentence);
+    explicit_bzero(&terms, sizeof terms);
+    return error;
+}
+
+extern const struct fabric_launch udp_launch;
+const struct fabric_launch udp_launch = {
+    .name = "udp",
+    .help = "packets over UDP",
+    .options = options,
+    .check = check,
+    .make = make,
+    .release = release,
+    .files_by_node = 1,
+    .variables = {"DIMMNET_ROSTER_FD", "DIMMNET_SOCKET_FD"},
+    .descriptors = descriptors,
+    .hand_over = hand_over,
+    .spans_hosts = true,
+    .version = UDP_ROSTER_VERSION,
+    .silence_ns = silence_ns,
+    .find_host = udp_contact_find_host,
+    .match_hosts = udp_contact_match_hosts,
+    .contact_is_sound = udp_contact_is_sound,
+    .contact_text = udp_contact_text,
+    .bind = bind_nodes,
+    .survey = survey,
+    .merge = merge,
+    .agree = agree,
+    .seal = seal,
+    .tell_machine = udp_show_machine,
+    .file_name = "dimmnet-roster",
+    .look = udp_show_look,
+    .look_away = udp_show_look_away,
+    .tell_group = udp_show_group,
+    .tell_node = udp_show_node,
+    .node_text = udp_show_address,
+    .trip_ns = udp_show_trip_ns,
+};
