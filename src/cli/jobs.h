@@ -1,6 +1,6 @@
-/* Numbered jobs, each in a process of its own, as many at a time as asked for. Results come in
- * the order of the numbers, whatever the number of workers; a job that dies is a result like
- * any other. */
+/* Numbered jobs in worker processes, as many at a time as asked for: a job may take its process
+ * with it (a broken invariant, a sanitizer) or not end. Results come in the order of the numbers,
+ * whatever the number of workers; a job that dies is a result like any other. */
 #ifndef CLI_JOBS_H
 #define CLI_JOBS_H
 
@@ -10,31 +10,41 @@
 
 enum { JOBS_AT_ONCE_MAX = 256 };
 
-/* As many as there are cores for this process. */
-unsigned jobs_usual(void);
-
 struct jobs {
     void *context;
-    unsigned count;   /* numbers are 0 .. count - 1 */
+    uint64_t count;   /* numbers are 0 .. count - 1 */
     unsigned at_once; /* 1 .. JOBS_AT_ONCE_MAX */
+    /* False: each job has a process of its own. True, for many short jobs: a process does every
+     * at_once-th one until it dies. */
+    bool lasting;
+    unsigned cpu_seconds_max; /* of one job, which dies then; 0: any */
     size_t result_bytes;
-    /* In a process of its own; *result is all zero before. */
-    void (*run)(void *context, unsigned number, void *result);
-    /* In order. `death`: NULL, or how the job's process died, and then *result says nothing. */
-    void (*take)(void *context, unsigned number, const void *result, const char *death);
+    /* In a worker; *result is all zero before. */
+    void (*run)(void *context, uint64_t number, void *result);
+    /* In order. `death`: NULL, or how the job's process died, and then *result is all zero.
+     * False: that is enough, and the jobs end. */
+    bool (*take)(void *context, uint64_t number, const void *result, const char *death);
     /* Now and then, from the first second on; may be NULL. */
-    void (*progress)(void *context, unsigned done, unsigned running);
+    void (*progress)(void *context, uint64_t done, unsigned running);
     /* How much memory a job takes, and how much all that run together may; NULL: any. One job
-     * always runs. */
-    uint64_t (*bytes)(void *context, unsigned number);
+     * always runs. Not for lasting processes. */
+    uint64_t (*bytes)(void *context, uint64_t number);
     uint64_t bytes_max;
 };
 
 enum jobs_end {
     JOBS_DONE,
-    JOBS_INTERRUPTED, /* worker_signal says by what; nothing is left running */
+    JOBS_INTERRUPTED, /* by SIGINT, SIGTERM or SIGHUP: jobs_signal says which */
     JOBS_FAULT,       /* a process could not be started, or there is no memory; errno */
 };
+/* Nothing is left running when it returns. From the first call on, the three signals are held
+ * back except while it waits for workers; `take` may call it again. */
 enum jobs_end jobs_run(const struct jobs *jobs);
+
+/* The signal that came, or 0. */
+int jobs_signal(void);
+
+/* As many as there are cores for this process. */
+unsigned jobs_usual(void);
 
 #endif

@@ -12,7 +12,6 @@
 #include "cli/sim/sim.h"
 #include "cli/sim/net_page.h"
 #include "cli/sim/net_report.h"
-#include "cli/worker.h"
 #include "sim/model/timeline.h"
 
 #define COMMAND "dimmnet sim net"
@@ -216,7 +215,7 @@ struct message {
     struct net_link_use links[];
 };
 
-static void run_point(void *context, unsigned number, void *result)
+static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
     const struct net_watch watch = {.now_ns = sweep->options->speed ? now_ns : NULL};
@@ -231,7 +230,7 @@ static void run_point(void *context, unsigned number, void *result)
     }
 }
 
-static void take_point(void *context, unsigned number, const void *result, const char *death)
+static bool take_point(void *context, uint64_t number, const void *result, const char *death)
 {
     struct sweep *sweep = context;
     const struct message *message = result;
@@ -239,7 +238,7 @@ static void take_point(void *context, unsigned number, const void *result, const
         cli_say(COMMAND, "at rate %.4f: %s", sweep->saturation * shares[number],
                 death ? death : message->error);
         sweep->status = CLI_FAULT;
-        return;
+        return true;
     }
     struct net_result *kept = &sweep->results[sweep->count++];
     *kept = message->result;
@@ -250,6 +249,7 @@ static void take_point(void *context, unsigned number, const void *result, const
     }
     sweep->status |= status_of(kept);
     net_report_row(sweep->report, kept);
+    return true;
 }
 
 static int run_points(struct sweep *sweep)
@@ -262,10 +262,9 @@ static int run_points(struct sweep *sweep)
         .run = run_point,
         .take = take_point,
     };
-    worker_take_signals();
     switch (jobs_run(&jobs)) {
     case JOBS_DONE: return sweep->status;
-    case JOBS_INTERRUPTED: return 128 + worker_signal();
+    case JOBS_INTERRUPTED: return 128 + jobs_signal();
     case JOBS_FAULT: break;
     }
     cli_say(COMMAND, "cannot start a process: %s", strerror(errno));

@@ -10,7 +10,6 @@
 #include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/study_page.h"
-#include "cli/worker.h"
 #include "sim/studies/study.h"
 #include "wire/packet.h"
 
@@ -96,13 +95,13 @@ static const struct options_command command = {
 
 /* ---- The sweep ---------------------------------------------------------------------------- */
 
-static void run_point(void *context, unsigned number, void *result)
+static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
     sweep->study->run(&sweep->choice, &sweep->points[number], result);
 }
 
-static uint64_t bytes_of(void *context, unsigned number)
+static uint64_t bytes_of(void *context, uint64_t number)
 {
     const struct sweep *sweep = context;
     return sim_study_bytes(&sweep->points[number]);
@@ -125,24 +124,24 @@ static void clear_progress(struct sweep *sweep)
     }
 }
 
-static void show_progress(void *context, unsigned done, unsigned running)
+static void show_progress(void *context, uint64_t done, unsigned running)
 {
     struct sweep *sweep = context;
     if (isatty(STDERR_FILENO)) {
         sweep->progress_is_shown = true;
-        (void)fprintf(stderr, "\r\033[K%s: %u of %u points, %u running", sweep->study->name, done,
-                      sweep->count, running);
+        (void)fprintf(stderr, "\r\033[K%s: %" PRIu64 " of %u points, %u running",
+                      sweep->study->name, done, sweep->count, running);
     }
 }
 
-static void say_failure(const struct sweep *sweep, unsigned number, const char *why)
+static void say_failure(const struct sweep *sweep, uint64_t number, const char *why)
 {
     const struct sim_study_point *point = &sweep->points[number];
-    cli_say(COMMAND, "%s: point %u of %u (%" PRIu32 " nodes): %s", sweep->study->name, number + 1,
-            sweep->count, point->nodes, why);
+    cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s", sweep->study->name,
+            number + 1, sweep->count, point->nodes, why);
 }
 
-static void take_row(void *context, unsigned number, const void *result, const char *death)
+static bool take_row(void *context, uint64_t number, const void *result, const char *death)
 {
     struct sweep *sweep = context;
     const struct sim_study_row *row = result;
@@ -152,11 +151,12 @@ static void take_row(void *context, unsigned number, const void *result, const c
     if (death || row->error[0]) {
         sweep->failed++;
         say_failure(sweep, number, death ? death : row->error);
-        return;
+        return true;
     }
     size_t bytes = sim_study_line(sweep->study, row, sweep->format, line);
     (void)fwrite(line, 1, bytes, stdout);
     (void)fflush(stdout);
+    return true;
 }
 
 static int run_sweep(const struct study_options *options, const struct sim_machine *machine)
@@ -187,7 +187,6 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
     }
     (void)fwrite(line, 1, sim_study_head(sweep.study, sweep.format, line), stdout);
     (void)fflush(stdout);
-    worker_take_signals();
     enum jobs_end end = jobs_run(&jobs);
     int error = errno;
     clear_progress(&sweep);
@@ -196,7 +195,7 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
         return CLI_FAULT;
     }
     if (end == JOBS_INTERRUPTED) {
-        return 128 + worker_signal();
+        return 128 + jobs_signal();
     }
     if (options->html &&
         !sim_study_page(options->html, sweep.study, machine->name, sweep.rows, sweep.count)) {

@@ -10,17 +10,16 @@
 #include "base/mutant.h"
 #include "base/size_text.h"
 #include "cli/cli.h"
-#include "cli/jobs.h"
 #include "cli/options.h"
-#include "cli/storm/crew.h"
 #include "cli/storm/report.h"
+#include "cli/storm/seeds.h"
 #include "host/clock.h"
 #include "sim/storm/shrink.h"
 #include "sim/storm/study.h"
 
 #define COMMAND "dimmnet storm"
 
-enum { DETAILS_SHOWN = 3, PROGRESS_MS = 250 };
+enum { DETAILS_SHOWN = 3 };
 
 struct storm_options {
     struct storm_choice choice;
@@ -164,30 +163,35 @@ static const struct options_command command = {
 
 /* ---- Progress ------------------------------------------------------------------------------- */
 
-static void clear_progress(bool shown)
+/* The runs of one command. */
+struct storm {
+    const struct storm_options *options;
+    struct storm_total total;
+    struct storm_choice failing; /* the first that failed */
+    uint64_t begin_ns;
+    bool progress_is_shown;
+};
+
+static void clear_progress(struct storm *storm)
 {
-    if (shown) {
+    if (storm->progress_is_shown) {
         (void)fprintf(stderr, "\r\033[K");
+        storm->progress_is_shown = false;
     }
 }
 
-/* A line on a terminal from the first second on, now and then; gives whether one is
- * there. */
-static bool show_progress(const struct storm_options *options, const struct storm_total *total,
-                          uint64_t begin_ns, uint64_t *shown_ns)
+static void show_progress(void *context, uint64_t done, unsigned running)
 {
-    uint64_t now_ns = host_now_ns();
-    if (now_ns - begin_ns < UINT64_C(1000000000) || !isatty(STDERR_FILENO)) {
-        return false;
-    }
-    if (now_ns - *shown_ns > UINT64_C(1000000) * PROGRESS_MS) {
-        *shown_ns = now_ns;
+    struct storm *storm = context;
+    const struct storm_options *options = storm->options;
+    (void)running;
+    if (isatty(STDERR_FILENO)) {
+        storm->progress_is_shown = true;
         (void)fprintf(
             stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " seeds, %.0f per second, %" PRIu64 " failed",
-            total->runs, options->seed_last - options->seed_first + 1,
-            (double)total->runs * 1e9 / (double)(now_ns - begin_ns), total->failed);
+            done, options->seed_last - options->seed_first + 1,
+            (double)done * 1e9 / (double)(host_now_ns() - storm->begin_ns), storm->total.failed);
     }
-    return true;
 }
 
 static uint64_t children_cpu_ns(void)
@@ -212,52 +216,56 @@ static void report_failure(const struct storm_options *options, uint64_t number,
     storm_report_failure(options->json, choice, options->mutant, failure);
     if (!options->json && !options->expect_failure) {
         printf("  the end of its trace:\n");
-        crew_print_trace_end(choice, "    ");
+        seeds_print_trace_end(choice, "    ");
     }
 }
 
-/* Runs the seeds until the end, a signal, or enough failures. The first failing choice, if
- * any, is left in *failing. */
-static int run_seeds(const struct storm_options *options, struct crew *crew,
-                     struct storm_total *total, struct storm_choice *failing)
+static bool take_result(void *context, const struct storm_choice *choice,
+                        const struct storm_result *result)
 {
-    uint64_t limit = options->expect_failure ? 1 : options->failures_max;
-    uint64_t begin_ns = host_now_ns();
-    uint64_t shown_ns = 0;
-    uint64_t seed;
-    bool shown = false;
-    struct storm_result result;
-    enum crew_news news = CREW_NOTHING;
-    if (!crew_start(crew)) {
-        cli_say(COMMAND, "cannot start a process: %s", strerror(errno));
+    struct storm *storm = context;
+    const struct storm_options *options = storm->options;
+    storm_total_add(&storm->total, result);
+    if (result->failed) {
+        clear_progress(storm);
+        storm->failing = storm->total.failed == 1 ? *choice : storm->failing;
+        report_failure(options, storm->total.failed, choice, result->failure);
+    }
+    return storm->total.failed < (options->expect_failure ? 1 : options->failures_max);
+}
+
+/* Runs the seeds until the end, a signal, or enough failures. */
+static int run_seeds(struct storm *storm, FILE *trace)
+{
+    const struct storm_options *options = storm->options;
+    const struct seeds seeds = {
+        .choice = options->choice,
+        .first = options->seed_first,
+        .last = options->seed_last,
+        .at_once = trace ? 1 : options->jobs,
+        .trace = trace,
+        .context = storm,
+        .take = take_result,
+        .progress = show_progress,
+    };
+    storm->begin_ns = host_now_ns();
+    enum jobs_end end = seeds_run(&seeds);
+    int error = errno;
+    clear_progress(storm);
+    storm->total.elapsed_ns = host_now_ns() - storm->begin_ns;
+    storm->total.cpu_ns = children_cpu_ns();
+    if (end == JOBS_FAULT) {
+        cli_say(COMMAND, "cannot start a process: %s", strerror(error));
         return CLI_FAULT;
     }
-    while (total->failed < limit && news != CREW_END && news != CREW_INTERRUPTED) {
-        news = crew_next(crew, PROGRESS_MS, &seed, &result);
-        if (news == CREW_RESULT) {
-            storm_total_add(total, &result);
-        }
-        if (news == CREW_RESULT && result.failed) {
-            struct storm_choice choice = crew->choice;
-            choice.seed = seed;
-            clear_progress(shown);
-            *failing = total->failed == 1 ? choice : *failing;
-            report_failure(options, total->failed, &choice, result.failure);
-        }
-        shown = show_progress(options, total, begin_ns, &shown_ns);
-    }
-    clear_progress(shown);
-    crew_end(crew);
-    total->elapsed_ns = host_now_ns() - begin_ns;
-    total->cpu_ns = children_cpu_ns();
-    return news == CREW_INTERRUPTED ? 128 + worker_signal() : CLI_OK;
+    return end == JOBS_INTERRUPTED ? 128 + jobs_signal() : CLI_OK;
 }
 
 static bool still_fails(void *context, const struct storm_choice *choice)
 {
     (void)context;
     struct storm_result result;
-    return crew_run_one(choice, &result) && result.failed;
+    return seeds_run_one(choice, &result) && result.failed;
 }
 
 static void shrink(const struct storm_options *options, struct storm_choice choice)
@@ -265,7 +273,7 @@ static void shrink(const struct storm_options *options, struct storm_choice choi
     const struct storm_judge judge = {NULL, still_fails};
     struct storm_result result;
     uint32_t runs = storm_shrink(&choice, &judge);
-    if (!crew_run_one(&choice, &result)) {
+    if (!seeds_run_one(&choice, &result)) {
         return;
     }
     if (!options->json) {
@@ -274,42 +282,35 @@ static void shrink(const struct storm_options *options, struct storm_choice choi
     storm_report_failure(options->json, &choice, options->mutant, result.failure);
     if (!options->json) {
         printf("  the end of its trace:\n");
-        crew_print_trace_end(&choice, "    ");
+        seeds_print_trace_end(&choice, "    ");
     }
 }
 
 static int run_storm(const struct storm_options *options, FILE *trace)
 {
-    struct storm_total total = {0};
-    struct storm_choice failing = {0};
-    static struct crew crew;
-    crew.choice = options->choice;
-    crew.seed_first = options->seed_first;
-    crew.seed_last = options->seed_last;
-    crew.jobs = trace ? 1 : options->jobs;
-    crew.trace = trace;
-    worker_take_signals();
-    int status = run_seeds(options, &crew, &total, &failing);
+    struct storm storm = {.options = options};
+    const struct storm_total *total = &storm.total;
+    int status = run_seeds(&storm, trace);
     if (status == CLI_FAULT) {
         return status;
     }
-    if (total.failed > DETAILS_SHOWN && !options->json) {
-        printf("%" PRIu64 " more failed\n", total.failed - DETAILS_SHOWN);
+    if (total->failed > DETAILS_SHOWN && !options->json) {
+        printf("%" PRIu64 " more failed\n", total->failed - DETAILS_SHOWN);
     }
-    if (options->shrink && total.failed > 0 && status == CLI_OK) {
-        shrink(options, failing);
+    if (options->shrink && total->failed > 0 && status == CLI_OK) {
+        shrink(options, storm.failing);
     }
     storm_report_summary(options->json, &options->choice, options->seed_first, options->seed_last,
-                         &total);
+                         total);
     if (options->expect_failure && status == CLI_OK) {
         if (!options->json) {
-            printf(total.failed ? "\nfailed after %" PRIu64 " seeds, as expected\n"
-                                : "\nnone of %" PRIu64 " seeds failed, though one should\n",
-                   total.runs);
+            printf(total->failed ? "\nfailed after %" PRIu64 " seeds, as expected\n"
+                                 : "\nnone of %" PRIu64 " seeds failed, though one should\n",
+                   total->runs);
         }
-        return total.failed ? CLI_OK : CLI_FAULT;
+        return total->failed ? CLI_OK : CLI_FAULT;
     }
-    return status ? status : total.failed ? CLI_FAULT : CLI_OK;
+    return status ? status : total->failed ? CLI_FAULT : CLI_OK;
 }
 
 /* ---- Studies and the command ----------------------------------------------------------------- */

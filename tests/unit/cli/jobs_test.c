@@ -10,7 +10,6 @@
 
 #include "base/random.h"
 #include "cli/jobs.h"
-#include "cli/worker.h"
 
 enum { COUNT = 24, TEXT_BYTES = 4096, NEVER = 100000 };
 
@@ -23,6 +22,7 @@ struct result {
 /* What the jobs share with each other. */
 struct shared {
     _Atomic uint32_t running, running_max;
+    _Atomic uint32_t processes; /* that have done a job */
     _Atomic uint32_t done[COUNT];
 };
 
@@ -32,6 +32,8 @@ struct series {
     unsigned aborts;  /* this one dies by a signal */
     unsigned exits;   /* this one ends its process */
     unsigned signals; /* this one has its parent interrupted */
+    unsigned hangs;   /* this one does not end */
+    unsigned enough;  /* so many results will do */
     char text[TEXT_BYTES];
     size_t used;
     unsigned taken;
@@ -43,11 +45,16 @@ static void nap(void)
     (void)nanosleep(&pause, NULL);
 }
 
-static void run(void *context, unsigned number, void *result)
+static void run(void *context, uint64_t number, void *result)
 {
     struct series *series = context;
     struct shared *shared = series->shared;
     struct result *own = result;
+    static bool is_old; /* this process has done one before */
+    if (!is_old) {
+        is_old = true;
+        atomic_fetch_add(&shared->processes, 1);
+    }
     uint32_t running = atomic_fetch_add(&shared->running, 1) + 1;
     uint32_t most = atomic_load(&shared->running_max);
     while (running > most && !atomic_compare_exchange_weak(&shared->running_max, &most, running)) {
@@ -63,6 +70,8 @@ static void run(void *context, unsigned number, void *result)
     if (number == series->exits) {
         _exit(7);
     }
+    while (number == series->hangs) {
+    }
     if (number == series->signals) {
         (void)kill(getppid(), SIGTERM);
         for (;;) {
@@ -72,29 +81,31 @@ static void run(void *context, unsigned number, void *result)
     struct base_random random = {number};
     own->number = number;
     own->value = base_random_next(&random);
-    (void)snprintf(own->text, sizeof own->text, "job %u", number);
+    (void)snprintf(own->text, sizeof own->text, "job %u", (unsigned)number);
     atomic_store(&shared->done[number], 1);
     atomic_fetch_sub(&shared->running, 1);
 }
 
-static void take(void *context, unsigned number, const void *result, const char *death)
+static bool take(void *context, uint64_t number, const void *result, const char *death)
 {
     struct series *series = context;
     const struct result *own = result;
     assert_int_equal(number, series->taken);
     series->taken++;
     if (death) {
+        assert_int_equal(own->number, 0);
         series->used += (size_t)snprintf(series->text + series->used, TEXT_BYTES - series->used,
-                                         "%u %s\n", number, death);
+                                         "%u %s\n", (unsigned)number, death);
     } else {
         assert_int_equal(own->number, number);
         series->used += (size_t)snprintf(series->text + series->used, TEXT_BYTES - series->used,
-                                         "%u %s %llx\n", number, own->text,
+                                         "%u %s %llx\n", (unsigned)number, own->text,
                                          (unsigned long long)own->value);
     }
+    return series->taken != series->enough;
 }
 
-static uint64_t bytes_of(void *context, unsigned number)
+static uint64_t bytes_of(void *context, uint64_t number)
 {
     (void)context;
     return number % 3 == 0 ? 1000 : 60; /* the large ones have no room with anybody */
@@ -108,15 +119,16 @@ static struct series *begin(void)
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(shared != MAP_FAILED);
     series->shared = shared;
-    series->waits = series->aborts = series->exits = series->signals = NEVER;
+    series->waits = series->aborts = series->exits = series->signals = series->hangs = NEVER;
     return series;
 }
 
-static struct jobs jobs_of(struct series *series, unsigned at_once)
+static struct jobs jobs_of(struct series *series, unsigned at_once, bool lasting)
 {
     return (struct jobs){.context = series,
                          .count = COUNT,
                          .at_once = at_once,
+                         .lasting = lasting,
                          .result_bytes = sizeof(struct result),
                          .run = run,
                          .take = take};
@@ -131,15 +143,18 @@ static void end(struct series *series)
 
 static void the_number_of_workers_does_not_matter(void **state)
 {
-    static const unsigned at_once[] = {1, 3, 40};
+    enum { COUNTS = 4 };
+    static const unsigned at_once[COUNTS] = {1, 3, 7, 40};
     char first[TEXT_BYTES];
     (void)state;
-    for (unsigned i = 0; i < sizeof at_once / sizeof at_once[0]; i++) {
+    for (unsigned i = 0; i < 2 * COUNTS; i++) {
         struct series *series = begin();
-        struct jobs jobs = jobs_of(series, at_once[i]);
+        struct jobs jobs = jobs_of(series, at_once[i / 2], i % 2);
         assert_int_equal(jobs_run(&jobs), JOBS_DONE);
         assert_int_equal(series->taken, COUNT);
-        assert_true(series->shared->running_max <= at_once[i]);
+        assert_true(series->shared->running_max <= at_once[i / 2]);
+        assert_int_equal(series->shared->processes,
+                         jobs.lasting && jobs.at_once < COUNT ? jobs.at_once : COUNT);
         if (i == 0) {
             memcpy(first, series->text, sizeof first);
         }
@@ -152,7 +167,7 @@ static void one_that_is_late_keeps_its_place(void **state)
 {
     (void)state;
     struct series *series = begin();
-    struct jobs jobs = jobs_of(series, 2);
+    struct jobs jobs = jobs_of(series, 2, false);
     series->waits = 0;
     assert_int_equal(jobs_run(&jobs), JOBS_DONE);
     assert_int_equal(series->taken, COUNT);
@@ -163,23 +178,42 @@ static void one_that_is_late_keeps_its_place(void **state)
 static void a_death_is_its_own_jobs_result(void **state)
 {
     (void)state;
-    struct series *series = begin();
-    struct jobs jobs = jobs_of(series, 3);
-    series->aborts = 2;
-    series->exits = 5;
-    assert_int_equal(jobs_run(&jobs), JOBS_DONE);
-    assert_int_equal(series->taken, COUNT);
-    assert_non_null(strstr(series->text, "\n2 died by Aborted\n"));
-    assert_non_null(strstr(series->text, "\n5 ended its process with status 7\n"));
-    assert_non_null(strstr(series->text, "\n6 job 6 "));
-    end(series);
+    for (int lasting = 0; lasting < 2; lasting++) {
+        struct series *series = begin();
+        struct jobs jobs = jobs_of(series, 3, lasting);
+        series->aborts = 2;
+        series->exits = 5; /* the next one of the same worker, if it lasts */
+        series->hangs = COUNT - 1;
+        jobs.cpu_seconds_max = 1;
+        assert_int_equal(jobs_run(&jobs), JOBS_DONE);
+        assert_int_equal(series->taken, COUNT);
+        assert_non_null(strstr(series->text, "\n2 died by Aborted\n"));
+        assert_non_null(strstr(series->text, "\n5 ended its process with status 7\n"));
+        assert_non_null(strstr(series->text, "\n6 job 6 "));
+        assert_non_null(strstr(series->text, "\n8 job 8 "));
+        assert_non_null(strstr(series->text, "\n23 did not end within 1 s of CPU time\n"));
+        end(series);
+    }
+}
+
+static void enough_is_enough(void **state)
+{
+    (void)state;
+    for (int lasting = 0; lasting < 2; lasting++) {
+        struct series *series = begin();
+        struct jobs jobs = jobs_of(series, 3, lasting);
+        series->enough = 5;
+        assert_int_equal(jobs_run(&jobs), JOBS_DONE);
+        assert_int_equal(series->taken, 5);
+        end(series);
+    }
 }
 
 static void memory_limits_how_many_run_together(void **state)
 {
     (void)state;
     struct series *series = begin();
-    struct jobs jobs = jobs_of(series, 8);
+    struct jobs jobs = jobs_of(series, 8, false);
     jobs.bytes = bytes_of;
     jobs.bytes_max = 100;
     assert_int_equal(jobs_run(&jobs), JOBS_DONE);
@@ -192,7 +226,7 @@ static void no_jobs_are_done_at_once(void **state)
 {
     (void)state;
     struct series *series = begin();
-    struct jobs jobs = jobs_of(series, 2);
+    struct jobs jobs = jobs_of(series, 2, false);
     jobs.count = 0;
     assert_int_equal(jobs_run(&jobs), JOBS_DONE);
     assert_int_equal(series->taken, 0);
@@ -204,11 +238,10 @@ static void a_signal_ends_all_in_order(void **state)
 {
     (void)state;
     struct series *series = begin();
-    struct jobs jobs = jobs_of(series, 3);
+    struct jobs jobs = jobs_of(series, 3, true);
     series->signals = 1;
-    worker_take_signals();
     assert_int_equal(jobs_run(&jobs), JOBS_INTERRUPTED);
-    assert_int_equal(worker_signal(), SIGTERM);
+    assert_int_equal(jobs_signal(), SIGTERM);
     assert_true(series->taken <= 1);
     end(series);
 }
@@ -219,6 +252,7 @@ int main(void)
         cmocka_unit_test(the_number_of_workers_does_not_matter),
         cmocka_unit_test(one_that_is_late_keeps_its_place),
         cmocka_unit_test(a_death_is_its_own_jobs_result),
+        cmocka_unit_test(enough_is_enough),
         cmocka_unit_test(memory_limits_how_many_run_together),
         cmocka_unit_test(no_jobs_are_done_at_once),
         cmocka_unit_test(a_signal_ends_all_in_order),

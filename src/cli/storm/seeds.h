@@ -1,0 +1,32 @@
+/* Runs of the storm in worker processes: a run that dies or does not end is a failure of its
+ * seed like any other. */
+#ifndef CLI_STORM_SEEDS_H
+#define CLI_STORM_SEEDS_H
+
+#include <stdio.h>
+
+#include "cli/jobs.h"
+#include "sim/storm/storm.h"
+
+struct seeds {
+    struct storm_choice choice; /* its seed is each run's own */
+    uint64_t first, last;
+    unsigned at_once;
+    FILE *trace; /* where to write traces, or NULL; with one at once only */
+    void *context;
+    /* In the order of the seeds, with the run's own choice. False: that is enough. */
+    bool (*take)(void *context, const struct storm_choice *choice,
+                 const struct storm_result *result);
+    /* Now and then, from the first second on; may be NULL. */
+    void (*progress)(void *context, uint64_t done, unsigned running);
+};
+
+enum jobs_end seeds_run(const struct seeds *seeds);
+
+/* One run in a process of its own: its result, however it ends; false: interrupted. */
+bool seeds_run_one(const struct storm_choice *choice, struct storm_result *result);
+
+/* One run whose trace is read here: its last lines are printed, each behind `indent`. */
+void seeds_print_trace_end(const struct storm_choice *choice, const char *indent);
+
+#endif
