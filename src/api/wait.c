@@ -1,39 +1,12 @@
 /* Entry points: waiting for words. */
 #include "api/check.h"
+#include "base/comparison.h"
 #include "dimmnet.h"
 #include "host/wait.h"
 
-/* Every comparison is membership in a range that may wrap around, so one loop serves
- * all: value - low <= span. */
-struct range {
-    uint64_t low;
-    uint64_t span;
-};
-
-static inline bool in_range(uint64_t value, struct range range)
+static inline struct base_word unsigned_word(unsigned bytes)
 {
-    return value - range.low <= range.span;
-}
-
-/* False for a comparison that no value can meet: above the highest, below zero. */
-static inline bool make_range(enum dn_comparison comparison, uint64_t value, struct range *range)
-{
-    switch (comparison) {
-    case DN_EQ: *range = (struct range){value, 0}; return true;
-    case DN_NE: *range = (struct range){value + 1, UINT64_MAX - 1}; return true;
-    case DN_GE: *range = (struct range){value, UINT64_MAX - value}; return true;
-    case DN_LE: *range = (struct range){0, value}; return true;
-    case DN_GT: *range = (struct range){value + 1, UINT64_MAX - value - 1}; return value + 1 != 0;
-    default: *range = (struct range){0, value - 1}; return value != 0;
-    }
-}
-
-/* Acquire: pairs with the release of whatever wrote the value (doc/memory-model.md). */
-static inline bool word_holds(const void *word, unsigned bytes, struct range range)
-{
-    uint64_t value = bytes == 8 ? __atomic_load_n((const uint64_t *)word, __ATOMIC_ACQUIRE)
-                                : __atomic_load_n((const uint32_t *)word, __ATOMIC_ACQUIRE);
-    return in_range(value, range);
+    return (struct base_word){bytes, false};
 }
 
 static inline int check_word(const struct dn_node *node, const void *word, unsigned bytes,
@@ -52,17 +25,17 @@ static inline int check_word(const struct dn_node *node, const void *word, unsig
 struct watched_word {
     const void *word;
     unsigned bytes;
-    struct range range;
+    struct base_range range;
 };
 
 static bool watched_word_holds(void *context)
 {
     const struct watched_word *watched = context;
-    return word_holds(watched->word, watched->bytes, watched->range);
+    return base_word_holds(watched->word, watched->bytes, watched->range);
 }
 
 static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, const void *word,
-                                                       unsigned bytes, struct range range,
+                                                       unsigned bytes, struct base_range range,
                                                        uint64_t timeout_ns)
 {
     struct watched_word watched = {word, bytes, range};
@@ -75,17 +48,17 @@ static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, con
  * saved registers would cost a tenth of a round trip. Targets of this node's stores
  * who sleep come first: they may be what it waits for. */
 static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, const void *word,
-                                                          unsigned bytes, struct range range,
+                                                          unsigned bytes, struct base_range range,
                                                           uint64_t timeout_ns)
 {
     if (LIKELY(!fabric_stored_to_sleeps(&node->lane))) {
-        if (word_holds(word, bytes, range)) {
+        if (base_word_holds(word, bytes, range)) {
             return 0;
         }
         if (LIKELY(host_close_polls_fit(node, timeout_ns))) {
             for (int poll = 0; poll < HOST_CLOSE_POLLS; poll++) {
                 cpu_relax_briefly();
-                if (word_holds(word, bytes, range)) {
+                if (base_word_holds(word, bytes, range)) {
                     return 0;
                 }
             }
@@ -97,13 +70,12 @@ static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, 
 int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
                       uint32_t value, uint64_t timeout_ns)
 {
-    struct range range;
+    struct base_range range;
     int error = check_word(node, word, sizeof *word, comparison);
     if (UNLIKELY(error)) {
         return error;
     }
-    if (UNLIKELY(!make_range(comparison, value, &range) ||
-                 (comparison == DN_GT && value == UINT32_MAX))) {
+    if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(sizeof *word), &range))) {
         return DN_EINVAL;
     }
     return wait_for(node, word, sizeof *word, range, timeout_ns);
@@ -112,12 +84,12 @@ int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_compar
 int dn_wait_until_u64(struct dn_node *node, const uint64_t *word, enum dn_comparison comparison,
                       uint64_t value, uint64_t timeout_ns)
 {
-    struct range range;
+    struct base_range range;
     int error = check_word(node, word, sizeof *word, comparison);
     if (UNLIKELY(error)) {
         return error;
     }
-    if (UNLIKELY(!make_range(comparison, value, &range))) {
+    if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(sizeof *word), &range))) {
         return DN_EINVAL;
     }
     return wait_for(node, word, sizeof *word, range, timeout_ns);
@@ -134,9 +106,10 @@ static bool any_holds(void *context)
     struct several *several = context;
     for (size_t i = 0; i < several->count; i++) {
         const struct dn_condition *condition = &several->conditions[i];
-        struct range range;
-        if (make_range(condition->comparison, condition->value, &range) &&
-            word_holds(condition->word, condition->bytes, range)) {
+        struct base_range range;
+        if (base_range_make(condition->comparison, condition->value,
+                            unsigned_word(condition->bytes), &range) &&
+            base_word_holds(condition->word, condition->bytes, range)) {
             several->index = i;
             return true;
         }
@@ -151,10 +124,10 @@ static int check_condition(const struct dn_node *node, const struct dn_condition
     }
     int error = check_word(node, condition->word, condition->bytes, condition->comparison);
     uint64_t highest = condition->bytes == 8 ? UINT64_MAX : UINT32_MAX;
-    struct range range;
-    if (!error && (!make_range(condition->comparison, condition->value, &range) ||
-                   condition->value > highest ||
-                   (condition->comparison == DN_GT && condition->value == highest))) {
+    struct base_range range;
+    if (!error &&
+        (condition->value > highest || !base_range_make(condition->comparison, condition->value,
+                                                        unsigned_word(condition->bytes), &range))) {
         error = DN_EINVAL;
     }
     return error;

@@ -40,14 +40,13 @@ static void wait_for(bool (*holds)(void *context), void *context, const void *fi
 struct watched_word {
     const void *word;
     unsigned bytes;
-    struct shmem_range range;
+    struct base_range range;
 };
 
 static bool watched_word_holds(void *context)
 {
     const struct watched_word *watched = context;
-    return shmem_in_range(shmem_word_load(watched->word, watched->bytes), watched->bytes,
-                          watched->range);
+    return base_word_holds(watched->word, watched->bytes, watched->range);
 }
 
 static void check_word(const void *word, unsigned bytes, const char *call)
@@ -59,7 +58,7 @@ static void check_word(const void *word, unsigned bytes, const char *call)
     }
 }
 
-void shmem_wait_slowly(const void *word, unsigned bytes, struct shmem_range range, const char *call)
+void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
 {
     struct watched_word watched = {word, bytes, range};
     check_word(word, bytes, call);
@@ -85,28 +84,6 @@ void shmem_look_again(void)
 
 /* ---- Several words ------------------------------------------------------------------------- */
 
-/* A value of the type, as 64 bits of the same order. */
-static uint64_t widen(struct shmem_word type, uint64_t value)
-{
-    unsigned unused_bits = 64 - 8 * type.bytes;
-    if (!type.is_signed) {
-        return value;
-    }
-    return (uint64_t)((int64_t)(value << unused_bits) >> unused_bits) ^ UINT64_C(1) << 63;
-}
-
-static bool compares(int cmp, uint64_t left, uint64_t right)
-{
-    switch (cmp) {
-    case SHMEM_CMP_EQ: return left == right;
-    case SHMEM_CMP_NE: return left != right;
-    case SHMEM_CMP_GT: return left > right;
-    case SHMEM_CMP_GE: return left >= right;
-    case SHMEM_CMP_LT: return left < right;
-    default: return left <= right;
-    }
-}
-
 static bool takes_part(const struct shmem_words *words, size_t index)
 {
     return !words->status || words->status[index] == 0;
@@ -118,10 +95,11 @@ static bool holds_at(const struct shmem_words *words, size_t index)
     const unsigned char *word = (const unsigned char *)words->words + index * bytes;
     uint64_t wanted = words->value;
     if (words->values) {
-        wanted = shmem_word_load((const unsigned char *)words->values + index * bytes, bytes);
+        wanted = base_word_load((const unsigned char *)words->values + index * bytes, bytes);
     }
-    return compares(words->cmp, widen(words->type, shmem_word_load(word, bytes)),
-                    widen(words->type, wanted));
+    struct base_range range;
+    return base_range_make((enum dn_comparison)words->cmp, wanted, words->type, &range) &&
+           base_word_holds(word, bytes, range);
 }
 
 /* Whether any word takes part; checks the rest of the arguments as well. */

@@ -4,13 +4,13 @@
 /* With a constant width. Targets of this PE's stores who sleep come first: they may be what
  * it waits for. */
 static inline __attribute__((always_inline)) void wait_in_range(const void *word, unsigned bytes,
-                                                                struct shmem_range range,
+                                                                struct base_range range,
                                                                 const char *call)
 {
     const struct dn_node *node = shmem_state.node;
     if (LIKELY(node != NULL && !inner_stored_to_sleeps(node) && inner_polls_closely(node))) {
         for (int poll = 0; poll < INNER_CLOSE_POLLS; poll++) {
-            if (shmem_in_range(shmem_word_load(word, bytes), bytes, range)) {
+            if (base_word_holds(word, bytes, range)) {
                 return;
             }
             cpu_relax_briefly();
@@ -19,33 +19,31 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
     shmem_wait_slowly(word, bytes, range, call);
 }
 
-/* What the compiler needs to know of a type. */
-#define IS_SIGNED(TYPE) ((TYPE)-1 < (TYPE)1)
-#define MASK(TYPE) (UINT64_MAX >> (64 - 8 * sizeof(TYPE)))
-#define LEAST(TYPE) (IS_SIGNED(TYPE) ? UINT64_C(1) << (8 * sizeof(TYPE) - 1) : 0)
-#define GREATEST(TYPE) (IS_SIGNED(TYPE) ? MASK(TYPE) >> 1 : MASK(TYPE))
+#define WORD(TYPE)                       \
+    (struct base_word)                   \
+    {                                    \
+        sizeof(TYPE), (TYPE)-1 < (TYPE)1 \
+    }
 
-#define RANGE_MAKE(TYPE, CMP, VALUE, RANGE)                                                      \
-    shmem_range_make(CMP, (uint64_t)(VALUE)&MASK(TYPE), LEAST(TYPE), GREATEST(TYPE), MASK(TYPE), \
-                     RANGE)
+#define RANGE_MAKE(TYPE, CMP, VALUE, RANGE) \
+    base_range_make((enum dn_comparison)(CMP), (uint64_t)(VALUE), WORD(TYPE), RANGE)
 
 #define WAIT(TYPE, IVAR, CMP, VALUE, CALL)                                                   \
-    struct shmem_range range;                                                                \
+    struct base_range range;                                                                 \
     if (UNLIKELY((unsigned)(CMP) > SHMEM_CMP_LE || !RANGE_MAKE(TYPE, CMP, VALUE, &range))) { \
         shmem_wait_refuse(CMP, CALL);                                                        \
     }                                                                                        \
     wait_in_range(IVAR, sizeof(TYPE), range, CALL);
 
-#define TEST(TYPE, IVAR, CMP, VALUE, CALL)                                          \
-    struct shmem_range range;                                                       \
-    if (UNLIKELY((unsigned)(CMP) > SHMEM_CMP_LE)) {                                 \
-        shmem_wait_refuse(CMP, CALL);                                               \
-    }                                                                               \
-    if (RANGE_MAKE(TYPE, CMP, VALUE, &range) &&                                     \
-        shmem_in_range(shmem_word_load(IVAR, sizeof(TYPE)), sizeof(TYPE), range)) { \
-        return 1;                                                                   \
-    }                                                                               \
-    shmem_look_again();                                                             \
+#define TEST(TYPE, IVAR, CMP, VALUE, CALL)                                                    \
+    struct base_range range;                                                                  \
+    if (UNLIKELY((unsigned)(CMP) > SHMEM_CMP_LE)) {                                           \
+        shmem_wait_refuse(CMP, CALL);                                                         \
+    }                                                                                         \
+    if (RANGE_MAKE(TYPE, CMP, VALUE, &range) && base_word_holds(IVAR, sizeof(TYPE), range)) { \
+        return 1;                                                                             \
+    }                                                                                         \
+    shmem_look_again();                                                                       \
     return 0;
 
 /* The function's own name for messages, without the p of pshmem. */
@@ -61,12 +59,11 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
         SHMEM_ALIAS(NAME##_test)
 
 /* The arguments of a form for several words, with one value for all or one for each. */
-#define WORDS(TYPE, VALUE, VALUES)                                                 \
-    &(struct shmem_words)                                                          \
-    {                                                                              \
-        .words = ivars, .count = nelems, .status = status,                         \
-        .type = {sizeof(TYPE), IS_SIGNED(TYPE)}, .cmp = cmp,                       \
-        .value = (uint64_t)(VALUE)&MASK(TYPE), .values = VALUES, .call = CALL_NAME \
+#define WORDS(TYPE, VALUE, VALUES)                                                         \
+    &(struct shmem_words)                                                                  \
+    {                                                                                      \
+        .words = ivars, .count = nelems, .status = status, .type = WORD(TYPE), .cmp = cmp, \
+        .value = (uint64_t)(VALUE), .values = VALUES, .call = CALL_NAME                    \
     }
 
 #define DEFINE_FORM(RETURNS, RETURN, NAME, TYPE, FORM, WAY)                                \
@@ -112,14 +109,14 @@ SHMEM_SYNC_SHORT_TYPES(DEFINE_ONE, , )
 /* The value that ended the wait, which may have changed again since. */
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)
 {
-    struct shmem_range range;
+    struct base_range range;
     if (UNLIKELY((unsigned)cmp > SHMEM_CMP_LE || !RANGE_MAKE(uint64_t, cmp, cmp_value, &range))) {
         shmem_wait_refuse(cmp, CALL_NAME);
     }
     for (;;) {
         wait_in_range(sig_addr, sizeof *sig_addr, range, CALL_NAME);
-        uint64_t value = shmem_word_load(sig_addr, sizeof *sig_addr);
-        if (LIKELY(shmem_in_range(value, sizeof value, range))) {
+        uint64_t value = base_word_load(sig_addr, sizeof *sig_addr);
+        if (LIKELY(base_range_has(range, value, sizeof value))) {
             return value;
         }
     }
