@@ -38,8 +38,10 @@ static uint32_t made_count; /* of conditions so far, on all nodes alike; by coll
 
 /* ---- Making and freeing --------------------------------------------------------------- */
 
-static int create(struct fagus_condition *made)
+static int create(void *opened, const void *unused)
 {
+    (void)unused;
+    struct fagus_condition *made = opened;
     int error = fagus_agree("fagus_condition_create", NULL, 0);
     void *queue;
     error = error ? error : fagus_control_alloc(sizeof *made->queue, &queue);
@@ -63,48 +65,30 @@ static int create(struct fagus_condition *made)
 
 int fagus_condition_create(struct fagus_condition **condition)
 {
-    int error = fagus_check_open();
+    void *made;
+    int error = fagus_handle_create(&handles, condition != NULL, create, NULL, &made);
+    if (!error) {
+        *condition = made;
+    }
+    return error;
+}
+
+static int destroy(void *opened)
+{
+    struct fagus_condition *condition = opened;
+    const uint64_t number = fagus_place_of(condition->queue);
+    int error = fagus_agree("fagus_condition_free", &number, 1);
     if (error) {
         return error;
     }
-    fagus_collective_begin();
-    struct fagus_handle *made = condition ? fagus_handle_open(&handles, fagus_state.generation)
-                                          : NULL;
-    if (made) {
-        struct fagus_condition *opened = (struct fagus_condition *)(void *)made;
-        error = create(opened);
-        if (error) {
-            (void)fagus_handle_close(made, fagus_state.generation);
-        } else {
-            *condition = opened;
-        }
-    } else {
-        error = fagus_refuse(condition ? FAGUS_ENOMEM : FAGUS_EINVAL);
-    }
-    fagus_collective_end();
-    return error;
+    (void)fagus_handle_close(&condition->handle, fagus_state.generation);
+    (void)dn_lock_close(condition->lock);
+    return fagus_control_free(condition->queue);
 }
 
 int fagus_condition_free(struct fagus_condition *condition)
 {
-    int error = fagus_check_open();
-    if (error) {
-        return error;
-    }
-    fagus_collective_begin();
-    if (fagus_handle_check(condition)) {
-        error = fagus_refuse(FAGUS_EINVAL);
-    } else {
-        const uint64_t number = fagus_place_of(condition->queue);
-        error = fagus_agree("fagus_condition_free", &number, 1);
-        if (!error) {
-            (void)fagus_handle_close(&condition->handle, fagus_state.generation);
-            (void)dn_lock_close(condition->lock);
-            error = fagus_control_free(condition->queue);
-        }
-    }
-    fagus_collective_end();
-    return error;
+    return fagus_handle_free(condition, destroy);
 }
 
 /* ---- The queue ------------------------------------------------------------------------- */

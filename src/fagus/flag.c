@@ -23,14 +23,15 @@ static struct dn_remote place(const struct fagus_flag *flag)
 
 /* ---- Making and freeing --------------------------------------------------------------- */
 
-static int create(struct fagus_flag *flag, int node)
+static int create(void *opened, const void *node)
 {
-    const uint64_t number = (uint64_t)node;
+    struct fagus_flag *flag = opened;
+    const uint64_t number = (uint64_t) * (const int *)node;
     void *word;
     int error = fagus_agree("fagus_flag_create", &number, 1);
     error = error ? error : fagus_control_alloc(sizeof *flag->word, &word);
     if (!error) {
-        flag->node = node;
+        flag->node = *(const int *)node;
         flag->word = word;
     }
     return error;
@@ -38,47 +39,30 @@ static int create(struct fagus_flag *flag, int node)
 
 int fagus_flag_create(struct fagus_flag **flag, int node)
 {
-    int error = fagus_check_open();
+    void *made;
+    bool fits = flag && node >= 0 && node < fagus_state.size;
+    int error = fagus_handle_create(&handles, fits, create, &node, &made);
+    if (!error) {
+        *flag = made;
+    }
+    return error;
+}
+
+static int destroy(void *opened)
+{
+    struct fagus_flag *flag = opened;
+    const uint64_t number = fagus_place_of(flag->word);
+    int error = fagus_agree("fagus_flag_free", &number, 1);
     if (error) {
         return error;
     }
-    fagus_collective_begin();
-    bool fits = flag && node >= 0 && node < fagus_state.size;
-    struct fagus_handle *made = fits ? fagus_handle_open(&handles, fagus_state.generation) : NULL;
-    if (made) {
-        struct fagus_flag *opened = (struct fagus_flag *)(void *)made;
-        error = create(opened, node);
-        if (error) {
-            (void)fagus_handle_close(made, fagus_state.generation);
-        } else {
-            *flag = opened;
-        }
-    } else {
-        error = fagus_refuse(fits ? FAGUS_ENOMEM : FAGUS_EINVAL);
-    }
-    fagus_collective_end();
-    return error;
+    (void)fagus_handle_close(&flag->handle, fagus_state.generation);
+    return fagus_control_free(flag->word);
 }
 
 int fagus_flag_free(struct fagus_flag *flag)
 {
-    int error = fagus_check_open();
-    if (error) {
-        return error;
-    }
-    fagus_collective_begin();
-    if (fagus_handle_check(flag)) {
-        error = fagus_refuse(FAGUS_EINVAL);
-    } else {
-        const uint64_t number = fagus_place_of(flag->word);
-        error = fagus_agree("fagus_flag_free", &number, 1);
-        if (!error) {
-            (void)fagus_handle_close(&flag->handle, fagus_state.generation);
-            error = fagus_control_free(flag->word);
-        }
-    }
-    fagus_collective_end();
-    return error;
+    return fagus_handle_free(flag, destroy);
 }
 
 /* ---- Using ------------------------------------------------------------------------------ */

@@ -33,3 +33,35 @@ bool fagus_handle_close(struct fagus_handle *handle, uint64_t mark)
     return handle && atomic_compare_exchange_strong_explicit(
                          &handle->mark, &mark, 0, memory_order_acq_rel, memory_order_relaxed);
 }
+
+int fagus_handle_create(struct fagus_handles *handles, bool fits,
+                        int (*create)(void *opened, const void *arguments), const void *arguments,
+                        void **made)
+{
+    int error = fagus_check_open();
+    if (error) {
+        return error;
+    }
+    fagus_collective_begin();
+    struct fagus_handle *handle = fits ? fagus_handle_open(handles, fagus_state.generation) : NULL;
+    error = handle ? create(handle, arguments) : fagus_refuse(fits ? FAGUS_ENOMEM : FAGUS_EINVAL);
+    if (!error) {
+        *made = handle;
+    } else {
+        (void)fagus_handle_close(handle, fagus_state.generation);
+    }
+    fagus_collective_end();
+    return error;
+}
+
+int fagus_handle_free(void *opened, int (*destroy)(void *opened))
+{
+    int error = fagus_check_open();
+    if (error) {
+        return error;
+    }
+    fagus_collective_begin();
+    error = fagus_handle_check(opened) ? fagus_refuse(FAGUS_EINVAL) : destroy(opened);
+    fagus_collective_end();
+    return error;
+}

@@ -48,4 +48,18 @@ static inline int fagus_handle_check(const void *opened)
 /* Closes it; false: somebody else just has, or it was not open. */
 bool fagus_handle_close(struct fagus_handle *handle, uint64_t mark);
 
+/* ---- What all nodes make and free together ------------------------------------------------- */
+
+/* Collective: a handle marked with the space's generation, and behind it what `create` makes of
+ * the arguments, alone among this node's collective calls. `create` agrees with the other nodes
+ * and gives 0 or FAGUS_E...; *made is set on success. With `fits` false the arguments make no
+ * sense: the others are told, and this gives FAGUS_EINVAL. */
+int fagus_handle_create(struct fagus_handles *handles, bool fits,
+                        int (*create)(void *opened, const void *arguments), const void *arguments,
+                        void **made);
+
+/* Collective: the end of it. `destroy` agrees with the other nodes, closes the handle and frees
+ * what is behind it. FAGUS_EINVAL, and the others are told: the handle is not open. */
+int fagus_handle_free(void *opened, int (*destroy)(void *opened));
+
 #endif

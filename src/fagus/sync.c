@@ -68,8 +68,10 @@ void fagus_sync_manage(struct fagus_sync *sync, int manager)
                      !fagus_environment.stats && !fagus_check_is_on;
 }
 
-static int create(struct fagus_sync *sync)
+static int create(void *opened, const void *unused)
 {
+    (void)unused;
+    struct fagus_sync *sync = opened;
     uint64_t number = made_count;
     uint32_t words = ((uint32_t)fagus_state.size + FAGUS_READERS_PER_WORD - 1) /
                      FAGUS_READERS_PER_WORD;
@@ -95,49 +97,33 @@ static int create(struct fagus_sync *sync)
 
 int fagus_sync_create(struct fagus_sync **sync)
 {
-    int error = fagus_check_open();
+    void *made;
+    int error = fagus_handle_create(&handles, sync != NULL, create, NULL, &made);
+    if (!error) {
+        *sync = made;
+    }
+    return error;
+}
+
+static int destroy(void *opened)
+{
+    struct fagus_sync *sync = opened;
+    int error = fagus_sync_is_held(sync) ? fagus_refuse(FAGUS_EBUSY)
+                                         : fagus_agree("fagus_sync_free", &sync->number, 1);
     if (error) {
         return error;
     }
-    fagus_collective_begin();
-    struct fagus_handle *handle = sync ? fagus_handle_open(&handles, fagus_state.generation) : NULL;
-    if (handle) {
-        struct fagus_sync *made = (struct fagus_sync *)(void *)handle;
-        error = create(made);
-        if (error) {
-            (void)fagus_handle_close(handle, fagus_state.generation);
-        } else {
-            *sync = made;
-        }
-    } else {
-        error = fagus_refuse(sync ? FAGUS_ENOMEM : FAGUS_EINVAL);
-    }
-    fagus_collective_end();
+    take_from_list(sync);
+    fagus_log_free(sync);
+    forget(sync);
+    error = fagus_control_free(sync->own);
+    (void)fagus_handle_close(&sync->handle, fagus_state.generation);
     return error;
 }
 
 int fagus_sync_free(struct fagus_sync *sync)
 {
-    int error = fagus_check_open();
-    if (error) {
-        return error;
-    }
-    fagus_collective_begin();
-    if (fagus_sync_check(sync)) {
-        error = fagus_refuse(FAGUS_EINVAL);
-    } else {
-        error = fagus_sync_is_held(sync) ? fagus_refuse(FAGUS_EBUSY)
-                                         : fagus_agree("fagus_sync_free", &sync->number, 1);
-    }
-    if (!error) {
-        take_from_list(sync);
-        fagus_log_free(sync);
-        forget(sync);
-        error = fagus_control_free(sync->own);
-        (void)fagus_handle_close(&sync->handle, fagus_state.generation);
-    }
-    fagus_collective_end();
-    return error;
+    return fagus_handle_free(sync, destroy);
 }
 
 int fagus_sync_name(struct fagus_sync *sync, const char *name)
