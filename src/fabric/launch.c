@@ -1,6 +1,8 @@
 /* The table of fabrics, as launchers see them. */
 #include "fabric/launch.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +24,15 @@ const struct fabric_launch *fabric_launch_find(const char *name)
         fabric++;
     }
     return *fabric;
+}
+
+int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, FABRIC_SENTENCE_BYTES, format, arguments);
+    va_end(arguments);
+    return error;
 }
 
 void fabric_launch_settle(const struct fabric_launch *fabric, uint64_t settings[FABRIC_OPTIONS_MAX])

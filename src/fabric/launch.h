@@ -168,6 +168,10 @@ extern const struct fabric_launch *const fabric_launches[];
 /* NULL: there is none of that name. */
 const struct fabric_launch *fabric_launch_find(const char *name);
 
+/* Fills a sentence in; gives the error. */
+int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The settings of somebody who gave no option. */
 void fabric_launch_settle(const struct fabric_launch *fabric,
                           uint64_t settings[FABRIC_OPTIONS_MAX]);

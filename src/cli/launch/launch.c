@@ -232,7 +232,7 @@ int launch_prepare(struct launch *launch)
     return 0;
 }
 
-static void close_fd(int *fd)
+void launch_close_fd(int *fd)
 {
     if (*fd >= 0) {
         (void)close(*fd);
@@ -267,8 +267,8 @@ static bool start_one(struct launch *launch, uint32_t index)
         pid = start_node(&launch->plan, index, out_fd, err_fd);
     }
     int error = errno;
-    close_fd(&out_fd);
-    close_fd(&err_fd);
+    launch_close_fd(&out_fd);
+    launch_close_fd(&err_fd);
     if (pid > 0) {
         launch->request->fabric->hand_over(&launch->roster, index);
         node->pid = pid;
@@ -297,10 +297,10 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
         glance(launch);
     }
     /* Only nodes hold these now, so that their ends mean something. */
-    close_fd(&launch->plan.report_fd);
-    close_fd(&launch->plan.null_fd);
+    launch_close_fd(&launch->plan.report_fd);
+    launch_close_fd(&launch->plan.null_fd);
     if (launch->plan.stdin_fd != STDIN_FILENO) {
-        close_fd(&launch->plan.stdin_fd);
+        launch_close_fd(&launch->plan.stdin_fd);
     }
     return started;
 }
@@ -316,12 +316,12 @@ void launch_release(struct launch *launch)
     free(launch->polls);
     sink_close(&launch->sinks[0]);
     sink_close(&launch->sinks[1]);
-    close_fd(&launch->reports_fd);
-    close_fd(&launch->notify_fd);
-    close_fd(&launch->plan.report_fd);
-    close_fd(&launch->plan.null_fd);
+    launch_close_fd(&launch->reports_fd);
+    launch_close_fd(&launch->notify_fd);
+    launch_close_fd(&launch->plan.report_fd);
+    launch_close_fd(&launch->plan.null_fd);
     if (launch->plan.stdin_fd != STDIN_FILENO) {
-        close_fd(&launch->plan.stdin_fd);
+        launch_close_fd(&launch->plan.stdin_fd);
     }
     start_plan_release(&launch->plan);
     fabric_roster_release(&launch->roster);

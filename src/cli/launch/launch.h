@@ -118,6 +118,8 @@ int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t nee
 bool launch_fill_standard_descriptors(void);
 /* The group's memory or, where the fabric shares none, its lives. */
 int launch_make_group(struct launch *launch, uint32_t core_count);
+/* Closes a descriptor that is not -1, which it then is. */
+void launch_close_fd(int *fd);
 bool launch_open_sinks(struct launch *launch);
 /* The memory by nodes and the poll table, with so many places besides. */
 bool launch_allocate(struct launch *launch, uint32_t poll_count);

@@ -84,8 +84,6 @@ static int make_environment(struct start_plan *plan, const struct launch_request
         list[count++] = plan->guard->mark;
     }
     for (unsigned i = 0; request->fabric->variables[i]; i++) {
-        (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=-1",
-                       request->fabric->variables[i]);
         list[count++] = plan->fabric_text[i];
     }
     for (size_t i = 0; i < added; i++) {
@@ -160,15 +158,12 @@ static void pin_to_core(const struct start_plan *plan, uint32_t index)
 }
 
 /* The group's descriptors stay open in the program; of the fabric's only the node's own. */
-static bool keep_descriptors(const struct start_plan *plan, uint32_t index)
+static bool keep_descriptors(const struct start_plan *plan)
 {
-    const struct fabric_launch *fabric = plan->roster->fabric;
-    int fds[FABRIC_DESCRIPTORS_MAX];
     bool are_kept = fcntl(plan->group_fd, F_SETFD, 0) == 0 &&
                     fcntl(plan->notify_fd, F_SETFD, 0) == 0;
-    fabric->descriptors(plan->roster, index, fds);
-    for (unsigned i = 0; fabric->variables[i]; i++) {
-        are_kept = are_kept && fcntl(fds[i], F_SETFD, 0) == 0;
+    for (unsigned i = 0; plan->roster->fabric->variables[i]; i++) {
+        are_kept = are_kept && fcntl(plan->fabric_fds[i], F_SETFD, 0) == 0;
     }
     return are_kept;
 }
@@ -176,11 +171,10 @@ static bool keep_descriptors(const struct start_plan *plan, uint32_t index)
 static void name_descriptors(struct start_plan *plan, uint32_t index)
 {
     const struct fabric_launch *fabric = plan->roster->fabric;
-    int fds[FABRIC_DESCRIPTORS_MAX];
-    fabric->descriptors(plan->roster, index, fds);
+    fabric->descriptors(plan->roster, index, plan->fabric_fds);
     for (unsigned i = 0; fabric->variables[i]; i++) {
         (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=%d",
-                       fabric->variables[i], fds[i]);
+                       fabric->variables[i], plan->fabric_fds[i]);
     }
 }
 
@@ -204,7 +198,7 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
     int error = 0;
     if (dup2(rank == 0 ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
         dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
-        !keep_descriptors(plan, index)) {
+        !keep_descriptors(plan)) {
         error = errno;
     } else {
         signals_clear_in_child();

@@ -24,6 +24,7 @@ struct start_plan {
     char **environment;
     char rank_text[64];                           /* the environment's DIMMNET_RANK=... */
     char fabric_text[FABRIC_DESCRIPTORS_MAX][64]; /* its words of the fabric's descriptors */
+    int fabric_fds[FABRIC_DESCRIPTORS_MAX];       /* which are these, of the node that starts */
     char fixed_text[5][64];                       /* its other words that are made here */
     const char *group_id;                         /* the value of its DIMMNET_GROUP_ID */
 

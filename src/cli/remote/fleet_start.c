@@ -98,8 +98,8 @@ static bool make_environment(struct fleet *fleet, const struct launch_request *r
     return true;
 }
 
-/* Gives the frame's tail, or NULL. */
-static unsigned char *make_order(struct launch *launch, const struct link *link, size_t *bytes)
+/* False: errno. */
+static bool make_order(struct launch *launch, struct link *link)
 {
     const struct launch_request *request = launch->request;
     struct fleet *fleet = launch->fleet;
@@ -107,7 +107,7 @@ static unsigned char *make_order(struct launch *launch, const struct link *link,
     char host_id[HOST_ID_BYTES];
     char *folder = getcwd(NULL, 0);
     if (!folder) {
-        return NULL;
+        return false;
     }
     (void)snprintf(command, sizeof command, "%s on %s", request->command, link->host->name);
     (void)snprintf(host_id, sizeof host_id, "%s.%05u", launch->group_id,
@@ -130,13 +130,14 @@ static unsigned char *make_order(struct launch *launch, const struct link *link,
     for (unsigned i = 0; request->fabric->options[i].name; i++) {
         order.settings[i] = request->settings[i];
     }
-    *bytes = order_bytes(&order);
-    unsigned char *made = *bytes <= FRAME_ORDER_BYTES_MAX ? malloc(*bytes) : NULL;
-    if (made) {
-        order_put(made, &order);
+    link->order_bytes = order_bytes(&order);
+    errno = E2BIG;
+    link->order = link->order_bytes <= FRAME_ORDER_BYTES_MAX ? malloc(link->order_bytes) : NULL;
+    if (link->order) {
+        order_put(link->order, &order);
     }
     free(folder);
-    return made;
+    return link->order != NULL;
 }
 
 /* ---- The conversation -------------------------------------------------------------- */
@@ -169,7 +170,6 @@ static bool all_are(const struct fleet *fleet, enum link_state state)
 static bool on_greeting(struct launch *launch, struct link *link, const struct frame *frame)
 {
     uint32_t ours[AGENT_GREETING_WORDS];
-    size_t bytes;
     agent_greeting(ours);
     if (memcmp(frame->words, ours, sizeof ours) != 0) {
         refuse_start(launch, CLI_FAULT,
@@ -179,15 +179,8 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
                      dn_version());
         return true;
     }
-    unsigned char *order = make_order(launch, link, &bytes);
-    if (!order) {
-        refuse_start(launch, CLI_FAULT, "cannot tell host %s what to do: %s", link->host->name,
-                     strerror(errno));
-        return true;
-    }
     link->state = LINK_ORDERED;
-    link_say(link, FRAME_ORDER, NULL, order, bytes);
-    free(order);
+    link_say(link, FRAME_ORDER, NULL, link->order, link->order_bytes);
     return true;
 }
 
@@ -357,17 +350,14 @@ static int open_link(struct launch *launch, uint32_t index)
     static char agent[] = "agent";
     struct fleet *fleet = launch->fleet;
     struct link *link = &fleet->links[index];
-    size_t order_bytes = 0;
     size_t count = 0;
-    unsigned char *order = make_order(launch, link, &order_bytes);
-    free(order);
     while (fleet->rsh[count]) {
         count++;
     }
     fleet->rsh[count] = link->host->name;
     fleet->rsh[count + 1] = fleet->remote_dimmnet;
     fleet->rsh[count + 2] = agent;
-    bool opened = order_bytes > 0 && link_open(link, launch, index, fleet->rsh, order_bytes);
+    bool opened = make_order(launch, link) && link_open(link, launch, index, fleet->rsh);
     if (!opened) {
         cli_say(launch->request->command, "cannot start \"%s\" for host %s: %s", fleet->rsh[0],
                 link->host->name, strerror(errno));

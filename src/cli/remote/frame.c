@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/little.h"
 
 static const struct {
     enum frame_sender sender;
@@ -15,22 +16,6 @@ static const struct {
     FRAME_KINDS(KIND)
 #undef KIND
 };
-
-static void put_word(unsigned char *to, uint32_t word)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        to[i] = (unsigned char)(word >> 8 * i);
-    }
-}
-
-static uint32_t get_word(const unsigned char *from)
-{
-    uint32_t word = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        word |= (uint32_t)from[i] << 8 * i;
-    }
-    return word;
-}
 
 unsigned frame_words(enum frame_kind kind)
 {
@@ -47,11 +32,11 @@ unsigned char *frame_put(unsigned char *to, enum frame_kind kind, const uint32_t
 {
     INVARIANT(kind > FRAME_NONE && kind < FRAME_KIND_COUNT &&
               tail_bytes <= shapes[kind].tail_bytes_max);
-    put_word(to, (uint32_t)(frame_bytes(kind, tail_bytes) - FRAME_HEADER_BYTES));
-    put_word(to + 4, kind);
+    base_little_put(to, 4, frame_bytes(kind, tail_bytes) - FRAME_HEADER_BYTES);
+    base_little_put(to + 4, 4, kind);
     unsigned char *at = to + FRAME_HEADER_BYTES;
     for (unsigned i = 0; i < shapes[kind].words; i++, at += 4) {
-        put_word(at, words[i]);
+        base_little_put(at, 4, words[i]);
     }
     if (tail && tail_bytes > 0) {
         memcpy(at, tail, tail_bytes);
@@ -65,8 +50,8 @@ enum frame_verdict frame_take(const unsigned char *bytes, size_t available,
     if (available < FRAME_HEADER_BYTES) {
         return FRAME_IS_CUT;
     }
-    uint32_t payload_bytes = get_word(bytes);
-    uint32_t kind = get_word(bytes + 4);
+    uint32_t payload_bytes = (uint32_t)base_little_get(bytes, 4);
+    uint32_t kind = (uint32_t)base_little_get(bytes + 4, 4);
     if (kind == FRAME_NONE || kind >= FRAME_KIND_COUNT || !(shapes[kind].sender & sender)) {
         return FRAME_IS_BAD;
     }
@@ -80,7 +65,7 @@ enum frame_verdict frame_take(const unsigned char *bytes, size_t available,
     *frame = (struct frame){.kind = (enum frame_kind)kind};
     const unsigned char *at = bytes + FRAME_HEADER_BYTES;
     for (unsigned i = 0; i < shapes[kind].words; i++, at += 4) {
-        frame->words[i] = get_word(at);
+        frame->words[i] = (uint32_t)base_little_get(at, 4);
     }
     frame->tail = at;
     frame->tail_bytes = payload_bytes - words_bytes;

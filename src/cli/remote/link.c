@@ -19,14 +19,6 @@ _Static_assert((int)FRAME_DATA_BYTES_MAX <= (int)STREAM_READ_BYTES,
 
 /* ---- Beginning and end ------------------------------------------------------------- */
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0) {
-        (void)close(*fd);
-    }
-    *fd = -1;
-}
-
 _Noreturn static void become_shell(const struct launch *launch, uint32_t index, char *const *argv,
                                    const int *ends)
 {
@@ -69,8 +61,7 @@ static bool open_pipes(int *ends)
     return true;
 }
 
-bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv,
-               size_t order_bytes)
+bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv)
 {
     int ends[6] = {-1, -1, -1, -1, -1, -1};
     uint32_t writer = 2 * launch->request->node_count + index;
@@ -80,7 +71,7 @@ bool link_open(struct link *link, struct launch *launch, uint32_t index, char *c
         link->held[i].bytes = malloc(POST_WINDOW_BYTES + 8 * (size_t)link->host->rank_count);
         opened = link->held[i].bytes != NULL;
     }
-    opened = opened && sink_open(&link->to, ends[3], POST_CONTROL_BYTES + order_bytes);
+    opened = opened && sink_open(&link->to, ends[3], POST_CONTROL_BYTES + link->order_bytes);
     if (opened) {
         pid = fork();
         if (pid == 0) {
@@ -89,7 +80,7 @@ bool link_open(struct link *link, struct launch *launch, uint32_t index, char *c
     }
     int error = errno;
     for (unsigned i = 0; i < 3; i++) {
-        close_fd(&ends[i]);
+        launch_close_fd(&ends[i]);
     }
     link->to_fd = ends[3];
     link->from_fd = ends[4];
@@ -116,7 +107,7 @@ void link_hang_up(struct link *link)
 {
     if (!link->hung_up) {
         sink_close(&link->to);
-        close_fd(&link->to_fd);
+        launch_close_fd(&link->to_fd);
     }
     link->hung_up = true;
 }
@@ -133,7 +124,7 @@ void link_cut(struct link *link, uint64_t now_ns)
 {
     if (link->state < LINK_ENDING) {
         link_hang_up(link);
-        close_fd(&link->from_fd);
+        launch_close_fd(&link->from_fd);
         link->state = LINK_ENDING;
         link->ending_at_ns = now_ns + ENDING_NS;
         link->next_ping_ns = UINT64_MAX;
@@ -144,9 +135,10 @@ void link_cut(struct link *link, uint64_t now_ns)
 void link_release(struct link *link)
 {
     link_hang_up(link);
-    close_fd(&link->from_fd);
+    launch_close_fd(&link->from_fd);
     stream_drop(&link->err);
     post_release(&link->inbox);
+    free(link->order);
     free(link->held[0].bytes);
     free(link->held[1].bytes);
 }

@@ -33,6 +33,8 @@ struct link_held {
 struct link {
     const struct hosts_entry *host;
     struct fabric_contact contact; /* the host's */
+    unsigned char *order;          /* to be sent when it greets */
+    size_t order_bytes;
     enum link_state state;
     pid_t pid;        /* the remote shell */
     bool has_ended;   /* it has */
@@ -56,9 +58,8 @@ struct link {
     uint64_t ending_at_ns; /* ENDING waits no longer */
 };
 
-/* Starts the command with the guard's place `index` for it. False: errno. */
-bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv,
-               size_t order_bytes);
+/* Starts the command with the guard's place `index` for it; the order is made. False: errno. */
+bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv);
 
 /* Sends a frame; one that cannot be sent ends the link. */
 void link_say(struct link *link, enum frame_kind kind, const uint32_t *words, const void *tail,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/little.h"
+
 enum {
     AT_NODE_COUNT,
     AT_RANK_FIRST,
@@ -22,22 +24,6 @@ enum {
     TEXTS = 5, /* fabric, command, group_id, host_id, folder */
     LIST_MAX = 1 << 18,
 };
-
-static void put_number(unsigned char *to, uint64_t number)
-{
-    for (unsigned i = 0; i < 8; i++) {
-        to[i] = (unsigned char)(number >> 8 * i);
-    }
-}
-
-static uint64_t get_number(const unsigned char *from)
-{
-    uint64_t number = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        number |= (uint64_t)from[i] << 8 * i;
-    }
-    return number;
-}
 
 /* ---- Writing ------------------------------------------------------------------------- */
 
@@ -89,7 +75,7 @@ void order_put(unsigned char *to, const struct order *order)
     };
     memcpy(&numbers[AT_SETTINGS], order->settings, sizeof order->settings);
     for (unsigned i = 0; i < NUMBERS; i++, to += 8) {
-        put_number(to, numbers[i]);
+        base_little_put(to, 8, numbers[i]);
     }
     memcpy(to, order->contact.bytes, FABRIC_CONTACT_BYTES);
     to += FABRIC_CONTACT_BYTES;
@@ -178,7 +164,7 @@ bool order_take(const unsigned char *bytes, size_t length, struct order_read *re
         return false;
     }
     for (unsigned i = 0; i < NUMBERS; i++) {
-        numbers[i] = get_number(bytes + 8 * (size_t)i);
+        numbers[i] = base_little_get(bytes + 8 * (size_t)i, 8);
     }
     if (!numbers_make_sense(numbers)) {
         return false;

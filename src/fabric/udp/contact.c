@@ -3,7 +3,6 @@
 #include "fabric/udp/contact.h"
 
 #include <netdb.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "fabric/udp/socket.h"
@@ -67,9 +66,8 @@ int udp_contact_find_host(const char *name, struct fabric_contact *contact, char
         error = getaddrinfo(name, NULL, &hints, &found) == 0 ? 0 : error;
     }
     if (error) {
-        (void)snprintf(sentence, FABRIC_SENTENCE_BYTES, "\"%s\" is no address: %s", name,
-                       gai_strerror(error));
-        return DN_EINVAL;
+        return fabric_launch_refuse(sentence, DN_EINVAL, "\"%s\" is no address: %s", name,
+                                    gai_strerror(error));
     }
     memcpy(&address, found->ai_addr,
            found->ai_addrlen < sizeof address ? found->ai_addrlen : sizeof address);
@@ -93,18 +91,16 @@ int udp_contact_match_hosts(const struct fabric_host *one, const struct fabric_h
     (void)udp_contact_take(&one->contact, &left);
     (void)udp_contact_take(&other->contact, &right);
     if (left.any.sa_family != right.any.sa_family) {
-        (void)snprintf(sentence, FABRIC_SENTENCE_BYTES,
-                       "hosts %s and %s have addresses of different kinds, IPv4 and IPv6",
-                       one->name, other->name);
-        return DN_EINVAL;
+        return fabric_launch_refuse(
+            sentence, DN_EINVAL, "hosts %s and %s have addresses of different kinds, IPv4 and IPv6",
+            one->name, other->name);
     }
     if (is_loopback(&left) != is_loopback(&right)) {
         bool is_left = is_loopback(&left);
-        (void)snprintf(sentence, FABRIC_SENTENCE_BYTES,
-                       "host %s has a loopback address, which host %s cannot reach; "
-                       "address=A in the file gives another",
-                       (is_left ? one : other)->name, (is_left ? other : one)->name);
-        return DN_EINVAL;
+        return fabric_launch_refuse(sentence, DN_EINVAL,
+                                    "host %s has a loopback address, which host %s cannot reach; "
+                                    "address=A in the file gives another",
+                                    (is_left ? one : other)->name, (is_left ? other : one)->name);
     }
     return 0;
 }

@@ -3,13 +3,12 @@
 #include "fabric/launch.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/little.h"
 #include "board/board.h"
 #include "fabric/udp/contact.h"
 #include "fabric/udp/guard.h"
@@ -25,38 +24,19 @@ enum { IPV4_UDP_BYTES = 28, IPV6_UDP_BYTES = 48 };
 enum { SET_ENCRYPT, SET_NO_AUTH, SET_MTU, SET_PEER_TIMEOUT, SET_PORT, SET_RELAY_PORT };
 
 static const struct fabric_option options[] = {
-    [SET_ENCRYPT] = {.name = "encrypt",
-                     .most = 1,
-                     .help = "hide the content of packets, too; they are authenticated anyway"},
-    [SET_NO_AUTH] = {.name = "no-auth",
-                     .most = 1,
-                     .help = "believe packets without proof of who sent them"},
-    [SET_MTU] = {.name = "mtu",
-                 .value = "BYTES",
-                 .kind = "number of bytes",
-                 .least = 1,
-                 .most = UINT16_MAX,
-                 .help = "packets that fit this MTU, if it is smaller than the path's"},
-    [SET_PEER_TIMEOUT] = {.name = "peer-timeout",
-                          .value = "MS",
-                          .kind = "number of milliseconds",
-                          .least = 1,
-                          .most = PEER_TIMEOUT_MS_MAX,
-                          .unless_given = 10000,
-                          .help = "a node that is silent for so long is dead (default 10000)"},
-    [SET_PORT] = {.name = "port",
-                  .value = "P",
-                  .kind = "port",
-                  .least = 1,
-                  .most = UINT16_MAX,
-                  .help = "node R gets port P + R; without this, any that is free"},
-    [SET_RELAY_PORT] = {.name = "relay-port",
-                        .value = "Q",
-                        .kind = "port",
-                        .least = 1,
-                        .most = UINT16_MAX,
-                        .help = "tell peers that node R is at port Q + R, where something of the "
-                                "user's own passes packets on to it"},
+    [SET_ENCRYPT] = {"encrypt", NULL, NULL, 0, 1, 0,
+                     "hide the content of packets, too; they are authenticated anyway"},
+    [SET_NO_AUTH] = {"no-auth", NULL, NULL, 0, 1, 0,
+                     "believe packets without proof of who sent them"},
+    [SET_MTU] = {"mtu", "BYTES", "number of bytes", 1, UINT16_MAX, 0,
+                 "packets that fit this MTU, if it is smaller than the path's"},
+    [SET_PEER_TIMEOUT] = {"peer-timeout", "MS", "number of milliseconds", 1, PEER_TIMEOUT_MS_MAX,
+                          10000, "a node that is silent for so long is dead (default 10000)"},
+    [SET_PORT] = {"port", "P", "port", 1, UINT16_MAX, 0,
+                  "node R gets port P + R; without this, any that is free"},
+    [SET_RELAY_PORT] = {"relay-port", "Q", "port", 1, UINT16_MAX, 0,
+                        "tell peers that node R is at port Q + R, where something of the user's "
+                        "own passes packets on to it"},
     {.name = NULL},
 };
 
@@ -66,23 +46,12 @@ struct making {
     int socket_fds[];            /* from rank_first on; -1: the node has it */
 };
 
-static int fail(char *sentence, int error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(char *sentence, int error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, FABRIC_SENTENCE_BYTES, format, arguments);
-    va_end(arguments);
-    return error;
-}
-
 static int check(const uint64_t *settings, char *sentence)
 {
     return settings[SET_NO_AUTH] && settings[SET_ENCRYPT]
-               ? fail(sentence, DN_EINVAL,
-                      "--encrypt hides from nobody what --no-auth lets all write; choose one")
+               ? fabric_launch_refuse(
+                     sentence, DN_EINVAL,
+                     "--encrypt hides from nobody what --no-auth lets all write; choose one")
                : 0;
 }
 
@@ -91,23 +60,7 @@ static uint64_t silence_ns(const uint64_t *settings)
     return settings[SET_PEER_TIMEOUT] * NS_PER_MS;
 }
 
-/* ---- Numbers as hosts tell them ------------------------------------------------------ */
-
-static void put_number(unsigned char *to, uint64_t number)
-{
-    for (unsigned i = 0; i < 8; i++) {
-        to[i] = (unsigned char)(number >> 8 * i);
-    }
-}
-
-static uint64_t get_number(const unsigned char *from)
-{
-    uint64_t number = 0;
-    for (unsigned i = 0; i < 8; i++) {
-        number |= (uint64_t)from[i] << 8 * i;
-    }
-    return number;
-}
+/* ---- Bytes that hosts tell each other ------------------------------------------------ */
 
 /* Places in a finding, and in terms: 8 bytes each, and then the secret. */
 enum { FOUND_CIPHERS, FOUND_PATH_BYTES, FOUND_COUNT };
@@ -123,7 +76,7 @@ static int open_making(struct fabric_roster *roster, char *sentence)
 {
     struct making *making = malloc(sizeof *making + roster->rank_count * sizeof(int));
     if (!making) {
-        return fail(sentence, DN_ENOMEM, "no memory");
+        return fabric_launch_refuse(sentence, DN_ENOMEM, "no memory");
     }
     making->file.fd = -1;
     for (uint32_t i = 0; i < roster->rank_count; i++) {
@@ -153,11 +106,11 @@ static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact 
     uint32_t relay_port = (uint32_t)roster->settings[SET_RELAY_PORT];
     uint32_t first = port > relay_port ? port : relay_port;
     if (first && first + roster->node_count - 1 > UINT16_MAX) {
-        return fail(sentence, DN_EINVAL, "there are no %u ports from %u on", roster->node_count,
-                    first);
+        return fabric_launch_refuse(sentence, DN_EINVAL, "there are no %u ports from %u on",
+                                    roster->node_count, first);
     }
     if (!udp_contact_take(contact, &host)) {
-        return fail(sentence, DN_EINVAL, "this host's address is unknown");
+        return fabric_launch_refuse(sentence, DN_EINVAL, "this host's address is unknown");
     }
     int error = open_making(roster, sentence);
     struct making *making = roster->state;
@@ -167,8 +120,8 @@ static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact 
         union udp_address bound;
         if (udp_socket_bind(&wanted, &bound, &making->socket_fds[i]) != 0) {
             making->socket_fds[i] = -1;
-            return fail(sentence, DN_ESYSTEM, "cannot bind node %u to %s: %s", rank,
-                        udp_address_text(&wanted, text), strerror(errno));
+            return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot bind node %u to %s: %s", rank,
+                                        udp_address_text(&wanted, text), strerror(errno));
         }
         bound = relay_port ? with_port(&host, relay_port + rank) : bound;
         udp_contact_put(&roster->contacts[rank], &bound);
@@ -217,6 +170,14 @@ static bool is_same_host(const union udp_address *one, const union udp_address *
     return udp_address_is_same(&left, &right);
 }
 
+static struct fabric_finding make_finding(uint64_t ciphers, uint64_t path_bytes)
+{
+    struct fabric_finding finding = {{0}};
+    base_little_put(finding.bytes + 8 * FOUND_CIPHERS, 8, ciphers);
+    base_little_put(finding.bytes + 8 * FOUND_PATH_BYTES, 8, path_bytes);
+    return finding;
+}
+
 static int survey(const struct fabric_roster *roster, struct fabric_finding *finding,
                   uint32_t *rank)
 {
@@ -240,18 +201,21 @@ static int survey(const struct fabric_roster *roster, struct fabric_finding *fin
     for (uint32_t cipher = UDP_CIPHER_AES_256_GCM; cipher <= UDP_CIPHER_CHACHA20; cipher++) {
         ciphers |= (uint32_t)udp_cipher_is_possible((enum udp_cipher)cipher) << cipher;
     }
-    put_number(finding->bytes + 8 * FOUND_CIPHERS, ciphers);
-    put_number(finding->bytes + 8 * FOUND_PATH_BYTES, least);
+    *finding = make_finding(ciphers, least);
     return 0;
+}
+
+static uint64_t found(const struct fabric_finding *finding, unsigned place)
+{
+    return base_little_get(finding->bytes + 8 * (size_t)place, 8);
 }
 
 static void merge(struct fabric_finding *all, const struct fabric_finding *one)
 {
-    unsigned char *ciphers = all->bytes + 8 * FOUND_CIPHERS;
-    unsigned char *path = all->bytes + 8 * FOUND_PATH_BYTES;
-    uint64_t path_bytes = get_number(one->bytes + 8 * FOUND_PATH_BYTES);
-    put_number(ciphers, get_number(ciphers) & get_number(one->bytes + 8 * FOUND_CIPHERS));
-    put_number(path, path_bytes < get_number(path) ? path_bytes : get_number(path));
+    uint64_t ciphers = found(all, FOUND_CIPHERS) & found(one, FOUND_CIPHERS);
+    uint64_t one_bytes = found(one, FOUND_PATH_BYTES);
+    uint64_t path_bytes = found(all, FOUND_PATH_BYTES);
+    *all = make_finding(ciphers, one_bytes < path_bytes ? one_bytes : path_bytes);
 }
 
 /* What packets may be on a path that takes path_bytes. */
@@ -270,8 +234,9 @@ static int agree_packet_bytes(const struct fabric_roster *roster, uint64_t path_
         bytes = mtu_bytes > headers ? mtu_bytes - headers : 0;
     }
     if (bytes < least) {
-        return fail(sentence, DN_EINVAL, "an MTU of %u bytes is too small, %u is the least",
-                    (unsigned)(bytes + headers), (unsigned)(least + headers));
+        return fabric_launch_refuse(sentence, DN_EINVAL,
+                                    "an MTU of %u bytes is too small, %u is the least",
+                                    (unsigned)(bytes + headers), (unsigned)(least + headers));
     }
     *packet_bytes = bytes;
     return 0;
@@ -283,15 +248,17 @@ static int agree_cipher(const struct fabric_roster *roster, uint64_t possible, u
 {
     if (roster->settings[SET_NO_AUTH]) {
         *cipher = UDP_CIPHER_NONE;
-        (void)fail(sentence, 0,
-                   "packets are not authenticated: whoever reaches the nodes' ports "
-                   "can write their memory");
+        (void)fabric_launch_refuse(
+            sentence, 0,
+            "packets are not authenticated: whoever reaches the nodes' ports "
+            "can write their memory");
     } else if (possible & 1u << UDP_CIPHER_AES_256_GCM) {
         *cipher = UDP_CIPHER_AES_256_GCM;
     } else if (possible & 1u << UDP_CIPHER_CHACHA20) {
         *cipher = UDP_CIPHER_CHACHA20;
     } else {
-        return fail(sentence, DN_EINVAL, "there is no cipher that all hosts can do");
+        return fabric_launch_refuse(sentence, DN_EINVAL,
+                                    "there is no cipher that all hosts can do");
     }
     return 0;
 }
@@ -304,21 +271,22 @@ static int agree(const struct fabric_roster *roster, const struct fabric_finding
         [TERM_ENCRYPT] = roster->settings[SET_ENCRYPT],
     };
     uint32_t pgid;
-    int error = agree_packet_bytes(roster, get_number(finding->bytes + 8 * FOUND_PATH_BYTES),
+    int error = agree_packet_bytes(roster, found(finding, FOUND_PATH_BYTES),
                                    &numbers[TERM_PACKET_BYTES], sentence);
     error = error ? error
-                  : agree_cipher(roster, get_number(finding->bytes + 8 * FOUND_CIPHERS),
-                                 &numbers[TERM_CIPHER], sentence);
+                  : agree_cipher(roster, found(finding, FOUND_CIPHERS), &numbers[TERM_CIPHER],
+                                 sentence);
     if (error) {
         return error;
     }
     if (getrandom(&pgid, sizeof pgid, 0) != sizeof pgid ||
         getrandom(terms->bytes + 8 * TERM_COUNT, UDP_SECRET_BYTES, 0) != UDP_SECRET_BYTES) {
-        return fail(sentence, DN_ESYSTEM, "cannot make the group's secret: %s", strerror(errno));
+        return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot make the group's secret: %s",
+                                    strerror(errno));
     }
     numbers[TERM_PGID] = pgid;
     for (unsigned i = 0; i < TERM_COUNT; i++) {
-        put_number(terms->bytes + 8 * (size_t)i, numbers[i]);
+        base_little_put(terms->bytes + 8 * (size_t)i, 8, numbers[i]);
     }
     return 0;
 }
@@ -327,13 +295,14 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
 {
     uint64_t numbers[TERM_COUNT];
     for (unsigned i = 0; i < TERM_COUNT; i++) {
-        numbers[i] = get_number(terms->bytes + 8 * (size_t)i);
+        numbers[i] = base_little_get(terms->bytes + 8 * (size_t)i, 8);
     }
     uint64_t cipher = numbers[TERM_CIPHER];
     /* A launcher without nodes of its own need not be able to do it. */
     if (cipher > UDP_CIPHER_CHACHA20 || (cipher != UDP_CIPHER_NONE && roster->rank_count > 0 &&
                                          !udp_cipher_is_possible((enum udp_cipher)cipher))) {
-        return fail(sentence, DN_EINVAL, "unknown cipher %llu", (unsigned long long)cipher);
+        return fabric_launch_refuse(sentence, DN_EINVAL, "unknown cipher %llu",
+                                    (unsigned long long)cipher);
     }
     int error = roster->state ? 0 : open_making(roster, sentence);
     if (error) {
@@ -343,8 +312,8 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
     error = udp_roster_create(roster->node_count, file);
     if (error) {
         file->fd = -1;
-        return fail(sentence, error, "cannot make the group's roster: %s",
-                    error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
+        return fabric_launch_refuse(sentence, error, "cannot make the group's roster: %s",
+                                    error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
     }
     struct udp_roster *made = file->roster;
     for (uint32_t rank = 0; rank < roster->node_count; rank++) {
@@ -358,7 +327,8 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
     made->encrypt = numbers[TERM_ENCRYPT] != 0;
     memcpy(made->secret, terms->bytes + 8 * TERM_COUNT, sizeof made->secret);
     if (udp_roster_seal(file) != 0) {
-        return fail(sentence, DN_ESYSTEM, "cannot seal the group's roster: %s", strerror(errno));
+        return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot seal the group's roster: %s",
+                                    strerror(errno));
     }
     return 0;
 }
@@ -376,8 +346,9 @@ static int make(struct fabric_roster *roster, char *sentence)
     udp_contact_put(&contact, &here);
     int error = bind_nodes(roster, &contact, sentence);
     if (!error && survey(roster, &finding, &rank) != 0) {
-        error = fail(sentence, DN_ESYSTEM, "there is no way to %s: %s",
-                     udp_contact_text(&roster->contacts[rank], text), strerror(errno));
+        error = fabric_launch_refuse(sentence, DN_ESYSTEM, "there is no way to %s: %s",
+                                     udp_contact_text(&roster->contacts[rank], text),
+                                     strerror(errno));
     }
     error = error ? error : agree(roster, &finding, &terms, sentence);
     error = error ? error : seal(roster, &terms, sentence);
