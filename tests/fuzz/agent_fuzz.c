@@ -8,21 +8,21 @@
 static void try_order(const unsigned char *bytes, size_t length)
 {
     struct order_read read;
-    if (!order_take(bytes, length, &read)) {
+    if (!remote_order_take(bytes, length, &read)) {
         return;
     }
     const struct order *order = &read.order;
     FUZZ_ASSERT(order->rank_first + order->rank_count <= order->node_count);
     FUZZ_ASSERT(order->node_count <= GROUP_NODES_MAX && order->argv[0] != NULL);
-    FUZZ_ASSERT(order_bytes(order) == length);
+    FUZZ_ASSERT(remote_order_bytes(order) == length);
     unsigned char *again = fuzz_copy(bytes, length);
-    order_put(again, order);
+    remote_order_put(again, order);
     struct order_read twice;
-    FUZZ_ASSERT(order_take(again, length, &twice));
+    FUZZ_ASSERT(remote_order_take(again, length, &twice));
     FUZZ_ASSERT(strcmp(twice.order.folder, order->folder) == 0);
-    order_release(&twice);
+    remote_order_release(&twice);
     free(again);
-    order_release(&read);
+    remote_order_release(&read);
 }
 
 /* A contact that any fabric believes has a text. */
@@ -46,12 +46,12 @@ static void try_frames(const unsigned char *bytes, size_t length, enum frame_sen
     size_t at = 0;
     struct frame frame;
     size_t whole;
-    while (frame_take(bytes + at, length - at, sender, &frame, &whole) == FRAME_IS_WHOLE) {
+    while (remote_frame_take(bytes + at, length - at, sender, &frame, &whole) == FRAME_IS_WHOLE) {
         FUZZ_ASSERT(whole <= length - at);
         FUZZ_ASSERT(frame.tail + frame.tail_bytes == bytes + at + whole);
-        FUZZ_ASSERT(frame_bytes(frame.kind, frame.tail_bytes) == whole);
+        FUZZ_ASSERT(remote_frame_bytes(frame.kind, frame.tail_bytes) == whole);
         unsigned char *again = fuzz_copy(bytes + at, whole);
-        (void)frame_put(again, frame.kind, frame.words, frame.tail, frame.tail_bytes);
+        (void)remote_frame_put(again, frame.kind, frame.words, frame.tail, frame.tail_bytes);
         FUZZ_ASSERT(memcmp(again, bytes + at, whole) == 0);
         free(again);
         if (frame.kind == FRAME_ORDER) {
@@ -68,14 +68,14 @@ static void try_hosts(const unsigned char *bytes, size_t length)
     char fault[HOSTS_FAULT_BYTES];
     struct hosts hosts;
     text[length] = '\0';
-    if (hosts_parse(text, &hosts, fault)) {
+    if (remote_hosts_parse(text, &hosts, fault)) {
         uint32_t slots = hosts.slots < GROUP_NODES_MAX ? hosts.slots : GROUP_NODES_MAX;
-        FUZZ_ASSERT(hosts.count >= 1 && hosts_assign(&hosts, slots));
+        FUZZ_ASSERT(hosts.count >= 1 && remote_hosts_assign(&hosts, slots));
         for (uint32_t i = 0; i < hosts.count; i++) {
             FUZZ_ASSERT(hosts.entries[i].name[0] != '-' && hosts.entries[i].name[0] != '\0');
         }
     }
-    hosts_release(&hosts);
+    remote_hosts_release(&hosts);
     free(text);
 }
 

@@ -280,7 +280,7 @@ static int by_leader(const void *one, const void *other)
     return (left > right) - (left < right);
 }
 
-bool groups_find(pid_t process, struct groups *groups)
+bool info_groups_find(pid_t process, struct groups *groups)
 {
     struct holdings holdings = {0};
     *groups = (struct groups){0};
@@ -298,7 +298,7 @@ bool groups_find(pid_t process, struct groups *groups)
     }
     free(holdings.all);
     if (!found) {
-        groups_release(groups);
+        info_groups_release(groups);
         return false;
     }
     if (groups->count > 1) {
@@ -307,7 +307,7 @@ bool groups_find(pid_t process, struct groups *groups)
     return true;
 }
 
-void groups_release(struct groups *groups)
+void info_groups_release(struct groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++) {
         host_group_unmap(&groups->entries[i].group);
@@ -330,7 +330,7 @@ static bool is_node(const struct groups_entry *entry, pid_t process)
     return false;
 }
 
-const struct groups_entry *groups_of(const struct groups *groups, pid_t process)
+const struct groups_entry *info_groups_of(const struct groups *groups, pid_t process)
 {
     const struct groups_entry *found = groups->count > 0 ? &groups->entries[0] : NULL;
     for (size_t i = 0; i < groups->count; i++) {

@@ -23,11 +23,11 @@ struct groups {
 
 /* All of this user's, or with a process id those that this process holds. False: no memory, or
  * errno says why /proc cannot be read. */
-bool groups_find(pid_t process, struct groups *groups);
-void groups_release(struct groups *groups);
+bool info_groups_find(pid_t process, struct groups *groups);
+void info_groups_release(struct groups *groups);
 
 /* The one that the process is a part of rather than a user of: it leads it, or is one of its
  * nodes; else the first. NULL: there is none. */
-const struct groups_entry *groups_of(const struct groups *groups, pid_t process);
+const struct groups_entry *info_groups_of(const struct groups *groups, pid_t process);
 
 #endif

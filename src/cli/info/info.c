@@ -40,13 +40,13 @@ static const struct options_command info_command = {
 static int tell_all(bool json)
 {
     struct groups groups;
-    if (!groups_find(0, &groups)) {
+    if (!info_groups_find(0, &groups)) {
         cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
         return CLI_FAULT;
     }
     info_print_machine(json);
     info_print_list(json, &groups);
-    groups_release(&groups);
+    info_groups_release(&groups);
     return CLI_OK;
 }
 
@@ -66,16 +66,16 @@ static int tell_one(bool json, const char *text)
     if (access(path, R_OK) != 0) {
         return cli_refuse(COMMAND, "there is no process %d", (int)process);
     }
-    if (!groups_find((pid_t)process, &groups)) {
+    if (!info_groups_find((pid_t)process, &groups)) {
         cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
         return CLI_FAULT;
     }
-    const struct groups_entry *entry = groups_of(&groups, (pid_t)process);
+    const struct groups_entry *entry = info_groups_of(&groups, (pid_t)process);
     int status = entry ? CLI_OK : cli_refuse(COMMAND, "process %d is in no group", (int)process);
     if (entry) {
         info_print_group(json, entry);
     }
-    groups_release(&groups);
+    info_groups_release(&groups);
     return status;
 }
 

@@ -57,8 +57,8 @@ static void make_rows(const struct fabric_launch *fabric, struct options_row *ro
     rows->kind = OPTIONS_END;
 }
 
-int choice_begin(struct choice *choice, const char *command,
-                 struct options_group groups[CHOICE_GROUPS])
+int launch_choice_begin(struct choice *choice, const char *command,
+                        struct options_group groups[CHOICE_GROUPS])
 {
     *choice = (struct choice){.command = command, .fabric = fabric_launches[0]};
     for (int i = 0; i < FABRIC_COUNT; i++) {
@@ -93,7 +93,7 @@ int choice_begin(struct choice *choice, const char *command,
                                        fabric_variable, text);
 }
 
-const uint64_t *choice_settings(const struct choice *choice)
+const uint64_t *launch_choice_settings(const struct choice *choice)
 {
     unsigned chosen = 0;
     while (fabric_launches[chosen] != choice->fabric) {
@@ -102,7 +102,8 @@ const uint64_t *choice_settings(const struct choice *choice)
     return choice->settings[chosen];
 }
 
-int choice_complete(const struct choice *choice, const struct options_group groups[CHOICE_GROUPS])
+int launch_choice_complete(const struct choice *choice,
+                           const struct options_group groups[CHOICE_GROUPS])
 {
     char sentence[FABRIC_SENTENCE_BYTES] = "";
     for (int i = 0; i < FABRIC_COUNT; i++) {
@@ -111,6 +112,6 @@ int choice_complete(const struct choice *choice, const struct options_group grou
                               fabric_launches[i]->name);
         }
     }
-    int error = choice->fabric->check(choice_settings(choice), sentence);
-    return roster_conclude(choice->command, error, sentence);
+    int error = choice->fabric->check(launch_choice_settings(choice), sentence);
+    return launch_roster_conclude(choice->command, error, sentence);
 }

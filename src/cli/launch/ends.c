@@ -29,7 +29,7 @@ static bool ended_well(const struct ending *ending)
     return ending->kind == ENDING_EXITED && ending->number == 0;
 }
 
-int ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES])
+int launch_ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES])
 {
     const size_t bytes = ENDS_SENTENCE_BYTES;
     switch (ending->kind) {
@@ -61,28 +61,28 @@ static bool end_is_wanted(struct launch *launch)
         return false;
     }
     if (launch->agent) {
-        agent_tell_wanted_end(launch, status);
+        remote_agent_tell_wanted_end(launch, status);
     } else {
-        phase_on_wanted_end(launch, status, host_now_ns());
+        launch_phase_on_wanted_end(launch, status, host_now_ns());
     }
     return true;
 }
 
 /* Once a group is being ended its nodes' ends are our own doing. */
-void ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
-                const struct ending *ending, bool wanted)
+void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
+                       const struct ending *ending, bool wanted)
 {
     char sentence[ENDS_SENTENCE_BYTES];
-    int status = ends_describe(ending, sentence);
+    int status = launch_ends_describe(ending, sentence);
     if (wanted) {
-        phase_on_wanted_end_begun(launch, host_now_ns());
+        launch_phase_on_wanted_end_begun(launch, host_now_ns());
         return;
     }
     if (launch->phase == LAUNCH_RUNNING && !launch->request->quiet) {
         launch_say(launch, "node %u (pid %d%s%s) %s", rank, (int)pid, host ? " on " : "",
                    host ? host : "", sentence);
     }
-    phase_on_failure(launch, status, host_now_ns());
+    launch_phase_on_failure(launch, status, host_now_ns());
 }
 
 static void on_failure(struct launch *launch, uint32_t index, pid_t pid,
@@ -90,9 +90,9 @@ static void on_failure(struct launch *launch, uint32_t index, pid_t pid,
 {
     uint32_t rank = launch->rank_first + index;
     if (launch->agent) {
-        agent_tell_failure(launch, rank, pid, ending, wanted);
+        remote_agent_tell_failure(launch, rank, pid, ending, wanted);
     } else {
-        ends_judge(launch, rank, pid, NULL, ending, wanted);
+        launch_ends_judge(launch, rank, pid, NULL, ending, wanted);
     }
 }
 
@@ -124,16 +124,16 @@ static void finish(struct launch *launch, uint32_t index)
     launch->live_count--;
     unwatch(launch, node);
     if (rank == 0) {
-        feed_close(&launch->feed);
+        launch_feed_close(&launch->feed);
     }
     if (launch->agent) {
-        agent_tell_lives(launch);
+        remote_agent_tell_lives(launch);
     }
     if (failed) {
         on_failure(launch, index, node->pid, &node->ending, wanted);
     }
     if (launch->agent) {
-        agent_tell_end(launch, rank);
+        remote_agent_tell_end(launch, rank);
     }
 }
 
@@ -149,7 +149,7 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
     if (attached != node->attached_pid) {
         unwatch(launch, node);
         node->attached_pid = attached;
-        node->attached_fd = pidfd_of(attached);
+        node->attached_fd = launch_pidfd_of(attached);
         launch->attached_count += node->attached_fd >= 0;
     }
     return node->attached_fd >= 0;
@@ -201,7 +201,7 @@ static void on_node_end(struct launch *launch, uint32_t index, const siginfo_t *
 static void on_process_end(struct launch *launch, const siginfo_t *info)
 {
     struct ending ending = ending_of(info);
-    if (launch->fleet && fleet_on_process_end(launch, info->si_pid, &ending)) {
+    if (launch->fleet && remote_fleet_on_process_end(launch, info->si_pid, &ending)) {
         reap(info->si_pid);
         return;
     }
@@ -219,11 +219,11 @@ static void on_process_end(struct launch *launch, const siginfo_t *info)
     }
 }
 
-void ends_collect(struct launch *launch)
+void launch_ends_collect(struct launch *launch)
 {
     siginfo_t info;
     /* A node that could not start said so before it ended. */
-    ends_read_reports(launch);
+    launch_ends_read_reports(launch);
     for (;;) {
         info.si_pid = 0;
         if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
@@ -233,14 +233,14 @@ void ends_collect(struct launch *launch)
     }
 }
 
-void ends_watch_attached(struct launch *launch)
+void launch_ends_watch_attached(struct launch *launch)
 {
     uint64_t count;
     ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
     (void)bytes; /* the group's words tell more than the count */
     (void)end_is_wanted(launch);
     if (launch->agent) {
-        agent_tell_lives(launch);
+        remote_agent_tell_lives(launch);
     }
     for (uint32_t i = 0; i < launch->rank_count; i++) {
         struct node *node = &launch->nodes[i];
@@ -248,12 +248,12 @@ void ends_watch_attached(struct launch *launch)
         bool is_news = node->state == NODE_RUNNING && attached > 0 && attached != node->pid &&
                        attached != node->attached_pid;
         if (is_news && !watch(launch, node, attached) && errno == ESRCH) {
-            ends_on_attached_end(launch, i);
+            launch_ends_on_attached_end(launch, i);
         }
     }
 }
 
-void ends_on_attached_end(struct launch *launch, uint32_t index)
+void launch_ends_on_attached_end(struct launch *launch, uint32_t index)
 {
     static const struct ending unknown = {.kind = ENDING_UNKNOWN};
     struct node *node = &launch->nodes[index];
@@ -271,14 +271,14 @@ void ends_on_attached_end(struct launch *launch, uint32_t index)
     }
     unwatch(launch, node);
     if (death && launch->agent) {
-        agent_tell_lives(launch);
+        remote_agent_tell_lives(launch);
     }
     if (death) {
         on_failure(launch, index, node->attached_pid, &unknown, wanted);
     }
 }
 
-void ends_read_reports(struct launch *launch)
+void launch_ends_read_reports(struct launch *launch)
 {
     struct start_report report;
     while (launch->reports_fd >= 0) {
@@ -292,13 +292,13 @@ void ends_read_reports(struct launch *launch)
             return;
         }
         if (launch->agent) {
-            agent_tell_not_started(launch, report.error);
+            remote_agent_tell_not_started(launch, report.error);
             continue;
         }
         if (launch->phase == LAUNCH_RUNNING) {
             launch_say(launch, "cannot start \"%s\": %s", launch->request->argv[0],
                        strerror(report.error));
         }
-        phase_on_start_failure(launch, CLI_USAGE);
+        launch_phase_on_start_failure(launch, CLI_USAGE);
     }
 }

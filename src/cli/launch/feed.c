@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-int feed_poll_fd(const struct feed *feed, short *events)
+int launch_feed_poll_fd(const struct feed *feed, short *events)
 {
     if (feed->pipe_fd < 0) {
         return -1;
@@ -34,7 +34,7 @@ static void move_in(struct feed *feed)
     }
 }
 
-void feed_move(struct feed *feed)
+void launch_feed_move(struct feed *feed)
 {
     if (feed->length == 0) {
         move_in(feed);
@@ -44,16 +44,16 @@ void feed_move(struct feed *feed)
             feed->start += (size_t)bytes;
             feed->length -= (size_t)bytes;
         } else if (errno != EINTR && errno != EAGAIN) {
-            feed_close(feed); /* node 0 reads no more */
+            launch_feed_close(feed); /* node 0 reads no more */
             return;
         }
     }
     if (feed->at_end && feed->length == 0) {
-        feed_close(feed);
+        launch_feed_close(feed);
     }
 }
 
-void feed_close(struct feed *feed)
+void launch_feed_close(struct feed *feed)
 {
     if (feed->pipe_fd >= 0) {
         (void)close(feed->pipe_fd);

@@ -18,11 +18,11 @@ struct feed {
 };
 
 /* What to poll for: a descriptor and its events, or -1. */
-int feed_poll_fd(const struct feed *feed, short *events);
+int launch_feed_poll_fd(const struct feed *feed, short *events);
 
 /* After poll said so: moves bytes on. */
-void feed_move(struct feed *feed);
+void launch_feed_move(struct feed *feed);
 
-void feed_close(struct feed *feed);
+void launch_feed_close(struct feed *feed);
 
 #endif

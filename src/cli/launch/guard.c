@@ -17,7 +17,7 @@
 #include "cli/launch/pidfd.h"
 #include "cli/launch/sweep.h"
 
-bool guard_make_id(char id[GUARD_ID_BYTES])
+bool launch_guard_make_id(char id[GUARD_ID_BYTES])
 {
     unsigned char random[(GUARD_ID_BYTES - 1) / 2];
     if (getrandom(random, sizeof random, 0) != sizeof random) {
@@ -29,7 +29,7 @@ bool guard_make_id(char id[GUARD_ID_BYTES])
     return true;
 }
 
-bool guard_open(struct guard *guard, uint32_t count, const char *name, const char *value)
+bool launch_guard_open(struct guard *guard, uint32_t count, const char *name, const char *value)
 {
     *guard = (struct guard){.launcher_fd = -1, .count = count};
     int length = snprintf(guard->mark, sizeof guard->mark, "%s=%s", name, value);
@@ -40,7 +40,7 @@ bool guard_open(struct guard *guard, uint32_t count, const char *name, const cha
         return false;
     }
     guard->process_groups = shared;
-    guard->launcher_fd = pidfd_of(getpid());
+    guard->launcher_fd = launch_pidfd_of(getpid());
     return guard->launcher_fd >= 0;
 }
 
@@ -74,11 +74,11 @@ _Noreturn static void guard_main(const struct guard *guard)
             (void)kill(-group, SIGKILL);
         }
     }
-    sweep_marked(guard->mark);
+    launch_sweep_marked(guard->mark);
     _exit(0);
 }
 
-bool guard_start(struct guard *guard)
+bool launch_guard_start(struct guard *guard)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -88,7 +88,7 @@ bool guard_start(struct guard *guard)
     return pid > 0;
 }
 
-void guard_close(struct guard *guard)
+void launch_guard_close(struct guard *guard)
 {
     if (guard->pid > 0) {
         (void)kill(guard->pid, SIGKILL);

@@ -29,15 +29,15 @@ struct guard {
 };
 
 /* A new group's; false: errno says why. */
-bool guard_make_id(char id[GUARD_ID_BYTES]);
+bool launch_guard_make_id(char id[GUARD_ID_BYTES]);
 
 /* Prepares for `count` nodes with this mark; false: errno says why. */
-bool guard_open(struct guard *guard, uint32_t count, const char *name, const char *value);
+bool launch_guard_open(struct guard *guard, uint32_t count, const char *name, const char *value);
 
 /* Starts a guardian; false: errno says why. Signals are blocked. */
-bool guard_start(struct guard *guard);
+bool launch_guard_start(struct guard *guard);
 
 /* Ends it and gives everything back. */
-void guard_close(struct guard *guard);
+void launch_guard_close(struct guard *guard);
 
 #endif

@@ -43,8 +43,8 @@ void launch_say(struct launch *launch, const char *format, ...)
         return;
     }
     /* Where nobody has read half a megabyte, nobody misses the line. */
-    if (sink_has_room(launch->err, length + 1)) {
-        sink_put(launch->err, SINK_LAUNCHER, "", line, length);
+    if (launch_sink_has_room(launch->err, length + 1)) {
+        launch_sink_put(launch->err, SINK_LAUNCHER, "", line, length);
     }
 }
 
@@ -107,8 +107,9 @@ bool launch_open_sinks(struct launch *launch)
         out.st_dev == err.st_dev && out.st_ino == err.st_ino) {
         launch->err = launch->out;
     }
-    return sink_open(launch->out, STDOUT_FILENO, SINK_OUTPUT_BYTES) &&
-           (launch->err == launch->out || sink_open(launch->err, STDERR_FILENO, SINK_OUTPUT_BYTES));
+    return launch_sink_open(launch->out, STDOUT_FILENO, SINK_OUTPUT_BYTES) &&
+           (launch->err == launch->out ||
+            launch_sink_open(launch->err, STDERR_FILENO, SINK_OUTPUT_BYTES));
 }
 
 bool launch_allocate(struct launch *launch, uint32_t poll_count)
@@ -166,14 +167,14 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
                        const char *mark_value)
 {
     /* Orphans of nodes become our children, so that none is lost. */
-    launch->children_are_ours = !sweep_has_children();
+    launch->children_are_ours = !launch_sweep_has_children();
     (void)prctl(PR_GET_CHILD_SUBREAPER, &launch->old_subreaper);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     launch->is_reaper = true;
     /* The guardian comes first: it inherits the less. */
-    if (!signals_take(&launch->signals) ||
-        !guard_open(&launch->guard, child_count, mark_name, mark_value) ||
-        !guard_start(&launch->guard)) {
+    if (!launch_signals_take(&launch->signals) ||
+        !launch_guard_open(&launch->guard, child_count, mark_name, mark_value) ||
+        !launch_guard_start(&launch->guard)) {
         cli_say(launch->request->command, "cannot start the guardian: %s", strerror(errno));
         return CLI_FAULT;
     }
@@ -191,9 +192,9 @@ static int take_charge_of_nodes(struct launch *launch)
 {
     if (launch->agent) {
         return launch_take_charge(launch, launch->rank_count, GUARD_ENV_HOST_ID,
-                                  agent_host_id(launch->agent));
+                                  remote_agent_host_id(launch->agent));
     }
-    if (!guard_make_id(launch->group_id)) {
+    if (!launch_guard_make_id(launch->group_id)) {
         cli_say(launch->request->command, "cannot name the group: %s", strerror(errno));
         return CLI_FAULT;
     }
@@ -204,7 +205,7 @@ int launch_prepare(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     int error = launch_fill_standard_descriptors()
-                    ? program_find(request->argv[0], &launch->plan.path)
+                    ? launch_program_find(request->argv[0], &launch->plan.path)
                     : errno;
     if (error) {
         return cli_refuse(request->command, "cannot start \"%s\": %s", request->argv[0],
@@ -250,7 +251,7 @@ static int open_stream(struct launch *launch, uint32_t index, unsigned which)
     /* The ends have flags of their own: the node's goes on blocking. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     struct stream *stream = &launch->streams[2 * index + which];
-    stream_open(stream, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
+    launch_stream_open(stream, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
     if (launch->request->label) {
         (void)snprintf(stream->label, sizeof stream->label, "[%u] ", launch->rank_first + index);
     }
@@ -264,7 +265,7 @@ static bool start_one(struct launch *launch, uint32_t index)
     int err_fd = open_stream(launch, index, 1);
     pid_t pid = -1;
     if (out_fd >= 0 && err_fd >= 0) {
-        pid = start_node(&launch->plan, index, out_fd, err_fd);
+        pid = launch_start_node(&launch->plan, index, out_fd, err_fd);
     }
     int error = errno;
     launch_close_fd(&out_fd);
@@ -282,7 +283,7 @@ static bool start_one(struct launch *launch, uint32_t index)
 bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
 {
     bool started = true;
-    int error = start_plan_make(&launch->plan, launch->request);
+    int error = launch_start_plan_make(&launch->plan, launch->request);
     if (error) {
         launch_say(launch, "cannot prepare the nodes: %s", strerror(error));
         started = false;
@@ -307,15 +308,15 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
 
 void launch_release(struct launch *launch)
 {
-    feed_close(&launch->feed);
+    launch_feed_close(&launch->feed);
     for (uint32_t i = 0; launch->streams && i < 2 * launch->rank_count; i++) {
-        stream_drop(&launch->streams[i]);
+        launch_stream_drop(&launch->streams[i]);
     }
     free(launch->streams);
     free(launch->nodes);
     free(launch->polls);
-    sink_close(&launch->sinks[0]);
-    sink_close(&launch->sinks[1]);
+    launch_sink_close(&launch->sinks[0]);
+    launch_sink_close(&launch->sinks[1]);
     launch_close_fd(&launch->reports_fd);
     launch_close_fd(&launch->notify_fd);
     launch_close_fd(&launch->plan.report_fd);
@@ -323,16 +324,16 @@ void launch_release(struct launch *launch)
     if (launch->plan.stdin_fd != STDIN_FILENO) {
         launch_close_fd(&launch->plan.stdin_fd);
     }
-    start_plan_release(&launch->plan);
+    launch_start_plan_release(&launch->plan);
     fabric_roster_release(&launch->roster);
     if (launch->group.group) {
         host_group_unmap(&launch->group);
     }
-    guard_close(&launch->guard);
+    launch_guard_close(&launch->guard);
     if (launch->is_reaper) {
         (void)prctl(PR_SET_CHILD_SUBREAPER, launch->old_subreaper);
     }
-    signals_give_back(&launch->signals);
+    launch_signals_give_back(&launch->signals);
     if (launch->plan.files_were_raised) {
         (void)setrlimit(RLIMIT_NOFILE, &launch->plan.old_files);
     }
@@ -365,12 +366,12 @@ static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     int status = launch_prepare(launch);
-    status = status ? status : roster_make(&launch->roster, request);
+    status = status ? status : launch_roster_make(&launch->roster, request);
     if (!status) {
-        if (!launch_start(launch, loop_glance)) {
-            phase_on_start_failure(launch, CLI_FAULT);
+        if (!launch_start(launch, launch_loop_glance)) {
+            launch_phase_on_start_failure(launch, CLI_FAULT);
         }
-        loop_run(launch);
+        launch_loop_run(launch);
         status = launch->status;
     }
     return status;
@@ -380,7 +381,7 @@ int launch_group(const struct launch_request *request)
 {
     struct launch launch;
     launch_init(&launch, request);
-    int status = request->hosts ? fleet_launch(&launch) : launch_here(&launch);
+    int status = request->hosts ? remote_fleet_launch(&launch) : launch_here(&launch);
     launch_release(&launch);
     return status;
 }

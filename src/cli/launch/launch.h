@@ -129,45 +129,45 @@ void launch_say(struct launch *launch, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* loop.c: until the group has ended and its output is out. */
-void loop_run(struct launch *launch);
+void launch_loop_run(struct launch *launch);
 
 /* Between two starts: ends, signals and time, no output. */
-void loop_glance(struct launch *launch);
+void launch_loop_glance(struct launch *launch);
 
 /* phase.c: what happened; each moves the phase and, being first, decides the status. */
-void phase_on_start_failure(struct launch *launch, int status);
-void phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
+void launch_phase_on_start_failure(struct launch *launch, int status);
+void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
 /* A node wants the whole group to end; and then, the first node ended because of it. */
-void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns);
-void phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns);
-void phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns);
-void phase_on_output_end(struct launch *launch, int error, uint64_t now_ns);
-void phase_on_time(struct launch *launch, uint64_t now_ns);
-void phase_on_all_ended(struct launch *launch);
+void launch_phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns);
+void launch_phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns);
+void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns);
+void launch_phase_on_output_end(struct launch *launch, int error, uint64_t now_ns);
+void launch_phase_on_time(struct launch *launch, uint64_t now_ns);
+void launch_phase_on_all_ended(struct launch *launch);
 
 /* Sends a signal to every node's process group. */
-void phase_signal_nodes(struct launch *launch, int signal_number);
+void launch_phase_signal_nodes(struct launch *launch, int signal_number);
 
 /* ends.c: after SIGCHLD. */
-void ends_collect(struct launch *launch);
+void launch_ends_collect(struct launch *launch);
 
 /* After the notification that a node attached from further down. */
-void ends_watch_attached(struct launch *launch);
+void launch_ends_watch_attached(struct launch *launch);
 
 /* After a watched process has ended. */
-void ends_on_attached_end(struct launch *launch, uint32_t index);
+void launch_ends_on_attached_end(struct launch *launch, uint32_t index);
 
 /* A rank has failed: says so and does what is to be done. `host` NULL: this one. `wanted`: a
  * node had wanted the whole group's end before. */
-void ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
-                const struct ending *ending, bool wanted);
+void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
+                       const struct ending *ending, bool wanted);
 
 /* "exited with status 3", "was killed by SIGKILL (Killed)"; gives the status that this is for
  * the launcher. */
 enum { ENDS_SENTENCE_BYTES = 160 };
-int ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES]);
+int launch_ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES]);
 
 /* Whether nodes said that they could not start. */
-void ends_read_reports(struct launch *launch);
+void launch_ends_read_reports(struct launch *launch);
 
 #endif

@@ -29,21 +29,21 @@ static nfds_t fill_polls(struct launch *launch)
     set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
     set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
     set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
-    int feed_fd = launch->fleet ? fleet_input_poll_fd(launch, &events)
-                                : feed_poll_fd(&launch->feed, &events);
+    int feed_fd = launch->fleet ? remote_fleet_input_poll_fd(launch, &events)
+                                : launch_feed_poll_fd(&launch->feed, &events);
     set(&polls[AT_FEED], feed_fd, events);
     for (unsigned i = 0; i < 2; i++) {
         struct sink *sink = &launch->sinks[i];
-        set(&polls[AT_OUT + i], sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
+        set(&polls[AT_OUT + i], launch_sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
     }
     if (launch->fleet) {
-        return AT_STREAMS + fleet_fill_polls(launch, polls + AT_STREAMS);
+        return AT_STREAMS + remote_fleet_fill_polls(launch, polls + AT_STREAMS);
     }
     /* A full sink holds the nodes back: their pipes fill up. */
     for (uint32_t i = 0; i < 2 * count; i++) {
         struct stream *stream = &launch->streams[i];
         bool read_it = launch->phase != LAUNCH_DRAINING && stream->fd >= 0 &&
-                       stream_may_read(stream);
+                       launch_stream_may_read(stream);
         set(&polls[AT_STREAMS + i], read_it ? stream->fd : -1, POLLIN);
     }
     if (launch->attached_count == 0) {
@@ -61,7 +61,7 @@ static int poll_timeout_ms(const struct launch *launch)
                                ? launch->phase_deadline_ns
                                : launch->timeout_deadline_ns;
     if (launch->fleet) {
-        uint64_t fleet_ns = fleet_deadline_ns(launch);
+        uint64_t fleet_ns = remote_fleet_deadline_ns(launch);
         deadline_ns = fleet_ns < deadline_ns ? fleet_ns : deadline_ns;
     }
     int limit_ms = launch->guard.pid == 0 && launch->phase != LAUNCH_DRAINING ? GUARD_RETRY_MS : -1;
@@ -76,9 +76,9 @@ static int poll_timeout_ms(const struct launch *launch)
 
 static void on_suspend(struct launch *launch)
 {
-    phase_signal_nodes(launch, SIGTSTP);
-    uint64_t stopped_ns = signals_stop_here();
-    phase_signal_nodes(launch, SIGCONT);
+    launch_phase_signal_nodes(launch, SIGTSTP);
+    uint64_t stopped_ns = launch_signals_stop_here();
+    launch_phase_signal_nodes(launch, SIGCONT);
     /* Time does not pass for a group that is stopped. */
     launch->phase_deadline_ns = host_deadline_ns(launch->phase_deadline_ns, stopped_ns);
     launch->timeout_deadline_ns = host_deadline_ns(launch->timeout_deadline_ns, stopped_ns);
@@ -86,19 +86,19 @@ static void on_suspend(struct launch *launch)
 
 static void on_signals(struct launch *launch)
 {
-    for (int number; (number = signals_next(&launch->signals)) != 0;) {
+    for (int number; (number = launch_signals_next(&launch->signals)) != 0;) {
         switch (number) {
-        case SIGCHLD: ends_collect(launch); break;
+        case SIGCHLD: launch_ends_collect(launch); break;
         case SIGINT:
         case SIGTERM:
         case SIGHUP:
-        case SIGQUIT: phase_on_signal(launch, number, host_now_ns()); break;
+        case SIGQUIT: launch_phase_on_signal(launch, number, host_now_ns()); break;
         case SIGTSTP: on_suspend(launch); break;
         case SIGCONT:
             launch->feed.paused = false;
-            phase_signal_nodes(launch, number);
+            launch_phase_signal_nodes(launch, number);
             break;
-        default: phase_signal_nodes(launch, number); break;
+        default: launch_phase_signal_nodes(launch, number); break;
         }
     }
 }
@@ -109,24 +109,24 @@ static void on_nodes_ready(struct launch *launch, nfds_t polled)
     const struct pollfd *polls = launch->polls;
     uint32_t count = launch->rank_count;
     if (polls[AT_NOTIFY].revents) {
-        ends_watch_attached(launch);
+        launch_ends_watch_attached(launch);
     }
     for (nfds_t i = AT_STREAMS + 2 * count; i < polled; i++) {
         uint32_t index = (uint32_t)(i - AT_STREAMS - 2 * count);
         if (polls[i].revents && launch->nodes[index].attached_fd == polls[i].fd) {
-            ends_on_attached_end(launch, index);
+            launch_ends_on_attached_end(launch, index);
         }
     }
     if (polls[AT_REPORTS].revents) {
-        ends_read_reports(launch);
+        launch_ends_read_reports(launch);
     }
     if (polls[AT_FEED].revents && launch->feed.pipe_fd >= 0) {
-        feed_move(&launch->feed);
+        launch_feed_move(&launch->feed);
     }
     for (uint32_t i = 0; i < 2 * count; i++) {
         /* Its neighbours may have filled the sink since. */
-        if (polls[AT_STREAMS + i].revents && stream_may_read(&launch->streams[i])) {
-            (void)stream_read(&launch->streams[i]);
+        if (polls[AT_STREAMS + i].revents && launch_stream_may_read(&launch->streams[i])) {
+            (void)launch_stream_read(&launch->streams[i]);
         }
     }
 }
@@ -138,16 +138,16 @@ static void on_ready(struct launch *launch, nfds_t polled)
         on_signals(launch);
     }
     if (launch->fleet) {
-        fleet_on_ready(launch, polls + AT_STREAMS, polls[AT_FEED].revents != 0);
+        remote_fleet_on_ready(launch, polls + AT_STREAMS, polls[AT_FEED].revents != 0);
     } else {
         on_nodes_ready(launch, polled);
     }
     for (unsigned i = 0; i < 2; i++) {
         struct sink *sink = &launch->sinks[i];
-        if (polls[AT_OUT + i].revents && sink_is_waiting(sink)) {
-            sink_write(sink);
+        if (polls[AT_OUT + i].revents && launch_sink_is_waiting(sink)) {
+            launch_sink_write(sink);
             if (sink->error && sink == launch->out) {
-                phase_on_output_end(launch, sink->error, host_now_ns());
+                launch_phase_on_output_end(launch, sink->error, host_now_ns());
             }
         }
     }
@@ -157,39 +157,40 @@ static void on_ready(struct launch *launch, nfds_t polled)
  * the same on their hosts. */
 static void begin_draining(struct launch *launch)
 {
-    phase_on_all_ended(launch);
+    launch_phase_on_all_ended(launch);
     if (launch->fleet) {
         return;
     }
-    guard_close(&launch->guard);
+    launch_guard_close(&launch->guard);
     if (launch->children_are_ours) {
-        sweep_children();
+        launch_sweep_children();
     }
 }
 
 /* Gives whether everything is out. */
 static bool drain(struct launch *launch)
 {
-    bool done = !launch->fleet || fleet_is_done(launch);
+    bool done = !launch->fleet || remote_fleet_is_done(launch);
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
         struct stream *stream = &launch->streams[i];
-        while (stream->fd >= 0 && stream_may_read(stream)) {
-            if (!stream_read(stream)) {
-                stream_close(stream);
+        while (stream->fd >= 0 && launch_stream_may_read(stream)) {
+            if (!launch_stream_read(stream)) {
+                launch_stream_close(stream);
             }
         }
         done = done && stream->fd < 0; /* a fleet's have ended when it is done */
     }
-    return done && !sink_is_waiting(&launch->sinks[0]) && !sink_is_waiting(&launch->sinks[1]);
+    return done && !launch_sink_is_waiting(&launch->sinks[0]) &&
+           !launch_sink_is_waiting(&launch->sinks[1]);
 }
 
-void loop_glance(struct launch *launch)
+void launch_loop_glance(struct launch *launch)
 {
     on_signals(launch);
-    phase_on_time(launch, host_now_ns());
+    launch_phase_on_time(launch, host_now_ns());
 }
 
-void loop_run(struct launch *launch)
+void launch_loop_run(struct launch *launch)
 {
     for (;;) {
         if (launch->live_count == 0 && launch->phase != LAUNCH_DRAINING) {
@@ -203,12 +204,12 @@ void loop_run(struct launch *launch)
         if (ready > 0) {
             on_ready(launch, polled);
         }
-        phase_on_time(launch, host_now_ns());
+        launch_phase_on_time(launch, host_now_ns());
         if (launch->fleet) {
-            fleet_on_time(launch, host_now_ns());
+            remote_fleet_on_time(launch, host_now_ns());
         }
         if (launch->guard.pid == 0 && launch->live_count > 0) {
-            (void)guard_start(&launch->guard);
+            (void)launch_guard_start(&launch->guard);
         }
     }
 }

@@ -30,10 +30,10 @@ static void decide_status(struct launch *launch, int status)
     }
 }
 
-void phase_signal_nodes(struct launch *launch, int signal_number)
+void launch_phase_signal_nodes(struct launch *launch, int signal_number)
 {
     if (launch->fleet) {
-        fleet_signal(launch, signal_number);
+        remote_fleet_signal(launch, signal_number);
         return;
     }
     for (uint32_t i = 0; i < launch->rank_count; i++) {
@@ -51,23 +51,23 @@ static void enter(struct launch *launch, enum launch_phase phase, uint64_t deadl
 
 static void terminate(struct launch *launch, uint64_t now_ns)
 {
-    phase_signal_nodes(launch, SIGTERM);
+    launch_phase_signal_nodes(launch, SIGTERM);
     enter(launch, LAUNCH_TERMINATING, now_ns + TERMINATE_NS);
 }
 
 static void kill_all(struct launch *launch)
 {
-    phase_signal_nodes(launch, SIGKILL);
+    launch_phase_signal_nodes(launch, SIGKILL);
     enter(launch, LAUNCH_KILLING, UINT64_MAX);
 }
 
-void phase_on_start_failure(struct launch *launch, int status)
+void launch_phase_on_start_failure(struct launch *launch, int status)
 {
     decide_status(launch, status);
     kill_all(launch);
 }
 
-void phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
+void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);
     if (launch->phase == LAUNCH_RUNNING && !launch->request->keep_going) {
@@ -76,7 +76,7 @@ void phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
 }
 
 /* Who wants it has the time of grace to come to its own end, which begins that of the others. */
-void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
+void launch_phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);
     if (launch->phase == LAUNCH_RUNNING) {
@@ -84,30 +84,30 @@ void phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
     }
 }
 
-void phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns)
+void launch_phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns)
 {
     if (launch->phase == LAUNCH_GRACE) {
         terminate(launch, now_ns);
     }
 }
 
-void phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns)
+void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns)
 {
     decide_status(launch, STATUS_SIGNAL + signal_number);
     switch (launch->phase) {
     case LAUNCH_RUNNING:
     case LAUNCH_GRACE:
-        phase_signal_nodes(launch, signal_number);
+        launch_phase_signal_nodes(launch, signal_number);
         enter(launch, LAUNCH_SIGNALLED, now_ns + SIGNALLED_NS);
         break;
     case LAUNCH_SIGNALLED:
-    case LAUNCH_TERMINATING: phase_signal_nodes(launch, signal_number); break;
+    case LAUNCH_TERMINATING: launch_phase_signal_nodes(launch, signal_number); break;
     case LAUNCH_KILLING: break;
     case LAUNCH_DRAINING: launch->abandoned = true; break;
     }
 }
 
-void phase_on_output_end(struct launch *launch, int error, uint64_t now_ns)
+void launch_phase_on_output_end(struct launch *launch, int error, uint64_t now_ns)
 {
     if (error == EPIPE) {
         decide_status(launch, STATUS_SIGNAL + SIGPIPE);
@@ -142,7 +142,7 @@ static void on_timeout(struct launch *launch, uint64_t now_ns)
     }
 }
 
-void phase_on_time(struct launch *launch, uint64_t now_ns)
+void launch_phase_on_time(struct launch *launch, uint64_t now_ns)
 {
     if (now_ns >= launch->timeout_deadline_ns) {
         on_timeout(launch, now_ns);
@@ -160,7 +160,7 @@ void phase_on_time(struct launch *launch, uint64_t now_ns)
     }
 }
 
-void phase_on_all_ended(struct launch *launch)
+void launch_phase_on_all_ended(struct launch *launch)
 {
     INVARIANT(launch->live_count == 0);
     enter(launch, LAUNCH_DRAINING, UINT64_MAX);

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 /* Close-on-exec; readable once the process has ended. -1: errno says why. */
-static inline int pidfd_of(pid_t pid)
+static inline int launch_pidfd_of(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-static inline int pidfd_kill(int process, int signal_number)
+static inline int launch_pidfd_kill(int process, int signal_number)
 {
     return (int)syscall(SYS_pidfd_send_signal, process, signal_number, NULL, 0);
 }

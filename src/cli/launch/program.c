@@ -41,7 +41,7 @@ static int check_in_folder(const char *folder, size_t folder_bytes, const char *
     return error;
 }
 
-int program_find(const char *name, char **path)
+int launch_program_find(const char *name, char **path)
 {
     if (*name == '\0') {
         return ENOENT;

@@ -4,6 +4,6 @@
 
 /* What execvp would run for this name: 0 and a string to free, or an errno. Looking once
  * here saves every node the walk through PATH. */
-int program_find(const char *name, char **path);
+int launch_program_find(const char *name, char **path);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "host/group.h"
 
-int roster_conclude(const char *command, int error, const char *sentence)
+int launch_roster_conclude(const char *command, int error, const char *sentence)
 {
     if (*sentence) {
         cli_say(command, "%s", sentence);
@@ -42,7 +42,8 @@ static int refuse_sizes(const char *command, uint32_t node_count)
     return cli_refuse(command, "%u nodes of these sizes are too much memory to map", node_count);
 }
 
-int roster_check_room(const char *command, uint32_t node_count, const struct group_sizes *sizes)
+int launch_roster_check_room(const char *command, uint32_t node_count,
+                             const struct group_sizes *sizes)
 {
     struct group_geometry geometry;
     return lay_out(node_count, sizes, &geometry) ? 0 : refuse_sizes(command, node_count);
@@ -50,7 +51,7 @@ int roster_check_room(const char *command, uint32_t node_count, const struct gro
 
 /* Where every node lays the whole group's memory out for itself, all do it in the same manner:
  * nothing is left to choose. */
-int roster_decide_sizes(const struct launch_request *request, struct group_sizes *sizes)
+int launch_roster_decide_sizes(const struct launch_request *request, struct group_sizes *sizes)
 {
     struct group_geometry geometry;
     *sizes = request->sizes;
@@ -71,8 +72,8 @@ int roster_decide_sizes(const struct launch_request *request, struct group_sizes
 
 /* ---- The roster ---------------------------------------------------------------------- */
 
-int roster_open(struct fabric_roster *roster, const struct launch_request *request,
-                const struct group_sizes *sizes, uint32_t rank_first, uint32_t rank_count)
+int launch_roster_open(struct fabric_roster *roster, const struct launch_request *request,
+                       const struct group_sizes *sizes, uint32_t rank_first, uint32_t rank_count)
 {
     *roster = (struct fabric_roster){
         .fabric = request->fabric,
@@ -83,16 +84,16 @@ int roster_open(struct fabric_roster *roster, const struct launch_request *reque
         .sizes = *sizes,
     };
     int error = fabric_roster_open(roster);
-    return roster_conclude(request->command, error, error ? dn_strerror(error) : "");
+    return launch_roster_conclude(request->command, error, error ? dn_strerror(error) : "");
 }
 
-int roster_make(struct fabric_roster *roster, const struct launch_request *request)
+int launch_roster_make(struct fabric_roster *roster, const struct launch_request *request)
 {
     struct group_sizes sizes;
     char sentence[FABRIC_SENTENCE_BYTES] = "";
-    int status = roster_decide_sizes(request, &sizes);
-    status = status ? status : roster_open(roster, request, &sizes, 0, request->node_count);
+    int status = launch_roster_decide_sizes(request, &sizes);
+    status = status ? status : launch_roster_open(roster, request, &sizes, 0, request->node_count);
     return status ? status
-                  : roster_conclude(request->command, request->fabric->make(roster, sentence),
-                                    sentence);
+                  : launch_roster_conclude(request->command,
+                                           request->fabric->make(roster, sentence), sentence);
 }

@@ -203,13 +203,13 @@ static int assign_hosts(struct run_words *words)
     if (!words->hosts_file) {
         return 0;
     }
-    if (!hosts_read(words->hosts_file, hosts, fault)) {
+    if (!remote_hosts_read(words->hosts_file, hosts, fault)) {
         return cli_refuse(COMMAND, "hosts file %s: %s", words->hosts_file, fault);
     }
     if (request->node_count == 0) {
         request->node_count = hosts->slots < GROUP_NODES_MAX ? hosts->slots : GROUP_NODES_MAX;
     }
-    if (!hosts_assign(hosts, request->node_count)) {
+    if (!remote_hosts_assign(hosts, request->node_count)) {
         return cli_refuse(COMMAND, "hosts file %s: %u slots are too few for %u nodes",
                           words->hosts_file, hosts->slots, request->node_count);
     }
@@ -226,7 +226,7 @@ static bool read_words(int argc, char **argv, struct run_words *words, int *stat
         [1 + CHOICE_GROUPS] = {.rows = hosts_rows, .target = words, .heading = "On several hosts:"},
     };
     *status = launch_defaults(COMMAND, &settings);
-    *status = *status ? *status : choice_begin(&words->choice, COMMAND, groups + 1);
+    *status = *status ? *status : launch_choice_begin(&words->choice, COMMAND, groups + 1);
     if (*status) {
         return false;
     }
@@ -238,8 +238,8 @@ static bool read_words(int argc, char **argv, struct run_words *words, int *stat
     words->request.argv = argv + optind;
     words->request.environment = words->variables;
     words->request.fabric = words->choice.fabric;
-    words->request.settings = choice_settings(&words->choice);
-    *status = choice_complete(&words->choice, groups + 1);
+    words->request.settings = launch_choice_settings(&words->choice);
+    *status = launch_choice_complete(&words->choice, groups + 1);
     *status = *status ? *status : check_words(words, groups[1 + CHOICE_GROUPS].given);
     *status = *status ? *status : assign_hosts(words);
     return *status == CLI_OK;
@@ -258,7 +258,7 @@ int cli_run(int argc, char **argv)
     } else if (read_words(argc, argv, &words, &status)) {
         status = launch_group(&words.request);
     }
-    hosts_release(&words.hosts.hosts);
+    remote_hosts_release(&words.hosts.hosts);
     free(words.variables);
     return status;
 }

@@ -16,7 +16,7 @@ static bool is_ignored(int signal_number)
     return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-bool signals_take(struct signals *signals)
+bool launch_signals_take(struct signals *signals)
 {
     sigset_t read_here;
     sigset_t blocked;
@@ -47,13 +47,13 @@ bool signals_take(struct signals *signals)
     return signals->fd >= 0;
 }
 
-void signals_give_back(struct signals *signals)
+void launch_signals_give_back(struct signals *signals)
 {
     if (signals->fd < 0) {
         return;
     }
     /* What is pending has been acted on, or concerns what is no more. */
-    while (signals_next(signals) != 0) {
+    while (launch_signals_next(signals) != 0) {
     }
     const struct timespec at_once = {0};
     sigset_t pipe_only;
@@ -68,14 +68,14 @@ void signals_give_back(struct signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->old_mask, NULL);
 }
 
-void signals_clear_in_child(void)
+void launch_signals_clear_in_child(void)
 {
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-int signals_next(const struct signals *signals)
+int launch_signals_next(const struct signals *signals)
 {
     struct signalfd_siginfo info;
     if (read(signals->fd, &info, sizeof info) != sizeof info) {
@@ -84,7 +84,7 @@ int signals_next(const struct signals *signals)
     return (int)info.ssi_signo;
 }
 
-uint64_t signals_stop_here(void)
+uint64_t launch_signals_stop_here(void)
 {
     sigset_t stop_only;
     uint64_t before_ns = host_now_ns();

@@ -14,18 +14,18 @@ struct signals {
 };
 
 /* False: errno says why. */
-bool signals_take(struct signals *signals);
-void signals_give_back(struct signals *signals);
+bool launch_signals_take(struct signals *signals);
+void launch_signals_give_back(struct signals *signals);
 
 /* In a forked child before its exec: nothing is blocked. Of the dispositions exec keeps
  * only what was ignored when the launcher started. */
-void signals_clear_in_child(void);
+void launch_signals_clear_in_child(void);
 
 /* The next signal that arrived, or 0. */
-int signals_next(const struct signals *signals);
+int launch_signals_next(const struct signals *signals);
 
 /* Stops this process as SIGTSTP would have, until it is continued; gives how long that
  * was. Returns at once where nobody could continue it (an orphaned process group). */
-uint64_t signals_stop_here(void);
+uint64_t launch_signals_stop_here(void);
 
 #endif

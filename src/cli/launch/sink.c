@@ -26,7 +26,7 @@ static int open_anew(int fd)
     return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-bool sink_open(struct sink *sink, int fd, size_t capacity)
+bool launch_sink_open(struct sink *sink, int fd, size_t capacity)
 {
     struct stat status;
     *sink = (struct sink){
@@ -53,7 +53,7 @@ bool sink_open(struct sink *sink, int fd, size_t capacity)
     return true;
 }
 
-void sink_close(struct sink *sink)
+void launch_sink_close(struct sink *sink)
 {
     if (sink->fd >= 0 && sink->kind == SINK_OWN) {
         (void)close(sink->fd);
@@ -62,7 +62,7 @@ void sink_close(struct sink *sink)
     *sink = (struct sink){.fd = -1};
 }
 
-bool sink_has_room(const struct sink *sink, size_t bytes)
+bool launch_sink_has_room(const struct sink *sink, size_t bytes)
 {
     return sink->error || sink->capacity - sink->length >= bytes;
 }
@@ -80,7 +80,8 @@ static void append(struct sink *sink, const char *text, size_t bytes)
     sink->length += bytes;
 }
 
-void sink_put(struct sink *sink, uint32_t writer, const char *label, const char *text, size_t bytes)
+void launch_sink_put(struct sink *sink, uint32_t writer, const char *label, const char *text,
+                     size_t bytes)
 {
     if (sink->error || bytes == 0) {
         return;
@@ -95,12 +96,12 @@ void sink_put(struct sink *sink, uint32_t writer, const char *label, const char 
     sink->open_writer = text[bytes - 1] == '\n' ? SINK_NO_WRITER : writer;
 }
 
-bool sink_is_waiting(const struct sink *sink)
+bool launch_sink_is_waiting(const struct sink *sink)
 {
     return sink->fd >= 0 && !sink->error && sink->length > 0;
 }
 
-void sink_write(struct sink *sink)
+void launch_sink_write(struct sink *sink)
 {
     size_t bytes = sink->length;
     bytes = bytes < sink->capacity - sink->head ? bytes : sink->capacity - sink->head;

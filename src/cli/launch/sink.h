@@ -34,21 +34,21 @@ struct sink {
 enum { SINK_OUTPUT_BYTES = 512 * 1024 }; /* for what nodes write */
 
 /* False: no memory. */
-bool sink_open(struct sink *sink, int fd, size_t capacity);
-void sink_close(struct sink *sink);
+bool launch_sink_open(struct sink *sink, int fd, size_t capacity);
+void launch_sink_close(struct sink *sink);
 
 /* Whether that many bytes fit. */
-bool sink_has_room(const struct sink *sink, size_t bytes);
+bool launch_sink_has_room(const struct sink *sink, size_t bytes);
 
 /* Part of a writer's line, or several lines; the label goes before it if the writer is
  * at a line's start. There must be room for label, text and one byte. */
-void sink_put(struct sink *sink, uint32_t writer, const char *label, const char *text,
-              size_t bytes);
+void launch_sink_put(struct sink *sink, uint32_t writer, const char *label, const char *text,
+                     size_t bytes);
 
 /* Whether there is something to write and somebody to write to. */
-bool sink_is_waiting(const struct sink *sink);
+bool launch_sink_is_waiting(const struct sink *sink);
 
 /* After poll said that the descriptor takes bytes: writes some. */
-void sink_write(struct sink *sink);
+void launch_sink_write(struct sink *sink);
 
 #endif

@@ -115,7 +115,7 @@ static int make_shell_argv(struct start_plan *plan)
     return 0;
 }
 
-int start_plan_make(struct start_plan *plan, const struct launch_request *request)
+int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request)
 {
     plan->argv = request->argv;
     int error = make_shell_argv(plan);
@@ -131,7 +131,7 @@ int start_plan_make(struct start_plan *plan, const struct launch_request *reques
     return error;
 }
 
-void start_plan_release(struct start_plan *plan)
+void launch_start_plan_release(struct start_plan *plan)
 {
     free(plan->path);
     free(plan->shell_argv);
@@ -201,7 +201,7 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
         !keep_descriptors(plan)) {
         error = errno;
     } else {
-        signals_clear_in_child();
+        launch_signals_clear_in_child();
         (void)execve(plan->path, plan->argv, plan->environment);
         error = errno;
         if (error == ENOEXEC) {
@@ -214,7 +214,7 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
     _exit(127);
 }
 
-pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd)
+pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd)
 {
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u",
                    plan->rank_first + index);

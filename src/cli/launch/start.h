@@ -53,12 +53,12 @@ struct start_report {
 };
 
 /* Fills argv, environment and pins from the request; path, ranks, descriptors, group's id and
- * guard are the caller's to fill before. 0 or an errno; start_plan_release either way. */
-int start_plan_make(struct start_plan *plan, const struct launch_request *request);
-void start_plan_release(struct start_plan *plan);
+ * guard are the caller's to fill before. 0 or an errno; launch_start_plan_release either way. */
+int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request);
+void launch_start_plan_release(struct start_plan *plan);
 
 /* Forks node rank_first + index, whose standard output and error go to these descriptors. Its
  * pid, or -1 and errno. */
-pid_t start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd);
+pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd);
 
 #endif

@@ -14,19 +14,19 @@ enum {
                         STREAM_READ_BYTES * (1 + sizeof(((struct stream *)0)->label)),
 };
 
-void stream_open(struct stream *stream, int fd, uint32_t writer, struct sink *sink)
+void launch_stream_open(struct stream *stream, int fd, uint32_t writer, struct sink *sink)
 {
     *stream = (struct stream){.fd = fd, .writer = writer, .sink = sink};
 }
 
-bool stream_may_read(const struct stream *stream)
+bool launch_stream_may_read(const struct stream *stream)
 {
-    return sink_has_room(stream->sink, STREAM_ROOM_BYTES);
+    return launch_sink_has_room(stream->sink, STREAM_ROOM_BYTES);
 }
 
 static void put(struct stream *stream, const char *text, size_t bytes)
 {
-    sink_put(stream->sink, stream->writer, stream->label, text, bytes);
+    launch_sink_put(stream->sink, stream->writer, stream->label, text, bytes);
 }
 
 static void put_held(struct stream *stream)
@@ -53,7 +53,7 @@ static void hold(struct stream *stream, const char *text, size_t bytes)
     }
 }
 
-void stream_put(struct stream *stream, const char *text, size_t bytes)
+void launch_stream_put(struct stream *stream, const char *text, size_t bytes)
 {
     const char *newline = memrchr(text, '\n', bytes);
     if (newline) {
@@ -75,22 +75,22 @@ void stream_put(struct stream *stream, const char *text, size_t bytes)
     hold(stream, text, bytes);
 }
 
-bool stream_read(struct stream *stream)
+bool launch_stream_read(struct stream *stream)
 {
     char text[STREAM_READ_BYTES];
     ssize_t bytes = read(stream->fd, text, sizeof text);
     if (bytes > 0) {
-        stream_put(stream, text, (size_t)bytes);
+        launch_stream_put(stream, text, (size_t)bytes);
         return true;
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
-    stream_close(stream);
+    launch_stream_close(stream);
     return true;
 }
 
-void stream_close(struct stream *stream)
+void launch_stream_close(struct stream *stream)
 {
     if (stream->fd == STREAM_ENDED) {
         return;
@@ -101,10 +101,10 @@ void stream_close(struct stream *stream)
     if (stream->label[0] != '\0' && stream->sink->open_writer == stream->writer) {
         put(stream, "\n", 1);
     }
-    stream_drop(stream);
+    launch_stream_drop(stream);
 }
 
-void stream_drop(struct stream *stream)
+void launch_stream_drop(struct stream *stream)
 {
     if (stream->fd >= 0) {
         (void)close(stream->fd);

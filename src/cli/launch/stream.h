@@ -22,21 +22,21 @@ struct stream {
 };
 
 /* Takes the pipe's reading end, which does not block. */
-void stream_open(struct stream *stream, int fd, uint32_t writer, struct sink *sink);
+void launch_stream_open(struct stream *stream, int fd, uint32_t writer, struct sink *sink);
 
 /* Whether the sink has room for all that one read can bring. */
-bool stream_may_read(const struct stream *stream);
+bool launch_stream_may_read(const struct stream *stream);
 
-/* What one read brings, up to STREAM_READ_BYTES; stream_may_read was true. */
-void stream_put(struct stream *stream, const char *text, size_t bytes);
+/* What one read brings, up to STREAM_READ_BYTES; launch_stream_may_read was true. */
+void launch_stream_put(struct stream *stream, const char *text, size_t bytes);
 
 /* Reads once; false: nothing was there. At the end of the pipe it closes. */
-bool stream_read(struct stream *stream);
+bool launch_stream_read(struct stream *stream);
 
 /* Passes on the unfinished line, for which the sink has room, and closes. */
-void stream_close(struct stream *stream);
+void launch_stream_close(struct stream *stream);
 
 /* Closes without passing anything on. */
-void stream_drop(struct stream *stream);
+void launch_stream_drop(struct stream *stream);
 
 #endif

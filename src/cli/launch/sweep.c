@@ -30,7 +30,7 @@ static void pause_shortly(void)
     (void)nanosleep(&pause, NULL);
 }
 
-bool sweep_has_children(void)
+bool launch_sweep_has_children(void)
 {
     siginfo_t info;
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -51,12 +51,12 @@ static bool kill_children(void)
     return true;
 }
 
-void sweep_children(void)
+void launch_sweep_children(void)
 {
     for (unsigned round = 0; round < SWEEP_ROUNDS; round++) {
         while (waitpid(-1, NULL, WNOHANG) > 0) {
         }
-        if (!sweep_has_children() || !kill_children()) {
+        if (!launch_sweep_has_children() || !kill_children()) {
             return;
         }
         pause_shortly();
@@ -89,7 +89,7 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid_text);
     /* Held before looking: the number may become another process's. */
-    int process = pidfd_of((pid_t)strtol(pid_text, NULL, 10));
+    int process = launch_pidfd_of((pid_t)strtol(pid_text, NULL, 10));
     if (process < 0) {
         return false;
     }
@@ -98,12 +98,12 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
     if (fd >= 0) {
         (void)close(fd);
     }
-    found = found && pidfd_kill(process, SIGKILL) == 0;
+    found = found && launch_pidfd_kill(process, SIGKILL) == 0;
     (void)close(process);
     return found;
 }
 
-void sweep_marked(const char *mark)
+void launch_sweep_marked(const char *mark)
 {
     bool found = strlen(mark) < MARK_BYTES_MAX;
     for (unsigned round = 0; found && round < SWEEP_ROUNDS; round++) {

@@ -5,13 +5,13 @@
 #include <stdbool.h>
 
 /* Whether this process has children. */
-bool sweep_has_children(void);
+bool launch_sweep_has_children(void);
 
 /* Kills and reaps every child. A launcher is the reaper of its descendants, so what is
  * left of any node has become its child once its parents have ended. */
-void sweep_children(void);
+void launch_sweep_children(void);
 
 /* Kills every process whose environment holds the mark ("NAME=VALUE"). */
-void sweep_marked(const char *mark);
+void launch_sweep_marked(const char *mark);
 
 #endif

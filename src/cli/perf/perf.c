@@ -139,7 +139,7 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct words *words, 
 /* The options that were given. */
 static void add_options(struct words *words, const struct choice *choice)
 {
-    const uint64_t *settings = choice_settings(choice);
+    const uint64_t *settings = launch_choice_settings(choice);
     const struct fabric_option *options = choice->fabric->options;
     for (size_t i = 0; options[i].name; i++) {
         if (settings[i] != options[i].unless_given) {
@@ -238,7 +238,7 @@ static int measure_in_group(const struct perf_options *options, const struct per
     if (!status) {
         request.sizes = settings.sizes;
         request.fabric = options->choice.fabric;
-        request.settings = choice_settings(&options->choice);
+        request.settings = launch_choice_settings(&options->choice);
         status = launch_group(&request);
     }
     for (uint32_t i = 0; token && i < nodes; i++) {
@@ -339,11 +339,11 @@ static int complete(struct perf_options *options)
 static bool read_arguments(int argc, char **argv, struct perf_options *options, int *status)
 {
     struct options_group groups[1 + CHOICE_GROUPS] = {{.rows = perf_rows, .target = options}};
-    *status = choice_begin(&options->choice, COMMAND, groups + 1);
+    *status = launch_choice_begin(&options->choice, COMMAND, groups + 1);
     if (*status || !options_read(&perf_command, groups, 1 + CHOICE_GROUPS, argc, argv, status)) {
         return false;
     }
-    *status = choice_complete(&options->choice, groups + 1);
+    *status = launch_choice_complete(&options->choice, groups + 1);
     *status = *status ? *status : complete(options);
     return *status == CLI_OK;
 }

@@ -40,12 +40,12 @@ struct agent {
     bool input_has_ended;
 };
 
-const char *agent_host_id(const struct agent *agent)
+const char *remote_agent_host_id(const struct agent *agent)
 {
     return agent->order.order.host_id;
 }
 
-void agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
+void remote_agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
 {
     words[0] = FRAME_PROTOCOL;
     words[1] = GROUP_LAYOUT_VERSION;
@@ -67,7 +67,7 @@ static void end_all(struct agent *agent)
 static void say(struct agent *agent, enum frame_kind kind, const uint32_t *words, const void *tail,
                 size_t tail_bytes)
 {
-    if (!post_send(&agent->to, kind, words, tail, tail_bytes)) {
+    if (!remote_post_send(&agent->to, kind, words, tail, tail_bytes)) {
         end_all(agent);
     }
 }
@@ -84,7 +84,7 @@ static void give_up(struct agent *agent, int status)
     agent->is_done = true;
 }
 
-void agent_tell_lives(struct launch *launch)
+void remote_agent_tell_lives(struct launch *launch)
 {
     struct agent *agent = launch->agent;
     for (uint32_t i = 0; i < launch->rank_count; i++) {
@@ -97,8 +97,8 @@ void agent_tell_lives(struct launch *launch)
     }
 }
 
-void agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
-                        const struct ending *ending, bool wanted)
+void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
+                               const struct ending *ending, bool wanted)
 {
     const uint32_t words[] = {
         rank, (uint32_t)pid, ending->kind, (uint32_t)ending->number, ending->dumped_core, wanted,
@@ -106,12 +106,12 @@ void agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
     say(launch->agent, FRAME_FAILURE, words, NULL, 0);
 }
 
-void agent_tell_end(struct launch *launch, uint32_t rank)
+void remote_agent_tell_end(struct launch *launch, uint32_t rank)
 {
     say_word(launch->agent, FRAME_ENDED, rank);
 }
 
-void agent_tell_wanted_end(struct launch *launch, int status)
+void remote_agent_tell_wanted_end(struct launch *launch, int status)
 {
     if (!launch->agent->wanted_end_is_told) {
         launch->agent->wanted_end_is_told = true;
@@ -119,7 +119,7 @@ void agent_tell_wanted_end(struct launch *launch, int status)
     }
 }
 
-void agent_tell_not_started(struct launch *launch, int error)
+void remote_agent_tell_not_started(struct launch *launch, int error)
 {
     say_word(launch->agent, FRAME_NOT_STARTED, (uint32_t)error);
 }
@@ -184,7 +184,7 @@ static void tell_bound(struct agent *agent)
 
 static void on_order(struct agent *agent, const struct frame *frame)
 {
-    if (!order_take(frame->tail, frame->tail_bytes, &agent->order)) {
+    if (!remote_order_take(frame->tail, frame->tail_bytes, &agent->order)) {
         cli_say("dimmnet agent", "the launcher's order makes no sense");
         end_all(agent);
         return;
@@ -195,14 +195,16 @@ static void on_order(struct agent *agent, const struct frame *frame)
     int status = make_request(agent);
     status = status ? status : launch_prepare(&agent->launch);
     status = status ? status : allocate(agent);
-    status = status ? status : roster_check_room(order->command, order->node_count, &order->sizes);
     status = status ? status
-                    : roster_open(roster, &agent->request, &order->sizes, order->rank_first,
-                                  order->rank_count);
+                    : launch_roster_check_room(order->command, order->node_count, &order->sizes);
     status = status ? status
-                    : roster_conclude(order->command,
-                                      roster->fabric->bind(roster, &order->contact, sentence),
-                                      sentence);
+                    : launch_roster_open(roster, &agent->request, &order->sizes, order->rank_first,
+                                         order->rank_count);
+    status = status
+                 ? status
+                 : launch_roster_conclude(order->command,
+                                          roster->fabric->bind(roster, &order->contact, sentence),
+                                          sentence);
     if (status) {
         give_up(agent, status);
         return;
@@ -240,9 +242,9 @@ static void on_peers(struct agent *agent, const struct frame *frame)
 
 static void on_signals(struct launch *launch)
 {
-    for (int number; (number = signals_next(&launch->signals)) != 0;) {
+    for (int number; (number = launch_signals_next(&launch->signals)) != 0;) {
         switch (number) {
-        case SIGCHLD: ends_collect(launch); break;
+        case SIGCHLD: launch_ends_collect(launch); break;
         case SIGINT:
         case SIGTERM:
         case SIGHUP:
@@ -263,7 +265,7 @@ static void on_start(struct agent *agent, const struct frame *frame)
         return;
     }
     memcpy(terms.bytes, frame->tail, sizeof terms.bytes);
-    int status = roster_conclude(
+    int status = launch_roster_conclude(
         order->command, launch->roster.fabric->seal(&launch->roster, &terms, sentence), sentence);
     explicit_bzero(&terms, sizeof terms);
     if (status) {
@@ -272,7 +274,7 @@ static void on_start(struct agent *agent, const struct frame *frame)
     }
     agent->stage = AGENT_RUNS;
     if (!launch_start(launch, on_signals)) {
-        phase_signal_nodes(launch, SIGKILL);
+        launch_phase_signal_nodes(launch, SIGKILL);
         give_up(agent, CLI_FAULT);
     }
 }
@@ -302,7 +304,7 @@ static void pass_input_on(struct agent *agent)
                                  : write(feed->pipe_fd, agent->input + agent->input_start, bytes);
     if (written < 0) {
         if (errno != EAGAIN && errno != EINTR) {
-            feed_close(feed);
+            launch_feed_close(feed);
         }
         return;
     }
@@ -312,7 +314,7 @@ static void pass_input_on(struct agent *agent)
         say(agent, FRAME_CREDIT, (const uint32_t[]){0, (uint32_t)written}, NULL, 0);
     }
     if (agent->input_has_ended && agent->input_bytes == 0) {
-        feed_close(feed);
+        launch_feed_close(feed);
     }
 }
 
@@ -337,7 +339,7 @@ static bool pass_output_on(struct agent *agent, uint32_t number)
     if (got > 0) {
         agent->credit_bytes[which] -= (uint32_t)got + POST_FRAME_CHARGE_BYTES;
     } else {
-        stream_drop(stream);
+        launch_stream_drop(stream);
     }
     return true;
 }
@@ -353,7 +355,7 @@ static void drain(struct agent *agent)
             if (!pass_output_on(agent, i)) {
                 const uint32_t words[] = {launch->rank_first + i / 2, i % 2};
                 say(agent, FRAME_OUTPUT, words, NULL, 0);
-                stream_drop(stream);
+                launch_stream_drop(stream);
             }
         }
         done = done && stream->fd < 0;
@@ -368,9 +370,9 @@ static void begin_draining(struct agent *agent)
 {
     struct launch *launch = &agent->launch;
     agent->stage = AGENT_DRAINS;
-    guard_close(&launch->guard);
+    launch_guard_close(&launch->guard);
     if (launch->children_are_ours) {
-        sweep_children();
+        launch_sweep_children();
     }
 }
 
@@ -396,7 +398,7 @@ static void on_running_frame(struct agent *agent, const struct frame *frame)
     case FRAME_INPUT: on_input(agent, frame); break;
     case FRAME_SIGNAL:
         if (frame->words[0] <= (uint32_t)SIGRTMAX) {
-            phase_signal_nodes(&agent->launch, (int)frame->words[0]);
+            launch_phase_signal_nodes(&agent->launch, (int)frame->words[0]);
         }
         break;
     case FRAME_CREDIT:
@@ -445,11 +447,12 @@ static void hear(struct agent *agent)
 {
     struct frame frame;
     enum frame_verdict verdict = FRAME_IS_CUT;
-    if (post_read(&agent->inbox, agent->from_fd) == POST_END) {
+    if (remote_post_read(&agent->inbox, agent->from_fd) == POST_END) {
         end_all(agent); /* the launcher is gone */
     }
     while (!agent->is_over && !agent->is_done &&
-           (verdict = post_take(&agent->inbox, FRAME_OF_LAUNCHER, &frame)) == FRAME_IS_WHOLE) {
+           (verdict = remote_post_take(&agent->inbox, FRAME_OF_LAUNCHER, &frame)) ==
+               FRAME_IS_WHOLE) {
         on_frame(agent, &frame);
     }
     if (verdict == FRAME_IS_BAD) {
@@ -474,7 +477,7 @@ static nfds_t fill_polls(const struct agent *agent, struct pollfd *polls)
     bool has_input = agent->input_bytes > 0 || agent->input_has_ended;
     uint32_t count = launch->rank_count;
     set(&polls[AT_FROM], agent->is_done ? -1 : agent->from_fd, POLLIN);
-    set(&polls[AT_TO], sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
+    set(&polls[AT_TO], launch_sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
     set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
     set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
     set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
@@ -500,16 +503,16 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
         on_signals(launch);
     }
     if (polls[AT_NOTIFY].revents) {
-        ends_watch_attached(launch);
+        launch_ends_watch_attached(launch);
     }
     for (uint32_t i = 0; polled > AT_STREAMS && i < count; i++) {
         const struct pollfd *entry = &polls[AT_STREAMS + 2 * count + i];
         if (entry->revents && launch->nodes[i].attached_fd == entry->fd) {
-            ends_on_attached_end(launch, i);
+            launch_ends_on_attached_end(launch, i);
         }
     }
     if (polls[AT_REPORTS].revents) {
-        ends_read_reports(launch);
+        launch_ends_read_reports(launch);
     }
     for (uint32_t i = 0; polled > AT_STREAMS && i < 2 * count; i++) {
         if (polls[AT_STREAMS + i].revents && may_send(agent, i % 2)) {
@@ -519,8 +522,8 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
     if (polls[AT_INPUT].revents && launch->feed.pipe_fd >= 0) {
         pass_input_on(agent);
     }
-    if (polls[AT_TO].revents && sink_is_waiting(&agent->to)) {
-        sink_write(&agent->to);
+    if (polls[AT_TO].revents && launch_sink_is_waiting(&agent->to)) {
+        launch_sink_write(&agent->to);
         if (agent->to.error) {
             end_all(agent);
         }
@@ -544,7 +547,7 @@ static void work(struct agent *agent)
         if (agent->stage == AGENT_DRAINS && !agent->is_done) {
             drain(agent);
         }
-        if (agent->is_done && !sink_is_waiting(&agent->to)) {
+        if (agent->is_done && !launch_sink_is_waiting(&agent->to)) {
             return;
         }
         struct pollfd *polls = launch->polls ? launch->polls : few;
@@ -555,7 +558,7 @@ static void work(struct agent *agent)
             on_ready(agent, polls, polled);
         }
         if (agent->stage == AGENT_RUNS && launch->guard.pid == 0 && launch->live_count > 0) {
-            (void)guard_start(&launch->guard);
+            (void)launch_guard_start(&launch->guard);
         }
     }
 }
@@ -573,25 +576,26 @@ static bool take_descriptors(struct agent *agent)
     if (null_fd >= 0) {
         (void)close(null_fd);
     }
-    return taken && sink_open(&agent->to, agent->to_fd, POST_CONTROL_BYTES + 2 * POST_WINDOW_BYTES);
+    return taken &&
+           launch_sink_open(&agent->to, agent->to_fd, POST_CONTROL_BYTES + 2 * POST_WINDOW_BYTES);
 }
 
 static void release(struct agent *agent)
 {
     struct launch *launch = &agent->launch;
     if (launch->request) {
-        phase_signal_nodes(launch, SIGKILL);
-        guard_close(&launch->guard);
+        launch_phase_signal_nodes(launch, SIGKILL);
+        launch_guard_close(&launch->guard);
         if (launch->is_reaper && launch->children_are_ours) {
-            sweep_children();
+            launch_sweep_children();
         }
         launch_release(launch);
     }
     free(agent->told_lives);
     free(agent->input);
-    order_release(&agent->order);
-    post_release(&agent->inbox);
-    sink_close(&agent->to);
+    remote_order_release(&agent->order);
+    remote_post_release(&agent->inbox);
+    launch_sink_close(&agent->to);
     (void)close(agent->from_fd);
     (void)close(agent->to_fd);
 }
@@ -612,7 +616,7 @@ int cli_agent(int argc, char **argv)
     agent.launch.notify_fd = -1;
     agent.launch.reports_fd = -1;
     agent.launch.feed.pipe_fd = -1;
-    agent_greeting(words);
+    remote_agent_greeting(words);
     say(&agent, FRAME_GREETING, words, dn_version(), strlen(dn_version()));
     work(&agent);
     int status = agent.is_over ? CLI_FAULT : CLI_OK;

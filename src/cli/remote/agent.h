@@ -9,19 +9,19 @@
 #include "cli/launch/launch.h"
 
 /* What marks the processes of this host in the group. */
-const char *agent_host_id(const struct agent *agent);
+const char *remote_agent_host_id(const struct agent *agent);
 
 /* Tells what has changed in the lives of its nodes. */
-void agent_tell_lives(struct launch *launch);
-void agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
-                        const struct ending *ending, bool wanted);
-void agent_tell_end(struct launch *launch, uint32_t rank);
-void agent_tell_wanted_end(struct launch *launch, int status);
+void remote_agent_tell_lives(struct launch *launch);
+void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
+                               const struct ending *ending, bool wanted);
+void remote_agent_tell_end(struct launch *launch, uint32_t rank);
+void remote_agent_tell_wanted_end(struct launch *launch, int status);
 /* A node could not become its program: an errno. */
-void agent_tell_not_started(struct launch *launch, int error);
+void remote_agent_tell_not_started(struct launch *launch, int error);
 
 /* The words of a greeting, the same on both sides. */
 enum { AGENT_GREETING_WORDS = 4 };
-void agent_greeting(uint32_t words[AGENT_GREETING_WORDS]);
+void remote_agent_greeting(uint32_t words[AGENT_GREETING_WORDS]);
 
 #endif

@@ -33,7 +33,7 @@ static void tell_life(struct launch *launch, const struct link *source, uint32_t
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
         if (link != source && link->state == LINK_RUNNING) {
-            link_say(link, FRAME_LIFE, words, NULL, 0);
+            remote_link_say(link, FRAME_LIFE, words, NULL, 0);
         }
     }
 }
@@ -52,7 +52,7 @@ static void lose(struct launch *launch, struct link *link)
 {
     bool had_started = link->state == LINK_RUNNING;
     link->had_started = link->had_started || had_started;
-    link_cut(link, host_now_ns());
+    remote_link_cut(link, host_now_ns());
     for (uint32_t i = 0; i < link->host->rank_count && had_started; i++) {
         uint32_t rank = link->host->rank_first + i;
         if (launch->nodes[rank].state == NODE_RUNNING) {
@@ -77,7 +77,7 @@ static void on_failure(struct launch *launch, const struct link *link, const uin
         .dumped_core = words[4] != 0,
     };
     bool wanted = words[5] != 0 || host_group_end_is_wanted(launch->group.group, &status);
-    ends_judge(launch, words[0], (pid_t)words[1], link->host->name, &ending, wanted);
+    launch_ends_judge(launch, words[0], (pid_t)words[1], link->host->name, &ending, wanted);
 }
 
 /* False: this is nothing that an agent says about its nodes. */
@@ -91,11 +91,11 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         }
         tell_life(launch, link, words[0], (enum dn_life)words[1]);
         return true;
-    case FRAME_OUTPUT: return link_take_output(link, launch, frame);
+    case FRAME_OUTPUT: return remote_link_take_output(link, launch, frame);
     case FRAME_CREDIT: launch->fleet->input_credit_bytes += words[1]; return words[0] == 0;
     case FRAME_WANTED_END:
         (void)host_group_want_end(launch->group.group, (int)words[0]);
-        phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
+        launch_phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
         return true;
     case FRAME_FAILURE:
         if (is_of(link, words[0])) {
@@ -112,7 +112,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
             launch_say(launch, "cannot start \"%s\" on %s: %s", launch->request->argv[0],
                        link->host->name, strerror((int)(words[0] & 0xffff)));
         }
-        phase_on_start_failure(launch, CLI_USAGE);
+        launch_phase_on_start_failure(launch, CLI_USAGE);
         return true;
     case FRAME_DONE: link->is_done = true; return true;
     case FRAME_PONG: return true;
@@ -128,7 +128,7 @@ static void say_about(struct launch *launch, struct link *link, const char *sent
     }
     link->is_told = true;
     if (!link->had_started && launch->phase == LAUNCH_RUNNING) {
-        phase_on_start_failure(launch, CLI_FAULT);
+        launch_phase_on_start_failure(launch, CLI_FAULT);
     }
 }
 
@@ -136,12 +136,12 @@ static void on_frame(struct launch *launch, struct link *link, const struct fram
 {
     bool understood = true;
     if (frame->kind == FRAME_GIVEN_UP) {
-        phase_on_start_failure(launch, (int)(frame->words[0] & 0xff));
-        link_hang_up(link);
+        launch_phase_on_start_failure(launch, (int)(frame->words[0] & 0xff));
+        remote_link_hang_up(link);
     } else if (link->state == LINK_RUNNING) {
         understood = on_running_frame(launch, link, frame);
     } else {
-        understood = fleet_on_starting_frame(launch, link, frame);
+        understood = remote_fleet_on_starting_frame(launch, link, frame);
     }
     if (!understood) {
         say_about(launch, link, "its agent says what it should not");
@@ -167,13 +167,13 @@ static void hear(struct launch *launch, struct link *link, uint64_t now_ns)
 {
     struct frame frame;
     enum frame_verdict verdict = FRAME_IS_CUT;
-    enum post_news news = post_read(&link->inbox, link->from_fd);
+    enum post_news news = remote_post_read(&link->inbox, link->from_fd);
     if (news == POST_NEWS && link->state == LINK_RUNNING) {
         link->next_ping_ns = now_ns + PING_NS;
         link->silent_at_ns = UINT64_MAX;
     }
     while (link->state < LINK_ENDING &&
-           (verdict = post_take(&link->inbox, FRAME_OF_AGENT, &frame)) == FRAME_IS_WHOLE) {
+           (verdict = remote_post_take(&link->inbox, FRAME_OF_AGENT, &frame)) == FRAME_IS_WHOLE) {
         on_frame(launch, link, &frame);
     }
     if (verdict == FRAME_IS_BAD && link->state < LINK_ENDING) {
@@ -195,7 +195,7 @@ static void say_lost(struct launch *launch, const struct link *link)
     if (link->has_ended && link->ending.kind == ENDING_EXITED && link->ending.number == 0) {
         (void)snprintf(reason, sizeof reason, " (%s ended)", launch->fleet->rsh[0]);
     } else if (link->has_ended) {
-        (void)ends_describe(&link->ending, sentence);
+        (void)launch_ends_describe(&link->ending, sentence);
         (void)snprintf(reason, sizeof reason, " (%s %s)", launch->fleet->rsh[0], sentence);
     }
     if (!link->had_started) {
@@ -215,9 +215,10 @@ static void close_link(struct launch *launch, struct link *link)
 {
     bool had_nodes = false;
     /* What the remote shell has to say comes before what we say. */
-    while (link->err.fd >= 0 && stream_may_read(&link->err) && stream_read(&link->err)) {
+    while (link->err.fd >= 0 && launch_stream_may_read(&link->err) &&
+           launch_stream_read(&link->err)) {
     }
-    stream_close(&link->err);
+    launch_stream_close(&link->err);
     link->state = LINK_CLOSED;
     for (uint32_t i = 0; i < link->host->rank_count; i++) {
         uint32_t rank = link->host->rank_first + i;
@@ -228,13 +229,13 @@ static void close_link(struct launch *launch, struct link *link)
         say_lost(launch, link);
     }
     if (had_nodes && link->had_started) {
-        phase_on_failure(launch, CLI_FAULT, host_now_ns());
+        launch_phase_on_failure(launch, CLI_FAULT, host_now_ns());
     } else if (had_nodes && launch->phase <= LAUNCH_GRACE) {
-        phase_on_start_failure(launch, CLI_FAULT);
+        launch_phase_on_start_failure(launch, CLI_FAULT);
     }
 }
 
-bool fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending)
+bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending)
 {
     struct fleet *fleet = launch->fleet;
     for (uint32_t i = 0; i < fleet->count; i++) {
@@ -259,13 +260,13 @@ static struct link *link_of_node_0(const struct launch *launch)
     return &launch->fleet->links[0];
 }
 
-int fleet_input_poll_fd(const struct launch *launch, short *events)
+int remote_fleet_input_poll_fd(const struct launch *launch, short *events)
 {
     const struct link *link = link_of_node_0(launch);
     bool may = link->state == LINK_RUNNING && launch->nodes[0].state == NODE_RUNNING &&
                !launch->feed.at_end && !launch->feed.paused &&
                launch->fleet->input_credit_bytes > 0 &&
-               sink_has_room(&link->to, POST_CONTROL_BYTES / 2);
+               launch_sink_has_room(&link->to, POST_CONTROL_BYTES / 2);
     *events = POLLIN;
     return may ? STDIN_FILENO : -1;
 }
@@ -285,19 +286,19 @@ static void pass_input_on(struct launch *launch)
     }
     launch->feed.at_end = got <= 0;
     fleet->input_credit_bytes -= got > 0 ? (uint32_t)got : 0;
-    link_say(link_of_node_0(launch), FRAME_INPUT, NULL, bytes, got > 0 ? (size_t)got : 0);
+    remote_link_say(link_of_node_0(launch), FRAME_INPUT, NULL, bytes, got > 0 ? (size_t)got : 0);
 }
 
 /* ---- The loop ---------------------------------------------------------------------- */
 
-nfds_t fleet_fill_polls(struct launch *launch, struct pollfd *polls)
+nfds_t remote_fleet_fill_polls(struct launch *launch, struct pollfd *polls)
 {
     struct fleet *fleet = launch->fleet;
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
         struct pollfd *own = &polls[POLLS_BY_LINK * i];
-        bool writes = sink_is_waiting(&link->to);
-        bool reads_err = link->err.fd >= 0 && stream_may_read(&link->err);
+        bool writes = launch_sink_is_waiting(&link->to);
+        bool reads_err = link->err.fd >= 0 && launch_stream_may_read(&link->err);
         own[0] = (struct pollfd){.fd = link->from_fd, .events = POLLIN};
         own[1] = (struct pollfd){.fd = writes ? link->to.fd : -1, .events = POLLOUT};
         own[2] = (struct pollfd){.fd = reads_err ? link->err.fd : -1, .events = POLLIN};
@@ -305,7 +306,7 @@ nfds_t fleet_fill_polls(struct launch *launch, struct pollfd *polls)
     return POLLS_BY_LINK * (nfds_t)fleet->count;
 }
 
-void fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input)
+void remote_fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input)
 {
     struct fleet *fleet = launch->fleet;
     uint64_t now_ns = host_now_ns();
@@ -313,17 +314,17 @@ void fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
         const struct pollfd *own = &polls[POLLS_BY_LINK * i];
-        if (own[2].revents && link->err.fd >= 0 && stream_may_read(&link->err)) {
-            (void)stream_read(&link->err);
+        if (own[2].revents && link->err.fd >= 0 && launch_stream_may_read(&link->err)) {
+            (void)launch_stream_read(&link->err);
         }
-        if (own[1].revents && sink_is_waiting(&link->to)) {
-            sink_write(&link->to); /* what it cannot take any more, its output's end tells */
+        if (own[1].revents && launch_sink_is_waiting(&link->to)) {
+            launch_sink_write(&link->to); /* what it cannot take any more, its output's end tells */
         }
         if (own[0].revents && link->from_fd >= 0) {
             hear(launch, link, now_ns);
         }
     }
-    if (has_input && fleet_input_poll_fd(launch, &events) >= 0) {
+    if (has_input && remote_fleet_input_poll_fd(launch, &events) >= 0) {
         pass_input_on(launch);
     }
 }
@@ -333,7 +334,7 @@ static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
     return one_ns < other_ns ? one_ns : other_ns;
 }
 
-uint64_t fleet_deadline_ns(const struct launch *launch)
+uint64_t remote_fleet_deadline_ns(const struct launch *launch)
 {
     const struct fleet *fleet = launch->fleet;
     uint64_t deadline_ns = earlier(fleet->start_deadline_ns, fleet->kill_deadline_ns);
@@ -358,7 +359,7 @@ static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns
     if (now_ns >= link->next_ping_ns) {
         link->next_ping_ns = UINT64_MAX;
         link->silent_at_ns = now_ns + silence_ns;
-        link_say(link, FRAME_PING, NULL, NULL, 0);
+        remote_link_say(link, FRAME_PING, NULL, NULL, 0);
     } else if (now_ns >= link->silent_at_ns) {
         say_about(launch, link, "it has been silent for too long, and is held for dead");
         lose(launch, link);
@@ -385,7 +386,7 @@ static void on_deadlines(struct launch *launch, uint64_t now_ns)
             if (fleet->links[i].state < LINK_RUNNING && launch->phase == LAUNCH_RUNNING) {
                 launch_say(launch, "host %s has not been ready for %u s",
                            fleet->links[i].host->name, FLEET_START_S);
-                phase_on_start_failure(launch, CLI_FAULT);
+                launch_phase_on_start_failure(launch, CLI_FAULT);
             }
         }
     }
@@ -397,7 +398,7 @@ static void on_deadlines(struct launch *launch, uint64_t now_ns)
     }
 }
 
-void fleet_on_time(struct launch *launch, uint64_t now_ns)
+void remote_fleet_on_time(struct launch *launch, uint64_t now_ns)
 {
     struct fleet *fleet = launch->fleet;
     on_deadlines(launch, now_ns);
@@ -415,22 +416,23 @@ void fleet_on_time(struct launch *launch, uint64_t now_ns)
             close_link(launch, link);
         }
         if (link->state >= LINK_RUNNING) {
-            link_pass_on(link, launch);
+            remote_link_pass_on(link, launch);
         }
         for (uint32_t s = 0; link->state == LINK_CLOSED && s < 2 * link->host->rank_count; s++) {
             struct stream *stream = &launch->streams[2 * link->host->rank_first + s];
-            if (stream->fd == STREAM_FED && link_is_drained(link) && stream_may_read(stream)) {
-                stream_close(stream);
+            if (stream->fd == STREAM_FED && remote_link_is_drained(link) &&
+                launch_stream_may_read(stream)) {
+                launch_stream_close(stream);
             }
         }
     }
 }
 
-bool fleet_is_done(const struct launch *launch)
+bool remote_fleet_is_done(const struct launch *launch)
 {
     const struct fleet *fleet = launch->fleet;
     for (uint32_t i = 0; i < fleet->count; i++) {
-        if (fleet->links[i].state != LINK_CLOSED || !link_is_drained(&fleet->links[i])) {
+        if (fleet->links[i].state != LINK_CLOSED || !remote_link_is_drained(&fleet->links[i])) {
             return false;
         }
     }
@@ -448,20 +450,20 @@ static bool is_ending_signal(int signal_number)
            signal_number == SIGHUP || signal_number == SIGQUIT;
 }
 
-void fleet_signal(struct launch *launch, int signal_number)
+void remote_fleet_signal(struct launch *launch, int signal_number)
 {
     struct fleet *fleet = launch->fleet;
     const uint32_t word = (uint32_t)signal_number;
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
         if (link->state == LINK_RUNNING) {
-            link_say(link, FRAME_SIGNAL, &word, NULL, 0);
+            remote_link_say(link, FRAME_SIGNAL, &word, NULL, 0);
             /* Now, if it can be: we may be about to stop. */
-            if (sink_is_waiting(&link->to)) {
-                sink_write(&link->to);
+            if (launch_sink_is_waiting(&link->to)) {
+                launch_sink_write(&link->to);
             }
         } else if (link->state < LINK_RUNNING && is_ending_signal(signal_number)) {
-            link_call_off(link, host_now_ns());
+            remote_link_call_off(link, host_now_ns());
         }
     }
     if (signal_number == SIGKILL) {

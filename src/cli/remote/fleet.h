@@ -6,22 +6,22 @@
 #include "cli/launch/launch.h"
 
 /* Sees the group through; an exit status. */
-int fleet_launch(struct launch *launch);
+int remote_fleet_launch(struct launch *launch);
 
 /* The loop's questions, and what it tells. */
-nfds_t fleet_fill_polls(struct launch *launch, struct pollfd *polls);
+nfds_t remote_fleet_fill_polls(struct launch *launch, struct pollfd *polls);
 /* Where node 0's input comes from, if it may have more; else -1. */
-int fleet_input_poll_fd(const struct launch *launch, short *events);
-uint64_t fleet_deadline_ns(const struct launch *launch);
-void fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input);
-void fleet_on_time(struct launch *launch, uint64_t now_ns);
+int remote_fleet_input_poll_fd(const struct launch *launch, short *events);
+uint64_t remote_fleet_deadline_ns(const struct launch *launch);
+void remote_fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input);
+void remote_fleet_on_time(struct launch *launch, uint64_t now_ns);
 /* False: it is none of the fleet's. */
-bool fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending);
+bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending);
 /* Whether every link is closed and all output passed on. */
-bool fleet_is_done(const struct launch *launch);
+bool remote_fleet_is_done(const struct launch *launch);
 
 /* To all nodes. Hosts whose nodes have not started need not start them any more, if the
  * signal ends. */
-void fleet_signal(struct launch *launch, int signal_number);
+void remote_fleet_signal(struct launch *launch, int signal_number);
 
 #endif

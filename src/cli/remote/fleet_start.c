@@ -52,7 +52,7 @@ static int resolve_all(struct launch *launch)
             const struct fabric_host one = {first->host->name, first->contact};
             const struct fabric_host other = {link->host->name, link->contact};
             int error = request->fabric->match_hosts(&one, &other, sentence);
-            status = roster_conclude(request->command, error, sentence);
+            status = launch_roster_conclude(request->command, error, sentence);
         }
     }
     return status;
@@ -130,11 +130,11 @@ static bool make_order(struct launch *launch, struct link *link)
     for (unsigned i = 0; request->fabric->options[i].name; i++) {
         order.settings[i] = request->settings[i];
     }
-    link->order_bytes = order_bytes(&order);
+    link->order_bytes = remote_order_bytes(&order);
     errno = E2BIG;
     link->order = link->order_bytes <= FRAME_ORDER_BYTES_MAX ? malloc(link->order_bytes) : NULL;
     if (link->order) {
-        order_put(link->order, &order);
+        remote_order_put(link->order, &order);
     }
     free(folder);
     return link->order != NULL;
@@ -154,7 +154,7 @@ static void refuse_start(struct launch *launch, int status, const char *format, 
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
     launch_say(launch, "%s", sentence);
-    phase_on_start_failure(launch, status);
+    launch_phase_on_start_failure(launch, status);
 }
 
 static bool all_are(const struct fleet *fleet, enum link_state state)
@@ -170,7 +170,7 @@ static bool all_are(const struct fleet *fleet, enum link_state state)
 static bool on_greeting(struct launch *launch, struct link *link, const struct frame *frame)
 {
     uint32_t ours[AGENT_GREETING_WORDS];
-    agent_greeting(ours);
+    remote_agent_greeting(ours);
     if (memcmp(frame->words, ours, sizeof ours) != 0) {
         refuse_start(launch, CLI_FAULT,
                      "host %s has another version of dimmnet, %.*s, or other page sizes; "
@@ -180,7 +180,7 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
         return true;
     }
     link->state = LINK_ORDERED;
-    link_say(link, FRAME_ORDER, NULL, link->order, link->order_bytes);
+    remote_link_say(link, FRAME_ORDER, NULL, link->order, link->order_bytes);
     return true;
 }
 
@@ -190,7 +190,7 @@ static void tell_peers(struct launch *launch)
     size_t bytes = launch->request->node_count * sizeof *launch->roster.contacts;
     for (uint32_t i = 0; i < fleet->count; i++) {
         fleet->links[i].state = LINK_TRACING;
-        link_say(&fleet->links[i], FRAME_PEERS, NULL, launch->roster.contacts, bytes);
+        remote_link_say(&fleet->links[i], FRAME_PEERS, NULL, launch->roster.contacts, bytes);
     }
 }
 
@@ -233,10 +233,10 @@ static void start_all(struct launch *launch)
     char sentence[FABRIC_SENTENCE_BYTES] = "";
     int error = fabric->agree(&launch->roster, &fleet->finding, &terms, sentence);
     error = error ? error : fabric->seal(&launch->roster, &terms, sentence);
-    int status = roster_conclude(launch->request->command, error, sentence);
+    int status = launch_roster_conclude(launch->request->command, error, sentence);
     uint64_t now_ns = host_now_ns();
     if (status) {
-        phase_on_start_failure(launch, status);
+        launch_phase_on_start_failure(launch, status);
     } else {
         fleet->start_deadline_ns = UINT64_MAX;
     }
@@ -244,7 +244,7 @@ static void start_all(struct launch *launch)
         fleet->links[i].state = LINK_RUNNING;
         fleet->links[i].had_started = true;
         fleet->links[i].next_ping_ns = now_ns;
-        link_say(&fleet->links[i], FRAME_START, NULL, terms.bytes, sizeof terms.bytes);
+        remote_link_say(&fleet->links[i], FRAME_START, NULL, terms.bytes, sizeof terms.bytes);
     }
     explicit_bzero(&terms, sizeof terms);
 }
@@ -283,7 +283,8 @@ static bool on_paths(struct launch *launch, struct link *link, const struct fram
     return true;
 }
 
-bool fleet_on_starting_frame(struct launch *launch, struct link *link, const struct frame *frame)
+bool remote_fleet_on_starting_frame(struct launch *launch, struct link *link,
+                                    const struct frame *frame)
 {
     if (launch->phase != LAUNCH_RUNNING) {
         return true; /* nothing will start any more */
@@ -336,7 +337,7 @@ static int make_command(struct launch *launch)
         fleet->rsh[count++] = word;
     }
     char *found = NULL;
-    int error = count == 0 ? EINVAL : program_find(fleet->rsh[0], &found);
+    int error = count == 0 ? EINVAL : launch_program_find(fleet->rsh[0], &found);
     free(found);
     if (error) {
         return cli_refuse(launch->request->command, "cannot start \"%s\": %s", hosts->rsh,
@@ -357,7 +358,7 @@ static int open_link(struct launch *launch, uint32_t index)
     fleet->rsh[count] = link->host->name;
     fleet->rsh[count + 1] = fleet->remote_dimmnet;
     fleet->rsh[count + 2] = agent;
-    bool opened = make_order(launch, link) && link_open(link, launch, index, fleet->rsh);
+    bool opened = make_order(launch, link) && remote_link_open(link, launch, index, fleet->rsh);
     if (!opened) {
         cli_say(launch->request->command, "cannot start \"%s\" for host %s: %s", fleet->rsh[0],
                 link->host->name, strerror(errno));
@@ -398,7 +399,7 @@ static bool make_nodes(struct launch *launch)
     }
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
         struct stream *stream = &launch->streams[i];
-        stream_open(stream, STREAM_FED, i, i % 2 == 0 ? launch->out : launch->err);
+        launch_stream_open(stream, STREAM_FED, i, i % 2 == 0 ? launch->out : launch->err);
         if (launch->request->label) {
             (void)snprintf(stream->label, sizeof stream->label, "[%u] ", i / 2);
         }
@@ -422,15 +423,15 @@ static int prepare(struct launch *launch)
     status = status ? status : resolve_all(launch);
     uint64_t files = FILES_BY_LINK * (uint64_t)fleet->count;
     status = status ? status : launch_raise_file_limit(launch, files, files);
-    if (!status && !guard_make_id(launch->group_id)) {
+    if (!status && !launch_guard_make_id(launch->group_id)) {
         cli_say(request->command, "cannot name the group: %s", strerror(errno));
         status = CLI_FAULT;
     }
     status = status ? status
                     : launch_take_charge(launch, fleet->count, GUARD_ENV_HOST_ID, launch->group_id);
     status = status ? status : launch_make_group(launch, 1);
-    status = status ? status : roster_decide_sizes(request, &sizes);
-    status = status ? status : roster_open(&launch->roster, request, &sizes, 0, 0);
+    status = status ? status : launch_roster_decide_sizes(request, &sizes);
+    status = status ? status : launch_roster_open(&launch->roster, request, &sizes, 0, 0);
     if (!status && !make_nodes(launch)) {
         cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
         status = CLI_FAULT;
@@ -442,11 +443,11 @@ static void release(struct launch *launch)
 {
     struct fleet *fleet = launch->fleet;
     for (uint32_t i = 0; i < fleet->count; i++) {
-        link_release(&fleet->links[i]);
+        remote_link_release(&fleet->links[i]);
     }
-    guard_close(&launch->guard);
+    launch_guard_close(&launch->guard);
     if (launch->is_reaper && launch->children_are_ours) {
-        sweep_children();
+        launch_sweep_children();
     }
     free(fleet->links);
     free(fleet->rsh);
@@ -455,7 +456,7 @@ static void release(struct launch *launch)
     free(fleet->environment);
 }
 
-int fleet_launch(struct launch *launch)
+int remote_fleet_launch(struct launch *launch)
 {
     struct fleet fleet = {
         .input_credit_bytes = POST_WINDOW_BYTES,
@@ -468,7 +469,7 @@ int fleet_launch(struct launch *launch)
         status = open_link(launch, i);
     }
     if (!status) {
-        loop_run(launch);
+        launch_loop_run(launch);
         status = launch->status;
     }
     release(launch);

@@ -25,6 +25,7 @@ struct fleet {
 };
 
 /* The conversation until the nodes run. False: this is not what an agent says now. */
-bool fleet_on_starting_frame(struct launch *launch, struct link *link, const struct frame *frame);
+bool remote_fleet_on_starting_frame(struct launch *launch, struct link *link,
+                                    const struct frame *frame);
 
 #endif

@@ -17,22 +17,22 @@ static const struct {
 #undef KIND
 };
 
-unsigned frame_words(enum frame_kind kind)
+unsigned remote_frame_words(enum frame_kind kind)
 {
     return shapes[kind].words;
 }
 
-size_t frame_bytes(enum frame_kind kind, size_t tail_bytes)
+size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes)
 {
     return FRAME_HEADER_BYTES + 4 * (size_t)shapes[kind].words + tail_bytes;
 }
 
-unsigned char *frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
-                         const void *tail, size_t tail_bytes)
+unsigned char *remote_frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
+                                const void *tail, size_t tail_bytes)
 {
     INVARIANT(kind > FRAME_NONE && kind < FRAME_KIND_COUNT &&
               tail_bytes <= shapes[kind].tail_bytes_max);
-    base_little_put(to, 4, frame_bytes(kind, tail_bytes) - FRAME_HEADER_BYTES);
+    base_little_put(to, 4, remote_frame_bytes(kind, tail_bytes) - FRAME_HEADER_BYTES);
     base_little_put(to + 4, 4, kind);
     unsigned char *at = to + FRAME_HEADER_BYTES;
     for (unsigned i = 0; i < shapes[kind].words; i++, at += 4) {
@@ -44,8 +44,8 @@ unsigned char *frame_put(unsigned char *to, enum frame_kind kind, const uint32_t
     return at;
 }
 
-enum frame_verdict frame_take(const unsigned char *bytes, size_t available,
-                              enum frame_sender sender, struct frame *frame, size_t *whole)
+enum frame_verdict remote_frame_take(const unsigned char *bytes, size_t available,
+                                     enum frame_sender sender, struct frame *frame, size_t *whole)
 {
     if (available < FRAME_HEADER_BYTES) {
         return FRAME_IS_CUT;

@@ -3,7 +3,7 @@
  *
  *     | payload bytes | kind | words ... | tail ... |      all words 32 bits, little-endian
  *
- * A kind has its number of words, and a tail of at most so many bytes; frame_take believes
+ * A kind has its number of words, and a tail of at most so many bytes; remote_frame_take believes
  * nothing else. Nothing here does I/O. */
 #ifndef CLI_REMOTE_FRAME_H
 #define CLI_REMOTE_FRAME_H
@@ -82,12 +82,12 @@ struct frame {
 };
 
 /* The words of a kind, and the whole frame's bytes with such a tail. */
-unsigned frame_words(enum frame_kind kind);
-size_t frame_bytes(enum frame_kind kind, size_t tail_bytes);
+unsigned remote_frame_words(enum frame_kind kind);
+size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes);
 
-/* Writes frame_bytes. The tail may be filled in by the caller afterwards (NULL). Gives where
+/* Writes remote_frame_bytes. The tail may be filled in by the caller afterwards (NULL). Gives where
  * it is. */
-unsigned char *frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
+unsigned char *remote_frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
                          const void *tail, size_t tail_bytes);
 
 /* FRAME_IS_BAD: no frame of that sender, and nothing that follows can be understood. */
@@ -95,7 +95,7 @@ enum frame_verdict { FRAME_IS_WHOLE, FRAME_IS_CUT, FRAME_IS_BAD };
 
 /* Looks at what has come so far; a whole frame's tail lies in there, and *whole is how many
  * bytes it takes. */
-enum frame_verdict frame_take(const unsigned char *bytes, size_t available,
+enum frame_verdict remote_frame_take(const unsigned char *bytes, size_t available,
                               enum frame_sender sender, struct frame *frame, size_t *whole);
 
 #endif

@@ -73,7 +73,7 @@ static const char *take_line(struct hosts *hosts, char *line)
     return fault;
 }
 
-bool hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES])
+bool remote_hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES])
 {
     *hosts = (struct hosts){0};
     hosts->entries = calloc(HOSTS_MAX, sizeof *hosts->entries);
@@ -125,7 +125,7 @@ static char *read_text(const char *path)
     return text;
 }
 
-bool hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES])
+bool remote_hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES])
 {
     *hosts = (struct hosts){0};
     char *text = read_text(path);
@@ -133,12 +133,12 @@ bool hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BY
         (void)snprintf(fault, HOSTS_FAULT_BYTES, "%s", strerror(errno));
         return false;
     }
-    bool good = hosts_parse(text, hosts, fault);
+    bool good = remote_hosts_parse(text, hosts, fault);
     free(text);
     return good;
 }
 
-bool hosts_assign(struct hosts *hosts, uint32_t node_count)
+bool remote_hosts_assign(struct hosts *hosts, uint32_t node_count)
 {
     uint32_t next = 0;
     for (uint32_t i = 0; i < hosts->count; i++) {
@@ -151,7 +151,7 @@ bool hosts_assign(struct hosts *hosts, uint32_t node_count)
     return next == node_count;
 }
 
-void hosts_release(struct hosts *hosts)
+void remote_hosts_release(struct hosts *hosts)
 {
     for (uint32_t i = 0; i < hosts->count; i++) {
         free(hosts->entries[i].name);

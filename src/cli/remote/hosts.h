@@ -14,7 +14,7 @@ struct hosts_entry {
     char *name;    /* what the remote shell is given */
     char *address; /* NULL: what the name stands for */
     uint32_t slots;
-    uint32_t rank_first; /* by hosts_assign */
+    uint32_t rank_first; /* by remote_hosts_assign */
     uint32_t rank_count; /* 0: this host is not needed */
 };
 
@@ -27,15 +27,15 @@ struct hosts {
 enum { HOSTS_FAULT_BYTES = 160 };
 
 /* Takes a file's text apart; false and a sentence, which names the line, where it makes no
- * sense. hosts_release either way. */
-bool hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
+ * sense. remote_hosts_release either way. */
+bool remote_hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
 
 /* The same from a file. */
-bool hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
+bool remote_hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
 
 /* False: there are fewer slots. */
-bool hosts_assign(struct hosts *hosts, uint32_t node_count);
+bool remote_hosts_assign(struct hosts *hosts, uint32_t node_count);
 
-void hosts_release(struct hosts *hosts);
+void remote_hosts_release(struct hosts *hosts);
 
 #endif

@@ -37,7 +37,7 @@ _Noreturn static void become_shell(const struct launch *launch, uint32_t index, 
     if (mark) {
         (void)putenv(mark);
     }
-    signals_clear_in_child();
+    launch_signals_clear_in_child();
     (void)execvp(argv[0], argv);
     (void)dprintf(STDERR_FILENO, "%s: cannot start \"%s\": %s\n", launch->request->command, argv[0],
                   strerror(errno));
@@ -61,7 +61,7 @@ static bool open_pipes(int *ends)
     return true;
 }
 
-bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv)
+bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv)
 {
     int ends[6] = {-1, -1, -1, -1, -1, -1};
     uint32_t writer = 2 * launch->request->node_count + index;
@@ -71,7 +71,7 @@ bool link_open(struct link *link, struct launch *launch, uint32_t index, char *c
         link->held[i].bytes = malloc(POST_WINDOW_BYTES + 8 * (size_t)link->host->rank_count);
         opened = link->held[i].bytes != NULL;
     }
-    opened = opened && sink_open(&link->to, ends[3], POST_CONTROL_BYTES + link->order_bytes);
+    opened = opened && launch_sink_open(&link->to, ends[3], POST_CONTROL_BYTES + link->order_bytes);
     if (opened) {
         pid = fork();
         if (pid == 0) {
@@ -84,7 +84,7 @@ bool link_open(struct link *link, struct launch *launch, uint32_t index, char *c
     }
     link->to_fd = ends[3];
     link->from_fd = ends[4];
-    stream_open(&link->err, ends[5], writer, launch->err);
+    launch_stream_open(&link->err, ends[5], writer, launch->err);
     errno = error;
     if (pid > 0) {
         atomic_store(&launch->guard.process_groups[index], (int32_t)pid);
@@ -94,36 +94,36 @@ bool link_open(struct link *link, struct launch *launch, uint32_t index, char *c
     return pid > 0;
 }
 
-void link_say(struct link *link, enum frame_kind kind, const uint32_t *words, const void *tail,
-              size_t tail_bytes)
+void remote_link_say(struct link *link, enum frame_kind kind, const uint32_t *words,
+                     const void *tail, size_t tail_bytes)
 {
     if (link->state < LINK_ENDING && !link->hung_up &&
-        !post_send(&link->to, kind, words, tail, tail_bytes)) {
-        link_cut(link, host_now_ns()); /* it has read nothing for a megabyte */
+        !remote_post_send(&link->to, kind, words, tail, tail_bytes)) {
+        remote_link_cut(link, host_now_ns()); /* it has read nothing for a megabyte */
     }
 }
 
-void link_hang_up(struct link *link)
+void remote_link_hang_up(struct link *link)
 {
     if (!link->hung_up) {
-        sink_close(&link->to);
+        launch_sink_close(&link->to);
         launch_close_fd(&link->to_fd);
     }
     link->hung_up = true;
 }
 
-void link_call_off(struct link *link, uint64_t now_ns)
+void remote_link_call_off(struct link *link, uint64_t now_ns)
 {
-    link_hang_up(link);
+    remote_link_hang_up(link);
     if (link->ending_at_ns == UINT64_MAX) {
         link->ending_at_ns = now_ns + ENDING_NS;
     }
 }
 
-void link_cut(struct link *link, uint64_t now_ns)
+void remote_link_cut(struct link *link, uint64_t now_ns)
 {
     if (link->state < LINK_ENDING) {
-        link_hang_up(link);
+        remote_link_hang_up(link);
         launch_close_fd(&link->from_fd);
         link->state = LINK_ENDING;
         link->ending_at_ns = now_ns + ENDING_NS;
@@ -132,12 +132,12 @@ void link_cut(struct link *link, uint64_t now_ns)
     }
 }
 
-void link_release(struct link *link)
+void remote_link_release(struct link *link)
 {
-    link_hang_up(link);
+    remote_link_hang_up(link);
     launch_close_fd(&link->from_fd);
-    stream_drop(&link->err);
-    post_release(&link->inbox);
+    launch_stream_drop(&link->err);
+    remote_post_release(&link->inbox);
     free(link->order);
     free(link->held[0].bytes);
     free(link->held[1].bytes);
@@ -158,7 +158,7 @@ static void hold(struct link_held *held, const struct frame *frame)
     held->end += sizeof head + frame->tail_bytes;
 }
 
-bool link_take_output(struct link *link, struct launch *launch, const struct frame *frame)
+bool remote_link_take_output(struct link *link, struct launch *launch, const struct frame *frame)
 {
     uint32_t rank = frame->words[0];
     uint32_t which = frame->words[1];
@@ -187,21 +187,21 @@ static bool pass_one_on(struct link *link, struct launch *launch, unsigned which
     uint32_t head[2];
     memcpy(head, held->bytes + held->start, sizeof head);
     struct stream *stream = &launch->streams[2 * head[0] + which];
-    if (!stream_may_read(stream)) {
+    if (!launch_stream_may_read(stream)) {
         return false;
     }
     held->start += sizeof head;
     if (head[1] > 0) {
-        stream_put(stream, (const char *)held->bytes + held->start, head[1]);
+        launch_stream_put(stream, (const char *)held->bytes + held->start, head[1]);
         held->start += head[1];
         link->owed_bytes[which] += head[1] + POST_FRAME_CHARGE_BYTES;
     } else {
-        stream_close(stream);
+        launch_stream_close(stream);
     }
     return true;
 }
 
-void link_pass_on(struct link *link, struct launch *launch)
+void remote_link_pass_on(struct link *link, struct launch *launch)
 {
     for (unsigned which = 0; which < 2; which++) {
         struct link_held *held = &link->held[which];
@@ -211,12 +211,12 @@ void link_pass_on(struct link *link, struct launch *launch)
             const uint32_t words[] = {which, link->owed_bytes[which]};
             link->used_bytes[which] -= link->owed_bytes[which];
             link->owed_bytes[which] = 0;
-            link_say(link, FRAME_CREDIT, words, NULL, 0);
+            remote_link_say(link, FRAME_CREDIT, words, NULL, 0);
         }
     }
 }
 
-bool link_is_drained(const struct link *link)
+bool remote_link_is_drained(const struct link *link)
 {
     return link->held[0].start == link->held[0].end && link->held[1].start == link->held[1].end;
 }

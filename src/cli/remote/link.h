@@ -59,27 +59,27 @@ struct link {
 };
 
 /* Starts the command with the guard's place `index` for it; the order is made. False: errno. */
-bool link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv);
+bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv);
 
 /* Sends a frame; one that cannot be sent ends the link. */
-void link_say(struct link *link, enum frame_kind kind, const uint32_t *words, const void *tail,
-              size_t tail_bytes);
+void remote_link_say(struct link *link, enum frame_kind kind, const uint32_t *words,
+                     const void *tail, size_t tail_bytes);
 
 /* The agent's input ends, and so does it. */
-void link_hang_up(struct link *link);
+void remote_link_hang_up(struct link *link);
 /* The same before nodes have started: who does not go then is not waited for. */
-void link_call_off(struct link *link, uint64_t now_ns);
+void remote_link_call_off(struct link *link, uint64_t now_ns);
 
 /* Nothing more is read or written: ENDING from now on. */
-void link_cut(struct link *link, uint64_t now_ns);
+void remote_link_cut(struct link *link, uint64_t now_ns);
 
 /* Takes output in. False: it is not the agent's to send. */
-bool link_take_output(struct link *link, struct launch *launch, const struct frame *frame);
+bool remote_link_take_output(struct link *link, struct launch *launch, const struct frame *frame);
 /* Passes on what is held and now finds room, and gives credit. */
-void link_pass_on(struct link *link, struct launch *launch);
+void remote_link_pass_on(struct link *link, struct launch *launch);
 /* Whether all is passed on. */
-bool link_is_drained(const struct link *link);
+bool remote_link_is_drained(const struct link *link);
 
-void link_release(struct link *link);
+void remote_link_release(struct link *link);
 
 #endif

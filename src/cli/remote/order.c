@@ -45,7 +45,7 @@ static size_t list_bytes(char *const *list)
     return bytes;
 }
 
-size_t order_bytes(const struct order *order)
+size_t remote_order_bytes(const struct order *order)
 {
     return FIXED_BYTES + strlen(order->fabric) + strlen(order->command) + strlen(order->group_id) +
            strlen(order->host_id) + strlen(order->folder) + TEXTS + list_bytes(order->argv) +
@@ -59,7 +59,7 @@ static unsigned char *put_text(unsigned char *to, const char *text)
     return to + bytes;
 }
 
-void order_put(unsigned char *to, const struct order *order)
+void remote_order_put(unsigned char *to, const struct order *order)
 {
     uint64_t numbers[NUMBERS] = {
         [AT_NODE_COUNT] = order->node_count,
@@ -156,7 +156,7 @@ static bool take_texts(struct order_read *read, size_t bytes, size_t arguments, 
     return at == end;
 }
 
-bool order_take(const unsigned char *bytes, size_t length, struct order_read *read)
+bool remote_order_take(const unsigned char *bytes, size_t length, struct order_read *read)
 {
     uint64_t numbers[NUMBERS];
     *read = (struct order_read){0};
@@ -182,11 +182,11 @@ bool order_take(const unsigned char *bytes, size_t length, struct order_read *re
             return true;
         }
     }
-    order_release(read);
+    remote_order_release(read);
     return false;
 }
 
-void order_release(struct order_read *read)
+void remote_order_release(struct order_read *read)
 {
     free(read->text);
     free(read->lists);

@@ -28,11 +28,11 @@ struct order_read {
     char **lists;
 };
 
-size_t order_bytes(const struct order *order);
-/* Writes order_bytes. */
-void order_put(unsigned char *to, const struct order *order);
+size_t remote_order_bytes(const struct order *order);
+/* Writes remote_order_bytes. */
+void remote_order_put(unsigned char *to, const struct order *order);
 /* False: it makes no sense, or there is no memory. */
-bool order_take(const unsigned char *bytes, size_t length, struct order_read *read);
-void order_release(struct order_read *read);
+bool remote_order_take(const unsigned char *bytes, size_t length, struct order_read *read);
+void remote_order_release(struct order_read *read);
 
 #endif

@@ -10,17 +10,17 @@
 
 enum { READ_BYTES = 64 * 1024 };
 
-bool post_send(struct sink *to, enum frame_kind kind, const uint32_t *words, const void *tail,
-               size_t tail_bytes)
+bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *words,
+                      const void *tail, size_t tail_bytes)
 {
     unsigned char head[FRAME_HEADER_BYTES + 4 * FRAME_WORDS_MAX];
-    if (!sink_has_room(to, frame_bytes(kind, tail_bytes))) {
+    if (!launch_sink_has_room(to, remote_frame_bytes(kind, tail_bytes))) {
         return false;
     }
     /* The tail's length is in the header, its bytes follow. */
-    unsigned char *end = frame_put(head, kind, words, NULL, tail_bytes);
-    sink_put(to, 0, "", (const char *)head, (size_t)(end - head));
-    sink_put(to, 0, "", tail, tail_bytes);
+    unsigned char *end = remote_frame_put(head, kind, words, NULL, tail_bytes);
+    launch_sink_put(to, 0, "", (const char *)head, (size_t)(end - head));
+    launch_sink_put(to, 0, "", tail, tail_bytes);
     return true;
 }
 
@@ -44,12 +44,12 @@ static bool make_room(struct post_inbox *inbox)
     if (held > 0) {
         memcpy(bytes, inbox->bytes, held);
     }
-    post_release(inbox);
+    remote_post_release(inbox);
     *inbox = (struct post_inbox){.bytes = bytes, .end = held, .capacity = capacity};
     return true;
 }
 
-enum post_news post_read(struct post_inbox *inbox, int fd)
+enum post_news remote_post_read(struct post_inbox *inbox, int fd)
 {
     if (!make_room(inbox)) {
         return POST_END;
@@ -62,20 +62,20 @@ enum post_news post_read(struct post_inbox *inbox, int fd)
     return got > 0 ? POST_NEWS : POST_END;
 }
 
-enum frame_verdict post_take(struct post_inbox *inbox, enum frame_sender sender,
-                             struct frame *frame)
+enum frame_verdict remote_post_take(struct post_inbox *inbox, enum frame_sender sender,
+                                    struct frame *frame)
 {
     size_t whole = 0;
     if (inbox->start == inbox->end) {
         return FRAME_IS_CUT;
     }
-    enum frame_verdict verdict = frame_take(inbox->bytes + inbox->start, inbox->end - inbox->start,
-                                            sender, frame, &whole);
+    enum frame_verdict verdict = remote_frame_take(
+        inbox->bytes + inbox->start, inbox->end - inbox->start, sender, frame, &whole);
     inbox->start += whole;
     return verdict;
 }
 
-void post_release(struct post_inbox *inbox)
+void remote_post_release(struct post_inbox *inbox)
 {
     if (inbox->bytes) {
         explicit_bzero(inbox->bytes, inbox->capacity); /* terms hold a secret */

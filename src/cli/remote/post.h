@@ -21,19 +21,19 @@ enum {
 
 /* Puts a frame into the queue; false: there is no room, which never happens to a side that
  * keeps to its credit, unless the other one has stopped reading. */
-bool post_send(struct sink *to, enum frame_kind kind, const uint32_t *words, const void *tail,
-               size_t tail_bytes);
+bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *words,
+                      const void *tail, size_t tail_bytes);
 
 enum post_news { POST_NEWS, POST_NOTHING, POST_END };
 
 /* Reads once from a descriptor that poll says is ready. POST_END: the other side has closed
  * it, or there is no memory. */
-enum post_news post_read(struct post_inbox *inbox, int fd);
+enum post_news remote_post_read(struct post_inbox *inbox, int fd);
 
-/* The next frame that is there whole; it is valid until the next post_read. */
-enum frame_verdict post_take(struct post_inbox *inbox, enum frame_sender sender,
-                             struct frame *frame);
+/* The next frame that is there whole; it is valid until the next remote_post_read. */
+enum frame_verdict remote_post_take(struct post_inbox *inbox, enum frame_sender sender,
+                                    struct frame *frame);
 
-void post_release(struct post_inbox *inbox);
+void remote_post_release(struct post_inbox *inbox);
 
 #endif

@@ -18,7 +18,7 @@ void launch_say(struct launch *launch, const char *format, ...)
     (void)format;
 }
 
-void fleet_signal(struct launch *launch, int signal_number)
+void remote_fleet_signal(struct launch *launch, int signal_number)
 {
     (void)launch;
     (void)signal_number;
@@ -83,10 +83,10 @@ static void assert_lives(const struct group *group, int node)
 /* The stubborn one lives in that phase until its time has come, and not longer. */
 static void assert_killed_at(struct group *group, enum launch_phase phase, uint64_t end_ns)
 {
-    phase_on_time(&group->launch, end_ns - 1);
+    launch_phase_on_time(&group->launch, end_ns - 1);
     assert_int_equal(group->launch.phase, phase);
     assert_lives(group, STUBBORN);
-    phase_on_time(&group->launch, end_ns);
+    launch_phase_on_time(&group->launch, end_ns);
     assert_ends_by(group, STUBBORN, SIGKILL);
 }
 
@@ -94,7 +94,7 @@ static void end(struct group *group, int status)
 {
     assert_int_equal(group->launch.phase, LAUNCH_KILLING);
     assert_int_equal(group->launch.phase_deadline_ns, UINT64_MAX);
-    phase_on_all_ended(&group->launch);
+    launch_phase_on_all_ended(&group->launch);
     assert_int_equal(group->launch.phase, LAUNCH_DRAINING);
     assert_int_equal(group->launch.status, status);
 }
@@ -104,13 +104,13 @@ static void after_a_failure_the_others_have_time(void **state)
     struct group group;
     (void)state;
     begin(&group, SIGTERM);
-    phase_on_failure(&group.launch, 3, 1000 * UNIT_MS);
-    phase_on_failure(&group.launch, 4, 1100 * UNIT_MS);
-    phase_on_time(&group.launch, 1200 * UNIT_MS - 1);
+    launch_phase_on_failure(&group.launch, 3, 1000 * UNIT_MS);
+    launch_phase_on_failure(&group.launch, 4, 1100 * UNIT_MS);
+    launch_phase_on_time(&group.launch, 1200 * UNIT_MS - 1);
     assert_int_equal(group.launch.phase, LAUNCH_GRACE);
     assert_lives(&group, OBEDIENT);
     assert_lives(&group, STUBBORN);
-    phase_on_time(&group.launch, 1200 * UNIT_MS);
+    launch_phase_on_time(&group.launch, 1200 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGTERM);
     assert_killed_at(&group, LAUNCH_TERMINATING, 1400 * UNIT_MS);
     end(&group, 3);
@@ -122,12 +122,12 @@ static void others_that_keep_going_are_left_alone(void **state)
     (void)state;
     begin(&group, SIGTERM);
     group.request.keep_going = true;
-    phase_on_failure(&group.launch, 3, 1000 * UNIT_MS);
-    phase_on_time(&group.launch, 1000000 * UNIT_MS);
+    launch_phase_on_failure(&group.launch, 3, 1000 * UNIT_MS);
+    launch_phase_on_time(&group.launch, 1000000 * UNIT_MS);
     assert_int_equal(group.launch.phase, LAUNCH_RUNNING);
     assert_lives(&group, OBEDIENT);
     assert_lives(&group, STUBBORN);
-    phase_on_start_failure(&group.launch, 2);
+    launch_phase_on_start_failure(&group.launch, 2);
     assert_ends_by(&group, OBEDIENT, SIGKILL);
     assert_ends_by(&group, STUBBORN, SIGKILL);
     end(&group, 3);
@@ -138,7 +138,7 @@ static void a_signal_is_passed_on_and_has_its_time(void **state)
     struct group group;
     (void)state;
     begin(&group, SIGINT);
-    phase_on_signal(&group.launch, SIGINT, 1000 * UNIT_MS);
+    launch_phase_on_signal(&group.launch, SIGINT, 1000 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGINT);
     assert_killed_at(&group, LAUNCH_SIGNALLED, 3000 * UNIT_MS);
     end(&group, 128 + SIGINT);
@@ -150,7 +150,7 @@ static void a_time_out_terminates_at_once(void **state)
     (void)state;
     begin(&group, SIGTERM);
     group.launch.timeout_deadline_ns = 1000 * UNIT_MS;
-    phase_on_time(&group.launch, 1000 * UNIT_MS);
+    launch_phase_on_time(&group.launch, 1000 * UNIT_MS);
     assert_ends_by(&group, OBEDIENT, SIGTERM);
     assert_killed_at(&group, LAUNCH_TERMINATING, 1200 * UNIT_MS);
     end(&group, 124);

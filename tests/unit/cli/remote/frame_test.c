@@ -26,7 +26,7 @@ static enum frame_verdict take(const unsigned char *bytes, size_t available,
     /* A block of exactly that size: a look behind it is a fault. */
     unsigned char *copy = malloc(available + 1);
     memcpy(copy, bytes, available);
-    enum frame_verdict verdict = frame_take(copy, available, sender, frame, whole);
+    enum frame_verdict verdict = remote_frame_take(copy, available, sender, frame, whole);
     if (verdict == FRAME_IS_WHOLE) {
         assert_true(frame->tail >= copy && frame->tail + frame->tail_bytes <= copy + available);
         frame->tail = bytes + (frame->tail - copy);
@@ -43,8 +43,8 @@ static void what_is_put_is_taken(void **state)
         unsigned char tail[100];
         unsigned char bytes[256];
         memset(tail, (int)kind, sizeof tail);
-        (void)frame_put(bytes, kind, numbers, tail, tail_bytes);
-        size_t length = frame_bytes(kind, tail_bytes);
+        (void)remote_frame_put(bytes, kind, numbers, tail, tail_bytes);
+        size_t length = remote_frame_bytes(kind, tail_bytes);
         struct frame frame;
         size_t whole = 0;
         for (size_t cut = 0; cut < length; cut++) {
@@ -53,7 +53,7 @@ static void what_is_put_is_taken(void **state)
         assert_int_equal(take(bytes, length + 9, senders[kind], &frame, &whole), FRAME_IS_WHOLE);
         assert_int_equal(whole, length);
         assert_int_equal(frame.kind, kind);
-        assert_memory_equal(frame.words, numbers, 4 * frame_words(kind));
+        assert_memory_equal(frame.words, numbers, 4 * remote_frame_words(kind));
         assert_int_equal(frame.tail_bytes, tail_bytes);
         assert_memory_equal(frame.tail, tail, tail_bytes);
     }
@@ -65,7 +65,7 @@ static void a_tail_may_be_filled_in_afterwards(void **state)
     unsigned char bytes[64];
     struct frame frame;
     size_t whole;
-    unsigned char *tail = frame_put(bytes, FRAME_OUTPUT, numbers, NULL, 5);
+    unsigned char *tail = remote_frame_put(bytes, FRAME_OUTPUT, numbers, NULL, 5);
     memcpy(tail, "hello", 5);
     assert_int_equal(take(bytes, sizeof bytes, FRAME_OF_AGENT, &frame, &whole), FRAME_IS_WHOLE);
     assert_int_equal(whole, FRAME_HEADER_BYTES + 8 + 5);
@@ -81,7 +81,7 @@ static void nobody_speaks_for_the_other_side(void **state)
         unsigned char bytes[256] = {0};
         struct frame frame;
         size_t whole;
-        (void)frame_put(bytes, kind, numbers, NULL, 0);
+        (void)remote_frame_put(bytes, kind, numbers, NULL, 0);
         assert_int_equal(take(bytes, sizeof bytes, other, &frame, &whole),
                          senders[kind] == FRAME_OF_BOTH ? FRAME_IS_WHOLE : FRAME_IS_BAD);
     }
@@ -99,7 +99,7 @@ static void lengths_and_kinds_are_checked(void **state)
             memcpy(bytes + 4, &kind, 4);
             bool known = kind > FRAME_NONE && kind < FRAME_KIND_COUNT &&
                          (senders[kind] & FRAME_OF_AGENT);
-            uint32_t words = known ? 4 * frame_words((enum frame_kind)kind) : 0;
+            uint32_t words = known ? 4 * remote_frame_words((enum frame_kind)kind) : 0;
             bool good = known && length >= words && length - words <= tails[kind];
             assert_int_equal(take(bytes, sizeof bytes, FRAME_OF_AGENT, &frame, &whole),
                              good ? FRAME_IS_WHOLE : FRAME_IS_BAD);

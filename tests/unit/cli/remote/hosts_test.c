@@ -6,7 +6,7 @@
 static void good(const char *text, struct hosts *hosts)
 {
     char fault[HOSTS_FAULT_BYTES] = "";
-    if (!hosts_parse(text, hosts, fault)) {
+    if (!remote_hosts_parse(text, hosts, fault)) {
         fail_msg("refused: %s", fault);
     }
 }
@@ -15,8 +15,8 @@ static void bad(const char *text, const char *expected)
 {
     char fault[HOSTS_FAULT_BYTES] = "";
     struct hosts hosts;
-    assert_false(hosts_parse(text, &hosts, fault));
-    hosts_release(&hosts);
+    assert_false(remote_hosts_parse(text, &hosts, fault));
+    remote_hosts_release(&hosts);
     if (!strstr(fault, expected)) {
         fail_msg("\"%s\" does not say \"%s\"", fault, expected);
     }
@@ -41,7 +41,7 @@ static void lines_are_understood(void **state)
     assert_string_equal(hosts.entries[1].address, "192.0.2.2");
     assert_int_equal(hosts.entries[1].slots, 4);
     assert_string_equal(hosts.entries[2].address, "2001:db8::1");
-    hosts_release(&hosts);
+    remote_hosts_release(&hosts);
 }
 
 static void what_makes_no_sense_is_named(void **state)
@@ -76,16 +76,16 @@ static void hosts_are_filled_in_order(void **state)
     (void)state;
     struct hosts hosts;
     good("a slots=2\nb\nc slots=3\nd slots=9\n", &hosts);
-    assert_true(hosts_assign(&hosts, 5));
+    assert_true(remote_hosts_assign(&hosts, 5));
     static const uint32_t first[] = {0, 2, 3, 5};
     static const uint32_t count[] = {2, 1, 2, 0};
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(hosts.entries[i].rank_first, first[i]);
         assert_int_equal(hosts.entries[i].rank_count, count[i]);
     }
-    assert_true(hosts_assign(&hosts, 15));
-    assert_false(hosts_assign(&hosts, 16));
-    hosts_release(&hosts);
+    assert_true(remote_hosts_assign(&hosts, 15));
+    assert_false(remote_hosts_assign(&hosts, 16));
+    remote_hosts_release(&hosts);
 }
 
 static void a_file_that_is_not_there(void **state)
@@ -93,11 +93,11 @@ static void a_file_that_is_not_there(void **state)
     (void)state;
     char fault[HOSTS_FAULT_BYTES];
     struct hosts hosts;
-    assert_false(hosts_read("/no/such/file", &hosts, fault));
+    assert_false(remote_hosts_read("/no/such/file", &hosts, fault));
     assert_string_equal(fault, "No such file or directory");
-    assert_false(hosts_read("/", &hosts, fault));
+    assert_false(remote_hosts_read("/", &hosts, fault));
     assert_string_equal(fault, "Is a directory");
-    hosts_release(&hosts);
+    remote_hosts_release(&hosts);
 }
 
 int main(void)

@@ -37,10 +37,10 @@ static struct order sample(void)
 
 static unsigned char *put(const struct order *order, size_t *bytes)
 {
-    *bytes = order_bytes(order);
+    *bytes = remote_order_bytes(order);
     unsigned char *made = malloc(*bytes);
     assert_non_null(made);
-    order_put(made, order);
+    remote_order_put(made, order);
     return made;
 }
 
@@ -51,7 +51,7 @@ static void it_is_taken_as_it_was_put(void **state)
     struct order_read read;
     size_t bytes;
     unsigned char *made = put(&order, &bytes);
-    assert_true(order_take(made, bytes, &read));
+    assert_true(remote_order_take(made, bytes, &read));
     const struct order *taken = &read.order;
     assert_int_equal(taken->node_count, 8);
     assert_int_equal(taken->rank_first, 2);
@@ -71,7 +71,7 @@ static void it_is_taken_as_it_was_put(void **state)
     assert_null(taken->argv[3]);
     assert_string_equal(taken->environment[0], one);
     assert_null(taken->environment[1]);
-    order_release(&read);
+    remote_order_release(&read);
     free(made);
 }
 
@@ -85,12 +85,12 @@ static void it_is_taken_whole_or_not_at_all(void **state)
     for (size_t length = 0; length < bytes; length++) {
         unsigned char *cut = malloc(length + 1);
         memcpy(cut, made, length);
-        assert_false(order_take(cut, length, &read));
+        assert_false(remote_order_take(cut, length, &read));
         free(cut);
     }
     unsigned char *longer = calloc(1, bytes + 1);
     memcpy(longer, made, bytes);
-    assert_false(order_take(longer, bytes + 1, &read));
+    assert_false(remote_order_take(longer, bytes + 1, &read));
     free(longer);
     free(made);
 }
@@ -116,7 +116,7 @@ static void numbers_are_checked(void **state)
         struct order_read read;
         size_t bytes;
         unsigned char *made = put(&orders[i], &bytes);
-        assert_false(order_take(made, bytes, &read));
+        assert_false(remote_order_take(made, bytes, &read));
         free(made);
     }
     /* What no struct can say. */
@@ -130,10 +130,10 @@ static void numbers_are_checked(void **state)
         memset(made + 8 * number, 0xff, 8);
         /* Sizes are group_geometry's to judge, settings the fabric's. */
         bool is_free = (number >= 3 && number <= 6) || number >= 10;
-        bool taken = order_take(made, bytes, &read);
+        bool taken = remote_order_take(made, bytes, &read);
         assert_int_equal(taken, is_free);
         if (taken) {
-            order_release(&read);
+            remote_order_release(&read);
         }
         memcpy(made + 8 * number, kept, 8);
     }
