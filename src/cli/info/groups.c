@@ -63,7 +63,7 @@ static uint64_t start_of(pid_t process)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* What the kernel calls a memory file. */
+/* Whether a link of /proc leads to the memory file of this name. */
 static bool is_memory_file(const char *target, const char *name)
 {
     char full[64];
@@ -71,7 +71,7 @@ static bool is_memory_file(const char *target, const char *name)
     return strcmp(target, full) == 0;
 }
 
-/* NULL: it is no fabric's. */
+/* The fabric whose file this is; NULL: none has such a file. */
 static const struct fabric_launch *fabric_of_file(const char *target)
 {
     const struct fabric_launch *const *fabric = fabric_launches;
@@ -81,7 +81,7 @@ static const struct fabric_launch *fabric_of_file(const char *target)
     return *fabric;
 }
 
-/* A process that cannot be looked at holds nothing for us. */
+/* Notes what one process holds. A process that we may not look at counts as holding nothing. */
 static bool look_at_process(pid_t process, struct holdings *holdings)
 {
     char path[96];
@@ -132,7 +132,7 @@ static bool look_at_all(struct holdings *holdings)
 
 /* ---- What belongs together --------------------------------------------------------- */
 
-/* Opened anew, to read: what another process wrote there is only looked at. */
+/* Opens the file anew, for reading only. */
 static int open_holding(const struct holding *holding)
 {
     char path[64];
@@ -191,7 +191,7 @@ static bool is_first(const struct holdings *holdings, size_t number)
     return true;
 }
 
-/* Who has held the file for the longest made it: the others are its descendants. */
+/* The oldest process that holds a file has made it; the others are its descendants. */
 static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *process_count)
 {
     uint64_t earliest = UINT64_MAX;
@@ -212,9 +212,9 @@ static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *pr
     return leader;
 }
 
-/* Where each node makes the group's memory for itself, it holds the group of the lives, which
- * the same process made as the fabric's file, and one of its own with all the memory, which
- * nobody else has. False: it is such a one. */
+/* Finds the fabric's file that belongs to a group: the same process made both. Where nodes share
+ * no memory, each also holds a group file of its own, which nobody else has and which is no
+ * group to be shown: then this gives false. */
 static bool find_fabric(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
 {
     const struct group_geometry *geometry = &entry->group.group->geometry;
@@ -241,7 +241,7 @@ static bool find_fabric(const struct holdings *holdings, ino_t file, struct grou
     return true;
 }
 
-/* Of groups that hold no fabric's file. */
+/* The fabric of groups that hold no fabric's file. */
 static const struct fabric_launch *fabric_without_file(void)
 {
     const struct fabric_launch *const *fabric = fabric_launches;
@@ -285,7 +285,7 @@ bool info_groups_find(pid_t process, struct groups *groups)
     struct holdings holdings = {0};
     *groups = (struct groups){0};
     bool found = look_at_all(&holdings);
-    /* Another user's, if we may. */
+    /* The process may be another user's, if we are allowed to look. */
     if (found && process > 0 && !has_any(&holdings, process)) {
         found = look_at_process(process, &holdings);
     }

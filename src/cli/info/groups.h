@@ -1,5 +1,5 @@
-/* The groups that run on this machine, found by the files that their processes hold: neither
- * has a name, but /proc lists what a process has open to whoever may look at it. */
+/* The groups that run on this machine. Their memory files have no names, but /proc shows what a
+ * process holds open to everybody who may look at the process. */
 #ifndef CLI_INFO_GROUPS_H
 #define CLI_INFO_GROUPS_H
 
@@ -21,13 +21,13 @@ struct groups {
     size_t count;
 };
 
-/* All of this user's, or with a process id those that this process holds. False: no memory, or
- * errno says why /proc cannot be read. */
+/* Finds all groups of this user; with a process id, those that the process holds. False: there
+ * is no memory, or errno says why /proc cannot be read. */
 bool info_groups_find(pid_t process, struct groups *groups);
 void info_groups_release(struct groups *groups);
 
-/* The one that the process is a part of rather than a user of: it leads it, or is one of its
- * nodes; else the first. NULL: there is none. */
+/* The group that the process leads, or else the one that it is a node of, or else the first.
+ * NULL: there is none. */
 const struct groups_entry *info_groups_of(const struct groups *groups, pid_t process);
 
 #endif

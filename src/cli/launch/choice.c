@@ -11,7 +11,7 @@
 
 static const char *const fabric_variable = "DN_FABRIC";
 
-/* Puts one more into a list of them. */
+/* Adds one more to a list. */
 __attribute__((format(printf, 3, 4))) static void append(char *text, size_t room,
                                                          const char *format, ...)
 {

@@ -19,17 +19,17 @@ struct choice {
     char headings[FABRIC_COUNT][64];
 };
 
-/* Fills the groups in, which hold as long as the choice. The fabric is then what DN_FABRIC says,
- * or the first. 0, or CLI_USAGE after having said that there is none such. */
+/* Fills the groups in, which point into the choice. The fabric is then the one that DN_FABRIC
+ * names, or the first. 0, or CLI_USAGE after having said that there is no such fabric. */
 int launch_choice_begin(struct choice *choice, const char *command,
                         struct options_group groups[CHOICE_GROUPS]);
 
-/* After the command line has been read. 0, or CLI_USAGE after having said what does not go
- * together. */
+/* Checks the choice after the command line has been read. 0, or CLI_USAGE after having said what
+ * does not go together. */
 int launch_choice_complete(const struct choice *choice,
                            const struct options_group groups[CHOICE_GROUPS]);
 
-/* Those of the chosen fabric. */
+/* The settings of the chosen fabric. */
 const uint64_t *launch_choice_settings(const struct choice *choice);
 
 #endif

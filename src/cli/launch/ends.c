@@ -1,6 +1,6 @@
-/* The ends of processes. A node's peers learn of it before anything else is done about
- * it; then its process group is cleared, and only then is it reaped: until that moment
- * its number, which is also its process group's, cannot be another's. */
+/* The ends of processes. When a node ends, its peers are told first. Then its process group is
+ * killed, and only then is the process reaped: until that moment no other process can get its
+ * number, which is also the number of its process group. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ static bool end_is_wanted(struct launch *launch)
     return true;
 }
 
-/* Once a group is being ended its nodes' ends are our own doing. */
+/* Once the group is being ended, we end the nodes ourselves, and their ends say nothing. */
 void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
                        const struct ending *ending, bool wanted)
 {
@@ -105,8 +105,8 @@ static void unwatch(struct launch *launch, struct node *node)
     }
 }
 
-/* Nothing of the node runs any more. What it wanted is looked at before its peers learn of
- * the end: they may want the group to end because of it. */
+/* Nothing of the node runs any more. Look first whether it wanted the group to end, and tell its
+ * peers afterwards: they may want the group to end because of this node's end. */
 static void finish(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
@@ -155,9 +155,9 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
     return node->attached_fd >= 0;
 }
 
-/* The node's own process has ended: whether one further down that is attached is still
- * there, now killed and watched. The number comes from memory that nodes write, so only
- * what is of the node's process group or a child of ours is believed and killed. */
+/* The node's own process has ended. If a process further down is attached as this node and still
+ * runs, this kills and watches it, and gives true. Nodes can write the memory that its number
+ * comes from, so it is only killed if it is in the node's process group or is our child. */
 static bool attached_process_remains(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
@@ -212,7 +212,7 @@ static void on_process_end(struct launch *launch, const siginfo_t *info)
             return;
         }
     }
-    /* A guardian that somebody killed, or an orphan of some node. */
+    /* This was a guardian that somebody killed, or an orphan of some node. */
     reap(info->si_pid);
     if (info->si_pid == launch->guard.pid) {
         launch->guard.pid = 0;

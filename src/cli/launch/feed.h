@@ -1,5 +1,5 @@
-/* Node 0's standard input when the launcher's is a terminal: nodes are process groups of
- * their own, which a terminal would stop for reading, so the launcher reads for node 0. */
+/* Node 0's standard input when the launcher's is a terminal. Each node is a process group of its
+ * own, which the terminal would stop if it read; so the launcher reads for node 0. */
 #ifndef CLI_LAUNCH_FEED_H
 #define CLI_LAUNCH_FEED_H
 
@@ -20,7 +20,7 @@ struct feed {
 /* What to poll for: a descriptor and its events, or -1. */
 int launch_feed_poll_fd(const struct feed *feed, short *events);
 
-/* After poll said so: moves bytes on. */
+/* Moves bytes on, after poll has said that it can. */
 void launch_feed_move(struct feed *feed);
 
 void launch_feed_close(struct feed *feed);

@@ -1,6 +1,6 @@
-/* The guardian: a process of its own session that does nothing but outlive the launcher
- * and then kill what is left of the group. The kernel kills a dead launcher's children
- * (PR_SET_PDEATHSIG), the guardian their children. */
+/* The guardian: a process in a session of its own that waits for the launcher's end and then
+ * kills what is left of the group. When a launcher dies, the kernel kills its children
+ * (PR_SET_PDEATHSIG) and the guardian kills the children's children. */
 #ifndef CLI_LAUNCH_GUARD_H
 #define CLI_LAUNCH_GUARD_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A word that all nodes of a group share and no other's have. It marks every process of a
- * group, wherever it has gone, unless it clears its environment. */
+/* A word that all nodes of a group have in their environment and no other process has. It marks
+ * every process of the group that does not clear its environment. */
 #define GUARD_ENV_GROUP_ID "DIMMNET_GROUP_ID"
 /* The same for the nodes of one host, where a group has several: ID.NUMBER. */
 #define GUARD_ENV_HOST_ID "DIMMNET_HOST_ID"

@@ -25,7 +25,7 @@ enum {
     POLLS_OF_OUR_OWN = 16,
 };
 
-/* An agent has no output of nodes that its words could come between. */
+/* An agent writes at once: it passes no output of nodes on to its standard error. */
 void launch_say(struct launch *launch, const char *format, ...)
 {
     char line[SAY_BYTES];
@@ -42,7 +42,7 @@ void launch_say(struct launch *launch, const char *format, ...)
         (void)written; /* nobody reads it */
         return;
     }
-    /* Where nobody has read half a megabyte, nobody misses the line. */
+    /* If the queue is full, nobody has read half a megabyte, and nobody misses this line. */
     if (launch_sink_has_room(launch->err, length + 1)) {
         launch_sink_put(launch->err, SINK_LAUNCHER, "", line, length);
     }
@@ -96,7 +96,7 @@ int launch_make_group(struct launch *launch, uint32_t core_count)
     return 0;
 }
 
-/* What goes to one file has one queue, so that lines stay whole there. */
+/* If both descriptors are the same file, they share one queue, so that lines stay whole. */
 bool launch_open_sinks(struct launch *launch)
 {
     struct stat out;
@@ -129,7 +129,8 @@ bool launch_allocate(struct launch *launch, uint32_t poll_count)
     return true;
 }
 
-/* Node 0 reads what we would; a terminal, and what comes to an agent, through us. */
+/* Node 0 inherits our standard input. If that is a terminal, or if we are an agent, we read it
+ * and pass it on through a pipe. */
 static bool open_stdin(struct launch *launch)
 {
     int ends[2];
@@ -171,7 +172,7 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
     (void)prctl(PR_GET_CHILD_SUBREAPER, &launch->old_subreaper);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     launch->is_reaper = true;
-    /* The guardian comes first: it inherits the less. */
+    /* The guardian starts first, so that it inherits less. */
     if (!launch_signals_take(&launch->signals) ||
         !launch_guard_open(&launch->guard, child_count, mark_name, mark_value) ||
         !launch_guard_start(&launch->guard)) {
@@ -181,7 +182,8 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
     return 0;
 }
 
-/* Nodes look whether there is a core for each; on several hosts, as if all were like this. */
+/* Nodes use this to see whether each has a core. On several hosts it assumes that all hosts are
+ * like this one. */
 static uint32_t count_cores(const struct launch *launch)
 {
     uint64_t cores = host_core_count();
@@ -248,7 +250,7 @@ static int open_stream(struct launch *launch, uint32_t index, unsigned which)
     if (pipe2(ends, O_CLOEXEC) != 0) {
         return -1;
     }
-    /* The ends have flags of their own: the node's goes on blocking. */
+    /* Each end has its own flags: the node's end still blocks. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
     struct stream *stream = &launch->streams[2 * index + which];
     launch_stream_open(stream, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
@@ -294,10 +296,11 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
         if (!started) {
             launch_say(launch, "cannot start node %u: %s", launch->rank_first + i, strerror(errno));
         }
-        /* Thousands take seconds to start; the first ones may die meanwhile. */
+        /* Thousands of nodes take seconds to start, and the first may die meanwhile. */
         glance(launch);
     }
-    /* Only nodes hold these now, so that their ends mean something. */
+    /* From now on only nodes hold these, so that the end of a pipe tells something about them.
+     * */
     launch_close_fd(&launch->plan.report_fd);
     launch_close_fd(&launch->plan.null_fd);
     if (launch->plan.stdin_fd != STDIN_FILENO) {

@@ -33,8 +33,8 @@ struct ending {
     bool dumped_core;
 };
 
-/* RUNNING -> LEAVING -> ENDED; LEAVING only while a process further down that is
- * attached as this node has been killed and not yet ended. */
+/* RUNNING -> LEAVING -> ENDED. A node is LEAVING while a process further down, attached as this
+ * node, has been killed and has not yet ended. */
 enum node_state { NODE_NOT_STARTED, NODE_RUNNING, NODE_LEAVING, NODE_ENDED };
 
 struct node {
@@ -63,7 +63,7 @@ enum launch_phase {
 
 struct launch {
     const struct launch_request *request;
-    /* Of the nodes below. All of the group's, but for an agent. */
+    /* The nodes that this process looks after: all of the group, or those of an agent's host. */
     uint32_t rank_first;
     uint32_t rank_count;
     struct fleet *fleet; /* nodes are on other hosts; NULL: they are our children */
@@ -78,7 +78,7 @@ struct launch {
 
     struct host_group group; /* its lives alone where the fabric shares no memory */
     struct fabric_roster roster;
-    struct node *nodes;      /* from rank_first on, as everything that comes by nodes */
+    struct node *nodes;      /* [0] is rank_first, as in all tables of nodes here */
     uint32_t live_count;     /* nodes that are RUNNING or LEAVING */
     uint32_t attached_count; /* of them with an attached_fd */
 
@@ -101,7 +101,7 @@ struct launch {
     int old_subreaper;
 };
 
-/* launch.c: the parts of launch_group. Each that gives a status has said why if it is not 0. */
+/* launch.c: the parts of launch_group. Those that give a status have said why it is not 0. */
 void launch_init(struct launch *launch, const struct launch_request *request);
 /* All that nodes on this host need, but the roster. */
 int launch_prepare(struct launch *launch);
@@ -109,19 +109,19 @@ int launch_prepare(struct launch *launch);
  * which has been said. */
 bool launch_start(struct launch *launch, void (*glance)(struct launch *launch));
 void launch_release(struct launch *launch);
-/* Signals and orphans are ours from now on, and a guardian watches. */
+/* Takes over signals and orphans, and starts a guardian. */
 int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
                        const char *mark_value);
-/* Room for so many descriptors besides our own, if the user's limit allows. */
+/* Makes room for so many descriptors besides our own, if the user's limit allows. */
 int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed);
-/* Descriptors 0 to 2 are somebody's; those of them that were closed are nobody's. */
+/* Opens /dev/null for those of the descriptors 0 to 2 that are closed. */
 bool launch_fill_standard_descriptors(void);
 /* The group's memory or, where the fabric shares none, its lives. */
 int launch_make_group(struct launch *launch, uint32_t core_count);
 /* Closes a descriptor that is not -1, which it then is. */
 void launch_close_fd(int *fd);
 bool launch_open_sinks(struct launch *launch);
-/* The memory by nodes and the poll table, with so many places besides. */
+/* Allocates the tables of nodes, and a poll table with so many places more. */
 bool launch_allocate(struct launch *launch, uint32_t poll_count);
 
 /* launch.c: a line of the launcher's own, in order with what nodes wrote before. */
@@ -134,10 +134,10 @@ void launch_loop_run(struct launch *launch);
 /* Between two starts: ends, signals and time, no output. */
 void launch_loop_glance(struct launch *launch);
 
-/* phase.c: what happened; each moves the phase and, being first, decides the status. */
+/* phase.c: events. Each moves the phase; the first one decides the status. */
 void launch_phase_on_start_failure(struct launch *launch, int status);
 void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
-/* A node wants the whole group to end; and then, the first node ended because of it. */
+/* A node wants the whole group to end; later, the first node has ended because of it. */
 void launch_phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns);
 void launch_phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns);
 void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns);
@@ -157,13 +157,13 @@ void launch_ends_watch_attached(struct launch *launch);
 /* After a watched process has ended. */
 void launch_ends_on_attached_end(struct launch *launch, uint32_t index);
 
-/* A rank has failed: says so and does what is to be done. `host` NULL: this one. `wanted`: a
- * node had wanted the whole group's end before. */
+/* A rank has failed: says so and acts on it. `host` NULL: this one. `wanted`: a node had asked
+ * for the whole group's end before. */
 void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
                        const struct ending *ending, bool wanted);
 
-/* "exited with status 3", "was killed by SIGKILL (Killed)"; gives the status that this is for
- * the launcher. */
+/* Writes "exited with status 3" or "was killed by SIGKILL (Killed)". Gives the exit status that
+ * the launcher makes of it. */
 enum { ENDS_SENTENCE_BYTES = 160 };
 int launch_ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES]);
 

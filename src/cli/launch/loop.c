@@ -39,7 +39,7 @@ static nfds_t fill_polls(struct launch *launch)
     if (launch->fleet) {
         return AT_STREAMS + remote_fleet_fill_polls(launch, polls + AT_STREAMS);
     }
-    /* A full sink holds the nodes back: their pipes fill up. */
+    /* Nodes are not read while the sink is full: their pipes fill up and they wait. */
     for (uint32_t i = 0; i < 2 * count; i++) {
         struct stream *stream = &launch->streams[i];
         bool read_it = launch->phase != LAUNCH_DRAINING && stream->fd >= 0 &&
@@ -153,8 +153,8 @@ static void on_ready(struct launch *launch, nfds_t polled)
     }
 }
 
-/* Whoever could still write is ended first; what the pipes hold then is the rest. Agents do
- * the same on their hosts. */
+/* First end every process that could still write; then what the pipes hold is all there is.
+ * Agents do the same on their hosts. */
 static void begin_draining(struct launch *launch)
 {
     launch_phase_on_all_ended(launch);

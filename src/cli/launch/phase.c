@@ -75,7 +75,8 @@ void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
     }
 }
 
-/* Who wants it has the time of grace to come to its own end, which begins that of the others. */
+/* The node that wants the end has the time of grace to end itself. When it has, the others are
+ * terminated. */
 void launch_phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);

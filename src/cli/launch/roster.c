@@ -18,7 +18,7 @@ int launch_roster_conclude(const char *command, int error, const char *sentence)
 
 /* ---- Sizes --------------------------------------------------------------------------- */
 
-/* Whether this process could map so much: its nodes have the same limits. */
+/* Whether this process could map so much. Its nodes have the same limits. */
 static bool is_mappable(uint64_t bytes)
 {
     void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -49,8 +49,8 @@ int launch_roster_check_room(const char *command, uint32_t node_count,
     return lay_out(node_count, sizes, &geometry) ? 0 : refuse_sizes(command, node_count);
 }
 
-/* Where every node lays the whole group's memory out for itself, all do it in the same manner:
- * nothing is left to choose. */
+/* Where nodes share no memory, each lays out the whole group's memory for itself. All must do it
+ * alike, so every size is decided here. */
 int launch_roster_decide_sizes(const struct launch_request *request, struct group_sizes *sizes)
 {
     struct group_geometry geometry;

@@ -143,7 +143,7 @@ int launch_defaults(const char *command, struct host_settings *settings)
     return 0;
 }
 
-/* OpenSHMEM programs say so how large their heap is to be; the name before 1.2 comes second. */
+/* OpenSHMEM's variable for the size of the heap; the second is its name before version 1.2. */
 static int take_symmetric_size(uint64_t *bytes)
 {
     static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SMA_SYMMETRIC_SIZE"};

@@ -28,7 +28,8 @@ bool launch_signals_take(struct signals *signals)
             (void)sigaddset(&read_here, taken[i]);
         }
     }
-    /* A closed pipe and a terminal in the background are told by errors. */
+    /* Writing to a closed pipe, or reading a terminal in the background, gives an error instead.
+     * */
     blocked = read_here;
     (void)sigaddset(&blocked, SIGPIPE);
     (void)sigaddset(&blocked, SIGTTIN);
@@ -52,7 +53,7 @@ void launch_signals_give_back(struct signals *signals)
     if (signals->fd < 0) {
         return;
     }
-    /* What is pending has been acted on, or concerns what is no more. */
+    /* Pending signals have been acted on, or were meant for a group that is no more. */
     while (launch_signals_next(signals) != 0) {
     }
     const struct timespec at_once = {0};

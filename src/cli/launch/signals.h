@@ -17,8 +17,8 @@ struct signals {
 bool launch_signals_take(struct signals *signals);
 void launch_signals_give_back(struct signals *signals);
 
-/* In a forked child before its exec: nothing is blocked. Of the dispositions exec keeps
- * only what was ignored when the launcher started. */
+/* Unblocks everything in a forked child, before its exec. Signals that were ignored when the
+ * launcher started stay ignored after the exec; all others get their default. */
 void launch_signals_clear_in_child(void);
 
 /* The next signal that arrived, or 0. */

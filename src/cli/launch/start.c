@@ -33,8 +33,8 @@ static bool same_name(const char *left, const char *right)
     return strncmp(left, right, bytes) == 0 && right[bytes] == '=';
 }
 
-/* What another launcher above us told its own nodes of any fabric, and ours must not take for
- * theirs. */
+/* A variable by which a launcher above us told us our descriptors. Our nodes must not take it
+ * for theirs. */
 static bool is_of_another_group(const char *variable)
 {
     size_t bytes = strcspn(variable, "=");
@@ -58,7 +58,7 @@ static bool is_among(const char *variable, char *const *list, size_t count)
     return false;
 }
 
-/* Our words, the request's, then what we were given ourselves under other names. */
+/* Our own variables, then the request's, then those that we inherited under other names. */
 static int make_environment(struct start_plan *plan, const struct launch_request *request)
 {
     size_t added = list_length(request->environment);
@@ -87,7 +87,7 @@ static int make_environment(struct start_plan *plan, const struct launch_request
         list[count++] = plan->fabric_text[i];
     }
     for (size_t i = 0; i < added; i++) {
-        /* exec takes what it does not change without const. */
+        /* exec does not change these, but takes them without const. */
         list[count++] = (char *)(uintptr_t)request->environment[i];
     }
     size_t ours = count;
@@ -122,8 +122,8 @@ int launch_start_plan_make(struct start_plan *plan, const struct launch_request 
     error = error ? error : make_environment(plan, request);
     if (!error && !request->no_pin &&
         sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
-        /* With equally many nodes on each core too: left alone, the kernel gathers nodes
-         * that wake each other on one core and lets the others idle. */
+        /* Pin also when there are several nodes for each core: the kernel would gather nodes
+         * that wake each other on one core and leave the others idle. */
         uint32_t cores = (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
         plan->pin = plan->rank_count <= cores || plan->rank_count % cores == 0;
         plan->core_count = cores;
@@ -141,7 +141,7 @@ void launch_start_plan_release(struct start_plan *plan)
     plan->environment = NULL;
 }
 
-/* Not pinning is slower, not wrong: nothing is said if it fails. */
+/* A node that is not pinned is slower, not wrong: nothing is said if this fails. */
 static void pin_to_core(const struct start_plan *plan, uint32_t index)
 {
     cpu_set_t one[START_CORE_SETS];
@@ -157,7 +157,7 @@ static void pin_to_core(const struct start_plan *plan, uint32_t index)
     }
 }
 
-/* The group's descriptors stay open in the program; of the fabric's only the node's own. */
+/* The program keeps the group's descriptors and, of the fabric's, only its own. */
 static bool keep_descriptors(const struct start_plan *plan)
 {
     bool are_kept = fcntl(plan->group_fd, F_SETFD, 0) == 0 &&
@@ -182,12 +182,12 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
                                   int err_fd)
 {
     uint32_t rank = plan->rank_first + index;
-    /* First the group, then the list: the guardian kills by group. */
+    /* Make the process group first, then list it: the guardian kills what is listed. */
     (void)setpgid(0, 0);
     atomic_store(&plan->guard->process_groups[index], (int32_t)getpid());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != plan->launcher_pid) {
-        _exit(127); /* it died before the kernel knew what to do then */
+        _exit(127); /* the launcher died before the kernel was told to kill us with it */
     }
     if (plan->pin) {
         pin_to_core(plan, index);
@@ -224,8 +224,7 @@ pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int
         become_node(plan, index, out_fd, err_fd);
     }
     if (pid > 0) {
-        /* Both sides do it, so that each may rely on it at once; the child's word in
-         * the list may not be there yet either. */
+        /* Parent and child both do this, so that neither has to wait for the other. */
         (void)setpgid(pid, pid);
         atomic_store(&plan->guard->process_groups[index], (int32_t)pid);
     }

@@ -96,8 +96,8 @@ void launch_stream_close(struct stream *stream)
         return;
     }
     put_held(stream);
-    /* A labelled line is ours already; one without a label stays as its node left it,
-     * unless somebody else's line follows. */
+    /* End an unfinished line if it has a label. A line without one stays as its node left it,
+     * unless another writer's line follows. */
     if (stream->label[0] != '\0' && stream->sink->open_writer == stream->writer) {
         put(stream, "\n", 1);
     }

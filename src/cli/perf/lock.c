@@ -64,9 +64,9 @@ static void raw_pingpong(void *context, uint64_t count)
     }
 }
 
-/* Both take and give it as fast as they can, until each has had it `count / 2` times from
- * the other; taking it twice in a row brings nobody nearer. Whose turn it was is in the
- * lock's word, which the take looks at anyway; who is done goes on until both are. */
+/* Both take and give the lock as fast as they can, until each has got it `count / 2` times from
+ * the other. Taking it twice in a row does not count. The lock's word, which a take reads
+ * anyway, says who had it last. The one that is done first goes on until both are. */
 static void our_contest(void *context, uint64_t count)
 {
     struct contest *contest = context;

@@ -80,8 +80,8 @@ static void conclude(struct samples *samples, struct perf_figure *figure)
     figure->p99_ns = perf_p99(samples->ours_ns, samples->count);
 }
 
-/* The first words of rank 0's heap-independent conversation: its own LLCM's last line
- * but one holds what it decided; the others read it after a barrier. */
+/* Rank 0 puts its decision into the last line but one of its LLCM; the others read it there
+ * after a barrier. */
 #define DECISION_OFFSET_FROM_END 128
 
 static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)

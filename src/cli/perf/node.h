@@ -24,23 +24,23 @@ struct perf_world {
 
 typedef int (*perf_test)(struct perf_world *world);
 
-/* Stores and waiting: perf_latency.c. */
+/* Stores and waiting: latency.c. */
 int perf_aotf(struct perf_world *world);
 int perf_barrier(struct perf_world *world);
 int perf_token(struct perf_world *world);
 int perf_atomic(struct perf_world *world);
 int perf_idle(struct perf_world *world);
 
-/* Streams and blocks: perf_bandwidth.c. */
+/* Streams and blocks: bandwidth.c. */
 int perf_rate(struct perf_world *world);
 int perf_botf(struct perf_world *world);
 int perf_push(struct perf_world *world);
 int perf_pull(struct perf_world *world);
 
-/* Messages: perf_message.c. */
+/* Messages: message.c. */
 int perf_sendrecv(struct perf_world *world);
 
-/* Locks: perf_lock.c; reductions: perf_reduce.c. */
+/* Locks: lock.c; reductions: reduce.c. */
 int perf_lock(struct perf_world *world);
 int perf_reduce(struct perf_world *world);
 

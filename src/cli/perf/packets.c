@@ -22,7 +22,7 @@ enum { BUSY_COUNT = 16 };
 
 /* ---- two ends that meet ------------------------------------------------------------ */
 
-/* Told through the fabric: each stores its address in the other's LLCM. */
+/* Each end stores its address in the other's LLCM, through the fabric. */
 static int exchange_addresses(struct perf_packets *link, const struct sockaddr_in *mine)
 {
     struct dn_remote place = {link->peer, DN_LLCM, ADDRESS_OFFSET};
@@ -185,7 +185,7 @@ static void add(struct perf_packets *link, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* The one that is asked waits, and so drives its NIC; a store at the end lets it go. */
+/* The target waits, and so drives its NIC, until a store at the end lets it go. */
 static void our_fetch_add(void *context, uint64_t count)
 {
     struct perf_packets *link = context;
@@ -196,7 +196,7 @@ static void our_fetch_add(void *context, uint64_t count)
     }
 }
 
-/* It computes, makes no call, and is served all the same. */
+/* The target computes and makes no call, and its memory is served all the same. */
 static void our_fetch_add_busy(void *context, uint64_t count)
 {
     struct perf_packets *link = context;

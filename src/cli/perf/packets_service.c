@@ -155,7 +155,7 @@ struct contest {
     struct perf_packets link; /* first: the raw blocks' context */
     struct dn_lock *near;     /* in this node's own memory, or the peer's */
     struct dn_lock *far;
-    uint64_t hold_ns; /* how long who has the lock keeps it */
+    uint64_t hold_ns; /* how long each keeps the lock */
     bool unfair;      /* in some block the lock was not passed to and fro */
 };
 
@@ -193,7 +193,7 @@ static void our_lock_alone(void *context, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* What a hand-over is at the least: one way. */
+/* The least that a change of owner takes: one way. */
 static void raw_ways(void *context, uint64_t count)
 {
     struct contest *contest = context;

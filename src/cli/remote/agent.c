@@ -19,8 +19,8 @@ enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGE
 
 struct agent {
     enum agent_stage stage;
-    bool is_over; /* nothing more is to be done but to end what runs */
-    bool is_done; /* all is said; when it is out, it is over */
+    bool is_over; /* nothing is left to do but to end what runs */
+    bool is_done; /* all has been said; when it is written out, the agent ends */
     int from_fd;
     int to_fd;
     struct sink to;
@@ -148,7 +148,7 @@ static int make_request(struct agent *agent)
     if (chdir(order->folder) != 0) {
         return cli_refuse(order->command, "cannot go to %s: %s", order->folder, strerror(errno));
     }
-    /* Into our own environment: the nodes inherit it, and PATH is looked at here. */
+    /* Set them in our own environment: nodes inherit it, and PATH counts here as well. */
     for (char *const *word = order->environment; *word; word++) {
         if (!strchr(*word, '=') || putenv(*word) != 0) {
             return cli_refuse(order->command, "cannot set \"%s\" in the environment", *word);
@@ -294,7 +294,7 @@ static void on_input(struct agent *agent, const struct frame *frame)
     }
 }
 
-/* Once node 0 reads no more, nothing more is asked for. */
+/* Once node 0 reads no more, the launcher gets no more credit. */
 static void pass_input_on(struct agent *agent)
 {
     struct feed *feed = &agent->launch.feed;
@@ -528,7 +528,7 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
             end_all(agent);
         }
     }
-    /* Last: an order makes descriptors, which were not polled. */
+    /* This comes last: an order opens descriptors, which this poll did not look at. */
     if (polls[AT_FROM].revents) {
         hear(agent);
     }
@@ -565,7 +565,7 @@ static void work(struct agent *agent)
 
 /* ---- Beginning and end ------------------------------------------------------------- */
 
-/* Frames have descriptors of their own: what anybody prints does not come between. */
+/* Frames get descriptors of their own, so that nothing that is printed comes between them. */
 static bool take_descriptors(struct agent *agent)
 {
     agent->from_fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -23,7 +23,7 @@ enum { POLLS_BY_LINK = 3 };
 
 /* ---- Lives ------------------------------------------------------------------------- */
 
-/* What a rank has become is told to all hosts but its own. */
+/* Tells all hosts but the rank's own what the rank has become. */
 static void tell_life(struct launch *launch, const struct link *source, uint32_t rank,
                       enum dn_life life)
 {
@@ -47,7 +47,7 @@ static void end_node(struct launch *launch, uint32_t rank)
     }
 }
 
-/* The agent is gone or cannot be understood: nobody knows of its nodes any more. */
+/* The agent is gone or cannot be understood, so nothing is known of its nodes any more. */
 static void lose(struct launch *launch, struct link *link)
 {
     bool had_started = link->state == LINK_RUNNING;
@@ -120,7 +120,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
     }
 }
 
-/* Why the link is going to end. The first fault of all is the one to be told. */
+/* Says why the link is going to end. Only the first fault of all is said. */
 static void say_about(struct launch *launch, struct link *link, const char *sentence)
 {
     if (launch->phase == LAUNCH_RUNNING) {
@@ -149,7 +149,7 @@ static void on_frame(struct launch *launch, struct link *link, const struct fram
     }
 }
 
-/* Something else than an agent speaks there, perhaps a shell's start-up file. */
+/* Something other than an agent speaks there, perhaps a shell's start-up file. */
 static void say_what_came(struct launch *launch, struct link *link)
 {
     char text[48] = "";
@@ -214,7 +214,7 @@ static void say_lost(struct launch *launch, const struct link *link)
 static void close_link(struct launch *launch, struct link *link)
 {
     bool had_nodes = false;
-    /* What the remote shell has to say comes before what we say. */
+    /* What the remote shell wrote last comes before what we say. */
     while (link->err.fd >= 0 && launch_stream_may_read(&link->err) &&
            launch_stream_read(&link->err)) {
     }
@@ -244,8 +244,8 @@ bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct 
             link->has_ended = true;
             link->ending = *ending;
             atomic_store(&launch->guard.process_groups[i], 0);
-            /* What it wrote last may still be in the pipe; what somebody else who holds it
-             * writes does not count. */
+            /* Its last words may still be in the pipe, so wait for a moment. Other processes may
+             * keep the pipe open; what they write later does not count. */
             link->ending_at_ns = host_now_ns() + FLEET_LAST_WORDS_NS;
             return true;
         }
@@ -318,7 +318,8 @@ void remote_fleet_on_ready(struct launch *launch, const struct pollfd *polls, bo
             (void)launch_stream_read(&link->err);
         }
         if (own[1].revents && launch_sink_is_waiting(&link->to)) {
-            launch_sink_write(&link->to); /* what it cannot take any more, its output's end tells */
+            /* An agent that takes nothing any more is noticed by the end of its output. */
+            launch_sink_write(&link->to);
         }
         if (own[0].revents && link->from_fd >= 0) {
             hear(launch, link, now_ns);
@@ -366,7 +367,7 @@ static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns
     }
 }
 
-/* Whatever leads there is ended with it. */
+/* Gives the link up, and kills the remote shell that leads there. */
 static void force(struct launch *launch, struct link *link)
 {
     if (link->state < LINK_ENDING) {
@@ -407,7 +408,8 @@ void remote_fleet_on_time(struct launch *launch, uint64_t now_ns)
         watch_over(launch, link, now_ns);
         bool waited = now_ns >= link->ending_at_ns;
         if (link->state < LINK_ENDING && waited) {
-            /* Its shell has ended and somebody keeps the pipe open, or it does not go. */
+            /* Its shell has ended and another process keeps the pipe open, or the shell does not
+             * end. */
             force(launch, link);
         } else if (link->state == LINK_ENDING && (link->has_ended || waited)) {
             if (!link->has_ended) {
@@ -458,7 +460,7 @@ void remote_fleet_signal(struct launch *launch, int signal_number)
         struct link *link = &fleet->links[i];
         if (link->state == LINK_RUNNING) {
             remote_link_say(link, FRAME_SIGNAL, &word, NULL, 0);
-            /* Now, if it can be: we may be about to stop. */
+            /* Write at once if possible: we may be about to stop. */
             if (launch_sink_is_waiting(&link->to)) {
                 launch_sink_write(&link->to);
             }

@@ -1,11 +1,11 @@
-/* A group on several hosts: links to the agents there, and what is done about what they say.
- * The launcher's phases are the same as with nodes of its own. */
+/* A group on several hosts: links to the agents there, and how the launcher acts on what they
+ * say. Its phases are the same as with nodes of its own. */
 #ifndef CLI_REMOTE_FLEET_H
 #define CLI_REMOTE_FLEET_H
 
 #include "cli/launch/launch.h"
 
-/* Sees the group through; an exit status. */
+/* Sees the group through to its end; gives the exit status. */
 int remote_fleet_launch(struct launch *launch);
 
 /* The loop's questions, and what it tells. */
@@ -20,8 +20,8 @@ bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct 
 /* Whether every link is closed and all output passed on. */
 bool remote_fleet_is_done(const struct launch *launch);
 
-/* To all nodes. Hosts whose nodes have not started need not start them any more, if the
- * signal ends. */
+/* Sends a signal to all nodes. If it is one that ends them, hosts whose nodes have not started
+ * are told not to start them. */
 void remote_fleet_signal(struct launch *launch, int signal_number);
 
 #endif

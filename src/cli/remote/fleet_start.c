@@ -71,7 +71,7 @@ static bool is_for_nodes(const char *variable)
     return false;
 }
 
-/* The library's variables, then what the user names, which comes later and counts. */
+/* The library's variables, then those that the user names: the later one counts. */
 static bool make_environment(struct fleet *fleet, const struct launch_request *request)
 {
     size_t count = 0;
@@ -142,7 +142,7 @@ static bool make_order(struct launch *launch, struct link *link)
 
 /* ---- The conversation -------------------------------------------------------------- */
 
-/* The first fault ends the start, and is the one to be told. */
+/* Says why the group cannot start, and ends the start. Only the first fault is said. */
 static void refuse_start(struct launch *launch, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -392,7 +392,8 @@ static bool make_links(struct launch *launch)
 
 static bool make_nodes(struct launch *launch)
 {
-    /* The poll table holds no node's descriptor, but has room for them. */
+    /* Nodes on other hosts have no descriptors here; their places in the poll table stay unused.
+     * */
     if (!launch_allocate(launch, FILES_BY_LINK * launch->fleet->count + 16) ||
         !launch_open_sinks(launch)) {
         return false;

@@ -85,16 +85,16 @@ struct frame {
 unsigned remote_frame_words(enum frame_kind kind);
 size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes);
 
-/* Writes remote_frame_bytes. The tail may be filled in by the caller afterwards (NULL). Gives where
- * it is. */
+/* Writes remote_frame_bytes(), and gives the place of the tail. With `tail` NULL the caller
+ * fills it in afterwards. */
 unsigned char *remote_frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
                          const void *tail, size_t tail_bytes);
 
 /* FRAME_IS_BAD: no frame of that sender, and nothing that follows can be understood. */
 enum frame_verdict { FRAME_IS_WHOLE, FRAME_IS_CUT, FRAME_IS_BAD };
 
-/* Looks at what has come so far; a whole frame's tail lies in there, and *whole is how many
- * bytes it takes. */
+/* Looks at what has come so far. The tail of a whole frame points into these bytes, and *whole
+ * is how many of them the frame takes. */
 enum frame_verdict remote_frame_take(const unsigned char *bytes, size_t available,
                               enum frame_sender sender, struct frame *frame, size_t *whole);
 

@@ -22,8 +22,8 @@ _Static_assert((int)FRAME_DATA_BYTES_MAX <= (int)STREAM_READ_BYTES,
 _Noreturn static void become_shell(const struct launch *launch, uint32_t index, char *const *argv,
                                    const int *ends)
 {
-    /* A session of its own: the terminal's signals are for us to pass on by frames, and what
-     * cannot ask for a password says so instead of waiting. */
+    /* A session of its own: we pass the terminal's signals on by frames ourselves, and a remote
+     * shell that wants to ask for a password fails instead of waiting. */
     (void)setsid();
     atomic_store(&launch->guard.process_groups[index], (int32_t)getpid());
     if (dup2(ends[0], STDIN_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0 ||
@@ -167,7 +167,7 @@ bool remote_link_take_output(struct link *link, struct launch *launch, const str
         launch->streams[2 * rank + which].is_ending) {
         return false;
     }
-    /* An end is said once, and not counted. */
+    /* An end is told once, and uses no credit. */
     uint32_t charge = frame->tail_bytes ? frame->tail_bytes + POST_FRAME_CHARGE_BYTES : 0;
     if (charge > POST_WINDOW_BYTES - link->used_bytes[which]) {
         return false;

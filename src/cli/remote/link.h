@@ -50,7 +50,7 @@ struct link {
     struct stream err;
 
     struct link_held held[2];
-    uint32_t used_bytes[2]; /* of the window, by what has come and was not given credit for */
+    uint32_t used_bytes[2]; /* of the window: came in, and no credit was given for it yet */
     uint32_t owed_bytes[2]; /* of that, what has been passed on */
 
     uint64_t next_ping_ns; /* UINT64_MAX: one is out */
@@ -65,17 +65,17 @@ bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, 
 void remote_link_say(struct link *link, enum frame_kind kind, const uint32_t *words,
                      const void *tail, size_t tail_bytes);
 
-/* The agent's input ends, and so does it. */
+/* Closes the agent's input, which ends the agent. */
 void remote_link_hang_up(struct link *link);
-/* The same before nodes have started: who does not go then is not waited for. */
+/* The same before nodes have started. An agent that does not end soon is not waited for. */
 void remote_link_call_off(struct link *link, uint64_t now_ns);
 
 /* Nothing more is read or written: ENDING from now on. */
 void remote_link_cut(struct link *link, uint64_t now_ns);
 
-/* Takes output in. False: it is not the agent's to send. */
+/* Takes output in. False: this agent must not send it. */
 bool remote_link_take_output(struct link *link, struct launch *launch, const struct frame *frame);
-/* Passes on what is held and now finds room, and gives credit. */
+/* Passes on held output that now finds room, and gives credit for it. */
 void remote_link_pass_on(struct link *link, struct launch *launch);
 /* Whether all is passed on. */
 bool remote_link_is_drained(const struct link *link);

@@ -118,7 +118,7 @@ static void take_numbers(const uint64_t *numbers, struct order *order)
     memcpy(order->settings, &numbers[AT_SETTINGS], sizeof order->settings);
 }
 
-/* The next text, or NULL where none ends. */
+/* The next text; NULL: it has no end. */
 static char *next_text(char **at, const char *end)
 {
     char *text = *at;
@@ -129,7 +129,7 @@ static char *next_text(char **at, const char *end)
     return last ? text : NULL;
 }
 
-/* False: they are not as many as was said. */
+/* False: there are not as many texts as the numbers say. */
 static bool take_texts(struct order_read *read, size_t bytes, size_t arguments, size_t variables)
 {
     char *at = read->text;

@@ -14,13 +14,13 @@ struct post_inbox {
 };
 
 enum {
-    POST_CONTROL_BYTES = 1 << 20,   /* more than all but output and orders can come to */
-    POST_WINDOW_BYTES = 128 * 1024, /* of each output, and the input: not yet given credit for */
-    POST_FRAME_CHARGE_BYTES = 16,   /* a piece of it counts so much more, small ones do not pile */
+    POST_CONTROL_BYTES = 1 << 20,   /* more than all frames together but output and orders */
+    POST_WINDOW_BYTES = 128 * 1024, /* of each output, and of the input, before credit comes */
+    POST_FRAME_CHARGE_BYTES = 16,   /* added for each piece, so that small ones do not pile up */
 };
 
-/* Puts a frame into the queue; false: there is no room, which never happens to a side that
- * keeps to its credit, unless the other one has stopped reading. */
+/* Puts a frame into the queue. False: there is no room. A side that keeps to its credit only
+ * sees this if the other side has stopped reading. */
 bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *words,
                       const void *tail, size_t tail_bytes);
 

@@ -218,14 +218,19 @@ static void merge(struct fabric_finding *all, const struct fabric_finding *one)
     *all = make_finding(ciphers, one_bytes < path_bytes ? one_bytes : path_bytes);
 }
 
+static uint64_t packet_bytes_min(const struct fabric_roster *roster)
+{
+    struct board_config config;
+    board_config_default(&config, roster->node_count);
+    return board_packet_bytes_min(&config);
+}
+
 /* What packets may be on a path that takes path_bytes. */
 static int agree_packet_bytes(const struct fabric_roster *roster, uint64_t path_bytes,
                               uint64_t *packet_bytes, char *sentence)
 {
-    struct board_config config;
     union udp_address first;
-    board_config_default(&config, roster->node_count);
-    uint64_t least = board_packet_bytes_min(&config);
+    uint64_t least = packet_bytes_min(roster);
     (void)udp_contact_take(&roster->contacts[0], &first);
     uint64_t headers = first.any.sa_family == AF_INET6 ? IPV6_UDP_BYTES : IPV4_UDP_BYTES;
     uint64_t bytes = path_bytes < WIRE_PACKET_BYTES_MAX ? path_bytes : WIRE_PACKET_BYTES_MAX;
@@ -298,6 +303,11 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
         numbers[i] = base_little_get(terms->bytes + 8 * (size_t)i, 8);
     }
     uint64_t cipher = numbers[TERM_CIPHER];
+    if (numbers[TERM_PGID] > UINT32_MAX || numbers[TERM_PACKET_BYTES] < packet_bytes_min(roster) ||
+        numbers[TERM_PACKET_BYTES] > WIRE_PACKET_BYTES_MAX || numbers[TERM_PEER_TIMEOUT_NS] == 0 ||
+        numbers[TERM_ENCRYPT] > 1) {
+        return fabric_launch_refuse(sentence, DN_EINVAL, "the group's terms make no sense");
+    }
     /* A launcher without nodes of its own need not be able to do it. */
     if (cipher > UDP_CIPHER_CHACHA20 || (cipher != UDP_CIPHER_NONE && roster->rank_count > 0 &&
                                          !udp_cipher_is_possible((enum udp_cipher)cipher))) {

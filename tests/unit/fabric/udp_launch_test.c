@@ -291,6 +291,12 @@ static void terms_are_checked(void **state)
     struct fabric_terms terms;
     open_fleet(&fleet);
     assert_int_equal(fabric->agree(&fleet.launcher, &fleet.findings[0], &terms, sentence), 0);
+    for (unsigned place = 0; place < 5; place++) {
+        struct fabric_terms wrong = terms;
+        memset(wrong.bytes + 8 * place, 0xff, 8);
+        bool is_free = place == 2; /* any peer time-out is one */
+        assert_int_equal(fabric->seal(&fleet.launcher, &wrong, sentence), is_free ? 0 : DN_EINVAL);
+    }
     terms.bytes[CIPHER_AT] = 77;
     assert_int_equal(fabric->seal(&fleet.hosts[0], &terms, sentence), DN_EINVAL);
     assert_string_equal(sentence, "unknown cipher 77");
