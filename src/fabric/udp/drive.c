@@ -15,7 +15,8 @@
 
 #define HELPER_AWAY_NS UINT64_C(250000)
 #define SLEEP_LONGEST_NS UINT64_C(2000000)
-/* Of the helper when nothing is under way: packets wake it, and deaths may be known so late. */
+/* How long the helper sleeps when nothing is under way. Packets wake it; a death may be noticed
+ * so late. */
 #define HELPER_IDLE_NS UINT64_C(10000000)
 #define SPIN_NS UINT64_C(50000)
 #define YIELD_NS UINT64_C(1000000)
@@ -26,8 +27,8 @@ enum { BURSTS_AT_A_TIME = 16, SHORT_BYTES = 1024, LOOKS_PER_CLOCK = 16 };
 
 /* ---- In ------------------------------------------------------------------------------ */
 
-/* With a single peer the socket is connected to it, once an authentic packet has come from
- * the very address that the roster tells: no relay and no second network card is between. */
+/* Connects the socket to a single peer, once an authentic packet has come from the very address
+ * that the roster gives: then no relay and no second network card is between. */
 static uint32_t receive_and_connect(struct udp_state *udp)
 {
     union udp_address from;
@@ -95,8 +96,8 @@ static bool send_burst(struct udp_state *udp)
     if (udp->burst_waits) {
         return false;
     }
-    /* What does not fit the path any more is lost like any other packet; the peer time-out
-     * speaks when nothing else gets through. */
+    /* Packets that do not fit the path any more are lost like others. If nothing else gets
+     * through, the peer time-out ends it. */
     udp->burst_start = udp->burst_end;
     return true;
 }
@@ -138,7 +139,7 @@ void udp_transmit(struct udp_state *udp, uint64_t now_ns)
         if (!alone && !joins(udp, target, bytes)) {
             bool sent = send_burst(udp);
             if (!sent) {
-                /* The new packet is lost on the way, as it were; the old ones wait. */
+                /* Drop the new packet, as if it were lost on the way; the old ones wait. */
                 return;
             }
             alone = true;
@@ -176,7 +177,7 @@ static bool drive(struct udp_state *udp, uint64_t now_ns)
     return anything;
 }
 
-/* Of many looks in a row only every LOOKS_PER_CLOCK-th looks at the clock, too. */
+/* Reads the clock only with every LOOKS_PER_CLOCK-th of many looks in a row. */
 bool udp_progress(struct udp_state *udp)
 {
     if (!fabric_mutex_try(&udp->lock)) {
@@ -237,8 +238,8 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
     atomic_fetch_sub_explicit(&udp->napping, 1, memory_order_relaxed);
 }
 
-/* While packets come a waiter stays at the socket: to sleep and be woken takes longer than
- * the next one. */
+/* A waiter stays at the socket while packets come: sleeping and being woken would take longer
+ * than the next packet. */
 uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t timeout_ns)
 {
     if (udp_progress(udp)) {
@@ -306,8 +307,7 @@ void *udp_help(void *context)
         bool wants_room = udp->burst_waits;
         fabric_mutex_give(&udp->lock);
         if (!anything) {
-            sleep_on_socket(udp,
-                            until(deadline_ns, now_ns, wants_room ? RETRY_NS : HELPER_IDLE_NS),
+            sleep_on_socket(udp, until(deadline_ns, now_ns, wants_room ? RETRY_NS : HELPER_IDLE_NS),
                             wants_room);
         }
     }

@@ -45,8 +45,8 @@ struct udp_guard {
 
 bool udp_cipher_is_possible(enum udp_cipher cipher)
 {
-    /* It answers 1 when it was called before, from anywhere; what the CPU can do is not
-     * known earlier. */
+    /* sodium_init gives 1 if anybody has called it before. What the CPU can do is only known
+     * after it. */
     if (sodium_init() < 0) {
         return false;
     }
@@ -78,7 +78,8 @@ static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_ke
     if (!made) {
         return DN_ENOMEM;
     }
-    /* The secret may serve other ends, too: the first words keep the keys apart. */
+    /* The first words keep these keys apart from others that may be derived from the same
+     * secret. */
     unsigned char whose[32] = "DIMMnet packet key";
     wire_put16(whose + 20, rank);
     wire_put32(whose + 22, guard->incarnation);

@@ -19,8 +19,8 @@ struct udp_guard_config {
     enum udp_cipher cipher; /* not NONE */
     bool encrypt;
     uint32_t node_count;
-    uint32_t incarnation; /* of every node: lives of a group do not repeat */
-    uint16_t node;        /* this one, whose packets are sealed */
+    uint32_t incarnation;        /* of every node: lives of a group do not repeat */
+    uint16_t node;               /* this one, whose packets are sealed */
     const unsigned char *secret; /* 32 bytes, kept by the guard in a copy of its own */
 };
 
@@ -31,16 +31,16 @@ const char *udp_cipher_name(enum udp_cipher cipher);
 
 struct udp_guard;
 
-/* Keys of peers are derived when their first packet comes (about 512 bytes each, given back
- * by udp_guard_free, which wipes them). 0, DN_ENOMEM; DN_EVERSION: this CPU cannot do
- * the cipher; DN_ESYSTEM. */
+/* Makes a guard. It derives a peer's key when the peer's first packet comes (about 512 bytes
+ * each); udp_guard_free wipes the keys and frees them. DN_ENOMEM; DN_EVERSION: this CPU cannot
+ * do the cipher; DN_ESYSTEM. */
 int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **guard);
 void udp_guard_free(struct udp_guard *guard);
 
-/* For board_init; valid as long as the guard. One caller at a time. Neither seal nor open
- * allocates memory but for the first packet that claims to be from a rank (an attacker can
- * make at most one such allocation for each rank). Of a packet that is not
- * believed, what was encrypted may be wiped. */
+/* For board_init; valid as long as the guard; one caller at a time. Sealing and opening allocate
+ * memory only for the first packet that claims to come from a rank, so an attacker can cause at
+ * most one allocation for each rank. When a packet is not believed, its encrypted part may be
+ * wiped. */
 struct swif_guard udp_guard_hooks(struct udp_guard *guard);
 
 #endif

@@ -4,8 +4,8 @@
 #include "fabric/udp/state.h"
 #include "group/life.h"
 
-/* What a peer acknowledged before it left may come later than the launcher's word that it has
- * left: so long, and two round trips, its acknowledgements are waited for. */
+/* A peer's last acknowledgements may arrive after the launcher's word that it has left. They are
+ * waited for so long, and two round trips more. */
 #define PARTING_NS UINT64_C(50000000)
 
 enum { BURSTS_BEFORE_END = 4096 }; /* more than a socket holds; a flood ends, too */
@@ -36,8 +36,8 @@ void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
     atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
 }
 
-/* Peers that have not attached yet have nobody who listens: what is sent to them waits in
- * their sockets, and their silence means nothing. */
+/* Peers that have not attached do not listen yet: what is sent to them waits in their sockets,
+ * and their silence means nothing. */
 void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
 {
     for (uint32_t rank = 0; rank < udp->view->node_count && udp->starting_count != 0; rank++) {
@@ -56,8 +56,8 @@ static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
     return PARTING_NS + (is_known ? 2 * state.srtt_ns : 0);
 }
 
-/* What the peer acknowledged and answered is done: nobody's quiet fails because of it. False:
- * something is under way to it, and nothing was done. */
+/* Settles with a peer that has acknowledged and answered everything, so that no quiet fails
+ * because of it. False: something is under way to it, and nothing was done. */
 static bool settle_with(struct udp_state *udp, uint32_t rank)
 {
     return swif_peer_is_idle(udp->board.swif, (uint16_t)rank) &&
@@ -104,12 +104,12 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         atomic_store_explicit(&udp->view->ports[rank].life, life, memory_order_release);
         return;
     }
-    /* Its life ends before InfiniSWIF gives the rank up, which would call it a death. */
+    /* End the life first: when InfiniSWIF gives the rank up, that would count as a death. */
     end_life(udp, rank, life);
     if (life == DN_LEFT) {
         begin_parting(udp, now_ns, rank);
     } else {
-        /* Nothing more comes from the dead; but what they acknowledged had taken effect. */
+        /* Nothing more comes from a dead peer, but what it acknowledged has taken effect. */
         (void)settle_with(udp, rank);
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     }
@@ -122,7 +122,7 @@ void udp_read_lives(struct udp_state *udp, uint64_t now_ns)
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         udp->peers[rank].told = group_life(udp->control, rank);
     }
-    /* What those of whom it is known by now that they are gone sent before is taken in first. */
+    /* First take in what peers sent before they went. */
     for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {
     }
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where everything lies: follows from the node count alone, on one machine. */
+/* Where everything lies. On one machine this follows from the node count alone. */
 struct layout {
     uint64_t addresses_offset;
-    uint64_t reports_offset; /* a page's start: what is before it is not the nodes' to write */
+    uint64_t reports_offset; /* the start of a page: nodes must not write what is before it */
     uint64_t report_stride_bytes;
     uint64_t file_bytes;
 };
@@ -31,13 +31,13 @@ static void lay_out(uint32_t node_count, struct layout *layout)
     layout->addresses_offset = up(sizeof(struct udp_roster), CACHE_LINE_BYTES);
     layout->reports_offset = up(layout->addresses_offset + node_count * sizeof(union udp_address),
                                 page_bytes);
-    /* Lines of their own: every node writes its report while the others write theirs. */
+    /* Each report has cache lines of its own, because all nodes write theirs at once. */
     layout->report_stride_bytes = up(sizeof(struct udp_report) + trips_bytes, CACHE_LINE_BYTES);
     layout->file_bytes = up(layout->reports_offset + node_count * layout->report_stride_bytes,
                             page_bytes);
 }
 
-/* The secret gets into no core file, and forked children inherit no mapping. */
+/* Keeps the secret out of core files, and the mapping out of forked children. */
 static int map_file(int fd, uint64_t bytes, int protection, struct udp_roster **roster)
 {
     void *map = mmap(NULL, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -92,8 +92,8 @@ int udp_roster_seal(struct udp_roster_file *made)
     return 0;
 }
 
-/* The launcher is believed as to what the roster says, but one of another build may lay it
- * out otherwise. */
+/* Nodes believe what the launcher wrote, but a launcher of another build may lay it out
+ * differently. */
 static int check(const struct udp_roster *roster, uint64_t file_bytes)
 {
     if (__atomic_load_n(&roster->magic, __ATOMIC_ACQUIRE) != UDP_ROSTER_MAGIC) {
@@ -132,14 +132,14 @@ int udp_roster_map(int fd, struct udp_roster_file *mapped)
         return error == DN_ENOMEM ? error : DN_EGROUP;
     }
     error = check(roster, bytes);
-    /* Who only asks may have a descriptor to read by (EACCES). */
+    /* A process that only looks may have a descriptor for reading alone (EACCES). */
     if (!error &&
         mprotect((unsigned char *)roster + roster->reports_offset, bytes - roster->reports_offset,
                  PROT_READ | PROT_WRITE) != 0 &&
         errno != EACCES) {
         error = DN_ENOMEM;
     }
-    /* Only now: a descriptor that is no roster is somebody else's. */
+    /* Do this last: a descriptor that is no roster belongs to somebody else. */
     if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         error = DN_EGROUP;
     }

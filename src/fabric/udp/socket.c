@@ -35,7 +35,7 @@ _Static_assert((int)PACKET_BYTES_MAX_V4 == (int)UDP_BURST_BYTES_MAX, "see fabric
 
 /* ---- Making ----------------------------------------------------------------------- */
 
-/* Beyond the system's limit where that is allowed, else up to it. */
+/* Enlarges a buffer beyond the system's limit where that is allowed, else up to the limit. */
 static void enlarge(int fd, int forced, int plain)
 {
     int bytes = BUFFER_BYTES;
@@ -44,8 +44,9 @@ static void enlarge(int fd, int forced, int plain)
     }
 }
 
-/* A lost fragment is a lost packet, and whoever puts fragments together is another thing to
- * flood: packets travel whole, or it is said that they do not fit. */
+/* Packets travel whole, or the kernel says that they do not fit: one lost fragment would lose
+ * the whole packet, and an attacker could flood the buffers in which fragments are put together.
+ * */
 static int forbid_fragments(int fd, int family)
 {
     const int always_v4 = IP_PMTUDISC_DO, always_v6 = IPV6_PMTUDISC_DO, on = 1;
@@ -88,8 +89,8 @@ void udp_socket_use(struct udp_socket *socket, int fd)
     int value;
     socklen_t value_bytes = sizeof value;
     *socket = (struct udp_socket){.fd = fd};
-    /* A kernel that does not know the option would not refuse the message that asks for it,
-     * but send one large datagram. */
+    /* Ask first: a kernel that does not know the option would not refuse a message with it, but
+     * send one large datagram. */
     socket->offload_send = getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &value_bytes) == 0;
     socket->offload_receive = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
 }
@@ -149,14 +150,14 @@ static int judge(struct udp_socket *socket, int fault, uint32_t packet_count)
     case ENOBUFS:
     case ENOMEM: return DN_EBUSY;
     case EMSGSIZE: return DN_ETOOLONG;
-    /* No route, a firewall, an interface that is down: nothing that trying again at once
-     * would change, and the protocol tries again anyway. */
+    /* There is no route, a firewall forbids it, or an interface is down. Trying again at once
+     * would change nothing, and the protocol tries again anyway. */
     default: socket->send_refused += packet_count; return 0;
     }
 }
 
-/* Whether a kernel that cannot offload to this target may have said so by this; it may also
- * mean that even one such packet is too long. */
+/* Whether the error may mean that the kernel cannot offload to this target. It may also mean
+ * that even one such packet is too long. */
 static bool may_mean_no_offload(int fault)
 {
     return fault == EIO || fault == EINVAL || fault == ENOPROTOOPT || fault == EOPNOTSUPP ||
@@ -237,8 +238,8 @@ uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets)
 {
     for (int skips = 0; skips < SKIPS_MAX; skips++) {
         socket->receive_calls++;
-        /* Straight to the kernel: the C library's call is a cancellation point, which costs a
-         * tenth of a look that finds nothing. */
+        /* Call the kernel directly: the C library's function is a cancellation point, which adds
+         * a tenth to a look that finds nothing. */
         long bytes = syscall(SYS_recvfrom, socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC,
                              NULL, NULL);
         if (LIKELY(bytes > 0 && bytes <= UDP_BURST_BYTES_MAX)) {
@@ -247,7 +248,7 @@ uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets)
         if (bytes < 0 && errno == EAGAIN) {
             return 0;
         }
-        /* Empty, cut, or an error that some earlier packet met on its way. */
+        /* The datagram was empty or cut, or this is the error of an earlier packet. */
     }
     return 0;
 }

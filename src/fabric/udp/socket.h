@@ -14,7 +14,7 @@ struct udp_socket {
     int fd;
     bool offload_send;    /* GSO */
     bool offload_receive; /* GRO */
-    bool is_connected;    /* to the one peer there is: the way there is looked up once */
+    bool is_connected;    /* to the only peer, so that the kernel looks up the route once */
     uint64_t send_calls, receive_calls;
     uint64_t send_refused; /* packets that the kernel did not take (no route, forbidden): lost */
 };
@@ -24,9 +24,8 @@ struct udp_socket {
  * errno. */
 int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd);
 
-/* Takes a bound descriptor over: asks the kernel what it can do. A kernel that says it can
- * offload sending and then does not is believed no more; that a caller may set either flag
- * to false is for tests. */
+/* Takes a bound descriptor over and asks the kernel what it can do. If the kernel then refuses
+ * to offload sending, the flag is cleared. Tests may clear either flag. */
 void udp_socket_use(struct udp_socket *socket, int fd);
 void udp_socket_close(struct udp_socket *socket);
 
@@ -40,17 +39,16 @@ int udp_socket_send(struct udp_socket *socket, const union udp_address *to,
                     const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes,
                     uint32_t *done_bytes);
 
-/* Receives what is there: one packet, or several that came together, at most
- * UDP_BURST_BYTES_MAX bytes. Where one ends its own header says (wire_packet_bytes); asking
- * the kernel would make each look half as dear again. 0: nothing there, or nothing but empty
- * datagrams. */
+/* Receives what is there: one packet, or several that came together, at most UDP_BURST_BYTES_MAX
+ * bytes. A packet's own header says where it ends (wire_packet_bytes); asking the kernel would
+ * make each look cost half as much again. 0: there was nothing, or only empty datagrams. */
 uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets);
 /* The same, and where it came from. */
 uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packets,
                                  union udp_address *from);
 
-/* From now on there is nobody but this peer: sending costs less, and the kernel drops what
- * others send. Nothing changes when it cannot be done. */
+/* Connects the socket to its only peer: sending costs less, and the kernel drops what others
+ * send. If it cannot be done, nothing changes. */
 void udp_socket_connect(struct udp_socket *socket, const union udp_address *peer);
 bool udp_address_is_same(const union udp_address *one, const union udp_address *other);
 
@@ -60,7 +58,6 @@ uint32_t udp_path_bytes(const union udp_address *to);
 
 /* "192.0.2.1:7000", "[2001:db8::1]:7000". */
 enum { UDP_ADDRESS_TEXT_BYTES = 64 };
-const char *udp_address_text(const union udp_address *address,
-                             char text[UDP_ADDRESS_TEXT_BYTES]);
+const char *udp_address_text(const union udp_address *address, char text[UDP_ADDRESS_TEXT_BYTES]);
 
 #endif
