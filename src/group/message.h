@@ -146,7 +146,9 @@ static inline bool group_ring_has_room(struct group_ring_out *ring, uint64_t uni
         return true;
     }
     /* Acquire: the receiver has read what we are about to write over. */
-    ring->head = atomic_load_explicit(&ring->words->head, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&ring->words->head, memory_order_acquire);
+    /* Others can write there: a head that goes back or passes our tail is none. */
+    ring->head = head - ring->head <= ring->tail - ring->head ? head : ring->head;
     return ring->tail + units - ring->head <= ring->unit_count;
 }
 
@@ -197,6 +199,12 @@ static inline struct group_entry *group_ring_reserve(struct group_ring_out *ring
     return group_ring_entry(ring->start, ring->unit_count, ring->tail);
 }
 
+/* The units from a position to the end of the ring; an entry does not reach beyond. */
+static inline uint64_t group_ring_row(const struct group_ring_in *ring, uint64_t position)
+{
+    return ring->unit_count - (position & (ring->unit_count - 1));
+}
+
 /* The header at the receiver's head; 0: nothing there. */
 static inline uint64_t group_ring_look(const struct group_ring_in *ring)
 {
@@ -231,16 +239,37 @@ static inline bool group_ring_give_back(struct group_ring_in *ring)
 
 /* ---- Boxes ---------------------------------------------------------------------- */
 
-/* A context's shared memory, in its node's service memory. Constant but where said. */
+/* The start of a context's shared memory, in its node's service memory. */
 struct group_message_box {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t open; /* by the owner: 1, then 0 */
+    _Atomic uint32_t source_count;                   /* constant, as below */
+    _Atomic uint64_t unit_count;                     /* of each ring */
+};
+
+/* Where the parts of a box lie, from its start. Private: others can write into a box, so its two
+ * numbers are read once and the rest follows from them. */
+struct group_box_layout {
     uint32_t source_count;
-    uint64_t unit_count;     /* of each ring */
-    uint64_t ranks_offset;   /* the sources, sorted; all offsets from the box's start */
+    uint64_t unit_count;
     uint64_t summary_offset; /* a bit per source */
+    uint64_t ranks_offset;   /* the sources, sorted */
     uint64_t words_offset;   /* struct group_ring_words per source */
     uint64_t rings_offset;
+    uint64_t bytes; /* of the whole box */
 };
+
+static inline struct group_message_box *group_box_at(const struct group_view *view, uint32_t rank,
+                                                     uint64_t offset)
+{
+    return (struct group_message_box *)(void *)(group_node_memory(view, rank) + offset);
+}
+
+struct group_box_layout group_box_layout(uint32_t source_count, uint64_t unit_count);
+
+/* The layout of a box, or of a copy of its start, that lies at this offset of a node's memory;
+ * false: what lies there is no box. */
+bool group_box_read(const struct group_view *view, uint64_t offset,
+                    const struct group_message_box *box, struct group_box_layout *layout);
 
 /* Whether the senders set summary bits: a receiver looks into a few rings by itself. */
 static inline bool group_message_has_summary(uint32_t source_count)
@@ -248,27 +277,25 @@ static inline bool group_message_has_summary(uint32_t source_count)
     return source_count > GROUP_MESSAGE_FEW_SOURCES;
 }
 
-/* The bytes of a box for so many sources and units, and its fields. */
-uint64_t group_message_box_layout(struct group_message_box *box, uint32_t source_count,
-                                  uint64_t unit_count);
-
-static inline uint32_t *group_box_ranks(struct group_message_box *box)
+static inline uint32_t *group_box_ranks(struct group_message_box *box,
+                                        const struct group_box_layout *layout)
 {
-    return (uint32_t *)(void *)((unsigned char *)box + box->ranks_offset);
+    return (uint32_t *)(void *)((unsigned char *)box + layout->ranks_offset);
 }
 
-static inline _Atomic uint64_t *group_box_summary(struct group_message_box *box)
+static inline _Atomic uint64_t *group_box_summary(struct group_message_box *box,
+                                                  const struct group_box_layout *layout)
 {
-    return (_Atomic uint64_t *)(void *)((unsigned char *)box + box->summary_offset);
+    return (_Atomic uint64_t *)(void *)((unsigned char *)box + layout->summary_offset);
 }
 
 /* The place of a rank in a sorted list, by binary search; `count`: not there. */
 uint32_t group_message_find_rank(const uint32_t *ranks, uint32_t count, uint32_t rank);
 
-void group_message_ring_in(struct group_message_box *box, uint32_t index,
-                           struct group_ring_in *ring);
-void group_message_ring_out(struct group_message_box *box, uint32_t index,
-                            struct group_ring_out *ring);
+void group_message_ring_in(struct group_message_box *box, const struct group_box_layout *layout,
+                           uint32_t index, struct group_ring_in *ring);
+void group_message_ring_out(struct group_message_box *box, const struct group_box_layout *layout,
+                            uint32_t index, struct group_ring_out *ring);
 
 /* ---- Meeting: how a sender finds a box -------------------------------------------- */
 
@@ -292,7 +319,8 @@ bool group_message_unused(const struct group_view *view, const struct group_mess
 /* The sender's side: the box of that rank's context, held until group_message_let_go; NULL:
  * it has none open. One thread of a process at a time. */
 struct group_message_box *group_message_hold(const struct group_view *view, uint32_t rank,
-                                             uint32_t channel, struct group_message_slot **slot);
+                                             uint32_t channel, struct group_message_slot **slot,
+                                             struct group_box_layout *layout);
 void group_message_let_go(const struct group_view *view, struct group_message_slot *slot);
 
 #endif

@@ -86,6 +86,7 @@ enum message_assembly {
     MESSAGE_COMPLETE,
     MESSAGE_LOST,  /* a piece of it went with its sender, who may have taken it back before */
     MESSAGE_ENDED, /* a message went with its sender: those behind it are not received without it */
+    MESSAGE_BROKEN, /* the ring holds what no sender writes: nothing more is received from it */
 };
 
 /* One node that we receive from. With the receive turn. */

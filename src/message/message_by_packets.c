@@ -194,6 +194,7 @@ struct found {
     uint64_t offset;
     uint32_t index; /* of this node among the sources; source_count: it is none of them */
     struct group_message_box box;
+    struct group_box_layout layout;
     struct group_ring_words words; /* of this node's ring */
 };
 
@@ -203,22 +204,20 @@ static bool find_self(struct dn_context *context, uint32_t rank, struct found *f
 {
     const struct group_view *view = context->view;
     const unsigned char *place = group_node_memory(view, rank) + found->offset;
-    uint64_t room = view->node_stride_bytes - found->offset;
     uint32_t ranks[ASK_RANKS];
     uint32_t count = 0;
     if (found->offset > view->node_stride_bytes - sizeof found->box) {
         return false;
     }
     *error = pull(context, rank, place, &found->box, sizeof found->box);
-    uint32_t sources = *error ? 0 : found->box.source_count;
-    if (sources > view->node_count || found->box.ranks_offset > room ||
-        sources * sizeof *ranks > room - found->box.ranks_offset) {
+    if (*error || !group_box_read(view, found->offset, &found->box, &found->layout)) {
         return false;
     }
+    uint32_t sources = found->layout.source_count;
     found->index = sources;
     for (uint32_t i = 0; i < sources && !*error && found->index == sources; i += count) {
         count = sources - i < ASK_RANKS ? sources - i : ASK_RANKS;
-        *error = pull(context, rank, place + found->box.ranks_offset + i * sizeof *ranks, ranks,
+        *error = pull(context, rank, place + found->layout.ranks_offset + i * sizeof *ranks, ranks,
                       count * sizeof *ranks);
         uint32_t at = group_message_find_rank(ranks, count, view->rank);
         found->index = at < count ? i + at : found->index;
@@ -230,12 +229,10 @@ static bool find_self(struct dn_context *context, uint32_t rank, struct found *f
 static void bring(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                   const struct found *found)
 {
-    struct group_message_box *box = (struct group_message_box *)(void *)(group_node_memory(
-                                                                             context->view, rank) +
-                                                                         found->offset);
+    struct group_message_box *box = group_box_at(context->view, rank, found->offset);
     struct group_ring_out ring;
     memcpy((void *)box, &found->box, sizeof found->box);
-    group_message_ring_out(box, found->index, &ring);
+    group_message_ring_out(box, &found->layout, found->index, &ring);
     memcpy((void *)ring.words, &found->words, sizeof found->words);
     atomic_store_explicit(&slot->offset, found->offset, memory_order_relaxed);
     atomic_store_explicit(&slot->index, found->index, memory_order_relaxed);
@@ -250,10 +247,11 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct group_messa
     if (!find_self(context, rank, found, &error)) {
         return error;
     }
-    bool listed = found->index < found->box.source_count;
+    bool listed = found->index < found->layout.source_count;
     if (listed) {
         const unsigned char *words = group_node_memory(context->view, rank) + found->offset +
-                                     found->box.words_offset + found->index * sizeof found->words;
+                                     found->layout.words_offset +
+                                     found->index * sizeof found->words;
         error = pull(context, rank, words, &found->words, sizeof found->words);
     }
     /* What was read is that box's if it is still there. */
@@ -311,13 +309,16 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct message_
             continue;
         }
         uint64_t offset = atomic_load_explicit(&slot->offset, memory_order_relaxed);
+        struct group_message_box *box = group_box_at(context->view, rank, offset);
         held->index = atomic_load_explicit(&slot->index, memory_order_relaxed);
+        if (!group_box_read(context->view, offset, box, &held->layout) ||
+            held->index >= held->layout.source_count) {
+            continue;
+        }
         int error = claim(context, rank, slot, key);
         if (!error) {
             held->slot = slot;
-            held->box = (struct group_message_box *)(void *)(group_node_memory(context->view,
-                                                                               rank) +
-                                                             offset);
+            held->box = box;
         }
         if (error != DN_EBUSY) {
             return error;

@@ -207,45 +207,42 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
 }
 
 /* The bits of sources that set none are always set. */
-static void make_summary(struct dn_context *context, struct group_message_box *box)
+static void make_summary(struct dn_context *context, _Atomic uint64_t *summary)
 {
     bool is_used = false;
-    context->summary = group_box_summary(box);
     for (uint32_t i = 0; i < context->source_count; i++) {
         if (context->sources[i].way->sets_summary) {
             is_used = true;
         } else {
-            atomic_fetch_or(&context->summary[i / 64], UINT64_C(1) << (i % 64));
+            atomic_fetch_or(&summary[i / 64], UINT64_C(1) << (i % 64));
         }
     }
-    if (!is_used || !group_message_has_summary(context->source_count)) {
-        context->summary = NULL;
-    }
+    context->summary = is_used && group_message_has_summary(context->source_count) ? summary : NULL;
 }
 
 static int make_box(struct dn_context *context, const uint32_t *sources, uint64_t ring_bytes)
 {
-    struct group_message_box layout = {0};
     uint64_t unit_count = GROUP_RING_BYTES_MIN / GROUP_UNIT_BYTES;
     while (unit_count * GROUP_UNIT_BYTES < ring_bytes) {
         unit_count *= 2;
     }
-    uint64_t bytes = group_message_box_layout(&layout, context->source_count, unit_count);
-    struct group_message_box *box = host_arena_take(context->node->process, bytes,
+    struct group_box_layout layout = group_box_layout(context->source_count, unit_count);
+    struct group_message_box *box = host_arena_take(context->node->process, layout.bytes,
                                                     &context->box_offset);
     if (!box) {
         return DN_ENOMEM;
     }
-    (void)group_message_box_layout(box, context->source_count, unit_count);
+    atomic_store_explicit(&box->source_count, context->source_count, memory_order_relaxed);
+    atomic_store_explicit(&box->unit_count, unit_count, memory_order_relaxed);
     if (context->source_count) {
-        memcpy(group_box_ranks(box), sources, context->source_count * sizeof *sources);
+        memcpy(group_box_ranks(box, &layout), sources, context->source_count * sizeof *sources);
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
-        group_message_ring_in(box, i, &source->ring);
+        group_message_ring_in(box, &layout, i, &source->ring);
         source->way->open_ring(context, source);
     }
-    make_summary(context, box);
+    make_summary(context, group_box_summary(box, &layout));
     atomic_store_explicit(&box->open, 1, memory_order_relaxed);
     context->box = box;
     return 0;
@@ -370,7 +367,7 @@ int message_destination_connect(struct dn_context *context, struct message_desti
     pthread_mutex_lock(&handles_lock);
     int error = destination->way->hold(context, destination, &held);
     if (!error) {
-        group_message_ring_out(held.box, held.index, &destination->ring);
+        group_message_ring_out(held.box, &held.layout, held.index, &destination->ring);
         destination->slot = held.slot;
         destination->summary = held.summary ? held.summary + held.index / 64 : NULL;
         destination->summary_bit = UINT64_C(1) << (held.index % 64);

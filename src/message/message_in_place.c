@@ -15,13 +15,16 @@ static void let_go(struct dn_context *context, uint32_t rank, struct group_messa
 static int hold(struct dn_context *context, struct message_destination *destination,
                 struct message_held *held)
 {
-    held->box = group_message_hold(context->view, destination->rank, context->channel, &held->slot);
+    held->box = group_message_hold(context->view, destination->rank, context->channel, &held->slot,
+                                   &held->layout);
     if (!held->box) {
         return DN_EBUSY;
     }
-    uint32_t sources = held->box->source_count;
-    held->index = group_message_find_rank(group_box_ranks(held->box), sources, context->view->rank);
-    held->summary = group_message_has_summary(sources) ? group_box_summary(held->box) : NULL;
+    uint32_t sources = held->layout.source_count;
+    held->index = group_message_find_rank(group_box_ranks(held->box, &held->layout), sources,
+                                          context->view->rank);
+    held->summary = group_message_has_summary(sources) ? group_box_summary(held->box, &held->layout)
+                                                       : NULL;
     return held->index < sources ? 0 : DN_ERANK;
 }
 

@@ -35,24 +35,52 @@ void message_pieces_return_buffer(struct message_op *op)
     }
 }
 
-bool message_copy_from(struct dn_context *context, const struct message_source *source,
-                       uint64_t place, void *target, uint64_t bytes)
+bool message_entry_read(const struct dn_context *context, const struct message_source *source,
+                        uint64_t position, uint64_t header, struct message_entry *entry)
 {
+    const struct group_ring_in *ring = &source->ring;
+    const struct group_entry *there = group_ring_entry(ring->start, ring->unit_count, position);
+    uint64_t row = group_ring_row(ring, position);
     uint64_t stride = context->view->node_stride_bytes;
-    INVARIANT(place <= stride && bytes <= stride - place);
-    return bytes == 0 || source->way->copy_from(context, source, place, target, bytes);
+    bool is_whole = (header & GROUP_ENTRY_WHOLE) == GROUP_ENTRY_WHOLE;
+    *entry = (struct message_entry){.header = header, .bytes = group_entry_bytes(header)};
+    if (header & (GROUP_ENTRY_PAD | GROUP_ENTRY_ABORT)) {
+        entry->units = header & GROUP_ENTRY_PAD ? row : 1;
+        return true;
+    }
+    if (header & GROUP_ENTRY_PLACE) {
+        entry->units = GROUP_PLACE_UNITS;
+        if (entry->units > row) {
+            return false;
+        }
+        entry->place = __atomic_load_n(&there->place, __ATOMIC_RELAXED);
+        entry->bytes = __atomic_load_n(&there->bytes, __ATOMIC_RELAXED);
+    } else {
+        entry->units = group_units_of(
+            (is_whole ? GROUP_WHOLE_HEADER_BYTES : GROUP_PIECE_HEADER_BYTES) + entry->bytes);
+    }
+    entry->total_bytes = is_whole ? entry->bytes
+                                  : __atomic_load_n(&there->total_bytes, __ATOMIC_RELAXED);
+    return entry->units <= row && entry->place <= stride && entry->bytes <= stride - entry->place;
 }
 
-bool message_pieces_begin(struct message_source *source, struct message_op *op)
+bool message_copy_from(struct dn_context *context, const struct message_source *source,
+                       const struct message_entry *entry, void *target)
 {
-    uint64_t total = group_ring_at_head(&source->ring)->total_bytes;
-    if (!message_pieces_own(source, total)) {
+    return entry->bytes == 0 ||
+           source->way->copy_from(context, source, entry->place, target, entry->bytes);
+}
+
+bool message_pieces_begin(struct message_source *source, struct message_op *op,
+                          uint64_t total_bytes)
+{
+    if (!message_pieces_own(source, total_bytes)) {
         return false;
     }
-    bool borrows = op->kind == MESSAGE_OP_RECV && !op->borrower && total <= op->bytes;
+    bool borrows = op->kind == MESSAGE_OP_RECV && !op->borrower && total_bytes <= op->bytes;
     source->target = borrows ? op->data : source->own;
     op->borrower = borrows ? source : op->borrower;
-    source->total_bytes = total;
+    source->total_bytes = total_bytes;
     source->assembled_bytes = 0;
     source->assembly = MESSAGE_ASSEMBLING;
     return true;
@@ -69,61 +97,66 @@ void message_pieces_drop(struct dn_context *context, struct message_source *sour
     }
 }
 
-/* How many pieces to copy at once: those behind the first that are there and lie side by side;
- * *header is the last one's. */
-static uint64_t pieces_in_a_row(const struct message_source *source, uint64_t *header,
-                                uint64_t *bytes)
+/* Adds to a piece those behind it that are there and lie side by side, to copy them at once. */
+static void add_row(const struct dn_context *context, const struct message_source *source,
+                    struct message_entry *entry)
 {
     const struct group_ring_in *ring = &source->ring;
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-    uint64_t place = group_ring_at_head(ring)->place;
-    uint64_t count = 1;
-    while (!(*header & GROUP_ENTRY_LAST) && *bytes < source->way->row_bytes_max) {
-        const struct group_entry *entry = group_ring_entry(ring->start, ring->unit_count,
-                                                           head + count * GROUP_PLACE_UNITS);
+    while (!(entry->header & GROUP_ENTRY_LAST) && entry->bytes < source->way->row_bytes_max) {
+        uint64_t position = head + entry->units;
+        struct message_entry next;
         /* Acquire: who sees the header sees the rest. */
-        uint64_t next = atomic_load_explicit(&entry->header, memory_order_acquire);
-        if (!(next & GROUP_ENTRY_PLACE) || entry->place != place + *bytes ||
-            *bytes + entry->bytes > source->way->row_bytes_max) {
+        uint64_t header = atomic_load_explicit(
+            &group_ring_entry(ring->start, ring->unit_count, position)->header,
+            memory_order_acquire);
+        if (!(header & GROUP_ENTRY_PLACE) || (header & GROUP_ENTRY_FIRST) ||
+            !message_entry_read(context, source, position, header, &next) ||
+            next.place != entry->place + entry->bytes ||
+            entry->bytes + next.bytes > source->way->row_bytes_max) {
             break;
         }
-        *header = next;
-        *bytes += entry->bytes;
-        count++;
+        entry->header = header;
+        entry->bytes += next.bytes;
+        entry->units += next.units;
     }
-    return count;
 }
 
-void message_pieces_take(struct dn_context *context, struct message_source *source,
-                         struct message_op *op, uint64_t header)
+bool message_pieces_take(struct dn_context *context, struct message_source *source,
+                         struct message_op *op, struct message_entry *entry)
 {
-    const struct group_entry *entry = group_ring_at_head(&source->ring);
-    bool placed = header & GROUP_ENTRY_PLACE;
-    uint64_t bytes = placed ? entry->bytes : group_entry_bytes(header);
-    uint64_t units = placed ? GROUP_PLACE_UNITS : group_units_of(GROUP_PIECE_HEADER_BYTES + bytes);
+    bool placed = entry->header & GROUP_ENTRY_PLACE;
+    bool is_last;
     if (placed) {
-        units *= pieces_in_a_row(source, &header, &bytes);
+        add_row(context, source, entry);
     }
-    INVARIANT(source->assembly == MESSAGE_ASSEMBLING || source->assembly == MESSAGE_LOST);
+    is_last = entry->header & GROUP_ENTRY_LAST;
     if (source->assembly == MESSAGE_ASSEMBLING) {
+        uint64_t left = source->total_bytes - source->assembled_bytes;
         unsigned char *target = source->target + source->assembled_bytes;
-        INVARIANT(bytes <= source->total_bytes - source->assembled_bytes);
+        if (entry->bytes > left || is_last != (entry->bytes == left)) {
+            return false;
+        }
         if (!placed) {
-            memcpy(target, &entry->place, bytes);
-        } else if (!message_copy_from(context, source, entry->place, target, bytes)) {
+            const struct group_entry *there = group_ring_at_head(&source->ring);
+            memcpy(target, &there->place, entry->bytes);
+        } else if (!message_copy_from(context, source, entry, target)) {
             message_pieces_drop(context, source, op);
             source->assembly = MESSAGE_LOST;
         }
-        source->assembled_bytes += bytes;
+        source->assembled_bytes += entry->bytes;
+    } else if (source->assembly != MESSAGE_LOST) {
+        return false;
     }
-    if (header & GROUP_ENTRY_LAST) {
+    if (is_last) {
         source->assembly = source->assembly == MESSAGE_LOST ? MESSAGE_ENDED : MESSAGE_COMPLETE;
     }
     if (placed) {
         /* The sender fills these stages again as soon as it hears of it. */
-        group_ring_advance(&source->ring, units);
+        group_ring_advance(&source->ring, entry->units);
         message_give_back(context, source);
     } else {
-        message_pass(context, source, units);
+        message_pass(context, source, entry->units);
     }
+    return true;
 }

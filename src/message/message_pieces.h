@@ -28,6 +28,21 @@ static inline void message_pass(struct dn_context *context, struct message_sourc
     }
 }
 
+/* ---- Entries ------------------------------------------------------------------------- */
+
+/* What an entry says, read once: the source can write there at any time. */
+struct message_entry {
+    uint64_t header;
+    uint64_t units;
+    uint64_t total_bytes; /* of its message */
+    uint64_t bytes;       /* of its payload */
+    uint64_t place;       /* of its payload in the source's memory; PLACE only */
+};
+
+/* Reads the entry at a position; false: no sender writes such a one. */
+bool message_entry_read(const struct dn_context *context, const struct message_source *source,
+                        uint64_t position, uint64_t header, struct message_entry *entry);
+
 /* ---- Pieces -------------------------------------------------------------------------- */
 
 /* Memory of the source's own, large enough for the message, before any of it is taken. */
@@ -37,18 +52,21 @@ void message_pieces_drop_own(struct message_source *source);
 /* Gives an operation its buffer back. */
 void message_pieces_return_buffer(struct message_op *op);
 
-/* Copies from the sender's memory; false: the sender is gone, and its memory with it. */
+/* Copies an entry's payload from the sender's memory; false: the sender is gone, and its memory
+ * with it. */
 bool message_copy_from(struct dn_context *context, const struct message_source *source,
-                       uint64_t place, void *target, uint64_t bytes);
+                       const struct message_entry *entry, void *target);
 
 /* Starts with a first piece, in the operation's buffer if that is large enough; false: no
  * memory. */
-bool message_pieces_begin(struct message_source *source, struct message_op *op);
+bool message_pieces_begin(struct message_source *source, struct message_op *op,
+                          uint64_t total_bytes);
 
 /* The piece at the head, of a message that was begun, and those behind it that come with it.
- * The message is lost with what is in the memory of a sender that is gone. */
-void message_pieces_take(struct dn_context *context, struct message_source *source,
-                         struct message_op *op, uint64_t header);
+ * The message is lost with what is in the memory of a sender that is gone. False: the piece
+ * does not belong to the message. */
+bool message_pieces_take(struct dn_context *context, struct message_source *source,
+                         struct message_op *op, struct message_entry *entry);
 
 /* A message that was begun will not come; a buffer it borrowed is its operation's again. */
 void message_pieces_drop(struct dn_context *context, struct message_source *source,

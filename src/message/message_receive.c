@@ -52,73 +52,101 @@ static void give_all_back(struct dn_context *context)
 
 /* ---- Whether there is a whole message ------------------------------------------------------ */
 
-enum readiness { NOTHING, IN_RING, AT_PLACE, ASSEMBLED, NO_MEMORY };
+enum readiness { NOTHING, IN_RING, AT_PLACE, ASSEMBLED, NO_MEMORY, BROKEN };
 
-static bool is_withdrawn(const struct group_entry *entry)
+static void pass_offer(struct dn_context *context, struct message_source *source)
 {
-    return atomic_load_explicit(&entry->state, memory_order_acquire) == GROUP_WITHDRAWN;
+    group_ring_advance(&source->ring, GROUP_PLACE_UNITS);
+    message_give_back(context, source);
 }
 
-/* Takes what is there of a message in pieces; passes over what is no message. */
-static enum readiness find_message(struct dn_context *context, struct message_source *source,
-                                   struct message_op *op)
+/* What there is of a message in an entry of its sender's. */
+static enum readiness find_whole(struct dn_context *context, struct message_source *source,
+                                 uint64_t header)
 {
-    while (source->assembly != MESSAGE_COMPLETE) {
+    if (!(header & GROUP_ENTRY_PLACE)) {
+        return IN_RING;
+    }
+    /* Acquire: pairs with the sender's exchange; it does not wait for the data any more. */
+    switch (atomic_load_explicit(&group_ring_at_head(&source->ring)->state, memory_order_acquire)) {
+    case GROUP_OFFERED: return AT_PLACE;
+    case GROUP_WITHDRAWN: pass_offer(context, source); return NOTHING;
+    default: return BROKEN;
+    }
+}
+
+/* Takes what the entry at the head is, or has, of a message. NOTHING: look at the next one. */
+static enum readiness take_entry(struct dn_context *context, struct message_source *source,
+                                 struct message_op *op, struct message_entry *entry)
+{
+    uint64_t header = entry->header;
+    if (header & GROUP_ENTRY_PAD) {
+        message_pass(context, source, entry->units);
+        return NOTHING;
+    }
+    if (header & GROUP_ENTRY_ABORT) {
+        message_pieces_drop(context, source, op);
+        message_pass(context, source, entry->units);
+        return NOTHING;
+    }
+    if ((header & GROUP_ENTRY_FIRST) && source->assembly != MESSAGE_NONE) {
+        return BROKEN;
+    }
+    if ((header & GROUP_ENTRY_WHOLE) == GROUP_ENTRY_WHOLE) {
+        return find_whole(context, source, header);
+    }
+    if ((header & GROUP_ENTRY_FIRST) && !message_pieces_begin(source, op, entry->total_bytes)) {
+        return NO_MEMORY;
+    }
+    return message_pieces_take(context, source, op, entry) ? NOTHING : BROKEN;
+}
+
+/* Looks for a whole message up to a position, a lap of the ring away: a sender that fills the
+ * ring with what is no message must not keep us here. *entry tells of its bytes. */
+static enum readiness find_message(struct dn_context *context, struct message_source *source,
+                                   struct message_op *op, uint64_t end, struct message_entry *entry)
+{
+    enum readiness found = NOTHING;
+    while (found == NOTHING) {
+        uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
+        if (source->assembly == MESSAGE_COMPLETE) {
+            entry->total_bytes = source->total_bytes;
+            return ASSEMBLED;
+        }
+        if (source->assembly == MESSAGE_BROKEN) {
+            return BROKEN;
+        }
         uint64_t header = source->assembly == MESSAGE_ENDED ? 0 : group_ring_look(&source->ring);
-        if (!header) {
+        if (!header || (int64_t)(end - head) <= 0) {
             return NOTHING;
         }
-        if ((header & GROUP_ENTRY_WHOLE) == GROUP_ENTRY_WHOLE) {
-            if (!(header & GROUP_ENTRY_PLACE)) {
-                return IN_RING;
-            }
-            if (!is_withdrawn(group_ring_at_head(&source->ring))) {
-                return AT_PLACE;
-            }
-            group_ring_advance(&source->ring, GROUP_PLACE_UNITS);
-            message_give_back(context, source);
-        } else if (header & GROUP_ENTRY_PAD) {
-            uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
-            message_pass(context, source,
-                         source->ring.unit_count - (head & (source->ring.unit_count - 1)));
-        } else if (header & GROUP_ENTRY_ABORT) {
-            message_pieces_drop(context, source, op);
-            message_pass(context, source, 1);
-        } else {
-            if ((header & GROUP_ENTRY_FIRST) && !message_pieces_begin(source, op)) {
-                return NO_MEMORY;
-            }
-            message_pieces_take(context, source, op, header);
-        }
+        found = message_entry_read(context, source, head, header, entry)
+                    ? take_entry(context, source, op, entry)
+                    : BROKEN;
     }
-    return ASSEMBLED;
-}
-
-static uint64_t message_bytes(const struct message_source *source, enum readiness readiness)
-{
-    if (readiness == IN_RING) {
-        return group_entry_bytes(group_ring_look(&source->ring));
+    if (found == BROKEN) {
+        message_pieces_drop(context, source, op);
+        source->assembly = MESSAGE_BROKEN;
     }
-    return readiness == AT_PLACE ? group_ring_at_head(&source->ring)->total_bytes
-                                 : source->total_bytes;
+    return found;
 }
 
 /* ---- Delivering ---------------------------------------------------------------------------- */
 
 /* Copies from the sender's memory; false: it took the message back meanwhile, or with it. */
-static bool fetch(struct dn_context *context, struct message_source *source, unsigned char *target)
+static bool fetch(struct dn_context *context, struct message_source *source,
+                  const struct message_entry *entry, unsigned char *target)
 {
-    struct group_entry *entry = group_ring_at_head(&source->ring);
+    _Atomic uint64_t *state = &group_ring_at_head(&source->ring)->state;
     uint64_t offered = GROUP_OFFERED;
-    bool copied = message_copy_from(context, source, entry->place, target, entry->bytes);
+    bool copied = message_copy_from(context, source, entry, target);
     KILL_POINT("message: copied, not acknowledged");
-    bool fetched = copied && atomic_compare_exchange_strong(&entry->state, &offered, GROUP_FETCHED);
+    bool fetched = copied && atomic_compare_exchange_strong(state, &offered, GROUP_FETCHED);
     KILL_POINT("message: acknowledged, head not moved");
-    if (!copied && !is_withdrawn(entry)) {
+    if (!copied && atomic_load_explicit(state, memory_order_acquire) != GROUP_WITHDRAWN) {
         source->assembly = MESSAGE_ENDED;
     }
-    group_ring_advance(&source->ring, GROUP_PLACE_UNITS);
-    message_give_back(context, source);
+    pass_offer(context, source);
     return fetched;
 }
 
@@ -136,37 +164,38 @@ static void end_assembly(struct message_source *source, struct message_op *op)
 
 /* Into the operation's buffer, which is large enough; false: taken back. */
 static bool deliver(struct dn_context *context, struct message_source *source,
-                    enum readiness readiness, struct message_op *op, uint64_t bytes)
+                    enum readiness readiness, struct message_op *op,
+                    const struct message_entry *entry)
 {
     if (op->borrower && op->borrower != source) {
         message_pieces_return_buffer(op);
     }
     switch (readiness) {
     case IN_RING:
-        if (bytes) {
-            memcpy(op->data, &group_ring_at_head(&source->ring)->total_bytes, bytes);
+        if (entry->bytes) {
+            memcpy(op->data, &group_ring_at_head(&source->ring)->total_bytes, entry->bytes);
         }
-        message_pass(context, source, group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
+        message_pass(context, source, entry->units);
         return true;
-    case AT_PLACE: return fetch(context, source, op->data);
+    case AT_PLACE: return fetch(context, source, entry, op->data);
     default: end_assembly(source, op); return true;
     }
 }
 
 /* Where it lies; what can be taken back or lies elsewhere is copied first. */
 static int lend(struct dn_context *context, struct message_source *source, enum readiness readiness,
-                struct message_op *op, uint64_t bytes)
+                struct message_op *op, const struct message_entry *entry)
 {
     if (readiness == IN_RING) {
         memcpy(&op->data, &(void *){&group_ring_at_head(&source->ring)->total_bytes},
                sizeof op->data);
-        source->lent_units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
+        source->lent_units = entry->units;
     } else {
         if (readiness == AT_PLACE) {
-            if (!message_pieces_own(source, bytes ? bytes : 1)) {
+            if (!message_pieces_own(source, entry->bytes ? entry->bytes : 1)) {
                 return DN_ENOMEM;
             }
-            if (!fetch(context, source, source->own)) {
+            if (!fetch(context, source, entry, source->own)) {
                 return DN_EBUSY; /* taken back: look again */
             }
         }
@@ -187,45 +216,59 @@ static void finish(struct message_op *op, int error)
 
 /* ---- One source, any source ---------------------------------------------------------------- */
 
+/* Gives the operation the message that was found; DN_EBUSY: it was taken back. */
+static int give(struct dn_context *context, struct message_source *source, enum readiness readiness,
+                struct message_op *op, const struct message_entry *entry)
+{
+    switch (op->kind) {
+    case MESSAGE_OP_RECV:
+        if (entry->total_bytes > op->bytes) {
+            return DN_ETOOLONG;
+        }
+        return deliver(context, source, readiness, op, entry) ? 0 : DN_EBUSY;
+    case MESSAGE_OP_IN_PLACE: return lend(context, source, readiness, op, entry);
+    default: return 0;
+    }
+}
+
 /* With the turn: whether the operation is done by this source's next message. */
 static bool try_source(struct dn_context *context, struct message_source *source,
                        struct message_op *op)
 {
-    for (;;) {
-        if (source->lent) {
-            if (op->peer != DN_ANY) {
-                finish(op, DN_EBUSY);
-                return true;
-            }
-            return false;
+    uint64_t end = atomic_load_explicit(&source->ring.head, memory_order_relaxed) +
+                   source->ring.unit_count;
+    bool is_named = op->peer != DN_ANY;
+    struct message_entry entry;
+    int error = DN_EBUSY;
+    if (source->lent) {
+        if (is_named) {
+            finish(op, DN_EBUSY);
         }
-        enum readiness readiness = find_message(context, source, op);
-        if (readiness == NOTHING) {
-            return false;
-        }
-        int error = readiness == NO_MEMORY ? DN_ENOMEM : 0;
-        uint64_t bytes = error ? 0 : message_bytes(source, readiness);
-        if (!error && op->kind == MESSAGE_OP_RECV) {
-            error = bytes > op->bytes ? DN_ETOOLONG : 0;
-            if (!error && !deliver(context, source, readiness, op, bytes)) {
-                continue;
-            }
-        } else if (!error && op->kind == MESSAGE_OP_IN_PLACE) {
-            error = lend(context, source, readiness, op, bytes);
-            if (error == DN_EBUSY) {
-                continue;
-            }
-        }
-        if (!error) {
-            op->bytes = bytes;
-            op->peer = (int32_t)source->rank;
-        }
-        if (op->borrower) {
-            message_pieces_return_buffer(op);
-        }
-        finish(op, error);
-        return true;
+        return is_named;
     }
+    while (error == DN_EBUSY) {
+        enum readiness readiness = find_message(context, source, op, end, &entry);
+        switch (readiness) {
+        case NOTHING: return false;
+        case NO_MEMORY: error = DN_ENOMEM; break;
+        case BROKEN:
+            if (!is_named) {
+                return false;
+            }
+            error = DN_EPEER;
+            break;
+        default: error = give(context, source, readiness, op, &entry);
+        }
+    }
+    if (!error) {
+        op->bytes = entry.total_bytes;
+        op->peer = (int32_t)source->rank;
+    }
+    if (op->borrower) {
+        message_pieces_return_buffer(op);
+    }
+    finish(op, error);
+    return true;
 }
 
 /* A source whose bit is set, or every one when it is time to; then its bit is looked at
@@ -512,18 +555,21 @@ static inline bool take_small(struct dn_context *context, struct message_source 
                               struct message_op *op, uint64_t header)
 {
     uint64_t bytes = group_entry_bytes(header);
+    uint64_t units = group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes);
+    uint64_t head = atomic_load_explicit(&source->ring.head, memory_order_relaxed);
     if (UNLIKELY((header & (GROUP_ENTRY_WHOLE | GROUP_ENTRY_PLACE)) != GROUP_ENTRY_WHOLE ||
                  op->kind != MESSAGE_OP_RECV || bytes > op->bytes || source->lent ||
-                 source->assembly != MESSAGE_NONE)) {
+                 source->assembly != MESSAGE_NONE || units > group_ring_row(&source->ring, head))) {
         return false;
     }
-    const void *payload = &group_ring_at_head(&source->ring)->total_bytes;
+    const struct group_ring_in *ring = &source->ring;
+    const void *payload = &group_ring_entry(ring->start, ring->unit_count, head)->total_bytes;
     if (bytes == 8) {
         memcpy(op->data, payload, 8);
     } else if (bytes) {
         memcpy(op->data, payload, bytes);
     }
-    message_pass(context, source, group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
+    message_pass(context, source, units);
     op->bytes = bytes;
     op->error = 0;
     return true;

@@ -10,6 +10,7 @@
 struct message_held {
     struct group_message_slot *slot;
     struct group_message_box *box;
+    struct group_box_layout layout;
     uint32_t index;            /* of this node among the box's sources */
     _Atomic uint64_t *summary; /* where this node sets its bit; NULL: nowhere */
 };

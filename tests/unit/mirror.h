@@ -21,7 +21,7 @@
 #include "nic/memory_access.h"
 #include "group/service_memory.h"
 
-enum { UNIT_MIRRORS_MAX = 4 };
+enum { UNIT_MIRRORS_MAX = 10 };
 
 /* A reflection under way. */
 struct unit_reflection {

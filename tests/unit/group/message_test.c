@@ -15,14 +15,13 @@ static struct unit_group group;
 static struct group_message_box *make_box(const uint32_t *ranks, uint32_t count, uint64_t units,
                                           uint64_t *offset)
 {
-    struct group_message_box layout = {0};
-    uint64_t bytes = group_message_box_layout(&layout, count, units);
+    struct group_box_layout layout = group_box_layout(count, units);
     *offset = group.geometry.service_offset + group_service_free_offset(&group.views[0]);
-    struct group_message_box *box =
-        (struct group_message_box *)(void *)(group_node_memory(&group.views[0], 0) + *offset);
-    memset((void *)box, 0, bytes);
-    (void)group_message_box_layout(box, count, units);
-    memcpy(group_box_ranks(box), ranks, count * sizeof *ranks);
+    struct group_message_box *box = group_box_at(&group.views[0], 0, *offset);
+    memset((void *)box, 0, layout.bytes);
+    atomic_store(&box->source_count, count);
+    atomic_store(&box->unit_count, units);
+    memcpy(group_box_ranks(box, &layout), ranks, count * sizeof *ranks);
     atomic_store(&box->open, 1);
     return box;
 }
@@ -32,8 +31,10 @@ static void make_rings(uint64_t units, struct group_ring_out *out, struct group_
     static const uint32_t ranks[] = {1};
     uint64_t offset;
     struct group_message_box *box = make_box(ranks, 1, units, &offset);
-    group_message_ring_out(box, 0, out);
-    group_message_ring_in(box, 0, in);
+    struct group_box_layout layout;
+    assert_true(group_box_read(&group.views[0], offset, box, &layout));
+    group_message_ring_out(box, &layout, 0, out);
+    group_message_ring_in(box, &layout, 0, in);
 }
 
 /* Sends words that tell their number, in an entry of the given length. */
@@ -148,6 +149,26 @@ static void room_for_an_abort_is_always_there(void **state)
     }
 }
 
+/* The receiver can write its head as it likes: the sender's own never goes back, nor beyond its
+ * tail, so room that it had is not lost. */
+static void a_head_without_sense_takes_no_room(void **state)
+{
+    static const uint64_t jumps[] = {UINT64_MAX, UINT64_C(1) << 63, 1000};
+    (void)state;
+    for (size_t i = 0; i < sizeof jumps / sizeof jumps[0]; i++) {
+        struct group_ring_out out;
+        struct group_ring_in in;
+        make_rings(64, &out, &in);
+        while (put(&out, 0, 24)) {
+        }
+        uint64_t head = out.head;
+        atomic_store(&out.words->head, head + jumps[i]);
+        assert_false(put(&out, 0, 24));
+        assert_int_equal(out.head, head);
+        assert_true(group_ring_has_room(&out, 1 + GROUP_RING_AHEAD));
+    }
+}
+
 struct pair {
     struct group_ring_out out;
     struct group_ring_in in;
@@ -201,25 +222,29 @@ static void held_until_let_go_or_gone(void **state)
     static const uint32_t ranks[] = {1, 2};
     struct group_message_slot *slots = group_service(&group.views[0], 0)->message_slots;
     struct group_message_slot *found;
+    struct group_box_layout layout;
     uint64_t offset;
     (void)state;
     struct group_message_box *box = make_box(ranks, 2, 64, &offset);
-    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found));
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found, &layout));
     group_message_offer(&slots[3], 1, CHANNEL, offset);
-    assert_null(group_message_hold(&group.views[1], 0, CHANNEL + 1, &found));
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL + 1, &found, &layout));
     assert_true(group_message_unused(&group.views[0], &slots[3]));
     for (uint32_t rank = 1; rank <= 2; rank++) {
-        assert_ptr_equal(group_message_hold(&group.views[rank], 0, CHANNEL, &found), box);
+        assert_ptr_equal(group_message_hold(&group.views[rank], 0, CHANNEL, &found, &layout), box);
         assert_ptr_equal(found, &slots[3]);
     }
     group_message_withdraw(&slots[3]);
-    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found));
+    assert_null(group_message_hold(&group.views[1], 0, CHANNEL, &found, &layout));
     assert_false(group_message_unused(&group.views[0], &slots[3]));
     group_message_let_go(&group.views[1], &slots[3]);
     assert_false(group_message_unused(&group.views[0], &slots[3]));
     /* The other one dies with it. */
     assert_true(group_life_attach(&group.views[2], 1234));
     assert_true(group_life_end(&group.views[2], 2, false));
+    assert_true(group_message_unused(&group.views[0], &slots[3]));
+    /* A bit of no node is nobody's. */
+    atomic_fetch_or(&slots[3].users[0], UINT64_C(1) << 63);
     assert_true(group_message_unused(&group.views[0], &slots[3]));
 }
 
@@ -244,9 +269,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(payload_is_never_taken_for_a_header, setup, teardown),
         cmocka_unit_test_setup_teardown(room_for_an_abort_is_always_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_head_without_sense_takes_no_room, setup, teardown),
         cmocka_unit_test_setup_teardown(two_threads_stream, setup, teardown),
         cmocka_unit_test(ranks_are_found),
         cmocka_unit_test_setup_teardown(held_until_let_go_or_gone, setup, teardown),
     };
-    return cmocka_run_group_tests_name("nic/message", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("group/message", tests, NULL, NULL);
 }
