@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "api/check.h"
-#include "message/message.h"
+#include "message/message_context.h"
 #include "dimmnet.h"
 
 #define RING_BYTES_DEFAULT (UINT64_C(64) << 10)

@@ -1,23 +1,11 @@
 /* A process's side of SEND/RECEIVE: contexts, operations, waiting, waking. The rings are
  * group/message.h's. How a peer is reached, in place or by packets, is its *way*: message_way.h.
- *
- * Each direction of a context has a turn, which one thread at a time takes for as long as
- * it works, never while it waits: a thread that sends and one that receives do not meet,
- * and a receive that waits for one source keeps nobody from another. */
+ * This is what the interface above calls. */
 #ifndef MESSAGE_MESSAGE_H
 #define MESSAGE_MESSAGE_H
 
-#include <sys/single_threaded.h>
-
 #include "host/wait.h"
 #include "group/message.h"
-
-enum {
-    MESSAGE_LARGE_BYTES = 32 * 1024, /* from here on the receiver fetches the data itself */
-    MESSAGE_STAGES = 32,             /* of what it cannot reach, so many pieces at a time */
-    MESSAGE_STAGE_BYTES = 32 * 1024,
-    MESSAGE_POLLED_BYTES = 1 << 20,
-};
 
 enum message_kind { MESSAGE_OP_SEND = 1, MESSAGE_OP_RECV, MESSAGE_OP_PROBE, MESSAGE_OP_IN_PLACE };
 
@@ -46,128 +34,6 @@ struct message_op {
 };
 _Static_assert(sizeof(struct message_op) <= sizeof(struct dn_message_op), "it fits");
 
-/* One node that we send to. With the send turn. */
-struct message_destination {
-    uint32_t rank;
-    /* Fewer bytes than this may take the quick path: 0 unless connected, nothing pending
-     * and nothing lent. */
-    uint64_t quick_bytes;
-    struct group_ring_out ring;
-    struct group_message_box *box; /* NULL: not found yet */
-    const _Atomic uint64_t *call;  /* of its port */
-    struct group_message_slot *slot;
-    _Atomic uint64_t *summary; /* NULL: none needed */
-    uint64_t summary_bit;
-    struct message_op *first; /* sends that are not published whole, in order */
-    struct message_op *last;
-    uint32_t pending_count;
-
-    uint64_t stages;                         /* in our service memory; 0: none yet */
-    uint64_t stage_position[MESSAGE_STAGES]; /* where the head must be before it is free */
-    uint32_t next_stage;
-
-    struct group_entry *lent; /* a send buffer, in the ring or beside it */
-    uint64_t lent_bytes;
-    uint64_t lent_units; /* 0: beside the ring, at large */
-    uint64_t large;      /* a large send buffer in our service memory; 0: none yet */
-    uint64_t large_bytes;
-    uint64_t large_position; /* where the head must be before it is free */
-
-    const struct message_way *way;
-    /* By packets only. */
-    bool unreachable;      /* it was gone when something was sent to it */
-    uint64_t ask_at_ns;    /* without a box: when to ask for it again */
-    uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
-};
-
-enum message_assembly {
-    MESSAGE_NONE,
-    MESSAGE_ASSEMBLING,
-    MESSAGE_COMPLETE,
-    MESSAGE_LOST,  /* a piece of it went with its sender, who may have taken it back before */
-    MESSAGE_ENDED, /* a message went with its sender: those behind it are not received without it */
-    MESSAGE_BROKEN, /* the ring holds what no sender writes: nothing more is received from it */
-};
-
-/* One node that we receive from. With the receive turn. */
-struct message_source {
-    struct group_ring_in ring;
-    uint32_t rank;
-    bool lent;           /* received in place, not released */
-    uint64_t lent_units; /* 0: from `own` */
-    enum message_assembly assembly;
-    uint64_t total_bytes;
-    uint64_t assembled_bytes;
-    unsigned char *target; /* `own`, or the borrowed buffer of an operation */
-    unsigned char *own;    /* large enough for what is being put together */
-    uint64_t own_bytes;
-    const struct message_way *way;
-};
-
-struct dn_context {
-    uint32_t open; /* MESSAGE_CONTEXT_OPEN while it may be used */
-    uint32_t channel;
-    struct dn_node *node;
-    const struct group_view *view;
-    struct group_message_slot *slot; /* NULL: the handle is free */
-    struct group_message_box *box;
-    uint64_t box_offset;
-    uint32_t destination_count;
-    uint32_t source_count;
-    uint32_t node_count; /* of the group */
-    uint32_t queue_entries;
-    uint32_t flags;
-    struct message_destination **destination_of; /* by rank; NULL: none */
-    struct message_source **source_of;
-    struct message_destination *destinations; /* by rank, as the sources */
-    struct message_source *sources;
-    _Atomic uint64_t *summary; /* of the box, a bit per source; NULL: none needed */
-    struct dn_context *next;   /* every handle ever made, closed ones for reuse */
-    struct fabric_lane *lane;  /* the node's default one: it outlives the context */
-
-    alignas(CACHE_LINE_BYTES) _Atomic uint32_t send_turn;
-    _Atomic uint32_t pending_count; /* sends that are queued or offered, to all together */
-
-    alignas(CACHE_LINE_BYTES) _Atomic uint32_t recv_turn;
-    /* Receives not done, in order; changed with the turn, looked at without. */
-    struct message_op *_Atomic posted;
-    uint32_t next_source; /* where DN_ANY goes on */
-    uint32_t scan_count;
-    bool owes_room; /* some units were passed over and not given back */
-};
-
-#define MESSAGE_CONTEXT_OPEN UINT32_C(0x54585443)
-
-static inline int message_context_check(const struct dn_context *context)
-{
-    if (LIKELY(context && context->open == MESSAGE_CONTEXT_OPEN && host_node_open(context->node))) {
-        return 0;
-    }
-    return context ? DN_ESTATE : DN_EINVAL;
-}
-
-/* A locked instruction here is a good part of a small message's cost. The only thread of a
- * process needs none: nobody can be in a call when it makes a second one. */
-static inline bool message_turn_try(_Atomic uint32_t *turn)
-{
-    if (atomic_load_explicit(turn, memory_order_relaxed) != 0) {
-        return false;
-    }
-    if (LIKELY(__libc_single_threaded)) {
-        atomic_store_explicit(turn, 1, memory_order_relaxed);
-        return true;
-    }
-    return atomic_exchange_explicit(turn, 1, memory_order_acquire) == 0;
-}
-
-static inline void message_turn_end(_Atomic uint32_t *turn)
-{
-    atomic_store_explicit(turn, 0, memory_order_release);
-}
-
-/* Takes a turn that is only ever held for a moment. */
-void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn);
-
 /* ---- Contexts: message_context.c ---------------------------------------------------- */
 
 struct message_context_request {
@@ -185,11 +51,6 @@ int message_context_close(struct dn_context *context);
 
 /* The node detaches: forgets all handles, once its receivers have fetched what goes with it. */
 void message_end(struct dn_node *node);
-
-/* With the send turn: finds the destination's box. 0; DN_EBUSY: not open yet; DN_ERANK:
- * it does not list us. */
-int message_destination_connect(struct dn_context *context,
-                                struct message_destination *destination);
 
 /* ---- Sending: message_send.c -------------------------------------------------------- */
 

@@ -69,21 +69,13 @@ static bool op_is_done(void *op)
 }
 
 /* A transfer ends by itself when its target dies. */
-static bool never(const struct dn_node *node, void *op, bool forever)
-{
-    (void)node;
-    (void)op;
-    (void)forever;
-    return false;
-}
-
 static int pull(struct dn_context *context, uint32_t rank, const void *place, void *target,
                 uint64_t bytes)
 {
     struct fabric_lane *lane = context->lane;
     struct dn_op op;
     bool done;
-    struct host_condition condition = {op_is_done, never, &op, GROUP_WATCH_NOTHING};
+    struct host_condition condition = {op_is_done, message_never, &op, GROUP_WATCH_NOTHING};
     int error = lane->ops->pull(lane, at(context, rank, place), target, bytes, &op);
     error = error ? error : host_wait(context->node->process->default_lane, &condition, DN_FOREVER);
     return error ? error : fabric_op_state(&op, &done);

@@ -22,7 +22,7 @@ static bool turn_is_free(void *argument)
     return atomic_load_explicit((_Atomic uint32_t *)argument, memory_order_relaxed) == 0;
 }
 
-static bool never(const struct dn_node *node, void *argument, bool forever)
+bool message_never(const struct dn_node *node, void *argument, bool forever)
 {
     (void)node;
     (void)argument;
@@ -33,19 +33,12 @@ static bool never(const struct dn_node *node, void *argument, bool forever)
 void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
 {
     while (UNLIKELY(atomic_exchange_explicit(turn, 1, memory_order_acquire) != 0)) {
-        struct host_condition condition = {turn_is_free, never, turn, GROUP_WATCH_NOTHING};
+        struct host_condition condition = {turn_is_free, message_never, turn, GROUP_WATCH_NOTHING};
         (void)host_wait(context->node, &condition, DN_FOREVER);
     }
 }
 
 /* ---- Letting go ---------------------------------------------------------------------------- */
-
-static bool is_passed(const struct message_destination *destination)
-{
-    /* A later context of ours may have gone on in the same ring. */
-    return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >=
-           destination->ring.tail;
-}
 
 static bool is_held_by_another(const struct dn_context *context,
                                const struct group_message_slot *slot)
@@ -65,7 +58,7 @@ static bool is_over(const struct dn_context *context, const struct message_desti
 {
     return group_life_gone(group_life(context->view, destination->rank)) ||
            !atomic_load_explicit(&destination->box->open, memory_order_acquire) ||
-           is_passed(destination);
+           message_is_passed(destination, destination->ring.tail);
 }
 
 static void let_go_of_box(struct dn_context *context, const struct message_destination *destination,
@@ -103,24 +96,19 @@ static bool let_go(struct dn_context *context)
     return all;
 }
 
-/* What lies in ordinary memory. */
+/* Frees what lies in ordinary memory; the handle may be used again. */
 static void forget(struct dn_context *context)
 {
-    for (uint32_t i = 0; i < context->source_count; i++) {
+    for (uint32_t i = 0; context->sources && i < context->source_count; i++) {
         free(context->sources[i].own);
     }
     free(context->destinations);
     free(context->sources);
     free(context->destination_of);
     free(context->source_of);
-    context->destinations = NULL;
-    context->sources = NULL;
-    context->destination_of = NULL;
-    context->source_of = NULL;
-    context->destination_count = 0;
-    context->source_count = 0;
-    context->slot = NULL;
-    context->open = 0;
+    struct dn_context *next = context->next;
+    memset(context, 0, sizeof *context);
+    context->next = next;
 }
 
 /* A box is let go of as soon as its owner has read all, whoever still holds ours: else two
@@ -140,37 +128,19 @@ static void reclaim(void)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-static int compare_ranks(const void *left, const void *right)
+/* Marks each rank of a list: DN_ERANK, DN_EINVAL for a rank named twice. */
+static int mark(const struct group_view *view, const int *ranks, size_t count, bool *marks)
 {
-    const uint32_t *one = left;
-    const uint32_t *other = right;
-    return *one < *other ? -1 : *one > *other;
-}
-
-/* A sorted copy of a list, to be freed: DN_ERANK, DN_EINVAL for a rank named twice. */
-static int sorted_list(const struct group_view *view, const int *ranks, size_t count,
-                       uint32_t **sorted)
-{
-    if (count > view->node_count) {
-        return DN_EINVAL;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t rank = (uint32_t)ranks[i]; /* a negative one becomes larger than any */
+        if (rank >= view->node_count) {
+            return DN_ERANK;
+        }
+        if (marks[rank]) {
+            return DN_EINVAL;
+        }
+        marks[rank] = true;
     }
-    uint32_t *list = malloc((count ? count : 1) * sizeof *list);
-    int error = list ? 0 : DN_ENOMEM;
-    for (size_t i = 0; i < count && !error; i++) {
-        list[i] = (uint32_t)ranks[i]; /* a negative one becomes larger than any */
-        error = list[i] < view->node_count ? 0 : DN_ERANK;
-    }
-    if (!error) {
-        qsort(list, count, sizeof *list, compare_ranks);
-    }
-    for (size_t i = 1; i < count && !error; i++) {
-        error = list[i] == list[i - 1] ? DN_EINVAL : 0;
-    }
-    if (error) {
-        free(list);
-        return error;
-    }
-    *sorted = list;
     return 0;
 }
 
@@ -180,10 +150,11 @@ static const struct message_way *way_to(const struct dn_context *context, uint32
                                                                : &message_by_packets;
 }
 
-static int make_tables(struct dn_context *context, const uint32_t *destinations,
-                       const uint32_t *sources)
+/* The peers, by rank. */
+static int make_tables(struct dn_context *context, const bool *is_destination,
+                       const bool *is_source)
 {
-    uint32_t nodes = context->view->node_count;
+    uint32_t nodes = context->node_count;
     context->destinations = calloc(context->destination_count + 1, sizeof *context->destinations);
     context->sources = calloc(context->source_count + 1, sizeof *context->sources);
     context->destination_of = calloc(nodes, sizeof *context->destination_of);
@@ -192,16 +163,20 @@ static int make_tables(struct dn_context *context, const uint32_t *destinations,
         !context->source_of) {
         return DN_ENOMEM;
     }
-    for (uint32_t i = 0; i < context->destination_count; i++) {
-        context->destinations[i].rank = destinations[i];
-        context->destinations[i].way = way_to(context, destinations[i]);
-        context->destinations[i].call = &context->view->ports[destinations[i]].call;
-        context->destination_of[destinations[i]] = &context->destinations[i];
-    }
-    for (uint32_t i = 0; i < context->source_count; i++) {
-        context->sources[i].rank = sources[i];
-        context->sources[i].way = way_to(context, sources[i]);
-        context->source_of[sources[i]] = &context->sources[i];
+    struct message_destination *destination = context->destinations;
+    struct message_source *source = context->sources;
+    for (uint32_t rank = 0; rank < nodes; rank++) {
+        if (is_destination[rank]) {
+            destination->rank = rank;
+            destination->way = way_to(context, rank);
+            destination->call = &context->view->ports[rank].call;
+            context->destination_of[rank] = destination++;
+        }
+        if (is_source[rank]) {
+            source->rank = rank;
+            source->way = way_to(context, rank);
+            context->source_of[rank] = source++;
+        }
     }
     return 0;
 }
@@ -220,7 +195,7 @@ static void make_summary(struct dn_context *context, _Atomic uint64_t *summary)
     context->summary = is_used && group_message_has_summary(context->source_count) ? summary : NULL;
 }
 
-static int make_box(struct dn_context *context, const uint32_t *sources, uint64_t ring_bytes)
+static int make_box(struct dn_context *context, uint64_t ring_bytes)
 {
     uint64_t unit_count = GROUP_RING_BYTES_MIN / GROUP_UNIT_BYTES;
     while (unit_count * GROUP_UNIT_BYTES < ring_bytes) {
@@ -234,13 +209,13 @@ static int make_box(struct dn_context *context, const uint32_t *sources, uint64_
     }
     atomic_store_explicit(&box->source_count, context->source_count, memory_order_relaxed);
     atomic_store_explicit(&box->unit_count, unit_count, memory_order_relaxed);
-    if (context->source_count) {
-        memcpy(group_box_ranks(box, &layout), sources, context->source_count * sizeof *sources);
-    }
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
+        group_box_ranks(box, &layout)[i] = source->rank;
         group_message_ring_in(box, &layout, i, &source->ring);
-        source->way->open_ring(context, source);
+        if (source->way->open_ring) {
+            source->way->open_ring(context, source);
+        }
     }
     make_summary(context, group_box_summary(box, &layout));
     atomic_store_explicit(&box->open, 1, memory_order_relaxed);
@@ -283,30 +258,8 @@ static struct dn_context *take_handle(void)
     return context;
 }
 
-static int fill(struct dn_context *context, const struct message_context_request *request,
-                const uint32_t *destinations, const uint32_t *sources)
-{
-    context->destination_count = (uint32_t)request->destination_count;
-    context->source_count = (uint32_t)request->source_count;
-    context->queue_entries = request->options.send_queue_entries;
-    context->flags = request->options.flags;
-    context->channel = request->channel;
-    context->node_count = context->view->node_count;
-    context->box = NULL;
-    context->next_source = 0;
-    context->scan_count = 0;
-    context->owes_room = false;
-    atomic_store(&context->send_turn, 0);
-    atomic_store(&context->recv_turn, 0);
-    atomic_store(&context->pending_count, 0);
-    atomic_store(&context->posted, NULL);
-    int error = make_tables(context, destinations, sources);
-    return error ? error : make_box(context, sources, request->options.ring_bytes);
-}
-
 static int open_locked(struct dn_node *node, const struct message_context_request *request,
-                       const uint32_t *destinations, const uint32_t *sources,
-                       struct dn_context **made)
+                       const bool *is_destination, const bool *is_source, struct dn_context **made)
 {
     const struct group_view *view = &node->process->view;
     fabric_progress(&node->process->default_lane->lane); /* lives are as they are now */
@@ -324,7 +277,13 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
     context->node = node;
     context->view = view;
     context->lane = &node->process->default_lane->lane;
-    int error = fill(context, request, destinations, sources);
+    context->node_count = view->node_count;
+    context->destination_count = (uint32_t)request->destination_count;
+    context->source_count = (uint32_t)request->source_count;
+    context->queue_entries = request->options.send_queue_entries;
+    context->channel = request->channel;
+    int error = make_tables(context, is_destination, is_source);
+    error = error ? error : make_box(context, request->options.ring_bytes);
     if (error) {
         forget(context);
         return error;
@@ -347,17 +306,17 @@ int message_context_open(struct dn_node *node, const struct message_context_requ
                          struct dn_context **context)
 {
     const struct group_view *view = &node->process->view;
-    uint32_t *destinations = NULL;
-    uint32_t *sources = NULL;
-    int error = sorted_list(view, request->destinations, request->destination_count, &destinations);
-    error = error ? error : sorted_list(view, request->sources, request->source_count, &sources);
+    bool *marks = calloc(2 * (size_t)view->node_count, sizeof *marks);
+    bool *is_source = marks ? marks + view->node_count : NULL;
+    int error = marks ? 0 : DN_ENOMEM;
+    error = error ? error : mark(view, request->destinations, request->destination_count, marks);
+    error = error ? error : mark(view, request->sources, request->source_count, is_source);
     if (!error) {
         pthread_mutex_lock(&handles_lock);
-        error = open_locked(node, request, destinations, sources, context);
+        error = open_locked(node, request, marks, is_source, context);
         pthread_mutex_unlock(&handles_lock);
     }
-    free(destinations);
-    free(sources);
+    free(marks);
     return error;
 }
 
@@ -389,7 +348,7 @@ static void let_go_of_rings(struct dn_context *context)
             atomic_store_explicit(&destination->ring.words->tail, destination->ring.tail,
                                   memory_order_relaxed);
         }
-        if (destination->box && !is_over(context, destination)) {
+        if (destination->box && destination->way->await_end && !is_over(context, destination)) {
             destination->way->await_end(context, destination);
         }
     }
@@ -433,14 +392,9 @@ int message_context_close(struct dn_context *context)
 static bool is_awaited(const struct dn_context *context,
                        const struct message_destination *destination)
 {
-    uint64_t last = destination->large_position;
-    for (uint32_t i = 0; i < MESSAGE_STAGES; i++) {
-        uint64_t position = destination->stage_position[i];
-        last = position > last ? position : last;
-    }
-    return destination->box && destination->way->lends_to_others && last > 0 &&
-           !is_over(context, destination) &&
-           atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) < last;
+    return destination->box && destination->way->lends_to_others &&
+           !message_is_passed(destination, destination->place_position) &&
+           !is_over(context, destination);
 }
 
 static bool nothing_is_awaited(void *argument)
@@ -459,7 +413,8 @@ static bool nothing_is_awaited(void *argument)
 
 void message_end(struct dn_node *node)
 {
-    struct host_condition condition = {nothing_is_awaited, never, node, GROUP_WATCH_ANYTHING};
+    struct host_condition condition = {nothing_is_awaited, message_never, node,
+                                       GROUP_WATCH_ANYTHING};
     pthread_mutex_lock(&handles_lock);
     (void)host_wait(node, &condition, LINGER_NS);
     /* What is in nobody's way any more is in place before this node has left. */

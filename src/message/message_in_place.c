@@ -56,21 +56,7 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
     return withdrawn;
 }
 
-/* The head is in sight. */
-static void await_end(struct dn_context *context, struct message_destination *destination)
-{
-    (void)context;
-    (void)destination;
-}
-
 /* ---- From a source ------------------------------------------------------------------------- */
-
-/* Its words are zero, as the memory was given. */
-static void open_ring(struct dn_context *context, struct message_source *source)
-{
-    (void)context;
-    (void)source;
-}
 
 static void wake(struct dn_context *context, const struct message_source *source)
 {
@@ -92,9 +78,7 @@ const struct message_way message_in_place = {
     .reserve = reserve,
     .publish = publish,
     .withdraw = withdraw,
-    .await_end = await_end,
     .sets_summary = true,
-    .open_ring = open_ring,
     .tell_of_box = wake,
     .tell_of_close = wake,
     .tell_of_room = wake,

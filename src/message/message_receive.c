@@ -25,11 +25,6 @@ static inline bool awaits_room(const struct message_source *source)
     return !(wants_room & GROUP_ROOM_BY_PACKETS) || (wants_room & GROUP_ROOM_AWAITED);
 }
 
-static inline bool owes_room(const struct message_source *source)
-{
-    return atomic_load_explicit(&source->ring.head, memory_order_relaxed) != source->ring.published;
-}
-
 /* Before this node waits: all room that it has taken is its senders' again, if they need it. */
 static void give_all_back(struct dn_context *context)
 {
@@ -39,7 +34,8 @@ static void give_all_back(struct dn_context *context)
     context->owes_room = false;
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
-        if (!owes_room(source)) {
+        if (atomic_load_explicit(&source->ring.head, memory_order_relaxed) ==
+            source->ring.published) {
             continue;
         }
         if (awaits_room(source)) {
@@ -207,13 +203,6 @@ static int lend(struct dn_context *context, struct message_source *source, enum 
     return 0;
 }
 
-static void finish(struct message_op *op, int error)
-{
-    op->error = error;
-    /* Release: who sees DONE sees the message. */
-    atomic_store_explicit(&op->state, MESSAGE_OP_DONE, memory_order_release);
-}
-
 /* ---- One source, any source ---------------------------------------------------------------- */
 
 /* Gives the operation the message that was found; DN_EBUSY: it was taken back. */
@@ -242,7 +231,7 @@ static bool try_source(struct dn_context *context, struct message_source *source
     int error = DN_EBUSY;
     if (source->lent) {
         if (is_named) {
-            finish(op, DN_EBUSY);
+            message_op_finish(op, DN_EBUSY);
         }
         return is_named;
     }
@@ -267,7 +256,7 @@ static bool try_source(struct dn_context *context, struct message_source *source
     if (op->borrower) {
         message_pieces_return_buffer(op);
     }
-    finish(op, error);
+    message_op_finish(op, error);
     return true;
 }
 
@@ -378,7 +367,7 @@ static void serve_posted(struct dn_context *context, bool every)
                 op->bytes = copy.bytes;
                 op->peer = copy.peer;
                 op->borrower = NULL;
-                finish(op, copy.error);
+                message_op_finish(op, copy.error);
             } else {
                 op->borrower = copy.borrower;
             }
@@ -387,36 +376,30 @@ static void serve_posted(struct dn_context *context, bool every)
     }
 }
 
-static bool serve(struct dn_context *context, bool every)
+/* The same, if nobody else does. */
+static void serve(struct dn_context *context, bool every)
 {
-    if (!message_turn_try(&context->recv_turn)) {
-        return false;
+    if (message_turn_try(&context->recv_turn)) {
+        serve_posted(context, every);
+        give_all_back(context);
+        message_turn_end(&context->recv_turn);
     }
-    serve_posted(context, every);
-    give_all_back(context);
-    message_turn_end(&context->recv_turn);
-    return true;
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------- */
 
-bool message_recv_is_done(struct message_op *op)
+static bool is_done(struct message_op *op, bool every)
 {
     if (atomic_load_explicit(&op->state, memory_order_acquire) != MESSAGE_OP_DONE) {
-        (void)serve(op->context, false);
+        serve(op->context, every);
         message_send_progress(op->context);
     }
     return atomic_load_explicit(&op->state, memory_order_acquire) == MESSAGE_OP_DONE;
 }
 
-/* The same, with a look into every ring. */
-static bool is_done(struct message_op *op)
+bool message_recv_is_done(struct message_op *op)
 {
-    if (atomic_load_explicit(&op->state, memory_order_acquire) != MESSAGE_OP_DONE) {
-        (void)serve(op->context, true);
-        message_send_progress(op->context);
-    }
-    return atomic_load_explicit(&op->state, memory_order_acquire) == MESSAGE_OP_DONE;
+    return is_done(op, false);
 }
 
 static bool is_acknowledged(struct host_process *process, uint32_t rank)
@@ -461,7 +444,7 @@ static bool watched_is_done(void *argument)
 {
     struct waiting *waiting = argument;
     struct message_op *op = waiting->op;
-    if (is_done(op)) {
+    if (is_done(op, true)) {
         return true;
     }
     if (waiting->source != DN_ANY) {
@@ -501,7 +484,7 @@ int message_recv_cancel(struct message_op *op)
     if (taken_back) {
         unpost(context, op);
         message_pieces_return_buffer(op);
-        finish(op, DN_ETIMEOUT);
+        message_op_finish(op, DN_ETIMEOUT);
     }
     message_turn_end(&context->recv_turn);
     return taken_back ? 0 : DN_EBUSY;
@@ -646,20 +629,29 @@ static __attribute__((noinline)) int receive_slowly(struct dn_context *context,
     return error;
 }
 
+static int make_op(struct dn_context *context, enum message_kind kind, int source,
+                   struct message_op *op)
+{
+    int error = check_source(context, source);
+    if (LIKELY(!error)) {
+        op->magic = MESSAGE_OP_MAGIC;
+        op->kind = (uint8_t)kind;
+        op->peer = source;
+        op->context = context;
+        op->borrower = NULL;
+        atomic_store_explicit(&op->state, MESSAGE_OP_QUEUED, memory_order_relaxed);
+    }
+    return error;
+}
+
 int message_recv(struct dn_context *context, enum message_kind kind, int source,
                  struct message_op *op, uint64_t timeout_ns)
 {
     bool posted = false;
-    int error = check_source(context, source);
+    int error = make_op(context, kind, source, op);
     if (UNLIKELY(error)) {
         return error;
     }
-    op->magic = MESSAGE_OP_MAGIC;
-    op->kind = (uint8_t)kind;
-    op->peer = source;
-    op->context = context;
-    op->borrower = NULL;
-    atomic_store_explicit(&op->state, MESSAGE_OP_QUEUED, memory_order_relaxed);
     if (LIKELY(receive_quickly(context, op, timeout_ns, &posted))) {
         return op->error;
     }
@@ -668,16 +660,10 @@ int message_recv(struct dn_context *context, enum message_kind kind, int source,
 
 int message_irecv(struct dn_context *context, int source, struct message_op *op)
 {
-    int error = check_source(context, source);
+    int error = make_op(context, MESSAGE_OP_RECV, source, op);
     if (error) {
         return error;
     }
-    op->magic = MESSAGE_OP_MAGIC;
-    op->kind = MESSAGE_OP_RECV;
-    op->peer = source;
-    op->context = context;
-    op->borrower = NULL;
-    atomic_store_explicit(&op->state, MESSAGE_OP_QUEUED, memory_order_relaxed);
     message_turn_get(context, &context->recv_turn);
     post(context, op);
     serve_posted(context, true);

@@ -14,6 +14,11 @@
 
 #include "host/arena.h"
 
+enum {
+    LARGE_BYTES = 32 * 1024, /* from here on the receiver fetches the data itself */
+    POLLED_BYTES = 1 << 20,
+};
+
 /* ---- The kinds of entries ------------------------------------------------------------------ */
 
 /* Each publishes as much as there is room for; true: the message is published whole. */
@@ -76,12 +81,6 @@ static struct group_entry *publish_place(struct dn_context *context,
     return entry;
 }
 
-/* Whether the receiver's head has passed a position. */
-static bool is_passed(const struct message_destination *destination, uint64_t position)
-{
-    return atomic_load_explicit(&destination->ring.words->head, memory_order_acquire) >= position;
-}
-
 static bool publish_stages(struct dn_context *context, struct message_destination *destination,
                            struct message_op *op)
 {
@@ -90,7 +89,7 @@ static bool publish_stages(struct dn_context *context, struct message_destinatio
         uint64_t *position = &destination->stage_position[destination->next_stage];
         uint64_t left = op->bytes - op->position;
         uint64_t bytes = left < MESSAGE_STAGE_BYTES ? left : MESSAGE_STAGE_BYTES;
-        if (!is_passed(destination, *position)) {
+        if (!message_is_passed(destination, *position)) {
             return false;
         }
         uint64_t place = destination->stages +
@@ -102,7 +101,7 @@ static bool publish_stages(struct dn_context *context, struct message_destinatio
             return false;
         }
         op->position += bytes;
-        *position = destination->ring.tail;
+        *position = destination->place_position = destination->ring.tail;
         destination->next_stage = (destination->next_stage + 1) % MESSAGE_STAGES;
     }
     return true;
@@ -120,18 +119,11 @@ static uint64_t place_of(const struct group_view *view, const void *data, uint64
 
 /* ---- Going on with an operation ------------------------------------------------------------ */
 
-static void finish(struct message_op *op, int error)
-{
-    op->error = error;
-    /* Release: who sees DONE sees how. */
-    atomic_store_explicit(&op->state, MESSAGE_OP_DONE, memory_order_release);
-}
-
 /* An offer is under way until its owner has seen how it ended: the context stays open. */
 static void finish_offer(struct message_op *op, int error)
 {
     atomic_fetch_sub_explicit(&op->context->pending_count, 1, memory_order_relaxed);
-    finish(op, error);
+    message_op_finish(op, error);
 }
 
 static bool is_gone(const struct dn_context *context, const struct message_destination *destination)
@@ -140,6 +132,14 @@ static bool is_gone(const struct dn_context *context, const struct message_desti
            destination->unreachable ||
            (destination->box &&
             !atomic_load_explicit(&destination->box->open, memory_order_acquire));
+}
+
+static int connect_it(struct dn_context *context, struct message_destination *destination)
+{
+    if (is_gone(context, destination)) {
+        return DN_EPEER;
+    }
+    return destination->box ? 0 : message_destination_connect(context, destination);
 }
 
 static bool publish_large(struct dn_context *context, struct message_destination *destination,
@@ -158,7 +158,7 @@ static bool publish_large(struct dn_context *context, struct message_destination
     if (!destination->stages &&
         !host_arena_take(context->node->process, (uint64_t)MESSAGE_STAGES * MESSAGE_STAGE_BYTES,
                          &destination->stages)) {
-        finish(op, DN_ENOMEM);
+        message_op_finish(op, DN_ENOMEM);
         return true;
     }
     return publish_stages(context, destination, op);
@@ -169,26 +169,24 @@ static bool publish_large(struct dn_context *context, struct message_destination
 static bool advance(struct dn_context *context, struct message_destination *destination,
                     struct message_op *op)
 {
-    int error = is_gone(context, destination) ? DN_EPEER
-                : destination->box            ? 0
-                                              : message_destination_connect(context, destination);
+    int error = connect_it(context, destination);
     if (error) {
         if (error == DN_EBUSY) {
             return false;
         }
-        finish(op, error);
+        message_op_finish(op, error);
         return true;
     }
     bool published;
     if (op->bytes <= group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES)) {
         published = publish_whole(context, destination, op);
-    } else if (op->bytes < MESSAGE_LARGE_BYTES) {
+    } else if (op->bytes < LARGE_BYTES) {
         published = publish_pieces(context, destination, op);
     } else {
         published = publish_large(context, destination, op);
     }
     if (published && atomic_load_explicit(&op->state, memory_order_relaxed) == MESSAGE_OP_QUEUED) {
-        finish(op, destination->unreachable ? DN_EPEER : 0);
+        message_op_finish(op, destination->unreachable ? DN_EPEER : 0);
     }
     return published;
 }
@@ -271,11 +269,11 @@ bool message_send_is_done(struct message_op *op)
         state = atomic_load_explicit(&op->state, memory_order_acquire);
     }
     if (state == MESSAGE_OP_OFFERED) {
-        if (is_passed(destination, op->position)) {
+        if (message_is_passed(destination, op->position)) {
             finish_offer(op, 0);
         } else if (is_gone(op->context, destination)) {
             /* It may have fetched the data with its last breath. */
-            finish_offer(op, is_passed(destination, op->position) ? 0 : DN_EPEER);
+            finish_offer(op, message_is_passed(destination, op->position) ? 0 : DN_EPEER);
         }
         state = atomic_load_explicit(&op->state, memory_order_relaxed);
     }
@@ -298,7 +296,7 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
     struct group_entry *entry = group_ring_entry(
         destination->ring.start, destination->ring.unit_count, op->position - GROUP_PLACE_UNITS);
     /* The entry is still this message's: only we write there, and not before it is passed. */
-    return !is_passed(destination, op->position) &&
+    return !message_is_passed(destination, op->position) &&
            destination->way->withdraw(context, destination, entry);
 }
 
@@ -314,7 +312,7 @@ int message_send_cancel(struct message_op *op)
         if (op->position > 0) {
             abort_message(context, destination);
         }
-        finish(op, DN_ETIMEOUT);
+        message_op_finish(op, DN_ETIMEOUT);
         taken_back = true;
     } else if (state == MESSAGE_OP_OFFERED) {
         taken_back = withdraw(context, destination, op);
@@ -332,20 +330,11 @@ static bool is_done(void *argument)
     return message_send_is_done(argument);
 }
 
-/* Deaths are the operation's own: a peer's ends it with DN_EPEER. */
-static bool never(const struct dn_node *node, void *argument, bool forever)
-{
-    (void)node;
-    (void)argument;
-    (void)forever;
-    return false;
-}
-
 /* A large message takes the receiver a while to fetch, and giving the core away meanwhile
  * costs more than the rest of it: some polls more for each kilobyte, up to 200 us. */
 static uint64_t polls_of(uint64_t bytes)
 {
-    uint64_t large = bytes < MESSAGE_POLLED_BYTES ? bytes : MESSAGE_POLLED_BYTES;
+    uint64_t large = bytes < POLLED_BYTES ? bytes : POLLED_BYTES;
     return HOST_CLOSE_POLLS + large / 64;
 }
 
@@ -371,7 +360,7 @@ int message_send_wait(struct message_op *op, uint64_t timeout_ns)
     }
     /* Several threads may wait: the last word is theirs who still do, at the latest after
      * a nap. */
-    struct host_condition condition = {is_done, never, op, GROUP_WATCH_ANYTHING};
+    struct host_condition condition = {is_done, message_never, op, GROUP_WATCH_ANYTHING};
     struct group_ring_words *words = NULL;
     if (destination->way->asks_for_room) {
         condition.watch = GROUP_WATCH_NOTHING;
@@ -543,7 +532,7 @@ static int lend_large(struct dn_context *context, struct message_destination *de
                       uint64_t bytes)
 {
     struct host_process *process = context->node->process;
-    if (destination->large && !is_passed(destination, destination->large_position)) {
+    if (destination->large && !message_is_passed(destination, destination->large_position)) {
         return DN_EBUSY;
     }
     if (destination->large && destination->large_bytes < bytes) {
@@ -568,9 +557,7 @@ static int lend_large(struct dn_context *context, struct message_destination *de
 static int lend(struct dn_context *context, struct message_destination *destination, uint64_t bytes,
                 void **buffer)
 {
-    int error = is_gone(context, destination) ? DN_EPEER
-                : destination->box            ? 0
-                                              : message_destination_connect(context, destination);
+    int error = connect_it(context, destination);
     if (error || destination->first || destination->lent) {
         return error ? error : DN_EBUSY;
     }
@@ -628,7 +615,7 @@ static int send_lent(struct dn_context *context, struct message_destination *des
                            bytes)) {
             return DN_EBUSY;
         }
-        destination->large_position = destination->ring.tail;
+        destination->large_position = destination->place_position = destination->ring.tail;
     }
     destination->lent = NULL;
     return destination->unreachable ? DN_EPEER : 0;

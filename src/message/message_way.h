@@ -4,7 +4,7 @@
 #ifndef MESSAGE_MESSAGE_WAY_H
 #define MESSAGE_MESSAGE_WAY_H
 
-#include "message/message.h"
+#include "message/message_context.h"
 
 /* A box that this node holds as a sender. */
 struct message_held {
@@ -15,6 +15,7 @@ struct message_held {
     _Atomic uint64_t *summary; /* where this node sets its bit; NULL: nowhere */
 };
 
+/* NULL for a function: nothing to do. */
 struct message_way {
     /* ---- To a destination, with the send turn */
 

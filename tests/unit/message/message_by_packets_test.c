@@ -3,7 +3,7 @@
  * used again while something may fall into it, and nobody floods anybody. */
 #include "unit/mirror.h"
 
-#include "message/message.h"
+#include "message/message_context.h"
 
 enum { CHANNEL = 7, NODES = 3, BANK_BYTES = 4 << 20, MESSAGE_MAX = 300000 };
 

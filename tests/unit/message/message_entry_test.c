@@ -2,7 +2,7 @@
  * touched, no call stays, the source is given up, and the others are received from. */
 #include "unit/mirror.h"
 
-#include "message/message.h"
+#include "message/message_context.h"
 
 enum { CHANNEL = 7, NODES = 3, BANK_BYTES = 1 << 20, BUFFER_BYTES = 200000, RING_BYTES = 1024 };
 

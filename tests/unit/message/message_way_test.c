@@ -6,7 +6,7 @@
 
 enum { CHANNEL = 7, NODES = UNIT_MIRRORS_MAX, ROUNDS = 40, BANK_BYTES = 1 << 20 };
 
-_Static_assert(NODES > GROUP_MESSAGE_FEW_SOURCES, "there is a summary");
+_Static_assert(NODES > (int)GROUP_MESSAGE_FEW_SOURCES, "there is a summary");
 
 static struct unit_mirrors all;
 static struct dn_context *contexts[NODES];
