@@ -23,12 +23,12 @@ struct message_op {
     uint8_t kind;
     _Atomic uint8_t state;
     int32_t error;
-    int32_t peer; /* rank sent to or received from; of a receive DN_ANY until then */
+    int32_t peer; /* the rank sent to or received from; DN_ANY until something is received */
     struct dn_context *context;
     unsigned char *data; /* to send from, to receive into, or (IN_PLACE) received */
     uint64_t bytes;      /* to send, the buffer's, or received */
     uint64_t position;   /* send: bytes published, or (OFFERED) where the head must be */
-    struct message_source *borrower; /* receive: the source that puts a message together here */
+    struct message_source *borrower; /* receive: the source whose message is put together here */
     struct message_op *next;
     struct message_destination *destination;
 };

@@ -1,9 +1,9 @@
 /* The way to a peer whose memory is mirrored here.
  *
- * The box with its rings lies in the receiver's memory as everywhere. A sender has a mirror of
- * it at the same place, works on that, and reflects what it wrote; so does the receiver with
- * what it owes its senders. Reflections of a node take effect at another in the order they
- * were made; pulls and atomics take effect at any time, so each of them is waited for.
+ * The box with its rings lies in the receiver's memory, as in place. A sender works on a mirror
+ * of it at the same place and reflects what it wrote; the receiver does so with what it owes its
+ * senders. A node's reflections take effect at another node in the order they were made. Pulls
+ * and atomics take effect at any time, so we wait for each of them.
  *
  *   who writes           word                      who is told, and when
  *   receiver             box, words, slot          each of its sources, when it opens, the key
@@ -14,30 +14,30 @@
  *                                                  has closed (wants_room)
  *   sender, receiver     state of an offer         nobody: one compare-swap at the receiver
  *   many senders         users                     nobody: atomics at the receiver
- *   many senders         summary                   there is none: the receiver looks into all
+ *   many senders         summary                   nobody: the bit is always set
  *
- * Publishing an entry. Before it the receiver's head may have come up to the sender's tail,
- * where the receiver finds zero, because
- *   1. one reflection brings the payload and, behind it, the zero at the next tail, all of it
- *      in units that the receiver has given back and does not look at yet. Where the next
- *      tail is the start of the ring the zero is a reflection of its own;
- *   2. the next one brings the header, by a single store. From here on the receiver sees the
- *      entry, whole, and at the next tail the zero of step 1.
+ * Publishing an entry takes two steps. The receiver's head may already be at the sender's tail,
+ * where it finds zero until the second step.
+ *   1. One reflection brings the payload and, behind it, the zero at the next tail. These units
+ *      are the sender's, and the receiver does not look at them yet. If the next tail is the
+ *      start of the ring, the zero takes a reflection of its own.
+ *   2. Another reflection brings the header by a single store. Now the receiver sees the whole
+ *      entry, and at the next tail the zero of step 1.
  * A sender that dies in between leaves a zero at its tail for ever. Clearing further ahead, as
- * in shared memory, would gain nothing: both reflections go in one packet.
+ * in place, would gain nothing: both reflections go in one packet.
  *
- * Room. Everything passed over but less than a quarter of the ring is the sender's again
- * without a word from it. With all passed over it thus sees three quarters free, and no entry
- * needs more: a quarter, as much to be skipped, and the reserve.
+ * Room. The receiver tells the sender nothing while it owes less than a quarter of the ring. When
+ * it has passed everything, the sender thus sees at least three quarters free. No entry needs
+ * more: a quarter, as much to skip, and the reserve.
  *
- * Holding a box. A source finds the box in its mirror of the slot. It sets its bit at the
- * owner and then reads the key there: either the owner, which withdraws first and looks then,
- * sees the bit, or the source sees that it has withdrawn. It lets go after all that it
- * reflected is in place, so nothing late falls into memory that is used again.
+ * Holding a box. A source finds the box in its mirror of the slot. It sets its bit at the owner
+ * and then reads the key there. The owner withdraws the key first and looks at the bits then, so
+ * either it sees the bit or the source sees that the box is withdrawn. A source lets go after all
+ * its reflections are in place, so nothing late falls into memory that has a new use.
  *
- * Not being told. A source that had not attached when the box was offered is never told, and
- * neither is who is no source. A sender that waits for a channel therefore asks, at once and
- * then with ever longer pauses, and brings a box it was not told of into its mirror itself. */
+ * Not being told. The owner tells nobody who had not attached when it offered the box, nor nodes
+ * that are not its sources. So a sender that waits for a channel asks, at once and then with ever
+ * longer pauses, and itself brings a box that it was not told of into its mirror. */
 #include <stddef.h>
 #include <string.h>
 
@@ -68,7 +68,7 @@ static bool op_is_done(void *op)
     return done;
 }
 
-/* A transfer ends by itself when its target dies. */
+/* Waits for the bytes: a transfer ends by itself when its target dies. */
 static int pull(struct dn_context *context, uint32_t rank, const void *place, void *target,
                 uint64_t bytes)
 {
@@ -81,7 +81,7 @@ static int pull(struct dn_context *context, uint32_t rank, const void *place, vo
     return error ? error : fabric_op_state(&op, &done);
 }
 
-/* A fetching atomic: done at return. */
+/* A fetching atomic, so it is done at return. */
 static int apply(struct dn_context *context, uint32_t rank, _Atomic uint64_t *word,
                  enum fabric_atomic operation, uint64_t operand, uint64_t expected, uint64_t *old)
 {
@@ -109,7 +109,8 @@ static void tell_of_box(struct dn_context *context, const struct message_source 
     }
     atomic_store_explicit(&slot->index, (uint32_t)(source - context->sources),
                           memory_order_relaxed);
-    /* In order, so that who finds the key finds the rest. One that is gone needs none. */
+    /* In this order, so that a source that finds the key finds the rest. A source that is gone
+     * needs none of it. */
     (void)fabric_reflect(context->lane, source->rank, context->box, sizeof *context->box);
     (void)fabric_reflect(context->lane, source->rank, words, sizeof *words);
     (void)fabric_reflect(context->lane, source->rank, &slot->offset,
@@ -151,7 +152,7 @@ static void let_go(struct dn_context *context, uint32_t rank, struct group_messa
     if (!group_life_gone(group_life(context->view, rank))) {
         (void)fabric_settle(context->lane);
         KILL_POINT("message: settled, box not let go");
-        /* Fetching: it must not be overtaken by the next claim. */
+        /* Fetching, so that our next claim cannot overtake it. */
         (void)apply(context, rank, &slot->users[own / 64], FABRIC_AND, ~(UINT64_C(1) << (own % 64)),
                     0, &old);
     }
@@ -171,27 +172,26 @@ static int claim(struct dn_context *context, uint32_t rank, struct group_message
     if (error || now == key) {
         return error;
     }
-    /* Held already for what a closed context of ours has sent: that one lets go. */
+    /* If the bit was set before, a closed context of ours holds the box, and will let go. */
     if (!(before & bit)) {
         let_go(context, rank, slot);
     }
-    /* The word of it is under way; keys do not come again. */
+    /* The owner's word is still under way. No key is used twice, so 0 may go before it. */
     (void)atomic_compare_exchange_strong(&slot->key, &key, 0);
     return DN_EBUSY;
 }
 
-/* A box of another node, as it is there. */
+/* A box as its owner has it. */
 struct found {
     uint64_t key;
     uint64_t offset;
-    uint32_t index; /* of this node among the sources; source_count: it is none of them */
+    uint32_t index; /* of this node among the sources; source_count: it is not listed */
     struct group_message_box box;
     struct group_box_layout layout;
     struct group_ring_words words; /* of this node's ring */
 };
 
-/* Finds this node among the sources of a box. False: what lies there is no box, or not any
- * more. */
+/* Finds this node among the sources of a box. False: there is no box any more, or *error. */
 static bool find_self(struct dn_context *context, uint32_t rank, struct found *found, int *error)
 {
     const struct group_view *view = context->view;
@@ -217,7 +217,7 @@ static bool find_self(struct dn_context *context, uint32_t rank, struct found *f
     return !*error;
 }
 
-/* Brings a box into the mirror that its owner does not tell of. */
+/* Brings a box that its owner does not tell us of into the mirror. */
 static void bring(struct dn_context *context, uint32_t rank, struct group_message_slot *slot,
                   const struct found *found)
 {
@@ -246,7 +246,7 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct group_messa
                                      found->index * sizeof found->words;
         error = pull(context, rank, words, &found->words, sizeof found->words);
     }
-    /* What was read is that box's if it is still there. */
+    /* If the key is still the same, all that we read belongs to that box. */
     error = error ? error : apply(context, rank, &slot->key, FABRIC_READ, 0, 0, &now);
     if (error || now != found->key) {
         return error;
@@ -284,18 +284,19 @@ static int ask_now_and_then(struct dn_context *context, struct message_destinati
     uint64_t pause_ns = destination->ask_pause_ns ? destination->ask_pause_ns : ASK_PAUSE_FIRST_NS;
     destination->ask_at_ns = now_ns + pause_ns;
     destination->ask_pause_ns = pause_ns < ASK_PAUSE_LONGEST_NS ? 2 * pause_ns : pause_ns;
-    /* Who has not attached has no context. */
+    /* A node that has not attached has no context. */
     bool asks = group_life(context->view, destination->rank) == DN_ATTACHED;
     return asks ? ask(context, destination->rank) : 0;
 }
 
-/* 0, and the box is held; DN_EBUSY: the mirror knows of none that is open. */
+/* Holds a box that the mirror knows of; DN_EBUSY: it knows of none that is open. */
 static int hold_known(struct dn_context *context, uint32_t rank, struct message_held *held)
 {
     struct group_service *service = group_service(context->view, rank);
     for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS; i++) {
         struct group_message_slot *slot = &service->message_slots[i];
-        /* Acquire: pairs with the release of the key's reflection, the last of several. */
+        /* Acquire: pairs with the release by which the key's reflection is stored, the last one
+         * of tell_of_box. */
         uint64_t key = atomic_load_explicit(&slot->key, memory_order_acquire);
         if (key == 0 || (uint32_t)key != context->channel) {
             continue;
@@ -330,7 +331,7 @@ static int hold(struct dn_context *context, struct message_destination *destinat
     return error;
 }
 
-/* The receiver says from now on how far it has come. */
+/* From now on the receiver tells us each time its head moves. */
 static void await_end(struct dn_context *context, struct message_destination *destination)
 {
     _Atomic uint32_t *wants_room = &destination->ring.words->wants_room;
@@ -388,10 +389,10 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
                      struct group_entry *entry)
 {
     uint64_t old = GROUP_OFFERED;
-    /* The entry is in place before what is to change it. */
+    /* The entry must be in place before we change it there. */
     (void)fabric_settle(context->lane);
     KILL_POINT("message: about to withdraw");
-    /* A receiver that is gone has not received it, as far as anybody can tell. */
+    /* A receiver that is gone counts as one that has not fetched it. */
     int error = apply(context, destination->rank, &entry->state, FABRIC_COMPARE_SWAP,
                       GROUP_WITHDRAWN, GROUP_OFFERED, &old);
     KILL_POINT("message: withdrawn or fetched");

@@ -1,7 +1,7 @@
 /* Opening and closing contexts, and finding the box of a destination.
  *
- * A closed context keeps its memory until nobody can touch it any more: until every
- * sender has let go of its box, and every receiver has passed what it sent. */
+ * A closed context keeps its memory until every sender has let go of its box and every receiver
+ * has passed what it sent: until then somebody may still touch that memory. */
 #include "message/message_way.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "host/arena.h"
 #include "group/service_memory.h"
 
-/* A node that leaves gives its receivers so long to fetch what it has sent. */
+/* A node that leaves waits so long for its receivers to fetch what it has sent. */
 #define LINGER_NS UINT64_C(10000000000)
 
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
@@ -53,7 +53,7 @@ static bool is_held_by_another(const struct dn_context *context,
     return false;
 }
 
-/* Whether nobody reads any more what was sent there. */
+/* Whether the receiver reads nothing more of what this context sent it. */
 static bool is_over(const struct dn_context *context, const struct message_destination *destination)
 {
     return group_life_gone(group_life(context->view, destination->rank)) ||
@@ -70,7 +70,7 @@ static void let_go_of_box(struct dn_context *context, const struct message_desti
     destination->way->let_go(context, destination->rank, slot);
 }
 
-/* Lets go of the boxes whose owners have read all; false while there are others. */
+/* Lets go of the boxes whose owners have read everything; false: there are others. */
 static bool let_go(struct dn_context *context)
 {
     struct host_process *process = context->node->process;
@@ -111,14 +111,14 @@ static void forget(struct dn_context *context)
     context->next = next;
 }
 
-/* A box is let go of as soon as its owner has read all, whoever still holds ours: else two
- * closed contexts would wait for each other. */
+/* Lets go of each box as soon as its owner has read everything, even while somebody still holds
+ * ours: otherwise two closed contexts would wait for each other. */
 static void reclaim(void)
 {
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot && !context->open && let_go(context) &&
             group_message_unused(context->view, context->slot)) {
-            /* What our senders were told of the head falls into no other use of this memory. */
+            /* What we told our senders must arrive before this memory gets a new use. */
             (void)fabric_settle(context->lane);
             host_arena_give(context->node->process, context->box_offset);
             forget(context);
@@ -223,7 +223,7 @@ static int make_box(struct dn_context *context, uint64_t ring_bytes)
     return 0;
 }
 
-/* A slot that no context of this node has; with handles_lock. */
+/* With handles_lock: a slot that no context of this node has. */
 static struct group_message_slot *free_slot(const struct group_view *view)
 {
     struct group_service *service = group_service(view, view->rank);
@@ -240,7 +240,7 @@ static struct group_message_slot *free_slot(const struct group_view *view)
     return NULL;
 }
 
-/* With handles_lock: an unused handle. The turns keep lines of their own. */
+/* With handles_lock: an unused handle, aligned so that each turn has a cache line of its own. */
 static struct dn_context *take_handle(void)
 {
     struct dn_context *context = handles;
@@ -262,7 +262,7 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
                        const bool *is_destination, const bool *is_source, struct dn_context **made)
 {
     const struct group_view *view = &node->process->view;
-    fabric_progress(&node->process->default_lane->lane); /* lives are as they are now */
+    fabric_progress(&node->process->default_lane->lane); /* learns who is alive now */
     reclaim();
     for (const struct dn_context *other = handles; other; other = other->next) {
         if (other->open && other->view == view && other->channel == request->channel) {
@@ -290,13 +290,13 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
     }
     context->slot = slot;
     context->open = MESSAGE_CONTEXT_OPEN;
-    /* Never 0, so that a key never is. */
+    /* Never 0, so no key is 0. */
     generation = generation + 1 ? generation + 1 : 1;
     group_message_offer(slot, generation, request->channel, context->box_offset);
     for (uint32_t i = 0; i < context->source_count; i++) {
         context->sources[i].way->tell_of_box(context, &context->sources[i]);
     }
-    /* Who hears of it from this node, by whatever road, finds it. */
+    /* Settle, so that whoever hears of the context from this node finds its box. */
     (void)fabric_settle(context->lane);
     *made = context;
     return 0;
@@ -356,7 +356,7 @@ static void let_go_of_rings(struct dn_context *context)
 
 int message_context_close(struct dn_context *context)
 {
-    /* The turns first: who connects has one when it takes the lock. */
+    /* The turns before the lock: a thread that connects takes them in this order, too. */
     message_turn_get(context, &context->send_turn);
     message_turn_get(context, &context->recv_turn);
     pthread_mutex_lock(&handles_lock);
@@ -369,7 +369,7 @@ int message_context_close(struct dn_context *context)
         context->open = 0;
         let_go_of_rings(context);
         group_message_withdraw(context->slot);
-        /* Release: a sender that sees it has nothing of ours to wait for. */
+        /* Release: pairs with the senders' acquire; one that sees it waits for us no more. */
         atomic_store_explicit(&context->box->open, 0, memory_order_release);
         for (uint32_t i = 0; i < context->source_count; i++) {
             context->sources[i].way->tell_of_close(context, &context->sources[i]);
@@ -387,8 +387,8 @@ int message_context_close(struct dn_context *context)
 
 /* ---- Leaving ------------------------------------------------------------------------------- */
 
-/* Whether a receiver has still to fetch something out of memory that goes with this process:
- * messages that are sent as far as their sender knows. */
+/* Whether a receiver still has to fetch a message from memory that goes with this process. Its
+ * sender was told that the message is sent. */
 static bool is_awaited(const struct dn_context *context,
                        const struct message_destination *destination)
 {
@@ -417,7 +417,7 @@ void message_end(struct dn_node *node)
                                        GROUP_WATCH_ANYTHING};
     pthread_mutex_lock(&handles_lock);
     (void)host_wait(node, &condition, LINGER_NS);
-    /* What is in nobody's way any more is in place before this node has left. */
+    /* All that we have told anybody is in place before this node leaves. */
     (void)fabric_settle(&node->lane);
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot) {

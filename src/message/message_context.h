@@ -52,9 +52,9 @@ enum message_assembly {
     MESSAGE_NONE,
     MESSAGE_ASSEMBLING,
     MESSAGE_COMPLETE,
-    MESSAGE_LOST,  /* a piece of it went with its sender, who may have taken it back before */
-    MESSAGE_ENDED, /* a message went with its sender: those behind it are not received without it */
-    MESSAGE_BROKEN, /* the ring holds what no sender writes: nothing more is received from it */
+    MESSAGE_LOST,   /* the sender died with a piece of it, but may have taken it back before */
+    MESSAGE_ENDED,  /* the sender died with a whole message: we receive none of those behind it */
+    MESSAGE_BROKEN, /* the ring holds what no sender writes: we receive nothing more from it */
 };
 
 /* One node that we receive from. With the receive turn. */
@@ -113,8 +113,8 @@ static inline int message_context_check(const struct dn_context *context)
     return context ? DN_ESTATE : DN_EINVAL;
 }
 
-/* A locked instruction here is a good part of a small message's cost. The only thread of a
- * process needs none: nobody can be in a call when it makes a second one. */
+/* A locked instruction would be a good part of a small message's cost. A process with one thread
+ * needs none: that thread cannot be in two calls at once. */
 static inline bool message_turn_try(_Atomic uint32_t *turn)
 {
     if (atomic_load_explicit(turn, memory_order_relaxed) != 0) {

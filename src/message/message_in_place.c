@@ -1,5 +1,5 @@
-/* The way to a peer whose memory is mapped here: its rings and ours are written and read as
- * they lie, and who sleeps is woken by its port. */
+/* The way to a peer whose memory is mapped here: each side reads and writes the rings where they
+ * lie, and wakes a peer that sleeps by its port. */
 #include <string.h>
 
 #include "message/message_way.h"

@@ -1,4 +1,4 @@
-/* Messages in pieces. */
+/* Reading entries, and putting messages together from their pieces. */
 #include "message/message_pieces.h"
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ void message_pieces_drop(struct dn_context *context, struct message_source *sour
     }
 }
 
-/* Adds to a piece those behind it that are there and lie side by side, to copy them at once. */
+/* Adds the pieces behind this one that have come and lie beside it, to copy them all at once. */
 static void add_row(const struct dn_context *context, const struct message_source *source,
                     struct message_entry *entry)
 {
@@ -106,7 +106,7 @@ static void add_row(const struct dn_context *context, const struct message_sourc
     while (!(entry->header & GROUP_ENTRY_LAST) && entry->bytes < source->way->row_bytes_max) {
         uint64_t position = head + entry->units;
         struct message_entry next;
-        /* Acquire: who sees the header sees the rest. */
+        /* Acquire: pairs with the release of the header; the rest of the entry is there. */
         uint64_t header = atomic_load_explicit(
             &group_ring_entry(ring->start, ring->unit_count, position)->header,
             memory_order_acquire);
@@ -152,7 +152,7 @@ bool message_pieces_take(struct dn_context *context, struct message_source *sour
         source->assembly = source->assembly == MESSAGE_LOST ? MESSAGE_ENDED : MESSAGE_COMPLETE;
     }
     if (placed) {
-        /* The sender fills these stages again as soon as it hears of it. */
+        /* Tell the sender at once: it waits to fill these stages again. */
         group_ring_advance(&source->ring, entry->units);
         message_give_back(context, source);
     } else {

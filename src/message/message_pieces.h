@@ -1,5 +1,6 @@
-/* What receiving has inside: giving room back, and messages in pieces, which are put together
- * in the buffer of a receive or in memory of the source's own. All with the receive turn. */
+/* Parts of receiving: giving room back, reading entries, and putting messages together from
+ * pieces, in the buffer of a receive or in memory of the source's own. All with the receive
+ * turn. */
 #ifndef MESSAGE_MESSAGE_PIECES_H
 #define MESSAGE_MESSAGE_PIECES_H
 
@@ -14,8 +15,8 @@ static inline void message_give_back(struct dn_context *context, struct message_
     }
 }
 
-/* Passes over units; the sender hears of it by quarters of the ring, or when the receiver
- * has nothing to do. */
+/* Passes over units. The sender hears of it when they add up to a quarter of the ring, or when
+ * the receiver has nothing to do. */
 static inline void message_pass(struct dn_context *context, struct message_source *source,
                                 uint64_t units)
 {
@@ -45,7 +46,8 @@ bool message_entry_read(const struct dn_context *context, const struct message_s
 
 /* ---- Pieces -------------------------------------------------------------------------- */
 
-/* Memory of the source's own, large enough for the message, before any of it is taken. */
+/* Gets memory of the source's own, large enough for the whole message, before we take any piece
+ * of it. */
 bool message_pieces_own(struct message_source *source, uint64_t bytes);
 void message_pieces_drop_own(struct message_source *source);
 
@@ -57,18 +59,16 @@ void message_pieces_return_buffer(struct message_op *op);
 bool message_copy_from(struct dn_context *context, const struct message_source *source,
                        const struct message_entry *entry, void *target);
 
-/* Starts with a first piece, in the operation's buffer if that is large enough; false: no
- * memory. */
+/* Begins a message, in the operation's buffer if that is large enough; false: no memory. */
 bool message_pieces_begin(struct message_source *source, struct message_op *op,
                           uint64_t total_bytes);
 
-/* The piece at the head, of a message that was begun, and those behind it that come with it.
- * The message is lost with what is in the memory of a sender that is gone. False: the piece
- * does not belong to the message. */
+/* Takes the piece at the head, and maybe some behind it. The message is lost if a piece lies in
+ * the memory of a sender that is gone. False: the piece does not belong to the message. */
 bool message_pieces_take(struct dn_context *context, struct message_source *source,
                          struct message_op *op, struct message_entry *entry);
 
-/* A message that was begun will not come; a buffer it borrowed is its operation's again. */
+/* Drops a message that was begun. A buffer that it borrowed is its operation's again. */
 void message_pieces_drop(struct dn_context *context, struct message_source *source,
                          struct message_op *op);
 

@@ -1,23 +1,23 @@
 /* Receiving.
  *
  * Every call is an operation: it takes the next message if there is one, or stands in the
- * context's list until there is. Messages in pieces are put together in the buffer of the
- * first operation that can take them, or in memory of the source's own; an operation that
- * ends early gets its buffer back, and what was there goes on in that memory. */
+ * context's list until there is. A message in pieces is put together in the buffer of the first
+ * operation that can take it, or in memory of the source's own. If the operation ends early it
+ * gets its buffer back, and the pieces move to that memory. */
 #include <string.h>
 
 #include "message/message_pieces.h"
 #include "message/message_way.h"
 
 enum {
-    SCANS_PER_LOOK = 64,    /* looks at the summary for one into every ring */
+    SCANS_PER_LOOK = 64,    /* one look into every ring for so many at the summary */
     POLLS_BEFORE_ROOM = 64, /* a receive that waits longer gives room back first */
 };
 
 /* ---- Giving room back ---------------------------------------------------------------------- */
 
-/* A sender by packets has room enough without the last quarter: only one that has closed, and
- * waits for the end, is worth a packet. */
+/* A sender by packets has room enough without the last quarter. We spend a packet only on one
+ * that has closed and waits until we have passed everything. */
 static inline bool awaits_room(const struct message_source *source)
 {
     uint32_t wants_room = atomic_load_explicit(&source->ring.words->wants_room,
@@ -25,7 +25,7 @@ static inline bool awaits_room(const struct message_source *source)
     return !(wants_room & GROUP_ROOM_BY_PACKETS) || (wants_room & GROUP_ROOM_AWAITED);
 }
 
-/* Before this node waits: all room that it has taken is its senders' again, if they need it. */
+/* Before this node waits: gives all room back to the senders that need it. */
 static void give_all_back(struct dn_context *context)
 {
     if (!context->owes_room) {
@@ -56,14 +56,14 @@ static void pass_offer(struct dn_context *context, struct message_source *source
     message_give_back(context, source);
 }
 
-/* What there is of a message in an entry of its sender's. */
+/* Where a whole message is. NOTHING: its sender has taken it back. */
 static enum readiness find_whole(struct dn_context *context, struct message_source *source,
                                  uint64_t header)
 {
     if (!(header & GROUP_ENTRY_PLACE)) {
         return IN_RING;
     }
-    /* Acquire: pairs with the sender's exchange; it does not wait for the data any more. */
+    /* Acquire: pairs with the sender's exchange. */
     switch (atomic_load_explicit(&group_ring_at_head(&source->ring)->state, memory_order_acquire)) {
     case GROUP_OFFERED: return AT_PLACE;
     case GROUP_WITHDRAWN: pass_offer(context, source); return NOTHING;
@@ -71,7 +71,7 @@ static enum readiness find_whole(struct dn_context *context, struct message_sour
     }
 }
 
-/* Takes what the entry at the head is, or has, of a message. NOTHING: look at the next one. */
+/* Takes the entry at the head, unless it is a whole message. NOTHING: go on with the next one. */
 static enum readiness take_entry(struct dn_context *context, struct message_source *source,
                                  struct message_op *op, struct message_entry *entry)
 {
@@ -97,8 +97,9 @@ static enum readiness take_entry(struct dn_context *context, struct message_sour
     return message_pieces_take(context, source, op, entry) ? NOTHING : BROKEN;
 }
 
-/* Looks for a whole message up to a position, a lap of the ring away: a sender that fills the
- * ring with what is no message must not keep us here. *entry tells of its bytes. */
+/* Looks for a whole message, up to the position `end`, one lap of the ring away: a sender that
+ * fills its ring with entries that are no messages must not keep us here. *entry then tells the
+ * message's length. */
 static enum readiness find_message(struct dn_context *context, struct message_source *source,
                                    struct message_op *op, uint64_t end, struct message_entry *entry)
 {
@@ -129,7 +130,7 @@ static enum readiness find_message(struct dn_context *context, struct message_so
 
 /* ---- Delivering ---------------------------------------------------------------------------- */
 
-/* Copies from the sender's memory; false: it took the message back meanwhile, or with it. */
+/* Copies from the sender's memory; false: the sender took the message back meanwhile, or died. */
 static bool fetch(struct dn_context *context, struct message_source *source,
                   const struct message_entry *entry, unsigned char *target)
 {
@@ -158,7 +159,7 @@ static void end_assembly(struct message_source *source, struct message_op *op)
     message_pieces_drop_own(source);
 }
 
-/* Into the operation's buffer, which is large enough; false: taken back. */
+/* Copies the message into the operation's buffer, which is large enough; false: taken back. */
 static bool deliver(struct dn_context *context, struct message_source *source,
                     enum readiness readiness, struct message_op *op,
                     const struct message_entry *entry)
@@ -178,7 +179,8 @@ static bool deliver(struct dn_context *context, struct message_source *source,
     }
 }
 
-/* Where it lies; what can be taken back or lies elsewhere is copied first. */
+/* Lends the message where it lies in the ring. A message that lies elsewhere, or that its sender
+ * could take back, is copied first. */
 static int lend(struct dn_context *context, struct message_source *source, enum readiness readiness,
                 struct message_op *op, const struct message_entry *entry)
 {
@@ -260,8 +262,8 @@ static bool try_source(struct dn_context *context, struct message_source *source
     return true;
 }
 
-/* A source whose bit is set, or every one when it is time to; then its bit is looked at
- * again: cleared first, and set again if something has come in between. */
+/* Whether to look at a source: its bit is set, or it is time to look at every one. If its ring is
+ * empty, clears the bit, looks again, and sets it again if something has come in between. */
 static bool is_worth_a_look(struct dn_context *context, uint32_t index, bool every)
 {
     if (!context->summary || every) {
@@ -295,7 +297,7 @@ static bool try_any(struct dn_context *context, struct message_op *op, bool ever
         index = index < context->source_count ? index : index - context->source_count;
         if (is_worth_a_look(context, index, every) &&
             try_source(context, &context->sources[index], op)) {
-            /* The others first, next time; a message that stayed stays the next. */
+            /* Next time begin with the others; but a message that stayed is the next one. */
             if (op->error == 0 && op->kind != MESSAGE_OP_PROBE) {
                 context->next_source = index + 1 < context->source_count ? index + 1 : 0;
             } else {
@@ -347,8 +349,8 @@ static void unpost(struct dn_context *context, struct message_op *op)
     at->next = op->next;
 }
 
-/* With the turn: serves the list. An operation whose message has not come keeps those
- * behind it from what may become its own. */
+/* With the turn: serves the list. Operations behind one that still waits do not get messages
+ * that it could take. */
 static void serve_posted(struct dn_context *context, bool every)
 {
     struct message_op *op = atomic_load_explicit(&context->posted, memory_order_relaxed);
@@ -361,7 +363,7 @@ static void serve_posted(struct dn_context *context, bool every)
         if (before == op) {
             struct message_op copy = *op;
             if (try_op(context, &copy, every)) {
-                /* Out of the list before its owner can see that it is done. */
+                /* Leave the list before the owner can see that the operation is done. */
                 unpost(context, op);
                 op->data = copy.data;
                 op->bytes = copy.bytes;
@@ -412,11 +414,12 @@ static bool is_acknowledged(struct host_process *process, uint32_t rank)
 
 struct waiting {
     struct message_op *op;
-    int source; /* asked for; that in the operation changes when it is done */
+    int source; /* as asked for; op->peer changes when the operation is done */
     struct host_condition condition;
 };
 
-/* Nothing more will come: the source is gone; of any, all are, or one died unnoticed. */
+/* Whether nothing more will come: the source is gone. For DN_ANY: all are gone, or one has died
+ * and the program has not acknowledged it. */
 static bool nobody_sends(const struct dn_node *node, void *argument, bool forever)
 {
     const struct waiting *waiting = argument;
@@ -438,8 +441,8 @@ static bool nobody_sends(const struct dn_node *node, void *argument, bool foreve
     return all_gone;
 }
 
-/* Watches the line that the next entry of the source starts in. A nap may begin with the
- * line of a moment ago, and then lasts its time. */
+/* Watches the line where the source's next entry will start. A nap that has begun with an earlier
+ * line is not cut short. */
 static bool watched_is_done(void *argument)
 {
     struct waiting *waiting = argument;
@@ -501,8 +504,8 @@ static int check_source(const struct dn_context *context, int source)
                                                                                         : DN_ERANK;
 }
 
-/* Where the next message of a source, or of any, would be; NULL: in more than one place.
- * Another thread may move on meanwhile; then it is merely the wrong place to look at. */
+/* Where the next message of a source, or of any, will appear; NULL: there are several places.
+ * Another thread may move on meanwhile, and then we look at the wrong place, which does no harm. */
 static inline const _Atomic uint64_t *place_to_poll(const struct dn_context *context, int source)
 {
     if (LIKELY(source != DN_ANY)) {
@@ -512,9 +515,8 @@ static inline const _Atomic uint64_t *place_to_poll(const struct dn_context *con
                                       : NULL;
 }
 
-/* Whether something has come, without the turn. Where another thread has moved on, what comes next
- * may be filling the place with whatever it is; so nothing but looking again, with the turn,
- * follows from this. */
+/* Whether something has come, without the turn. If another thread has moved on, payload may be
+ * written to this place; so the caller must look again, with the turn. */
 static inline MEANT_TO_RACE bool peek(const struct dn_context *context,
                                       const _Atomic uint64_t *place)
 {
@@ -533,7 +535,7 @@ static inline MEANT_TO_RACE bool peek(const struct dn_context *context,
     return false;
 }
 
-/* The ordinary case: a whole message in the ring that fits. */
+/* The ordinary case: a whole message in the ring, and it fits the buffer. */
 static inline bool take_small(struct dn_context *context, struct message_source *source,
                               struct message_op *op, uint64_t header)
 {
@@ -558,8 +560,8 @@ static inline bool take_small(struct dn_context *context, struct message_source 
     return true;
 }
 
-/* With the turn: true when the operation is done. One that has begun to take a message in
- * pieces stays in the list. */
+/* With the turn: whether the operation is done. If it has begun to take a message in pieces, it
+ * joins the list. */
 static __attribute__((noinline)) bool try_now(struct dn_context *context, struct message_op *op,
                                               bool *posted)
 {
@@ -588,7 +590,7 @@ static inline bool take_quickly(struct dn_context *context, struct message_op *o
     return try_now(context, op, posted);
 }
 
-/* With nobody in the list, takes what is there; closely polled at first. */
+/* Takes what has come if nobody is in the list, polling closely for a while. */
 static inline bool receive_quickly(struct dn_context *context, struct message_op *op,
                                    uint64_t timeout_ns, bool *posted)
 {

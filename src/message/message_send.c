@@ -1,11 +1,10 @@
 /* Sending.
  *
- *   up to 2 KB      one entry, copied into the ring
- *   up to 32 KB     several, put together by the receiver
- *   larger          where the receiver can reach the data it is told the place, copies it
- *                   once, and the send is over when it has; else the data go through
- *                   staging memory, piece by piece, the receiver copying one piece while
- *                   we copy the next
+ *   up to 2 KB      we copy it into the ring, as one entry
+ *   up to 32 KB     we copy it in several entries, and the receiver puts them together
+ *   larger          if the receiver can reach the data, we tell it the place; it copies them
+ *                   once, and then the send is over. Otherwise they go through staging memory,
+ *                   piece by piece: the receiver copies one while we copy the next
  *
  * A send that cannot be published whole at once waits in its destination's list. */
 #include "message/message_way.h"
@@ -107,7 +106,7 @@ static bool publish_stages(struct dn_context *context, struct message_destinatio
     return true;
 }
 
-/* Where the receiver finds these bytes as they are; UINT64_MAX: nowhere. */
+/* Where in our memory the receiver finds these bytes; UINT64_MAX: it cannot reach them. */
 static uint64_t place_of(const struct group_view *view, const void *data, uint64_t bytes)
 {
     uintptr_t start = (uintptr_t)group_node_memory(view, view->rank);
@@ -119,7 +118,8 @@ static uint64_t place_of(const struct group_view *view, const void *data, uint64
 
 /* ---- Going on with an operation ------------------------------------------------------------ */
 
-/* An offer is under way until its owner has seen how it ended: the context stays open. */
+/* An offer counts as pending until its owner has seen how it ended, so that the context stays
+ * open. */
 static void finish_offer(struct message_op *op, int error)
 {
     atomic_fetch_sub_explicit(&op->context->pending_count, 1, memory_order_relaxed);
@@ -164,8 +164,7 @@ static bool publish_large(struct dn_context *context, struct message_destination
     return publish_stages(context, destination, op);
 }
 
-/* With the turn: true when the operation needs no more publishing; then it is DONE or
- * OFFERED. */
+/* With the turn: true when nothing is left to publish; the operation is then DONE or OFFERED. */
 static bool advance(struct dn_context *context, struct message_destination *destination,
                     struct message_op *op)
 {
@@ -191,7 +190,7 @@ static bool advance(struct dn_context *context, struct message_destination *dest
     return published;
 }
 
-/* What the quick path may do, after anything that changes it. */
+/* To be called after anything that changes what the quick path may do. */
 static void set_quick(struct message_destination *destination)
 {
     bool quick = destination->box && !destination->first && !destination->lent &&
@@ -233,7 +232,7 @@ static void drive(struct dn_context *context, struct message_destination *destin
 {
     while (destination->first) {
         struct message_op *op = destination->first;
-        /* Once advance is through, the operation may be gone: its owner sees DONE. */
+        /* After advance the operation may be gone: its owner may have seen DONE. */
         struct message_op *next = op->next;
         if (!advance(context, destination, op)) {
             break;
@@ -272,7 +271,7 @@ bool message_send_is_done(struct message_op *op)
         if (message_is_passed(destination, op->position)) {
             finish_offer(op, 0);
         } else if (is_gone(op->context, destination)) {
-            /* It may have fetched the data with its last breath. */
+            /* It may have fetched the data just before it went. */
             finish_offer(op, message_is_passed(destination, op->position) ? 0 : DN_EPEER);
         }
         state = atomic_load_explicit(&op->state, memory_order_relaxed);
@@ -282,8 +281,7 @@ bool message_send_is_done(struct message_op *op)
 
 /* ---- Taking an operation back -------------------------------------------------------------- */
 
-/* The receiver drops what it has of a message that was begun. The room is kept free for
- * it: GROUP_RING_RESERVE. */
+/* Tells the receiver to drop a message that was begun. GROUP_RING_RESERVE keeps room for it. */
 static void abort_message(struct dn_context *context, struct message_destination *destination)
 {
     INVARIANT(group_ring_has_room(&destination->ring, 1 + GROUP_RING_AHEAD));
@@ -295,7 +293,7 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
 {
     struct group_entry *entry = group_ring_entry(
         destination->ring.start, destination->ring.unit_count, op->position - GROUP_PLACE_UNITS);
-    /* The entry is still this message's: only we write there, and not before it is passed. */
+    /* The entry is still this message's: only we write there, after the head has passed. */
     return !message_is_passed(destination, op->position) &&
            destination->way->withdraw(context, destination, entry);
 }
@@ -330,8 +328,8 @@ static bool is_done(void *argument)
     return message_send_is_done(argument);
 }
 
-/* A large message takes the receiver a while to fetch, and giving the core away meanwhile
- * costs more than the rest of it: some polls more for each kilobyte, up to 200 us. */
+/* The receiver needs a while to fetch a large message, and giving the core away meanwhile would
+ * cost more than that. So we poll longer for each kilobyte, up to 200 us. */
 static uint64_t polls_of(uint64_t bytes)
 {
     uint64_t large = bytes < POLLED_BYTES ? bytes : POLLED_BYTES;
@@ -358,8 +356,8 @@ int message_send_wait(struct message_op *op, uint64_t timeout_ns)
     if (wait_closely(op, timeout_ns)) {
         return op->error;
     }
-    /* Several threads may wait: the last word is theirs who still do, at the latest after
-     * a nap. */
+    /* If several threads wait, one that ends clears wants_room for the others; they find room
+     * at the end of a nap at the latest. */
     struct host_condition condition = {is_done, message_never, op, GROUP_WATCH_ANYTHING};
     struct group_ring_words *words = NULL;
     if (destination->way->asks_for_room) {
@@ -456,7 +454,7 @@ static struct message_op make_op(struct dn_context *context,
     return op;
 }
 
-/* Publishes it or puts it into the list; DN_EBUSY when that is full or a buffer is lent. */
+/* Publishes the message or puts it into the list; DN_EBUSY: the list is full, or a buffer lent. */
 static int begin(struct dn_context *context, struct message_destination *destination,
                  struct message_op *op, uint32_t entries)
 {
@@ -478,7 +476,7 @@ static __attribute__((noinline)) int send_slowly(struct dn_context *context,
                                                  uint64_t timeout_ns)
 {
     struct message_op op = make_op(context, destination, data, bytes);
-    /* A thread that waits takes no entry of the queue. */
+    /* A thread that waits needs no entry of the queue. */
     int error = begin(context, destination, &op, UINT32_MAX);
     if (error) {
         return error;
@@ -590,7 +588,7 @@ int message_send_buffer_get(struct dn_context *context, int rank, size_t bytes, 
     if (!error) {
         *buffer = lent;
     } else if (error == DN_EBUSY) {
-        fabric_progress(context->lane); /* who tries again and again drives the NIC */
+        fabric_progress(context->lane); /* a program that tries again and again drives the NIC */
     }
     return error;
 }
