@@ -6,8 +6,7 @@
 /* The careful way: every check in its order, registered areas, all roads. */
 __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn_remote remote,
                                                  enum inner_atomic operation, unsigned bytes,
-                                                 uint64_t operand, uint64_t expected,
-                                                 uint64_t *old)
+                                                 uint64_t operand, uint64_t expected, uint64_t *old)
 {
     int error = api_check(node);
     if (error || api_area_is_none(remote)) {
@@ -19,96 +18,94 @@ __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn
         return lane->ops->atomic(lane, remote, below, bytes, operand, expected, old);
     }
     void *word;
-    error = direct_reach_word(lane, remote, bytes, &word);
+    error = in_place_reach_word(lane, remote, bytes, &word);
     if (error) {
         return error;
     }
     KILL_POINT("atomic: before");
     uint64_t value = bytes == sizeof(uint32_t)
-                         ? direct_apply_u32(word, below, (uint32_t)operand, (uint32_t)expected)
-                         : direct_apply_u64(word, below, operand, expected);
+                         ? in_place_apply_u32(word, below, (uint32_t)operand, (uint32_t)expected)
+                         : in_place_apply_u64(word, below, operand, expected);
     KILL_POINT("atomic: done, nobody woken");
-    direct_notify(lane, remote.rank, word, bytes);
+    in_place_notify(lane, remote.rank, word, bytes);
     if (old) {
         *old = value;
     }
     return 0;
 }
 
-#define DEFINE_CAREFUL(suffix, type)                                                             \
-    static __attribute__((noinline, cold)) int careful_##suffix(                                 \
-        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation,             \
-        type operand, type expected, type *old)                                                  \
-    {                                                                                            \
-        uint64_t value = 0;                                                                      \
-        int error = inner_atomic(node, remote, (enum inner_atomic)operation, sizeof(type),       \
-                                 operand, expected, old ? &value : NULL);                        \
-        if (!error && old) {                                                                     \
-            *old = (type)value;                                                                  \
-        }                                                                                        \
-        return error;                                                                            \
+#define DEFINE_CAREFUL(suffix, type)                                                               \
+    static __attribute__((noinline, cold)) int careful_##suffix(                                   \
+        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation, type operand, \
+        type expected, type *old)                                                                  \
+    {                                                                                              \
+        uint64_t value = 0;                                                                        \
+        int error = inner_atomic(node, remote, (enum inner_atomic)operation, sizeof(type),         \
+                                 operand, expected, old ? &value : NULL);                          \
+        if (!error && old) {                                                                       \
+            *old = (type)value;                                                                    \
+        }                                                                                          \
+        return error;                                                                              \
     }
 
 /* The ordinary way: with a constant operation it is the checks, one instruction and a
  * look at the sleeper's bit, all in registers. Anything unusual is a tail call. */
-#define DEFINE_RUN(suffix, type)                                                                 \
-    static inline __attribute__((always_inline)) int run_##suffix(                               \
-        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation,             \
-        type operand, type expected, type *old)                                                  \
-    {                                                                                            \
-        struct direct_place place;                                                               \
-        if (UNLIKELY(!api_quick(node, remote, sizeof(type), &place) ||                           \
-                     (uintptr_t)place.pointer % sizeof(type) != 0)) {                            \
-            return careful_##suffix(node, remote, operation, operand, expected, old);            \
-        }                                                                                        \
-        KILL_POINT("atomic: before");                                                            \
-        type value = direct_apply_##suffix((type *)(void *)place.pointer, operation, operand,    \
-                                           expected);                                            \
-        KILL_POINT("atomic: done, nobody woken");                                                \
-        if (old) {                                                                               \
-            *old = value;                                                                        \
-        }                                                                                        \
-        return operation == FABRIC_READ ? 0                                                      \
-                                        : api_finish(node, place, remote.rank, sizeof(type));    \
+#define DEFINE_RUN(suffix, type)                                                                   \
+    static inline __attribute__((always_inline)) int run_##suffix(                                 \
+        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation, type operand, \
+        type expected, type *old)                                                                  \
+    {                                                                                              \
+        struct in_place_target place;                                                              \
+        if (UNLIKELY(!api_quick(node, remote, sizeof(type), &place) ||                             \
+                     (uintptr_t)place.pointer % sizeof(type) != 0)) {                              \
+            return careful_##suffix(node, remote, operation, operand, expected, old);              \
+        }                                                                                          \
+        KILL_POINT("atomic: before");                                                              \
+        type value = in_place_apply_##suffix((type *)(void *)place.pointer, operation, operand,    \
+                                             expected);                                            \
+        KILL_POINT("atomic: done, nobody woken");                                                  \
+        if (old) {                                                                                 \
+            *old = value;                                                                          \
+        }                                                                                          \
+        return operation == FABRIC_READ ? 0 : api_finish(node, place, remote.rank, sizeof(type));  \
     }
 
-#define DEFINE_FETCHING(name, operation, suffix, type)                                           \
-    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value, type *old)    \
-    {                                                                                            \
+#define DEFINE_FETCHING(name, operation, suffix, type)                                            \
+    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value, type *old)     \
+    {                                                                                             \
         return UNLIKELY(!old) ? DN_EINVAL : run_##suffix(node, remote, operation, value, 0, old); \
     }
 
-#define DEFINE_PLAIN(name, operation, suffix, type)                                              \
-    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value)               \
-    {                                                                                            \
-        return run_##suffix(node, remote, operation, value, 0, NULL);                            \
+#define DEFINE_PLAIN(name, operation, suffix, type)                                \
+    int name##_##suffix(struct dn_node *node, struct dn_remote remote, type value) \
+    {                                                                              \
+        return run_##suffix(node, remote, operation, value, 0, NULL);              \
     }
 
-#define DEFINE_ALL(suffix, type)                                                                 \
-    DEFINE_CAREFUL(suffix, type)                                                                 \
-    DEFINE_RUN(suffix, type)                                                                     \
-    DEFINE_FETCHING(dn_fetch_add, FABRIC_ADD, suffix, type)                                      \
-    DEFINE_FETCHING(dn_fetch_and, FABRIC_AND, suffix, type)                                      \
-    DEFINE_FETCHING(dn_fetch_or, FABRIC_OR, suffix, type)                                        \
-    DEFINE_FETCHING(dn_fetch_xor, FABRIC_XOR, suffix, type)                                      \
-    DEFINE_FETCHING(dn_swap, FABRIC_SWAP, suffix, type)                                          \
-    DEFINE_PLAIN(dn_add, FABRIC_ADD, suffix, type)                                               \
-    DEFINE_PLAIN(dn_and, FABRIC_AND, suffix, type)                                               \
-    DEFINE_PLAIN(dn_or, FABRIC_OR, suffix, type)                                                 \
-    DEFINE_PLAIN(dn_xor, FABRIC_XOR, suffix, type)                                               \
-    DEFINE_PLAIN(dn_set, FABRIC_SWAP, suffix, type)                                              \
-    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected,   \
-                                 type desired, type *old)                                        \
-    {                                                                                            \
-        return UNLIKELY(!old) ? DN_EINVAL                                                        \
-                              : run_##suffix(node, remote, FABRIC_COMPARE_SWAP, desired,         \
-                                             expected, old);                                     \
-    }                                                                                            \
-    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value)             \
-    {                                                                                            \
-        return UNLIKELY(!value)                                                                  \
-                   ? DN_EINVAL                                                                   \
-                   : run_##suffix(node, remote, FABRIC_READ, 0, 0, value);                       \
+#define DEFINE_ALL(suffix, type)                                                               \
+    DEFINE_CAREFUL(suffix, type)                                                               \
+    DEFINE_RUN(suffix, type)                                                                   \
+    DEFINE_FETCHING(dn_fetch_add, FABRIC_ADD, suffix, type)                                    \
+    DEFINE_FETCHING(dn_fetch_and, FABRIC_AND, suffix, type)                                    \
+    DEFINE_FETCHING(dn_fetch_or, FABRIC_OR, suffix, type)                                      \
+    DEFINE_FETCHING(dn_fetch_xor, FABRIC_XOR, suffix, type)                                    \
+    DEFINE_FETCHING(dn_swap, FABRIC_SWAP, suffix, type)                                        \
+    DEFINE_PLAIN(dn_add, FABRIC_ADD, suffix, type)                                             \
+    DEFINE_PLAIN(dn_and, FABRIC_AND, suffix, type)                                             \
+    DEFINE_PLAIN(dn_or, FABRIC_OR, suffix, type)                                               \
+    DEFINE_PLAIN(dn_xor, FABRIC_XOR, suffix, type)                                             \
+    DEFINE_PLAIN(dn_set, FABRIC_SWAP, suffix, type)                                            \
+    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected, \
+                                 type desired, type *old)                                      \
+    {                                                                                          \
+        return UNLIKELY(!old)                                                                  \
+                   ? DN_EINVAL                                                                 \
+                   : run_##suffix(node, remote, FABRIC_COMPARE_SWAP, desired, expected, old);  \
+    }                                                                                          \
+    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value)           \
+    {                                                                                          \
+        return UNLIKELY(!value) ? DN_EINVAL                                                    \
+                                : run_##suffix(node, remote, FABRIC_READ, 0, 0, value);        \
     }
 
 DEFINE_ALL(u32, uint32_t)

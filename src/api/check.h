@@ -3,7 +3,7 @@
 #define API_CHECK_H
 
 #include "team/barrier.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "host/node.h"
 
 /* 0, DN_EINVAL for NULL, DN_ESTATE for a handle that is closed. */
@@ -18,13 +18,13 @@ static inline int api_check(const struct dn_node *node)
 /* The ordinary case of a remote address on a direct fabric; false when the careful
  * path has to look. */
 static inline bool api_quick(const struct dn_node *node, struct dn_remote remote, uint64_t bytes,
-                             struct direct_place *place)
+                             struct in_place_target *place)
 {
-    return LIKELY(node != NULL) && direct_quick(&node->lane, remote, bytes, place);
+    return LIKELY(node != NULL) && in_place_quick(&node->lane, remote, bytes, place);
 }
 
 /* Whether a remote address names no area at all: on packet fabrics that number is the
- * library's own. What is to be said then, direct_reach says. */
+ * library's own. What is to be said then, in_place_reach says. */
 static inline bool api_area_is_none(struct dn_remote remote)
 {
     return UNLIKELY(remote.area == 0);
@@ -34,13 +34,13 @@ static inline int api_refuse_area(const struct dn_node *node, struct dn_remote r
                                   uint64_t bytes)
 {
     unsigned char *pointer;
-    return direct_reach(&node->lane, remote, bytes, &pointer);
+    return in_place_reach(&node->lane, remote, bytes, &pointer);
 }
 
 /* The end of a quick operation, a tail call when somebody sleeps. */
 int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes);
 
-static inline int api_finish(const struct dn_node *node, struct direct_place place, int rank,
+static inline int api_finish(const struct dn_node *node, struct in_place_target place, int rank,
                              uint64_t bytes)
 {
     if (UNLIKELY(atomic_load_explicit(&place.port->call, memory_order_relaxed) &

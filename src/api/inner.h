@@ -8,7 +8,7 @@
 #ifndef API_INNER_H
 #define API_INNER_H
 
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "host/clock.h"
 #include "host/wait.h"
 
@@ -177,12 +177,12 @@ int inner_atomic(struct dn_node *lane, struct dn_remote remote, enum inner_atomi
 static inline uint32_t inner_apply_u32(uint32_t *word, enum inner_atomic operation,
                                        uint32_t operand, uint32_t expected)
 {
-    return direct_apply_u32(word, (enum fabric_atomic)operation, operand, expected);
+    return in_place_apply_u32(word, (enum fabric_atomic)operation, operand, expected);
 }
 static inline uint64_t inner_apply_u64(uint64_t *word, enum inner_atomic operation,
                                        uint64_t operand, uint64_t expected)
 {
-    return direct_apply_u64(word, (enum fabric_atomic)operation, operand, expected);
+    return in_place_apply_u64(word, (enum fabric_atomic)operation, operand, expected);
 }
 
 /* ---- Locks that carry a value ---------------------------------------------------- */

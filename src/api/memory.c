@@ -5,7 +5,7 @@
 #include "api/check.h"
 #include "team/symmetric.h"
 #include "dimmnet.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "fabric/udp/udp.h"
 
 static void *own_segment(struct dn_node *node, uint32_t area, size_t *bytes)
@@ -121,7 +121,7 @@ int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, str
 {
     int error = kick && bytes ? api_check(node) : DN_EINVAL;
     unsigned char *pointer;
-    error = error ? error : direct_reach(&node->lane, remote, bytes, &pointer);
+    error = error ? error : in_place_reach(&node->lane, remote, bytes, &pointer);
     if (error) {
         return error;
     }
@@ -162,7 +162,7 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
         if ((uintptr_t)(kick->pointer + offset) % bytes != 0) {
             return DN_EALIGN;
         }
-        direct_store(kick->pointer + offset, value, bytes);
+        in_place_store(kick->pointer + offset, value, bytes);
         return 0;
     }
     struct dn_remote remote = kick->remote;
@@ -174,7 +174,7 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
 static bool is_aligned(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
 {
     unsigned char *pointer = kick->pointer;
-    return (!pointer && direct_reach(&kick->node->lane, kick->remote, 1, &pointer) != 0) ||
+    return (!pointer && in_place_reach(&kick->node->lane, kick->remote, 1, &pointer) != 0) ||
            ((uintptr_t)pointer + offset) % bytes == 0;
 }
 

@@ -1,7 +1,7 @@
 /* Entry points: blocks, RDMA, fence and quiet. */
 #include "api/check.h"
 #include "dimmnet.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "host/wait.h"
 
 /* A transfer of some bytes needs a pointer to them. */
@@ -26,17 +26,17 @@ static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
     }
     struct fabric_lane *lane = &node->lane;
     return lane->ops ? lane->ops->botf(lane, remote, source, bytes)
-                     : direct_botf(lane, remote, source, bytes);
+                     : in_place_botf(lane, remote, source, bytes);
 }
 
 int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
 {
-    struct direct_place place;
+    struct in_place_target place;
     if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !source)) {
         return careful_botf(node, remote, source, bytes);
     }
     KILL_POINT("botf: nothing written");
-    direct_block(place.pointer, source, bytes);
+    in_place_block(place.pointer, source, bytes);
     KILL_POINT("botf: written, nobody woken");
     return api_finish(node, place, remote.rank, bytes);
 }
@@ -56,7 +56,7 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
         return error ? error : api_refuse_area(node, flag, sizeof value);
     }
     struct fabric_lane *lane = &node->lane;
-    return LIKELY(!lane->ops) ? direct_put_signal(lane, remote, source, bytes, flag, value)
+    return LIKELY(!lane->ops) ? in_place_put_signal(lane, remote, source, bytes, flag, value)
                               : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
 }
 
@@ -75,7 +75,7 @@ static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
     if (lane->ops) {
         return lane->ops->push(lane, remote, source, bytes, op);
     }
-    error = direct_push(lane, remote, source, bytes);
+    error = in_place_push(lane, remote, source, bytes);
     if (!error && op) {
         fabric_op_mark_done(op, lane);
     }
@@ -85,7 +85,7 @@ static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
 int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
             struct dn_op *op)
 {
-    struct direct_place place;
+    struct in_place_target place;
     if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !source)) {
         return careful_push(node, remote, source, bytes, op);
     }
@@ -113,7 +113,7 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
     if (lane->ops) {
         return lane->ops->pull(lane, remote, target, bytes, op);
     }
-    error = direct_pull(lane, remote, target, bytes);
+    error = in_place_pull(lane, remote, target, bytes);
     if (!error && op) {
         fabric_op_mark_done(op, lane);
     }
@@ -123,7 +123,7 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
 int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
             struct dn_op *op)
 {
-    struct direct_place place;
+    struct in_place_target place;
     if (UNLIKELY(!api_quick(node, remote, bytes, &place) || !target)) {
         return careful_pull(node, remote, target, bytes, op);
     }

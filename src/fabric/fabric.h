@@ -1,7 +1,7 @@
 /* The one interface of all fabrics.
  *
  * A fabric whose remote memory this CPU can reach (`mem`) has no operations table:
- * fabric/direct.h runs everything in place. Any other fabric, or a layer that stands
+ * fabric/in_place.h runs everything in place. Any other fabric, or a layer that stands
  * between (relax), gives one. Each operation checks its remote addresses when it is
  * called (rank, area, range, alignment, a peer that is gone), so that a mistake is
  * answered at once and nothing is written; everything else its caller has checked.

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/size_text.h"
-#include "fabric/relax.h"
+#include "fabric/relax/relax.h"
 #include "fabric/udp/udp.h"
 #include "host/clock.h"
 #include "host/killpoint.h"

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "fabric/clock.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "group.h"
 #include "host/node.h"
 #include "nic/memory_access.h"
@@ -204,8 +204,8 @@ static inline int unit_mirror_atomic(struct fabric_lane *lane, struct dn_remote 
     void *word = unit_mirror_reach(lane, remote);
     if (word) {
         value = bytes == 4
-                    ? direct_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected)
-                    : direct_apply_u64(word, operation, operand, expected);
+                    ? in_place_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected)
+                    : in_place_apply_u64(word, operation, operand, expected);
     }
     pthread_mutex_unlock(&all->lock);
     if (word && old) {

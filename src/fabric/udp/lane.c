@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "fabric/clock.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "fabric/udp/state.h"
 
 #define FLUSH_NS UINT64_C(20000)
@@ -174,7 +174,7 @@ static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64
                  unsigned char **place)
 {
     if (LIKELY(remote.area != UDP_AREA_GROUP)) {
-        return direct_reach(lane, remote, bytes, place);
+        return in_place_reach(lane, remote, bytes, place);
     }
     *place = (unsigned char *)lane->view->group + remote.offset;
     return atomic_load_explicit(&lane->view->ports[remote.rank].call, memory_order_relaxed) &
@@ -257,7 +257,7 @@ static int udp_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t
         return DN_EALIGN;
     }
     if (is_own(lane, remote)) {
-        direct_store(place, value, bytes);
+        in_place_store(place, value, bytes);
         return 0;
     }
     fabric_mutex_take(&udp->lock);
@@ -300,7 +300,7 @@ static int udp_botf(struct fabric_lane *lane, struct dn_remote remote, const voi
         return error;
     }
     if (is_own(lane, remote)) {
-        direct_block(place, source, bytes);
+        in_place_block(place, source, bytes);
         return 0;
     }
     fabric_mutex_take(&udp->lock);
@@ -327,8 +327,8 @@ static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, con
         return DN_EALIGN;
     }
     if (is_own(lane, remote)) {
-        direct_block(place, source, bytes);
-        direct_store(signal, value, sizeof value);
+        in_place_block(place, source, bytes);
+        in_place_store(signal, value, sizeof value);
         return 0;
     }
     fabric_mutex_take(&udp->lock);
@@ -393,9 +393,9 @@ static int udp_pull(struct fabric_lane *lane, struct dn_remote remote, void *tar
 static uint64_t apply(unsigned char *place, enum fabric_atomic operation, unsigned bytes,
                       uint64_t operand, uint64_t expected)
 {
-    return bytes == 4 ? direct_apply_u32((uint32_t *)(void *)place, operation, (uint32_t)operand,
-                                         (uint32_t)expected)
-                      : direct_apply_u64((uint64_t *)(void *)place, operation, operand, expected);
+    return bytes == 4 ? in_place_apply_u32((uint32_t *)(void *)place, operation, (uint32_t)operand,
+                                           (uint32_t)expected)
+                      : in_place_apply_u64((uint64_t *)(void *)place, operation, operand, expected);
 }
 
 static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,

@@ -6,7 +6,7 @@
 
 #include "lane.h"
 
-#include "fabric/relax.h"
+#include "fabric/relax/relax.h"
 
 #define MIB (UINT64_C(1) << 20)
 

@@ -14,7 +14,7 @@
  * One lock guards everything in this file, the carrying out included: an operation is
  * outstanding or done, never under way, when somebody else looks. */
 #define _GNU_SOURCE
-#include "fabric/relax.h"
+#include "fabric/relax/relax.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "base/random.h"
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 
 enum {
     OPERATIONS = 1024,       /* outstanding on a lane at most */
@@ -217,29 +217,29 @@ static void run_atomic(const struct operation *operation)
 {
     uint64_t old;
     if (operation->bytes == sizeof(uint32_t)) {
-        old = direct_apply_u32((uint32_t *)(void *)operation->to, operation->atomic,
-                               (uint32_t)operation->value, (uint32_t)operation->expected);
+        old = in_place_apply_u32((uint32_t *)(void *)operation->to, operation->atomic,
+                                 (uint32_t)operation->value, (uint32_t)operation->expected);
     } else {
-        old = direct_apply_u64((uint64_t *)(void *)operation->to, operation->atomic,
-                               operation->value, operation->expected);
+        old = in_place_apply_u64((uint64_t *)(void *)operation->to, operation->atomic,
+                                 operation->value, operation->expected);
     }
     if (operation->old) {
         *operation->old = old;
     }
 }
 
-/* Does the work and wakes the target's sleepers where fabric/direct.h would. */
+/* Does the work and wakes the target's sleepers where fabric/in_place.h would. */
 static void run(const struct fabric_lane *lane, const struct operation *operation)
 {
     bool wakes = true;
     switch (operation->kind) {
     case STORE:
-        direct_store(operation->to, operation->value, (unsigned)operation->bytes);
+        in_place_store(operation->to, operation->value, (unsigned)operation->bytes);
         wakes = false;
         break;
     case BLOCK:
-    case BODY: direct_block(operation->to, operation->from, operation->bytes); break;
-    case FLAG: direct_store(operation->to, operation->value, sizeof operation->value); break;
+    case BODY: in_place_block(operation->to, operation->from, operation->bytes); break;
+    case FLAG: in_place_store(operation->to, operation->value, sizeof operation->value); break;
     case PUSH:
     case PULL:
         if (operation->bytes != 0) {
@@ -253,7 +253,7 @@ static void run(const struct fabric_lane *lane, const struct operation *operatio
         break;
     }
     if (wakes) {
-        direct_notify(lane, (int)operation->rank, operation->to, operation->bytes);
+        in_place_notify(lane, (int)operation->rank, operation->to, operation->bytes);
     }
 }
 
@@ -405,7 +405,7 @@ static int relax_store(struct fabric_lane *lane, struct dn_remote remote, uint64
                        unsigned bytes)
 {
     void *word;
-    int error = direct_reach_word(lane, remote, bytes, &word);
+    int error = in_place_reach_word(lane, remote, bytes, &word);
     if (error) {
         return error;
     }
@@ -421,7 +421,7 @@ static int relax_botf(struct fabric_lane *lane, struct dn_remote remote, const v
                       size_t bytes)
 {
     unsigned char *target;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (error) {
         return error;
     }
@@ -436,11 +436,11 @@ static int relax_put_signal(struct fabric_lane *lane, struct dn_remote remote, c
 {
     unsigned char *target;
     void *word;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (error) {
         return error;
     }
-    error = direct_reach_word(lane, flag, sizeof value, &word);
+    error = in_place_reach_word(lane, flag, sizeof value, &word);
     if (error) {
         return error;
     }
@@ -460,7 +460,7 @@ static int relax_push(struct fabric_lane *lane, struct dn_remote remote, const v
                       size_t bytes, struct dn_op *op)
 {
     unsigned char *target;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (error) {
         return error;
     }
@@ -479,7 +479,7 @@ static int relax_pull(struct fabric_lane *lane, struct dn_remote remote, void *t
                       struct dn_op *op)
 {
     unsigned char *source;
-    int error = direct_reach(lane, remote, bytes, &source);
+    int error = in_place_reach(lane, remote, bytes, &source);
     if (error) {
         return error;
     }
@@ -499,7 +499,7 @@ static int relax_atomic(struct fabric_lane *lane, struct dn_remote remote,
                         uint64_t expected, uint64_t *old)
 {
     void *word;
-    int error = direct_reach_word(lane, remote, bytes, &word);
+    int error = in_place_reach_word(lane, remote, bytes, &word);
     if (error) {
         return error;
     }

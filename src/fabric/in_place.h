@@ -3,8 +3,8 @@
  * Each operation resolves the address, does its work with C11 atomics or one copy,
  * and then looks whether somebody sleeps at the target. Inline, because a call costs
  * as much as the work. */
-#ifndef FABRIC_DIRECT_H
-#define FABRIC_DIRECT_H
+#ifndef FABRIC_IN_PLACE_H
+#define FABRIC_IN_PLACE_H
 
 #include <string.h>
 
@@ -15,8 +15,8 @@
 #include "nic/memory_access.h"
 
 /* Where a remote address lies here. The caller's mistakes come before DN_EPEER. */
-static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote remote,
-                               uint64_t bytes, unsigned char **pointer)
+static inline int in_place_reach(const struct fabric_lane *lane, struct dn_remote remote,
+                                 uint64_t bytes, unsigned char **pointer)
 {
     uint32_t rank = (uint32_t)remote.rank;
     if (UNLIKELY(rank >= lane->node_count)) {
@@ -45,16 +45,16 @@ static inline int direct_reach(const struct fabric_lane *lane, struct dn_remote 
 }
 
 /* Where a quick operation works, and the port to look at afterwards. */
-struct direct_place {
+struct in_place_target {
     unsigned char *pointer;
     const struct group_port *port;
 };
 
-/* The ordinary case of direct_reach without a call, a spilled register or a branch too
+/* The ordinary case of in_place_reach without a call, a spilled register or a branch too
  * many (before a locked instruction each shows): false when there is anything to say,
- * and then direct_reach says what. */
-static inline bool direct_quick(const struct fabric_lane *lane, struct dn_remote remote,
-                                uint64_t bytes, struct direct_place *place)
+ * and then in_place_reach says what. */
+static inline bool in_place_quick(const struct fabric_lane *lane, struct dn_remote remote,
+                                  uint64_t bytes, struct in_place_target *place)
 {
     uint32_t rank = (uint32_t)remote.rank;
     if (UNLIKELY(rank >= lane->quick_count || !group_area_is_built_in(remote.area))) {
@@ -75,8 +75,8 @@ static inline bool direct_quick(const struct fabric_lane *lane, struct dn_remote
 }
 
 /* After a write: wakes the target's sleepers, if any watches what was written. */
-static inline void direct_notify(const struct fabric_lane *lane, int rank, const void *written,
-                                 uint64_t bytes)
+static inline void in_place_notify(const struct fabric_lane *lane, int rank, const void *written,
+                                   uint64_t bytes)
 {
     if (UNLIKELY(atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed) &
                  GROUP_CALL_WATCHING)) {
@@ -85,42 +85,42 @@ static inline void direct_notify(const struct fabric_lane *lane, int rank, const
 }
 
 /* Words, blocks and atomics are the NIC's own; here under the names of what runs in place. */
-static inline void direct_store(unsigned char *target, uint64_t value, unsigned bytes)
+static inline void in_place_store(unsigned char *target, uint64_t value, unsigned bytes)
 {
     nic_store_word(target, value, bytes);
 }
 
-static inline void direct_block(unsigned char *target, const void *source, size_t bytes)
+static inline void in_place_block(unsigned char *target, const void *source, size_t bytes)
 {
     nic_store_block(target, source, bytes);
 }
 
-static inline int direct_botf(const struct fabric_lane *lane, struct dn_remote remote,
-                              const void *source, size_t bytes)
+static inline int in_place_botf(const struct fabric_lane *lane, struct dn_remote remote,
+                                const void *source, size_t bytes)
 {
     unsigned char *target;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (UNLIKELY(error)) {
         return error;
     }
     KILL_POINT("botf: nothing written");
-    direct_block(target, source, bytes);
+    in_place_block(target, source, bytes);
     KILL_POINT("botf: written, nobody woken");
-    direct_notify(lane, remote.rank, target, bytes);
+    in_place_notify(lane, remote.rank, target, bytes);
     return 0;
 }
 
-static inline int direct_put_signal(const struct fabric_lane *lane, struct dn_remote remote,
-                                    const void *source, size_t bytes, struct dn_remote flag,
-                                    uint64_t value)
+static inline int in_place_put_signal(const struct fabric_lane *lane, struct dn_remote remote,
+                                      const void *source, size_t bytes, struct dn_remote flag,
+                                      uint64_t value)
 {
     unsigned char *target;
     unsigned char *signal;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (UNLIKELY(error)) {
         return error;
     }
-    error = direct_reach(lane, flag, sizeof value, &signal);
+    error = in_place_reach(lane, flag, sizeof value, &signal);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -128,20 +128,20 @@ static inline int direct_put_signal(const struct fabric_lane *lane, struct dn_re
         return DN_EALIGN;
     }
     KILL_POINT("put_signal: nothing written");
-    direct_block(target, source, bytes);
+    in_place_block(target, source, bytes);
     KILL_POINT("put_signal: body written, flag not");
-    direct_store(signal, value, sizeof value);
+    in_place_store(signal, value, sizeof value);
     KILL_POINT("put_signal: flag written, nobody woken");
-    direct_notify(lane, remote.rank, target, bytes);
-    direct_notify(lane, flag.rank, signal, sizeof value);
+    in_place_notify(lane, remote.rank, target, bytes);
+    in_place_notify(lane, flag.rank, signal, sizeof value);
     return 0;
 }
 
-static inline int direct_push(const struct fabric_lane *lane, struct dn_remote remote,
-                              const void *source, size_t bytes)
+static inline int in_place_push(const struct fabric_lane *lane, struct dn_remote remote,
+                                const void *source, size_t bytes)
 {
     unsigned char *target;
-    int error = direct_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, &target);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -150,15 +150,15 @@ static inline int direct_push(const struct fabric_lane *lane, struct dn_remote r
         memmove(target, source, bytes);
     }
     KILL_POINT("push: written, nobody woken");
-    direct_notify(lane, remote.rank, target, bytes);
+    in_place_notify(lane, remote.rank, target, bytes);
     return 0;
 }
 
-static inline int direct_pull(const struct fabric_lane *lane, struct dn_remote remote, void *target,
-                              size_t bytes)
+static inline int in_place_pull(const struct fabric_lane *lane, struct dn_remote remote,
+                                void *target, size_t bytes)
 {
     unsigned char *source;
-    int error = direct_reach(lane, remote, bytes, &source);
+    int error = in_place_reach(lane, remote, bytes, &source);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -169,11 +169,11 @@ static inline int direct_pull(const struct fabric_lane *lane, struct dn_remote r
 }
 
 /* An atomic's word; DN_EALIGN too. */
-static inline int direct_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
-                                    unsigned bytes, void **word)
+static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
+                                      unsigned bytes, void **word)
 {
     unsigned char *pointer;
-    int error = direct_reach(lane, remote, bytes, &pointer);
+    int error = in_place_reach(lane, remote, bytes, &pointer);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -192,14 +192,14 @@ _Static_assert((int)FABRIC_ADD == (int)WIRE_ADD && (int)FABRIC_AND == (int)WIRE_
                "a fabric's atomics are the NIC's");
 
 /* One operation on a word that this CPU can reach; gives the old value. */
-static inline uint32_t direct_apply_u32(uint32_t *word, enum fabric_atomic operation,
-                                        uint32_t operand, uint32_t expected)
+static inline uint32_t in_place_apply_u32(uint32_t *word, enum fabric_atomic operation,
+                                          uint32_t operand, uint32_t expected)
 {
     return nic_apply_u32(word, (enum wire_atomic)operation, operand, expected);
 }
 
-static inline uint64_t direct_apply_u64(uint64_t *word, enum fabric_atomic operation,
-                                        uint64_t operand, uint64_t expected)
+static inline uint64_t in_place_apply_u64(uint64_t *word, enum fabric_atomic operation,
+                                          uint64_t operand, uint64_t expected)
 {
     return nic_apply_u64(word, (enum wire_atomic)operation, operand, expected);
 }

@@ -1,7 +1,7 @@
 /* Operations run in place: addresses, effects, wake-ups, and threads as nodes. */
 #include "lane.h"
 
-#include "fabric/direct.h"
+#include "fabric/in_place.h"
 #include "group/life.h"
 
 enum { NODES = 3, SEGMENT_BYTES = 8192 };
@@ -27,8 +27,8 @@ static int free_net(void **state)
 
 static bool is_quick(struct dn_remote remote, uint64_t bytes)
 {
-    struct direct_place place;
-    return direct_quick(&lane, remote, bytes, &place);
+    struct in_place_target place;
+    return in_place_quick(&lane, remote, bytes, &place);
 }
 
 /* ---- Addresses --------------------------------------------------------------- */
@@ -39,10 +39,10 @@ static void built_in_areas_are_reached(void **state)
     for (int rank = 0; rank < NODES; rank++) {
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
             unsigned char *pointer = NULL;
-            assert_int_equal(direct_reach(&lane, unit_at(rank, area, 40), 8, &pointer), 0);
+            assert_int_equal(in_place_reach(&lane, unit_at(rank, area, 40), 8, &pointer), 0);
             assert_ptr_equal(pointer, unit_memory(&net, rank, area) + 40);
-            struct direct_place place = {0};
-            assert_true(direct_quick(&lane, unit_at(rank, area, 40), 8, &place));
+            struct in_place_target place = {0};
+            assert_true(in_place_quick(&lane, unit_at(rank, area, 40), 8, &place));
             assert_ptr_equal(place.pointer, pointer);
             assert_ptr_equal(place.port, &lane.ports[rank]);
         }
@@ -57,12 +57,12 @@ static void registered_areas_are_reached(void **state)
     const struct group_view *owner = &net.made.views[1];
     uint64_t start = net.made.geometry.segment_offset[DN_BANK] + 1024;
     assert_int_equal(group_area_register(owner, start, 256, &area), 0);
-    assert_int_equal(direct_reach(&lane, unit_at(1, area, 8), 248, &pointer), 0);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 248, &pointer), 0);
     assert_ptr_equal(pointer, unit_memory(&net, 1, DN_BANK) + 1032);
-    assert_int_equal(direct_reach(&lane, unit_at(1, area, 8), 249, &pointer), DN_ERANGE);
-    assert_int_equal(direct_reach(&lane, unit_at(2, area, 0), 1, &pointer), DN_EAREA);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 249, &pointer), DN_ERANGE);
+    assert_int_equal(in_place_reach(&lane, unit_at(2, area, 0), 1, &pointer), DN_EAREA);
     assert_int_equal(group_area_deregister(owner, area), 0);
-    assert_int_equal(direct_reach(&lane, unit_at(1, area, 0), 1, &pointer), DN_ESTALE);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 0), 1, &pointer), DN_ESTALE);
     assert_false(is_quick(unit_at(1, area, 0), 8));
 }
 
@@ -100,17 +100,17 @@ static void mistakes_have_names_and_no_effect(void **state)
         uint64_t bytes = mistakes[i].bytes;
         int error = mistakes[i].error;
         unsigned char *pointer = source;
-        assert_int_equal(direct_reach(&lane, bad, bytes, &pointer), error);
+        assert_int_equal(in_place_reach(&lane, bad, bytes, &pointer), error);
         assert_ptr_equal(pointer, source);
         assert_false(is_quick(bad, bytes));
-        assert_int_equal(direct_botf(&lane, bad, source, bytes), error);
-        assert_int_equal(direct_push(&lane, bad, source, bytes), error);
-        assert_int_equal(direct_pull(&lane, bad, source, bytes), error);
-        assert_int_equal(direct_put_signal(&lane, bad, source, bytes, good, 1), error);
+        assert_int_equal(in_place_botf(&lane, bad, source, bytes), error);
+        assert_int_equal(in_place_push(&lane, bad, source, bytes), error);
+        assert_int_equal(in_place_pull(&lane, bad, source, bytes), error);
+        assert_int_equal(in_place_put_signal(&lane, bad, source, bytes, good, 1), error);
         if (bytes == 8) {
             void *word;
-            assert_int_equal(direct_put_signal(&lane, good, source, 8, bad, 1), error);
-            assert_int_equal(direct_reach_word(&lane, bad, 8, &word), error);
+            assert_int_equal(in_place_put_signal(&lane, good, source, 8, bad, 1), error);
+            assert_int_equal(in_place_reach_word(&lane, bad, 8, &word), error);
         }
     }
     for (int rank = 0; rank < NODES; rank++) {
@@ -126,12 +126,12 @@ static void words_must_be_aligned(void **state)
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
         for (unsigned offset = 0; offset < 16; offset++) {
             int expected = offset % bytes ? DN_EALIGN : 0;
-            assert_int_equal(direct_reach_word(&lane, unit_at(1, DN_LLCM, offset), bytes, &word),
+            assert_int_equal(in_place_reach_word(&lane, unit_at(1, DN_LLCM, offset), bytes, &word),
                              expected);
         }
     }
     assert_int_equal(
-        direct_put_signal(&lane, unit_at(1, DN_LLCM, 0), "abc", 3, unit_at(1, DN_LLCM, 36), 1),
+        in_place_put_signal(&lane, unit_at(1, DN_LLCM, 0), "abc", 3, unit_at(1, DN_LLCM, 36), 1),
         DN_EALIGN);
     assert_memory_equal(unit_memory(&net, 1, DN_LLCM), zeros, sizeof zeros);
 }
@@ -141,16 +141,16 @@ static void a_peer_that_is_gone_is_not_written(void **state)
     (void)state;
     unsigned char *pointer;
     struct dn_remote remote = unit_at(1, DN_LLCM, 0);
-    assert_int_equal(direct_reach(&lane, remote, 8, &pointer), 0);
+    assert_int_equal(in_place_reach(&lane, remote, 8, &pointer), 0);
     assert_true(group_life_end(&net.made.views[0], 1, false));
-    assert_int_equal(direct_reach(&lane, remote, 8, &pointer), DN_EPEER);
+    assert_int_equal(in_place_reach(&lane, remote, 8, &pointer), DN_EPEER);
     assert_false(is_quick(remote, 8));
-    assert_int_equal(direct_botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
+    assert_int_equal(in_place_botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
     assert_int_equal(unit_memory(&net, 1, DN_LLCM)[0], 0);
     /* The caller's mistakes come first: they do not depend on who lives. */
-    assert_int_equal(direct_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, &pointer),
+    assert_int_equal(in_place_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, &pointer),
                      DN_ERANGE);
-    assert_int_equal(direct_reach(&lane, unit_at(2, DN_LLCM, 0), 8, &pointer), 0);
+    assert_int_equal(in_place_reach(&lane, unit_at(2, DN_LLCM, 0), 8, &pointer), 0);
 }
 
 /* ---- Effects ------------------------------------------------------------------ */
@@ -173,21 +173,21 @@ static void transfers_move_exactly_their_bytes(void **state)
             memset(expected, 0, sizeof expected);
             memcpy(expected + offset, source, bytes);
             memset(bank, 0, SEGMENT_BYTES);
-            assert_int_equal(direct_botf(&lane, remote, bytes ? source : NULL, bytes), 0);
+            assert_int_equal(in_place_botf(&lane, remote, bytes ? source : NULL, bytes), 0);
             assert_memory_equal(bank, expected, SEGMENT_BYTES);
             memset(bank, 0, SEGMENT_BYTES);
-            assert_int_equal(direct_push(&lane, remote, bytes ? source : NULL, bytes), 0);
+            assert_int_equal(in_place_push(&lane, remote, bytes ? source : NULL, bytes), 0);
             assert_memory_equal(bank, expected, SEGMENT_BYTES);
             memset(back, 0, sizeof back);
-            assert_int_equal(direct_pull(&lane, remote, bytes ? back : NULL, bytes), 0);
+            assert_int_equal(in_place_pull(&lane, remote, bytes ? back : NULL, bytes), 0);
             assert_memory_equal(back, source, bytes);
             assert_true(bytes == sizeof back || back[bytes] == 0);
         }
     }
     /* To itself, over itself. */
     memcpy(unit_memory(&net, 0, DN_BANK), "0123456789", 10);
-    assert_int_equal(direct_botf(&lane, unit_at(0, DN_BANK, 2), unit_memory(&net, 0, DN_BANK), 10),
-                     0);
+    assert_int_equal(
+        in_place_botf(&lane, unit_at(0, DN_BANK, 2), unit_memory(&net, 0, DN_BANK), 10), 0);
     assert_memory_equal(unit_memory(&net, 0, DN_BANK), "010123456789", 12);
 }
 
@@ -197,7 +197,7 @@ static void stores_write_exactly_their_bytes(void **state)
     alignas(8) unsigned char memory[16];
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
         memset(memory, 0xaa, sizeof memory);
-        direct_store(memory + 8, UINT64_C(0x1122334455667788), bytes);
+        in_place_store(memory + 8, UINT64_C(0x1122334455667788), bytes);
         for (unsigned i = 0; i < sizeof memory; i++) {
             unsigned expected = i >= 8 && i < 8 + bytes ? 0x88 - (i - 8) * 0x11 : 0xaa;
             assert_int_equal(memory[i], expected);
@@ -229,11 +229,12 @@ static void atomics_do_what_they_say(void **state)
     for (size_t i = 0; i < sizeof atomics / sizeof atomics[0]; i++) {
         uint64_t wide = atomics[i].before;
         uint32_t narrow[2] = {(uint32_t)atomics[i].before, 77};
-        assert_true(direct_apply_u64(&wide, atomics[i].operation, atomics[i].operand,
-                                     atomics[i].expected) == atomics[i].before);
+        assert_true(in_place_apply_u64(&wide, atomics[i].operation, atomics[i].operand,
+                                       atomics[i].expected) == atomics[i].before);
         assert_true(wide == atomics[i].after);
-        assert_true(direct_apply_u32(narrow, atomics[i].operation, (uint32_t)atomics[i].operand,
-                                     (uint32_t)atomics[i].expected) == (uint32_t)atomics[i].before);
+        assert_true(in_place_apply_u32(narrow, atomics[i].operation, (uint32_t)atomics[i].operand,
+                                       (uint32_t)atomics[i].expected) ==
+                    (uint32_t)atomics[i].before);
         assert_true(narrow[0] == (uint32_t)atomics[i].after);
         assert_true(narrow[1] == 77);
     }
@@ -250,11 +251,11 @@ static bool wakes(enum transfer transfer, const void *watched)
     const struct group_view *sleeper = &net.made.views[1];
     uint32_t lower = group_call_publish(sleeper, group_watch_of(sleeper, watched));
     switch (transfer) {
-    case BOTF: assert_int_equal(direct_botf(&lane, remote, data, 8), 0); break;
-    case PUSH: assert_int_equal(direct_push(&lane, remote, data, 8), 0); break;
-    case PULL: assert_int_equal(direct_pull(&lane, remote, data, 8), 0); break;
+    case BOTF: assert_int_equal(in_place_botf(&lane, remote, data, 8), 0); break;
+    case PUSH: assert_int_equal(in_place_push(&lane, remote, data, 8), 0); break;
+    case PULL: assert_int_equal(in_place_pull(&lane, remote, data, 8), 0); break;
     case PUT_SIGNAL:
-        assert_int_equal(direct_put_signal(&lane, unit_at(1, DN_BANK, 0), data, 8, remote, 1), 0);
+        assert_int_equal(in_place_put_signal(&lane, unit_at(1, DN_BANK, 0), data, 8, remote, 1), 0);
         break;
     }
     return atomic_load(group_call_lower(sleeper, 1)) != lower;
@@ -334,11 +335,11 @@ static void exchange_run(uint32_t number, void *context)
         struct dn_remote remote = unit_at(peer, DN_BANK, 1 + round % 2 * 1024);
         memset(data, (int)(round % 251), sizeof data);
         if (exchange->by_signal) {
-            unit_expect(direct_put_signal(own, remote, data, sizeof data, unit_at(peer, DN_LLCM, 0),
-                                          round) == 0);
+            unit_expect(in_place_put_signal(own, remote, data, sizeof data,
+                                            unit_at(peer, DN_LLCM, 0), round) == 0);
         } else {
-            unit_expect(direct_botf(own, remote, data, sizeof data) == 0);
-            direct_store(peer_flag, round, 8);
+            unit_expect(in_place_botf(own, remote, data, sizeof data) == 0);
+            in_place_store(peer_flag, round, 8);
         }
         while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < round) {
             sched_yield();
@@ -369,12 +370,12 @@ static void adders_run(uint32_t number, void *context)
     (void)context;
     uint64_t *words = (uint64_t *)(void *)unit_memory(&net, 1, DN_LLCM);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
-        direct_apply_u64(&words[0], FABRIC_ADD, round, 0);
-        direct_apply_u32((uint32_t *)(void *)&words[1], FABRIC_ADD, 1, 0);
-        direct_apply_u64(&words[2], FABRIC_XOR, UINT64_C(1) << (number * 16 + round % 16), 0);
-        uint64_t seen = direct_apply_u64(&words[3], FABRIC_READ, 0, 0);
+        in_place_apply_u64(&words[0], FABRIC_ADD, round, 0);
+        in_place_apply_u32((uint32_t *)(void *)&words[1], FABRIC_ADD, 1, 0);
+        in_place_apply_u64(&words[2], FABRIC_XOR, UINT64_C(1) << (number * 16 + round % 16), 0);
+        uint64_t seen = in_place_apply_u64(&words[3], FABRIC_READ, 0, 0);
         for (;;) {
-            uint64_t old = direct_apply_u64(&words[3], FABRIC_COMPARE_SWAP, seen + 1, seen);
+            uint64_t old = in_place_apply_u64(&words[3], FABRIC_COMPARE_SWAP, seen + 1, seen);
             if (old == seen) {
                 break;
             }
@@ -409,9 +410,9 @@ static void tear_run(uint32_t number, void *context)
     uint64_t zeros = 0;
     if (number == 0) {
         for (uint32_t round = 0; round < 5 * ROUNDS; round++) {
-            (void)direct_botf(&lane, unit_at(1, DN_LLCM, 0), round % 2 ? &ones : &zeros, 8);
-            (void)direct_botf(&lane, unit_at(1, DN_LLCM, 12), round % 2 ? &ones : &zeros, 4);
-            direct_store(llcm + 18, round % 2 ? ones : zeros, 2);
+            (void)in_place_botf(&lane, unit_at(1, DN_LLCM, 0), round % 2 ? &ones : &zeros, 8);
+            (void)in_place_botf(&lane, unit_at(1, DN_LLCM, 12), round % 2 ? &ones : &zeros, 4);
+            in_place_store(llcm + 18, round % 2 ? ones : zeros, 2);
         }
         atomic_store(&tear_over, true);
         return;
@@ -445,5 +446,5 @@ int main(void)
         TEST(operations_tell_their_state),        TEST(who_sees_the_flag_sees_the_body),
         TEST(atomics_happen_exactly_once),        TEST(aligned_words_are_never_torn),
     };
-    return cmocka_run_group_tests_name("fabric/direct", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("fabric/in_place", tests, NULL, NULL);
 }
