@@ -13,25 +13,8 @@ __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn
         return error ? error : api_refuse_area(node, remote, bytes);
     }
     struct fabric_lane *lane = &node->lane;
-    enum fabric_atomic below = (enum fabric_atomic)operation;
-    if (lane->ops) {
-        return lane->ops->atomic(lane, remote, below, bytes, operand, expected, old);
-    }
-    void *word;
-    error = in_place_reach_word(lane, remote, bytes, &word);
-    if (error) {
-        return error;
-    }
-    KILL_POINT("atomic: before");
-    uint64_t value = bytes == sizeof(uint32_t)
-                         ? in_place_apply_u32(word, below, (uint32_t)operand, (uint32_t)expected)
-                         : in_place_apply_u64(word, below, operand, expected);
-    KILL_POINT("atomic: done, nobody woken");
-    in_place_notify(lane, remote.rank, word, bytes);
-    if (old) {
-        *old = value;
-    }
-    return 0;
+    return lane->ops->atomic(lane, remote, (enum fabric_atomic)operation, bytes, operand, expected,
+                             old);
 }
 
 #define DEFINE_CAREFUL(suffix, type)                                                               \

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/check.h"
-#include "fabric/udp/udp.h"
 #include "group/address.h"
 #include "host/program_data.h"
 #include "lock/lock.h"
@@ -24,12 +23,12 @@ bool inner_all_in_place(const struct dn_node *node)
 
 bool inner_reaches(const struct dn_node *node, int rank)
 {
-    return !node->process->relaxed && inner_in_place(node, rank);
+    return fabric_is_quick(&node->lane, (uint32_t)rank);
 }
 
 bool inner_reaches_all(const struct dn_node *node)
 {
-    return !node->process->relaxed && inner_all_in_place(node);
+    return node->lane.is_prompt;
 }
 
 /* ---- Where memory lies ----------------------------------------------------------- */
@@ -57,13 +56,14 @@ unsigned char *inner_registered(const struct dn_node *node, int rank)
 }
 
 /* A name for the window, for fabrics that reach it by remote addresses. */
-static int name_window(struct host_process *process, struct inner_program_data *data)
+static int name_window(struct dn_node *node, struct inner_program_data *data)
 {
+    struct host_process *process = node->process;
     uint64_t offset = process->view.group->geometry.registered_offset + data->place;
     pthread_mutex_lock(&process->table_lock);
     int error = group_area_register(&process->view, offset, data->bytes, &data->area);
     pthread_mutex_unlock(&process->table_lock);
-    return error ? error : udp_tell_area(data->area);
+    return error ? error : fabric_tell_area(&node->lane, data->area);
 }
 
 /* They are one window from the first page that programs write to the last one; what the loader
@@ -88,7 +88,7 @@ int inner_program_data_share(struct dn_node *node, struct inner_program_data *da
     data->base = ranges[0].start;
     data->bytes = last->start + last->bytes - data->base;
     data->place = ranges[0].link_offset;
-    return name_window(node->process, data);
+    return name_window(node, data);
 }
 
 /* ---- Waking and waiting ---------------------------------------------------------- */

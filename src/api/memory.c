@@ -6,7 +6,6 @@
 #include "team/symmetric.h"
 #include "dimmnet.h"
 #include "fabric/in_place.h"
-#include "fabric/udp/udp.h"
 
 static void *own_segment(struct dn_node *node, uint32_t area, size_t *bytes)
 {
@@ -88,14 +87,14 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
         error = group_area_register(&process->view, offset, bytes, area);
         pthread_mutex_unlock(&process->table_lock);
     }
-    return error ? error : udp_tell_area(*area);
+    return error ? error : fabric_tell_area(&node->lane, *area);
 }
 
 int dn_deregister(struct dn_node *node, uint32_t area)
 {
     int error = api_check(node);
     error = error ? error : host_memory_deregister(node->process, area);
-    return error ? error : udp_tell_area(area);
+    return error ? error : fabric_tell_area(&node->lane, area);
 }
 
 /* The built-in area that a reached place is in. As an address it outlives the registered
@@ -128,7 +127,7 @@ int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, str
     atomic_fetch_or_explicit(&node->lane.stored_to[remote.rank / 64],
                              UINT64_C(1) << (remote.rank % 64), memory_order_relaxed);
     *kick = (struct dn_kick){
-        .pointer = node->lane.ops ? NULL : pointer,
+        .pointer = fabric_is_quick(&node->lane, (uint32_t)remote.rank) ? pointer : NULL,
         .bytes = bytes,
         .node = node,
         .remote = lasting_address(node->lane.view, remote, pointer),

@@ -24,9 +24,7 @@ static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
     if (api_area_is_none(remote)) {
         return api_refuse_area(node, remote, bytes);
     }
-    struct fabric_lane *lane = &node->lane;
-    return lane->ops ? lane->ops->botf(lane, remote, source, bytes)
-                     : in_place_botf(lane, remote, source, bytes);
+    return node->lane.ops->botf(&node->lane, remote, source, bytes);
 }
 
 int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
@@ -56,8 +54,9 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
         return error ? error : api_refuse_area(node, flag, sizeof value);
     }
     struct fabric_lane *lane = &node->lane;
-    return LIKELY(!lane->ops) ? in_place_put_signal(lane, remote, source, bytes, flag, value)
-                              : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
+    return LIKELY(lane->is_prompt)
+               ? in_place_put_signal(lane, remote, source, bytes, flag, value)
+               : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
 }
 
 static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
@@ -71,15 +70,7 @@ static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
     if (api_area_is_none(remote)) {
         return api_refuse_area(node, remote, bytes);
     }
-    struct fabric_lane *lane = &node->lane;
-    if (lane->ops) {
-        return lane->ops->push(lane, remote, source, bytes, op);
-    }
-    error = in_place_push(lane, remote, source, bytes);
-    if (!error && op) {
-        fabric_op_mark_done(op, lane);
-    }
-    return error;
+    return node->lane.ops->push(&node->lane, remote, source, bytes, op);
 }
 
 int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
@@ -109,15 +100,7 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
     if (api_area_is_none(remote)) {
         return api_refuse_area(node, remote, bytes);
     }
-    struct fabric_lane *lane = &node->lane;
-    if (lane->ops) {
-        return lane->ops->pull(lane, remote, target, bytes, op);
-    }
-    error = in_place_pull(lane, remote, target, bytes);
-    if (!error && op) {
-        fabric_op_mark_done(op, lane);
-    }
-    return error;
+    return node->lane.ops->pull(&node->lane, remote, target, bytes, op);
 }
 
 int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
@@ -193,12 +176,10 @@ int dn_fence(struct dn_node *node)
         return error;
     }
     struct fabric_lane *lane = &node->lane;
-    if (UNLIKELY(lane->ops != NULL)) {
+    if (UNLIKELY(!lane->is_prompt)) {
         return lane->ops->fence(lane);
     }
-    /* The full fence: what comes after may be a read, which a release fence lets pass. */
-    atomic_thread_fence(memory_order_seq_cst);
-    fabric_wake_stored_to(lane);
+    in_place_fence(lane);
     return 0;
 }
 
@@ -209,10 +190,9 @@ int dn_quiet(struct dn_node *node)
         return error;
     }
     struct fabric_lane *lane = &node->lane;
-    if (UNLIKELY(lane->ops != NULL)) {
+    if (UNLIKELY(!lane->is_prompt)) {
         return lane->ops->quiet(lane);
     }
-    atomic_thread_fence(memory_order_seq_cst);
-    fabric_wake_stored_to(lane);
+    in_place_fence(lane);
     return 0;
 }

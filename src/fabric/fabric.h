@@ -1,20 +1,19 @@
 /* The one interface of all fabrics.
  *
- * A fabric whose remote memory this CPU can reach (`mem`) has no operations table:
- * fabric/in_place.h runs everything in place. Any other fabric, or a layer that stands
- * between (relax), gives one. Each operation checks its remote addresses when it is
- * called (rank, area, range, alignment, a peer that is gone), so that a mistake is
- * answered at once and nothing is written; everything else its caller has checked.
+ * A fabric is a folder under src/fabric and a name in fabric/fabrics.h. It offers a road to each
+ * peer: *in place*, where the peer's memory is mapped here and this CPU runs the NIC's part
+ * (fabric/in_place.h), or *by packets*. The road belongs to the peer: one group may hold both
+ * kinds.
  *
- * On a packet fabric (`udp`) each process has the group's memory (group/memory.h) to itself:
- * its own node's is the real one, every other node's is a *mirror*, which holds what this
- * process wrote there and what it was sent. The library's own words (teams, rings, area
- * tables) are written in place and then reflected to the nodes that read them, which find
- * them in their mirrors at the same place. */
+ * Each process has the group's memory (group/memory.h) mapped whole. The part of a peer by packets
+ * is a *mirror*: it holds what this process wrote there and what it was sent. The library's own
+ * words (teams, rings, area tables) are written in the group's memory and then reflected to the
+ * nodes that read them, which find them in their mirrors at the same place. */
 #ifndef FABRIC_FABRIC_H
 #define FABRIC_FABRIC_H
 
-#include "group/memory.h"
+#include "fabric/fabrics.h"
+#include "group/call.h"
 
 struct fabric_lane;
 struct nic_services;
@@ -39,9 +38,14 @@ struct fabric_idle {
 /* A call on this node's packet services (nic/services.h), alone with them. */
 typedef int (*fabric_service_call)(struct nic_services *services, uint64_t now_ns, void *context);
 
+/* The operations of a lane. Each one checks its remote addresses when it is called (rank, area,
+ * range, alignment, a peer that is gone), so that a mistake is answered at once and nothing is
+ * written. The caller has checked everything else. */
 struct fabric_ops {
-    const char *name;
+    /* It wants to see operations on peers in place, too: there are no quick paths. */
+    bool intercepts;
 
+    /* Both may be NULL: nothing to do. */
     int (*lane_open)(struct fabric_lane *lane);
     /* Completes what is outstanding first. */
     void (*lane_close)(struct fabric_lane *lane);
@@ -68,16 +72,61 @@ struct fabric_ops {
     int (*fence)(struct fabric_lane *lane);
     int (*quiet)(struct fabric_lane *lane);
 
-    /* ---- Packet fabrics only, else NULL: see fabric_reflect and its neighbours below. */
+    /* ---- Where a peer may be reached by packets, else NULL: see fabric_reflect and its
+     * neighbours below. */
 
     int (*reflect)(struct fabric_lane *lane, uint32_t rank, const void *place, uint64_t bytes);
     int (*refresh)(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes);
     int (*settle)(struct fabric_lane *lane);
+    int (*tell_area)(struct fabric_lane *lane, uint32_t area);
     int (*serve)(struct fabric_lane *lane, fabric_service_call call, void *context);
     void (*progress)(struct fabric_lane *lane);
     void (*nap)(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen);
     uint64_t (*idle)(struct fabric_lane *lane, struct fabric_idle *idle, uint64_t timeout_ns);
 };
+
+/* What a fabric is given when it starts. */
+struct fabric_start {
+    const struct group_view *view;
+    /* The lives of the group as the launcher tells them, in memory shared with it. Where that is
+     * not the view's own memory, the fabric brings their changes into the view. */
+    const struct group_view *control;
+    int stop_signal; /* by which the host stops whoever may write the program's memory; 0: none */
+    uint64_t seed;   /* of random choices */
+};
+
+/* A fabric, as a process that joins a group sees it. NULL for a function: nothing to do. */
+struct fabric {
+    const char *name;
+    const char *help; /* what carries the stores */
+    /* The variable by which the launcher tells a process that its group is on this fabric; NULL:
+     * it is, unless another one's is set. */
+    const char *variable;
+    const struct fabric_ops *ops;
+
+    /* Reads what the launcher has left for this process. *own, which is NULL before, is set if
+     * the group's memory is not the launcher's: to the sizes of the memory that this process
+     * makes for its node and its mirrors, which stay until `stop`. DN_EGROUP, DN_EVERSION. */
+    int (*join)(const struct group_memory *launched, const struct group_sizes **own);
+    /* Starts in this process, before its first lane is opened, and marks the ports of peers
+     * that are reached by packets (GROUP_CALL_BY_PACKETS). The node attaches (group_life_attach)
+     * afterwards. DN_EGROUP, DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. */
+    int (*start)(const struct fabric_start *start);
+    /* Ends what `join` and `start` began, also after either failed, and also twice. Every lane
+     * has been closed. What peers were sent is in place at return. */
+    void (*stop)(void);
+};
+
+/* Every fabric of the table is NAME_fabric, defined in its own folder. */
+#define FABRIC_DECLARE(name) extern const struct fabric name##_fabric;
+FABRICS(FABRIC_DECLARE)
+
+/* The fabric of a group that nobody told about its fabric. */
+const struct fabric *fabric_default(void);
+/* The fabric of the group that the launcher has told this process of. */
+const struct fabric *fabric_told(void);
+/* With DN_RELAX=1 a layer stands in the place of a fabric that has nothing to join. */
+const struct fabric *fabric_relaxed(const struct fabric *fabric);
 
 /* One built-in area of one rank, in this address space. */
 struct fabric_segment {
@@ -93,29 +142,27 @@ _Static_assert(FABRIC_SEGMENTS * sizeof(struct fabric_segment) == CACHE_LINE_BYT
 struct fabric_lane {
     uint32_t open; /* FABRIC_LANE_OPEN while it may be used */
     uint32_t node_count;
-    /* node_count while the lane is open and direct, else 0: one test for the quick
-     * paths instead of three. */
+    /* node_count while the lane is open and nothing intercepts, else 0: for a rank below, an
+     * operation on a peer in place may run without the table. */
     uint32_t quick_count;
+    bool all_in_place; /* see fabric_all_in_place */
+    /* All is in place and nothing intercepts: every operation is done when its call returns,
+     * and a fence of the CPU is all that a fence or quiet needs. */
+    bool is_prompt;
     const struct fabric_segment *segments; /* FABRIC_SEGMENTS for each rank */
     struct group_port *ports;
-    const struct fabric_ops *ops; /* NULL: direct */
-    _Atomic uint64_t *stored_to;  /* a bit per rank this node has kicks to */
-    _Atomic uint64_t *sleeping;   /* the group's hint, as group_memory.sleeping */
+    const struct fabric_ops *ops;
+    _Atomic uint64_t *stored_to; /* a bit per rank this node has kicks to */
+    _Atomic uint64_t *sleeping;  /* the group's hint, as group_memory.sleeping */
     const struct group_view *view;
     void *state; /* the fabric's own */
 };
 
 #define FABRIC_LANE_OPEN UINT32_C(0x4e45504f)
 
-/* ---- Mirrors ------------------------------------------------------------------------ */
+/* ---- Roads ------------------------------------------------------------------------- */
 
-/* Whether other nodes' memory is a mirror here. */
-static inline bool fabric_is_mirrored(const struct fabric_lane *lane)
-{
-    return UNLIKELY(lane->ops != NULL) && lane->ops->reflect != NULL;
-}
-
-/* The road to a peer. It belongs to the peer, not to the group: one group may hold both kinds. */
+/* The road to a peer. A node reaches itself in place. */
 enum fabric_road {
     FABRIC_IN_PLACE,   /* its memory is mapped here: this CPU reads and writes it */
     FABRIC_BY_PACKETS, /* its memory is mirrored here: packets carry what is written */
@@ -123,27 +170,40 @@ enum fabric_road {
 
 static inline enum fabric_road fabric_road(const struct fabric_lane *lane, uint32_t rank)
 {
-    bool is_away = fabric_is_mirrored(lane) && rank != lane->view->rank;
-    return is_away ? FABRIC_BY_PACKETS : FABRIC_IN_PLACE;
+    uint64_t call = atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed);
+    return call & GROUP_CALL_BY_PACKETS ? FABRIC_BY_PACKETS : FABRIC_IN_PLACE;
+}
+
+/* Whether a pointer may stand for that peer's memory: it is in place, and nothing intercepts. */
+static inline bool fabric_is_quick(const struct fabric_lane *lane, uint32_t rank)
+{
+    return rank < lane->quick_count && fabric_road(lane, rank) == FABRIC_IN_PLACE;
 }
 
 /* Whether every node of the group reaches every other one in place. All nodes get the same
- * answer: who shares a host shares memory, so whoever is away from one is away from all there. */
+ * answer: nodes in place share a host's memory, so whoever is away from one is away from all of
+ * them. */
 static inline bool fabric_all_in_place(const struct fabric_lane *lane)
 {
-    return !fabric_is_mirrored(lane);
+    return LIKELY(lane->all_in_place);
 }
+
+/* The area by which the library's own operations name the group's memory, whole, as the target has
+ * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it. */
+#define FABRIC_AREA_GROUP 0
+
+/* ---- Mirrors ------------------------------------------------------------------------ */
 
 /* Sends the bytes at `place`, anywhere in the group's memory, to the same place at that rank:
  * its own memory, or its mirror of somebody else's. Reflections of a node take effect at a
  * rank in the order they were made, whatever the lane; within one, aligned words of up to 8
  * bytes are not torn, and a single word of 1, 2, 4 or 8 bytes is one store with release. The
- * place may be changed at return. Nothing happens where memory is shared, nor for this node
- * itself. DN_EPEER: the rank is gone. */
+ * place may be changed at return. Nothing happens where both see the same memory there: in the
+ * memory of ranks in place, for a rank in place. DN_EPEER: the rank is gone. */
 static inline int fabric_reflect(struct fabric_lane *lane, uint32_t rank, const void *place,
                                  uint64_t bytes)
 {
-    return fabric_is_mirrored(lane) ? lane->ops->reflect(lane, rank, place, bytes) : 0;
+    return fabric_all_in_place(lane) ? 0 : lane->ops->reflect(lane, rank, place, bytes);
 }
 
 /* Brings a piece of that rank's memory, or of its mirrors, into the mirror here, and waits
@@ -151,19 +211,26 @@ static inline int fabric_reflect(struct fabric_lane *lane, uint32_t rank, const 
 static inline int fabric_refresh(struct fabric_lane *lane, uint32_t rank, void *place,
                                  uint64_t bytes)
 {
-    return fabric_is_mirrored(lane) ? lane->ops->refresh(lane, rank, place, bytes) : 0;
+    return fabric_all_in_place(lane) ? 0 : lane->ops->refresh(lane, rank, place, bytes);
 }
 
 /* Waits until all reflections of this node so far are in place, or their ranks gone. */
 static inline int fabric_settle(struct fabric_lane *lane)
 {
-    return fabric_is_mirrored(lane) ? lane->ops->settle(lane) : 0;
+    return fabric_all_in_place(lane) ? 0 : lane->ops->settle(lane);
+}
+
+/* After group_area_register or group_area_deregister: every peer knows the slot's new state when
+ * this returns. */
+static inline int fabric_tell_area(struct fabric_lane *lane, uint32_t area)
+{
+    return fabric_all_in_place(lane) ? 0 : lane->ops->tell_area(lane, area);
 }
 
 /* Whoever waits drives the NIC: to be called between two looks at what is waited for. */
 static inline void fabric_progress(struct fabric_lane *lane)
 {
-    if (fabric_is_mirrored(lane)) {
+    if (!fabric_all_in_place(lane)) {
         lane->ops->progress(lane);
     }
 }

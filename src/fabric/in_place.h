@@ -1,4 +1,5 @@
-/* Remote memory that this CPU can reach: the initiator runs the NIC's part in place.
+/* The road in place, on every fabric that has it: this CPU reaches the peer's memory and runs the
+ * NIC's part itself.
  *
  * Each operation resolves the address, does its work with C11 atomics or one copy,
  * and then looks whether somebody sleeps at the target. Inline, because a call costs
@@ -64,10 +65,10 @@ static inline bool in_place_quick(const struct fabric_lane *lane, struct dn_remo
         &lane->segments[rank * (uint64_t)FABRIC_SEGMENTS + remote.area];
     place->port = &lane->ports[rank];
     /* A segment has at least a page; for a word the first test is not there. */
-    if (UNLIKELY(
-            (bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
-            remote.offset > segment->bytes - bytes ||
-            (atomic_load_explicit(&place->port->call, memory_order_relaxed) & GROUP_CALL_GONE))) {
+    if (UNLIKELY((bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
+                 remote.offset > segment->bytes - bytes ||
+                 (atomic_load_explicit(&place->port->call, memory_order_relaxed) &
+                  (GROUP_CALL_GONE | GROUP_CALL_BY_PACKETS)))) {
         return false;
     }
     place->pointer = segment->base + remote.offset;
@@ -202,6 +203,22 @@ static inline uint64_t in_place_apply_u64(uint64_t *word, enum fabric_atomic ope
                                           uint64_t operand, uint64_t expected)
 {
     return nic_apply_u64(word, (enum wire_atomic)operation, operand, expected);
+}
+
+static inline uint64_t in_place_apply(void *word, enum fabric_atomic operation, unsigned bytes,
+                                      uint64_t operand, uint64_t expected)
+{
+    return bytes == sizeof(uint32_t)
+               ? in_place_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected)
+               : in_place_apply_u64(word, operation, operand, expected);
+}
+
+/* Fence and quiet for all that was done in place: a full fence, since what comes after may be a
+ * read, which a release fence lets pass. Whoever sleeps where kicks were stored to is woken. */
+static inline void in_place_fence(const struct fabric_lane *lane)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+    fabric_wake_stored_to(lane);
 }
 
 #endif

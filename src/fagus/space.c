@@ -170,8 +170,7 @@ static void know_the_group(struct dn_node *node)
     fagus_state.rank = dn_rank(node);
     fagus_state.size = dn_size(node);
     fagus_state.reaches_all = inner_reaches_all(node);
-    fagus_state.is_shared = !fagus_environment.force_remote &&
-                            (inner_all_in_place(node) || fagus_state.size == 1);
+    fagus_state.is_shared = !fagus_environment.force_remote && inner_all_in_place(node);
     fagus_state.page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     fagus_state.bytes = inner_area_bytes(node, DN_HEAP);
     fagus_state.heap = fagus_heap_of(fagus_state.rank);

@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "base/size_text.h"
-#include "fabric/relax/relax.h"
-#include "fabric/udp/udp.h"
 #include "host/clock.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
@@ -29,14 +27,27 @@ static struct host_process process = {
 static struct dn_node default_node = {.process = &process, .is_default = true};
 static bool attached;
 
+static bool has_own_memory(void)
+{
+    return process.control_group.group != NULL;
+}
+
+static void stop_fabric(void)
+{
+    if (process.fabric->stop) {
+        process.fabric->stop();
+    }
+}
+
 static bool read_environment_number(const char *name, uint64_t limit, uint64_t *number)
 {
     const char *text = getenv(name);
     return text && base_number_parse(text, limit, number);
 }
 
-/* The group named by the launcher, or DN_EGROUP when its words make no sense. */
-static int join_group(struct host_group *group, uint32_t *rank)
+/* The memory that the launcher names, and this process's place. DN_EGROUP when its words make
+ * no sense. */
+static int map_launched(struct host_group *launched, uint32_t *rank)
 {
     uint64_t fd;
     uint64_t number;
@@ -44,47 +55,43 @@ static int join_group(struct host_group *group, uint32_t *rank)
         !read_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &number)) {
         return DN_EGROUP;
     }
-    int error = host_group_map((int)fd, group);
+    int error = host_group_map((int)fd, launched);
     if (error) {
         return error;
     }
-    if (number >= group->group->geometry.node_count) {
-        host_group_unmap(group);
+    if (number >= launched->group->geometry.node_count) {
+        host_group_unmap(launched);
         return DN_EGROUP;
     }
     *rank = (uint32_t)number;
     return 0;
 }
 
-/* The same on the `udp` fabric: the launcher's group holds the lives, the roster says how
- * large the memory is that this process makes for itself and its mirrors. */
-static int join_group_by_roster(uint32_t *rank)
+/* The group that the launcher has made, or, where the fabric says so, one of this process's
+ * own. */
+static int join_group(uint32_t *rank)
 {
-    uint64_t fd;
-    if (!read_environment_number(HOST_ENV_ROSTER_FD, INT32_MAX, &fd)) {
-        return DN_EGROUP;
-    }
-    int error = udp_roster_map((int)fd, &process.roster_file);
+    struct host_group launched;
+    int error = map_launched(&launched, rank);
     if (error) {
         return error;
     }
-    const struct udp_roster *roster = process.roster_file.roster;
-    error = join_group(&process.control_group, rank);
+    const struct group_sizes *own = NULL;
+    error = process.fabric->join ? process.fabric->join(launched.group, &own) : 0;
+    if (!error && !own) {
+        process.group = launched;
+        return 0;
+    }
+    if (!error) {
+        error = host_group_create(launched.group->geometry.node_count, own,
+                                  launched.group->core_count, &process.group);
+    }
     if (error) {
-        udp_roster_unmap(&process.roster_file);
+        stop_fabric();
+        host_group_unmap(&launched);
         return error;
     }
-    const struct group_memory *control = process.control_group.group;
-    error = control->geometry.node_count == roster->node_count
-                ? host_group_create(roster->node_count, &roster->sizes, control->core_count,
-                                    &process.group)
-                : DN_EGROUP;
-    if (error) {
-        host_group_unmap(&process.control_group);
-        udp_roster_unmap(&process.roster_file);
-        return error;
-    }
-    process.is_udp = true;
+    process.control_group = launched;
     return 0;
 }
 
@@ -120,26 +127,23 @@ static int fill_segments(void)
     return 0;
 }
 
-static const struct fabric_ops *operations(void)
-{
-    return process.is_udp ? &udp_ops : process.relaxed ? &relax_ops : NULL;
-}
-
-/* A handle ready for use, on the relaxing layer if the process has it. */
 static int open_lane(struct dn_node *node)
 {
+    const struct fabric_ops *ops = process.fabric->ops;
     node->lane = (struct fabric_lane){
         .node_count = process.view.node_count,
+        .all_in_place = process.all_in_place,
+        .is_prompt = process.all_in_place && !ops->intercepts,
         .segments = process.segments,
         .ports = process.view.ports,
-        .ops = operations(),
+        .ops = ops,
         .stored_to = process.stored_to,
         .sleeping = process.view.group->sleeping,
         .view = &process.view,
     };
-    int error = node->lane.ops ? node->lane.ops->lane_open(&node->lane) : 0;
+    int error = ops->lane_open ? ops->lane_open(&node->lane) : 0;
     if (!error) {
-        node->lane.quick_count = node->lane.ops ? 0 : node->lane.node_count;
+        node->lane.quick_count = ops->intercepts ? 0 : node->lane.node_count;
         node->lane.open = FABRIC_LANE_OPEN;
     }
     return error;
@@ -176,44 +180,40 @@ static void after_fork_in_parent(void)
 
 static void close_lane(struct dn_node *node)
 {
-    if (node->lane.ops) {
+    if (node->lane.ops->lane_close) {
         node->lane.ops->lane_close(&node->lane);
     }
     forbid_lane(node);
 }
 
-/* The launcher watches its own children; a process further down says who it is. */
+/* The launcher watches its own children; a process further down says who it is. Nodes on other
+ * hosts learn through the launcher that this one is there. */
 static void tell_launcher(void)
 {
     uint64_t launcher;
-    if (read_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) &&
-        launcher != (uint64_t)getppid()) {
+    bool is_child = !read_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) ||
+                    launcher == (uint64_t)getppid();
+    if (!is_child || has_own_memory()) {
         host_tell_launcher();
     }
 }
 
-static int start_relax(uint32_t rank, const struct host_settings *settings)
+static int start_fabric(const struct host_settings *settings)
 {
-    uint64_t seed = settings->relax_seed ? settings->relax_seed : host_now_ns();
-    int error = relax_start(seed + rank, settings->stop_signal);
-    process.relaxed = error == 0;
-    return error;
-}
-
-static int start_udp(const struct host_settings *settings)
-{
-    uint64_t fd;
-    if (!read_environment_number(HOST_ENV_SOCKET_FD, INT32_MAX, &fd)) {
-        return DN_EGROUP;
-    }
-    struct udp_config config = {
-        .socket_fd = (int)fd,
-        .roster = process.roster_file.roster,
-        .view = &process.view,
+    const struct group_view *view = &process.view;
+    struct fabric_start start = {
+        .view = view,
         .control = &process.control,
         .stop_signal = settings->stop_signal,
+        .seed = (settings->relax_seed ? settings->relax_seed : host_now_ns()) + view->rank,
     };
-    return udp_start(&config);
+    int error = process.fabric->start ? process.fabric->start(&start) : 0;
+    process.all_in_place = true;
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        process.all_in_place &= !(atomic_load(&view->ports[rank].call) & GROUP_CALL_BY_PACKETS);
+    }
+    process.polls_closely = process.core_is_free && process.all_in_place;
+    return error;
 }
 
 /* This rank has been nobody before, in the launcher's words and in our own. */
@@ -221,7 +221,7 @@ static int publish_life(void)
 {
     uint32_t process_id = (uint32_t)getpid();
     if (!group_life_attach(&process.control, process_id) ||
-        (process.is_udp && !group_life_attach(&process.view, process_id))) {
+        (has_own_memory() && !group_life_attach(&process.view, process_id))) {
         return DN_EGROUP;
     }
     return 0;
@@ -231,10 +231,9 @@ static int publish_life(void)
 static int settle(uint32_t rank, const struct host_settings *settings)
 {
     group_view_make(process.group.group, rank, &process.view);
-    group_view_make(process.is_udp ? process.control_group.group : process.group.group, rank,
+    group_view_make(has_own_memory() ? process.control_group.group : process.group.group, rank,
                     &process.control);
     process.core_is_free = process.view.node_count <= process.group.group->core_count;
-    process.polls_closely = process.core_is_free && !process.is_udp;
     atomic_store(&process.acknowledged_count, 0);
     memset(process.acknowledged, 0, sizeof process.acknowledged);
     memset(process.stored_to, 0, sizeof process.stored_to);
@@ -249,12 +248,7 @@ static int settle(uint32_t rank, const struct host_settings *settings)
     if (error) {
         return error;
     }
-    process.relaxed = false;
-    if (process.is_udp) {
-        error = start_udp(settings);
-    } else if (settings->relax) {
-        error = start_relax(rank, settings);
-    }
+    error = start_fabric(settings);
     error = error ? error : open_lane(&default_node);
     if (!error) {
         error = publish_life();
@@ -267,15 +261,9 @@ static int settle(uint32_t rank, const struct host_settings *settings)
 
 static void unsettle(void)
 {
-    if (process.relaxed) {
-        relax_stop();
-        process.relaxed = false;
-    }
-    if (process.is_udp) {
-        udp_stop();
+    stop_fabric();
+    if (has_own_memory()) {
         host_group_unmap(&process.control_group);
-        udp_roster_unmap(&process.roster_file);
-        process.is_udp = false;
     }
     free(process.segments);
     base_extents_release(&process.heap);
@@ -294,12 +282,11 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     bool launched = getenv(HOST_ENV_GROUP_FD) != NULL;
-    if (launched) {
-        error = getenv(HOST_ENV_ROSTER_FD) ? join_group_by_roster(&rank)
-                                           : join_group(&process.group, &rank);
-    } else {
-        error = make_group_of_one(options, &settings);
+    process.fabric = launched ? fabric_told() : fabric_default();
+    if (settings.relax) {
+        process.fabric = fabric_relaxed(process.fabric);
     }
+    error = launched ? join_group(&rank) : make_group_of_one(options, &settings);
     if (error) {
         return error;
     }
@@ -315,11 +302,7 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     if (launched) {
-        if (process.is_udp) {
-            host_tell_launcher(); /* nodes on other hosts learn of it through the launcher */
-        } else {
-            tell_launcher();
-        }
+        tell_launcher();
     }
     attached = true;
     return 0;
@@ -339,7 +322,7 @@ int host_attach(struct dn_node **node, const struct dn_options *options)
 /* What this node sent to its own registered memory is in it before that is private. */
 static int give_memory_back(void)
 {
-    if (operations() && process.memory.moved.count > 0) {
+    if (!default_node.lane.is_prompt && process.memory.moved.count > 0) {
         (void)default_node.lane.ops->quiet(&default_node.lane);
         for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
             if (host_node_open(lane)) {
@@ -364,9 +347,9 @@ static void close_all_lanes(void)
 static void end_life(void)
 {
     close_all_lanes();
-    udp_stop();
+    stop_fabric();
     group_life_leave(&process.control);
-    if (process.is_udp) {
+    if (has_own_memory()) {
         group_life_leave(&process.view);
         host_tell_launcher();
     }

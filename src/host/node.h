@@ -6,7 +6,6 @@
 
 #include "base/extents.h"
 #include "fabric/fabric.h"
-#include "fabric/udp/roster.h"
 #include "host/group.h"
 #include "host/memory.h"
 #include "group/life.h"
@@ -15,16 +14,15 @@
 struct host_process {
     struct group_view view;
     struct host_group group;
-    /* The group's words that the launcher shares with its nodes: lives and the wish to end.
-     * On `mem` those of the group itself; on a packet fabric, where `group` is this process's
-     * own, a group that has nothing else. */
+    const struct fabric *fabric;
+    /* The group's words that the launcher shares with its nodes: lives and the wish to end. They
+     * are those of the group itself, or, where `group` is this process's own, of one that has
+     * nothing else. */
     struct group_view control;
-    struct host_group control_group; /* packet fabrics only, as the next one */
-    struct udp_roster_file roster_file;
-    bool core_is_free;  /* a core for each node: waits spin before they yield */
-    bool polls_closely; /* and what they wait for comes without their doing */
-    bool relaxed;
-    bool is_udp;
+    struct host_group control_group; /* .group NULL: `group` is the launcher's */
+    bool core_is_free;               /* a core for each node: waits spin before they yield */
+    bool polls_closely;              /* and what they wait for comes without their doing */
+    bool all_in_place;               /* as fabric_all_in_place */
 
     struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
     struct base_extents arena; /* this node's service memory; guarded by table_lock */

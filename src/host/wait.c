@@ -170,7 +170,7 @@ int host_wait(const struct dn_node *node, const struct host_condition *condition
     if (holds(&wait)) {
         return 0;
     }
-    if (node->process->is_udp) {
+    if (!fabric_all_in_place(&node->lane)) {
         /* Also of who only looks, again and again. */
         fabric_progress(&node->process->default_lane->lane);
         if (holds(&wait)) {
@@ -182,7 +182,7 @@ int host_wait(const struct dn_node *node, const struct host_condition *condition
     if (is_over(&wait, now_ns)) {
         return wait.result;
     }
-    if (node->process->is_udp) {
+    if (!fabric_all_in_place(&node->lane)) {
         wait_and_drive(&wait);
         return wait.result;
     }

@@ -113,7 +113,7 @@ static void put_away(struct dn_lock *lock)
 static bool set_up(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word)
 {
     const struct group_view *view = &lock->node->process->view;
-    if (!fabric_is_mirrored(&lock->node->lane)) {
+    if (fabric_all_in_place(&lock->node->lane)) {
         lock->nic = (struct group_lock){.view = view, .last_proc = word};
         lock->state = HANDLE_FREE;
         return take_record(&lock->nic);
@@ -371,7 +371,7 @@ static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
     }
     /* What was stored under the lock is in place before the next holder can look; on a
      * direct fabric the release in giving orders it already. */
-    if (lock->node->lane.ops != NULL) {
+    if (!lock->node->lane.is_prompt) {
         error = lock->node->lane.ops->quiet(&lock->node->lane);
     }
     return error ? error : give(lock);
@@ -380,7 +380,7 @@ static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
 int lock_give(struct dn_lock *lock)
 {
     if (UNLIKELY(lock->state != HANDLE_HELD || lock->node->lane.open != FABRIC_LANE_OPEN ||
-                 lock->node->lane.ops != NULL)) {
+                 !lock->node->lane.is_prompt)) {
         return give_carefully(lock);
     }
     return give(lock);

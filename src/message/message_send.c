@@ -401,7 +401,7 @@ static __attribute__((noinline)) int complete_lane(struct fabric_lane *lane)
 static int complete_stores(const struct dn_context *context)
 {
     struct fabric_lane *lane = &context->node->lane;
-    return LIKELY(lane->ops == NULL) ? 0 : complete_lane(lane);
+    return LIKELY(lane->is_prompt) ? 0 : complete_lane(lane);
 }
 
 /* The ordinary case: a small message, a connected ring with room, nobody before us. */

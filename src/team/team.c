@@ -129,7 +129,7 @@ static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t coun
     group_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
     team->way = choose_way(team);
     /* Also in place there may be more to do: another layer, or nodes outside of the team. */
-    team->arrives_by_store = team->way->in_place && team->node->lane.quick_count != 0;
+    team->arrives_by_store = team->way->in_place && team->node->lane.is_prompt;
     if (!team->way->in_place) {
         group_team_use_lines(&team->nic);
     }

@@ -170,6 +170,12 @@ static inline bool live_is_udp(void)
     return getenv("DIMMNET_ROSTER_FD") != NULL;
 }
 
+/* Whether packets carry what is sent to peers; a group of one has none. */
+static inline bool live_is_by_packets(void)
+{
+    return live_is_udp() && me.size > 1;
+}
+
 /* The node some steps further round the ring. */
 static inline int live_neighbour(int steps)
 {

@@ -258,7 +258,6 @@ static inline uint64_t unit_mirror_idle(struct fabric_lane *lane, struct fabric_
 }
 
 static const struct fabric_ops unit_mirror_ops = {
-    .name = "mirror",
     .pull = unit_mirror_pull,
     .atomic = unit_mirror_atomic,
     .fence = unit_mirror_quiet,
@@ -282,7 +281,6 @@ static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank,
     unit_group_make_sized(&made->group, all->node_count, 2, sizes);
     process->view = made->group.views[rank];
     process->core_is_free = true;
-    process->is_udp = true;
     process->default_lane = &made->node;
     process->segments = made->segments;
     assert_int_equal(pthread_mutex_init(&process->sleep_lock, NULL), 0);
@@ -291,6 +289,9 @@ static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank,
     assert_true(base_extents_init(&process->arena,
                                   GROUP_SERVICE_BYTES - group_service_free_offset(&process->view)));
     for (uint32_t other = 0; other < all->node_count; other++) {
+        if (other != rank) {
+            atomic_fetch_or(&process->view.ports[other].call, GROUP_CALL_BY_PACKETS);
+        }
         assert_true(group_life_attach(&made->group.views[other], 1000 + other));
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
             made->segments[other * FABRIC_SEGMENTS + area] = (struct fabric_segment){

@@ -215,14 +215,8 @@ static void settle(struct relax_lane *state, struct operation *operation)
 
 static void run_atomic(const struct operation *operation)
 {
-    uint64_t old;
-    if (operation->bytes == sizeof(uint32_t)) {
-        old = in_place_apply_u32((uint32_t *)(void *)operation->to, operation->atomic,
-                                 (uint32_t)operation->value, (uint32_t)operation->expected);
-    } else {
-        old = in_place_apply_u64((uint64_t *)(void *)operation->to, operation->atomic,
-                                 operation->value, operation->expected);
-    }
+    uint64_t old = in_place_apply(operation->to, operation->atomic, (unsigned)operation->bytes,
+                                  operation->value, operation->expected);
     if (operation->old) {
         *operation->old = old;
     }
@@ -531,13 +525,12 @@ static int relax_quiet(struct fabric_lane *lane)
     struct relax_lane *state = enter(lane, 0);
     carry_out_all(state);
     leave(state);
-    atomic_thread_fence(memory_order_seq_cst);
-    fabric_wake_stored_to(lane);
+    in_place_fence(lane);
     return 0;
 }
 
 const struct fabric_ops relax_ops = {
-    .name = "relax",
+    .intercepts = true,
     .lane_open = relax_lane_open,
     .lane_close = relax_lane_close,
     .store = relax_store,
@@ -643,7 +636,10 @@ int relax_start(uint64_t seed, int stop_signal)
 
 void relax_stop(void)
 {
-    INVARIANT(relax.is_running && !relax.lanes);
+    if (!relax.is_running) {
+        return;
+    }
+    INVARIANT(!relax.lanes);
     pthread_mutex_lock(&relax.lock);
     relax.is_stopping = true;
     pthread_cond_signal(&relax.work);
@@ -651,3 +647,16 @@ void relax_stop(void)
     pthread_join(relax.thread, NULL);
     relax.is_running = false;
 }
+
+static int start(const struct fabric_start *start)
+{
+    return relax_start(start->seed, start->stop_signal);
+}
+
+const struct fabric relax_fabric = {
+    .name = "relax",
+    .help = "delays and reorders all that the memory model allows",
+    .ops = &relax_ops,
+    .start = start,
+    .stop = relax_stop,
+};

@@ -1,4 +1,4 @@
-/* DN_RELAX=1: a layer over a direct fabric that delays and reorders everything that
+/* DN_RELAX=1: a layer over peers in place that delays and reorders everything that
  * the memory model (doc/memory-model.md) allows, so that a program that works on
  * `mem` by luck fails here, on one machine, before it fails on a network. */
 #ifndef FABRIC_RELAX_RELAX_H
@@ -6,6 +6,7 @@
 
 #include "fabric/fabric.h"
 
+extern const struct fabric relax_fabric;
 extern const struct fabric_ops relax_ops;
 
 /* Starts the thread that carries out what was put off; one per process. seed makes
@@ -14,7 +15,7 @@ extern const struct fabric_ops relax_ops;
  * 0 or DN_ENOMEM, DN_ESYSTEM. */
 int relax_start(uint64_t seed, int stop_signal);
 
-/* Ends the thread. Every lane has been closed. */
+/* Ends the thread, if there is one. Every lane has been closed. */
 void relax_stop(void);
 
 #endif

@@ -163,9 +163,9 @@ static void send_or_wait_for_company(struct udp_state *udp, int target, uint64_t
     }
 }
 
-static bool is_own(const struct fabric_lane *lane, struct dn_remote remote)
+static bool is_in_place(const struct fabric_lane *lane, struct dn_remote remote)
 {
-    return (uint32_t)remote.rank == lane->view->rank;
+    return fabric_road(lane, (uint32_t)remote.rank) == FABRIC_IN_PLACE;
 }
 
 /* Checks a remote address as every fabric does; what of the group's memory the library
@@ -173,7 +173,7 @@ static bool is_own(const struct fabric_lane *lane, struct dn_remote remote)
 static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
                  unsigned char **place)
 {
-    if (LIKELY(remote.area != UDP_AREA_GROUP)) {
+    if (LIKELY(remote.area != FABRIC_AREA_GROUP)) {
         return in_place_reach(lane, remote, bytes, place);
     }
     *place = (unsigned char *)lane->view->group + remote.offset;
@@ -193,7 +193,7 @@ static uint32_t user_of(const struct fabric_lane *lane)
  * of the program's waits for it or tells that it failed. */
 static uint32_t user_for(const struct fabric_lane *lane, struct dn_remote remote)
 {
-    return remote.area == UDP_AREA_GROUP ? UDP_SYSTEM_USER : user_of(lane);
+    return remote.area == FABRIC_AREA_GROUP ? UDP_SYSTEM_USER : user_of(lane);
 }
 
 /* ---- Stores and blocks ------------------------------------------------------------------- */
@@ -256,7 +256,7 @@ static int udp_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t
     if (UNLIKELY((uintptr_t)place % bytes != 0)) {
         return DN_EALIGN;
     }
-    if (is_own(lane, remote)) {
+    if (is_in_place(lane, remote)) {
         in_place_store(place, value, bytes);
         return 0;
     }
@@ -299,8 +299,9 @@ static int udp_botf(struct fabric_lane *lane, struct dn_remote remote, const voi
     if (UNLIKELY(error || bytes == 0)) {
         return error;
     }
-    if (is_own(lane, remote)) {
+    if (is_in_place(lane, remote)) {
         in_place_block(place, source, bytes);
+        in_place_notify(lane, remote.rank, place, bytes);
         return 0;
     }
     fabric_mutex_take(&udp->lock);
@@ -326,9 +327,11 @@ static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, con
     if (UNLIKELY((uintptr_t)signal % sizeof value != 0)) {
         return DN_EALIGN;
     }
-    if (is_own(lane, remote)) {
+    if (is_in_place(lane, remote)) {
         in_place_block(place, source, bytes);
         in_place_store(signal, value, sizeof value);
+        in_place_notify(lane, remote.rank, place, bytes);
+        in_place_notify(lane, remote.rank, signal, sizeof value);
         return 0;
     }
     fabric_mutex_take(&udp->lock);
@@ -352,9 +355,12 @@ static int transfer(struct fabric_lane *lane, struct dn_remote remote, void *loc
     if (UNLIKELY(error)) {
         return error;
     }
-    if (is_own(lane, remote) || bytes == 0) {
+    if (is_in_place(lane, remote) || bytes == 0) {
         if (bytes != 0) {
             memmove(kind == PUSH ? place : local, kind == PUSH ? local : place, bytes);
+        }
+        if (kind == PUSH) {
+            in_place_notify(lane, remote.rank, place, bytes);
         }
         if (op) {
             fabric_op_mark_done(op, lane);
@@ -390,14 +396,6 @@ static int udp_pull(struct fabric_lane *lane, struct dn_remote remote, void *tar
     return transfer(lane, remote, target, bytes, op, PULL);
 }
 
-static uint64_t apply(unsigned char *place, enum fabric_atomic operation, unsigned bytes,
-                      uint64_t operand, uint64_t expected)
-{
-    return bytes == 4 ? in_place_apply_u32((uint32_t *)(void *)place, operation, (uint32_t)operand,
-                                           (uint32_t)expected)
-                      : in_place_apply_u64((uint64_t *)(void *)place, operation, operand, expected);
-}
-
 static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
                       enum fabric_atomic operation, unsigned bytes, uint64_t operand,
                       uint64_t expected, uint64_t *old)
@@ -411,8 +409,9 @@ static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
     if (UNLIKELY((uintptr_t)place % bytes != 0)) {
         return DN_EALIGN;
     }
-    if (is_own(lane, remote)) {
-        uint64_t value = apply(place, operation, bytes, operand, expected);
+    if (is_in_place(lane, remote)) {
+        uint64_t value = in_place_apply(place, operation, bytes, operand, expected);
+        in_place_notify(lane, remote.rank, place, bytes);
         if (old) {
             *old = value;
         }
@@ -454,6 +453,7 @@ static int udp_fence(struct fabric_lane *lane)
     struct udp_state *udp = &udp_state;
     struct request request = {.kind = FENCE, .user = user_of(lane)};
     int error = 0;
+    in_place_fence(lane);
     fabric_mutex_take(&udp->lock);
     if (!nic_user_is_quiet(udp->board.engine, request.user)) {
         error = give(udp, &request);
@@ -482,6 +482,7 @@ static int quiet(struct udp_state *udp, uint32_t user)
 
 static int udp_quiet(struct fabric_lane *lane)
 {
+    in_place_fence(lane);
     return quiet(&udp_state, user_of(lane));
 }
 
@@ -516,7 +517,7 @@ static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *plac
     }
     struct dn_remote remote = {
         .rank = (int)rank,
-        .area = UDP_AREA_GROUP,
+        .area = FABRIC_AREA_GROUP,
         .offset = (uint64_t)((const unsigned char *)place -
                              (const unsigned char *)lane->view->group),
     };
@@ -547,7 +548,7 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
         .kind = PULL,
         .user = UDP_SYSTEM_USER,
         .remote = {.rank = (int)rank,
-                   .area = UDP_AREA_GROUP,
+                   .area = FABRIC_AREA_GROUP,
                    .offset = (uint64_t)((unsigned char *)place -
                                         (unsigned char *)lane->view->group)},
         .local = place,
@@ -573,10 +574,15 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
 }
 
 /* The system user's failures are those of peers that are gone, which nobody asks about. */
-static int udp_settle(struct fabric_lane *lane)
+void udp_settle(struct udp_state *udp)
+{
+    (void)quiet(udp, UDP_SYSTEM_USER);
+}
+
+static int udp_lane_settle(struct fabric_lane *lane)
 {
     (void)lane;
-    (void)quiet(&udp_state, UDP_SYSTEM_USER);
+    udp_settle(&udp_state);
     return 0;
 }
 
@@ -617,7 +623,6 @@ static uint64_t udp_lane_idle(struct fabric_lane *lane, struct fabric_idle *idle
 }
 
 const struct fabric_ops udp_ops = {
-    .name = "udp",
     .lane_open = udp_lane_open,
     .lane_close = udp_lane_close,
     .store = udp_store,
@@ -630,7 +635,8 @@ const struct fabric_ops udp_ops = {
     .quiet = udp_quiet,
     .reflect = udp_reflect,
     .refresh = udp_refresh,
-    .settle = udp_settle,
+    .settle = udp_lane_settle,
+    .tell_area = udp_tell_area,
     .serve = udp_serve,
     .progress = udp_lane_progress,
     .nap = udp_lane_nap,

@@ -12,6 +12,11 @@
 
 #include "group/memory.h"
 
+/* How the launcher tells a node of the roster, and of its own bound socket. The group's memory
+ * that it hands out then holds nothing but the nodes' lives. */
+#define UDP_ENV_ROSTER_FD "DIMMNET_ROSTER_FD"
+#define UDP_ENV_SOCKET_FD "DIMMNET_SOCKET_FD"
+
 #define UDP_ROSTER_MAGIC UINT64_C(0x3130545352444e44) /* "DNDRST01" */
 
 enum {

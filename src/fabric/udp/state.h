@@ -1,6 +1,9 @@
-/* The fabric of this process, for the files of this folder:
+/* The `udp` fabric: a board (Martini and InfiniSWIF) per process on one UDP socket.
  *
- *     udp.c     starting, stopping, areas, reports
+ * The board is driven by whoever waits; when nobody does, by a helper thread that sleeps in
+ * the kernel until a packet comes or a timer is due. One lock guards it.
+ *
+ *     udp.c     joining, starting, stopping, areas, reports
  *     drive.c   packets in and out; who drives, and when
  *     lives.c   who is there, from the launcher's words and from silence
  *     lane.c    the operations of lanes (udp_ops)
@@ -11,10 +14,11 @@
 #include <pthread.h>
 
 #include "board/board.h"
+#include "fabric/fabric.h"
 #include "fabric/mutex.h"
 #include "fabric/udp/guard.h"
 #include "fabric/udp/socket.h"
-#include "fabric/udp/udp.h"
+#include "fabric/udp/roster.h"
 
 enum {
     UDP_INCARNATION = 1,             /* of every node: within a group a rank lives once */
@@ -22,9 +26,6 @@ enum {
     UDP_KICKS = 64,                  /* pages that a lane has open for stores */
     UDP_BURST_BUFFER_BYTES = 2 * 65536,
 };
-
-/* The area that the library's own operations name: the group's memory, whole. */
-#define UDP_AREA_GROUP 0
 
 /* What is known of a peer beside its life in the view. */
 struct udp_peer {
@@ -34,6 +35,7 @@ struct udp_peer {
 
 struct udp_state {
     bool running;
+    struct udp_roster_file file; /* from joining to stopping */
     const struct udp_roster *roster;
     const struct group_view *view;
     const struct group_view *control;
@@ -81,6 +83,7 @@ struct udp_state {
 };
 
 extern struct udp_state udp_state;
+extern const struct fabric_ops udp_ops;
 
 /* ---- drive.c ---------------------------------------------------------------------- */
 
@@ -99,6 +102,11 @@ uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t time
 void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen);
 
 void *udp_help(void *context);
+
+/* ---- lane.c ----------------------------------------------------------------------- */
+
+/* Without the lock: until all reflections so far are in place, or their ranks gone. */
+void udp_settle(struct udp_state *udp);
 
 /* ---- lives.c ---------------------------------------------------------------------- */
 
@@ -121,6 +129,8 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns);
 void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer);
 
 /* ---- udp.c ------------------------------------------------------------------------- */
+
+int udp_tell_area(struct fabric_lane *lane, uint32_t area);
 
 /* With the lock held: what has to be done several times a second. */
 void udp_now_and_then(struct udp_state *udp, uint64_t now_ns);

@@ -1,7 +1,5 @@
 /* Starting and stopping the fabric; areas; what it tells about itself. */
 #define _GNU_SOURCE
-#include "fabric/udp/udp.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/size_text.h"
 #include "fabric/clock.h"
 #include "fabric/futex.h"
 #include "fabric/udp/state.h"
@@ -42,7 +41,7 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     const struct group_view *view = udp->view;
     const struct group_geometry *geometry = &view->group->geometry;
     uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
-    if (area == UDP_AREA_GROUP) {
+    if (area == FABRIC_AREA_GROUP) {
         *extent = (struct nic_extent){0, geometry->total_bytes};
         return 0;
     }
@@ -63,24 +62,20 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     return 0;
 }
 
-int udp_tell_area(uint32_t area)
+int udp_tell_area(struct fabric_lane *lane, uint32_t area)
 {
     struct udp_state *udp = &udp_state;
-    if (!udp->running) {
-        return 0;
-    }
     const struct group_view *view = udp->view;
     const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
     fabric_mutex_take(&udp->lock);
     nic_engine_forget_area(udp->board.engine, area);
     fabric_mutex_give(&udp->lock);
-    struct fabric_lane lane = {.ops = &udp_ops, .view = view};
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
         /* Gone ones need not know. The state word last, as in the table itself. */
-        (void)udp_ops.reflect(&lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
-        (void)udp_ops.reflect(&lane, rank, &entry->state, sizeof entry->state);
+        (void)udp_ops.reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
+        (void)udp_ops.reflect(lane, rank, &entry->state, sizeof entry->state);
     }
-    return udp_ops.settle(&lane);
+    return udp_ops.settle(lane);
 }
 
 /* ---- Reports --------------------------------------------------------------------------- */
@@ -258,12 +253,11 @@ static void release(struct udp_state *udp)
 }
 
 /* Everything starts anew: a process may attach to one group after another. */
-static void reset(struct udp_state *udp, const struct udp_config *config)
+static void reset(struct udp_state *udp, const struct fabric_start *start)
 {
-    udp->roster = config->roster;
-    udp->view = config->view;
-    udp->control = config->control;
-    udp->core_is_free = config->view->node_count <= config->control->group->core_count;
+    udp->view = start->view;
+    udp->control = start->control;
+    udp->core_is_free = start->view->node_count <= start->control->group->core_count;
     udp->unsent = 0;
     udp->owes = udp->burst_waits = false;
     udp->burst_start = udp->burst_end = 0;
@@ -282,17 +276,58 @@ static void reset(struct udp_state *udp, const struct udp_config *config)
     atomic_store(&udp->stop, 0);
 }
 
-int udp_start(const struct udp_config *config)
+static bool read_descriptor(const char *variable, int *fd)
+{
+    const char *text = getenv(variable);
+    uint64_t number;
+    bool is_one = text && base_number_parse(text, INT32_MAX, &number);
+    *fd = is_one ? (int)number : -1;
+    return is_one;
+}
+
+/* The roster says how large the memory is that this process makes. */
+static int udp_join(const struct group_memory *launched, const struct group_sizes **own)
 {
     struct udp_state *udp = &udp_state;
-    reset(udp, config);
-    udp_socket_use(&udp->socket, config->socket_fd);
+    int fd;
+    int error = read_descriptor(UDP_ENV_ROSTER_FD, &fd) ? udp_roster_map(fd, &udp->file)
+                                                        : DN_EGROUP;
+    if (error) {
+        return error;
+    }
+    udp->roster = udp->file.roster;
+    if (udp->roster->node_count != launched->geometry.node_count) {
+        return DN_EGROUP;
+    }
+    *own = &udp->roster->sizes;
+    return 0;
+}
+
+static void mark_roads(const struct group_view *view)
+{
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        if (rank != view->rank) {
+            atomic_fetch_or(&view->ports[rank].call, GROUP_CALL_BY_PACKETS);
+        }
+    }
+}
+
+static int udp_start(const struct fabric_start *start)
+{
+    struct udp_state *udp = &udp_state;
+    int fd;
+    if (!read_descriptor(UDP_ENV_SOCKET_FD, &fd)) {
+        return DN_EGROUP;
+    }
+    reset(udp, start);
+    mark_roads(udp->view);
+    udp_socket_use(&udp->socket, fd);
     udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
     int error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
     error = error ? error : make_board(udp, fabric_now_ns());
-    error = error ? error : start_helper(udp, config->stop_signal);
+    error = error ? error : start_helper(udp, start->stop_signal);
     if (error) {
         int saved = errno;
         release(udp);
@@ -303,8 +338,8 @@ int udp_start(const struct udp_config *config)
     return 0;
 }
 
-/* Of a lock that was given just before the end nobody shall think that it was held: those whom
- * it concerns have heard of it, or are gone. */
+/* Waits until whoever has to know that this node released its locks knows it, or is gone, so that
+ * nobody inherits a lock that we had released. */
 static void settle_locks(struct udp_state *udp)
 {
     bool is_marked = false;
@@ -352,14 +387,9 @@ static void linger(struct udp_state *udp)
     }
 }
 
-void udp_stop(void)
+static void leave(struct udp_state *udp)
 {
-    struct udp_state *udp = &udp_state;
-    if (!udp->running) {
-        return;
-    }
-    struct fabric_lane lane = {.ops = &udp_ops, .view = udp->view};
-    (void)udp_ops.settle(&lane);
+    udp_settle(udp);
     settle_locks(udp);
     linger(udp);
     atomic_store_explicit(&udp->stop, 1, memory_order_release);
@@ -376,3 +406,25 @@ void udp_stop(void)
     release(udp);
     fabric_mutex_give(&udp->lock);
 }
+
+static void udp_stop(void)
+{
+    struct udp_state *udp = &udp_state;
+    if (udp->running) {
+        leave(udp);
+    }
+    if (udp->roster) {
+        udp_roster_unmap(&udp->file);
+        udp->roster = NULL;
+    }
+}
+
+const struct fabric udp_fabric = {
+    .name = "udp",
+    .help = "InfiniSWIF over UDP, authenticated, between any hosts",
+    .variable = UDP_ENV_ROSTER_FD,
+    .ops = &udp_ops,
+    .join = udp_join,
+    .start = udp_start,
+    .stop = udp_stop,
+};

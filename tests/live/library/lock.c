@@ -289,8 +289,8 @@ static void handles_run_out_and_come_back(void)
      * there are no records.) */
     expect(dn_lock_take(locks[0], LIVE_PATIENCE_NS), 0);
     expect(dn_lock_take(locks[1], 1), DN_ETIMEOUT);
-    expect(dn_lock_take(locks[1], 1), live_is_udp() ? DN_ETIMEOUT : DN_EFULL);
-    expect(dn_lock_try(locks[1]), live_is_udp() ? DN_EBUSY : DN_EFULL);
+    expect(dn_lock_take(locks[1], 1), live_is_by_packets() ? DN_ETIMEOUT : DN_EFULL);
+    expect(dn_lock_try(locks[1]), live_is_by_packets() ? DN_EBUSY : DN_EFULL);
     expect(dn_lock_give(locks[1]), DN_ENOTHELD);
     expect(dn_lock_give(locks[0]), 0);
     expect(dn_lock_take(locks[2], LIVE_PATIENCE_NS), 0); /* goes past it */

@@ -209,7 +209,7 @@ static void single_stores(void)
 {
     struct dn_kick kick;
     expect(dn_kick_map(me.node, live_place(live_neighbour(1), 1024), 256, &kick), 0);
-    require((dn_kick_pointer(&kick) == NULL) == (live_is_relaxed() || live_is_udp()));
+    require((dn_kick_pointer(&kick) == NULL) == (live_is_relaxed() || live_is_by_packets()));
     memset(me.llcm + 1024, GUARD, 256);
     live_barrier();
     dn_store_u8(&kick, 3, 0x01);
@@ -352,11 +352,11 @@ static void atomics_at_the_ends(void)
 }
 
 static const struct live_check checks[] = {
-    LIVE_CHECK(1, small_blocks),       LIVE_CHECK(1, medium_blocks),
-    LIVE_CHECK_UP_TO(1, 2, large_blocks),       LIVE_CHECK(1, blocks_at_the_ends),
-    LIVE_CHECK(1, nothing_is_a_block), LIVE_CHECK(1, blocks_to_oneself),
-    LIVE_CHECK(1, single_stores),      LIVE_CHECK(1, stores_from_all_to_all),
-    LIVE_CHECK(1, atomic_results),     LIVE_CHECK(1, atomics_at_the_ends),
+    LIVE_CHECK(1, small_blocks),          LIVE_CHECK(1, medium_blocks),
+    LIVE_CHECK_UP_TO(1, 2, large_blocks), LIVE_CHECK(1, blocks_at_the_ends),
+    LIVE_CHECK(1, nothing_is_a_block),    LIVE_CHECK(1, blocks_to_oneself),
+    LIVE_CHECK(1, single_stores),         LIVE_CHECK(1, stores_from_all_to_all),
+    LIVE_CHECK(1, atomic_results),        LIVE_CHECK(1, atomics_at_the_ends),
 };
 
 int main(int argc, char **argv)

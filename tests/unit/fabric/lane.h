@@ -31,6 +31,7 @@ static inline void unit_net_free(struct unit_net *net)
     unit_group_free(&net->made);
 }
 
+/* With ops NULL nothing stands between. */
 static inline struct fabric_lane unit_lane(struct unit_net *net, uint32_t rank,
                                            const struct fabric_ops *ops)
 {
@@ -38,9 +39,11 @@ static inline struct fabric_lane unit_lane(struct unit_net *net, uint32_t rank,
     return (struct fabric_lane){.open = FABRIC_LANE_OPEN,
                                 .node_count = view->node_count,
                                 .quick_count = ops ? 0 : view->node_count,
+                                .all_in_place = true,
+                                .is_prompt = !ops,
                                 .segments = net->segments,
                                 .ports = view->ports,
-                                .ops = ops,
+                                .ops = ops ? ops : mem_fabric.ops,
                                 .stored_to = net->stored_to,
                                 .sleeping = view->group->sleeping,
                                 .view = view};

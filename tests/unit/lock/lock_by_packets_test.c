@@ -93,7 +93,6 @@ static int quiet(struct fabric_lane *lane)
 }
 
 static const struct fabric_ops ops = {
-    .name = "carrier",
     .serve = serve,
     .progress = progress,
     .nap = nap,
@@ -116,7 +115,6 @@ static int make(void **state)
         struct host_process *process = &world.processes[rank];
         struct dn_node *node = &world.nodes[rank];
         process->view = world.made.views[rank];
-        process->is_udp = true;
         process->default_lane = node;
         node->process = process;
         node->lane = (struct fabric_lane){.open = FABRIC_LANE_OPEN,

@@ -345,7 +345,6 @@ static inline uint64_t net_idle(struct fabric_lane *lane, struct fabric_idle *id
 }
 
 static const struct fabric_ops net_ops = {
-    .name = "test",
     .push = net_push,
     .atomic = net_atomic,
     .quiet = net_quiet,
@@ -420,7 +419,11 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
     (void)pthread_mutex_init(&own.group_lock, NULL);
     group_view_make(net->copies[rank], rank, &process->view);
     process->control = process->view;
-    process->is_udp = true;
+    for (uint32_t other = 0; other < net->node_count; other++) {
+        if (other != rank) {
+            atomic_fetch_or(&process->view.ports[other].call, GROUP_CALL_BY_PACKETS);
+        }
+    }
     process->default_lane = &own.node;
     (void)pthread_mutex_init(&process->table_lock, NULL);
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
