@@ -19,7 +19,7 @@ static void make_lines(struct nic_message_context *context, struct nic_message_l
     }
 }
 
-void nic_messages_init(struct nic_services *services)
+static void init(struct nic_services *services)
 {
     const struct nic_services_config *config = &services->config;
     for (uint32_t channel = 0; channel < config->context_count; channel++) {
@@ -273,8 +273,8 @@ static void on_answer(struct nic_services *services, uint64_t now_ns,
     line_changed(services, now_ns, context, index);
 }
 
-bool nic_message_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                         unsigned kind, uint32_t channel, const struct wire_operation *operation)
+static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
+                    uint32_t channel, const struct wire_operation *operation)
 {
     if (channel >= services->config.context_count || operation->offset > UINT32_MAX ||
         kind < PX_DATA || kind > NIC_MESSAGE_RECORD_UNDECLARED ||
@@ -298,7 +298,7 @@ bool nic_message_deliver(struct nic_services *services, uint64_t now_ns, uint16_
     return true;
 }
 
-void nic_messages_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+static void peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer)
 {
     for (uint32_t channel = 0; channel < services->config.context_count; channel++) {
         struct nic_message_context *context = find(services, channel);
@@ -317,7 +317,7 @@ void nic_messages_peer_lost(struct nic_services *services, uint64_t now_ns, uint
 
 /* ---- What goes out ------------------------------------------------------------------- */
 
-uint64_t nic_message_ready_ns(uint64_t now_ns, struct nic_due *due)
+static uint64_t ready_ns(uint64_t now_ns, struct nic_due *due)
 {
     const struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
     uint32_t index = (uint32_t)(line - line->context->destinations);
@@ -338,8 +338,8 @@ static enum nic_readiness peek_data(struct nic_services *services, uint64_t now_
                                                                               : NIC_READY_NOW;
 }
 
-enum nic_readiness nic_message_peek(struct nic_services *services, uint64_t now_ns,
-                                    struct nic_due *due, struct nic_service_packet *packet)
+static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, struct nic_due *due,
+                               struct nic_service_packet *packet)
 {
     struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
     struct px_packet px;
@@ -358,7 +358,7 @@ enum nic_readiness nic_message_peek(struct nic_services *services, uint64_t now_
     return readiness;
 }
 
-void nic_message_sent(uint64_t now_ns, struct nic_due *due, const struct nic_service_packet *packet)
+static void sent(uint64_t now_ns, struct nic_due *due, const struct nic_service_packet *packet)
 {
     struct nic_message_line *line = NIC_DUE_OWNER(due, struct nic_message_line, due);
     struct nic_message_context *context = line->context;
@@ -368,4 +368,27 @@ void nic_message_sent(uint64_t now_ns, struct nic_due *due, const struct nic_ser
     }
     struct px_packet px = {.type = (enum px_packet_type)(packet->operation.area >> 24)};
     px_receiver_sent(&context->receiver, (uint32_t)(line - context->sources), &px);
+}
+
+/* ---- The service ------------------------------------------------------------------------- */
+
+const struct nic_message_service nic_message_service = {
+    .init = init,
+    .deliver = deliver,
+    .peer_lost = peer_lost,
+    .peek = peek,
+    .sent = sent,
+    .ready_ns = ready_ns,
+};
+
+void nic_services_config_messages(struct nic_services_config *config)
+{
+    config->messages = &nic_message_service;
+    config->context_count = 4;
+    config->context_peer_count = config->node_count < 256 ? config->node_count : 256;
+    config->context_entry_count = 64;
+    config->context_send_bytes = 65536;
+    config->context_receive_bytes = 65536;
+    config->message_bytes_max = 1024;
+    config->message_back_off_ns = 10000;
 }

@@ -22,13 +22,7 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
         .lock_value_bytes = 1000, /* with its numbers as long as a message */
         .lock_value_count = 256,
         .team_count = 16,
-        .context_count = 4,
-        .context_peer_count = node_count < 256 ? node_count : 256,
-        .context_entry_count = 64,
-        .context_send_bytes = 65536,
-        .context_receive_bytes = 65536,
-        .message_bytes_max = 1024,
-        .message_back_off_ns = 10000,
+        .context_entry_count = 1,
     };
 }
 
@@ -52,7 +46,7 @@ static bool config_makes_sense(const struct nic_services_config *config)
            config->message_bytes_max <= NIC_MESSAGE_BYTES_MAX &&
            config->lock_value_bytes <= NIC_MESSAGE_BYTES_MAX && config->lock_value_bytes % 8 == 0 &&
            (config->context_count == 0 ||
-            (config->message_bytes_max <= config->context_send_bytes &&
+            (config->messages && config->message_bytes_max <= config->context_send_bytes &&
              config->message_bytes_max + sizeof(struct px_stored) <=
                  config->context_receive_bytes));
 }
@@ -157,7 +151,9 @@ struct nic_services *nic_services_init_apart(const struct nic_services_config *c
     services->due.behind = &services->due;
     services->cursor = &services->due;
     services->offered = WIRE_NOBODY;
-    nic_messages_init(services);
+    if (config->messages) {
+        config->messages->init(services);
+    }
     return services;
 }
 
@@ -263,7 +259,7 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
         is_ready = nic_barrier_peek(NIC_DUE_OWNER(due, struct nic_barrier_link, due), packet);
         break;
     case NIC_DUE_DATA:
-    case NIC_DUE_ANSWER: return nic_message_peek(services, now_ns, due, packet);
+    case NIC_DUE_ANSWER: return services->config.messages->peek(services, now_ns, due, packet);
     }
     return is_ready ? NIC_READY_NOW : NIC_READY_NEVER;
 }
@@ -333,7 +329,7 @@ void nic_services_sent(struct nic_services *services, uint64_t now_ns,
     case NIC_DUE_LOCK_NEXT: nic_lock_use_sent(services, due); break;
     case NIC_DUE_BARRIER: nic_barrier_sent(NIC_DUE_OWNER(due, struct nic_barrier_link, due)); break;
     case NIC_DUE_DATA:
-    case NIC_DUE_ANSWER: nic_message_sent(now_ns, due, packet); break;
+    case NIC_DUE_ANSWER: services->config.messages->sent(now_ns, due, packet); break;
     }
     if (due->listed) {
         /* It may have more, after all others. */
@@ -347,7 +343,7 @@ uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t 
     uint64_t deadline_ns = UINT64_MAX;
     for (struct nic_due *due = services->due.behind; due != &services->due; due = due->behind) {
         if (due->kind == NIC_DUE_DATA) {
-            uint64_t ready_ns = nic_message_ready_ns(now_ns, due);
+            uint64_t ready_ns = services->config.messages->ready_ns(now_ns, due);
             if (ready_ns > now_ns && ready_ns < deadline_ns) {
                 deadline_ns = ready_ns;
             }
@@ -386,6 +382,7 @@ void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16
 {
     unsigned kind = operation->area >> KIND_SHIFT;
     uint32_t number = operation->area & NIC_SERVICE_NUMBER_MAX;
+    const struct nic_message_service *messages = services->config.messages;
     bool is_well_formed = false;
     services->counters.records++;
     if (source < services->config.node_count) {
@@ -401,7 +398,8 @@ void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16
             is_well_formed = nic_barrier_deliver(services, now_ns, source, kind, number, operation);
             break;
         case WIRE_MESSAGE:
-            is_well_formed = nic_message_deliver(services, now_ns, source, kind, number, operation);
+            is_well_formed = messages &&
+                             messages->deliver(services, now_ns, source, kind, number, operation);
             break;
         default: break;
         }
@@ -424,5 +422,7 @@ void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint
     nic_lock_manager_peer_lost(services, now_ns, peer);
     nic_lock_uses_peer_lost(services, now_ns, peer);
     nic_barriers_peer_lost(services, now_ns, peer);
-    nic_messages_peer_lost(services, now_ns, peer);
+    if (services->config.messages) {
+        services->config.messages->peer_lost(services, now_ns, peer);
+    }
 }

@@ -71,6 +71,9 @@ struct nic_services_config {
 
     uint32_t team_count; /* barriers that this node may be in */
 
+    /* Paper 004's messages are a part that a node may lack (the library's own messages go through
+     * rings in memory): &nic_message_service, or NULL with no channel. */
+    const struct nic_message_service *messages;
     uint32_t context_count;         /* message channels: 0..context_count-1 */
     uint32_t context_peer_count;    /* destinations, and sources, of one context */
     uint32_t context_entry_count;   /* messages in SENDTBL; a power of two */
@@ -96,8 +99,12 @@ struct nic_services_hooks {
 
 struct nic_services;
 
-/* Sensible sizes; node and incarnation are the caller's to set. */
+extern const struct nic_message_service nic_message_service;
+
+/* Sensible sizes, and no messages; node and incarnation are the caller's to set. */
 void nic_services_config_default(struct nic_services_config *config, uint32_t node_count);
+/* Four message channels of sensible sizes beside it. */
+void nic_services_config_messages(struct nic_services_config *config);
 
 /* How much memory nic_services_init needs (aligned to 64), or 0 for a config that makes no
  * sense. It is given all zero, as fresh memory is, and what is never used of it is never

@@ -101,11 +101,11 @@ struct nic_lock_waiter {
     enum nic_lock_waiter_state state;
     uint16_t node;
     bool grant_due;
-    bool inherits;             /* the one before died with the lock */
-    bool told_dead;            /* one that was told as next died since */
-    int refusal;               /* REFUSED: why */
+    bool inherits;                    /* the one before died with the lock */
+    bool told_dead;                   /* one that was told as next died since */
+    int refusal;                      /* REFUSED: why */
     struct nic_lock_region wanted[2]; /* of the value, with the grant; both empty: nothing */
-    struct nic_lock_next told; /* whom the last NEXT named */
+    struct nic_lock_next told;        /* whom the last NEXT named */
 };
 
 /* A lock that somebody has or wants, or that a dead holder left. Of any other lock the
@@ -246,15 +246,17 @@ void nic_barriers_peer_lost(struct nic_services *services, uint64_t now_ns, uint
 bool nic_barrier_peek(const struct nic_barrier_link *link, struct nic_service_packet *packet);
 void nic_barrier_sent(struct nic_barrier_link *link);
 
-void nic_messages_init(struct nic_services *services);
-bool nic_message_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
-                         unsigned kind, uint32_t channel, const struct wire_operation *operation);
-void nic_messages_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
-enum nic_readiness nic_message_peek(struct nic_services *services, uint64_t now_ns,
-                                    struct nic_due *due, struct nic_service_packet *packet);
-void nic_message_sent(uint64_t now_ns, struct nic_due *due,
-                      const struct nic_service_packet *packet);
-/* When the line may send; for NIC_DUE_DATA. */
-uint64_t nic_message_ready_ns(uint64_t now_ns, struct nic_due *due);
+/* Messages by a table, so that a library without them holds none of their code. */
+struct nic_message_service {
+    void (*init)(struct nic_services *services);
+    bool (*deliver)(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
+                    uint32_t channel, const struct wire_operation *operation);
+    void (*peer_lost)(struct nic_services *services, uint64_t now_ns, uint16_t peer);
+    enum nic_readiness (*peek)(struct nic_services *services, uint64_t now_ns, struct nic_due *due,
+                               struct nic_service_packet *packet);
+    void (*sent)(uint64_t now_ns, struct nic_due *due, const struct nic_service_packet *packet);
+    /* When the line may send; for NIC_DUE_DATA. */
+    uint64_t (*ready_ns)(uint64_t now_ns, struct nic_due *due);
+};
 
 #endif

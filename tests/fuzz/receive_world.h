@@ -227,6 +227,7 @@ static void configure(uint32_t choice)
 {
     struct board_config *config = &world.config;
     board_config_default(config, NODES);
+    nic_services_config_messages(&config->services);
     config->swif.pgid = PGID;
     config->swif.packet_bytes_max = PACKET_BYTES_MAX;
     config->swif.ways = 1;

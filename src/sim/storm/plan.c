@@ -179,6 +179,7 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
     services->lock_waiter_count = 32;
     services->lock_request_count = 8;
     services->team_count = 2;
+    nic_services_config_messages(services);
     services->context_count = 1;
     services->context_entry_count = power_between(random, 2, 5);
     services->message_bytes_max = spread32(random, 64, 256);

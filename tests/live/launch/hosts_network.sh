@@ -89,9 +89,9 @@ paths_decide_the_packets()
     packets_are 1272 --hosts four && packets_are 1222 --hosts four --mtu 1250 || return 1
     ip -n "${space_of}a" link set "${space_of}x" mtu 9000 && ip -n "${space_of}b" link set "${space_of}y" mtu 9000
     packets_are 8972 --hosts four || return 1
-    ip -n "${space_of}b" link set "${space_of}y" mtu 700
+    ip -n "${space_of}b" link set "${space_of}y" mtu 570
     live_group "${far[@]}" --hosts four true
-    expect_status 2 && expect_message 'an MTU of 700 bytes is too small, [0-9]+ is the least'
+    expect_status 2 && expect_message 'an MTU of 570 bytes is too small, [0-9]+ is the least'
     local verdict=$?
     ip -n "${space_of}a" link set "${space_of}x" mtu 1500 && ip -n "${space_of}b" link set "${space_of}y" mtu 1500
     return "$verdict"

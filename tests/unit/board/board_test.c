@@ -78,6 +78,7 @@ static bool has_one_context;
 static void configure(struct board_config *config, uint16_t node)
 {
     board_config_default(config, NODES);
+    nic_services_config_messages(&config->services);
     config->swif.node = node;
     config->swif.pgid = 5;
     config->swif.incarnation = 1;

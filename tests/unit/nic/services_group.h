@@ -378,6 +378,7 @@ static inline struct nic_services_config cluster_config(void)
         .lock_waiter_count = 16,
         .lock_request_count = 4,
         .team_count = 2,
+        .messages = &nic_message_service,
         .context_count = 2,
         .context_peer_count = CLUSTER_NODES_MAX,
         .context_entry_count = 4,

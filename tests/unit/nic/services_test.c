@@ -9,6 +9,7 @@ static void a_config_that_makes_no_sense_needs_no_memory(void **state)
     struct nic_services_config bad;
     (void)state;
     nic_services_config_default(&good, 4);
+    nic_services_config_messages(&good);
     good.incarnation = 1;
     assert_true(nic_services_bytes(&good) > 0);
     bad = good;
@@ -22,6 +23,9 @@ static void a_config_that_makes_no_sense_needs_no_memory(void **state)
     assert_int_equal(nic_services_bytes(&bad), 0);
     bad = good;
     bad.context_count = NIC_SERVICE_CHANNELS_MAX + 1;
+    assert_int_equal(nic_services_bytes(&bad), 0);
+    bad = good;
+    bad.messages = NULL;
     assert_int_equal(nic_services_bytes(&bad), 0);
     bad = good;
     bad.context_entry_count = 3;
@@ -40,6 +44,7 @@ static void services_of_all_nodes_that_can_be_addressed_fit_in_24_mebibytes(void
     struct nic_services_config config;
     (void)state;
     nic_services_config_default(&config, WIRE_NODES_MAX);
+    nic_services_config_messages(&config);
     config.incarnation = 1;
     assert_true(nic_services_bytes(&config) > 0);
     assert_true(nic_services_bytes(&config) < 24u << 20);
