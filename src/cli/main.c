@@ -11,8 +11,10 @@ static const struct options_subcommand subcommands[] = {
     {"run", cli_run, NULL, "start a program as a group of nodes"},
     {"perf", cli_perf, NULL, "measure against the physical limit"},
     {"info", cli_info, NULL, "show this machine, the running groups and their counters"},
+#ifdef DN_SIM
     {"storm", cli_storm, NULL, "run the protocol on a network that does everything wrong"},
     {"sim", cli_sim, NULL, "simulate the papers' machines, cycle by cycle"},
+#endif
     /* What others start; not for people. */
     {"perf-node", cli_perf_node, NULL, NULL},
     {"agent", cli_agent, NULL, NULL},

@@ -9,7 +9,8 @@ usage: layering_test.py BUILD_FOLDER
 2. The objects of wire, group, nic, swif and board need nothing from outside but src/base, each other
    where the layers allow it, copying functions and the compiler's helpers: no sockets,
    clocks, threads, malloc, getenv, stdio or system calls.
-3. Every source file is in the build.
+3. The library holds no protocol code that only the simulator runs.
+4. Every source file is in the build.
 """
 
 import pathlib
@@ -91,7 +92,7 @@ def symbols(path, option):
 def symbol_faults(objects):
     """Every name that a protocol object takes from where it may not."""
     by_folder = {folder: [] for folder in HEIGHT}
-    for path in sorted(objects.glob("*.o")):
+    for path in sorted(path for folder in objects for path in folder.glob("*.o")):
         by_folder[path.name.split("_")[0]].append(path)
     defined = {folder: set().union(*(symbols(path, "--defined-only") for path in paths))
                for folder, paths in by_folder.items()}
@@ -105,7 +106,19 @@ def symbol_faults(objects):
                 if not ALLOWED_SYMBOLS.match(name):
                     yield f"{path.name}: needs {name}"
     if checked == 0:
-        yield f"{objects}: no object of {', '.join(HANDLESS)} found"
+        yield f"{objects[0]}: no object of {', '.join(HANDLESS)} found"
+
+
+def unused_faults(objects):
+    """Every protocol object of the library that no other object of it needs: it belongs to those
+    who do, src/meson.build's machine_parts_sources."""
+    paths = sorted(objects.glob("*.o"))
+    needed = {path: symbols(path, "--undefined-only") for path in paths}
+    for path in paths:
+        own = symbols(path, "--defined-only")
+        if path.name.split("_")[0] in HANDLESS and not any(
+                own & names for other, names in needed.items() if other != path):
+            yield f"{path.name}: nothing in the library needs it"
 
 
 def build_faults(source):
@@ -118,8 +131,10 @@ def build_faults(source):
 
 def main():
     root = pathlib.Path(__file__).resolve().parents[2]
-    objects = pathlib.Path(sys.argv[1]) / "src" / "libcore.a.p"
+    built = pathlib.Path(sys.argv[1]) / "src"
+    objects = [built / "libcore.a.p", built / "libmachine_parts.a.p"]
     faults = [*include_faults(root / "src"), *name_faults(root / "src"), *symbol_faults(objects),
+              *unused_faults(objects[0]),
               *build_faults(root / "src")]
     for fault in faults:
         print(fault)
