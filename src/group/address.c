@@ -33,8 +33,8 @@ int group_area_register(const struct group_view *view, uint64_t offset, uint64_t
             continue;
         }
         KILL_POINT("register: slot found");
-        /* Pairs with the fence in group_area_find: who reads these fields also finds
-         * that the registration before them was taken back. It stands here, not in
+        /* Pairs with the fence in group_area_find: a reader of these fields also finds that
+         * the registration before them was taken back. The fence stands here and not in
          * group_area_deregister, because another thread may have called that. */
         atomic_thread_fence(memory_order_release);
         atomic_store_explicit(&areas[slot].offset, offset, memory_order_relaxed);
@@ -106,7 +106,7 @@ uint32_t group_area_holding(const struct group_view *view, const void *pointer, 
         uintptr_t start = (uintptr_t)group_segment(view, view->rank, area);
         uint64_t length = group_segment_bytes(view, area);
         uintptr_t distance = (uintptr_t)pointer - start;
-        /* The end of a segment may be the start of the next and belongs to that. */
+        /* The end of a segment may be the start of the next one, and belongs to that one. */
         if ((uintptr_t)pointer >= start && distance < length && bytes <= length - distance) {
             *offset = distance;
             return area;

@@ -19,18 +19,18 @@ static inline bool group_area_is_built_in(uint32_t area)
  * time. DN_EFULL: no slot is free. */
 int group_area_register(const struct group_view *view, uint64_t offset, uint64_t bytes,
                         uint32_t *area);
-/* Whether that would be DN_EFULL. */
+/* Whether group_area_register would return DN_EFULL. */
 bool group_area_table_is_full(const struct group_view *view);
 /* DN_EAREA for a name that was never given out, DN_ESTALE for one taken back. */
 int group_area_deregister(const struct group_view *view, uint32_t area);
 
-/* Anybody's side: where a remote address of a registered area lies, from the start of
- * the node's memory. DN_EAREA, DN_ESTALE or DN_ERANGE. */
+/* The side of everybody else: where a remote address of a registered area lies, from the start
+ * of the node's memory. DN_EAREA, DN_ESTALE or DN_ERANGE. */
 int group_area_find(const struct group_view *view, struct dn_remote remote, uint64_t bytes,
                     uint64_t *offset);
 
-/* Which built-in area of this node holds all of [pointer, pointer + bytes): its number
- * and the offset within it, or 0. */
+/* The built-in area of this node that holds all of [pointer, pointer + bytes): its number and
+ * the offset within it, or 0. */
 uint32_t group_area_holding(const struct group_view *view, const void *pointer, uint64_t bytes,
                             uint64_t *offset);
 

@@ -13,7 +13,8 @@ uint32_t group_call_publish(const struct group_view *view, uint32_t watch)
         made = (uint64_t)watch << 32 | (value & GROUP_CALL_LOWER & ~SLEEP_BITS) | bits;
     } while (!atomic_compare_exchange_weak(call, &value, made));
     KILL_POINT("call: sleeper published in its port");
-    /* Usually still set from the nap before; then the line stays with its readers. */
+    /* It is usually still set from the nap before; without a store the line stays with its
+     * readers. */
     _Atomic uint64_t *hint = group_sleeping_word(view, view->rank);
     uint64_t bit = UINT64_C(1) << (view->rank % 64);
     if (!(atomic_load(hint) & bit)) {
@@ -30,8 +31,8 @@ static bool is_watched(uint64_t value, uint32_t first, uint32_t last)
            (first > last || watch == GROUP_WATCH_ANYTHING || (watch >= first && watch <= last));
 }
 
-/* Takes the bits away; whoever succeeds wakes. Ends after as many turns as others
- * change the word in between, and each change either is a wake or tells a new watch. */
+/* Takes the bits away; whoever succeeds wakes the sleepers. The loop ends: it repeats only when
+ * somebody else has changed the word, and each change is a wake or tells a new watch. */
 static bool claim(const struct group_view *view, uint32_t rank, bool anybody, uint32_t first,
                   uint32_t last)
 {
@@ -43,7 +44,7 @@ static bool claim(const struct group_view *view, uint32_t rank, bool anybody, ui
         }
         atomic_fetch_and(group_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
         KILL_POINT("call: waker cleared the hint");
-        /* Only the lower half counts up; a carry out of it is dropped. */
+        /* Only the lower half counts up, and a carry out of it is dropped. */
         uint64_t woken = ((value & ~SLEEP_BITS) + GROUP_CALL_SEQUENCE) & GROUP_CALL_LOWER;
         if (atomic_compare_exchange_strong(call, &value, woken)) {
             KILL_POINT("call: waker claimed the wake");

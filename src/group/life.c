@@ -7,8 +7,8 @@ bool group_life_attach(const struct group_view *view, uint32_t process_id)
     uint32_t nobody = 0;
     uint32_t starting = DN_STARTING;
     KILL_POINT("attach: nothing published");
-    /* Taken, not just written: a second process that was given the same rank must not
-     * put its id over the one that the launcher watches. */
+    /* A compare-swap and not a store: a second process with the same rank must not overwrite
+     * the id that the launcher watches. */
     if (!atomic_compare_exchange_strong(&port->process_id, &nobody, process_id)) {
         return false;
     }
@@ -40,7 +40,7 @@ bool group_life_end(const struct group_view *view, uint32_t rank, bool well)
         atomic_store_explicit(&port->life, death ? DN_DEAD : DN_LEFT, memory_order_release);
     }
     atomic_fetch_or(&port->call, GROUP_CALL_GONE);
-    /* Nobody sleeps there any more; senders need not try to wake it, nor look. */
+    /* Nobody sleeps there any more, so senders need neither wake it nor look. */
     atomic_fetch_and(&port->call, ~(GROUP_CALL_SLEEPING | GROUP_CALL_WATCHING));
     atomic_fetch_and(group_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
     if (death) {

@@ -1,6 +1,6 @@
-/* Who is there: STARTING -> ATTACHED -> LEFT by the node itself; -> DEAD (or LEFT for
- * a program that ended well without attaching) by the launcher, after the process
- * has ended, so that nothing of it moves any more. Nothing else changes a life. */
+/* A node's life. The node itself goes STARTING -> ATTACHED -> LEFT. The launcher sets DEAD (or
+ * LEFT for a program that ended well without attaching) after the process has ended, so that
+ * the process changes nothing afterwards. Nobody else changes a life. */
 #ifndef GROUP_LIFE_H
 #define GROUP_LIFE_H
 
@@ -8,7 +8,7 @@
 
 static inline enum dn_life group_life(const struct group_view *view, uint32_t rank)
 {
-    /* Acquire pairs with the release in group_life_end: who sees DEAD sees all that
+    /* Acquire: pairs with the release in group_life_end. A reader of DEAD sees everything that
      * the node did. */
     return (enum dn_life)atomic_load_explicit(&view->ports[rank].life, memory_order_acquire);
 }
@@ -18,12 +18,12 @@ static inline bool group_life_gone(enum dn_life life)
     return life == DN_LEFT || life == DN_DEAD;
 }
 
-/* The node's own steps; false: this rank has been somebody before. */
+/* The node's own steps. False: another process has had this rank before. */
 bool group_life_attach(const struct group_view *view, uint32_t process_id);
 void group_life_leave(const struct group_view *view);
 
-/* The process of this rank has ended, well or not; true: that is a death, now
- * announced. The caller wakes the sleepers. Only the launcher calls it. */
+/* The process of this rank has ended, well or not. True: that is a death, which is announced
+ * now. The caller wakes the sleepers. Only the launcher calls it. */
 bool group_life_end(const struct group_view *view, uint32_t rank, bool well);
 
 /* Whether deaths beyond the given count have been announced. */
@@ -33,7 +33,7 @@ static inline bool group_deaths_beyond(const struct group_view *view, uint32_t k
     return (int32_t)(count - known_count) > 0;
 }
 
-/* Whether every node but this one is gone (a group of one is never alone so). */
+/* Whether every node but this one is gone; false for a group of one. */
 bool group_peers_all_gone(const struct group_view *view);
 
 #endif

@@ -31,21 +31,21 @@ static struct group_lock_record *ticket_record(const struct group_view *view, ui
                              (uint32_t)(ticket >> INDEX_SHIFT) & INDEX_MASK);
 }
 
-/* Whether a word can be a ticket of this group: the lock may lie in memory that programs
- * write, and must not be followed out of ours. */
+/* Whether a word can be a ticket of this group. The lock may lie in memory that programs
+ * write, and a wrong word must not lead outside of the group's memory. */
 static bool is_ticket(const struct group_view *view, uint64_t word)
 {
     return (uint32_t)word != 0 && ticket_rank(word) < view->node_count &&
            ((uint32_t)(word >> INDEX_SHIFT) & INDEX_MASK) < GROUP_LOCK_RECORDS;
 }
 
-/* A requester's state; LAST for one whose use is over, for none at all and for nonsense. */
+/* A requester's state. LAST when its use is over, when there is none, and for a wrong word. */
 static enum group_lock_state state_of(const struct group_view *view, uint64_t ticket)
 {
     if (!is_ticket(view, ticket)) {
         return GROUP_LOCK_LAST;
     }
-    /* Acquire: pairs with the release that gave the lock, or began the next use. */
+    /* Acquire: pairs with the release that gave the lock or began the next use. */
     uint64_t state = atomic_load_explicit(&ticket_record(view, ticket)->state,
                                           memory_order_acquire);
     return state >> 32 == (uint32_t)ticket ? (enum group_lock_state)(uint32_t)state
@@ -63,7 +63,7 @@ static void set_state(struct group_lock *lock, enum group_lock_state state)
                           memory_order_release);
 }
 
-/* Starts a new use of the record, in which nobody can meet it yet. */
+/* Starts a new use of the record, which nobody else can find yet. */
 static uint64_t begin(struct group_lock *lock, enum group_lock_state state)
 {
     uint32_t sequence = group_lock_sequence(lock) + 1;
@@ -71,17 +71,17 @@ static uint64_t begin(struct group_lock *lock, enum group_lock_state state)
                    (uint64_t)lock->record_index << INDEX_SHIFT | (sequence ? sequence : 1);
     lock->went_past = false;
     atomic_store_explicit(&lock->record->next, 0, memory_order_relaxed);
-    /* Release: who finds the use before over has the lock after it was given. */
+    /* Release: a requester that finds the former use over has the lock after it was given. */
     set_state(lock, state);
     return lock->ticket;
 }
 
-/* Appends this requester behind `last`; on failure *last is what stands there now. */
+/* Appends this requester behind `last`. On failure *last is what stands there now. */
 static bool append(struct group_lock *lock, uint64_t ticket, uint64_t *last)
 {
     atomic_store_explicit(&lock->record->prev, *last, memory_order_relaxed);
     KILL_POINT("lock: own record written, not in the queue");
-    /* Release: who meets the ticket finds the record. Acquire: and we the one before. */
+    /* Release: whoever reads the ticket finds the record. Acquire: we find the one before. */
     bool appended = atomic_compare_exchange_strong_explicit(
         lock->last_proc, last, ticket, memory_order_acq_rel, memory_order_acquire);
     KILL_POINT("lock: in the queue or not, nobody told");
@@ -91,7 +91,7 @@ static bool append(struct group_lock *lock, uint64_t ticket, uint64_t *last)
 bool group_lock_take_free(struct group_lock *lock)
 {
     uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
-    /* Last stays Last: if it still stands there when we append, the lock is ours. */
+    /* Last stays Last: if it still stands there when we append, we have the lock. */
     return LIKELY(state_of(lock->view, last) == GROUP_LOCK_LAST) &&
            append(lock, begin(lock, GROUP_LOCK_LOCK), &last);
 }
@@ -99,7 +99,7 @@ bool group_lock_take_free(struct group_lock *lock)
 void group_lock_tell(const struct group_lock *lock)
 {
     uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
-    /* Should its use be over, the hint is a needless wake. */
+    /* If its use is over, the hint causes a needless wake and nothing else. */
     if (is_ticket(lock->view, before)) {
         atomic_store_explicit(&ticket_record(lock->view, before)->next, lock->ticket,
                               memory_order_relaxed);
@@ -107,8 +107,8 @@ void group_lock_tell(const struct group_lock *lock)
     }
 }
 
-/* Goes past the one before: first takes over its link, then lets its record go. In this
- * order a death between the two leaves whoever comes behind a link that is right. */
+/* Goes past the one before: first takes over its link, then lets its record go. In this order
+ * a death between the two steps leaves a correct link for whoever comes behind. */
 static uint64_t go_past(struct group_lock *lock, uint64_t before)
 {
     uint64_t further = prev_of(lock->view, before);
@@ -143,7 +143,7 @@ enum group_lock_outcome group_lock_inherit(struct group_lock *lock)
 {
     while (!group_lock_granted(lock)) {
         uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
-        /* The life first: what a dead one's state says then is its last word. */
+        /* The life first: the state of a dead one is then its last. */
         if (!group_life_gone(group_life(lock->view, ticket_rank(before)))) {
             lock->went_past = false;
             return GROUP_LOCK_QUEUED;
@@ -165,7 +165,7 @@ enum group_lock_outcome group_lock_enqueue(struct group_lock *lock)
 {
     uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
     uint64_t ticket = begin(lock, GROUP_LOCK_WAIT);
-    /* Each failure means that somebody else got into the queue. */
+    /* Each failure means that somebody else has entered the queue. */
     while (!append(lock, ticket, &last)) {
     }
     return group_lock_inherit(lock);
@@ -186,7 +186,7 @@ static bool is_busy(const struct group_view *view, uint64_t ticket)
             }
             break;
         case GROUP_LOCK_ABANDONED: break;
-        case GROUP_LOCK_REMOVED: return true; /* it is being gone past: somebody is there */
+        case GROUP_LOCK_REMOVED: return true; /* somebody is going past it, and so is there */
         }
         ticket = prev_of(view, ticket);
     }
@@ -198,7 +198,7 @@ enum group_lock_outcome group_lock_try(struct group_lock *lock)
     if (is_busy(lock->view, last) || !append(lock, begin(lock, GROUP_LOCK_WAIT), &last)) {
         return GROUP_LOCK_BUSY;
     }
-    /* Behind Last or the dead: what made it takeable does not change any more. */
+    /* Behind Last or a dead one: what made the lock free does not change any more. */
     return group_lock_inherit(lock);
 }
 
@@ -208,7 +208,7 @@ enum group_lock_outcome group_lock_abandon(struct group_lock *lock)
         return GROUP_LOCK_HELD;
     }
     KILL_POINT("lock: about to abandon");
-    /* Should the lock come to us now, whoever is behind goes past and finds it. */
+    /* If the lock comes to us now, the requester behind goes past us and finds it. */
     set_state(lock, GROUP_LOCK_ABANDONED);
     KILL_POINT("lock: abandoned");
     return GROUP_LOCK_QUEUED;

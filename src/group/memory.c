@@ -3,11 +3,11 @@
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_BYTES_MAX (UINT64_C(1) << 46)
-/* A chosen size leaves half of that to whoever asks for sizes of his own. */
+/* A size chosen here uses half of it, and leaves the rest to callers that ask for larger sizes. */
 #define CHOSEN_TOTAL_BYTES_MAX (TOTAL_BYTES_MAX / 2)
 
-/* Registered memory takes nothing until it is used, but room for addresses is finite.
- * `used_bytes` is a node's share of the group without it. */
+/* Registered memory costs nothing until it is used, but addresses are finite. `used_bytes` is
+ * a node's share of the group without it. */
 static uint64_t choose_registered_bytes(uint32_t node_count, uint64_t used_bytes)
 {
     uint64_t share = CHOSEN_TOTAL_BYTES_MAX / node_count;
@@ -99,7 +99,7 @@ int group_group_check(const struct group_memory *group, uint64_t file_bytes)
     if (group->layout_version != GROUP_LAYOUT_VERSION) {
         return DN_EVERSION;
     }
-    /* The launcher is trusted, but a wrong descriptor must not be believed. */
+    /* The launcher is trusted, but the descriptor may be the wrong one. */
     const struct group_geometry *found = &group->geometry;
     struct group_geometry expected;
     for (uint64_t page_bytes = 4096; page_bytes <= 65536; page_bytes *= 2) {

@@ -1,14 +1,13 @@
-/* The group's memory: one file that every node maps whole.
+/* The group's memory: one file, mapped whole by every node.
  *
  *     | group | port 0 | port 1 | ... | LLCM 0 | bank 0 | heap 0 | service 0 | registered 0 | ...
  *      \_ the library's own words ___/ \_ what programs use _/ \_ library's _/ \_ programs' _/
  *
  * Registered memory holds pages of a program's private memory while they are registered.
- * The NIC's words (ports, and service memory for locks, teams and messages) never lie
- * in memory that programs write. Who may
- * write each word is said beside it; every word that more than one process touches
- * is atomic, and after each single store the whole is a state that survivors can go
- * on from. */
+ * The NIC's words (ports, and service memory for locks, teams and messages) never lie in
+ * memory that programs write. The comment beside each word says which process may write it.
+ * Every word that more than one process touches is atomic, and after each single store the
+ * whole is a state from which survivors can go on. */
 #ifndef GROUP_MEMORY_H
 #define GROUP_MEMORY_H
 
@@ -26,8 +25,8 @@ enum {
     GROUP_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
 };
 
-/* A node's service memory, committed when touched: lock records, team slots, and then
- * what its owner hands out. */
+/* A node's service memory: lock records, team slots, and then the arena from which its owner
+ * allocates. The system commits it when it is touched. */
 #define GROUP_SERVICE_BYTES (UINT64_C(1) << 30)
 
 #define GROUP_END_WANTED UINT32_C(0x100)
@@ -43,11 +42,11 @@ struct group_sizes {
     uint64_t registered_bytes; /* 0 lets group_geometry choose */
 };
 
-/* What group_geometry chooses for registered memory, if the group is not too large. */
+/* The size that group_geometry chooses for registered memory, unless the group is too large. */
 #define GROUP_REGISTERED_BYTES (UINT64_C(64) << 30)
 
-/* Where everything lies in the file. Derived from the sizes and the node count by
- * group_geometry, constant from then on. */
+/* Where everything lies in the file. group_geometry derives it from the sizes and the node
+ * count; it never changes afterwards. */
 struct group_geometry {
     uint32_t node_count;
     struct group_sizes sizes; /* rounded up to whole pages, none of them 0 */
@@ -62,22 +61,22 @@ struct group_geometry {
 
 /* A named piece of a node's memory. Only its owner writes it. */
 struct group_area {
-    /* generation << 1 | in use. Changed last on registering and first on
-     * deregistering, so that a reader who finds it the same before and after has
-     * read the fields that belong to it. */
+    /* generation << 1 | in use. The owner changes it last when it registers and first when it
+     * deregisters, so that a reader who finds it the same before and after has read the
+     * fields that belong to it. */
     _Atomic uint32_t state;
     _Atomic uint64_t offset; /* from the node's start */
     _Atomic uint64_t bytes;
 };
 
-/* A node's NIC registers, as its peers see them. A power of two in size, so that
- * finding one is a shift. The call word stands in the middle of a page, because
- * programs like to put theirs at the start of one, and a core takes loads and stores
- * with equal low address bits for the same place at first. */
+/* A node's NIC registers, as its peers see them. The size is a power of two, so that finding
+ * one is a shift. The call word stands in the middle of a page: programs like to put their
+ * own words at the start of one, and a core at first takes a load and a store with equal low
+ * address bits for the same place. */
 struct group_port {
     alignas(CACHE_LINE_BYTES) struct group_area areas[GROUP_AREAS];
 
-    /* What every sender looks at after writing: see group/call.h. */
+    /* Every sender looks at it after writing: see group/call.h. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t call;
     _Atomic uint32_t life; /* enum dn_life; by the owner until it ends, then the launcher */
 
@@ -94,16 +93,16 @@ struct group_memory {
     uint32_t core_count; /* cores that the nodes may use together */
     struct group_geometry geometry;
 
-    /* Deaths announced. The launcher raises it after the port's life says so. */
+    /* The number of deaths announced. The launcher raises it after it has set the life. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t death_count;
-    /* Raised whenever a node attaches, leaves or ends: who waits for a service looks again. */
+    /* Raised when a node attaches, leaves or ends, so that a waiter for a service looks again. */
     _Atomic uint32_t change_count;
     /* A node's wish that the whole group ends: 0, or GROUP_END_WANTED | exit status. The
-     * first one stays. */
+     * first wish stays. */
     _Atomic uint32_t end;
 
-    /* A bit per node whose port says that somebody sleeps there; a hint that saves
-     * looking at every port. Set by the sleeper, cleared by who wakes it. */
+    /* A bit for each node whose port says that somebody sleeps there: a hint that saves
+     * looking at every port. The sleeper sets it, and whoever wakes the sleeper clears it. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[GROUP_NODES_MAX / 64];
 };
 

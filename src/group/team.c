@@ -1,10 +1,11 @@
-/* Laying out a team's words; who is missing; how members meet. */
+/* Lays out a team's words, finds who is missing, and lets members meet. */
 #include "group/team.h"
 
 #include "group/service_memory.h"
 #include "group/tree.h"
 
-/* Members' lines; then, side by side, arrivals, operands and arguments by parity. */
+/* The members' lines come first. Behind them stand, side by side, all arrivals, and all
+ * operands and arguments by parity. */
 static uint64_t arrivals_offset(uint32_t count)
 {
     return count * sizeof(struct group_team_member);
@@ -67,8 +68,8 @@ void group_team_use_lines(struct group_team *team)
 bool group_team_broken(const struct group_team *team, uint32_t phase)
 {
     for (uint32_t index = 0; index < team->count; index++) {
-        /* The life first, then the word: a member that arrived and then died has
-         * arrived, and its life's acquire makes its last store visible. */
+        /* The life first, then the word: a member that arrived and then died has arrived, and
+         * the acquire of its life makes its last store visible. */
         if (group_life_gone(group_life(team->view, team->ranks[index])) &&
             !group_team_has_arrived(team, index, phase)) {
             return true;
@@ -102,12 +103,12 @@ bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offs
     struct group_team_slot *slots = group_service(view, view->rank)->team_slots;
     for (uint32_t i = 0; i < GROUP_TEAM_SLOTS; i++) {
         if (atomic_load_explicit(&slots[i].key, memory_order_relaxed) == 0) {
-            /* Pairs with the fence in group_team_find: who reads this offset finds the
+            /* Pairs with the fence in group_team_find: a reader of this offset finds the
              * former key gone. */
             atomic_thread_fence(memory_order_release);
             atomic_store_explicit(&slots[i].offset, offset, memory_order_relaxed);
             KILL_POINT("team: block made, not offered");
-            /* Release: pairs with the acquire in group_team_find; the block is zeros. */
+            /* Release: pairs with the acquire in group_team_slot; the block is zeros. */
             atomic_store_explicit(&slots[i].key, key, memory_order_release);
             KILL_POINT("team: offered");
             return true;
@@ -144,7 +145,7 @@ bool group_team_find(const struct group_view *view, uint32_t leader, uint64_t ke
         return false;
     }
     uint64_t found = atomic_load_explicit(&slot->offset, memory_order_relaxed);
-    /* Keys are never given twice: the same key after it, the right offset. */
+    /* Keys are never given twice, so the same key after the offset means the right offset. */
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&slot->key, memory_order_relaxed) != key) {
         return false;

@@ -1,24 +1,24 @@
 /* A team's shared words, and the phases that all its collective calls go through.
  *
  * Each member has a line that only it writes. An arrival is one store of the phase, so
- * a member killed anywhere has either arrived or not; what it contributes to the phase
- * (an operand, where its data lies) is written before. The phase is complete when every
- * word has reached it; each member sees that for itself, and there is nobody in the
- * middle to die. The outcome is the same for all survivors: a dead member's word never
- * moves again, so either nobody can complete the phase or everybody can.
+ * a member killed anywhere has either arrived or not. Before that it writes what it contributes
+ * to the phase: an operand, and where its data lies. The phase is complete when every
+ * word has reached it. Each member sees that for itself, and no member in the middle can
+ * die and stop the others. The outcome is the same for all survivors: a dead member's word
+ * never moves again, so either nobody can complete the phase or everybody can.
  *
- * With a core for each member the words stand in lines of their own, which travel at
- * once; with fewer cores the arrivals of sixteen share a line, so that a member that
- * got a core for a moment looks at one line.
+ * With a core for each member the words stand in lines of their own, which travel at the
+ * same time. With fewer cores the arrivals of sixteen members share a line, so that a member
+ * that has a core for a moment looks at one line.
  *
- * Contributions have two places, by the phase's parity: a fast member writes the next
- * phase's while a slow one still reads this one's, and cannot be two ahead. */
+ * Contributions have two places, by the phase's parity: a fast member writes the next phase's
+ * while a slow one still reads this one's. No member can be two phases ahead. */
 #ifndef GROUP_TEAM_H
 #define GROUP_TEAM_H
 
 #include "group/life.h"
 
-/* What a member brings to a phase; in one piece, because on a packet fabric it travels. */
+/* What a member brings to a phase. It is one piece, because by packets it travels. */
 struct group_team_contribution {
     _Atomic uint64_t operand;
     _Atomic uint64_t argument; /* what must be the same on all members */
@@ -49,8 +49,8 @@ struct group_team {
     uint64_t argument_offset; /* in words, from an operand to the argument beside it */
 };
 
-/* The shared words of a team of `count`; zeros are their starting state. The last of them
- * are the tree barriers' (group/tree.h), a line each. */
+/* The shared words of a team of `count`, which start as zeros. The last of them are the tree
+ * barriers' (group/tree.h), a line for each member. */
 uint64_t group_team_bytes(uint32_t count);
 uint64_t group_team_tree_offset(uint32_t count);
 
@@ -58,8 +58,8 @@ uint64_t group_team_tree_offset(uint32_t count);
 void group_team_make(const struct group_view *view, const uint32_t *ranks, uint32_t count,
                      uint32_t index, void *block, struct group_team *team);
 
-/* Whatever the number of cores, every member's words stand in its own line: on a packet
- * fabric, where a line is what travels. All members do so, or none. */
+/* Puts every member's words into its own line, whatever the number of cores: by packets, where
+ * lines travel. All members do so, or none. */
 void group_team_use_lines(struct group_team *team);
 
 static inline _Atomic uint32_t *group_team_arrived_word(const struct group_team *team,
@@ -86,8 +86,8 @@ static inline _Atomic uint64_t *group_team_source(const struct group_team *team,
     return &team->members[index].contribution[phase & 1].source;
 }
 
-/* Release: pairs with the acquire in group_team_has_arrived, so that what this member did
- * before is visible to all after. */
+/* Release: pairs with the acquire in group_team_has_arrived, so that whoever sees the arrival
+ * sees what this member did before. */
 static inline void group_team_arrive(const struct group_team *team, uint32_t phase)
 {
     KILL_POINT("team: not arrived");
@@ -95,7 +95,7 @@ static inline void group_team_arrive(const struct group_team *team, uint32_t pha
     KILL_POINT("team: arrived");
 }
 
-/* Members are never more than one phase apart, so the difference has a sign. */
+/* Members are never more than one phase apart, so the sign of the difference tells. */
 static inline bool group_team_has_arrived(const struct group_team *team, uint32_t index,
                                           uint32_t phase)
 {
@@ -104,7 +104,7 @@ static inline bool group_team_has_arrived(const struct group_team *team, uint32_
     return (int32_t)(word - phase) >= 0;
 }
 
-/* Whether all have arrived, going on at *next, the first not yet seen there. */
+/* Whether all have arrived. It goes on at *next, the first member not yet seen there. */
 static inline bool group_team_passed(const struct group_team *team, uint32_t phase, uint32_t *next)
 {
     while (*next < team->count) {
@@ -122,19 +122,19 @@ bool group_team_broken(const struct group_team *team, uint32_t phase);
 /* Whether some member is gone, arrived or not. */
 bool group_team_lacks(const struct group_team *team);
 
-/* Whether a new team came about. Survivors who learn of a death at different times ask
- * for different lists: one may wait in a list for somebody who will never come there
- * because it knows better, and nobody missing there has died. So a new team with a member
- * gone is given up, unless all have arrived; and what counts is who said so first. */
+/* Whether a new team came about. Survivors who learn of a death at different times ask for
+ * different lists: one may wait in a list for a member that is alive, but knows better and will
+ * never come. So a new team with a member gone is given up, unless all have arrived; the first
+ * member that says so decides. */
 enum group_team_outcome { GROUP_TEAM_OPEN, GROUP_TEAM_MADE, GROUP_TEAM_GIVEN_UP };
 
-/* This member's word on it; true when the team came about. For memory that all share. */
+/* This member's word on it. True when the team came about. For memory that all share. */
 bool group_team_decide(const struct group_team *team, bool made);
 
 /* ---- Meeting: how the members of a new team find its words ------------------- */
 
-/* A leader (the first member) offers a block under a key that all members know. Only
- * the leader writes it; the key last. */
+/* The leader, which is the first member, offers a block under a key that all members know. Only
+ * the leader writes it, and the key last. */
 struct group_team_slot {
     _Atomic uint64_t key;    /* 0: free */
     _Atomic uint64_t offset; /* from the start of the leader's node memory */
@@ -144,7 +144,7 @@ struct group_team_slot {
 struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t leader,
                                         uint64_t key);
 
-/* The leader's side: false when all slots are taken. */
+/* The leader's side. False: all slots are taken. */
 bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offset);
 void group_team_withdraw(const struct group_view *view, uint64_t key);
 

@@ -1,4 +1,4 @@
-/* Carrying arrivals up a tree and the release down. */
+/* Carries arrivals up a tree, and the release down. */
 #include "group/tree.h"
 
 uint32_t group_host_children(const struct group_team *team, uint32_t *first)
@@ -68,8 +68,8 @@ bool group_host_barrier_advance(const struct group_team *team, struct group_tree
     return true;
 }
 
-/* Adds a bit to a node of the binary tree for this phase; gives the bits it then has.
- * A word of the phase before is started anew, one of a later phase needs no news. */
+/* Adds a bit to a node of the binary tree for this phase, and gives the bits that it then has.
+ * A word of another phase starts anew. */
 static uint32_t add_bit(struct group_tree_node *node, uint32_t phase, uint32_t bit)
 {
     uint64_t word = atomic_load_explicit(&node->gathered, memory_order_relaxed);
@@ -78,7 +78,7 @@ static uint32_t add_bit(struct group_tree_node *node, uint32_t phase, uint32_t b
         bool is_current = (uint32_t)(word >> 8) == phase;
         uint32_t bits = is_current ? (uint32_t)(word & 0xff) : 0;
         made = (uint64_t)phase << 8 | bits | bit;
-        /* Acquire and release: the arrivals below become visible to who goes on. */
+        /* Acquire and release: whoever goes on sees the arrivals below. */
     } while (!atomic_compare_exchange_weak(&node->gathered, &word, made));
     return (uint32_t)(made & 0xff);
 }

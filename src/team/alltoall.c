@@ -1,4 +1,5 @@
-/* Every member has something for every member; and gathering of what differs in length. */
+/* All-to-all, where every member has data for every member, and the allgather of data that differs
+ * in length. Both are streams (stream.h). */
 #include "team/reduce.h"
 #include "team/stream.h"
 
@@ -31,7 +32,7 @@ int team_alltoall(struct dn_team *team, const void *source, void *result, size_t
     return exchange(team, &streams);
 }
 
-/* What all members are to get from this one; false when there cannot be so much. */
+/* Adds up what all members are to get from this one. False: it is more than a stream holds. */
 static bool add_up(const struct dn_team *team, const size_t *sizes, uint64_t *total)
 {
     *total = 0;

@@ -1,4 +1,4 @@
-/* The barrier as a phase with nothing in it; or, on request, by one of the papers' trees. */
+/* A barrier is a phase with nothing in it or, on request, one of the papers' trees. */
 #include "team/barrier.h"
 
 #include "team/way.h"
@@ -21,7 +21,7 @@ static bool tree_passed(void *context)
     return passed;
 }
 
-/* Somebody is gone: the tree may be cut. Then the arrivals themselves decide. */
+/* When somebody is gone the tree may be cut, and the arrivals themselves decide. */
 static bool tree_is_hopeless(const struct dn_node *node, void *context, bool forever)
 {
     struct dn_team *team = context;
@@ -86,7 +86,7 @@ int team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
     int error = team_turn_take_patiently(team);
     if (!error) {
-        /* Members agree, and are all between two barriers when it changes. */
+        /* All members agree, and are between two barriers when the kind changes. */
         error = team->way->agree_on_kind(team, kind);
         team->kind = error ? team->kind : kind;
         team_turn_give(team);
@@ -112,7 +112,7 @@ int team_barrier_arrive(struct dn_team *team)
 {
     int error = team_turn_take_patiently(team);
     if (!error) {
-        /* One that a death broke stays open for ever. */
+        /* A barrier that a death broke stays open for ever. */
         error = !team->arrival_is_open ? arrive(team) : team_is_broken(team) ? DN_EPEER : DN_ESTATE;
         team_turn_give(team);
     }

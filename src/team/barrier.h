@@ -10,17 +10,17 @@ int team_barrier(struct dn_team *team, uint64_t timeout_ns);
 /* Agrees with all members on how their barriers work. */
 int team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
 
-/* The same in two steps. Arriving twice without passing is DN_ESTATE. */
+/* The same in two steps. DN_ESTATE: arrived twice without passing. */
 int team_barrier_arrive(struct dn_team *team);
 int team_barrier_test(struct dn_team *team, bool *passed);
 int team_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
 
-/* A collective call in three steps, all with the node's turn held, so that collective
- * calls of one node never mix. */
+/* A collective call in three steps, all with the node's turn held, so that collective calls of
+ * one node never interleave. */
 struct team_call {
     /* The word that must be the same on all nodes. */
     uint64_t (*argument)(struct dn_node *node, void *context);
-    /* What to do once all nodes have arrived and agree. */
+    /* Runs once all nodes have arrived and agree. */
     int (*run)(struct dn_node *node, void *context);
     void *context;
 };

@@ -19,7 +19,7 @@ static uint64_t left_ns(uint64_t deadline_ns)
     return deadline_ns > now_ns ? deadline_ns - now_ns : 0;
 }
 
-/* Acquire pairs with the release that gives the turn up. */
+/* Acquire: pairs with the release in team_turn_give. */
 int team_turn_take(struct dn_team *team, uint64_t *timeout_ns)
 {
     if (LIKELY(atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) == 0)) {
@@ -71,8 +71,8 @@ static __attribute__((noinline, cold)) int arrive_in_steps(struct dn_team *team,
                                                            enum telling telling)
 {
     int error = complete_all_lanes(team->node);
-    /* What was lost on its way to a dead node keeps nobody waiting: the phase says what the
-     * death means here. */
+    /* Data lost on its way to a dead node does not stop this arrival: the phase tells what the
+     * death means. */
     if (error && error != DN_EPEER) {
         return error;
     }
@@ -162,7 +162,7 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
         }
     }
     team->arrival_is_open = false;
-    /* Whoever sees a phase complete wakes those who sleep in it. */
+    /* A member that sees the phase complete wakes those that sleep in it. */
     team_wake_members(team);
     return 0;
 }
@@ -178,7 +178,7 @@ bool team_is_broken(struct dn_team *team)
     return is_broken;
 }
 
-/* Another member may have seen the dead one arrive. */
+/* Passes after all if another member has seen the dead one arrive. */
 static __attribute__((noinline, cold)) int pass_after_asking(struct dn_team *team,
                                                              uint64_t timeout_ns)
 {
@@ -226,8 +226,8 @@ int team_compare_arguments(const struct dn_team *team, uint64_t argument)
     return 0;
 }
 
-/* While a barrier is open no other call can stand for it. One that a death broke stays
- * open for ever. */
+/* No other call may run while a barrier is open. A barrier that a death broke stays open for
+ * ever. */
 int team_check_closed(struct dn_team *team)
 {
     if (LIKELY(!team->arrival_is_open)) {
@@ -242,8 +242,8 @@ int team_exchange(struct dn_team *team, uint64_t operand, uint64_t argument)
     if (UNLIKELY(error)) {
         return error;
     }
-    /* A member that is in a plain barrier instead leaves the word of two phases ago,
-     * maybe of the same call; with the phase in it no old word equals a new one. */
+    /* A member that is in a plain barrier instead leaves its word of two phases ago, perhaps of
+     * the same call. With the phase in it, no old word equals a new one. */
     argument += UINT64_C(0x9e3779b97f4a7c15) * (team->phase + 1);
     team_contribute(team, operand, argument);
     error = arrive(team, TELLS_CONTRIBUTION);

@@ -37,7 +37,7 @@ int team_reduction_with(const struct dn_operator *with, size_t count,
         with->element_bytes > TEAM_PIECE_BYTES || count >= UINT64_C(1) << 40) {
         return DN_EINVAL;
     }
-    /* The address of a function is not the same in all processes; the sizes are. */
+    /* A function's address differs between processes; the sizes do not. */
     uint64_t digest = team_digest(TEAM_REDUCE, with->element_bytes, count);
     *reduction = (struct team_reduction){with->combine, with->context, with->element_bytes, count,
                                          (uint64_t)TEAM_REDUCE << 56 | digest >> 8};
@@ -109,8 +109,8 @@ uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *red
     return place;
 }
 
-/* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first
- * cache, and writes them to every target that is reachable. */
+/* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first cache, and
+ * writes them to every target that can be reached. */
 static void reduce_slice(const struct dn_team *team, const struct team_reduction *reduction,
                          uint64_t own_target, size_t from, size_t to)
 {
@@ -133,8 +133,8 @@ static void reduce_slice(const struct dn_team *team, const struct team_reduction
     }
 }
 
-/* One chunk: tell the places, reduce one's slice, tell again, fetch what could not be
- * delivered. `more_readers`: others may still read this member's memory afterwards. */
+/* One chunk: tells the places, reduces this member's slice, tells again, and fetches what could
+ * not be delivered. `more_readers`: others may still read this member's memory afterwards. */
 static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduction,
                         const unsigned char *source, unsigned char *result, size_t count,
                         bool *more_readers)
@@ -202,7 +202,7 @@ static int reduce_large(struct dn_team *team, const struct team_reduction *reduc
                              result + at * reduction->element_bytes, left < chunk ? left : chunk,
                              &more_readers);
     }
-    /* Whoever fetches reads from its peers' results until here. */
+    /* A member that fetches reads its peers' results until here. */
     return error || !more_readers ? error : team_exchange(team, 0, reduction->argument);
 }
 

@@ -5,7 +5,7 @@
 #include "team/operators.h"
 #include "team/team.h"
 
-/* What is done with the elements of a call, and how many there are. */
+/* What a call does with its elements, and how many there are. */
 struct team_reduction {
     team_operator combine;
     void *context;
@@ -14,15 +14,15 @@ struct team_reduction {
     uint64_t argument;
 };
 
-/* A call's reduction, by type and operation or by the caller's own operator: 0, or
- * DN_EINVAL for what makes no sense. */
+/* Makes a call's reduction from a type and an operation, or from the caller's own operator.
+ * DN_EINVAL: they make no sense. */
 int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t count,
                       struct team_reduction *reduction);
 int team_reduction_with(const struct dn_operator *with, size_t count,
                         struct team_reduction *reduction);
 
 /* result[i] = source[i] of member 0 (op) source[i] of member 1 (op) ...: always in team
- * order, so that floating-point results are the same everywhere and every time. */
+ * order, so that floating-point results are the same on every member and in every run. */
 int team_allreduce(struct dn_team *team, const void *source, void *result,
                    const struct team_reduction *reduction);
 
@@ -42,7 +42,7 @@ int team_alltoallv(struct dn_team *team, const void *source, const size_t *sizes
 
 /* ---- For reductions and prefixes alike ------------------------------------------ */
 
-/* Room for a piece of elements that stays in the first cache; no element is larger. */
+/* A piece of elements that stays in the first cache; no element is larger. */
 enum { TEAM_PIECE_BYTES = 8192 };
 
 /* How a call reduces what is large; `summands` as below. */
@@ -56,12 +56,12 @@ int team_reduce_by_size(struct dn_team *team, const void *source, void *result,
                         const struct team_reduction *reduction, uint32_t summands,
                         team_reduce_large large);
 
-/* Where the part of `count` elements that this member works on begins, in whole cache
- * lines; the one behind the last member begins at the end. */
+/* Where a member's slice of `count` elements begins; slices are whole cache lines. The slice
+ * behind the last member's begins at the end. */
 size_t team_slice_start(const struct dn_team *team, uint32_t index, size_t count,
                         size_t element_bytes);
 
-/* Where peers find their slices of these elements: in place, or in staging memory. */
+/* Shows peers their slices of these elements where they lie, or in staging memory: the place. */
 uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *reduction,
                           const unsigned char *source, size_t count);
 

@@ -1,21 +1,18 @@
-/* Prefixes: what allreduce does, but each member gets the result of those before it only.
- *
- *   a word    it rides on the phase itself
- *   small     everybody copies its data into staging, and reduces what is before it
- *   larger    each member goes through its slice of everybody's data once, and leaves with
- *             each member in turn what has come together so far */
+/* Prefixes: an allreduce in which each member gets the result of the members before it only.
+ * Words and small data go as they do there. With larger data each member goes through its slice
+ * of everybody's data once, and leaves the result so far with each member in turn. */
 #include "team/reduce.h"
 #include "team/staging.h"
 #include "team/way.h"
 
-/* How many members' data, from the first one on, a member's result is made of. */
+/* How many members, from the first one on, a member's result is made of. */
 static uint32_t summands(uint32_t index, enum dn_scan_kind kind)
 {
     return kind == DN_INCLUSIVE ? index + 1 : index;
 }
 
-/* Elements [at, at + count) of everybody's chunk. A member's result may stand where its
- * data does, so the data is taken in before the result is written. */
+/* Scans elements [at, at + count) of everybody's chunk. A member's result may stand where its
+ * data does, so the data is read before the result is written. */
 static void scan_piece(const struct dn_team *team, const struct team_reduction *reduction,
                        size_t at, size_t count, enum dn_scan_kind kind)
 {
@@ -54,7 +51,7 @@ static void give_slices_back(const struct dn_team *team, size_t start, size_t en
     }
 }
 
-/* One chunk: tell the places, work on one's slice, tell that it is done. */
+/* One chunk: tells the places, works on this member's slice, and tells that it is done. */
 static int scan_chunk(struct dn_team *team, const struct team_reduction *reduction,
                       const unsigned char *source, unsigned char *result, size_t count,
                       enum dn_scan_kind kind)
@@ -95,7 +92,7 @@ static int scan_large(struct dn_team *team, const struct team_reduction *reducti
                            result + at * reduction->element_bytes, left < chunk ? left : chunk,
                            kind);
     }
-    /* Of a member that died while it gave its last slices, only some members have theirs: one
+    /* A member that died while it gave its last slices has given them to some members only: one
      * more phase tells everybody. */
     return error || team->way->in_place ? error : team_exchange(team, 0, reduction->argument);
 }

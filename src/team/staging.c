@@ -7,8 +7,8 @@
 
 #define STAGING_BYTES (2 * (uint64_t)TEAM_SMALL_BYTES + 2 * (uint64_t)TEAM_CHUNK_BYTES)
 
-/* None while an arrival is open: the call is going to be refused, and a slow member may still
- * read what would be written over. */
+/* There is none while an arrival is open: the call is going to be refused, and a slow member may
+ * still read what would be overwritten. */
 static uint64_t staging(struct dn_team *team)
 {
     if (UNLIKELY(team->arrival_is_open)) {
@@ -61,7 +61,7 @@ uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t b
     uint64_t offset = (uintptr_t)pointer - start;
     bool inside = (uintptr_t)pointer >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
-    /* Registered memory has its own addresses, and a place in the node's beside them. */
+    /* Registered memory has its own addresses, but also a place in the node's memory. */
     bool reachable = inside || host_memory_offset(team->node->process, pointer, bytes, &offset);
     return reachable ? offset : TEAM_NOWHERE;
 }

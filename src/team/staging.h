@@ -1,5 +1,5 @@
-/* Where a member's data lies for its peers: in place if they can reach it, else copied
- * into staging memory of the team. */
+/* Where peers find a member's data: where it lies if they can reach that, else in staging
+ * memory of the team, into which it is copied. */
 #ifndef TEAM_STAGING_H
 #define TEAM_STAGING_H
 
@@ -13,18 +13,18 @@ enum {
 /* "Nowhere": the member has no staging memory left, or no reachable target. */
 #define TEAM_NOWHERE UINT64_MAX
 
-/* This member's staging memory: a small buffer by the phase's parity, a chunk for what
- * goes in and one for what comes out. Offsets are from the start of the node's memory;
- * TEAM_NOWHERE when there is no memory. */
+/* This member's staging memory: two small buffers by the phase's parity, a chunk for what goes
+ * in and one for what comes out. Offsets are from the start of the node's memory. TEAM_NOWHERE:
+ * there is no memory. */
 uint64_t team_staging_small(struct dn_team *team, uint32_t phase);
 uint64_t team_staging_in(struct dn_team *team);
 uint64_t team_staging_out(struct dn_team *team);
 
-/* Copies up to TEAM_SMALL_BYTES into the small buffer of the next phase, for all members to
- * read after it; gives the place, or TEAM_NOWHERE. */
+/* Copies up to TEAM_SMALL_BYTES into the small buffer of the next phase, after which all members
+ * can read it. Gives the place, or TEAM_NOWHERE. */
 uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes);
 
-/* Where peers find these bytes as they are, or TEAM_NOWHERE; by packets always. */
+/* Where peers can read these bytes as they lie, or TEAM_NOWHERE; by packets always that. */
 uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes);
 
 /* A member's memory in this address space. */
@@ -34,8 +34,8 @@ static inline unsigned char *team_memory(const struct dn_team *team, uint32_t in
     return group_node_memory(team->nic.view, team->nic.ranks[index]) + offset;
 }
 
-/* A phase in which every member tells where its data lies (and, as the operand, one
- * word more); then the places of all. */
+/* A phase in which every member tells where its data lies, and one word more as the operand.
+ * DN_ENOMEM: some member's data is nowhere. */
 int team_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
                          uint64_t argument);
 

@@ -9,9 +9,9 @@ enum state {
     WINDOWS,    /* a chunk at a time is in staging memory */
 };
 
-/* What a member tells in a phase: the operand is its stream's length and state, the place
- * is the stream's, or, when parts have sizes of their own, that of a table: the place, and
- * then where each member's part begins, and the end. */
+/* What a member tells in a phase. The operand is its stream's length and state. The place is the
+ * stream's or, when parts have sizes of their own, that of a table: the stream's place, then
+ * where each member's part begins, and the end. */
 struct shown {
     uint64_t place;
     uint64_t operand;
@@ -95,7 +95,7 @@ static void fill_window(const struct dn_team *team, const struct team_streams *s
     }
 }
 
-/* Where a stream goes: a small one is copied whole, and so is its table. */
+/* Puts a stream where peers can read it. A small one is copied whole, together with its table. */
 static struct shown show(struct dn_team *team, const struct team_streams *streams)
 {
     uint64_t table = table_bytes(team, streams);
@@ -171,7 +171,8 @@ static struct summary sum_up(const struct dn_team *team, const struct team_strea
     return summary;
 }
 
-/* What this window brings: at first all that is whole, and a chunk's worth of the rest. */
+/* Takes what this window brings: with the first one all whole streams, and with each one a
+ * chunk's worth of the others. */
 static void take(const struct dn_team *team, const struct team_streams *streams, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
@@ -199,8 +200,8 @@ static void take(const struct dn_team *team, const struct team_streams *streams,
     }
 }
 
-/* Fills the chunk that nobody reads: the window before this one is in the other, and all
- * have finished with the one before that. */
+/* Fills the chunk that nobody reads: the window before this one is in the other chunk, and all
+ * have finished with the window before that. */
 static void show_window(struct dn_team *team, const struct team_streams *streams,
                         struct shown shown, uint64_t window)
 {

@@ -15,7 +15,7 @@ struct request {
     uint64_t offset;
     void *pointer;
     void **result; /* where the caller wants it */
-    bool refused;  /* this node's numbers make no sense: the others must hear of it */
+    bool refused;  /* this node's numbers make no sense, which the others must learn */
 };
 
 static uint64_t alloc_argument(struct dn_node *node, void *context)
@@ -43,8 +43,8 @@ static int take(struct dn_node *node, void *context)
     return 0;
 }
 
-/* A call refused here is refused everywhere: whose numbers are wrong gets DN_EINVAL,
- * the others DN_EMISMATCH, and nobody waits for a node that will not come. */
+/* A call refused here is refused everywhere: the node with the wrong numbers gets DN_EINVAL, the
+ * others DN_EMISMATCH, and nobody waits for a node that will not come. */
 static int agree(struct dn_node *node, const struct team_call *call)
 {
     const struct request *request = call->context;
@@ -63,7 +63,7 @@ int team_heap_alloc(struct dn_node *node, size_t alignment, size_t bytes, void *
     return error;
 }
 
-/* Gives a large freed range's pages back to the system. Each node does so for its own
+/* Gives the pages of a large freed range back to the system. Each node does so for its own
  * memory, before it can arrive at the barrier of the next dn_alloc. */
 static void give_pages_back(struct dn_node *node, uint64_t offset, uint64_t bytes)
 {

@@ -1,4 +1,5 @@
-/* Symmetric memory: every node runs the same allocator on its own, in step. */
+/* The symmetric heap (dn_alloc, dn_free): every node runs the same allocator on its own, in
+ * step with the others. */
 #ifndef TEAM_SYMMETRIC_H
 #define TEAM_SYMMETRIC_H
 

@@ -1,9 +1,9 @@
 /* Making, splitting, shrinking and freeing teams.
  *
  * The first member of a list leads: it takes the team's words from its service memory
- * and offers them under a key; the others find them there. The key is made of the list and
+ * and offers them under a key, and the others find them there. The key is made of the list and
  * of a name that all members know, or of how often this list has been asked for. A first
- * phase shows that everybody has come. */
+ * phase shows that all members have come. */
 #include "team/team.h"
 
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 #include "host/arena.h"
 #include "group/service_memory.h"
 
-/* How often each list has been asked for by this node; never forgotten, because the
- * other members do not forget either. */
+/* How often this node has asked for each list. It is never forgotten, because the other
+ * members do not forget it either. */
 struct list_count {
     uint64_t digest;
     uint64_t count;
@@ -69,7 +69,7 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->packets = NULL;
 }
 
-/* Blocks of teams that this node led and whose members have all let go. */
+/* Gives back the blocks of teams that this node led and that all members have let go. */
 static void reclaim_blocks(struct host_process *process)
 {
     pthread_mutex_lock(&handles_lock);
@@ -84,12 +84,12 @@ static void reclaim_blocks(struct host_process *process)
     pthread_mutex_unlock(&handles_lock);
 }
 
-/* Lets go of the team's words: the leader may use them again once all have. */
+/* Lets go of the team's words. The leader may use them again once all members have. */
 static void let_go(struct dn_team *team)
 {
     _Atomic uint32_t *left = &team->nic.members[team->nic.index].left;
     team->way->leave(team);
-    /* Nothing of this member's may come to the words of others after that. */
+    /* After that nothing that this member sent may arrive in the words of others. */
     (void)fabric_settle(team_lane(team));
     /* Release: pairs with the acquire in group_team_is_over. */
     atomic_store_explicit(left, 1, memory_order_release);
@@ -97,7 +97,7 @@ static void let_go(struct dn_team *team)
     KILL_POINT("team: left");
 }
 
-/* The turn ends before the handle does: whoever uses it next begins with a new one. */
+/* The turn ends before the handle is closed, so that the handle's next user finds it free. */
 static void close_handle(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
@@ -231,7 +231,7 @@ static uint64_t digest_list(const uint32_t *ranks, size_t count)
     return digest;
 }
 
-/* A key from what all members know of the team beside its list; never 0. */
+/* A key from the list and a name that all members know; never 0. */
 static uint64_t named_key(const uint32_t *ranks, size_t count, uint64_t name)
 {
     uint64_t key = team_digest(TEAM_KEY_OF_NAME, digest_list(ranks, count), name);
@@ -290,7 +290,7 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
     return false;
 }
 
-/* Tells the members of an offer, or that it is withdrawn: the offset first, then the key. */
+/* Tells the members that there is an offer, or none any more: the offset first, then the key. */
 static void reflect_slot(const struct dn_team *team, const struct group_team_slot *slot)
 {
     if (slot) {
@@ -457,7 +457,7 @@ static int compare_candidates(const void *left, const void *right)
     return one->index < other->index ? -1 : one->index > other->index;
 }
 
-/* The members of this colour in the order of their keys, from the phase just passed. */
+/* The members of this colour in the order of their keys, as the phase just passed told them. */
 static size_t gather_colour(const struct dn_team *team, int color, struct candidate *candidates)
 {
     size_t count = 0;
@@ -484,8 +484,8 @@ int team_split(struct dn_team *team, int color, int key, struct dn_team **part)
         uint64_t word = (uint64_t)(uint32_t)color << 32 | (uint32_t)key;
         error = team_exchange(team, word, team_digest(TEAM_SPLIT, 0, 0));
         count = error || color < 0 ? 0 : gather_colour(team, color, candidates);
-        /* The part is named after this phase of this team: threads that split different
-         * teams into equal lists meet those who split the same one. */
+        /* The part is named after this phase of this team, so that threads that split different
+         * teams into equal lists do not meet each other. */
         name = team_digest(TEAM_SPLIT, team->key, team->phase);
         team_turn_give(team);
     }
@@ -507,8 +507,8 @@ int team_shrink(struct dn_team *team, struct dn_team **survivors)
     const struct group_view *view = team->nic.view;
     uint32_t *ranks = calloc(team->nic.count, sizeof *ranks);
     int error = ranks ? DN_EPEER : DN_ENOMEM;
-    /* Each turn that fails leaves out one member more: the survivors' lists differ only
-     * until they have seen the same deaths, and a list with a dead member fails. */
+    /* Each attempt that fails leaves out one member more. The survivors' lists differ only until
+     * all have seen the same deaths, and a list with a dead member fails. */
     while (error == DN_EPEER) {
         size_t count = 0;
         for (uint32_t index = 0; index < team->nic.count; index++) {
@@ -533,8 +533,8 @@ int team_free(struct dn_team *team)
     if (error) {
         return error;
     }
-    /* A slow member may still read this one's staging memory: a last phase tells when
-     * nobody does. On a broken team nobody can tell, and the memory stays taken. */
+    /* A slow member may still read this one's staging memory; after a last phase nobody does.
+     * A broken team has no such phase, and the memory stays taken. */
     error = is_whole ? team_arrive(team) : DN_EPEER;
     error = error ? error : team_pass(team, DN_FOREVER);
     if (team->staging && !error) {

@@ -1,4 +1,4 @@
-/* Teams: which nodes take part in a collective call, and the phase it is in. */
+/* Teams: the nodes that take part in a collective call, and the phase that the call is in. */
 #ifndef TEAM_TEAM_H
 #define TEAM_TEAM_H
 
@@ -14,17 +14,17 @@ struct dn_team {
     const struct team_way *way; /* how its members reach each other (way.h) */
     struct group_team nic;
     uint32_t *ranks;
-    uint64_t key;          /* that its members met under; 0 for the team of all */
-    uint64_t block_offset; /* in the leader's service arena; of the leader only */
+    uint64_t key;          /* under which its members met; 0 for the team of all */
+    uint64_t block_offset; /* in the leader's service arena; only at the leader */
     bool is_all;
     enum dn_barrier_kind kind;
     enum group_host_stage host_stage; /* of the open arrival, with DN_BARRIER_HOST */
-    /* Host-driven barriers so far. Their one-byte counts follow this and not the phase,
-     * which other calls raise too: 256 phases later an old byte would look new. */
+    /* The number of host-driven barriers so far. Their one-byte counts follow this and not the
+     * phase, which other calls also raise: 256 phases later an old byte would look new. */
     uint32_t host_phase;
 
-    /* Collective calls of one node on one team take turns: 1 while one runs. What
-     * follows belongs to whoever has the turn. */
+    /* Collective calls of one node on one team take turns: 1 while one runs. The fields below
+     * belong to whoever has the turn. */
     _Atomic uint32_t turn;
     uint32_t phase;       /* of the last arrival */
     bool arrival_is_tree; /* the open arrival is one of a tree barrier, and passes as such */
@@ -50,15 +50,14 @@ int team_all_make(struct dn_node *node);
 void team_all_end(struct dn_node *node);
 struct dn_team *team_all(struct dn_node *node);
 
-/* The cache line of a rank in the team of all, for measuring beside it: its last 8 bytes
- * are nobody's. NULL when the words of several nodes share lines. */
+/* The cache line of a rank in the team of all, for measuring on the same line: its last 8 bytes
+ * are unused. NULL when the words of several nodes share lines. */
 void *team_all_line(uint32_t rank);
 
 int team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
 
-/* The same under a name that its members know and never use for this list again. So lists
- * that several threads ask for, in another order on each node, do not take each other's
- * place. */
+/* The same under a name that its members know and never use for this list again. Several
+ * threads may then ask for equal lists in another order on each node without a mix-up. */
 int team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
                       struct dn_team **team);
 int team_split(struct dn_team *team, int color, int key, struct dn_team **part);
@@ -67,7 +66,7 @@ int team_free(struct dn_team *team);
 
 /* ---- For the collective calls -------------------------------------------------- */
 
-/* Takes and gives this node's turn on the team; *timeout_ns becomes what is left. */
+/* Takes this node's turn on the team, and gives it back; *timeout_ns becomes what is left. */
 int team_turn_take(struct dn_team *team, uint64_t *timeout_ns);
 int team_turn_take_patiently(struct dn_team *team);
 void team_turn_give(struct dn_team *team);
@@ -82,17 +81,17 @@ static inline struct group_tree_node *team_tree(const struct dn_team *team)
 /* Wakes those members who sleep in a phase of this team. */
 void team_wake_members(const struct dn_team *team);
 
-/* With the turn held: the next phase. What was sent before is complete first. */
+/* With the turn held: arrives at the next phase. What was sent before is complete first. */
 int team_arrive(struct dn_team *team);
 
 /* The same for a barrier whose news a tree carries: nobody else is told. */
 int team_arrive_in_tree(struct dn_team *team);
 
-/* With the turn held, after team_arrive: 0, DN_ETIMEOUT (arrived, not passed) or
- * DN_EPEER. */
+/* With the turn held, after team_arrive: waits for the others. 0, DN_ETIMEOUT (arrived, not
+ * passed) or DN_EPEER. */
 int team_pass(struct dn_team *team, uint64_t timeout_ns);
 
-/* A new team's first phase, which needs no turn: 0, or DN_EPEER on all members alike. */
+/* A new team's first phase, which needs no turn: 0, or DN_EPEER on all members. */
 int team_first_phase(struct dn_team *team);
 
 /* This member's operand and argument for the phase that team_arrive begins. */
@@ -108,20 +107,20 @@ static inline void team_contribute(struct dn_team *team, uint64_t operand, uint6
 /* After team_pass: 0, or DN_EMISMATCH when some member's argument differs. */
 int team_compare_arguments(const struct dn_team *team, uint64_t argument);
 
-/* Whether the phase last arrived at can never be passed: for all members alike. */
+/* Whether the phase last arrived at can never be passed. All members get the same answer. */
 bool team_is_broken(struct dn_team *team);
 
 /* With the turn held: 0 when no arrival is open, else DN_EMISMATCH or DN_EPEER. */
 int team_check_closed(struct dn_team *team);
 
-/* A phase of its own, waited for without end: contribute, arrive, pass. */
+/* A whole phase: contribute, arrive, and pass, without a time-out. */
 int team_exchange(struct dn_team *team, uint64_t operand, uint64_t argument);
 
-/* A call whose arguments make no sense here: takes part in its phase, so that the other
+/* Refuses a call whose arguments make no sense: takes part in its phase, so that the other
  * members get DN_EMISMATCH instead of waiting, and returns `error`. */
 int team_refuse(struct dn_team *team, int error);
 
-/* One word that differs when a call or any of its numbers does. */
+/* One word that differs when the call or one of its numbers differs. */
 uint64_t team_digest(uint32_t call, uint64_t first, uint64_t second);
 
 /* The calls that a digest can stand for. */
@@ -140,7 +139,7 @@ enum team_call_number {
     TEAM_ALLTOALL,
     TEAM_ALLTOALLV,
     TEAM_ALLGATHERV,
-    TEAM_FAGUS, /* its own collective calls, by their names */
+    TEAM_FAGUS, /* Fagus's own collective calls, by their names */
 };
 
 #endif

@@ -1,4 +1,4 @@
-/* Reflecting, asking and deciding. */
+/* Reflects words, gives data, asks and decides. */
 #include "team/team_by_packets.h"
 
 #include "team/staging.h"
@@ -16,7 +16,7 @@ static struct dn_remote at_rank(const struct dn_team *team, uint32_t index, cons
     };
 }
 
-/* The members behind this one, in turn, so that not everybody begins with the first. */
+/* The members behind this one in turn, so that not all members begin with the first one. */
 static uint32_t next_of(const struct dn_team *team, uint32_t step)
 {
     uint32_t index = team->nic.index + step;
@@ -37,8 +37,8 @@ void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes)
     }
 }
 
-/* A few packets' worth goes the way of words, and needs no answer. More is pushed, from where
- * it lies, and complete before the next arrival. */
+/* A few packets' worth goes the way of words, and needs no answer. More is pushed from where it
+ * lies, and is complete before the next arrival. */
 static void give(const struct dn_team *team, uint32_t index, void *place, const void *source,
                  uint64_t bytes)
 {
@@ -46,7 +46,7 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
     if (bytes > TEAM_SMALL_BYTES &&
         fabric_road(lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
-        /* It is the system's operation, which no lane's quiet waits for. */
+        /* No lane's quiet waits for this push, which is the library's own operation. */
         (void)fabric_settle(lane);
     } else {
         team_copy(place, source, bytes);
@@ -84,8 +84,8 @@ void team_packets_note(const struct dn_team *team, uint32_t index, uint32_t phas
 {
     _Atomic uint32_t *word = group_team_arrived_word(&team->nic, index);
     uint32_t known = atomic_load_explicit(word, memory_order_relaxed);
-    /* The member's own reflection of a later phase may come meanwhile. Release: who asks this
-     * member acquires what it has of the other one. */
+    /* The member's own reflection of a later phase may come meanwhile. Release: pairs with the
+     * read of a member that asks this one, and then takes over what it has of the other. */
     while ((int32_t)(known - phase) < 0 &&
            !atomic_compare_exchange_weak_explicit(word, &known, phase, memory_order_release,
                                                   memory_order_relaxed)) {
@@ -94,8 +94,8 @@ void team_packets_note(const struct dn_team *team, uint32_t index, uint32_t phas
 
 /* ---- Asking ---------------------------------------------------------------------------- */
 
-/* A member's data for a phase, as far as it is the same for all members: it lies in small
- * staging memory, where its contribution says. NULL: there is none. */
+/* The part of a member's data for a phase that is the same for all members. It lies in small
+ * staging memory, where the contribution says. NULL: there is none. */
 static unsigned char *common_data(const struct dn_team *team, uint32_t index, uint32_t phase)
 {
     uint64_t source = atomic_load_explicit(group_team_source(&team->nic, index, phase),
@@ -131,7 +131,7 @@ static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t wit
     return error;
 }
 
-/* Whether that witness has seen the member arrive at this phase; then this one has, too. */
+/* Whether that witness has seen the member arrive at this phase. If so, this one has now, too. */
 static bool ask(const struct dn_team *team, uint32_t index, uint32_t witness)
 {
     uint32_t phase;
@@ -178,7 +178,7 @@ static void ask_about_the_dead(struct dn_team *team)
     team_packets_ask(team, false);
 }
 
-/* Leaves with a living member what this one has of a dead one, unless it knows as much. */
+/* Leaves with a living member what this one has of a dead one, unless that one knows as much. */
 static void testify_to(const struct dn_team *team, uint32_t index, uint32_t other)
 {
     struct fabric_lane *lane = team_lane(team);
@@ -197,13 +197,13 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
                             sizeof member->arrived, known, theirs, &old);
 }
 
-/* What this member has seen of dead members' arrivals it leaves with those who live. */
+/* Leaves what this member has seen of dead members' arrivals with those who live. */
 static void testify(const struct dn_team *team)
 {
     const struct group_team *nic = &team->nic;
     bool anybody = false;
     for (uint32_t index = 0; index < nic->count; index++) {
-        /* Who left in peace had told everybody. */
+        /* A member that left in peace had told everybody. */
         bool is_dead = group_life(nic->view, nic->ranks[index]) == DN_DEAD;
         anybody = anybody || is_dead;
         for (uint32_t step = 1; is_dead && step < nic->count; step++) {
@@ -214,7 +214,7 @@ static void testify(const struct dn_team *team)
         }
     }
     if (anybody) {
-        /* The last barrier may have been one of a tree, whose news this member did not get. */
+        /* The last barrier may have been a tree's, which told few of this member's arrival. */
         team_reflect(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
     }
 }
@@ -227,7 +227,7 @@ static void leave(struct dn_team *team)
 
 /* ---- Deciding -------------------------------------------------------------------------- */
 
-/* What one member's copy says, now or from now on; DN_EPEER: nothing any more. */
+/* Gives what one member's copy says, or says from now on. DN_EPEER: the member is gone. */
 static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, uint32_t *outcome)
 {
     _Atomic uint32_t *word = &team->nic.members[0].outcome;
@@ -256,8 +256,8 @@ static bool decide(const struct dn_team *team, bool made)
     KILL_POINT("team: not decided");
     if (decide_at(team, 0, wish, &wish) == 0) {
         KILL_POINT("team: decided, not noted");
-        /* Noted here, too, should the first member die: whoever then asks all copies finds
-         * it. Should somebody have asked this one already, its answer may be another one. */
+        /* It is noted here, too: if the first member dies, a member that asks all copies finds
+         * it. If somebody has asked this copy before, it may say something else. */
         (void)decide_at(team, team->nic.index, wish, &outcome);
         if (outcome == wish) {
             return wish == GROUP_TEAM_MADE;

@@ -8,9 +8,12 @@
  * it is pushed before the arrival and never fetched, so that a phase is one way, and nobody
  * has to read from a member that may be dead.
  *
- * Some members may be in place for each other: those of one host share one copy of the group's
- * memory, the mirrors included. What one of them writes the others see without being told, but
- * they may sleep on their call words, and are woken as everywhere (team_wake_members).
+ * Some members may be in place for each other. A member in place is given data where it looks
+ * for them, and is woken like every member (team_wake_members), as it may sleep on its call
+ * word. But two members in place with the leader share its copy of the block, into which both
+ * their NICs write what a third member sends them: one of them may see an arrival before its
+ * own data. No fabric has such groups yet; they need a team of two levels, in place within a
+ * host and by packets between one member of each.
  *
  * A member that dies while it reflects has arrived for some and not for others. Before a
  * member takes a phase for broken it therefore asks all who live, and takes over what one of

@@ -26,8 +26,8 @@ enum {
 _Static_assert(GROUP_NODES_MAX *TEAMS_OF_A_LEADER - 1 <= NIC_SERVICE_NUMBER_MAX,
                "a leader's numbers are its own");
 
-/* A team's barrier in the services. Not part of its handle, which may be used again while the
- * services still know an arrival that a death has cut off. */
+/* A team's barrier in the services. It is not part of the handle, which may be used again while
+ * the services still know an arrival that a death has cut off. */
 struct team_packet_barrier {
     uint32_t number;
     struct nic_completion arrival;
@@ -97,7 +97,7 @@ static int open_alone(struct dn_team *team, uint32_t number)
     return 0;
 }
 
-/* Nobody arrives any more. What a death has left undone in the services stays there. */
+/* Nobody arrives any more. What a death has left unfinished in the services stays there. */
 void team_packet_barrier_close(struct dn_team *team)
 {
     struct team_packet_barrier *barrier = team->packets;
@@ -116,7 +116,7 @@ void team_packet_barrier_close(struct dn_team *team)
     team->packets = NULL;
 }
 
-/* With the turn held, all members alike: has the services' barrier ready under the leader's
+/* With the turn held, on all members: makes the services' barrier ready under the leader's
  * number. DN_ENOMEM; DN_EFULL on all members when one of them has no line left for it. */
 static int open_together(struct dn_team *team, uint64_t number)
 {
@@ -139,8 +139,8 @@ int team_packets_agree_on_kind(struct dn_team *team, enum dn_barrier_kind kind)
     return error || !by_nics ? error : open_together(team, team_operand_of(team, 0));
 }
 
-/* Should this member die, those whom its arrival sets going can say that it had arrived: of
- * the NICs' tree the parent, of its root the children. */
+/* Tells the neighbours in the NICs' tree that this arrival sets going, so that they can say so
+ * if this member dies: the parent, or the root's children. */
 static void tell_neighbours_of_arrival(const struct dn_team *team)
 {
     const struct group_team *nic = &team->nic;
@@ -156,7 +156,7 @@ void team_packets_nic_arrive(struct dn_team *team)
 {
     tell_neighbours_of_arrival(team);
     if (serve(team, arrive_at_barrier, team->packets) != 0) {
-        /* An arrival from before a death stands there for ever: the others must be asked. */
+        /* An arrival from before a death stands there for ever, so the others must be asked. */
         team->packets->arrival = (struct nic_completion){.state = NIC_DONE, .result = DN_EPEER};
     }
 }
@@ -175,8 +175,8 @@ void team_packets_tell_host_part(const struct dn_team *team, enum group_host_sta
     const struct group_team *nic = &team->nic;
     struct group_tree_node *nodes = team_tree(team);
     const struct group_team_member *member = &nic->members[nic->index];
-    /* With the news goes the arrival, for the parent, or the root's children, to tell others
-     * should this member die. */
+    /* The arrival goes with the news, so that the parent, or the root's children, can tell it to
+     * others if this member dies. */
     if (before == GROUP_HOST_GATHERING && nic->index != 0) {
         uint32_t parent = group_host_parent(nic);
         team_reflect_to(team, parent, &member->arrived, sizeof member->arrived);
