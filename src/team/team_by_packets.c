@@ -3,15 +3,12 @@
 
 #include "team/staging.h"
 
-/* The area that stands for the group's memory as a whole, of the library's own operations. */
-enum { WHOLE_GROUP = 0 };
-
 static struct dn_remote at_rank(const struct dn_team *team, uint32_t index, const void *place)
 {
     const struct group_view *view = team->nic.view;
     return (struct dn_remote){
         .rank = (int)team->nic.ranks[index],
-        .area = WHOLE_GROUP,
+        .area = FABRIC_AREA_GROUP,
         .offset = (uint64_t)((const unsigned char *)place - (const unsigned char *)view->group),
     };
 }
