@@ -5,6 +5,10 @@
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "${BASH_SOURCE[0]}")/../live.bash"
 
+# A death that the launcher tells is heard so soon, also on a busy machine; without its word the
+# peer time-out would tell it after 10 s.
+# shellcheck disable=SC2034 # for the tests
+readonly UDP_SOON_MS=5000
 udp_tools=$live_build/tests/tools
 # shellcheck disable=SC2034 # for the tests
 udp_traffic=$live_programs/udp_traffic

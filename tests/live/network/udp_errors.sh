@@ -154,7 +154,7 @@ killed()
     kill -KILL "$(udp_pid_of 1)"
     udp_job_wait
     [ "$status" -eq 137 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
-        udp_say_lines 2 '^survived' && udp_heard_within "$killed_us" 0 1000
+        udp_say_lines 2 '^survived' && udp_heard_within "$killed_us" 0 "$UDP_SOON_MS"
 }
 udp_verdict "a node is killed" killed
 

@@ -232,7 +232,7 @@ one_killed()
     kill -KILL "$(udp_pid_of 1)"
     udp_job_wait
     [ "$status" -eq 137 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
-        udp_heard_within "$from_us" 0 1000
+        udp_heard_within "$from_us" 0 "$UDP_SOON_MS"
 }
 
 # All that runs on b ends at once, the launcher's agent, too.
@@ -246,7 +246,7 @@ host_killed()
     kill -KILL $(ip netns pids "$PREFIX-b")
     udp_job_wait
     [ "$status" -ne 0 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
-        udp_heard_within "$from_us" 0 1000
+        udp_heard_within "$from_us" 0 "$UDP_SOON_MS"
 }
 
 # The agent stands still and cannot tell of the death: silence does.
