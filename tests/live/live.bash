@@ -46,18 +46,22 @@ live_show_group()
 }
 
 # live_free_ports COUNT: the first of so many free ports in a row, below those that the kernel
-# gives out by itself. Each test has a range of its own, since ports that it found are not taken
-# yet when the next test looks.
+# gives out by itself. What is free now may be taken a moment later; so each test has a range of its
+# own, and goes round in it.
 live_free_ports()
 {
-    local first port taken
+    local at first port taken
+    at=$(cat "$live_work/next_port" 2>/dev/null || echo 0)
     while true; do
-        first=$((10000 + $$ % 300 * 64 + RANDOM % (64 - $1)))
+        [ $((at + $1)) -le 64 ] || at=0
+        first=$((10000 + $$ % 300 * 64 + at))
+        at=$((at + $1))
         taken=0
         for ((port = first; port < first + $1; port++)); do
             ! grep -q "$(printf ':%04X ' "$port")" /proc/net/udp || taken=1
         done
         if [ "$taken" -eq 0 ]; then
+            echo "$at" >"$live_work/next_port"
             echo "$first"
             return
         fi

@@ -68,7 +68,8 @@ helps()
 # Paper 001's measurements: four rows, the first three beside the paper's figures.
 repeats_the_paper()
 {
-    FAGUS_FORCE_REMOTE=1 live_group -n 2 --timeout 60 "$live_build/examples/fagus/papers"
+    # A hundred thousand turns of two nodes that want a core each.
+    FAGUS_FORCE_REMOTE=1 live_group -n 2 --timeout 100 "$live_build/examples/fagus/papers"
     if [ "$status" -ne 0 ] || [ "$(grep -c 'paper 001, evaluation [12]$' "$live_work/out")" -ne 3 ] ||
         ! grep -q '^64 bytes acquired from elsewhere' "$live_work/out"; then
         echo "status $status"
