@@ -1,14 +1,15 @@
 /* Barriers that make a variable's ranges the same everywhere, whoever wrote what.
  *
- * Every node compares its ranges with their twin and shows the differences; when all have, each
- * applies everybody's, its own among them, in the order of ranks, to the newest version. So all
- * end with the same bytes, which are a version of their own, and the manager tells its record.
+ * Every node compares its ranges with their twin and shows the differences. When all have, each
+ * node applies the differences of all nodes, its own among them, in the order of ranks, to the
+ * newest version. So all end with the same bytes. They are a new version, and the manager tells
+ * the record.
  *
- * What a holder released before may still be on its way to the manager when all have arrived. But
- * the holder knows its version and tells it as it arrives: the others wait until the record has
- * it. After a death some fail and go on while others still end the barrier; so the manager tells
- * the record with the lock held, if nobody has released anything since, and who cannot know
- * whether it did has no version. */
+ * A version that a holder has just released may still be on its way to the manager when all
+ * have arrived. But the holder knows its version and tells it as it arrives: the others wait
+ * until the record has it. After a death some nodes fail and go on while others still end the
+ * barrier. So the manager tells the record with the lock held, if nobody has released anything
+ * since; a node that cannot know whether it did has no version. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,7 +180,7 @@ static unsigned char *fetch_all(const struct arrival *all, int *error)
     return buffer;
 }
 
-/* All or none: who cannot have everybody's keeps the version that it has. */
+/* All or none: a node that cannot have everybody's differences keeps the version that it has. */
 static int apply_all(struct fagus_sync *sync, const struct arrival *all)
 {
     int error;
@@ -242,7 +243,7 @@ static int tell_record(struct fagus_sync *sync, uint64_t version)
 
 enum arrived { ARRIVED, ARRIVED_WITHOUT_BINDING, ARRIVED_FOR_NOTHING };
 
-/* What all nodes find alike, but for whose error it is. */
+/* All nodes find the same, except whose error it is. */
 static enum arrived check_arrivals(const struct arrival *all)
 {
     enum arrived arrived = ARRIVED;
@@ -298,7 +299,7 @@ static int learn_binding(struct fagus_sync *sync)
 struct attendance {
     struct arrival *all;
     void *shown;       /* its differences, in the pool */
-    bool is_looked_at; /* perhaps for ever, by who does not know of a death yet */
+    bool is_looked_at; /* perhaps for ever, by a node that does not know of a death yet */
     enum arrived arrived;
 };
 

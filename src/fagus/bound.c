@@ -9,7 +9,8 @@ static struct fagus_bound *table;
 static size_t count;
 static size_t capacity;
 
-/* What was bound before and is not now, as far as this node took part: by offset, apart. */
+/* Ranges that were bound before and are not now, as far as this node took part: by offset,
+ * apart. */
 static struct fagus_extent *former;
 static size_t former_count;
 static size_t former_capacity;
@@ -76,8 +77,8 @@ static void enter(const struct fagus_bound *bound)
     size_t at = first_behind(bound->offset);
     size_t end = at;
     while (overlaps(end, bound->offset, bound->bytes)) {
-        /* What threads of this node did to the piece under that variable was before what this one
-         * is about to do: acquire, of the last holders. */
+        /* Threads of this node may have written the piece under that variable. Acquire, from
+         * its last holders: this thread comes after them. */
         (void)fagus_sync_is_held(table[end].sync);
         end++;
     }

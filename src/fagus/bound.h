@@ -1,6 +1,6 @@
 /* Which ranges of the shared space this node knows to be bound, and to what: by offset, without
- * overlaps. Others may have bound and unbound since; who is told of a newer binding removes what
- * stands in its way. */
+ * overlaps. Others may have bound and unbound since; a node that learns of a newer binding
+ * removes what stands in its way. */
 #ifndef FAGUS_BOUND_H
 #define FAGUS_BOUND_H
 

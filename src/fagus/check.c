@@ -19,7 +19,8 @@
 bool fagus_check_is_on;
 
 static struct sigaction action_before;
-static pthread_mutex_t guard_lock = PTHREAD_MUTEX_INITIALIZER; /* one who changes protections */
+static pthread_mutex_t guard_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* one thread at a time changes protections */
 
 /* ---- Protections ------------------------------------------------------------------------ */
 
@@ -263,7 +264,7 @@ static void on_fault(int number, siginfo_t *info, void *context)
     uintptr_t address = (uintptr_t)info->si_addr;
     uint64_t offset = address - (uintptr_t)fagus_state.base;
     if (!fagus_state.node || offset >= fagus_state.bytes || info->si_code != SEGV_ACCERR) {
-        /* Not ours: it happens again, to who was there before. */
+        /* Not ours: it happens again, and the handler before us gets it. */
         (void)sigaction(number, &action_before, NULL);
         return;
     }

@@ -9,15 +9,16 @@
 
 #include "fagus/sync.h"
 
-/* By FAGUS_CHECK in the environment. FAGUS_ESYSTEM. */
+/* Turns the guard on if FAGUS_CHECK says so. FAGUS_ESYSTEM. */
 int fagus_check_open_guard(void);
 void fagus_check_close(void);
 
 extern bool fagus_check_is_on __attribute__((visibility("hidden")));
 
-/* The pages of a variable get what is allowed now, after its ranges or who holds it changed. */
+/* Gives the pages of a variable the protection that fits now, after its ranges or its holder
+ * changed. */
 void fagus_check_protect(struct fagus_sync *sync);
-/* They are as free as memory that is bound to nothing: before the ranges change. */
+/* Opens them as memory that is bound to nothing: before the ranges change. */
 void fagus_check_release(struct fagus_sync *sync);
 
 static inline void fagus_check_update(struct fagus_sync *sync)

@@ -93,7 +93,7 @@ int fagus_condition_free(struct fagus_condition *condition)
 
 /* ---- The queue ------------------------------------------------------------------------- */
 
-/* What the dead holder of the lock was at is whole all the same: see above. */
+/* The queue is whole whatever a dead holder of the lock was doing: see above. */
 static int queue_take(struct fagus_condition *condition)
 {
     (void)pthread_mutex_lock(&condition->turn);
@@ -234,7 +234,7 @@ static int sleep_on(uint64_t *word)
     if (error != DN_EPEER) {
         return fagus_error_of(error);
     }
-    /* Of a death that this thread knows already it is not told again. */
+    /* dn_wait_until tells of every death; this thread may know that one already. */
     return fagus_wait(look, word, FAGUS_FOREVER);
 }
 

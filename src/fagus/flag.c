@@ -152,7 +152,7 @@ int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns
             return fagus_error_of(error);
         }
         if (fagus_death_news()) {
-            /* Who set it may have left since. */
+            /* The node that set it may have left since. */
             return dn_load_u64(flag->word) >= value ? 0 : FAGUS_EPEER;
         }
         /* A death that this thread knows of already: the others may still set it. */

@@ -8,7 +8,7 @@ struct fagus_handle *fagus_handle_open(struct fagus_handles *handles, uint64_t m
 {
     (void)pthread_mutex_lock(&handles->lock);
     struct fagus_handle *handle = handles->all;
-    /* What another mark opened nobody can use any more. */
+    /* Nobody can use what was opened under another mark. */
     while (handle && atomic_load_explicit(&handle->mark, memory_order_relaxed) == mark) {
         handle = handle->next;
     }

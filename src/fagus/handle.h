@@ -28,8 +28,8 @@ struct fagus_handles {
 /* One that is not open under this mark, all zeros behind its first member; NULL: no memory. */
 struct fagus_handle *fagus_handle_open(struct fagus_handles *handles, uint64_t mark);
 
-/* Whether it is open under this mark. Acquire pairs with the release in fagus_handle_open: who
- * sees the mark sees nothing of its use before. */
+/* Whether it is open under this mark. Acquire pairs with the release in fagus_handle_open: a
+ * thread that sees the mark sees nothing of the handle's use before. */
 static inline bool fagus_handle_is_open(const struct fagus_handle *handle, uint64_t mark)
 {
     return handle && atomic_load_explicit(&handle->mark, memory_order_acquire) == mark;

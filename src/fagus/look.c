@@ -61,7 +61,7 @@ int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)
             return FAGUS_ETIMEOUT;
         }
         if (fagus_death_news()) {
-            /* What decides may have happened just before. */
+            /* It may have happened just before. */
             return look(context) > 0 ? 0 : FAGUS_EPEER;
         }
         pause_after(now_ns - begin_ns, deadline_ns - now_ns, &nap_ns);

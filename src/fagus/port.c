@@ -186,7 +186,8 @@ static int receive(struct receipt *receipt, uint64_t timeout_ns)
                    &receipt->sender, &receipt->bytes);
 }
 
-/* What dn_recv says ends the look, but for nothing there and a death that is known. */
+/* Any result of dn_recv ends the look, except that nothing is there or that a known death is
+ * told. */
 struct slow_receipt {
     struct receipt *receipt;
     int error;

@@ -39,10 +39,10 @@ void *fagus_pointer_at(uint64_t offset);
 /* The same place through the mapping that FAGUS_CHECK does not guard. */
 void *fagus_unguarded_at(uint64_t offset);
 
-/* Bytes of another node's copy, or of its protocol memory: an offset and a place are the same
- * number. What a thread has begun is complete after its fagus_fetch_wait, which gives the first
- * error: FAGUS_EPEER. Where pointers reach it a fetch is a copy, of a dead node's memory as
- * well. */
+/* Fetches bytes of another node's copy, or of its protocol memory: an offset and a place are
+ * the same number. All that a thread has begun is complete after its fagus_fetch_wait, which
+ * gives the first error: FAGUS_EPEER. Where pointers reach the memory a fetch is a copy, also
+ * from a dead node. */
 int fagus_fetch_begin(int rank, uint64_t offset, void *into, size_t bytes);
 int fagus_fetch_wait(void);
 /* Both, for a single piece. */
@@ -97,7 +97,7 @@ static inline int fagus_check_open(void)
 }
 
 /* Deaths. A thread that waits is told of each death once, by FAGUS_EPEER, and may then go on
- * waiting for those who live; when all others are gone, every time. 0: nothing new. */
+ * waiting for the living; when all others are gone it is told every time. 0: nothing new. */
 int fagus_death_news(void);
 
 #endif

@@ -60,7 +60,7 @@ static void forget(struct fagus_sync *sync)
 void fagus_sync_manage(struct fagus_sync *sync, int manager)
 {
     if (sync->own && sync->manager != manager) {
-        fagus_lockers_close(sync); /* who tried before the binding asked elsewhere */
+        fagus_lockers_close(sync); /* they were opened at another manager, before the binding */
     }
     sync->manager = manager;
     sync->reached = fagus_reach(manager, fagus_place_of(sync->own));

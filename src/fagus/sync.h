@@ -13,8 +13,8 @@
  *     own      what this node tells others: which version its copy is, a word to wake it, where
  *              its list of ranges lies if that is a long one
  *
- * Every node has the same structure at the same place; of the manager's the record counts, of
- * each node's the own part.
+ * Every node has the same structure at the same place. The record part counts at the manager,
+ * the own part at each node.
  *
  * What a release changes is written where the released version before has nothing: the other
  * half of data and binding, a log entry of eight versions ago. Then the head, one word, names
@@ -100,8 +100,8 @@ struct fagus_record {
     _Atomic uint64_t head;
     _Atomic uint64_t readers;
     _Atomic uint64_t bound_at[2]; /* the version that each binding came with */
-    /* Where memory is shared: rank + 1 of who holds it for writing. Its death leaves the ranges
-     * as they are, and they may be half changed. */
+    /* Where memory is shared: rank + 1 of the holder who writes. Its death leaves the ranges as
+     * they are, perhaps half changed. */
     _Atomic uint64_t writing;
     _Atomic uint64_t together;
     unsigned char data[2][FAGUS_INLINE_BYTES];
@@ -147,7 +147,7 @@ struct fagus_sync {
     uint32_t reader_words;
     bool is_quick; /* memory is shared and at hand, and nobody wants to know anything */
 
-    struct fagus_locker locker;      /* for who comes first */
+    struct fagus_locker locker;      /* for the first thread that asks */
     _Atomic uint32_t locker_is_used; /* 1: it is in use */
     struct fagus_locker *lockers;    /* more, not in use; guarded by sync_hold.c's lockers_lock */
     _Atomic uint64_t writer;         /* the thread that holds it for writing, or 0 */
@@ -155,7 +155,7 @@ struct fagus_sync {
     unsigned char *changes;          /* of the record, that go with the release; else NULL */
     uint32_t changes_bytes;
 
-    /* This node's copy. Of a writer alone, or with `lock`. */
+    /* This node's copy: used by a writer alone, or with `lock` held. */
     uint64_t head;    /* as the holder saw it */
     uint64_t version; /* of the copy; FAGUS_VERSION_NONE */
     uint64_t bound_at;
@@ -164,7 +164,7 @@ struct fagus_sync {
     uint64_t total_bytes;
     bool list_is_in_pool;
     bool is_rebound;      /* by the holder, since it acquired */
-    bool is_binding_lost; /* nobody who lives knows the ranges: there are none, until it is bound */
+    bool is_binding_lost; /* no living node knows the ranges: there are none, until it is bound */
     struct fagus_extent *released; /* in the pool: what was bound then; else NULL */
     bool is_of_zeros;              /* its ranges were zeros when it was bound, by all nodes */
     bool has_barriers;             /* fagus_barrier was called with it: the twin is kept */
@@ -194,21 +194,21 @@ struct fagus_sync {
     struct fagus_sync *next; /* of all open ones */
 };
 
-/* Of all ranges together, also for who does not hold it, or waits for this node's readers. Relaxed:
- * a number by itself; who has the lock, and nobody reads, finds the one that is right. */
+/* The length of all ranges together, also for a thread that does not hold the variable.
+ * Relaxed: a number by itself. A holder, while nobody reads, finds the right one. */
 static inline uint64_t fagus_total_bytes(const struct fagus_sync *sync)
 {
     return __atomic_load_n(&sync->total_bytes, __ATOMIC_RELAXED);
 }
 
-/* Of counters that only holders count, one at a time. Relaxed: numbers by themselves. */
+/* Counts what only holders count, one at a time. Relaxed: numbers by themselves. */
 static inline void fagus_count(_Atomic uint64_t *counter, uint64_t more)
 {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + more,
                           memory_order_relaxed);
 }
 
-/* Threads that do not hold it count these as well, at once. */
+/* Hops are also counted by threads that do not hold it, several at once. */
 static inline void fagus_count_hops(struct fagus_sync *sync, uint64_t more)
 {
     (void)atomic_fetch_add_explicit(&sync->counters.hops, more, memory_order_relaxed);
@@ -264,7 +264,7 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
 /* Completes what this thread wrote. FAGUS_EPEER: the manager is gone. */
 int fagus_record_settle(struct fagus_sync *sync);
 
-/* How long whoever waits for another node sleeps between two looks at who is still alive. */
+/* How long a wait for another node sleeps between two looks at who is still alive. */
 #define FAGUS_LOOK_AGAIN_NS UINT64_C(5000000)
 
 /* Between these what is written goes with the lock: fagus_record_give gives it. Where that is not
@@ -274,8 +274,8 @@ void fagus_record_begin(struct fagus_sync *sync, const struct fagus_locker *lock
                         unsigned char *buffer);
 int fagus_record_give(struct fagus_sync *sync, const struct fagus_locker *locker);
 
-/* Enters this node as a reader, by the time that the lock is given; or takes it out and wakes a
- * writer who waits for that. */
+/* Enters this node as a reader, by the time that the lock is given; or takes it out, and wakes
+ * a writer that waits for that. */
 int fagus_readers_enter(struct fagus_sync *sync);
 int fagus_readers_leave(struct fagus_sync *sync);
 /* Waits until no living node reads, with the lock held. FAGUS_ETIMEOUT, FAGUS_EPEER. */
@@ -310,7 +310,8 @@ void fagus_ranges_gather(const struct fagus_sync *sync, unsigned char *data);
  * length, 8 bytes each. */
 uint64_t fagus_ranges_diff(const struct fagus_sync *sync, void *into, uint64_t capacity,
                            uint64_t *changed_bytes);
-/* To the ranges, and to the twin if there is one; false: malformed, nothing was changed. */
+/* Applies them to the ranges, and to the twin if there is one; false: malformed, nothing was
+ * changed. */
 bool fagus_ranges_apply(struct fagus_sync *sync, const void *differences, uint64_t bytes);
 void fagus_log_free(struct fagus_sync *sync);
 
@@ -341,8 +342,8 @@ int fagus_sync_check_writer(const struct fagus_sync *sync);
 bool fagus_sync_is_held(const struct fagus_sync *sync);
 void fagus_lockers_close(struct fagus_sync *sync);
 
-/* Alone with the record of a variable that this node manages, and holds in no other way.
- * FAGUS_EPEER: a death has let others go on, who hold it. */
+/* Takes and gives the lock of a variable that this node manages and does not hold. FAGUS_EPEER:
+ * a death has let others go on, and one of them holds it. */
 int fagus_record_lock(struct fagus_sync *sync, struct fagus_locker **locker);
 int fagus_record_unlock(struct fagus_sync *sync, struct fagus_locker *locker);
 

@@ -1,4 +1,5 @@
-/* Bindings: collective while nobody has acquired the variable, later by who holds it. */
+/* Bindings: a call of all nodes while nobody has acquired the variable, later a call of its
+ * holder. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +17,8 @@ static void free_list(struct fagus_extent *ranges, bool is_in_pool)
     }
 }
 
-/* A long list lies where other nodes can read it: with its binder, and with those who knew it
- * when the binder died. */
+/* A long list lies where other nodes can read it: at its binder, and at those that knew it when
+ * the binder died. */
 static struct fagus_extent *make_list(size_t count, bool *is_in_pool)
 {
     struct fagus_extent *ranges = NULL;
@@ -29,7 +30,7 @@ static struct fagus_extent *make_list(size_t count, bool *is_in_pool)
     return ranges ? ranges : calloc(count ? count : 1, sizeof *ranges);
 }
 
-/* Of a node that never had the variable the ranges are as they were before. */
+/* A node that never had the variable keeps its ranges as they were before. */
 static void leave_ranges(struct fagus_sync *sync)
 {
     fagus_check_forget(sync);
@@ -56,12 +57,12 @@ static void install(struct fagus_sync *sync, struct fagus_extent *ranges, size_t
     for (size_t i = 0; i < count; i++) {
         total_bytes += ranges[i].bytes;
     }
-    /* Relaxed: who asks for the lock meanwhile looks again when it has it. */
+    /* Relaxed: a thread that asks for the lock meanwhile looks again when it has it. */
     __atomic_store_n(&sync->total_bytes, total_bytes, __ATOMIC_RELAXED);
     if (is_in_pool) {
         atomic_store_explicit(&sync->own->bound_version, bound_at, memory_order_relaxed);
         atomic_store_explicit(&sync->own->list_place, fagus_place_of(ranges), memory_order_relaxed);
-        /* Release: who finds the count finds the list. */
+        /* Release: a node that finds the count finds the list. */
         atomic_store_explicit(&sync->own->list_count, count, memory_order_release);
     }
     /* Without memory for it the table knows less: overlaps are found later, or not. */
@@ -125,7 +126,7 @@ static int fetch_list(int rank, uint64_t place, struct fagus_extent *ranges, siz
     return fagus_fetch(rank, place, ranges, count * sizeof *ranges);
 }
 
-/* The list of a binder who is gone, from whoever else knows it. */
+/* The list of a binder that is gone, from any other node that knows it. */
 static int find_list(const struct fagus_sync *sync, uint64_t bound_at, struct fagus_extent *ranges,
                      size_t count)
 {
@@ -144,7 +145,7 @@ static int find_list(const struct fagus_sync *sync, uint64_t bound_at, struct fa
     return FAGUS_EPEER;
 }
 
-/* What only the dead knew. The next one looks again. */
+/* Only the dead knew it. The next one looks again. */
 static int lose_binding(struct fagus_sync *sync)
 {
     bool is_in_pool;
@@ -195,7 +196,7 @@ int fagus_binding_publish(struct fagus_sync *sync, uint64_t version, uint64_t *s
     uint64_t other = sync->head & FAGUS_HEAD_SLOT ? 0 : FAGUS_HEAD_SLOT;
     unsigned slot = fagus_head_slot(other);
     struct fagus_binding binding = {.count = sync->range_count, .rank = (uint64_t)fagus_state.rank};
-    /* By the count, as who learns it does: what is left of a long list may be short. */
+    /* The count decides, as for those that learn it: what is left of a long list may be short. */
     if (sync->range_count > FAGUS_RANGES_IN_RECORD) {
         binding.place = fagus_place_of(sync->ranges);
     } else {
@@ -304,7 +305,7 @@ static void begin_anew(struct fagus_sync *sync)
     }
 }
 
-/* Of all nodes together, of a variable that none has acquired. */
+/* A binding of all nodes together, of a variable that none has acquired. */
 static int change_together(struct fagus_sync *sync, struct fagus_extent *ranges, size_t count,
                            bool is_in_pool, int error)
 {

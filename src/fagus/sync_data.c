@@ -313,11 +313,11 @@ static int recover_from(struct fagus_sync *sync, int rank, uint64_t version)
     return !error && word == FAGUS_FETCHING && !is_gone ? FAGUS_EBUSY : FAGUS_ELOST;
 }
 
-/* Whole from whoever has just that version: on `mem` the dead as well. Another reader may be
- * fetching it at the same time, and have it in the end, from an owner who died before this node
- * had it. So nobody is told that it is lost before all have been asked while none of them was
- * fetching and none went. Who fetches waits for nobody but the node that it fetches from, and who
- * searches says that it has none: they never wait for each other. */
+/* Fetches the version whole from any node that has it; in place also from the dead. Another
+ * reader may be fetching it at the same time from an owner that dies, and have it in the end.
+ * So nobody is told that it is lost before all have been asked while none of them was fetching
+ * and none went. A node that fetches waits only for the node that it fetches from, and a node
+ * that searches says that it has none: they never wait for each other. */
 static int recover(struct fagus_sync *sync, uint64_t version)
 {
     fagus_data_tell_version(sync, false);
@@ -368,7 +368,7 @@ static int bring_from_copies(struct fagus_sync *sync, const struct fagus_record 
     return error ? recover(sync, version) : 0;
 }
 
-/* For those who come later: this node has it now, or nobody has. */
+/* Tells those that come later: this node has it now, or nobody has. */
 static void correct_head(struct fagus_sync *sync, int result)
 {
     uint64_t head = sync->head & ~(FAGUS_HEAD_OWNER | FAGUS_HEAD_LOST);
@@ -381,12 +381,12 @@ static void correct_head(struct fagus_sync *sync, int result)
 
 void fagus_data_tell_version(struct fagus_sync *sync, bool is_being_written)
 {
-    /* Release: who finds the version finds the copy. */
+    /* Release: a node that finds the version finds the copy. */
     atomic_store_explicit(&sync->own->version, version_word(sync->version, is_being_written),
                           memory_order_release);
 }
 
-/* Of a variable with barriers: what is written without holding it counts from here on. */
+/* With barriers, writes without holding the variable count from here on. */
 static void keep_twin(struct fagus_sync *sync)
 {
     if (UNLIKELY(sync->has_barriers && sync->twin_version != sync->version)) {
@@ -435,7 +435,7 @@ int fagus_data_bring(struct fagus_sync *sync, const struct fagus_record *record,
 {
     uint64_t version = fagus_head_version(sync->head);
     if (sync->version == version && sync->bound_at <= version) {
-        /* Who thought it lost could not reach this node. */
+        /* The node that thought it lost could not reach this one. */
         if (UNLIKELY(sync->head & FAGUS_HEAD_LOST) && is_alone) {
             correct_head(sync, 0);
         }
@@ -578,7 +578,7 @@ int fagus_data_publish(struct fagus_sync *sync)
         sync->head = head;
         keep_twin(sync);
     } else {
-        /* What was written under an error is no version. */
+        /* Bytes that were written under an error are no version. */
         sync->version = error ? FAGUS_VERSION_NONE : sync->version;
         fagus_data_tell_version(sync, false);
     }

@@ -173,9 +173,9 @@ int fagus_sync_check_writer(const struct fagus_sync *sync)
     return error ? error : is_writer(sync, fagus_this_thread()) ? 0 : FAGUS_ENOTHELD;
 }
 
-/* What the threads of this node left of the variable is there for the next one of them. The
- * dn_lock orders that as well, but perhaps by way of other nodes, and then nothing in this process
- * tells. So `writer` and `reader_count` are stored with release, each time by who has followed
+/* A thread of this node finds what the last one left of the variable. The dn_lock orders that
+ * as well, but perhaps by way of other nodes, and then nothing in this process tells. So
+ * `writer` and `reader_count` are stored with release, each time by a thread that has followed
  * those before: */
 
 /* After the lock was taken. Acquire: pairs with the release in leave_writing. */
@@ -184,8 +184,8 @@ static inline void follow_writer(const struct fagus_sync *sync)
     INVARIANT(atomic_load_explicit(&sync->writer, memory_order_acquire) == 0);
 }
 
-/* After a writer has waited for all readers. Acquire: pairs with the release in count_readers of
- * the last one. It may still count one who failed. */
+/* After a writer has waited for all readers. Acquire: pairs with the release in count_readers
+ * of the last one. It may still count a reader that failed. */
 static inline void follow_readers(const struct fagus_sync *sync)
 {
     (void)__atomic_load_n(&sync->reader_count, __ATOMIC_ACQUIRE);
@@ -208,7 +208,7 @@ static void count_readers(struct fagus_sync *sync, size_t count)
     __atomic_store_n(&sync->reader_count, count, __ATOMIC_RELEASE);
 }
 
-/* Acquire: who finds nobody follows the last holder, as above. */
+/* Acquire: a thread that finds nobody follows the last holder, as above. */
 bool fagus_sync_is_held(const struct fagus_sync *sync)
 {
     return atomic_load_explicit(&sync->writer, memory_order_acquire) != 0 ||
@@ -283,9 +283,9 @@ static int mark_writing(struct fagus_sync *sync, uint64_t mark)
     return fagus_record_write(sync, &sync->own->writing, &mark, sizeof mark);
 }
 
-/* Where memory is shared there is no other copy: a holder who died writing has left the ranges half
- * changed. Not FAGUS_EOWNERDEAD, which promises a whole version in every mode: a program that
- * goes on with it must not find half of one here. */
+/* Where memory is shared there is no other copy: a holder that died writing has left the ranges
+ * half changed. The code is not FAGUS_EOWNERDEAD, which promises a whole version in every mode:
+ * a program that goes on with it must not find half of one here. */
 static int shared_state(const struct fagus_record *record)
 {
     return UNLIKELY(atomic_load_explicit(&record->writing, memory_order_acquire) != 0) ? FAGUS_ELOST
@@ -374,7 +374,7 @@ static void look_at_the_clock(struct request *request)
     }
 }
 
-/* What is had at once is had without looking at the clock, which takes as long. */
+/* An acquire that succeeds at once does not look at the clock, which takes as long. */
 static int take_lock(const struct fagus_sync *sync, struct fagus_locker *locker,
                      struct request *request)
 {
@@ -647,8 +647,8 @@ int fagus_release(struct fagus_sync *sync)
     if (LIKELY(sync->is_quick && is_writer(sync, thread) && !sync->is_rebound)) {
         struct fagus_locker *locker = sync->held;
         leave_writing(sync);
-        /* Release: should this node die before it gives the lock, who finds 0 here finds what was
-         * written; pairs with the acquire in nothing_is_new and shared_state. */
+        /* Release: should this node die before it gives the lock, a node that finds 0 here
+         * finds what was written; pairs with the acquire in nothing_is_new and shared_state. */
         atomic_store_explicit(&sync->reached->writing, 0, memory_order_release);
         error = dn_lock_give(locker->lock);
         give_locker(sync, locker);

@@ -77,8 +77,8 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
         if (bytes == sizeof(uint64_t)) {
             uint64_t word;
             memcpy(&word, from, sizeof word);
-            /* Release: pairs with the acquire of who takes the lock next, and after a death with
-             * the look at the head: what was written before is there. */
+            /* Release: pairs with the acquire of the next holder, and after a death with the
+             * look at the head: what was written before is there. */
             atomic_store_explicit((_Atomic uint64_t *)(void *)to, word, memory_order_release);
         } else {
             memcpy(to, from, bytes);
@@ -96,8 +96,8 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
         dn_botf(fagus_lane(), fagus_remote_of(sync->manager, own_place), from, bytes));
 }
 
-/* What completes may tell of another node, to which this thread had sent something before: that is
- * no error of the record's. */
+/* The error may be about another node to which this thread had sent something before: then the
+ * record has none. */
 static int error_of_manager(const struct fagus_sync *sync, int error)
 {
     return error == DN_EPEER && !fagus_is_gone(sync->manager) ? 0 : fagus_error_of(error);
@@ -147,7 +147,8 @@ int fagus_record_give(struct fagus_sync *sync, const struct fagus_locker *locker
         int error = error_of_manager(sync, dn_lock_give(lock));
         return error ? error : unplaced;
     }
-    /* Of the next holder, perhaps a thread of this node, as soon as the lock is given. */
+    /* sync belongs to the next holder, perhaps a thread of this node, as soon as the lock is
+     * given. */
     const unsigned char *changes = sync->changes;
     uint32_t bytes = changes ? sync->changes_bytes : 0;
     sync->changes = NULL;
@@ -173,7 +174,7 @@ static uint64_t reader_bit(int rank)
     return UINT64_C(1) << ((unsigned)rank % FAGUS_READERS_PER_WORD);
 }
 
-/* With the giving of the lock, so that the next holder finds it; see fagus_readers_leave. */
+/* The bit goes with the lock, so that the next holder finds it; see fagus_readers_leave. */
 int fagus_readers_enter(struct fagus_sync *sync)
 {
     uint32_t word = (uint32_t)fagus_state.rank / FAGUS_READERS_PER_WORD;
@@ -214,7 +215,7 @@ int fagus_readers_leave(struct fagus_sync *sync)
     uint64_t bit = reader_bit(fagus_state.rank);
     uint64_t old;
     if (LIKELY(sync->reached != NULL)) {
-        /* Release: pairs with the acquire of the writer who finds the bit gone. */
+        /* Release: pairs with the acquire of the writer that finds the bit gone. */
         old = atomic_fetch_and_explicit(readers_of(sync->reached, word), ~bit,
                                         memory_order_acq_rel);
     } else {
@@ -294,7 +295,7 @@ static int wait_for_word(struct fagus_sync *sync, uint32_t word, uint64_t deadli
         if ((readers & FAGUS_READERS_BITS) == 0) {
             return 0;
         }
-        /* Only who holds the lock changes the writer and takes the dead out. */
+        /* Only the holder of the lock changes the writer and takes the dead out. */
         change = ((readers ^ mine) & ~FAGUS_READERS_BITS) | gone_readers(word, readers);
         if (change) {
             continue;

@@ -15,7 +15,7 @@ struct fagus_thread {
 
 static struct fagus_handles handles = FAGUS_HANDLES(struct fagus_thread);
 
-/* With its lane open before the program's own work begins. */
+/* Opens the thread's lane before the program's own work begins. */
 static void *run_thread(void *argument)
 {
     const struct fagus_thread *thread = argument;

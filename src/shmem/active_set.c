@@ -19,7 +19,7 @@ struct active_set {
 
 /* Sets are added in front and stay until the end, so that looking needs no lock. */
 static struct active_set *_Atomic sets;
-static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER; /* of who adds one */
+static pthread_mutex_t sets_lock = PTHREAD_MUTEX_INITIALIZER; /* held to add one */
 
 static struct active_set *find(int start, int log_stride, int size)
 {

@@ -23,7 +23,7 @@ void shmem_collective_fail(const char *call, int error)
 
 /* ---- On a team of either kind ----------------------------------------------------------- */
 
-/* What a PE has sent is complete when it arrives, which is more than a sync asks for. */
+/* A barrier also completes what a PE has sent, which is more than a sync asks for. */
 int shmem_team_barrier(struct shmem_team *team, const char *call)
 {
     SHMEM_COLLECTIVE_CHECK(team, .call = call);

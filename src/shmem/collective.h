@@ -19,8 +19,8 @@ struct shmem_collective {
     bool in_place; /* dest and source may be the same */
 };
 
-/* Ends the job with a sentence if the call is wrong: memory that is not symmetric or
- * overlaps, or PEs that make another call. Says who does not come. */
+/* Ends the job with a sentence if the call is wrong: memory that is not symmetric or overlaps,
+ * or PEs that make another call. Says which PEs do not come. */
 SHMEM_HIDDEN void shmem_collective_check(const struct shmem_team *team,
                                          const struct shmem_collective *collective);
 

@@ -1,8 +1,8 @@
 /* fence and quiet. */
 #include "shmem/state.h"
 
-/* On memory that this CPU reaches, what a fence orders is stores and atomics, which a
- * release fence does; who may sleep where a program stored through shmem_ptr is woken. */
+/* In place a fence orders stores and atomics, which a release fence does. It also wakes PEs
+ * that may sleep on memory to which the program stored through shmem_ptr. */
 static inline void fence(const struct shmem_context *context, const char *call)
 {
     if (LIKELY(context->in_place_count > 0)) {

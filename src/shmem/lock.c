@@ -1,9 +1,9 @@
 /* set_lock, clear_lock, test_lock on top of dn_lock.
  *
- * Of a lock's words one is used, that of a PE which the address decides, so that many locks
- * are spread over all PEs. A table finds the handles by the address. A handle is one
- * requester: between uses it is its lock's spare one; while the lock is held it is the
- * holder. Threads that ask for the same lock at the same time open a handle each.
+ * A lock uses the word of one PE. The address decides which, so that many locks are spread over
+ * all PEs. A table finds the handles by the address. A handle is one requester: between uses it
+ * is its lock's spare one; while the lock is held it is the holder. Threads that ask for the
+ * same lock at the same time open a handle each.
  *
  * The table is read without a lock. It only grows: an entry stays when its lock's memory is
  * freed, and serves the next lock at that address. */
@@ -16,7 +16,7 @@
 struct entry {
     uintptr_t address;
     _Atomic(struct dn_lock *) spare;
-    _Atomic(struct dn_lock *) holder; /* written by who holds the lock */
+    _Atomic(struct dn_lock *) holder; /* written by the holder */
 };
 
 struct table {
@@ -179,7 +179,7 @@ static __attribute__((noinline)) struct dn_lock *open_handle(const long *lock, c
     return handle;
 }
 
-/* A handle to ask with. Who asks again for what it holds would wait for itself. */
+/* A handle to ask with. A PE that asks again for what it holds would wait for itself. */
 static inline struct dn_lock *handle_for(struct entry *entry, const long *lock, const char *call)
 {
     struct dn_lock *handle = take_spare(entry);

@@ -77,7 +77,7 @@ SHMEM_ALIAS(global_exit)
 static void finalize(const char *call)
 {
     shmem_require_initialised(call);
-    /* Who sees that all others finalize waits no longer: what it waits for must be there. */
+    /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
     say_finalizing();
     shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
@@ -154,8 +154,8 @@ static void *allocate(const char *call, size_t count, size_t size)
     return memory;
 }
 
-/* Everybody's segments as remote addresses, and as distances where there are pointers (who
- * else asks nobody for: contexts say so by their in_place_count). */
+/* Everybody's segments as remote addresses, and as distances, which contexts use where
+ * in_place_count says so. */
 static void lay_out(const char *call, const struct inner_program_data *data,
                     const struct introduction *all)
 {

@@ -8,11 +8,11 @@
  * *status becomes that one's. */
 bool shmem_want_end(int *status) __attribute__((visibility("hidden")));
 
-/* Ends this process with the status of the job; the launcher ends the others. Who was not
- * the first leaves the end to that one, which may still be saying why. */
+/* Ends this process with the status of the job; the launcher ends the others. A PE that was not
+ * the first leaves the end to the first one, which may still be saying why. */
 _Noreturn void shmem_end(bool first, int status) __attribute__((cold, visibility("hidden")));
 
-/* Whether every other PE has begun to finalize: nobody is left whom this PE could wait for. */
+/* Whether every other PE has begun to finalize: this PE can wait for nobody any more. */
 bool shmem_others_finalize(void) __attribute__((visibility("hidden")));
 
 #endif

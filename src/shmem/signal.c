@@ -26,8 +26,8 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
     } else {
         (void)__atomic_fetch_add(word, put->signal, __ATOMIC_RELEASE);
     }
-    /* Who sleeps watches the signal; somebody who watches the body is a rare program, and
-     * finds it at the end of a nap. */
+    /* A sleeper watches the signal. A program that watches the body is rare, and finds it at
+     * the end of a nap. */
     if (shmem_peer_calls(peer)) {
         shmem_notice(peer, flag, sizeof *word, call);
     }

@@ -1,11 +1,11 @@
-/* What the OpenSHMEM calls of a process share: who this PE is, where the symmetric memory
- * lies here and at every other PE, the default context and the predefined teams.
+/* What the OpenSHMEM calls of a process share: who this PE is, where the symmetric memory lies
+ * here and at every other PE, the default context and the predefined teams.
  *
- * The ordinary case of a call is inline (src/shmem/reach.h) and needs of all this one
- * context: its in_place_count is the number of PEs that it can address by pointers, and 0
- * whenever anything else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG,
- * a fabric without pointers). Everything else is done by the functions of checked.h, which check
- * all arguments and use the dn_ calls.
+ * The ordinary case of a call is inline (src/shmem/reach.h). Of all this it needs one context:
+ * in_place_count is the number of PEs that it can address by pointers, and 0 whenever anything
+ * else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG, PEs that only packets
+ * reach). The functions of checked.h do everything else: they check all arguments and use the
+ * dn_ calls.
  *
  * Errors end the job: shmem_fail says what, where and what to do. */
 #ifndef SHMEM_STATE_H
@@ -33,15 +33,14 @@ struct shmem_peer {
     /* What to add to an address of this process's segment to get the same object of that
      * PE, mapped here. */
     ptrdiff_t distance[SHMEM_SEGMENTS];
-    _Atomic uint64_t *call; /* the call word of its port: who sleeps there, is it gone */
+    _Atomic uint64_t *call; /* its call word: a sleeper watches, or the PE is gone */
     int pe;                 /* its number among all PEs */
 };
 
 /* What a shmem_ctx_t stands for. */
 struct shmem_context {
-    uint32_t
-        in_place_count;  /* peers that plain pointers reach; 0: ask the functions of checked.h */
-    uint32_t peer_count; /* PEs of the team; 0: the context is not open */
+    uint32_t in_place_count;        /* peers that pointers reach; 0: use checked.h */
+    uint32_t peer_count;            /* PEs of the team; 0: the context is not open */
     const struct shmem_peer *peers; /* by their number in the team */
     struct dn_node *lane;
     struct shmem_team *team;

@@ -123,7 +123,7 @@ static struct shmem_team *new_team(int size, const shmem_team_config_t *config, 
     return team;
 }
 
-/* Who is in it, from the team below; from here on the program has it. */
+/* Fills in the members, from the team below; from here on the program has it. */
 static void add_team(struct shmem_team *team, struct dn_team *dn)
 {
     team->dn = dn;

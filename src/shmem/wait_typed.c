@@ -1,8 +1,8 @@
 /* wait_until, test and their forms for several words, for every type. */
 #include "shmem/wait.h"
 
-/* With a constant width. Targets of this PE's stores who sleep come first: they may be what
- * it waits for. */
+/* For a constant width. It first wakes sleepers to which this PE has stored: one of them may be
+ * what it waits for. */
 static inline __attribute__((always_inline)) void wait_in_range(const void *word, unsigned bytes,
                                                                 struct base_range range,
                                                                 const char *call)
