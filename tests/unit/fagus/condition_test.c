@@ -1,4 +1,5 @@
 /* Conditions among the threads of a node: one is woken, or all; nobody without holding. */
+#include "fagus/look.h"
 #include "fagus/sync.h"
 #include "unit/fagus/node.h"
 
@@ -6,11 +7,15 @@ enum { WAITERS = 4 };
 
 static struct fagus_sync *variable;
 static struct fagus_condition *condition;
+static int entered; /* waiters that were in the queue, or about to be */
+static _Atomic int wakes;
 static uint64_t *turns; /* how many may go on; bound to sync */
 
 static int make(void **unused)
 {
     (void)unused;
+    entered = 0;
+    wakes = 0;
     turns = (uint64_t *)(void *)node_alloc(4096);
     return fagus_sync_create(&variable) || fagus_bind(variable, turns, sizeof *turns) ||
            fagus_condition_create(&condition);
@@ -25,8 +30,10 @@ static int end(void **unused)
 static void *wait_for_a_turn(void *unused)
 {
     unit_expect(fagus_acquire(variable, FAGUS_WRITE) == 0);
+    __atomic_fetch_add(&entered, 1, __ATOMIC_RELAXED); /* while it holds the variable */
     while (*turns == 0) {
         unit_expect(fagus_condition_wait(condition, variable) == 0);
+        atomic_fetch_add(&wakes, 1);
     }
     --*turns;
     unit_expect(fagus_release(variable) == 0);
@@ -40,6 +47,18 @@ static void give_turns(uint64_t count)
     assert_int_equal(fagus_release(variable), 0);
 }
 
+/* All have entered the queue when the variable can be had and all have counted themselves. */
+static void wait_for_waiters(void)
+{
+    int count;
+    do {
+        assert_int_equal(fagus_acquire(variable, FAGUS_WRITE), 0);
+        count = __atomic_load_n(&entered, __ATOMIC_RELAXED);
+        assert_int_equal(fagus_release(variable), 0);
+        fagus_nap(UNIT_MS);
+    } while (count < WAITERS);
+}
+
 static void signals_and_broadcasts(void **unused)
 {
     (void)unused;
@@ -47,6 +66,14 @@ static void signals_and_broadcasts(void **unused)
     for (int i = 0; i < WAITERS; i++) {
         assert_int_equal(fagus_thread_create(&threads[i], wait_for_a_turn, NULL), 0);
     }
+    wait_for_waiters();
+    /* One is woken, finds no turn and waits again; the others sleep on. */
+    assert_int_equal(fagus_condition_signal(condition), 0);
+    while (atomic_load(&wakes) == 0) {
+        fagus_nap(UNIT_MS);
+    }
+    fagus_nap(20 * UNIT_MS);
+    assert_int_equal(atomic_load(&wakes), 1);
     give_turns(1);
     assert_int_equal(fagus_condition_signal(condition), 0);
     give_turns(WAITERS - 1);

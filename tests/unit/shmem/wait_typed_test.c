@@ -12,6 +12,7 @@ static void widths_and_signs(void **unused)
     (void)unused;
     assert_int_equal(shmem_short_test(&small[0], SHMEM_CMP_LT, 0), 1);
     assert_int_equal(shmem_short_test(&small[1], SHMEM_CMP_GE, 6), 0);
+    assert_int_equal(shmem_short_test(&small[1], SHMEM_CMP_LT, 0), 0);
     assert_int_equal(shmem_ushort_test(&unsigned_small, SHMEM_CMP_GT, 0x7fff), 1);
     assert_int_equal(shmem_ushort_test(&unsigned_small, SHMEM_CMP_LT, 0xffff), 0);
     assert_int_equal(shmem_int64_test(&wide, SHMEM_CMP_LE, -1), 1);
