@@ -276,23 +276,40 @@ static int make_version(struct fagus_sync *sync, const struct arrival *all)
 }
 
 /* Learns a binding that others made since, so that all speak of the same ranges. A record that
- * has not heard of this node's own release yet tells nothing new. */
+ * has not heard of this node's own release yet tells nothing new.
+ *
+ * Nobody holds the lock for this, and the parts of a look come in any order. So the binding is
+ * asked for after the head that names it was seen, and the head is looked at again: a binding
+ * that came with another version may have been half of an older one. */
 static int learn_binding(struct fagus_sync *sync)
 {
     struct fagus_record copy;
-    const struct fagus_record *record = fagus_record_look(sync, &copy, FAGUS_LOOK_BINDING);
-    if (!record) {
-        return FAGUS_EPEER;
+    for (;;) {
+        const struct fagus_record *record = fagus_record_look(sync, &copy, 0);
+        if (!record) {
+            return FAGUS_EPEER;
+        }
+        uint64_t head = atomic_load_explicit(&record->head, memory_order_acquire);
+        if (sync->version != FAGUS_VERSION_NONE && fagus_head_version(head) < sync->version) {
+            return 0;
+        }
+        sync->head = head;
+        unsigned slot = fagus_head_slot(head);
+        uint64_t bound_at = atomic_load_explicit(&record->bound_at[slot], memory_order_relaxed);
+        if (bound_at == sync->bound_at) {
+            return 0;
+        }
+        record = fagus_record_look(sync, &copy, FAGUS_LOOK_BINDING);
+        if (!record) {
+            return FAGUS_EPEER;
+        }
+        if (atomic_load_explicit(&record->bound_at[slot], memory_order_relaxed) == bound_at) {
+            int error = fagus_binding_learn(sync, record);
+            if (error) {
+                return error;
+            }
+        }
     }
-    uint64_t head = atomic_load_explicit(&record->head, memory_order_acquire);
-    if (sync->version != FAGUS_VERSION_NONE && fagus_head_version(head) < sync->version) {
-        return 0;
-    }
-    sync->head = head;
-    unsigned slot = fagus_head_slot(sync->head);
-    return atomic_load_explicit(&record->bound_at[slot], memory_order_relaxed) == sync->bound_at
-               ? 0
-               : fagus_binding_learn(sync, record);
 }
 
 /* What a node has in the barrier. */
