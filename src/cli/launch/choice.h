@@ -9,14 +9,12 @@
 enum { CHOICE_GROUPS = 1 + FABRIC_COUNT };
 
 struct choice {
-    const char *command; /* who speaks in messages */
-    const struct fabric_launch *fabric;
+    uint32_t fabric; /* its number in fabric_launches */
     uint64_t settings[FABRIC_COUNT][FABRIC_OPTIONS_MAX];
 
     struct options_row fabric_rows[2];
     struct options_row rows[FABRIC_COUNT][FABRIC_OPTIONS_MAX + 1];
     char help[256];
-    char headings[FABRIC_COUNT][64];
 };
 
 /* Fills the groups in, which point into the choice. The fabric is then the one that DN_FABRIC
@@ -26,10 +24,7 @@ int launch_choice_begin(struct choice *choice, const char *command,
 
 /* Checks the choice after the command line has been read. 0, or CLI_USAGE after having said what
  * does not go together. */
-int launch_choice_complete(const struct choice *choice,
+int launch_choice_complete(const struct choice *choice, const char *command,
                            const struct options_group groups[CHOICE_GROUPS]);
-
-/* The settings of the chosen fabric. */
-const uint64_t *launch_choice_settings(const struct choice *choice);
 
 #endif

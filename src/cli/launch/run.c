@@ -237,9 +237,9 @@ static bool read_words(int argc, char **argv, struct run_words *words, int *stat
     }
     words->request.argv = argv + optind;
     words->request.environment = words->variables;
-    words->request.fabric = words->choice.fabric;
-    words->request.settings = launch_choice_settings(&words->choice);
-    *status = launch_choice_complete(&words->choice, groups + 1);
+    words->request.fabric = fabric_launches[words->choice.fabric];
+    words->request.settings = words->choice.settings[words->choice.fabric];
+    *status = launch_choice_complete(&words->choice, COMMAND, groups + 1);
     *status = *status ? *status : check_words(words, groups[1 + CHOICE_GROUPS].given);
     *status = *status ? *status : assign_hosts(words);
     return *status == CLI_OK;

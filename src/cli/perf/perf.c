@@ -24,7 +24,9 @@ struct perf_options {
     uint32_t nodes; /* 0: the test's own */
     bool json;
     struct choice choice;
-    char self[4096]; /* this program's file */
+    const struct fabric_launch *fabric; /* the chosen one, */
+    const uint64_t *settings;           /* and its */
+    char self[4096];                    /* this program's file */
     const struct perf_entry *chosen[TEST_COUNT];
     int chosen_count;
 };
@@ -137,10 +139,10 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct words *words, 
 }
 
 /* The options that were given. */
-static void add_options(struct words *words, const struct choice *choice)
+static void add_options(struct words *words, const struct perf_options *perf)
 {
-    const uint64_t *settings = launch_choice_settings(choice);
-    const struct fabric_option *options = choice->fabric->options;
+    const uint64_t *settings = perf->settings;
+    const struct fabric_option *options = perf->fabric->options;
     for (size_t i = 0; options[i].name; i++) {
         if (settings[i] != options[i].unless_given) {
             add_word(words, "--%s", options[i].name);
@@ -154,15 +156,14 @@ static void add_options(struct words *words, const struct choice *choice)
 static void start_ours(void *context, uint64_t count)
 {
     struct start *start = context;
-    const struct choice *choice = &start->options->choice;
     char self[sizeof start->options->self];
     struct words words = {.count = 0};
     memcpy(self, start->options->self, sizeof self);
     add_word(&words, "dimmnet");
     add_word(&words, "run");
     add_word(&words, "-n%u", start->nodes);
-    add_word(&words, "--fabric=%s", choice->fabric->name);
-    add_options(&words, choice);
+    add_word(&words, "--fabric=%s", start->options->fabric->name);
+    add_options(&words, start->options);
     words.argv[words.count] = self;
     words.argv[words.count + 1] = perf_node;
     words.argv[words.count + 2] = perf_start;
@@ -237,8 +238,8 @@ static int measure_in_group(const struct perf_options *options, const struct per
     int status = launch_defaults(COMMAND, &settings);
     if (!status) {
         request.sizes = settings.sizes;
-        request.fabric = options->choice.fabric;
-        request.settings = launch_choice_settings(&options->choice);
+        request.fabric = options->fabric;
+        request.settings = options->settings;
         status = launch_group(&request);
     }
     for (uint32_t i = 0; token && i < nodes; i++) {
@@ -252,7 +253,7 @@ static int measure(const struct perf_options *options, const struct perf_entry *
 {
     int status = CLI_OK;
     bool is_start = strcmp(entry->name, "start") == 0;
-    bool pairs_only = !options->choice.fabric->shares_memory && !is_start;
+    bool pairs_only = !options->fabric->shares_memory && !is_start;
     for (int i = 0; i < COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
         bool given = options->nodes && entry->any_count && !pairs_only;
         uint32_t nodes = given ? options->nodes : entry->counts[i];
@@ -319,12 +320,11 @@ static const struct options_command perf_command = {
 /* Whether the words make sense together, and all tests of the fabric where none is named. */
 static int complete(struct perf_options *options)
 {
-    const struct fabric_launch *fabric = options->choice.fabric;
-    bool by_packets = !fabric->shares_memory;
+    bool by_packets = !options->fabric->shares_memory;
     for (int i = 0; i < options->chosen_count && by_packets; i++) {
         if (!options->chosen[i]->by_packets) {
             return cli_refuse(COMMAND, "%s is not for --fabric %s", options->chosen[i]->name,
-                              fabric->name);
+                              options->fabric->name);
         }
     }
     for (int i = 0, named = options->chosen_count; named == 0 && i < TEST_COUNT; i++) {
@@ -343,7 +343,9 @@ static bool read_arguments(int argc, char **argv, struct perf_options *options, 
     if (*status || !options_read(&perf_command, groups, 1 + CHOICE_GROUPS, argc, argv, status)) {
         return false;
     }
-    *status = launch_choice_complete(&options->choice, groups + 1);
+    options->fabric = fabric_launches[options->choice.fabric];
+    options->settings = options->choice.settings[options->choice.fabric];
+    *status = launch_choice_complete(&options->choice, COMMAND, groups + 1);
     *status = *status ? *status : complete(options);
     return *status == CLI_OK;
 }

@@ -29,7 +29,7 @@ bad_words_are_refused()
 {
     refused 'there is no test "wings"' wings &&
         refused 'there is no option "--wings"' --wings &&
-        refused 'unknown fabric "tin"; known: mem, udp' aotf --fabric tin &&
+        refused '--fabric takes one of mem, udp, not "tin"' aotf --fabric tin &&
         refused '--fabric needs a value' aotf --fabric &&
         refused '-n takes a number of nodes' barrier -n 1 &&
         refused 'token is not for --fabric udp' aotf token --fabric udp &&

@@ -139,7 +139,7 @@ test_bad_usage_is_one_line_and_status_2()
     refused 'from 1 to 4096, not "2x"' -n 2x true
     refused 'from 1 to 4096, not ""' -n "" true
     refused '-n needs a value' -n
-    refused 'unknown fabric "carrier-pigeon"; known: mem, udp' -n 2 --fabric carrier-pigeon true
+    refused -- '--fabric takes one of mem, udp, not "carrier-pigeon"' -n 2 --fabric carrier-pigeon true
     refused 'there is no option "--bogus"' -n 2 --bogus true
     refused 'there is no option "-q"' -q -n 2 true
     refused -- '--label takes no value' -n 2 --label=yes true
