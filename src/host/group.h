@@ -15,10 +15,6 @@
  * whose id the port gives. */
 #define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
 #define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
-/* On the `udp` fabric: the roster (fabric/udp/roster.h), and the node's own bound socket. The
- * group's memory then holds nothing but the nodes' lives. */
-#define HOST_ENV_ROSTER_FD "DIMMNET_ROSTER_FD"
-#define HOST_ENV_SOCKET_FD "DIMMNET_SOCKET_FD"
 
 /* Registered memory of each node where the sizes leave it open and addresses are few. */
 #define HOST_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
