@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/page.h"
+#include "cli/sim/page.h"
 #include "cli/sim/net_report.h"
 
 enum { TEXT_BYTES = 320, PERCENTILES = 6 };

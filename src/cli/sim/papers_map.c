@@ -1,6 +1,6 @@
 /* Where each nanosecond of a loop-back goes: paper 000's figure 6, which is lost, drawn anew
  * from what its section 5.2.4 says that it shows. */
-#include "cli/sim/papers.h"
+#include "cli/sim/papers_map.h"
 
 #include <stdio.h>
 

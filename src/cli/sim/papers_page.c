@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/page.h"
+#include "cli/sim/page.h"
 
 enum { CELLS_MAX = 1024, ERROR_PCT_SHOWN = 20, TEXT_BYTES = 160 };
 

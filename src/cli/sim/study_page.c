@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/page.h"
+#include "cli/sim/page.h"
 
 enum { NAME_BYTES = 80, TITLE_BYTES = 160 };
 

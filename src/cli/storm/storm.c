@@ -11,7 +11,7 @@
 #include "base/size_text.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/storm/report.h"
+#include "cli/storm/storm_report.h"
 #include "cli/storm/seeds.h"
 #include "host/clock.h"
 #include "sim/storm/shrink.h"

@@ -1,6 +1,6 @@
 /* The page's frame, texts, tables and network; charts are page_chart.c's. */
 #define _GNU_SOURCE
-#include "cli/page.h"
+#include "cli/sim/page.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "cli/page_state.h"
+#include "cli/sim/page_state.h"
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1b1b1f;--paper:#fdfdfb;--line:#c8c8c4;--soft:#f0f0ec}"

@@ -1,5 +1,5 @@
 /* Printing the storm's results. */
-#include "cli/storm/report.h"
+#include "cli/storm/storm_report.h"
 
 #include <inttypes.h>
 #include <string.h>

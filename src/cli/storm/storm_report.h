@@ -1,6 +1,6 @@
 /* What the storm tells of its runs. */
-#ifndef CLI_STORM_REPORT_H
-#define CLI_STORM_REPORT_H
+#ifndef CLI_STORM_STORM_REPORT_H
+#define CLI_STORM_STORM_REPORT_H
 
 #include <stdio.h>
 

@@ -1,10 +1,10 @@
 /* What the files of a page share. */
-#ifndef CLI_PAGE_STATE_H
-#define CLI_PAGE_STATE_H
+#ifndef CLI_SIM_PAGE_STATE_H
+#define CLI_SIM_PAGE_STATE_H
 
 #include <stdio.h>
 
-#include "cli/page.h"
+#include "cli/sim/page.h"
 
 struct cli_page {
     FILE *file;

@@ -1,7 +1,7 @@
 /* Charts: lines and points on linear or logarithmic axes. */
 #include <math.h>
 
-#include "cli/page_state.h"
+#include "cli/sim/page_state.h"
 
 enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
 

@@ -5,8 +5,8 @@
  *     struct cli_page *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic", error);
  *     cli_page_chart(page, &chart);
  *     bool written = cli_page_close(page); */
-#ifndef CLI_PAGE_H
-#define CLI_PAGE_H
+#ifndef CLI_SIM_PAGE_H
+#define CLI_SIM_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

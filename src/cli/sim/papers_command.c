@@ -11,7 +11,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
-#include "cli/sim/papers.h"
+#include "cli/sim/papers_map.h"
 #include "cli/sim/papers_page.h"
 #include "sim/papers/measure.h"
 #include "sim/papers/papers.h"
