@@ -1,4 +1,4 @@
-/* The subcommands of `dimmnet`, and how they speak of mistakes. */
+/* The subcommands of `dimmnet`, and how they report mistakes. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -15,13 +15,13 @@ int cli_perf(int argc, char **argv);
 int cli_storm(int argc, char **argv);
 int cli_sim(int argc, char **argv);
 int cli_info(int argc, char **argv);
-/* What a launcher starts on other hosts. */
+/* The command that a launcher starts on other hosts. */
 int cli_agent(int argc, char **argv);
 
-/* One line on stderr, "COMMAND: ...", at once. */
+/* Writes one line to stderr at once: "COMMAND: ...". */
 void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for a mistake of the user's; gives CLI_USAGE. */
+/* Does the same for a mistake of the user's, and gives CLI_USAGE. */
 int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -29,13 +29,14 @@ struct worker {
     uint64_t next; /* the job whose result comes next */
 };
 
-/* What has come for a number. */
+/* What has come for one number. */
 enum cell_state { CELL_EMPTY, CELL_RESULT, CELL_DEATH };
 
 struct series {
     const struct jobs *jobs;
-    /* From job to job of one worker, and how many results can wait here for those before them:
-     * number n is in cell n % step. Without lasting workers that is the count of jobs. */
+    /* The distance from one job of a worker to its next, and the number of cells: the result of
+     * job n waits in cell n % step for those before it. Without lasting workers this is the count
+     * of jobs, so that a worker has one job. */
     uint64_t step;
     unsigned char *results;
     enum cell_state *states;
@@ -255,7 +256,7 @@ static void describe_death(const struct jobs *jobs, int status, char text[DEATH_
     }
 }
 
-/* Gives on what has come up to the first gap. False: that was enough. */
+/* Hands on the results up to the first gap. False: the caller has enough. */
 static bool hand_on(struct series *series)
 {
     const struct jobs *jobs = series->jobs;

@@ -17,7 +17,7 @@ struct jobs {
     /* False: each job has a process of its own. True, for many short jobs: a process does every
      * at_once-th one until it dies. */
     bool lasting;
-    unsigned cpu_seconds_max; /* of one job, which dies then; 0: any */
+    unsigned cpu_seconds_max; /* a job that takes more is killed; 0: no limit */
     size_t result_bytes;
     /* In a worker; *result is all zero before. */
     void (*run)(void *context, uint64_t number, void *result);

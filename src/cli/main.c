@@ -15,7 +15,7 @@ static const struct options_subcommand subcommands[] = {
     {"storm", cli_storm, NULL, "run the protocol on a network that does everything wrong"},
     {"sim", cli_sim, NULL, "simulate the papers' machines, cycle by cycle"},
 #endif
-    /* What others start; not for people. */
+    /* Other commands start these; people do not. */
     {"perf-node", cli_perf_node, NULL, NULL},
     {"agent", cli_agent, NULL, NULL},
     {NULL, NULL, NULL, NULL},
@@ -25,7 +25,7 @@ static const char about[] =
     "A store is a message: remote memory, RDMA, atomics and waiting for processes\n"
     "that are started together. `dimmnet --version` gives the version.\n";
 
-/* What was printed for the user has to arrive, or the status is not 0. */
+/* The status is 0 only if everything that was printed has arrived. */
 static int finish_stdout(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout)) {

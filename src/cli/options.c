@@ -1,4 +1,4 @@
-/* Options from tables: reading them, their help, and what is said of mistakes. */
+/* Reads options by tables, prints their help, and says what is wrong. */
 #define _GNU_SOURCE
 #include "cli/options.h"
 
@@ -305,7 +305,7 @@ static int take_word(struct reader *reader, const char *word)
     return take_value(command, row, word, word, group->target);
 }
 
-/* What getopt has found; *done: nothing else is to be done. */
+/* Takes what getopt has found. *done: nothing else is to be done. */
 static int take_option(struct reader *reader, int code, int argc, char **argv, bool *done)
 {
     int number = find_row(reader, code);

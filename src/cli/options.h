@@ -1,6 +1,6 @@
-/* The options of a command, from tables: a row is one option with its spelling, the value it
- * takes, where the value goes, and its help. From the rows come the reading of a command line
- * (over getopt_long), the text of --help, and the sentence about a mistake. */
+/* Options of commands, from tables. A row of a table describes one option: how it is spelled, what
+ * value it takes, where the value goes, and its help. The functions here read a command line by
+ * the rows (over getopt_long), print --help from them, and say in one sentence what is wrong. */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -13,7 +13,7 @@ enum options_kind {
     OPTIONS_END,     /* no option: ends the rows */
     OPTIONS_FLAG,    /* no value; a bool becomes true */
     OPTIONS_SETS,    /* no value; an enum becomes `least` */
-    OPTIONS_SHOW,    /* no value; calls `show`, and that was all */
+    OPTIONS_SHOW,    /* no value; calls `show`, and the command ends */
     OPTIONS_TEXT,    /* const char *: anything */
     OPTIONS_NUMBER,  /* an unsigned type: `least` to `most`, stored times `unit` */
     OPTIONS_SIZE,    /* uint64_t: bytes, above 0; 128K and the like are fine */
@@ -24,7 +24,7 @@ enum options_kind {
 
 struct options_row {
     const char *name;     /* behind "--"; NULL: it has only a letter */
-    char letter;          /* behind "-", or 0. With neither, the row takes words without a dash */
+    char letter;          /* behind "-", or 0; a row with neither takes words without a dash */
     const char *argument; /* the value's name in the help; "[X]": the value may be missing */
     const char *help;     /* numbers' limits are added to it */
     enum options_kind kind;
@@ -33,8 +33,8 @@ struct options_row {
     const char *what; /* NUMBER: what it is, for messages; NULL: "number" */
     const char *const *names;
     void (*show)(void);
-    /* CLI_OK, or the status to end with after saying why. The target is that of the group;
-     * the value NULL when it may be missing and is. */
+    /* Gives CLI_OK, or a status after saying why, which ends the command. The target is that of
+     * the group; the value is NULL when it may be missing and is. */
     int (*take)(void *target, const char *value);
 };
 
@@ -45,16 +45,16 @@ struct options_group {
     const struct options_row *rows;
     void *target;        /* what the places are in; it holds the defaults before */
     const char *heading; /* or NULL */
-    const char *given;   /* set: the name of these rows' last option on the command line */
+    const char *given;   /* output: the last option of these rows on the command line, or NULL */
 };
 
 struct options_command {
     const char *name;         /* "dimmnet info" */
     const char *usage;        /* what stands behind it */
     const char *about;        /* what it does; all these texts are whole lines */
-    void (*list)(void);       /* prints what else is to be known before the options; or NULL */
+    void (*list)(void);       /* prints more, before the options; or NULL */
     const char *closing;      /* or NULL */
-    void (*list_after)(void); /* prints the end of the help; or NULL */
+    void (*list_after)(void); /* prints more, at the end; or NULL */
     bool program_follows;     /* the first word without a dash ends the options; see optind */
 };
 

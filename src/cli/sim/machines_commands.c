@@ -1,5 +1,4 @@
-/* `dimmnet sim machines` and `dimmnet sim show`: what machines there are, and what is known
- * of one. */
+/* `dimmnet sim machines` lists the machines, `dimmnet sim show` prints all values of one. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,12 +15,14 @@ struct options {
 };
 
 static const struct options_row machines_rows[] = {
-    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG, OPTIONS_AT(struct options, json)},
+    {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG,
+     OPTIONS_AT(struct options, json)},
     {.kind = OPTIONS_END},
 };
 
 static const struct options_row show_rows[] = {
-    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG, OPTIONS_AT(struct options, json)},
+    {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG,
+     OPTIONS_AT(struct options, json)},
     {NULL, 0, "MACHINE", NULL, OPTIONS_TEXT, OPTIONS_AT(struct options, machine)},
     {.kind = OPTIONS_END},
 };
@@ -111,7 +112,7 @@ struct table {
     int section, key, value, file; /* widths */
 };
 
-/* A stage's defaults say nothing, nor do those of a part. */
+/* The defaults of a stage and of a part are left out: they tell nothing of the machine. */
 static bool is_shown(const struct table *table, const struct sim_machine_value *value)
 {
     return value->source || !(table->part || strncmp(value->section, "stage ", 6) == 0);

@@ -59,28 +59,30 @@ static int take_setting(void *target, const char *value)
 
 static const struct options_row rows[] = {
     {NULL, 0, "CONFIG", NULL, OPTIONS_TEXT, AT(path)},
-    {"rate", 0, "R", "flits per node and cycle, 0 to 1; what the file says", OPTIONS_CALL,
+    {"rate", 0, "R", "flits per node and cycle, 0 to 1 (default: in the file)", OPTIONS_CALL,
      .take = take_rate},
-    {"sweep", 0, NULL, "from nothing to beyond saturation", OPTIONS_FLAG, AT(sweep)},
-    {"set", 0, "SECTION.KEY=V", "instead of what the file says; as often as needed", OPTIONS_CALL,
+    {"sweep", 0, NULL, "measure from nearly no load to beyond saturation", OPTIONS_FLAG, AT(sweep)},
+    {"set", 0, "SECTION.KEY=V", "replace a value of the file; may be repeated", OPTIONS_CALL,
      .take = take_setting},
-    {"keys", 0, NULL, "every key with its value here, and no run", OPTIONS_FLAG, AT(keys)},
-    {"links", 0, NULL, "what each link carried, too", OPTIONS_FLAG, AT(links)},
-    {"speed", 0, NULL, "the simulator's own speed, too (never the same twice)", OPTIONS_FLAG,
+    {"keys", 0, NULL, "print every key with its value, and run nothing", OPTIONS_FLAG, AT(keys)},
+    {"links", 0, NULL, "also print what each link carried", OPTIONS_FLAG, AT(links)},
+    {"speed", 0, NULL, "also print the simulator's own speed (never the same twice)", OPTIONS_FLAG,
      AT(speed)},
     {"trace", 0, "FILE",
-     "a trace that ui.perfetto.dev opens: a track for each virtual channel of each router",
+     "write a trace for ui.perfetto.dev: a track for each virtual channel of each router",
      OPTIONS_TEXT, AT(trace)},
-    {"from", 0, "CYCLE", "what of it: from here (0)", OPTIONS_NUMBER, AT(from_cycle),
+    {"from", 0, "CYCLE", "trace from this cycle on (default 0)", OPTIONS_NUMBER, AT(from_cycle),
      .most = UINT64_MAX / 2},
-    {"to", 0, "CYCLE", "to here (10,000)", OPTIONS_NUMBER, AT(to_cycle), .least = 1,
-     .most = UINT64_MAX / 2},
-    {"html", 0, "FILE", "a page: charts, and the links coloured by load", OPTIONS_TEXT, AT(page)},
-    {"jobs", 0, "N", "processes for a sweep (as many as cores)", OPTIONS_NUMBER, AT(jobs),
+    {"to", 0, "CYCLE", "trace up to this cycle (default 10,000)", OPTIONS_NUMBER, AT(to_cycle),
+     .least = 1, .most = UINT64_MAX / 2},
+    {"html", 0, "FILE", "also write a page: charts, and the links coloured by load", OPTIONS_TEXT,
+     AT(page)},
+    {"jobs", 0, "N", "processes for a sweep (default: one for each core)", OPTIONS_NUMBER, AT(jobs),
      .least = 1, .most = JOBS_AT_ONCE_MAX},
-    {"csv", 0, NULL, "comma-separated values, a line of names first", OPTIONS_SETS, AT(format),
-     .least = NET_REPORT_CSV},
-    {"json", 0, NULL, "one JSON object a line", OPTIONS_SETS, AT(format), .least = NET_REPORT_JSON},
+    {"csv", 0, NULL, "print comma-separated values, a line of names first", OPTIONS_SETS,
+     AT(format), .least = NET_REPORT_CSV},
+    {"json", 0, NULL, "print one JSON object a line", OPTIONS_SETS, AT(format),
+     .least = NET_REPORT_JSON},
     {.kind = OPTIONS_END},
 };
 
@@ -141,7 +143,7 @@ static int status_of(const struct net_result *result)
     return result->outcome == NET_DEADLOCKED || result->outcome == NET_STUCK ? CLI_FAULT : CLI_OK;
 }
 
-/* What was measured as a page, if one is wanted: false after saying why it is not there. */
+/* Writes the page, if --html asks for one. False after saying why that failed. */
 static bool write_page(const struct options *options, const struct net_report *report,
                        const struct net_result *results, unsigned count,
                        const struct net_result *saturation, const struct net_bound *bound)
@@ -192,7 +194,7 @@ static int run_one(const struct options *options, const struct net_report *repor
 
 /* ---- A sweep ------------------------------------------------------------------------------ */
 
-/* Of the saturation rate: where the curve is drawn. */
+/* The rates of a sweep, as shares of the saturation rate. */
 static const double shares[] = {0.05, 0.1, 0.2, 0.3,  0.4, 0.5, 0.6,
                                 0.7,  0.8, 0.9, 0.95, 1,   1.1, 1.25};
 enum { SHARES = sizeof shares / sizeof shares[0] };
@@ -207,7 +209,7 @@ struct sweep {
     int status;
 };
 
-/* What a worker says: an error, or its result with the links behind it. */
+/* What a worker sends back: an error, or a result with its links behind it. */
 struct message {
     bool good;
     char error[NET_ERROR_BYTES];

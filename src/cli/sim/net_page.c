@@ -16,7 +16,7 @@ static bool is_steady(const struct net_result *result)
            result->packets > 0;
 }
 
-/* Latencies of what is saturated say how long the run was, nothing else. */
+/* NaN beyond saturation: there a latency only says how long the run was. */
 static double latency_of(const struct net_result *result, unsigned which)
 {
     if (!is_steady(result)) {
@@ -173,7 +173,7 @@ bool net_page_write(const char *path, const struct net_file *file, const struct 
         }
         shown = is_steady(&results[i]) ? &results[i] : shown;
     }
-    /* Where all links are full they look alike; half of that tells them apart. */
+    /* At saturation all links look alike; at half that rate they differ. */
     const struct net_result *half = shown;
     for (unsigned i = 0; &results[i] < shown && half == shown; i++) {
         half = results[i].accepted >= shown->accepted / 2 ? &results[i] : half;

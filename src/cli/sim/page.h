@@ -1,6 +1,6 @@
 /* One self-contained HTML page: tables, charts, and a network with its links coloured by load.
- * No script, nothing from elsewhere; light and dark by the reader's wish; made to be read on a
- * phone first. Charts are drawn 360 units wide, so that their letters keep their size there.
+ * It has no script and loads nothing; it is light or dark as the reader wishes, and made to be
+ * read on a phone first: charts are drawn 360 units wide, so that letters keep their size there.
  *
  *     struct cli_page *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic", error);
  *     cli_page_chart(page, &chart);
@@ -48,7 +48,7 @@ struct cli_chart {
     size_t series_count;
 };
 
-/* Also as a table behind a fold, for who cannot see it. */
+/* The page has the figures as a folded table, too, for readers who cannot see the chart. */
 void cli_page_chart(struct cli_page *page, const struct cli_chart *chart);
 
 struct cli_link {

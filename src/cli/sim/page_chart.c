@@ -54,7 +54,7 @@ static void finish(struct axis *axis)
     }
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are some six. */
+/* The step between marks: 1, 2 or 5 times a power of ten, for about six marks. */
 static unsigned linear_ticks(const struct axis *axis, double ticks[TICKS_MAX])
 {
     double raw = (axis->high - axis->low) / 6;

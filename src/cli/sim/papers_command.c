@@ -70,14 +70,14 @@ static int take_map(void *target, const char *value)
 #define AT(field) OPTIONS_AT(struct papers_options, field)
 
 static const struct options_row rows[] = {
-    {"table", 0, "T", "only this one: 000/5, or 5 for that of every paper", OPTIONS_TEXT,
+    {"table", 0, "T", "run only this table: 000/5, or 5 for that of every paper", OPTIONS_TEXT,
      AT(table)},
-    {"map", 0, "[MACHINE]", "where each nanosecond of a loop-back goes (dimmnet1-D)", OPTIONS_CALL,
-     .take = take_map},
-    {"machines", 0, "FOLDER", "a machine FOLDER/NAME.ini goes before the one of that name here",
-     OPTIONS_TEXT, AT(machines)},
-    {"json", 0, NULL, "one JSON object per figure", OPTIONS_FLAG, AT(json)},
-    {"html", 0, "FILE", "a page with all tables and a chart as well", OPTIONS_TEXT, AT(html)},
+    {"map", 0, "[MACHINE]", "show where each nanosecond of a loop-back goes (default dimmnet1-D)",
+     OPTIONS_CALL, .take = take_map},
+    {"machines", 0, "FOLDER", "prefer FOLDER/NAME.ini to the machine of that name", OPTIONS_TEXT,
+     AT(machines)},
+    {"json", 0, NULL, "print one JSON object for each figure", OPTIONS_FLAG, AT(json)},
+    {"html", 0, "FILE", "also write a page with all tables and a chart", OPTIONS_TEXT, AT(html)},
     {.kind = OPTIONS_END},
 };
 
@@ -87,12 +87,13 @@ static const struct options_command command = {
     .name = COMMAND,
     .usage = "[option...]",
     .about = "Runs the papers' experiments on the simulated machines and puts every figure that\n"
-             "they print beside ours. A slip of a paper is named, and what is right is compared.\n",
+             "they print beside ours. Where a paper has a slip, it is named and the right value "
+             "compared.\n",
     .closing = "Exit status: 0 every bar is held, 1 one is missed, 2 bad usage. Tables:\n",
     .list_after = list_tables,
 };
 
-/* 0, or a status: what the words say makes no sense. */
+/* 0, or a status after saying what makes no sense. */
 static int check_options(const struct papers_options *options)
 {
     struct stat folder;

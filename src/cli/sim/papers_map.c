@@ -30,8 +30,8 @@ static void print_part(struct map *map, const char *text, double ns)
     map->at_ns += ns;
 }
 
-/* How long it waits for the stage (an edge of its clock, its place), and the stage; neither if
- * there is none. */
+/* Prints the wait before the stage (for an edge of its clock, for its place) and the stage itself,
+ * unless they take no time. */
 static void print_stage(struct map *map, enum sim_stage_name stage)
 {
     char text[64];

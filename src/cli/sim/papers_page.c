@@ -1,4 +1,4 @@
-/* A chart of all errors, and a table for each of the papers'. */
+/* The page has a chart of all errors, and a table for each table of the papers. */
 #include "cli/sim/papers_page.h"
 
 #include <math.h>

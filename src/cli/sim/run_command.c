@@ -36,24 +36,26 @@ static void list_programs(void)
 
 static const struct options_row rows[] = {
     {NULL, 0, "PROGRAM", NULL, OPTIONS_TEXT, AT(wish.trial)},
-    {"machine", 0, "M", "a name (dimmnet sim machines) or a file; dimmnet1-D", OPTIONS_TEXT,
-     AT(machine)},
-    {"nodes", 0, "N", "as few as the program can do with", OPTIONS_NUMBER, AT(wish.node_count),
-     .least = 1, .most = 65534},
+    {"machine", 0, "M", "a name (see dimmnet sim machines) or a file (default dimmnet1-D)",
+     OPTIONS_TEXT, AT(machine)},
+    {"nodes", 0, "N", "number of nodes (default: the fewest that the program can do with)",
+     OPTIONS_NUMBER, AT(wish.node_count), .least = 1, .most = 65534},
     {"topology", 0, "T",
-     "loop-inside, loop-outside, back-to-back, switch, tree, fat-tree, ring, torus; what suits",
+     "loop-inside, loop-outside, back-to-back, switch, tree, fat-tree, ring or torus (default: by "
+     "the number of nodes)",
      OPTIONS_CHOICE, AT(wish.topology), .names = sim_topology_names, .most = SIM_TOPOLOGIES - 1},
-    {"rounds", 0, "R", "how often (100)", OPTIONS_NUMBER, AT(wish.rounds), .least = 1,
-     .most = 10000000},
-    {"bytes", 0, "B", "of a transfer", OPTIONS_NUMBER, AT(wish.bytes), .least = 1,
-     .most = UINT64_C(1) << 32},
-    {"limit", 0, "NS", "of virtual time, for a run that does not end (1,000,000,000)",
-     OPTIONS_NUMBER, AT(wish.limit_ps), .least = 1, .most = NS_MAX, .unit = PS_PER_NS},
-    {"trace", 0, "FILE", "a trace that ui.perfetto.dev opens", OPTIONS_TEXT, AT(trace)},
-    {"from", 0, "NS", "what of it: from here", OPTIONS_NUMBER, AT(from_ps), .most = NS_MAX,
+    {"rounds", 0, "R", "number of rounds (default 100)", OPTIONS_NUMBER, AT(wish.rounds),
+     .least = 1, .most = 10000000},
+    {"bytes", 0, "B", "length of a transfer (default: by the program)", OPTIONS_NUMBER,
+     AT(wish.bytes), .least = 1, .most = UINT64_C(1) << 32},
+    {"limit", 0, "NS", "stop after this much virtual time (default 1,000,000,000)", OPTIONS_NUMBER,
+     AT(wish.limit_ps), .least = 1, .most = NS_MAX, .unit = PS_PER_NS},
+    {"trace", 0, "FILE", "write a trace for ui.perfetto.dev", OPTIONS_TEXT, AT(trace)},
+    {"from", 0, "NS", "trace from this moment on", OPTIONS_NUMBER, AT(from_ps), .most = NS_MAX,
      .unit = PS_PER_NS},
-    {"to", 0, "NS", "to here", OPTIONS_NUMBER, AT(to_ps), .most = NS_MAX, .unit = PS_PER_NS},
-    {"json", 0, NULL, "one JSON object", OPTIONS_FLAG, AT(json)},
+    {"to", 0, "NS", "trace up to this moment", OPTIONS_NUMBER, AT(to_ps), .most = NS_MAX,
+     .unit = PS_PER_NS},
+    {"json", 0, NULL, "print one JSON object", OPTIONS_FLAG, AT(json)},
     {.kind = OPTIONS_END},
 };
 
@@ -67,7 +69,7 @@ static const struct options_command command = {
     .closing = "See dimmnet-sim(1).\n",
 };
 
-/* ---- What came of it ------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------- */
 
 static double mean_ns(const struct sim_trial_result *result)
 {

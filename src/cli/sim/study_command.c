@@ -66,20 +66,23 @@ static int take_study(void *target, const char *value)
 
 static const struct options_row rows[] = {
     {NULL, 0, "NAME", NULL, OPTIONS_CALL, .take = take_study},
-    {"list", 0, NULL, "the studies, and what their columns mean", OPTIONS_SHOW, .show = print_list},
-    {"machine", 0, "M", "another machine than the study's; see dimmnet sim machines", OPTIONS_TEXT,
-     AT(machine)},
-    {"topology", 0, "T", "of more nodes than a switch has ports: tree or fat-tree (tree)",
+    {"list", 0, NULL, "list the studies, and what their columns mean", OPTIONS_SHOW,
+     .show = print_list},
+    {"machine", 0, "M", "another machine than the study's own; see dimmnet sim machines",
+     OPTIONS_TEXT, AT(machine)},
+    {"topology", 0, "T",
+     "how more nodes are connected than a switch has ports: tree or fat-tree (default tree)",
      OPTIONS_CHOICE, AT(topology), .names = sim_topology_names, .least = SIM_SWITCH_TREE,
      .most = SIM_FAT_TREE},
-    {"max-nodes", 0, "N", "leave out points with more nodes", OPTIONS_NUMBER, AT(nodes_max),
-     .least = 2, .most = WIRE_NODES_MAX},
-    {"jobs", 0, "J", "processes (as many as cores)", OPTIONS_NUMBER, AT(jobs), .least = 1,
+    {"max-nodes", 0, "N", "leave out points with more nodes than this", OPTIONS_NUMBER,
+     AT(nodes_max), .least = 2, .most = WIRE_NODES_MAX},
+    {"jobs", 0, "J", "processes (default: one for each core)", OPTIONS_NUMBER, AT(jobs), .least = 1,
      .most = JOBS_AT_ONCE_MAX},
-    {"csv", 0, NULL, "comma-separated values, a line of names first", OPTIONS_SETS, AT(format),
-     .least = SIM_STUDY_CSV},
-    {"json", 0, NULL, "one JSON object a line", OPTIONS_SETS, AT(format), .least = SIM_STUDY_JSON},
-    {"html", 0, "FILE", "a page with charts as well", OPTIONS_TEXT, AT(html)},
+    {"csv", 0, NULL, "print comma-separated values, a line of names first", OPTIONS_SETS,
+     AT(format), .least = SIM_STUDY_CSV},
+    {"json", 0, NULL, "print one JSON object a line", OPTIONS_SETS, AT(format),
+     .least = SIM_STUDY_JSON},
+    {"html", 0, "FILE", "also write a page with charts", OPTIONS_TEXT, AT(html)},
     {.kind = OPTIONS_END},
 };
 
@@ -107,7 +110,7 @@ static uint64_t bytes_of(void *context, uint64_t number)
     return sim_study_bytes(&sweep->points[number]);
 }
 
-/* What the machine has for all jobs together. */
+/* The memory that all jobs together may use: three quarters of the machine's. */
 static uint64_t bytes_max(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES);

@@ -1,5 +1,5 @@
-/* Rows become series: those with the same texts (and numbers, where the study says so) in the
- * columns that tell series apart. */
+/* Turns rows into series: rows are of one series when they have the same texts (and numbers, where
+ * the study says so) in the columns that tell series apart. */
 #include "cli/sim/study_page.h"
 
 #include <math.h>

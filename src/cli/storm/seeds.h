@@ -23,10 +23,11 @@ struct seeds {
 
 enum jobs_end seeds_run(const struct seeds *seeds);
 
-/* One run in a process of its own: its result, however it ends; false: interrupted. */
+/* Does one run in a process of its own and gives its result, however it ends. False: the run was
+ * interrupted. */
 bool seeds_run_one(const struct storm_choice *choice, struct storm_result *result);
 
-/* One run whose trace is read here: its last lines are printed, each behind `indent`. */
+/* Does one run and prints the last lines of its trace, each behind `indent`. */
 void seeds_print_trace_end(const struct storm_choice *choice, const char *indent);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the storm tells of its runs. */
+/* What the storm prints about its runs. */
 #ifndef CLI_STORM_STORM_REPORT_H
 #define CLI_STORM_STORM_REPORT_H
 
