@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/perf/measure.h"
+#include "cli/perf/perf_measure.h"
 #include "cli/perf/raw_udp.h"
 #include "fagus/state.h"
 #include "host/clock.h"

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/options.h"
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 #include "dimmnet.h"
 
 static const struct options_subcommand subcommands[] = {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/launch/roster.h"
+#include "cli/launch/fabric_setup.h"
 
 #define NAME(name) #name,
 static const char *const names[] = {FABRICS(NAME)};

@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 #include "cli/launch/sweep.h"
 #include "host/clock.h"
 

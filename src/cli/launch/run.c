@@ -1,4 +1,4 @@
-/* `dimmnet run`: reads the command line; launch.c does the work. */
+/* `dimmnet run`: reads the command line; launcher.c does the work. */
 #include "cli/launch/run.h"
 
 #include <getopt.h>

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "cli/launch/guard.h"
+#include "cli/launch/guardian.h"
 #include "cli/launch/run.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 
 /* ---- rate: 8-byte stores per second --------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 #include "host/clock.h"
 #include "team/team.h"
 

@@ -1,6 +1,6 @@
 /* Locks: alone, and passed between two that contend. */
 #include "base/base.h"
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 #include "group/lock.h"
 
 /* In rank 0's LLCM, by words: a line with the lock and the raw words beside it, one for

@@ -3,7 +3,7 @@
 #ifndef CLI_PERF_PACKETS_H
 #define CLI_PERF_PACKETS_H
 
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 #include "cli/perf/raw_udp.h"
 
 #define PERF_PACKETS_WAIT_NS UINT64_C(10000000000) /* what takes longer has gone wrong */

@@ -13,7 +13,7 @@
 #include "cli/cli.h"
 #include "cli/launch/choice.h"
 #include "cli/options.h"
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 #include "cli/launch/run.h"
 
 #define COMMAND "dimmnet perf"

@@ -1,7 +1,7 @@
 /* Reductions: one word beside a raw barrier, large ones beside memcpy. */
 #include <string.h>
 
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 
 struct reduction {
     struct perf_gathering gathering; /* first: the raw barrier's context */

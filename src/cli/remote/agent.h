@@ -6,7 +6,7 @@
 #ifndef CLI_REMOTE_AGENT_H
 #define CLI_REMOTE_AGENT_H
 
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 
 /* What marks the processes of this host in the group. */
 const char *remote_agent_host_id(const struct agent *agent);

@@ -3,7 +3,7 @@
 #ifndef CLI_REMOTE_FLEET_H
 #define CLI_REMOTE_FLEET_H
 
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 
 /* Sees the group through to its end; gives the exit status. */
 int remote_fleet_launch(struct launch *launch);

@@ -9,7 +9,7 @@
 #define CLI_REMOTE_LINK_H
 
 #include "cli/remote/hosts.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 #include "cli/remote/post.h"
 
 enum link_state {

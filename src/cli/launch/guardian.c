@@ -1,6 +1,6 @@
 /* The guardian's life. */
 #define _GNU_SOURCE
-#include "cli/launch/guard.h"
+#include "cli/launch/guardian.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* Sandwiched blocks and their medians. */
-#include "cli/perf/measure.h"
+#include "cli/perf/perf_measure.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/remote/fleet.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 
 enum { OBEDIENT, STUBBORN, NODES };
 

@@ -1,6 +1,6 @@
 /* What a group's fabric needs before its nodes start, and how large the nodes' memory is. */
-#ifndef CLI_LAUNCH_ROSTER_H
-#define CLI_LAUNCH_ROSTER_H
+#ifndef CLI_LAUNCH_FABRIC_SETUP_H
+#define CLI_LAUNCH_FABRIC_SETUP_H
 
 #include "cli/launch/run.h"
 

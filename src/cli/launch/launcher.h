@@ -1,27 +1,27 @@
 /* The launcher's state, shared by its files:
  *
- *     launch.c   sets everything up and takes it down
- *     loop.c     the one poll loop
- *     phase.c    how a group comes to its end
- *     ends.c     the ends of processes: announced, judged, reported
- *     fleet.c     a group on several hosts: the agents there and what they say
+ *     launcher.c     sets everything up and takes it down
+ *     loop.c         the one poll loop
+ *     group_phase.c  how a group comes to its end
+ *     node_ends.c    the ends of processes: announced, judged, reported
+ *     fleet.c        a group on several hosts: the agents there and what they say
  *
  * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: what
  * happens to them it tells its launcher.
  *
  * One process, one thread: nothing here is locked. */
-#ifndef CLI_LAUNCH_LAUNCH_H
-#define CLI_LAUNCH_LAUNCH_H
+#ifndef CLI_LAUNCH_LAUNCHER_H
+#define CLI_LAUNCH_LAUNCHER_H
 
 #include <poll.h>
 
 #include "cli/launch/feed.h"
-#include "cli/launch/guard.h"
-#include "cli/launch/roster.h"
+#include "cli/launch/guardian.h"
+#include "cli/launch/fabric_setup.h"
 #include "cli/launch/run.h"
 #include "cli/launch/signals.h"
 #include "cli/launch/start.h"
-#include "cli/launch/stream.h"
+#include "cli/launch/output.h"
 #include "host/group.h"
 
 /* How a process ended. */
@@ -51,7 +51,8 @@ struct node {
  *      +----- signal ------+--> SIGNALLED --2 s-|-----------------> KILLING
  *      +----- time-out, nobody reads our output-+
  *   each of them --all nodes ended--> DRAINING, until the output is out. A node that wants
- *   the group to end (ends.c) begins GRACE as well, of 2 s: until it has come through exit(). */
+ *   the group to end (node_ends.c) begins GRACE as well, of 2 s: until it has come through
+ *   exit(). */
 enum launch_phase {
     LAUNCH_RUNNING,
     LAUNCH_GRACE,
@@ -101,7 +102,7 @@ struct launch {
     int old_subreaper;
 };
 
-/* launch.c: the parts of launch_group. Those that give a status have said why it is not 0. */
+/* launcher.c: the parts of launch_group. Those that give a status have said why it is not 0. */
 void launch_init(struct launch *launch, const struct launch_request *request);
 /* All that nodes on this host need, but the roster. */
 int launch_prepare(struct launch *launch);
@@ -124,7 +125,7 @@ bool launch_open_sinks(struct launch *launch);
 /* Allocates the tables of nodes, and a poll table with so many places more. */
 bool launch_allocate(struct launch *launch, uint32_t poll_count);
 
-/* launch.c: a line of the launcher's own, in order with what nodes wrote before. */
+/* launcher.c: a line of the launcher's own, in order with what nodes wrote before. */
 void launch_say(struct launch *launch, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -134,7 +135,7 @@ void launch_loop_run(struct launch *launch);
 /* Between two starts: ends, signals and time, no output. */
 void launch_loop_glance(struct launch *launch);
 
-/* phase.c: events. Each moves the phase; the first one decides the status. */
+/* group_phase.c: events. Each moves the phase; the first one decides the status. */
 void launch_phase_on_start_failure(struct launch *launch, int status);
 void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns);
 /* A node wants the whole group to end; later, the first node has ended because of it. */
@@ -148,7 +149,7 @@ void launch_phase_on_all_ended(struct launch *launch);
 /* Sends a signal to every node's process group. */
 void launch_phase_signal_nodes(struct launch *launch, int signal_number);
 
-/* ends.c: after SIGCHLD. */
+/* node_ends.c: after SIGCHLD. */
 void launch_ends_collect(struct launch *launch);
 
 /* After the notification that a node attached from further down. */

@@ -1,5 +1,5 @@
 /* A node of a measured group: attaches, runs one test, reports from rank 0. */
-#include "cli/perf/node.h"
+#include "cli/perf/perf_node.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* One row of results, as a table line for people or as a JSON object. */
-#ifndef CLI_PERF_REPORT_H
-#define CLI_PERF_REPORT_H
+#ifndef CLI_PERF_PERF_REPORT_H
+#define CLI_PERF_PERF_REPORT_H
 
 #include <stdbool.h>
 
-#include "cli/perf/measure.h"
+#include "cli/perf/perf_measure.h"
 
 struct perf_row {
     const char *test;

@@ -11,7 +11,7 @@
 #include "cli/remote/agent.h"
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 #include "cli/launch/pidfd.h"
 #include "host/clock.h"
 

@@ -1,10 +1,10 @@
 /* The node's side of `dimmnet perf`: what each process of the measured group runs. */
-#ifndef CLI_PERF_NODE_H
-#define CLI_PERF_NODE_H
+#ifndef CLI_PERF_PERF_NODE_H
+#define CLI_PERF_PERF_NODE_H
 
 #include <stdatomic.h>
 
-#include "cli/perf/report.h"
+#include "cli/perf/perf_report.h"
 
 /* The environment that the parent gives its nodes: "json" or "table"; the pipes of
  * the token test, "read0,write0,read1,...". */

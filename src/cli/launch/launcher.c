@@ -1,6 +1,6 @@
 /* Setting a group up, seeing it through, taking it down. */
 #define _GNU_SOURCE
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 
 #include <errno.h>
 #include <fcntl.h>

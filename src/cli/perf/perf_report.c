@@ -1,5 +1,5 @@
 /* Printing results. */
-#include "cli/perf/report.h"
+#include "cli/perf/perf_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A node's standard output or standard error: a pipe whose bytes are passed on to a sink
  * whole lines at a time. An unfinished line is held back, up to 64 KiB of it. */
-#ifndef CLI_LAUNCH_STREAM_H
-#define CLI_LAUNCH_STREAM_H
+#ifndef CLI_LAUNCH_OUTPUT_H
+#define CLI_LAUNCH_OUTPUT_H
 
 #include "cli/launch/sink.h"
 

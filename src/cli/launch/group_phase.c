@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
-#include "cli/launch/launch.h"
+#include "cli/launch/launcher.h"
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -1,6 +1,6 @@
 /* Cutting a pipe's bytes into lines. */
 #define _GNU_SOURCE
-#include "cli/launch/stream.h"
+#include "cli/launch/output.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * cache lines. Each "raw, ours, raw" is a triple; it counts only when its two raws
  * agree within a tenth, because a virtual machine's cores move under one's feet. The
  * figure is the median ratio of at least 300 triples. */
-#ifndef CLI_PERF_MEASURE_H
-#define CLI_PERF_MEASURE_H
+#ifndef CLI_PERF_PERF_MEASURE_H
+#define CLI_PERF_PERF_MEASURE_H
 
 #include "dimmnet.h"
 

@@ -1,6 +1,6 @@
 /* Sizes, and a fabric's words as statuses. */
 #define _GNU_SOURCE
-#include "cli/launch/roster.h"
+#include "cli/launch/fabric_setup.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* The guardian: a process in a session of its own that waits for the launcher's end and then
  * kills what is left of the group. When a launcher dies, the kernel kills its children
  * (PR_SET_PDEATHSIG) and the guardian kills the children's children. */
-#ifndef CLI_LAUNCH_GUARD_H
-#define CLI_LAUNCH_GUARD_H
+#ifndef CLI_LAUNCH_GUARDIAN_H
+#define CLI_LAUNCH_GUARDIAN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
