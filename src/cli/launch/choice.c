@@ -81,5 +81,5 @@ int launch_choice_complete(const struct choice *choice, const char *command,
         }
     }
     int error = fabric_launches[choice->fabric]->check(choice->settings[choice->fabric], sentence);
-    return launch_roster_conclude(command, error, sentence);
+    return launch_fabric_conclude(command, error, sentence);
 }

@@ -8,7 +8,7 @@
 #include "cli/cli.h"
 #include "host/group.h"
 
-int launch_roster_conclude(const char *command, int error, const char *sentence)
+int launch_fabric_conclude(const char *command, int error, const char *sentence)
 {
     if (*sentence) {
         cli_say(command, "%s", sentence);
@@ -42,7 +42,7 @@ static int refuse_sizes(const char *command, uint32_t node_count)
     return cli_refuse(command, "%u nodes of these sizes are too much memory to map", node_count);
 }
 
-int launch_roster_check_room(const char *command, uint32_t node_count,
+int launch_fabric_check_room(const char *command, uint32_t node_count,
                              const struct group_sizes *sizes)
 {
     struct group_geometry geometry;
@@ -51,7 +51,7 @@ int launch_roster_check_room(const char *command, uint32_t node_count,
 
 /* Where nodes share no memory, each lays out the whole group's memory for itself. All must do it
  * alike, so every size is decided here. */
-int launch_roster_decide_sizes(const struct launch_request *request, struct group_sizes *sizes)
+int launch_fabric_decide_sizes(const struct launch_request *request, struct group_sizes *sizes)
 {
     struct group_geometry geometry;
     *sizes = request->sizes;
@@ -72,7 +72,7 @@ int launch_roster_decide_sizes(const struct launch_request *request, struct grou
 
 /* ---- The roster ---------------------------------------------------------------------- */
 
-int launch_roster_open(struct fabric_roster *roster, const struct launch_request *request,
+int launch_fabric_open(struct fabric_roster *roster, const struct launch_request *request,
                        const struct group_sizes *sizes, uint32_t rank_first, uint32_t rank_count)
 {
     *roster = (struct fabric_roster){
@@ -84,16 +84,16 @@ int launch_roster_open(struct fabric_roster *roster, const struct launch_request
         .sizes = *sizes,
     };
     int error = fabric_roster_open(roster);
-    return launch_roster_conclude(request->command, error, error ? dn_strerror(error) : "");
+    return launch_fabric_conclude(request->command, error, error ? dn_strerror(error) : "");
 }
 
-int launch_roster_make(struct fabric_roster *roster, const struct launch_request *request)
+int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request)
 {
     struct group_sizes sizes;
     char sentence[FABRIC_SENTENCE_BYTES] = "";
-    int status = launch_roster_decide_sizes(request, &sizes);
-    status = status ? status : launch_roster_open(roster, request, &sizes, 0, request->node_count);
+    int status = launch_fabric_decide_sizes(request, &sizes);
+    status = status ? status : launch_fabric_open(roster, request, &sizes, 0, request->node_count);
     return status ? status
-                  : launch_roster_conclude(request->command,
+                  : launch_fabric_conclude(request->command,
                                            request->fabric->make(roster, sentence), sentence);
 }

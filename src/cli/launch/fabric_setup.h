@@ -7,20 +7,20 @@
 /* All of these give 0, or an exit status after having said why. */
 
 /* Says a fabric's sentence, and turns its error into a status: see fabric/launch.h. */
-int launch_roster_conclude(const char *command, int error, const char *sentence);
+int launch_fabric_conclude(const char *command, int error, const char *sentence);
 
 /* Whether nodes of these sizes can be mapped here. */
-int launch_roster_check_room(const char *command, uint32_t node_count,
+int launch_fabric_check_room(const char *command, uint32_t node_count,
                              const struct group_sizes *sizes);
 
 /* Opens a roster for so many nodes that start here; fabric_roster_release after success. */
-int launch_roster_open(struct fabric_roster *roster, const struct launch_request *request,
+int launch_fabric_open(struct fabric_roster *roster, const struct launch_request *request,
                        const struct group_sizes *sizes, uint32_t rank_first, uint32_t rank_count);
 
 /* Decides how large the nodes' memory is. */
-int launch_roster_decide_sizes(const struct launch_request *request, struct group_sizes *sizes);
+int launch_fabric_decide_sizes(const struct launch_request *request, struct group_sizes *sizes);
 
 /* Everything for nodes that all start here. fabric_roster_release either way. */
-int launch_roster_make(struct fabric_roster *roster, const struct launch_request *request);
+int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request);
 
 #endif

@@ -17,9 +17,9 @@
 #include "cli/launch/pidfd.h"
 #include "cli/launch/sweep.h"
 
-bool launch_guard_make_id(char id[GUARD_ID_BYTES])
+bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES])
 {
-    unsigned char random[(GUARD_ID_BYTES - 1) / 2];
+    unsigned char random[(GUARDIAN_ID_BYTES - 1) / 2];
     if (getrandom(random, sizeof random, 0) != sizeof random) {
         return false;
     }
@@ -29,19 +29,20 @@ bool launch_guard_make_id(char id[GUARD_ID_BYTES])
     return true;
 }
 
-bool launch_guard_open(struct guard *guard, uint32_t count, const char *name, const char *value)
+bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char *name,
+                          const char *value)
 {
-    *guard = (struct guard){.launcher_fd = -1, .count = count};
-    int length = snprintf(guard->mark, sizeof guard->mark, "%s=%s", name, value);
-    INVARIANT(length > 0 && (size_t)length < sizeof guard->mark);
-    void *shared = mmap(NULL, count * sizeof *guard->process_groups, PROT_READ | PROT_WRITE,
+    *guardian = (struct guardian){.launcher_fd = -1, .count = count};
+    int length = snprintf(guardian->mark, sizeof guardian->mark, "%s=%s", name, value);
+    INVARIANT(length > 0 && (size_t)length < sizeof guardian->mark);
+    void *shared = mmap(NULL, count * sizeof *guardian->process_groups, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
         return false;
     }
-    guard->process_groups = shared;
-    guard->launcher_fd = launch_pidfd_of(getpid());
-    return guard->launcher_fd >= 0;
+    guardian->process_groups = shared;
+    guardian->launcher_fd = launch_pidfd_of(getpid());
+    return guardian->launcher_fd >= 0;
 }
 
 /* Keeps nothing of the launcher's: whoever waits for the end of a pipe must not wait for
@@ -57,49 +58,49 @@ static void keep_only(int fd)
     }
 }
 
-_Noreturn static void guard_main(const struct guard *guard)
+_Noreturn static void guardian_main(const struct guardian *guardian)
 {
     sigset_t all;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "dimmnet-guard");
-    keep_only(guard->launcher_fd);
+    keep_only(guardian->launcher_fd);
     struct pollfd launcher = {.fd = 0, .events = POLLIN};
     while (poll(&launcher, 1, -1) < 0 && errno == EINTR) {
     }
-    for (uint32_t rank = 0; rank < guard->count; rank++) {
-        pid_t group = atomic_load(&guard->process_groups[rank]);
+    for (uint32_t rank = 0; rank < guardian->count; rank++) {
+        pid_t group = atomic_load(&guardian->process_groups[rank]);
         if (group > 0) {
             (void)kill(-group, SIGKILL);
         }
     }
-    launch_sweep_marked(guard->mark);
+    launch_sweep_marked(guardian->mark);
     _exit(0);
 }
 
-bool launch_guard_start(struct guard *guard)
+bool launch_guardian_start(struct guardian *guardian)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        guard_main(guard);
+        guardian_main(guardian);
     }
-    guard->pid = pid > 0 ? pid : 0;
+    guardian->pid = pid > 0 ? pid : 0;
     return pid > 0;
 }
 
-void launch_guard_close(struct guard *guard)
+void launch_guardian_close(struct guardian *guardian)
 {
-    if (guard->pid > 0) {
-        (void)kill(guard->pid, SIGKILL);
-        while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR) {
+    if (guardian->pid > 0) {
+        (void)kill(guardian->pid, SIGKILL);
+        while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR) {
         }
     }
-    if (guard->launcher_fd >= 0) {
-        (void)close(guard->launcher_fd);
+    if (guardian->launcher_fd >= 0) {
+        (void)close(guardian->launcher_fd);
     }
-    if (guard->process_groups) {
-        (void)munmap(guard->process_groups, guard->count * sizeof *guard->process_groups);
+    if (guardian->process_groups) {
+        (void)munmap(guardian->process_groups, guardian->count * sizeof *guardian->process_groups);
     }
-    *guard = (struct guard){.launcher_fd = -1};
+    *guardian = (struct guardian){.launcher_fd = -1};
 }

@@ -11,13 +11,13 @@
 
 /* A word that all nodes of a group have in their environment and no other process has. It marks
  * every process of the group that does not clear its environment. */
-#define GUARD_ENV_GROUP_ID "DIMMNET_GROUP_ID"
+#define GUARDIAN_ENV_GROUP_ID "DIMMNET_GROUP_ID"
 /* The same for the nodes of one host, where a group has several: ID.NUMBER. */
-#define GUARD_ENV_HOST_ID "DIMMNET_HOST_ID"
+#define GUARDIAN_ENV_HOST_ID "DIMMNET_HOST_ID"
 
-enum { GUARD_ID_BYTES = 32 + 1, GUARD_MARK_BYTES = 64 };
+enum { GUARDIAN_ID_BYTES = 32 + 1, GUARDIAN_MARK_BYTES = 64 };
 
-struct guard {
+struct guardian {
     pid_t pid;       /* 0: none runs */
     int launcher_fd; /* the launcher's pidfd; -1: not open */
     uint32_t count;
@@ -25,19 +25,20 @@ struct guard {
      * A node writes its own before it does anything else, so that there is no moment
      * at which it runs and is not listed. */
     _Atomic int32_t *process_groups;
-    char mark[GUARD_MARK_BYTES]; /* NAME=VALUE, or how that begins */
+    char mark[GUARDIAN_MARK_BYTES]; /* NAME=VALUE, or how that begins */
 };
 
 /* A new group's; false: errno says why. */
-bool launch_guard_make_id(char id[GUARD_ID_BYTES]);
+bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES]);
 
 /* Prepares for `count` nodes with this mark; false: errno says why. */
-bool launch_guard_open(struct guard *guard, uint32_t count, const char *name, const char *value);
+bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char *name,
+                          const char *value);
 
 /* Starts a guardian; false: errno says why. Signals are blocked. */
-bool launch_guard_start(struct guard *guard);
+bool launch_guardian_start(struct guardian *guardian);
 
 /* Ends it and gives everything back. */
-void launch_guard_close(struct guard *guard);
+void launch_guardian_close(struct guardian *guardian);
 
 #endif

@@ -116,15 +116,15 @@ bool launch_allocate(struct launch *launch, uint32_t poll_count)
 {
     uint32_t count = launch->rank_count;
     launch->nodes = calloc(count, sizeof *launch->nodes);
-    launch->streams = calloc(2 * (size_t)count, sizeof *launch->streams);
+    launch->outputs = calloc(2 * (size_t)count, sizeof *launch->outputs);
     launch->polls = calloc(3 * (size_t)count + poll_count, sizeof *launch->polls);
-    if (!launch->nodes || !launch->streams || !launch->polls) {
+    if (!launch->nodes || !launch->outputs || !launch->polls) {
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
         launch->nodes[i].attached_fd = -1;
-        launch->streams[2 * i].fd = STREAM_ENDED;
-        launch->streams[2 * i + 1].fd = STREAM_ENDED;
+        launch->outputs[2 * i].fd = OUTPUT_ENDED;
+        launch->outputs[2 * i + 1].fd = OUTPUT_ENDED;
     }
     return true;
 }
@@ -174,8 +174,8 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
     launch->is_reaper = true;
     /* The guardian starts first, so that it inherits less. */
     if (!launch_signals_take(&launch->signals) ||
-        !launch_guard_open(&launch->guard, child_count, mark_name, mark_value) ||
-        !launch_guard_start(&launch->guard)) {
+        !launch_guardian_open(&launch->guardian, child_count, mark_name, mark_value) ||
+        !launch_guardian_start(&launch->guardian)) {
         cli_say(launch->request->command, "cannot start the guardian: %s", strerror(errno));
         return CLI_FAULT;
     }
@@ -193,14 +193,14 @@ static uint32_t count_cores(const struct launch *launch)
 static int take_charge_of_nodes(struct launch *launch)
 {
     if (launch->agent) {
-        return launch_take_charge(launch, launch->rank_count, GUARD_ENV_HOST_ID,
+        return launch_take_charge(launch, launch->rank_count, GUARDIAN_ENV_HOST_ID,
                                   remote_agent_host_id(launch->agent));
     }
-    if (!launch_guard_make_id(launch->group_id)) {
+    if (!launch_guardian_make_id(launch->group_id)) {
         cli_say(launch->request->command, "cannot name the group: %s", strerror(errno));
         return CLI_FAULT;
     }
-    return launch_take_charge(launch, launch->rank_count, GUARD_ENV_GROUP_ID, launch->group_id);
+    return launch_take_charge(launch, launch->rank_count, GUARDIAN_ENV_GROUP_ID, launch->group_id);
 }
 
 int launch_prepare(struct launch *launch)
@@ -223,7 +223,7 @@ int launch_prepare(struct launch *launch)
     }
     launch->plan.group_fd = launch->group.fd;
     launch->plan.group_id = launch->group_id;
-    launch->plan.guard = &launch->guard;
+    launch->plan.guardian = &launch->guardian;
     launch->plan.launcher_pid = getpid();
     launch->plan.rank_first = launch->rank_first;
     launch->plan.rank_count = launch->rank_count;
@@ -243,8 +243,8 @@ void launch_close_fd(int *fd)
     *fd = -1;
 }
 
-/* A pipe whose reading end becomes a stream; gives the writing end, or -1. */
-static int open_stream(struct launch *launch, uint32_t index, unsigned which)
+/* A pipe whose reading end becomes an output; gives the writing end, or -1. */
+static int open_output(struct launch *launch, uint32_t index, unsigned which)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -252,10 +252,10 @@ static int open_stream(struct launch *launch, uint32_t index, unsigned which)
     }
     /* Each end has its own flags: the node's end still blocks. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    struct stream *stream = &launch->streams[2 * index + which];
-    launch_stream_open(stream, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
+    struct output *output = &launch->outputs[2 * index + which];
+    launch_output_open(output, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
     if (launch->request->label) {
-        (void)snprintf(stream->label, sizeof stream->label, "[%u] ", launch->rank_first + index);
+        (void)snprintf(output->label, sizeof output->label, "[%u] ", launch->rank_first + index);
     }
     return ends[1];
 }
@@ -263,8 +263,8 @@ static int open_stream(struct launch *launch, uint32_t index, unsigned which)
 static bool start_one(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
-    int out_fd = open_stream(launch, index, 0);
-    int err_fd = open_stream(launch, index, 1);
+    int out_fd = open_output(launch, index, 0);
+    int err_fd = open_output(launch, index, 1);
     pid_t pid = -1;
     if (out_fd >= 0 && err_fd >= 0) {
         pid = launch_start_node(&launch->plan, index, out_fd, err_fd);
@@ -312,10 +312,10 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
 void launch_release(struct launch *launch)
 {
     launch_feed_close(&launch->feed);
-    for (uint32_t i = 0; launch->streams && i < 2 * launch->rank_count; i++) {
-        launch_stream_drop(&launch->streams[i]);
+    for (uint32_t i = 0; launch->outputs && i < 2 * launch->rank_count; i++) {
+        launch_output_drop(&launch->outputs[i]);
     }
-    free(launch->streams);
+    free(launch->outputs);
     free(launch->nodes);
     free(launch->polls);
     launch_sink_close(&launch->sinks[0]);
@@ -332,7 +332,7 @@ void launch_release(struct launch *launch)
     if (launch->group.group) {
         host_group_unmap(&launch->group);
     }
-    launch_guard_close(&launch->guard);
+    launch_guardian_close(&launch->guardian);
     if (launch->is_reaper) {
         (void)prctl(PR_SET_CHILD_SUBREAPER, launch->old_subreaper);
     }
@@ -353,7 +353,7 @@ void launch_init(struct launch *launch, const struct launch_request *request)
         .timeout_deadline_ns = UINT64_MAX,
         .group = {.fd = -1},
         .signals = {.fd = -1},
-        .guard = {.launcher_fd = -1},
+        .guardian = {.launcher_fd = -1},
         .plan = {.roster = &launch->roster, .report_fd = -1, .null_fd = -1, .stdin_fd = -1},
         .reports_fd = -1,
         .notify_fd = -1,
@@ -369,7 +369,7 @@ static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     int status = launch_prepare(launch);
-    status = status ? status : launch_roster_make(&launch->roster, request);
+    status = status ? status : launch_fabric_make(&launch->roster, request);
     if (!status) {
         if (!launch_start(launch, launch_loop_glance)) {
             launch_phase_on_start_failure(launch, CLI_FAULT);

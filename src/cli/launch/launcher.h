@@ -84,8 +84,8 @@ struct launch {
     uint32_t attached_count; /* of them with an attached_fd */
 
     struct signals signals;
-    char group_id[GUARD_ID_BYTES];
-    struct guard guard; /* of our children: nodes, or what leads to agents */
+    char group_id[GUARDIAN_ID_BYTES];
+    struct guardian guardian; /* of our children: nodes, or what leads to agents */
     struct start_plan plan;
     int reports_fd; /* what nodes that could not start say; -1: no more */
     int notify_fd;  /* written by a node that attached from further down */
@@ -93,7 +93,7 @@ struct launch {
     struct sink sinks[2];
     struct sink *out;       /* sinks[0] */
     struct sink *err;       /* sinks[1], or sinks[0] where both are the same file */
-    struct stream *streams; /* two for each node */
+    struct output *outputs; /* two for each node */
     struct feed feed;
     struct pollfd *polls;
 

@@ -11,9 +11,9 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { GUARD_RETRY_MS = 100 };
+enum { GUARDIAN_RETRY_MS = 100 };
 
-/* Places in the poll table; the nodes' streams and watched processes follow. */
+/* Places in the poll table; the nodes' outputs and watched processes follow. */
 enum { AT_SIGNALS, AT_NOTIFY, AT_REPORTS, AT_FEED, AT_OUT, AT_ERR, AT_STREAMS };
 
 static void set(struct pollfd *entry, int fd, short events)
@@ -41,10 +41,10 @@ static nfds_t fill_polls(struct launch *launch)
     }
     /* Nodes are not read while the sink is full: their pipes fill up and they wait. */
     for (uint32_t i = 0; i < 2 * count; i++) {
-        struct stream *stream = &launch->streams[i];
-        bool read_it = launch->phase != LAUNCH_DRAINING && stream->fd >= 0 &&
-                       launch_stream_may_read(stream);
-        set(&polls[AT_STREAMS + i], read_it ? stream->fd : -1, POLLIN);
+        struct output *output = &launch->outputs[i];
+        bool read_it = launch->phase != LAUNCH_DRAINING && output->fd >= 0 &&
+                       launch_output_may_read(output);
+        set(&polls[AT_STREAMS + i], read_it ? output->fd : -1, POLLIN);
     }
     if (launch->attached_count == 0) {
         return AT_STREAMS + 2 * count;
@@ -64,7 +64,8 @@ static int poll_timeout_ms(const struct launch *launch)
         uint64_t fleet_ns = remote_fleet_deadline_ns(launch);
         deadline_ns = fleet_ns < deadline_ns ? fleet_ns : deadline_ns;
     }
-    int limit_ms = launch->guard.pid == 0 && launch->phase != LAUNCH_DRAINING ? GUARD_RETRY_MS : -1;
+    int limit_ms = launch->guardian.pid == 0 && launch->phase != LAUNCH_DRAINING ? GUARDIAN_RETRY_MS
+                                                                                 : -1;
     if (deadline_ns == UINT64_MAX) {
         return limit_ms;
     }
@@ -125,8 +126,8 @@ static void on_nodes_ready(struct launch *launch, nfds_t polled)
     }
     for (uint32_t i = 0; i < 2 * count; i++) {
         /* Its neighbours may have filled the sink since. */
-        if (polls[AT_STREAMS + i].revents && launch_stream_may_read(&launch->streams[i])) {
-            (void)launch_stream_read(&launch->streams[i]);
+        if (polls[AT_STREAMS + i].revents && launch_output_may_read(&launch->outputs[i])) {
+            (void)launch_output_read(&launch->outputs[i]);
         }
     }
 }
@@ -161,7 +162,7 @@ static void begin_draining(struct launch *launch)
     if (launch->fleet) {
         return;
     }
-    launch_guard_close(&launch->guard);
+    launch_guardian_close(&launch->guardian);
     if (launch->children_are_ours) {
         launch_sweep_children();
     }
@@ -172,13 +173,13 @@ static bool drain(struct launch *launch)
 {
     bool done = !launch->fleet || remote_fleet_is_done(launch);
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
-        struct stream *stream = &launch->streams[i];
-        while (stream->fd >= 0 && launch_stream_may_read(stream)) {
-            if (!launch_stream_read(stream)) {
-                launch_stream_close(stream);
+        struct output *output = &launch->outputs[i];
+        while (output->fd >= 0 && launch_output_may_read(output)) {
+            if (!launch_output_read(output)) {
+                launch_output_close(output);
             }
         }
-        done = done && stream->fd < 0; /* a fleet's have ended when it is done */
+        done = done && output->fd < 0; /* a fleet's have ended when it is done */
     }
     return done && !launch_sink_is_waiting(&launch->sinks[0]) &&
            !launch_sink_is_waiting(&launch->sinks[1]);
@@ -208,8 +209,8 @@ void launch_loop_run(struct launch *launch)
         if (launch->fleet) {
             remote_fleet_on_time(launch, host_now_ns());
         }
-        if (launch->guard.pid == 0 && launch->live_count > 0) {
-            (void)launch_guard_start(&launch->guard);
+        if (launch->guardian.pid == 0 && launch->live_count > 0) {
+            (void)launch_guardian_start(&launch->guardian);
         }
     }
 }

@@ -194,7 +194,7 @@ static void on_node_end(struct launch *launch, uint32_t index, const siginfo_t *
         finish(launch, index);
     }
     (void)kill(-node->pid, SIGKILL);
-    atomic_store(&launch->guard.process_groups[index], 0);
+    atomic_store(&launch->guardian.process_groups[index], 0);
     reap(node->pid);
 }
 
@@ -214,8 +214,8 @@ static void on_process_end(struct launch *launch, const siginfo_t *info)
     }
     /* This was a guardian that somebody killed, or an orphan of some node. */
     reap(info->si_pid);
-    if (info->si_pid == launch->guard.pid) {
-        launch->guard.pid = 0;
+    if (info->si_pid == launch->guardian.pid) {
+        launch->guardian.pid = 0;
     }
 }
 

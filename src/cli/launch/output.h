@@ -6,12 +6,12 @@
 #include "cli/launch/sink.h"
 
 enum {
-    STREAM_ENDED = -1,
-    STREAM_FED = -2, /* there is no pipe: somebody puts bytes in */
-    STREAM_READ_BYTES = 16 * 1024,
+    OUTPUT_ENDED = -1,
+    OUTPUT_FED = -2, /* there is no pipe: somebody puts bytes in */
+    OUTPUT_READ_BYTES = 16 * 1024,
 };
 
-struct stream {
+struct output {
     int fd; /* or one of the above */
     uint32_t writer;
     struct sink *sink;
@@ -22,21 +22,21 @@ struct stream {
 };
 
 /* Takes the pipe's reading end, which does not block. */
-void launch_stream_open(struct stream *stream, int fd, uint32_t writer, struct sink *sink);
+void launch_output_open(struct output *output, int fd, uint32_t writer, struct sink *sink);
 
 /* Whether the sink has room for all that one read can bring. */
-bool launch_stream_may_read(const struct stream *stream);
+bool launch_output_may_read(const struct output *output);
 
-/* What one read brings, up to STREAM_READ_BYTES; launch_stream_may_read was true. */
-void launch_stream_put(struct stream *stream, const char *text, size_t bytes);
+/* What one read brings, up to OUTPUT_READ_BYTES; launch_output_may_read was true. */
+void launch_output_put(struct output *output, const char *text, size_t bytes);
 
 /* Reads once; false: nothing was there. At the end of the pipe it closes. */
-bool launch_stream_read(struct stream *stream);
+bool launch_output_read(struct output *output);
 
 /* Passes on the unfinished line, for which the sink has room, and closes. */
-void launch_stream_close(struct stream *stream);
+void launch_output_close(struct output *output);
 
 /* Closes without passing anything on. */
-void launch_stream_drop(struct stream *stream);
+void launch_output_drop(struct output *output);
 
 #endif

@@ -73,15 +73,15 @@ static int make_environment(struct start_plan *plan, const struct launch_request
     (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", plan->group_fd);
     (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", plan->notify_fd);
     (void)snprintf(text[3], sizeof text[3], HOST_ENV_LAUNCHER "=%d", (int)plan->launcher_pid);
-    (void)snprintf(text[4], sizeof text[4], GUARD_ENV_GROUP_ID "=%s", plan->group_id);
+    (void)snprintf(text[4], sizeof text[4], GUARDIAN_ENV_GROUP_ID "=%s", plan->group_id);
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=0");
     size_t count = 0;
     for (unsigned i = 0; i < 5; i++) {
         list[count++] = text[i];
     }
     list[count++] = plan->rank_text;
-    if (strcmp(plan->guard->mark, text[4]) != 0) {
-        list[count++] = plan->guard->mark;
+    if (strcmp(plan->guardian->mark, text[4]) != 0) {
+        list[count++] = plan->guardian->mark;
     }
     for (unsigned i = 0; request->fabric->variables[i]; i++) {
         list[count++] = plan->fabric_text[i];
@@ -184,7 +184,7 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
     uint32_t rank = plan->rank_first + index;
     /* Make the process group first, then list it: the guardian kills what is listed. */
     (void)setpgid(0, 0);
-    atomic_store(&plan->guard->process_groups[index], (int32_t)getpid());
+    atomic_store(&plan->guardian->process_groups[index], (int32_t)getpid());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != plan->launcher_pid) {
         _exit(127); /* the launcher died before the kernel was told to kill us with it */
@@ -226,7 +226,7 @@ pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int
     if (pid > 0) {
         /* Parent and child both do this, so that neither has to wait for the other. */
         (void)setpgid(pid, pid);
-        atomic_store(&plan->guard->process_groups[index], (int32_t)pid);
+        atomic_store(&plan->guardian->process_groups[index], (int32_t)pid);
     }
     return pid;
 }

@@ -31,7 +31,7 @@ struct start_plan {
     uint32_t rank_first; /* of the nodes that are started here */
     uint32_t rank_count;
     pid_t launcher_pid;
-    struct guard *guard;
+    struct guardian *guardian;
     int group_fd;
     int notify_fd;
     const struct fabric_roster *roster;
@@ -53,7 +53,7 @@ struct start_report {
 };
 
 /* Fills argv, environment and pins from the request; path, ranks, descriptors, group's id and
- * guard are the caller's to fill before. 0 or an errno; launch_start_plan_release either way. */
+ * guardian are the caller's to fill before. 0 or an errno; launch_start_plan_release either way. */
 int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request);
 void launch_start_plan_release(struct start_plan *plan);
 

@@ -141,8 +141,9 @@ static int make_request(struct agent *agent)
         .no_pin = order->no_pin,
     };
     if (!fabric || !fabric->spans_hosts || !fabric_launch_is_settled(fabric, order->settings) ||
-        !fabric->contact_is_sound(&order->contact) || strlen(order->group_id) >= GUARD_ID_BYTES ||
-        strlen(order->host_id) + sizeof GUARD_ENV_HOST_ID >= GUARD_MARK_BYTES) {
+        !fabric->contact_is_sound(&order->contact) ||
+        strlen(order->group_id) >= GUARDIAN_ID_BYTES ||
+        strlen(order->host_id) + sizeof GUARDIAN_ENV_HOST_ID >= GUARDIAN_MARK_BYTES) {
         return cli_refuse(order->command, "the launcher's order makes no sense");
     }
     if (chdir(order->folder) != 0) {
@@ -196,13 +197,13 @@ static void on_order(struct agent *agent, const struct frame *frame)
     status = status ? status : launch_prepare(&agent->launch);
     status = status ? status : allocate(agent);
     status = status ? status
-                    : launch_roster_check_room(order->command, order->node_count, &order->sizes);
+                    : launch_fabric_check_room(order->command, order->node_count, &order->sizes);
     status = status ? status
-                    : launch_roster_open(roster, &agent->request, &order->sizes, order->rank_first,
+                    : launch_fabric_open(roster, &agent->request, &order->sizes, order->rank_first,
                                          order->rank_count);
     status = status
                  ? status
-                 : launch_roster_conclude(order->command,
+                 : launch_fabric_conclude(order->command,
                                           roster->fabric->bind(roster, &order->contact, sentence),
                                           sentence);
     if (status) {
@@ -265,7 +266,7 @@ static void on_start(struct agent *agent, const struct frame *frame)
         return;
     }
     memcpy(terms.bytes, frame->tail, sizeof terms.bytes);
-    int status = launch_roster_conclude(
+    int status = launch_fabric_conclude(
         order->command, launch->roster.fabric->seal(&launch->roster, &terms, sentence), sentence);
     explicit_bzero(&terms, sizeof terms);
     if (status) {
@@ -326,12 +327,12 @@ static bool may_send(const struct agent *agent, unsigned which)
 /* Reads once; false: nothing was there. */
 static bool pass_output_on(struct agent *agent, uint32_t number)
 {
-    struct stream *stream = &agent->launch.streams[number];
+    struct output *output = &agent->launch.outputs[number];
     unsigned which = number % 2;
     const uint32_t words[] = {agent->launch.rank_first + number / 2, which};
     char bytes[FRAME_DATA_BYTES_MAX];
     size_t room = agent->credit_bytes[which] - POST_FRAME_CHARGE_BYTES;
-    ssize_t got = read(stream->fd, bytes, room < sizeof bytes ? room : sizeof bytes);
+    ssize_t got = read(output->fd, bytes, room < sizeof bytes ? room : sizeof bytes);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
         return false;
     }
@@ -339,7 +340,7 @@ static bool pass_output_on(struct agent *agent, uint32_t number)
     if (got > 0) {
         agent->credit_bytes[which] -= (uint32_t)got + POST_FRAME_CHARGE_BYTES;
     } else {
-        launch_stream_drop(stream);
+        launch_output_drop(output);
     }
     return true;
 }
@@ -350,15 +351,15 @@ static void drain(struct agent *agent)
     struct launch *launch = &agent->launch;
     bool done = true;
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
-        struct stream *stream = &launch->streams[i];
-        while (stream->fd >= 0 && may_send(agent, i % 2)) {
+        struct output *output = &launch->outputs[i];
+        while (output->fd >= 0 && may_send(agent, i % 2)) {
             if (!pass_output_on(agent, i)) {
                 const uint32_t words[] = {launch->rank_first + i / 2, i % 2};
                 say(agent, FRAME_OUTPUT, words, NULL, 0);
-                launch_stream_drop(stream);
+                launch_output_drop(output);
             }
         }
-        done = done && stream->fd < 0;
+        done = done && output->fd < 0;
     }
     if (done) {
         say(agent, FRAME_DONE, NULL, NULL, 0);
@@ -370,7 +371,7 @@ static void begin_draining(struct agent *agent)
 {
     struct launch *launch = &agent->launch;
     agent->stage = AGENT_DRAINS;
-    launch_guard_close(&launch->guard);
+    launch_guardian_close(&launch->guardian);
     if (launch->children_are_ours) {
         launch_sweep_children();
     }
@@ -486,8 +487,8 @@ static nfds_t fill_polls(const struct agent *agent, struct pollfd *polls)
         return AT_STREAMS;
     }
     for (uint32_t i = 0; i < 2 * count; i++) {
-        bool read_it = launch->streams[i].fd >= 0 && may_send(agent, i % 2);
-        set(&polls[AT_STREAMS + i], read_it ? launch->streams[i].fd : -1, POLLIN);
+        bool read_it = launch->outputs[i].fd >= 0 && may_send(agent, i % 2);
+        set(&polls[AT_STREAMS + i], read_it ? launch->outputs[i].fd : -1, POLLIN);
     }
     for (uint32_t i = 0; i < count; i++) {
         set(&polls[AT_STREAMS + 2 * count + i], launch->nodes[i].attached_fd, POLLIN);
@@ -534,7 +535,7 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
     }
 }
 
-enum { GUARD_RETRY_MS = 100 };
+enum { GUARDIAN_RETRY_MS = 100 };
 
 static void work(struct agent *agent)
 {
@@ -552,13 +553,13 @@ static void work(struct agent *agent)
         }
         struct pollfd *polls = launch->polls ? launch->polls : few;
         nfds_t polled = fill_polls(agent, polls);
-        bool unguarded = agent->stage == AGENT_RUNS && launch->guard.pid == 0;
-        int ready = poll(polls, polled, unguarded ? GUARD_RETRY_MS : -1);
+        bool unguarded = agent->stage == AGENT_RUNS && launch->guardian.pid == 0;
+        int ready = poll(polls, polled, unguarded ? GUARDIAN_RETRY_MS : -1);
         if (ready > 0) {
             on_ready(agent, polls, polled);
         }
-        if (agent->stage == AGENT_RUNS && launch->guard.pid == 0 && launch->live_count > 0) {
-            (void)launch_guard_start(&launch->guard);
+        if (agent->stage == AGENT_RUNS && launch->guardian.pid == 0 && launch->live_count > 0) {
+            (void)launch_guardian_start(&launch->guardian);
         }
     }
 }
@@ -585,7 +586,7 @@ static void release(struct agent *agent)
     struct launch *launch = &agent->launch;
     if (launch->request) {
         launch_phase_signal_nodes(launch, SIGKILL);
-        launch_guard_close(&launch->guard);
+        launch_guardian_close(&launch->guardian);
         if (launch->is_reaper && launch->children_are_ours) {
             launch_sweep_children();
         }

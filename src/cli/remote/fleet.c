@@ -215,10 +215,10 @@ static void close_link(struct launch *launch, struct link *link)
 {
     bool had_nodes = false;
     /* What the remote shell wrote last comes before what we say. */
-    while (link->err.fd >= 0 && launch_stream_may_read(&link->err) &&
-           launch_stream_read(&link->err)) {
+    while (link->err.fd >= 0 && launch_output_may_read(&link->err) &&
+           launch_output_read(&link->err)) {
     }
-    launch_stream_close(&link->err);
+    launch_output_close(&link->err);
     link->state = LINK_CLOSED;
     for (uint32_t i = 0; i < link->host->rank_count; i++) {
         uint32_t rank = link->host->rank_first + i;
@@ -243,7 +243,7 @@ bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct 
         if (link->pid == pid && !link->has_ended) {
             link->has_ended = true;
             link->ending = *ending;
-            atomic_store(&launch->guard.process_groups[i], 0);
+            atomic_store(&launch->guardian.process_groups[i], 0);
             /* Its last words may still be in the pipe, so wait for a moment. Other processes may
              * keep the pipe open; what they write later does not count. */
             link->ending_at_ns = host_now_ns() + FLEET_LAST_WORDS_NS;
@@ -298,7 +298,7 @@ nfds_t remote_fleet_fill_polls(struct launch *launch, struct pollfd *polls)
         struct link *link = &fleet->links[i];
         struct pollfd *own = &polls[POLLS_BY_LINK * i];
         bool writes = launch_sink_is_waiting(&link->to);
-        bool reads_err = link->err.fd >= 0 && launch_stream_may_read(&link->err);
+        bool reads_err = link->err.fd >= 0 && launch_output_may_read(&link->err);
         own[0] = (struct pollfd){.fd = link->from_fd, .events = POLLIN};
         own[1] = (struct pollfd){.fd = writes ? link->to.fd : -1, .events = POLLOUT};
         own[2] = (struct pollfd){.fd = reads_err ? link->err.fd : -1, .events = POLLIN};
@@ -314,8 +314,8 @@ void remote_fleet_on_ready(struct launch *launch, const struct pollfd *polls, bo
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
         const struct pollfd *own = &polls[POLLS_BY_LINK * i];
-        if (own[2].revents && link->err.fd >= 0 && launch_stream_may_read(&link->err)) {
-            (void)launch_stream_read(&link->err);
+        if (own[2].revents && link->err.fd >= 0 && launch_output_may_read(&link->err)) {
+            (void)launch_output_read(&link->err);
         }
         if (own[1].revents && launch_sink_is_waiting(&link->to)) {
             /* An agent that takes nothing any more is noticed by the end of its output. */
@@ -421,10 +421,10 @@ void remote_fleet_on_time(struct launch *launch, uint64_t now_ns)
             remote_link_pass_on(link, launch);
         }
         for (uint32_t s = 0; link->state == LINK_CLOSED && s < 2 * link->host->rank_count; s++) {
-            struct stream *stream = &launch->streams[2 * link->host->rank_first + s];
-            if (stream->fd == STREAM_FED && remote_link_is_drained(link) &&
-                launch_stream_may_read(stream)) {
-                launch_stream_close(stream);
+            struct output *output = &launch->outputs[2 * link->host->rank_first + s];
+            if (output->fd == OUTPUT_FED && remote_link_is_drained(link) &&
+                launch_output_may_read(output)) {
+                launch_output_close(output);
             }
         }
     }
@@ -439,7 +439,7 @@ bool remote_fleet_is_done(const struct launch *launch)
         }
     }
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
-        if (launch->streams[i].fd != STREAM_ENDED) {
+        if (launch->outputs[i].fd != OUTPUT_ENDED) {
             return false;
         }
     }

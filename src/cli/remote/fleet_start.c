@@ -21,7 +21,7 @@ extern char **environ;
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-enum { FILES_BY_LINK = 4, HOST_ID_BYTES = GUARD_ID_BYTES + 8 };
+enum { FILES_BY_LINK = 4, HOST_ID_BYTES = GUARDIAN_ID_BYTES + 8 };
 
 /* ---- Hosts ------------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static int resolve_all(struct launch *launch)
             const struct fabric_host one = {first->host->name, first->contact};
             const struct fabric_host other = {link->host->name, link->contact};
             int error = request->fabric->match_hosts(&one, &other, sentence);
-            status = launch_roster_conclude(request->command, error, sentence);
+            status = launch_fabric_conclude(request->command, error, sentence);
         }
     }
     return status;
@@ -233,7 +233,7 @@ static void start_all(struct launch *launch)
     char sentence[FABRIC_SENTENCE_BYTES] = "";
     int error = fabric->agree(&launch->roster, &fleet->finding, &terms, sentence);
     error = error ? error : fabric->seal(&launch->roster, &terms, sentence);
-    int status = launch_roster_conclude(launch->request->command, error, sentence);
+    int status = launch_fabric_conclude(launch->request->command, error, sentence);
     uint64_t now_ns = host_now_ns();
     if (status) {
         launch_phase_on_start_failure(launch, status);
@@ -380,7 +380,7 @@ static bool make_links(struct launch *launch)
                 .to_fd = -1,
                 .from_fd = -1,
                 .to = {.fd = -1},
-                .err = {.fd = STREAM_ENDED},
+                .err = {.fd = OUTPUT_ENDED},
                 .next_ping_ns = UINT64_MAX,
                 .silent_at_ns = UINT64_MAX,
                 .ending_at_ns = UINT64_MAX,
@@ -399,10 +399,10 @@ static bool make_nodes(struct launch *launch)
         return false;
     }
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
-        struct stream *stream = &launch->streams[i];
-        launch_stream_open(stream, STREAM_FED, i, i % 2 == 0 ? launch->out : launch->err);
+        struct output *output = &launch->outputs[i];
+        launch_output_open(output, OUTPUT_FED, i, i % 2 == 0 ? launch->out : launch->err);
         if (launch->request->label) {
-            (void)snprintf(stream->label, sizeof stream->label, "[%u] ", i / 2);
+            (void)snprintf(output->label, sizeof output->label, "[%u] ", i / 2);
         }
         launch->nodes[i / 2].state = NODE_RUNNING;
     }
@@ -424,15 +424,16 @@ static int prepare(struct launch *launch)
     status = status ? status : resolve_all(launch);
     uint64_t files = FILES_BY_LINK * (uint64_t)fleet->count;
     status = status ? status : launch_raise_file_limit(launch, files, files);
-    if (!status && !launch_guard_make_id(launch->group_id)) {
+    if (!status && !launch_guardian_make_id(launch->group_id)) {
         cli_say(request->command, "cannot name the group: %s", strerror(errno));
         status = CLI_FAULT;
     }
-    status = status ? status
-                    : launch_take_charge(launch, fleet->count, GUARD_ENV_HOST_ID, launch->group_id);
+    status = status
+                 ? status
+                 : launch_take_charge(launch, fleet->count, GUARDIAN_ENV_HOST_ID, launch->group_id);
     status = status ? status : launch_make_group(launch, 1);
-    status = status ? status : launch_roster_decide_sizes(request, &sizes);
-    status = status ? status : launch_roster_open(&launch->roster, request, &sizes, 0, 0);
+    status = status ? status : launch_fabric_decide_sizes(request, &sizes);
+    status = status ? status : launch_fabric_open(&launch->roster, request, &sizes, 0, 0);
     if (!status && !make_nodes(launch)) {
         cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
         status = CLI_FAULT;
@@ -446,7 +447,7 @@ static void release(struct launch *launch)
     for (uint32_t i = 0; i < fleet->count; i++) {
         remote_link_release(&fleet->links[i]);
     }
-    launch_guard_close(&launch->guard);
+    launch_guardian_close(&launch->guardian);
     if (launch->is_reaper && launch->children_are_ours) {
         launch_sweep_children();
     }

@@ -14,8 +14,8 @@
 
 #define ENDING_NS UINT64_C(1000000000)
 
-_Static_assert((int)FRAME_DATA_BYTES_MAX <= (int)STREAM_READ_BYTES,
-               "a stream takes a frame at once");
+_Static_assert((int)FRAME_DATA_BYTES_MAX <= (int)OUTPUT_READ_BYTES,
+               "a output takes a frame at once");
 
 /* ---- Beginning and end ------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ _Noreturn static void become_shell(const struct launch *launch, uint32_t index, 
     /* A session of its own: we pass the terminal's signals on by frames ourselves, and a remote
      * shell that wants to ask for a password fails instead of waiting. */
     (void)setsid();
-    atomic_store(&launch->guard.process_groups[index], (int32_t)getpid());
+    atomic_store(&launch->guardian.process_groups[index], (int32_t)getpid());
     if (dup2(ends[0], STDIN_FILENO) < 0 || dup2(ends[1], STDOUT_FILENO) < 0 ||
         dup2(ends[2], STDERR_FILENO) < 0) {
         _exit(127);
@@ -33,7 +33,7 @@ _Noreturn static void become_shell(const struct launch *launch, uint32_t index, 
     if (launch->plan.files_were_raised) {
         (void)setrlimit(RLIMIT_NOFILE, &launch->plan.old_files);
     }
-    char *mark = strdup(launch->guard.mark);
+    char *mark = strdup(launch->guardian.mark);
     if (mark) {
         (void)putenv(mark);
     }
@@ -84,10 +84,10 @@ bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, 
     }
     link->to_fd = ends[3];
     link->from_fd = ends[4];
-    launch_stream_open(&link->err, ends[5], writer, launch->err);
+    launch_output_open(&link->err, ends[5], writer, launch->err);
     errno = error;
     if (pid > 0) {
-        atomic_store(&launch->guard.process_groups[index], (int32_t)pid);
+        atomic_store(&launch->guardian.process_groups[index], (int32_t)pid);
         link->pid = pid;
         link->state = LINK_GREETING;
     }
@@ -136,7 +136,7 @@ void remote_link_release(struct link *link)
 {
     remote_link_hang_up(link);
     launch_close_fd(&link->from_fd);
-    launch_stream_drop(&link->err);
+    launch_output_drop(&link->err);
     remote_post_release(&link->inbox);
     free(link->order);
     free(link->held[0].bytes);
@@ -163,8 +163,8 @@ bool remote_link_take_output(struct link *link, struct launch *launch, const str
     uint32_t rank = frame->words[0];
     uint32_t which = frame->words[1];
     if (which > 1 || rank - link->host->rank_first >= link->host->rank_count ||
-        launch->streams[2 * rank + which].fd != STREAM_FED ||
-        launch->streams[2 * rank + which].is_ending) {
+        launch->outputs[2 * rank + which].fd != OUTPUT_FED ||
+        launch->outputs[2 * rank + which].is_ending) {
         return false;
     }
     /* An end is told once, and uses no credit. */
@@ -174,7 +174,7 @@ bool remote_link_take_output(struct link *link, struct launch *launch, const str
     }
     link->used_bytes[which] += charge;
     if (frame->tail_bytes == 0) {
-        launch->streams[2 * rank + which].is_ending = true;
+        launch->outputs[2 * rank + which].is_ending = true;
     }
     hold(&link->held[which], frame);
     return true;
@@ -186,17 +186,17 @@ static bool pass_one_on(struct link *link, struct launch *launch, unsigned which
     struct link_held *held = &link->held[which];
     uint32_t head[2];
     memcpy(head, held->bytes + held->start, sizeof head);
-    struct stream *stream = &launch->streams[2 * head[0] + which];
-    if (!launch_stream_may_read(stream)) {
+    struct output *output = &launch->outputs[2 * head[0] + which];
+    if (!launch_output_may_read(output)) {
         return false;
     }
     held->start += sizeof head;
     if (head[1] > 0) {
-        launch_stream_put(stream, (const char *)held->bytes + held->start, head[1]);
+        launch_output_put(output, (const char *)held->bytes + held->start, head[1]);
         held->start += head[1];
         link->owed_bytes[which] += head[1] + POST_FRAME_CHARGE_BYTES;
     } else {
-        launch_stream_close(stream);
+        launch_output_close(output);
     }
     return true;
 }

@@ -47,7 +47,7 @@ struct link {
     int from_fd;
     struct sink to;
     struct post_inbox inbox;
-    struct stream err;
+    struct output err;
 
     struct link_held held[2];
     uint32_t used_bytes[2]; /* of the window: came in, and no credit was given for it yet */
@@ -58,7 +58,7 @@ struct link {
     uint64_t ending_at_ns; /* ENDING waits no longer */
 };
 
-/* Starts the command with the guard's place `index` for it; the order is made. False: errno. */
+/* Starts the command with the guardian's place `index` for it; the order is made. False: errno. */
 bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv);
 
 /* Sends a frame; one that cannot be sent ends the link. */
