@@ -114,6 +114,23 @@ bool inner_core_is_free(const struct dn_node *node)
     return node->process->core_is_free;
 }
 
+bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
+                 uint64_t longest_ns)
+{
+    ladder->steps.spins = inner_core_is_free(node);
+    enum fabric_rung rung = fabric_ladder_rung(&ladder->steps, now_ns);
+    if (rung == FABRIC_SPIN) {
+        cpu_relax();
+    } else if (rung == FABRIC_YIELD) {
+        (void)sched_yield();
+    } else {
+        uint64_t nap_ns = fabric_ladder_nap_ns(&ladder->steps, longest_ns);
+        struct timespec time = {.tv_nsec = (long)nap_ns};
+        (void)nanosleep(&time, NULL);
+    }
+    return rung == FABRIC_NAP;
+}
+
 void inner_look_again(struct dn_node *node)
 {
     fabric_progress(&node->lane);
@@ -122,21 +139,13 @@ void inner_look_again(struct dn_node *node)
     }
 }
 
-static bool never(const struct dn_node *node, void *context, bool forever)
-{
-    (void)node;
-    (void)context;
-    (void)forever;
-    return false;
-}
-
 int inner_wait(const struct dn_node *node, const struct inner_condition *condition,
                uint64_t timeout_ns)
 {
     const struct group_view *view = &node->process->view;
     struct host_condition waited = {
         .holds = condition->holds,
-        .hopeless = condition->hopeless ? condition->hopeless : never,
+        .hopeless = condition->hopeless,
         .context = condition->context,
         .watch = group_watch_join(group_watch_of(view, condition->first),
                                   group_watch_of(view, condition->last)),

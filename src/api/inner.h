@@ -9,6 +9,7 @@
 #define API_INNER_H
 
 #include "fabric/in_place.h"
+#include "fabric/ladder.h"
 #include "host/clock.h"
 #include "host/wait.h"
 
@@ -95,6 +96,16 @@ static inline bool inner_polls_closely(const struct dn_node *node)
 
 /* Whether each node has a core, so that spinning takes it from nobody. */
 bool inner_core_is_free(const struct dn_node *node);
+
+/* Where a waiter stands that looks by itself; starts as zeros. */
+struct inner_ladder {
+    struct fabric_ladder steps;
+};
+
+/* After looks that found nothing: spins, yields, or naps for at most longest_ns, depending on how
+ * long that has lasted. Whether it napped. */
+bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
+                 uint64_t longest_ns);
 
 /* After a look that found nothing: drives the NIC, and gives the core away if others need it. */
 void inner_look_again(struct dn_node *node);

@@ -141,15 +141,6 @@ static bool op_is_done(void *context)
     return done;
 }
 
-/* A transfer always ends by itself: a fabric finishes it when its target dies. */
-static bool never(const struct dn_node *node, void *context, bool forever)
-{
-    (void)node;
-    (void)context;
-    (void)forever;
-    return false;
-}
-
 int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
 {
     bool done;
@@ -164,7 +155,8 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
     if (error) {
         return error;
     }
-    struct host_condition condition = {op_is_done, never, op, GROUP_WATCH_NOTHING};
+    /* A transfer always ends by itself: a fabric finishes it when its target dies. */
+    struct host_condition condition = {op_is_done, NULL, op, GROUP_WATCH_NOTHING};
     error = host_wait(node, &condition, timeout_ns);
     return error ? error : fabric_op_state(op, &done);
 }

@@ -28,16 +28,6 @@ enum fabric_atomic {
     FABRIC_READ,
 };
 
-/* Where a waiter stands; starts as zeros. */
-struct fabric_idle {
-    uint64_t since_ns; /* nothing has come; 0: it has just now */
-    uint64_t nap_ns;
-    uint64_t seen;
-};
-
-/* A call on this node's packet services (nic/services.h), alone with them. */
-typedef int (*fabric_service_call)(struct nic_services *services, uint64_t now_ns, void *context);
-
 /* The operations of a lane. Each one checks its remote addresses when it is called (rank, area,
  * range, alignment, a peer that is gone), so that a mistake is answered at once and nothing is
  * written. The caller has checked everything else. */
@@ -79,10 +69,10 @@ struct fabric_ops {
     int (*refresh)(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes);
     int (*settle)(struct fabric_lane *lane);
     int (*tell_area)(struct fabric_lane *lane, uint32_t area);
-    int (*serve)(struct fabric_lane *lane, fabric_service_call call, void *context);
-    void (*progress)(struct fabric_lane *lane);
+    struct nic_services *(*services_take)(struct fabric_lane *lane, uint64_t *now_ns);
+    void (*services_give)(struct fabric_lane *lane);
+    bool (*progress)(struct fabric_lane *lane);
     void (*nap)(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen);
-    uint64_t (*idle)(struct fabric_lane *lane, struct fabric_idle *idle, uint64_t timeout_ns);
 };
 
 /* What a fabric is given when it starts. */
@@ -227,28 +217,32 @@ static inline int fabric_tell_area(struct fabric_lane *lane, uint32_t area)
     return fabric_all_in_place(lane) ? 0 : lane->ops->tell_area(lane, area);
 }
 
-/* Whoever waits drives the NIC: to be called between two looks at what is waited for. */
-static inline void fabric_progress(struct fabric_lane *lane)
+/* This node's packet services (nic/services.h), for the caller alone until it gives them back,
+ * which sends what they have to send. Only where a peer is reached by packets. */
+static inline struct nic_services *fabric_services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
-    if (!fabric_all_in_place(lane)) {
-        lane->ops->progress(lane);
-    }
+    return lane->ops->services_take(lane, now_ns);
+}
+
+static inline void fabric_services_give(struct fabric_lane *lane)
+{
+    lane->ops->services_give(lane);
+}
+
+/* Whoever waits drives the NIC: to be called between two looks at what is waited for. Whether
+ * anything came. */
+static inline bool fabric_progress(struct fabric_lane *lane)
+{
+    return !fabric_all_in_place(lane) && lane->ops->progress(lane);
 }
 
 /* Sleeps in the kernel until something comes or the time is up, and goes on driving. *seen,
  * which the waiter keeps from nap to nap and starts as 0, stands for what it may have looked
- * at: when another thread has taken something in since, this returns at once. */
+ * at: when another thread has taken something in since, this returns at once. Only where a peer
+ * is reached by packets. */
 static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     lane->ops->nap(lane, timeout_ns, seen);
-}
-
-/* One step of a long wait: drives, and then by how long nothing has come returns at once,
- * gives the core away or sleeps, for timeout_ns at most. The time, if it was looked at, or 0. */
-static inline uint64_t fabric_idle(struct fabric_lane *lane, struct fabric_idle *idle,
-                                   uint64_t timeout_ns)
-{
-    return lane->ops->idle(lane, idle, timeout_ns);
 }
 
 /* Wakes whoever sleeps at that rank, whatever it waits for. */

@@ -1,13 +1,8 @@
 /* The stages of looking. */
 #include "fagus/look.h"
 
-#include <sched.h>
-
 #include "fagus/state.h"
 
-#define SPIN_NS UINT64_C(50000)
-#define YIELD_NS UINT64_C(1000000)
-#define NAP_FIRST_NS UINT64_C(50000)
 #define NAP_LONGEST_NS UINT64_C(1000000)
 
 enum { LOOKS_PER_CLOCK = 64 };
@@ -27,29 +22,17 @@ void fagus_nap(uint64_t nap_ns)
     (void)nanosleep(&time, NULL);
 }
 
-/* One pause, by how long the wait has lasted. *nap_ns grows. */
-static void pause_after(uint64_t waited_ns, uint64_t left_ns, uint64_t *nap_ns)
-{
-    if (waited_ns < SPIN_NS && inner_core_is_free(fagus_state.node)) {
-        cpu_relax();
-    } else if (waited_ns < YIELD_NS) {
-        (void)sched_yield();
-    } else {
-        fagus_nap(*nap_ns < left_ns ? *nap_ns : left_ns);
-        *nap_ns = *nap_ns < NAP_LONGEST_NS / 2 ? 2 * *nap_ns : NAP_LONGEST_NS;
-    }
-}
-
 int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)
 {
     uint64_t begin_ns = inner_now_ns();
     uint64_t deadline_ns = inner_deadline_ns(begin_ns, timeout_ns);
-    uint64_t nap_ns = NAP_FIRST_NS;
+    struct inner_ladder ladder = {0};
+    bool naps = false;
     for (;;) {
         int seen = 0;
         for (int i = 0; i < LOOKS_PER_CLOCK && seen == 0; i++) {
             seen = look(context);
-            if (!fagus_state.reaches_all || nap_ns > NAP_FIRST_NS) {
+            if (!fagus_state.reaches_all || naps) {
                 break; /* a look takes long, or is worth little */
             }
         }
@@ -64,6 +47,8 @@ int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)
             /* It may have happened just before. */
             return look(context) > 0 ? 0 : FAGUS_EPEER;
         }
-        pause_after(now_ns - begin_ns, deadline_ns - now_ns, &nap_ns);
+        uint64_t left_ns = deadline_ns - now_ns;
+        naps = inner_pause(fagus_state.node, &ladder, now_ns,
+                           left_ns < NAP_LONGEST_NS ? left_ns : NAP_LONGEST_NS);
     }
 }

@@ -3,17 +3,13 @@
 #include "host/wait.h"
 
 #include <linux/membarrier.h>
-#include <sched.h>
 
 #include "fabric/futex.h"
+#include "fabric/ladder.h"
 #include "host/clock.h"
 
-#define SPIN_NS UINT64_C(50000)
-#define YIELD_NS UINT64_C(1000000)
-#define NAP_FIRST_NS UINT64_C(50000)
-#define NAP_LONGEST_NS UINT64_C(2000000)
-
-enum { YIELDS_PER_LOOK = 16 };
+/* Looks between two at the clock. A look that drives takes a system call. */
+enum { SPINS_PER_CLOCK = 64, YIELDS_PER_CLOCK = 16, DRIVES_PER_CLOCK = 8 };
 
 void host_wait_prepare(void)
 {
@@ -28,6 +24,7 @@ bool host_nobody_left(const struct dn_node *node, void *context, bool forever)
 
 struct wait {
     const struct dn_node *node;
+    struct fabric_lane *lane; /* that is driven */
     const struct host_condition *condition;
     uint64_t deadline_ns;
     int result;
@@ -37,7 +34,8 @@ struct wait {
 static bool is_over(struct wait *wait, uint64_t now_ns)
 {
     bool forever = wait->deadline_ns == UINT64_MAX;
-    if (wait->condition->hopeless(wait->node, wait->condition->context, forever)) {
+    const struct host_condition *condition = wait->condition;
+    if (condition->hopeless && condition->hopeless(wait->node, condition->context, forever)) {
         wait->result = DN_EPEER;
     } else if (now_ns >= wait->deadline_ns) {
         wait->result = DN_ETIMEOUT;
@@ -45,7 +43,7 @@ static bool is_over(struct wait *wait, uint64_t now_ns)
         return false;
     }
     /* What decides may have happened just before the end. */
-    if (wait->condition->holds(wait->condition->context)) {
+    if (condition->holds(condition->context)) {
         wait->result = 0;
     }
     return true;
@@ -57,43 +55,26 @@ static bool holds(struct wait *wait)
     return wait->condition->holds(wait->condition->context);
 }
 
-/* The stages return true when the wait is over, its result set. */
-static bool spin(struct wait *wait, uint64_t until_ns)
+/* Looks some times, on one of the lower rungs; true when it holds. */
+static bool look(struct wait *wait, struct fabric_ladder *ladder, enum fabric_rung rung)
 {
-    for (;;) {
-        for (int poll = 0; poll < HOST_SPIN_POLLS; poll++) {
-            if (holds(wait)) {
-                return true;
-            }
+    bool drives = !fabric_all_in_place(wait->lane);
+    int looks = drives                ? DRIVES_PER_CLOCK
+                : rung == FABRIC_SPIN ? SPINS_PER_CLOCK
+                                      : YIELDS_PER_CLOCK;
+    for (; looks > 0; looks--) {
+        if (holds(wait)) {
+            return true;
+        }
+        if (fabric_progress(wait->lane)) {
+            fabric_ladder_begin(ladder);
+        } else if (rung == FABRIC_YIELD) {
+            (void)sched_yield();
+        } else if (!drives) {
             cpu_relax();
         }
-        uint64_t now_ns = host_now_ns();
-        if (is_over(wait, now_ns)) {
-            return true;
-        }
-        if (now_ns >= until_ns) {
-            return false;
-        }
     }
-}
-
-static bool yield(struct wait *wait, uint64_t until_ns)
-{
-    for (;;) {
-        for (int count = 0; count < YIELDS_PER_LOOK; count++) {
-            if (holds(wait)) {
-                return true;
-            }
-            sched_yield();
-        }
-        uint64_t now_ns = host_now_ns();
-        if (is_over(wait, now_ns)) {
-            return true;
-        }
-        if (now_ns >= until_ns) {
-            return false;
-        }
-    }
+    return false;
 }
 
 /* Joins this node's sleepers (or stays one of them); gives the value to sleep on. */
@@ -118,11 +99,12 @@ static void leave_sleepers(struct wait *wait)
     pthread_mutex_unlock(&process->sleep_lock);
 }
 
-static void sleep_in_naps(struct wait *wait)
+/* On the call word, where whoever writes this node's memory in place looks; until the end of
+ * the wait. */
+static void sleep_on_call_word(struct wait *wait, struct fabric_ladder *ladder)
 {
     const struct group_view *view = &wait->node->process->view;
     _Atomic uint32_t *call = group_call_lower(view, view->rank);
-    uint64_t nap_ns = NAP_FIRST_NS;
     uint32_t value = publish(wait, true);
     /* Orders the publication against the look below on this side and every sender's
      * store against its look at the call word on the other. Once is enough: it stays
@@ -134,63 +116,57 @@ static void sleep_in_naps(struct wait *wait)
         if (is_over(wait, now_ns)) {
             break;
         }
-        uint64_t left_ns = wait->deadline_ns - now_ns;
-        futex_wait(call, value, left_ns < nap_ns ? left_ns : nap_ns);
-        nap_ns = nap_ns * 2 < NAP_LONGEST_NS ? nap_ns * 2 : NAP_LONGEST_NS;
+        futex_wait(call, value, fabric_ladder_nap_ns(ladder, wait->deadline_ns - now_ns));
         value = publish(wait, false);
         atomic_thread_fence(memory_order_seq_cst);
     }
     leave_sleepers(wait);
 }
 
-/* All stages on a packet fabric, where whoever waits drives the NIC and nothing but the NIC
- * writes this node's memory: the fabric knows when to sleep, and its socket wakes. */
-static void wait_and_drive(struct wait *wait)
+/* Up the ladder until it holds or is over. Where packets come in, whoever waits drives, and
+ * what comes wakes it. */
+static void climb(struct wait *wait, uint64_t now_ns)
 {
-    struct fabric_lane *lane = &wait->node->process->default_lane->lane;
-    struct fabric_idle idle = {0};
-    uint64_t now_ns = host_now_ns();
-    while (!holds(wait)) {
-        uint64_t then_ns = fabric_idle(lane, &idle, wait->deadline_ns - now_ns);
-        if (then_ns != 0) {
-            now_ns = then_ns > now_ns ? then_ns : now_ns;
-            if (is_over(wait, now_ns)) {
+    struct fabric_ladder ladder = {.spins = wait->node->process->core_is_free};
+    uint64_t seen = 0;
+    do {
+        enum fabric_rung rung = fabric_ladder_rung(&ladder, now_ns);
+        if (rung != FABRIC_NAP) {
+            if (look(wait, &ladder, rung)) {
+                return;
+            }
+        } else if (fabric_all_in_place(wait->lane)) {
+            sleep_on_call_word(wait, &ladder);
+            return;
+        } else {
+            fabric_nap(wait->lane, fabric_ladder_nap_ns(&ladder, wait->deadline_ns - now_ns),
+                       &seen);
+            if (holds(wait)) {
                 return;
             }
         }
-    }
+        now_ns = host_now_ns();
+    } while (!is_over(wait, now_ns));
 }
 
 int host_wait(const struct dn_node *node, const struct host_condition *condition,
               uint64_t timeout_ns)
 {
-    struct wait wait = {.node = node, .condition = condition};
+    struct wait wait = {
+        .node = node, .lane = &node->process->default_lane->lane, .condition = condition};
     /* Who sleeps where this node stored to may be what it waits for. */
     fabric_wake_stored_to(&node->lane);
     if (holds(&wait)) {
         return 0;
     }
-    if (!fabric_all_in_place(&node->lane)) {
-        /* Also of who only looks, again and again. */
-        fabric_progress(&node->process->default_lane->lane);
-        if (holds(&wait)) {
-            return 0;
-        }
+    /* Somebody who only looks, again and again, drives as well. */
+    if (fabric_progress(wait.lane) && holds(&wait)) {
+        return 0;
     }
     uint64_t now_ns = host_now_ns();
     wait.deadline_ns = host_deadline_ns(now_ns, timeout_ns);
-    if (is_over(&wait, now_ns)) {
-        return wait.result;
-    }
-    if (!fabric_all_in_place(&node->lane)) {
-        wait_and_drive(&wait);
-        return wait.result;
-    }
-    if (node->process->core_is_free && spin(&wait, now_ns + SPIN_NS)) {
-        return wait.result;
-    }
-    if (!yield(&wait, host_now_ns() + YIELD_NS)) {
-        sleep_in_naps(&wait);
+    if (!is_over(&wait, now_ns)) {
+        climb(&wait, now_ns);
     }
     return wait.result;
 }

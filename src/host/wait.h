@@ -1,10 +1,7 @@
-/* Waiting: whoever waits polls, and gives the core away in stages.
- *
- *   spin   only with a core for each node; about 50 us
- *   yield  the core goes to whoever can use it; about 1 ms
- *   sleep  in the kernel, on the call word of this node's port, at most 2 ms at a
- *          time: a sender that looks at the word wakes the sleeper at once, a plain
- *          store is found at the next nap's end
+/* Waiting, by the ladder of fabric/ladder.h. The last rung sleeps in the kernel, at most 2 ms at
+ * a time. Where all is in place that is on the call word of this node's port: a sender that looks
+ * at the word wakes the sleeper at once, a plain store is found at the next nap's end. Elsewhere
+ * the fabric sleeps until something comes.
  *
  * Every stage looks at deaths, so every wait ends. */
 #ifndef HOST_WAIT_H
@@ -14,17 +11,18 @@
 
 struct host_condition {
     bool (*holds)(void *context);
-    /* Whether it can never hold any more; the wait then ends with DN_EPEER. */
+    /* Whether it can never hold any more; the wait then ends with DN_EPEER. NULL: it always
+     * can, because what is waited for ends by itself. */
     bool (*hopeless)(const struct dn_node *node, void *context, bool forever);
     void *context;
     /* What a store must touch to be worth waking for: group_watch_of, or one of the
-     * NIC_WATCH_ values. */
+     * GROUP_WATCH_ values. */
     uint32_t watch;
 };
 
 /* The first polls, a few nanoseconds apart and about 5 us in all, decide latencies;
  * they are inline where the condition is known, and look at nothing else. */
-enum { HOST_CLOSE_POLLS = 512, HOST_SPIN_POLLS = 64 };
+enum { HOST_CLOSE_POLLS = 512 };
 
 /* Whether close polling fits: a free core, memory that others write by themselves, and a
  * time-out long enough not to notice. */
@@ -45,7 +43,7 @@ static inline bool host_death_is_news(const struct dn_node *node)
  * could write, when there is no deadline either. */
 bool host_nobody_left(const struct dn_node *node, void *context, bool forever);
 
-/* All stages, the clock watched in each: 0, DN_ETIMEOUT or DN_EPEER. A condition that
+/* The whole ladder, the clock watched on each rung: 0, DN_ETIMEOUT or DN_EPEER. A condition that
  * holds wins over everything. */
 int host_wait(const struct dn_node *node, const struct host_condition *condition,
               uint64_t timeout_ns);

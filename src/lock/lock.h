@@ -1,5 +1,5 @@
-/* A process's side of LOCK: handles, waiting, waking. The queue is group/lock.h's; on packet
- * fabrics it is in the services, and lock/lock_by_packets.h asks them. */
+/* A process's side of LOCK: handles, waiting, waking. The lock's way (lock/lock_way.h) is chosen
+ * when a handle is opened. */
 #ifndef LOCK_LOCK_H
 #define LOCK_LOCK_H
 
@@ -12,8 +12,8 @@ int lock_take(struct dn_lock *lock, uint64_t timeout_ns);
 int lock_try(struct dn_lock *lock);
 int lock_give(struct dn_lock *lock);
 
-/* The value of a lock (nic/services.h), on packet fabrics: elsewhere memory is at hand, and both
- * do as the plain ones. */
+/* The value of a lock (nic/services.h), by packets: in place memory is at hand, and both do as the
+ * plain ones. */
 struct nic_lock_value;
 /* With NULL none is asked for from now on. */
 void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);

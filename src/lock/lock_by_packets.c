@@ -1,5 +1,7 @@
-/* A use of a lock: ask, wait for the services to complete it, release. */
-#include "lock/lock_by_packets.h"
+/* A lock where a node of the group is away: the handle asks this node's packet services
+ * (nic/services.h), and the node that holds the lock's word manages it. A use is asked for, then
+ * completed by the services, then released. */
+#include "lock/lock_way.h"
 
 #include "host/clock.h"
 #include "host/wait.h"
@@ -9,81 +11,94 @@
  * time. Longer waits save that round trip. */
 #define SHORT_NS UINT64_C(1000000)
 
-static int serve(struct lock_by_packets *lock, fabric_service_call call)
+/* As many handles as in place: a program that finds them enough there does here. */
+static _Atomic uint32_t handle_count;
+
+static bool open_by_packets(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word)
 {
-    struct fabric_lane *lane = &lock->node->lane;
-    return lane->ops->serve(lane, call, lock);
+    const unsigned char *start = group_node_memory(&lock->node->process->view, rank);
+    lock->use = (struct lock_use){.name = (uintptr_t)word - (uintptr_t)start,
+                                  .manager = (uint16_t)rank};
+    lock->state = LOCK_FREE;
+    if (atomic_fetch_add(&handle_count, 1) < GROUP_LOCK_RECORDS) {
+        return true;
+    }
+    atomic_fetch_sub(&handle_count, 1);
+    return false;
 }
 
-static int request(struct nic_services *services, uint64_t now_ns, void *context)
+static void close_by_packets(struct dn_lock *lock)
 {
-    struct lock_by_packets *lock = context;
-    return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, false,
-                                         &lock->value, &lock->completion, &lock->ticket);
+    (void)lock;
+    atomic_fetch_sub(&handle_count, 1);
 }
 
-static int request_if_free(struct nic_services *services, uint64_t now_ns, void *context)
+static void end_by_packets(void)
 {
-    struct lock_by_packets *lock = context;
-    return nic_packet_lock_request_value(services, now_ns, lock->manager, lock->name, true,
-                                         &lock->value, &lock->completion, &lock->ticket);
+    atomic_store(&handle_count, 0);
 }
 
-static int abandon(struct nic_services *services, uint64_t now_ns, void *context)
-{
-    const struct lock_by_packets *lock = context;
-    return nic_packet_lock_abandon(services, now_ns, lock->ticket);
-}
-
-static int release(struct nic_services *services, uint64_t now_ns, void *context)
-{
-    const struct lock_by_packets *lock = context;
-    return nic_packet_lock_release(services, now_ns, lock->ticket);
-}
-
-static int release_value(struct nic_services *services, uint64_t now_ns, void *context)
-{
-    const struct lock_by_packets *lock = context;
-    return nic_packet_lock_release_value(services, now_ns, lock->ticket, lock->changes,
-                                         lock->changes_bytes);
-}
+/* ---- Taking ------------------------------------------------------------------------------- */
 
 static bool is_answered(void *context)
 {
-    const struct lock_by_packets *lock = context;
-    return nic_completion_is_done(&lock->completion);
+    const struct lock_use *use = context;
+    return nic_completion_is_done(&use->completion);
 }
 
 /* The services say so as well, once they have heard of it. */
 static bool manager_is_gone(const struct dn_node *node, void *context, bool forever)
 {
-    const struct lock_by_packets *lock = context;
+    const struct lock_use *use = context;
     (void)forever;
-    return group_life_gone(group_life(&node->process->view, lock->manager));
+    return group_life_gone(group_life(&node->process->view, use->manager));
 }
 
-static int ask(struct lock_by_packets *lock, fabric_service_call call, uint64_t timeout_ns)
+/* Stops waiting. False: the answer came before. */
+static bool abandon(struct dn_lock *lock)
 {
-    int error = serve(lock, call);
+    struct fabric_lane *lane = &lock->node->lane;
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(lane, &now_ns);
+    int error = nic_packet_lock_abandon(services, now_ns, lock->use.ticket);
+    fabric_services_give(lane);
+    return error == 0;
+}
+
+static int ask(struct dn_lock *lock, bool only_if_free, uint64_t timeout_ns)
+{
+    struct lock_use *use = &lock->use;
+    struct fabric_lane *lane = &lock->node->lane;
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(lane, &now_ns);
+    int error = nic_packet_lock_request_value(services, now_ns, use->manager, use->name,
+                                              only_if_free, &use->value, &use->completion,
+                                              &use->ticket);
+    fabric_services_give(lane);
     if (error) {
         return error;
     }
-    struct host_condition condition = {is_answered, manager_is_gone, lock, GROUP_WATCH_NOTHING};
+    struct host_condition condition = {is_answered, manager_is_gone, use, GROUP_WATCH_NOTHING};
     error = host_wait(lock->node, &condition, timeout_ns);
-    /* What came just before is in the completion; else the use is over. */
-    return error && serve(lock, abandon) == 0 ? error : lock->completion.result;
+    if (!error || !abandon(lock)) {
+        error = use->completion.result;
+    }
+    if (error == 0 || error == DN_EOWNERDEAD) {
+        lock->state = LOCK_HELD;
+    }
+    return error;
 }
 
-int lock_by_packets_try(struct lock_by_packets *lock)
+static int take_if_free(struct dn_lock *lock)
 {
-    return ask(lock, request_if_free, DN_FOREVER);
+    return ask(lock, true, DN_FOREVER);
 }
 
-int lock_by_packets_take(struct lock_by_packets *lock, uint64_t timeout_ns)
+static int take(struct dn_lock *lock, uint64_t timeout_ns)
 {
     if (timeout_ns < SHORT_NS) {
         uint64_t start_ns = host_now_ns();
-        int error = lock_by_packets_try(lock);
+        int error = take_if_free(lock);
         if (error != DN_EBUSY) {
             return error;
         }
@@ -93,21 +108,45 @@ int lock_by_packets_take(struct lock_by_packets *lock, uint64_t timeout_ns)
         }
         timeout_ns -= took_ns;
     }
-    return ask(lock, request, timeout_ns);
+    return ask(lock, false, timeout_ns);
 }
 
-/* What was sent under the lock is in place before the next holder can look. */
-int lock_by_packets_give(struct lock_by_packets *lock)
+/* ---- Giving ------------------------------------------------------------------------------- */
+
+/* What was sent under the lock is in place before the next holder can look. The lock is free in
+ * any case. DN_EPEER: somebody whom the lane sent to is gone, perhaps the manager. */
+static int give(struct dn_lock *lock)
 {
     struct fabric_lane *lane = &lock->node->lane;
     int unplaced = lane->ops->quiet(lane);
-    int error = serve(lock, release);
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(lane, &now_ns);
+    int error = nic_packet_lock_release(services, now_ns, lock->use.ticket);
+    fabric_services_give(lane);
+    lock->state = LOCK_FREE;
     return error ? error : unplaced;
 }
 
-int lock_by_packets_give_value(struct lock_by_packets *lock, const void *changes, uint32_t bytes)
+/* Without waiting for what the lane sent: the value goes with the lock. */
+static int give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
 {
-    lock->changes = changes;
-    lock->changes_bytes = bytes;
-    return serve(lock, release_value);
+    struct fabric_lane *lane = &lock->node->lane;
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(lane, &now_ns);
+    int error = nic_packet_lock_release_value(services, now_ns, lock->use.ticket, changes, bytes);
+    fabric_services_give(lane);
+    if (error != DN_EFULL) {
+        lock->state = LOCK_FREE;
+    }
+    return error;
 }
+
+const struct lock_way lock_by_packets = {
+    .open = open_by_packets,
+    .close = close_by_packets,
+    .take = take,
+    .take_if_free = take_if_free,
+    .give = give,
+    .give_value = give_value,
+    .end = end_by_packets,
+};

@@ -57,8 +57,9 @@ enum {
 static struct dn_remote at(const struct dn_context *context, uint32_t rank, const void *place)
 {
     const unsigned char *group = (const unsigned char *)context->view->group;
-    return (struct dn_remote){
-        .rank = (int)rank, .area = 0, .offset = (uint64_t)((const unsigned char *)place - group)};
+    return (struct dn_remote){.rank = (int)rank,
+                              .area = FABRIC_AREA_GROUP,
+                              .offset = (uint64_t)((const unsigned char *)place - group)};
 }
 
 static bool op_is_done(void *op)
@@ -75,7 +76,7 @@ static int pull(struct dn_context *context, uint32_t rank, const void *place, vo
     struct fabric_lane *lane = context->lane;
     struct dn_op op;
     bool done;
-    struct host_condition condition = {op_is_done, message_never, &op, GROUP_WATCH_NOTHING};
+    struct host_condition condition = {op_is_done, NULL, &op, GROUP_WATCH_NOTHING};
     int error = lane->ops->pull(lane, at(context, rank, place), target, bytes, &op);
     error = error ? error : host_wait(context->node->process->default_lane, &condition, DN_FOREVER);
     return error ? error : fabric_op_state(&op, &done);

@@ -22,18 +22,10 @@ static bool turn_is_free(void *argument)
     return atomic_load_explicit((_Atomic uint32_t *)argument, memory_order_relaxed) == 0;
 }
 
-bool message_never(const struct dn_node *node, void *argument, bool forever)
-{
-    (void)node;
-    (void)argument;
-    (void)forever;
-    return false;
-}
-
 void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn)
 {
     while (UNLIKELY(atomic_exchange_explicit(turn, 1, memory_order_acquire) != 0)) {
-        struct host_condition condition = {turn_is_free, message_never, turn, GROUP_WATCH_NOTHING};
+        struct host_condition condition = {turn_is_free, NULL, turn, GROUP_WATCH_NOTHING};
         (void)host_wait(context->node, &condition, DN_FOREVER);
     }
 }
@@ -413,8 +405,7 @@ static bool nothing_is_awaited(void *argument)
 
 void message_end(struct dn_node *node)
 {
-    struct host_condition condition = {nothing_is_awaited, message_never, node,
-                                       GROUP_WATCH_ANYTHING};
+    struct host_condition condition = {nothing_is_awaited, NULL, node, GROUP_WATCH_ANYTHING};
     pthread_mutex_lock(&handles_lock);
     (void)host_wait(node, &condition, LINGER_NS);
     /* All that we have told anybody is in place before this node leaves. */

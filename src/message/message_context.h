@@ -157,7 +157,4 @@ static inline void message_op_finish(struct message_op *op, int error)
     atomic_store_explicit(&op->state, MESSAGE_OP_DONE, memory_order_release);
 }
 
-/* For host_wait: deaths are the operation's own, a peer's ends it. */
-bool message_never(const struct dn_node *node, void *argument, bool forever);
-
 #endif

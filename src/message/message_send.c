@@ -357,8 +357,8 @@ int message_send_wait(struct message_op *op, uint64_t timeout_ns)
         return op->error;
     }
     /* If several threads wait, one that ends clears wants_room for the others; they find room
-     * at the end of a nap at the latest. */
-    struct host_condition condition = {is_done, message_never, op, GROUP_WATCH_ANYTHING};
+     * at the end of a nap at the latest. Deaths are the operation's own: a peer's ends it. */
+    struct host_condition condition = {is_done, NULL, op, GROUP_WATCH_ANYTHING};
     struct group_ring_words *words = NULL;
     if (destination->way->asks_for_room) {
         condition.watch = GROUP_WATCH_NOTHING;

@@ -35,35 +35,23 @@ struct team_packet_barrier {
 
 /* ---- Run by the NICs --------------------------------------------------------------------- */
 
-struct opening {
-    uint32_t number;
-    const uint16_t *members;
-    uint32_t count;
-};
-
-static int open_barrier(struct nic_services *services, uint64_t now_ns, void *context)
+static int close_barrier(const struct dn_team *team)
 {
-    const struct opening *opening = context;
-    return nic_packet_barrier_open(services, now_ns, opening->number, opening->members,
-                                   opening->count);
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(team_lane(team), &now_ns);
+    int error = nic_packet_barrier_close(services, now_ns, team->packets->number);
+    fabric_services_give(team_lane(team));
+    return error;
 }
 
-static int close_barrier(struct nic_services *services, uint64_t now_ns, void *context)
+static int arrive_at_barrier(const struct dn_team *team)
 {
-    const struct team_packet_barrier *barrier = context;
-    return nic_packet_barrier_close(services, now_ns, barrier->number);
-}
-
-static int arrive_at_barrier(struct nic_services *services, uint64_t now_ns, void *context)
-{
-    struct team_packet_barrier *barrier = context;
-    return nic_packet_barrier_arrive(services, now_ns, barrier->number, &barrier->arrival);
-}
-
-static int serve(const struct dn_team *team, fabric_service_call call, void *context)
-{
-    struct fabric_lane *lane = team_lane(team);
-    return lane->ops->serve(lane, call, context);
+    struct team_packet_barrier *barrier = team->packets;
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(team_lane(team), &now_ns);
+    int error = nic_packet_barrier_arrive(services, now_ns, barrier->number, &barrier->arrival);
+    fabric_services_give(team_lane(team));
+    return error;
 }
 
 /* A number for a team that this node leads. */
@@ -84,8 +72,10 @@ static int open_alone(struct dn_team *team, uint32_t number)
         members[index] = (uint16_t)team->nic.ranks[index];
     }
     if (!error) {
-        struct opening opening = {number, members, count};
-        error = serve(team, open_barrier, &opening);
+        uint64_t now_ns;
+        struct nic_services *services = fabric_services_take(team_lane(team), &now_ns);
+        error = nic_packet_barrier_open(services, now_ns, number, members, count);
+        fabric_services_give(team_lane(team));
     }
     free(members);
     if (error) {
@@ -105,10 +95,10 @@ void team_packet_barrier_close(struct dn_team *team)
         return;
     }
     uint64_t seen = 0;
-    int error = serve(team, close_barrier, barrier);
+    int error = close_barrier(team);
     for (int tries = 0; error == DN_EBUSY && tries < CLOSE_TRIES; tries++) {
         fabric_nap(team_lane(team), CLOSE_AGAIN_NS, &seen);
-        error = serve(team, close_barrier, barrier);
+        error = close_barrier(team);
     }
     if (!error) {
         free(barrier);
@@ -155,7 +145,7 @@ static void tell_neighbours_of_arrival(const struct dn_team *team)
 void team_packets_nic_arrive(struct dn_team *team)
 {
     tell_neighbours_of_arrival(team);
-    if (serve(team, arrive_at_barrier, team->packets) != 0) {
+    if (arrive_at_barrier(team) != 0) {
         /* An arrival from before a death stands there for ever, so the others must be asked. */
         team->packets->arrival = (struct nic_completion){.state = NIC_DONE, .result = DN_EPEER};
     }

@@ -230,31 +230,26 @@ static inline int unit_mirror_settle(struct fabric_lane *lane)
     return 0;
 }
 
-static inline void unit_mirror_progress(struct fabric_lane *lane)
+static inline bool unit_mirror_progress(struct fabric_lane *lane)
 {
     struct unit_mirrors *all = unit_mirror_of(lane)->all;
+    bool came = false;
     pthread_mutex_lock(&all->lock);
     for (uint64_t count = all->held ? 0 : base_random_below(&all->random, 6); count > 0; count--) {
         uint32_t from = (uint32_t)base_random_below(&all->random, all->node_count);
         uint32_t to = (uint32_t)base_random_below(&all->random, all->node_count);
-        (void)unit_mirrors_deliver_locked(all, from, to);
+        came |= unit_mirrors_deliver_locked(all, from, to);
     }
     pthread_mutex_unlock(&all->lock);
+    return came;
 }
 
 static inline void unit_mirror_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     (void)timeout_ns;
     (void)seen;
-    unit_mirror_progress(lane);
+    (void)unit_mirror_progress(lane);
     (void)sched_yield();
-}
-
-static inline uint64_t unit_mirror_idle(struct fabric_lane *lane, struct fabric_idle *idle,
-                                        uint64_t timeout_ns)
-{
-    unit_mirror_nap(lane, timeout_ns, &idle->seen);
-    return fabric_now_ns();
 }
 
 static const struct fabric_ops unit_mirror_ops = {
@@ -267,7 +262,6 @@ static const struct fabric_ops unit_mirror_ops = {
     .settle = unit_mirror_settle,
     .progress = unit_mirror_progress,
     .nap = unit_mirror_nap,
-    .idle = unit_mirror_idle,
 };
 
 /* ---- Making and ending --------------------------------------------------------------- */

@@ -7,20 +7,16 @@
  * caller, so that a program that computes serves its peers. Every sleep is timed. */
 #define _GNU_SOURCE
 #include <poll.h>
-#include <sched.h>
 
 #include "fabric/clock.h"
 #include "fabric/futex.h"
+#include "fabric/ladder.h"
 #include "fabric/udp/state.h"
 
 #define HELPER_AWAY_NS UINT64_C(250000)
-#define SLEEP_LONGEST_NS UINT64_C(2000000)
 /* How long the helper sleeps when nothing is under way. Packets wake it; a death may be noticed
  * so late. */
 #define HELPER_IDLE_NS UINT64_C(10000000)
-#define SPIN_NS UINT64_C(50000)
-#define YIELD_NS UINT64_C(1000000)
-#define NAP_FIRST_NS UINT64_C(50000)
 #define RETRY_NS UINT64_C(50000) /* after the kernel had no room for a burst */
 
 enum { BURSTS_AT_A_TIME = 16, SHORT_BYTES = 1024, LOOKS_PER_CLOCK = 16 };
@@ -231,45 +227,30 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
     *seen = generation;
     fabric_mutex_give(&udp->lock);
     if (!anything) {
-        uint64_t longest_ns = wants_room ? RETRY_NS : SLEEP_LONGEST_NS;
+        uint64_t longest_ns = wants_room ? RETRY_NS : FABRIC_NAP_LONGEST_NS;
         longest_ns = timeout_ns < longest_ns ? timeout_ns : longest_ns;
         sleep_on_socket(udp, until(deadline_ns, now_ns, longest_ns), wants_room);
     }
     atomic_fetch_sub_explicit(&udp->napping, 1, memory_order_relaxed);
 }
 
-/* A waiter stays at the socket while packets come: sleeping and being woken would take longer
- * than the next packet. */
-uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t timeout_ns)
-{
-    if (udp_progress(udp)) {
-        idle->since_ns = 0;
-        return 0;
-    }
-    uint64_t now_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
-    if (idle->since_ns == 0) {
-        idle->since_ns = now_ns;
-        idle->nap_ns = NAP_FIRST_NS;
-    }
-    uint64_t quiet_ns = now_ns - idle->since_ns;
-    if (udp->core_is_free && quiet_ns < SPIN_NS) {
-        return now_ns;
-    }
-    if (quiet_ns < YIELD_NS) {
-        sched_yield();
-        return now_ns;
-    }
-    udp_nap(udp, timeout_ns < idle->nap_ns ? timeout_ns : idle->nap_ns, &idle->seen);
-    idle->nap_ns = idle->nap_ns * 2 < SLEEP_LONGEST_NS ? idle->nap_ns * 2 : SLEEP_LONGEST_NS;
-    return fabric_now_ns();
-}
-
 void udp_wait_done(struct udp_state *udp, const struct nic_completion *completion)
 {
-    struct fabric_idle idle = {0};
+    struct fabric_ladder ladder = {.spins = udp->core_is_free};
+    uint64_t seen = 0;
     /* Acquire: pairs with the release in nic_complete. */
     while (__atomic_load_n(&completion->state, __ATOMIC_ACQUIRE) != NIC_DONE) {
-        (void)udp_idle(udp, &idle, SLEEP_LONGEST_NS);
+        if (udp_progress(udp)) {
+            fabric_ladder_begin(&ladder);
+            continue;
+        }
+        uint64_t now_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
+        enum fabric_rung rung = fabric_ladder_rung(&ladder, now_ns);
+        if (rung == FABRIC_NAP) {
+            udp_nap(udp, fabric_ladder_nap_ns(&ladder, FABRIC_NAP_LONGEST_NS), &seen);
+        } else if (rung == FABRIC_YIELD) {
+            (void)sched_yield();
+        }
     }
 }
 
@@ -279,7 +260,7 @@ void udp_wait_done(struct udp_state *udp, const struct nic_completion *completio
 static uint64_t away_ns(const struct udp_state *udp, uint64_t now_ns)
 {
     if (atomic_load_explicit(&udp->napping, memory_order_relaxed) != 0) {
-        return SLEEP_LONGEST_NS;
+        return FABRIC_NAP_LONGEST_NS;
     }
     uint64_t driven_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
     return until(driven_ns + HELPER_AWAY_NS, now_ns, HELPER_AWAY_NS);

@@ -586,7 +586,7 @@ static int udp_lane_settle(struct fabric_lane *lane)
     return 0;
 }
 
-static int udp_serve(struct fabric_lane *lane, fabric_service_call call, void *context)
+static struct nic_services *udp_services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
     struct udp_state *udp = &udp_state;
     (void)lane;
@@ -596,30 +596,29 @@ static int udp_serve(struct fabric_lane *lane, fabric_service_call call, void *c
     if (!udp->looked) {
         look(udp, fabric_now_ns());
     }
-    int error = call(udp->board.services, fabric_now_ns(), context);
+    *now_ns = fabric_now_ns();
+    return udp->board.services;
+}
+
+static void udp_services_give(struct fabric_lane *lane)
+{
+    struct udp_state *udp = &udp_state;
+    (void)lane;
     send_now(udp);
     udp->looked = false;
     fabric_mutex_give(&udp->lock);
-    return error;
 }
 
-static void udp_lane_progress(struct fabric_lane *lane)
+static bool udp_lane_progress(struct fabric_lane *lane)
 {
     (void)lane;
-    (void)udp_progress(&udp_state);
+    return udp_progress(&udp_state);
 }
 
 static void udp_lane_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     (void)lane;
     udp_nap(&udp_state, timeout_ns, seen);
-}
-
-static uint64_t udp_lane_idle(struct fabric_lane *lane, struct fabric_idle *idle,
-                              uint64_t timeout_ns)
-{
-    (void)lane;
-    return udp_idle(&udp_state, idle, timeout_ns);
 }
 
 const struct fabric_ops udp_ops = {
@@ -637,8 +636,8 @@ const struct fabric_ops udp_ops = {
     .refresh = udp_refresh,
     .settle = udp_lane_settle,
     .tell_area = udp_tell_area,
-    .serve = udp_serve,
+    .services_take = udp_services_take,
+    .services_give = udp_services_give,
     .progress = udp_lane_progress,
     .nap = udp_lane_nap,
-    .idle = udp_lane_idle,
 };

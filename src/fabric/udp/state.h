@@ -98,7 +98,6 @@ void udp_wait_done(struct udp_state *udp, const struct nic_completion *completio
 
 /* Without the lock. One look at the socket, if nobody else is at it. */
 bool udp_progress(struct udp_state *udp); /* whether anything came */
-uint64_t udp_idle(struct udp_state *udp, struct fabric_idle *idle, uint64_t timeout_ns);
 void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen);
 
 void *udp_help(void *context);

@@ -28,15 +28,18 @@ static struct {
 
 /* ---- A fabric ------------------------------------------------------------------------ */
 
-static int serve(struct fabric_lane *lane, fabric_service_call call, void *context)
+static struct nic_services *services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
-    uint32_t rank = lane->view->rank;
-    int error = call(group.nodes[rank].services, group.now_ns, context);
-    cluster_run(rank);
-    return error;
+    *now_ns = group.now_ns;
+    return group.nodes[lane->view->rank].services;
 }
 
-static void progress(struct fabric_lane *lane)
+static void services_give(struct fabric_lane *lane)
+{
+    cluster_run(lane->view->rank);
+}
+
+static bool progress(struct fabric_lane *lane)
 {
     (void)lane;
     if (++world.looks == 10 && world.act) {
@@ -45,30 +48,14 @@ static void progress(struct fabric_lane *lane)
     for (uint32_t i = 0; world.looks % (world.delay + 1) == 0 && i < STEPS; i++) {
         cluster_step();
     }
+    return false;
 }
 
 static void nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     (void)timeout_ns;
     (void)seen;
-    progress(lane);
-}
-
-static uint64_t idle(struct fabric_lane *lane, struct fabric_idle *idle, uint64_t timeout_ns)
-{
-    (void)idle;
-    (void)timeout_ns;
-    progress(lane);
-    return unit_now_ns();
-}
-
-static int reflect(struct fabric_lane *lane, uint32_t rank, const void *place, uint64_t bytes)
-{
-    (void)lane;
-    (void)rank;
-    (void)place;
-    (void)bytes;
-    return 0;
+    (void)progress(lane);
 }
 
 static void *word_of(uint32_t manager)
@@ -93,11 +80,10 @@ static int quiet(struct fabric_lane *lane)
 }
 
 static const struct fabric_ops ops = {
-    .serve = serve,
+    .services_take = services_take,
+    .services_give = services_give,
     .progress = progress,
     .nap = nap,
-    .idle = idle,
-    .reflect = reflect,
     .quiet = quiet,
 };
 

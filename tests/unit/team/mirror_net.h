@@ -19,6 +19,7 @@
 #include "team/team_by_packets.h"
 #include "host/clock.h"
 #include "nic/memory_access.h"
+#include "nic/services.h"
 #include "group/service_memory.h"
 
 enum {
@@ -93,6 +94,7 @@ static struct {
     uint64_t sent;    /* reflections and questions so far */
     uint64_t dies_at; /* it is killed instead of sending this one; 0: never */
     struct base_random random;
+    struct nic_services *services;
     pthread_t nic;
 } own;
 
@@ -312,18 +314,40 @@ static inline int net_quiet(struct fabric_lane *lane)
     return error;
 }
 
-static inline int net_serve(struct fabric_lane *lane, fabric_service_call call, void *context)
+/* Services that have no line left for a barrier. */
+static inline struct nic_services *net_services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
     (void)lane;
-    (void)call;
-    (void)context;
-    return DN_EFULL;
+    *now_ns = host_now_ns();
+    return own.services;
 }
 
-static inline void net_progress(struct fabric_lane *lane)
+static inline void net_services_give(struct fabric_lane *lane)
+{
+    (void)lane;
+}
+
+static inline void net_services_make(void)
+{
+    const uint16_t alone = (uint16_t)own.rank;
+    struct nic_services_config config;
+    nic_services_config_default(&config, net->node_count);
+    config.node = alone;
+    config.incarnation = 1;
+    config.team_count = 1;
+    uint64_t bytes = nic_services_bytes(&config);
+    void *space = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    net_require(space != NULL);
+    memset(space, 0, bytes);
+    own.services = nic_services_init(&config, &(struct nic_services_hooks){0}, space);
+    net_require(nic_packet_barrier_open(own.services, 1, 1, &alone, 1) == 0);
+}
+
+static inline bool net_progress(struct fabric_lane *lane)
 {
     (void)lane;
     sched_yield();
+    return false;
 }
 
 static inline void net_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
@@ -334,16 +358,6 @@ static inline void net_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64
     sched_yield();
 }
 
-static inline uint64_t net_idle(struct fabric_lane *lane, struct fabric_idle *idle,
-                                uint64_t timeout_ns)
-{
-    (void)lane;
-    (void)idle;
-    (void)timeout_ns;
-    sched_yield();
-    return host_now_ns();
-}
-
 static const struct fabric_ops net_ops = {
     .push = net_push,
     .atomic = net_atomic,
@@ -351,10 +365,10 @@ static const struct fabric_ops net_ops = {
     .reflect = net_reflect,
     .refresh = net_refresh,
     .settle = net_settle,
-    .serve = net_serve,
+    .services_take = net_services_take,
+    .services_give = net_services_give,
     .progress = net_progress,
     .nap = net_nap,
-    .idle = net_idle,
 };
 
 /* ---- The test's side ------------------------------------------------------------------------- */
@@ -425,6 +439,7 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
         }
     }
     process->default_lane = &own.node;
+    net_services_make();
     (void)pthread_mutex_init(&process->table_lock, NULL);
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
     bool ready = base_extents_init(&process->arena,
