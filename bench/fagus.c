@@ -206,7 +206,8 @@ static double acquires(uint64_t count, enum fagus_mode mode)
         }
         must(fagus_release(pair.sync));
     }
-    must_dn(dn_barrier(fagus_node(), DN_FOREVER)); /* nothing is under way beside the raw block */
+    must_dn(dn_barrier(dn_team_all(fagus_node()),
+                       DN_FOREVER)); /* nothing is under way beside the raw block */
     return sum_ns / (double)count;
 }
 
@@ -236,7 +237,7 @@ static double raw_pulls(uint64_t count)
     } else {
         await();
     }
-    must_dn(dn_barrier(fagus_node(), DN_FOREVER));
+    must_dn(dn_barrier(dn_team_all(fagus_node()), DN_FOREVER));
     return pull_ns;
 }
 
@@ -244,7 +245,7 @@ static double raw_barriers(uint64_t count)
 {
     uint64_t begin_ns = host_now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        must_dn(dn_barrier(fagus_node(), DN_FOREVER));
+        must_dn(dn_barrier(dn_team_all(fagus_node()), DN_FOREVER));
     }
     return since(begin_ns, count);
 }

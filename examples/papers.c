@@ -118,7 +118,7 @@ static void messages(int count)
 static void barriers(int count)
 {
     while (count-- > 0) {
-        check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+        check(dn_barrier(dn_team_all(node), DN_FOREVER), "dn_barrier");
     }
 }
 
@@ -169,7 +169,7 @@ static void two_node_services(void)
         show("8-byte message, round trip", message, "ns", NULL, simulated_file,
              "paper 004 printed no figure");
     }
-    check(dn_team_barrier(pair, DN_FOREVER), "dn_team_barrier");
+    check(dn_barrier(pair, DN_FOREVER), "dn_barrier");
     check(dn_context_close(context), "dn_context_close");
     check(dn_lock_close(lock), "dn_lock_close");
     check(dn_team_free(pair), "dn_team_free");
@@ -191,12 +191,12 @@ int main(int argc, char **argv)
         printf("The papers' experiments on this machine: %d nodes, fabric mem\n\n", size);
         show_head();
     }
-    check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+    check(dn_barrier(dn_team_all(node), DN_FOREVER), "dn_barrier");
     if (rank < 2) {
         two_node_experiments();
         two_node_services();
     }
-    check(dn_barrier(node, DN_FOREVER), "dn_barrier");
+    check(dn_barrier(dn_team_all(node), DN_FOREVER), "dn_barrier");
     double all = median_ns(barriers);
     if (rank == 0) {
         /* The paper had two boards; for k more it predicts 240 ns each (section 5.3). */

@@ -72,7 +72,7 @@ static void client(struct dn_node *node, int rank, int size)
     int expected = 0;
     send(BROKER, (struct note){SUBSCRIBE, mine, rank, 0});
     receive(BROKER, NULL);
-    must(dn_barrier(node, DN_FOREVER)); /* all have subscribed */
+    must(dn_barrier(dn_team_all(node), DN_FOREVER)); /* all have subscribed */
     for (int other = 1; other < size; other++) {
         expected += (other + 1) % TOPICS == mine ? NEWS : 0;
     }
@@ -108,8 +108,7 @@ int main(void)
     must(dn_context_open(node, CHANNEL, ranks, (size_t)size, ranks, (size_t)size, NULL, &context));
     if (dn_rank(node) == BROKER) {
         /* The others' barrier needs us while we serve: arrive now, look later. */
-        struct dn_team *all;
-        must(dn_team_all(node, &all));
+        struct dn_team *all = dn_team_all(node);
         must(dn_barrier_arrive(all));
         broker(size);
         must(dn_barrier_wait(all, DN_FOREVER));

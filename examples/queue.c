@@ -66,7 +66,7 @@ int main(void)
     uint64_t sum = 0;
     must(dn_attach(&node, NULL));
     must(dn_lock_open(node, at(LOCK), &lock));
-    must(dn_barrier(node, DN_FOREVER)); /* all start together */
+    must(dn_barrier(dn_team_all(node), DN_FOREVER)); /* all start together */
     for (uint64_t job = 1; dn_rank(node) == 0 && job <= JOBS; job++) {
         put_job(job);
     }
@@ -81,8 +81,7 @@ int main(void)
     }
     printf("node %d did %d jobs\n", dn_rank(node), (int)done);
 
-    struct dn_team *all;
-    must(dn_team_all(node, &all));
+    struct dn_team *all = dn_team_all(node);
     must(dn_allreduce(all, &sum, &sum, 1, DN_UINT64, DN_SUM));
     if (dn_rank(node) == 0) {
         printf("all jobs done once: %s\n", sum == JOBS * (JOBS + 1) / 2 ? "yes" : "no");

@@ -39,7 +39,7 @@ int main(void)
     double(*rods)[CELLS + 2];
     void *memory;
     must(dn_attach(&node, NULL));
-    must(dn_team_all(node, &all));
+    all = dn_team_all(node);
     must(dn_alloc(node, 2 * sizeof *rods, &memory));
     rods = memory;
     int rank = dn_rank(node);
@@ -49,14 +49,14 @@ int main(void)
     if (rank == 0) {
         rods[0][CELLS / 2] = 1000; /* all the heat is in one cell */
     }
-    must(dn_barrier(node, DN_FOREVER)); /* everybody's edges are cold */
+    must(dn_barrier(dn_team_all(node), DN_FOREVER)); /* everybody's edges are cold */
 
     for (int step = 0; step < STEPS; step++) {
         double *now = rods[step % 2];
         double *next = rods[1 - step % 2];
         put_cell(node, &now[1], &now[CELLS + 1], rank - 1);
         put_cell(node, &now[CELLS], &now[0], rank + 1);
-        must(dn_team_barrier(all, DN_FOREVER));
+        must(dn_barrier(all, DN_FOREVER));
         for (int i = 1; i <= CELLS; i++) {
             double left = rank == 0 && i == 1 ? now[1] : now[i - 1];
             double right = rank == dn_size(node) - 1 && i == CELLS ? now[i] : now[i + 1];

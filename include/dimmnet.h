@@ -316,19 +316,16 @@ struct dn_condition {
 int dn_wait_until_any(struct dn_node *node, const struct dn_condition *conditions, size_t count,
                       uint64_t timeout_ns, size_t *index);
 
-/* All nodes of the group arrive before any leaves; what each sent before is then
- * visible to all. After DN_ETIMEOUT this node has arrived: call again to go on
- * waiting. With a member dead that had not arrived, every survivor gets DN_EPEER. */
-DN_NO_STUB int dn_barrier(struct dn_node *node, uint64_t timeout_ns);
-
 /* ---- Teams ---------------------------------------------------------------- */
 
-/* Some of the group's nodes, in an order of their own. Every call on a team is made by
- * all its members. A member that died makes the calls return DN_EPEER on all others. */
+/* A team is some of the group's nodes in an order of their own. A call that all members
+ * make together (a collective call) takes the team first, and the team of all nodes is
+ * dn_team_all(node). After a member died, calls that need it return DN_EPEER on all others. */
 struct dn_team;
 
-/* The team of all nodes; it belongs to the node and is not freed. */
-int dn_team_all(struct dn_node *node, struct dn_team **team);
+/* The team of all nodes; NULL if the node is not attached. It belongs to the node and is
+ * not freed. */
+struct dn_team *dn_team_all(struct dn_node *node);
 
 /* A team of these nodes: its members call, all with the same list. */
 int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team);
@@ -348,6 +345,16 @@ int dn_team_rank(const struct dn_team *team); /* this node's place, or DN_E... *
 int dn_team_size(const struct dn_team *team);
 int dn_team_node_rank(const struct dn_team *team, int rank); /* a member's rank in the group */
 
+/* All members arrive before any leaves; what each sent before, on any lane, is then visible
+ * to all. After DN_ETIMEOUT this node has arrived: call again to go on waiting. When a member
+ * dies before it arrives, every survivor gets DN_EPEER. */
+DN_NO_STUB int dn_barrier(struct dn_team *team, uint64_t timeout_ns);
+
+/* The same in two steps, with work between them. */
+int dn_barrier_arrive(struct dn_team *team);
+int dn_barrier_test(struct dn_team *team, int *passed);
+int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
+
 /* How a team's barriers work. The papers' two kinds are there to be measured; the
  * fastest for the team and the cores is the default. All members choose the same, between
  * barriers. */
@@ -357,13 +364,7 @@ enum dn_barrier_kind {
     DN_BARRIER_NIC   /* paper 004: binary tree run by the NICs */
 };
 
-int dn_team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
-
-/* dn_barrier on a team; and the same in two steps, with work between them. */
-DN_NO_STUB int dn_team_barrier(struct dn_team *team, uint64_t timeout_ns);
-int dn_barrier_arrive(struct dn_team *team);
-int dn_barrier_test(struct dn_team *team, int *passed);
-int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns);
+int dn_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind);
 
 enum dn_type {
     DN_INT8,

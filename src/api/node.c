@@ -132,9 +132,3 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
     *count = found;
     return 0;
 }
-
-int dn_barrier(struct dn_node *node, uint64_t timeout_ns)
-{
-    int error = api_check(node);
-    return error ? error : team_barrier(team_all(node), timeout_ns);
-}

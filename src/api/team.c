@@ -3,21 +3,18 @@
 #include "team/reduce.h"
 #include "dimmnet.h"
 
+/* A forked child still has the team, but not the node: that one is closed there. */
 static inline int check_team(const struct dn_team *team)
 {
-    if (LIKELY(team_open(team))) {
+    if (LIKELY(team_open(team) && host_node_open(team->node))) {
         return 0;
     }
     return team ? DN_ESTATE : DN_EINVAL;
 }
 
-int dn_team_all(struct dn_node *node, struct dn_team **team)
+struct dn_team *dn_team_all(struct dn_node *node)
 {
-    int error = team ? api_check(node) : DN_EINVAL;
-    if (!error) {
-        *team = team_all(node);
-    }
-    return error;
+    return host_node_open(node) ? team_all(node) : NULL;
 }
 
 int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct dn_team **team)
@@ -67,13 +64,13 @@ int dn_team_node_rank(const struct dn_team *team, int rank)
     return error ? error : (int)team->nic.ranks[rank];
 }
 
-int dn_team_barrier(struct dn_team *team, uint64_t timeout_ns)
+int dn_barrier(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = check_team(team);
     return error ? error : team_barrier(team, timeout_ns);
 }
 
-int dn_team_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
+int dn_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
 {
     int error = (unsigned)kind <= DN_BARRIER_NIC ? check_team(team) : DN_EINVAL;
     return error ? error : team_barrier_kind(team, kind);

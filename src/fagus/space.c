@@ -181,10 +181,7 @@ static void know_the_group(struct dn_node *node)
 /* All nodes see the same sizes and want the same mode, and a report of all or none. */
 static int meet(bool is_understood)
 {
-    int error = fagus_error_of(dn_team_all(fagus_state.node, &fagus_state.team));
-    if (error) {
-        return error;
-    }
+    fagus_state.team = dn_team_all(fagus_state.node);
     if (!is_understood) {
         return fagus_refuse(FAGUS_EINVAL);
     }

@@ -27,7 +27,7 @@ void shmem_collective_fail(const char *call, int error)
 int shmem_team_barrier(struct shmem_team *team, const char *call)
 {
     SHMEM_COLLECTIVE_CHECK(team, .call = call);
-    return shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+    return shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
 }
 
 int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source, size_t bytes,
@@ -114,7 +114,7 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_alltoalls *
                            .dest_bytes = nothing ? 0 : dest_block * members - dest_rest,
                            .source = exchange->source,
                            .source_bytes = nothing ? 0 : source_block * members - source_rest);
-    shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+    shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
     const unsigned char *source = (const unsigned char *)exchange->source +
                                   (size_t)team->my_pe * source_block;
     for (int step = 0; step < team->n_pes && !nothing; step++) {
@@ -123,7 +123,7 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_alltoalls *
         fetch_strided(exchange, (unsigned char *)exchange->dest + (size_t)from * dest_block, source,
                       team->pes[from]);
     }
-    return shmem_collective_end(call, dn_team_barrier(team->dn, DN_FOREVER));
+    return shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
 }
 
 /* ---- The functions of bytes ---------------------------------------------------------------- */

@@ -167,7 +167,7 @@ void *pshmem_calloc(size_t count, size_t size)
     void *pointer = allocate(CACHE_LINE_BYTES, bytes, call);
     if (pointer) {
         memset(pointer, 0, bytes);
-        shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
+        shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     }
     return pointer;
 }
@@ -220,7 +220,7 @@ void *pshmem_realloc(void *ptr, size_t size)
         return NULL;
     }
     shmem_require_initialised(call);
-    shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
+    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     uint64_t held = bytes_held(ptr, call);
     void *moved = NULL;
     if (size > held || size <= held / 2) {
@@ -236,7 +236,7 @@ void *pshmem_realloc(void *ptr, size_t size)
     }
     forget(ptr);
     remember(ptr, size, call);
-    shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
+    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     return ptr;
 }
 

@@ -80,7 +80,7 @@ static void finalize(const char *call)
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
     say_finalizing();
-    shmem_require(call, dn_barrier(shmem_state.node, DN_FOREVER));
+    shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     shmem_state.initialised = false;
     shmem_locks_end();
     shmem_contexts_end();
@@ -197,10 +197,7 @@ static void meet(const char *call, const struct shmem_environment *environment)
     }
     struct introduction mine = {data.bytes, data.place, data.area, environment->debug};
     struct introduction *all = allocate(call, (size_t)shmem_state.n_pes, sizeof *all);
-    struct dn_team *team;
-    error = dn_team_all(shmem_state.node, &team);
-    error = error ? error : dn_allgather(team, &mine, all, sizeof mine);
-    shmem_require(call, error);
+    shmem_require(call, dn_allgather(dn_team_all(shmem_state.node), &mine, all, sizeof mine));
     check_same_program(call, all);
     lay_out(call, &data, all);
     free(all);

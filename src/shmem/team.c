@@ -27,11 +27,11 @@ int shmem_teams_start(void)
 {
     struct shmem_team *world = &shmem_state.world;
     struct shmem_team *shared = &shmem_state.shared;
-    bool has_memory = fill(world, false) && fill(shared, true);
-    int error = has_memory ? dn_team_all(shmem_state.node, &world->dn) : DN_ENOMEM;
-    return error ? error
-                 : inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
-                                           SHARED_NAME, &shared->dn);
+    world->dn = dn_team_all(shmem_state.node);
+    return fill(world, false) && fill(shared, true)
+               ? inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
+                                         SHARED_NAME, &shared->dn)
+               : DN_ENOMEM;
 }
 
 static void forget_team(struct shmem_team *team)

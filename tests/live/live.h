@@ -216,7 +216,7 @@ static inline bool live_all_are(const void *found, size_t bytes, unsigned char v
 
 static inline void live_barrier(void)
 {
-    expect(dn_barrier(me.node, LIVE_PATIENCE_NS), 0);
+    expect(dn_barrier(dn_team_all(me.node), LIVE_PATIENCE_NS), 0);
 }
 
 static inline void live_wait_u64(uint64_t offset, enum dn_comparison comparison, uint64_t value)

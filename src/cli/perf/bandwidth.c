@@ -190,12 +190,8 @@ static int measure_banks(struct perf_world *world, const char *test, perf_block 
 /* Rank 1's area of private memory, told to all. */
 static int share_area(struct perf_world *world, void *memory, size_t bytes, uint32_t *area)
 {
-    struct dn_team *team;
-    int error = dn_team_all(world->node, &team);
-    if (!error && world->rank == 1) {
-        error = dn_register(world->node, memory, bytes, area);
-    }
-    int told_error = dn_broadcast(team, area, sizeof *area, 1);
+    int error = world->rank == 1 ? dn_register(world->node, memory, bytes, area) : 0;
+    int told_error = dn_broadcast(dn_team_all(world->node), area, sizeof *area, 1);
     return error ? error : told_error;
 }
 
@@ -217,7 +213,8 @@ static int measure_registered(struct perf_world *world, const char *test, perf_b
     for (int i = FIRST_LARGE_SIZE; i < BLOCK_SIZES && !error; i++) {
         error = measure_size(world, &way, &copy, block_sizes[i]);
     }
-    error = error ? error : dn_barrier(world->node, DN_FOREVER); /* nobody copies any more */
+    error = error ? error
+                  : dn_barrier(dn_team_all(world->node), DN_FOREVER); /* nobody copies any more */
     if (!error && world->rank == 1) {
         error = dn_deregister(world->node, area);
     }

@@ -248,8 +248,9 @@ static void raw_yielding_barrier(void *context, uint64_t count)
 static void our_barrier(void *context, uint64_t count)
 {
     struct perf_gathering *gathering = context;
+    struct dn_team *all = dn_team_all(gathering->node);
     for (uint64_t i = 0; i < count; i++) {
-        (void)dn_barrier(gathering->node, DN_FOREVER);
+        (void)dn_barrier(all, DN_FOREVER);
     }
 }
 
@@ -395,7 +396,7 @@ int perf_idle(struct perf_world *world)
     struct dn_remote flag = {1, DN_LLCM, WORD_OFFSET};
     struct dn_remote answer = {0, DN_LLCM, WORD_OFFSET};
     uint64_t *mine = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
-    int error = dn_barrier(world->node, DN_FOREVER);
+    int error = dn_barrier(dn_team_all(world->node), DN_FOREVER);
     if (error) {
         return error;
     }

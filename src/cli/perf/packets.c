@@ -28,7 +28,7 @@ static int exchange_addresses(struct perf_packets *link, const struct sockaddr_i
     struct dn_remote place = {link->peer, DN_LLCM, ADDRESS_OFFSET};
     struct sockaddr_in peer;
     int error = dn_botf(link->node, place, mine, sizeof *mine);
-    error = error ? error : dn_barrier(link->node, DN_FOREVER);
+    error = error ? error : dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error) {
         memcpy(&peer, (unsigned char *)dn_llcm(link->node, NULL) + ADDRESS_OFFSET, sizeof peer);
         raw_udp_meet(&link->raw, &peer);
@@ -237,7 +237,7 @@ static void our_barrier(void *context, uint64_t count)
 {
     struct perf_packets *link = context;
     for (uint64_t i = 0; i < count && !link->error; i++) {
-        (void)perf_packets_note(link, dn_barrier(link->node, PERF_PACKETS_WAIT_NS));
+        (void)perf_packets_note(link, dn_barrier(dn_team_all(link->node), PERF_PACKETS_WAIT_NS));
     }
 }
 
@@ -285,8 +285,8 @@ int perf_packets_reduce(struct perf_world *world)
     if (error) {
         return error;
     }
-    error = dn_team_all(world->node, &reduction.team);
-    error = error ? error : dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
+    reduction.team = dn_team_all(world->node);
+    error = dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         bool is_one = sizes[i] == sizeof(double);
         struct perf_row row = perf_packets_row(&reduction.link, "reduce",
@@ -317,7 +317,7 @@ static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_milli
 {
     struct dn_remote answer = {0, DN_LLCM, COUNTER_OFFSET};
     struct timespec seconds = {.tv_sec = IDLE_SECONDS};
-    int error = dn_barrier(link->node, DN_FOREVER);
+    int error = dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error && link->starts) {
         (void)nanosleep(&seconds, NULL);
         perf_packets_tell(link);
@@ -336,7 +336,7 @@ static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_milli
         uint64_t parts = (uint64_t)(share * 1e6);
         error = link->error ? link->error : dn_botf(link->node, answer, &parts, sizeof parts);
     }
-    error = error ? error : dn_barrier(link->node, DN_FOREVER);
+    error = error ? error : dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error) {
         memcpy(parts_per_million, (unsigned char *)dn_llcm(link->node, NULL) + COUNTER_OFFSET,
                sizeof *parts_per_million);

@@ -90,9 +90,9 @@ static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
     (void)dn_llcm(node, &bytes);
     struct dn_remote place = {0, DN_LLCM, bytes - DECISION_OFFSET_FROM_END};
     int error = dn_rank(node) == 0 ? dn_botf(node, place, &mine, sizeof mine) : 0;
-    error = error ? error : dn_barrier(node, DN_FOREVER);
+    error = error ? error : dn_barrier(dn_team_all(node), DN_FOREVER);
     error = error ? error : dn_read_u64(node, place, decided);
-    return error ? error : dn_barrier(node, DN_FOREVER);
+    return error ? error : dn_barrier(dn_team_all(node), DN_FOREVER);
 }
 
 /* How many operations make a block: doubled until a raw block can be timed. */

@@ -50,10 +50,9 @@ static int measure_large(struct perf_world *world, struct reduction *reduction, 
 int perf_reduce(struct perf_world *world)
 {
     enum { LARGEST = 1 << 20, LARGE_NODES_MAX = 4 };
-    struct reduction reduction = {.count = 1};
+    struct reduction reduction = {.count = 1, .team = dn_team_all(world->node)};
     void *memory;
     int error = perf_gather(world, &reduction.gathering);
-    error = error ? error : dn_team_all(world->node, &reduction.team);
     error = error ? error : dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
     if (error) {
         return error;

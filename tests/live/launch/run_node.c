@@ -158,7 +158,7 @@ int main(int argc, char **argv)
         return (int)sleep(100);
     }
     if (strcmp(what, "die") == 0 && argc > 2) {
-        if (dn_barrier(node, 20 * NS_PER_SECOND) != 0) {
+        if (dn_barrier(dn_team_all(node), 20 * NS_PER_SECOND) != 0) {
             return 98;
         }
         return dn_rank(node) == 0 ? be_killed(node) : wait_for_death(node, argv[2]);

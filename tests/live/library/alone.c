@@ -139,7 +139,7 @@ static void live_once(void)
     expect(dn_kick_map(node, live_place(0, 64), 8, &kick), 0);
     dn_store_u64(&kick, 0, 5);
     expect(dn_wait_until_u64(node, (uint64_t *)(void *)(llcm + 64), DN_EQ, 5, LIVE_PATIENCE_NS), 0);
-    expect(dn_barrier(node, 0), 0);
+    expect(dn_barrier(dn_team_all(node), 0), 0);
     expect(dn_lane_close(lanes[1]), 0);
     expect(dn_detach(node), 0);
     expect(dn_lane_close(lanes[0]), DN_ESTATE);

@@ -90,7 +90,7 @@ static void timed_out_and_called_again(void)
             static const uint64_t timeouts_ns[] = {0, 1, 10 * LIVE_US, 30 * LIVE_US, LIVE_MS};
             uint64_t timeout_ns = timeouts_ns[live_random(&random, LIVE_COUNT(timeouts_ns))];
             uint64_t began_ns = live_now_ns();
-            int error = dn_barrier(me.node, timeout_ns);
+            int error = dn_barrier(dn_team_all(me.node), timeout_ns);
             if (error == 0) {
                 break;
             }
@@ -112,10 +112,10 @@ static void open_arrival_refuses_allocation(void)
         live_wait_u64(64, DN_EQ, (uint64_t)me.size - 1);
         live_barrier();
     } else {
-        expect(dn_barrier(me.node, 0), DN_ETIMEOUT);
+        expect(dn_barrier(dn_team_all(me.node), 0), DN_ETIMEOUT);
         expect(dn_alloc(me.node, 64, &block), DN_EMISMATCH);
         expect(dn_free(me.node, block), DN_EMISMATCH);
-        expect(dn_barrier(me.node, 100 * LIVE_US), DN_ETIMEOUT);
+        expect(dn_barrier(dn_team_all(me.node), 100 * LIVE_US), DN_ETIMEOUT);
         expect(dn_add_u64(me.node, live_place(0, 64), 1), 0);
         expect(dn_quiet(me.node), 0);
         live_barrier();
@@ -213,7 +213,7 @@ static void *call_barriers(void *argument)
         } else {
             int error;
             do {
-                error = dn_barrier(me.node, live_random(&random, 200 * LIVE_US));
+                error = dn_barrier(dn_team_all(me.node), live_random(&random, 200 * LIVE_US));
             } while (error == DN_ETIMEOUT);
             expect(error, 0);
         }
@@ -268,7 +268,7 @@ static void timed_out_behind_another_thread(void)
     int error;
     do {
         uint64_t began_ns = live_now_ns();
-        error = dn_barrier(me.node, 3 * LIVE_MS);
+        error = dn_barrier(dn_team_all(me.node), 3 * LIVE_MS);
         uint64_t took_ns = live_now_ns() - began_ns;
         require(error == 0 || took_ns >= 3 * LIVE_MS);
         require(took_ns < 10 * LIVE_SECOND);

@@ -238,8 +238,8 @@ static int block(enum blocking kind)
         return error;
     case TRANSFERS: return transfer_until_error(some_doomed());
     case ATOMICS: return atomics_until_error(some_doomed());
-    case IN_BARRIER: return dn_barrier(me.node, DN_FOREVER);
-    case SHORT_BARRIERS: do { error = dn_barrier(me.node, 300 * LIVE_US);
+    case IN_BARRIER: return dn_barrier(dn_team_all(me.node), DN_FOREVER);
+    case SHORT_BARRIERS: do { error = dn_barrier(dn_team_all(me.node), 300 * LIVE_US);
         } while (error == DN_ETIMEOUT);
         return error;
     default: return dn_alloc(me.node, 4096, &pointer);
@@ -287,8 +287,8 @@ static void require_out_of_reach(int dead)
 static void require_no_barrier(void)
 {
     void *pointer = me.llcm;
-    expect(dn_barrier(me.node, DN_FOREVER), DN_EPEER);
-    expect(dn_barrier(me.node, 0), DN_EPEER);
+    expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), DN_EPEER);
+    expect(dn_barrier(dn_team_all(me.node), 0), DN_EPEER);
     expect(dn_alloc(me.node, 64, &pointer), DN_EPEER);
     expect(dn_free(me.node, me.llcm), DN_EPEER);
     require(pointer == me.llcm);
@@ -380,7 +380,7 @@ static uint64_t survive_in_barriers(void)
 {
     uint64_t passed = 0;
     int error;
-    while ((error = dn_barrier(me.node, DN_FOREVER)) == 0) {
+    while ((error = dn_barrier(dn_team_all(me.node), DN_FOREVER)) == 0) {
         passed++;
     }
     expect(error, DN_EPEER);
@@ -575,7 +575,7 @@ static int short_program(void)
     for (uint64_t round = 1; round <= 20; round++) {
         void *pointer;
         int to = live_neighbour(1);
-        int error = dn_barrier(me.node, LIVE_PATIENCE_NS);
+        int error = dn_barrier(dn_team_all(me.node), LIVE_PATIENCE_NS);
         error = error ? error
                       : dn_put_signal(me.node, live_place(to, 64), &round, 8, live_place(to, 0),
                                       round);

@@ -123,7 +123,7 @@ static void lend_area(void *piece, uint64_t round)
     expect(dn_register(me.node, piece, 64 + round, &area), 0);
     try_call(dn_set_u32(me.node, live_place(live_neighbour(1), NAMES_AT), area));
     try_call(dn_quiet(me.node));
-    if (try_call(dn_barrier(me.node, DN_FOREVER)) == 0) {
+    if (try_call(dn_barrier(dn_team_all(me.node), DN_FOREVER)) == 0) {
         passed++;
         theirs = *live_u32(NAMES_AT);
         int error = dn_read_u64(me.node, live_at(before, theirs, 8), &read);
@@ -152,7 +152,7 @@ static bool allocate_and_free(uint64_t round)
 
 static bool one_round(uint64_t round)
 {
-    if (try_call(dn_barrier(me.node, DN_FOREVER)) != 0) {
+    if (try_call(dn_barrier(dn_team_all(me.node), DN_FOREVER)) != 0) {
         return false;
     }
     passed++;
@@ -226,7 +226,7 @@ static void survive_death(void)
     require(life == DN_DEAD);
     require_whole_messages();
     require_equal_ends();
-    expect(dn_barrier(me.node, DN_FOREVER), DN_EPEER);
+    expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), DN_EPEER);
     expect(dn_alloc(me.node, 64, &(void *){NULL}), DN_EPEER);
     expect(dn_botf(me.node, live_place(victim, 0), &life, 4), DN_EPEER);
 }

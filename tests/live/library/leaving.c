@@ -29,7 +29,7 @@ static void require_gone(int rank, enum dn_life wanted)
     uint64_t value = 1;
     require(live_life_of(rank) == wanted);
     expect(dn_botf(me.node, live_place(rank, DATA_AT), &value, 8), DN_EPEER);
-    expect(dn_barrier(me.node, DN_FOREVER), DN_EPEER);
+    expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), DN_EPEER);
     expect(dn_alloc(me.node, 64, &(void *){NULL}), DN_EPEER);
 }
 
@@ -178,9 +178,9 @@ static void never_attaches(const char *path)
         expect(dn_read_u64(me.node, live_place(1, DATA_AT), &read), 0);
         require(read == 4);
     }
-    expect(dn_barrier(me.node, 5 * LIVE_MS), DN_ETIMEOUT);
+    expect(dn_barrier(dn_team_all(me.node), 5 * LIVE_MS), DN_ETIMEOUT);
     make_file_when_all_are_there(path);
-    expect(dn_barrier(me.node, DN_FOREVER), DN_EPEER);
+    expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), DN_EPEER);
     live_wait_for_life(1, DN_LEFT);
     require_deaths(0);
     require_gone(1, DN_LEFT);
@@ -234,7 +234,7 @@ static void watch_the_stopped(void)
             expect(dn_fetch_add_u64(me.node, live_place(1, DATA_AT), 1, &old), 0);
             require(old == number - 1);
         }
-        expect(dn_barrier(me.node, LIVE_MS), DN_ETIMEOUT);
+        expect(dn_barrier(dn_team_all(me.node), LIVE_MS), DN_ETIMEOUT);
     }
     uint64_t value = 8;
     expect(dn_botf(me.node, live_place(1, MESSAGE_AT), &value, 8), 0);
@@ -254,7 +254,7 @@ static void stopped(void)
         watch_the_stopped();
     } else {
         /* In an endless barrier, and asleep, all the time. */
-        expect(dn_barrier(me.node, DN_FOREVER), 0);
+        expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), 0);
     }
     live_barrier();
 }
@@ -294,7 +294,7 @@ static void wait_in_all_ways(void)
     (void)dprintf(STDOUT_FILENO, "waiting\n");
     switch (me.rank % 3) {
     case 0: (void)wait_never(DN_FOREVER); break;
-    case 1: (void)dn_barrier(me.node, DN_FOREVER); break;
+    case 1: (void)dn_barrier(dn_team_all(me.node), DN_FOREVER); break;
     default: (void)sleep(100); break;
     }
 }

@@ -49,9 +49,9 @@ static void live_alone(void)
     for (int rank = 0; rank < me.size; rank++) {
         ranks[rank] = rank;
     }
-    expect(dn_context_open(me.node, 2, ranks, (size_t)me.size, ranks, (size_t)me.size, NULL,
-                           &context),
-           0);
+    expect(
+        dn_context_open(me.node, 2, ranks, (size_t)me.size, ranks, (size_t)me.size, NULL, &context),
+        0);
     expect(dn_isend(context, me.rank, me.bank, 100000, &op), 0);
     expect(dn_message_cancel(&op), 0);
     expect(dn_send(context, me.rank, &word, sizeof word, DN_FOREVER), 0);
@@ -164,7 +164,7 @@ int main(int argc, char **argv)
     dies_after_ns = live_random(&random, 60 * LIVE_MS);
     struct dn_context *context = open_with_all(live_random(&random, 2) ? 65536 : 1024);
     /* At a kill point it may have died before. */
-    int error = dn_barrier(me.node, LIVE_PATIENCE_NS);
+    int error = dn_barrier(dn_team_all(me.node), LIVE_PATIENCE_NS);
     require(error == 0 || error == DN_EPEER);
     if (me.rank == me.size - 1) {
         live_thread_start(&thread, die, NULL);

@@ -476,7 +476,7 @@ static void barrier_completes(void)
     expect(dn_lane_open(me.node, &lanes_of[1]), 0);
     for (uint64_t number = 1; number <= count; number++) {
         send_data(lanes_of[number % 2], number);
-        expect(dn_barrier(lanes_of[number / 2 % 2], LIVE_PATIENCE_NS), 0);
+        expect(dn_barrier(dn_team_all(lanes_of[number / 2 % 2]), LIVE_PATIENCE_NS), 0);
         require_data(me.rank, number);
         require_data(live_neighbour(1), number);
         live_barrier();

@@ -330,11 +330,11 @@ static void a_barrier_is_no_reduction(void)
         expect(dn_allreduce(all, &word, &word, 1, DN_UINT64, DN_MIN), 0);
     }
     if (me.rank == 0) {
-        expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
+        expect(dn_barrier(all, LIVE_PATIENCE_NS), 0);
     } else {
         expect(dn_allreduce(all, &word, &word, 1, DN_UINT64, DN_MIN), DN_EMISMATCH);
     }
-    expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
+    expect(dn_barrier(all, LIVE_PATIENCE_NS), 0);
 }
 
 /* One member's mistake is its own; the others hear of it and do not wait. */
@@ -347,7 +347,7 @@ static void a_refused_member_keeps_nobody_waiting(void)
     expect(dn_allreduce(all, &word, &word, 1, type, DN_MIN), wrong ? DN_EINVAL : others);
     expect(dn_broadcast(all, &word, 8, wrong ? me.size : 0), wrong ? DN_ERANK : others);
     expect(dn_allgather(all, wrong ? NULL : &word, &word, 8), wrong ? DN_EINVAL : others);
-    expect(dn_team_barrier(all, LIVE_PATIENCE_NS), 0);
+    expect(dn_barrier(all, LIVE_PATIENCE_NS), 0);
 }
 
 static void mistakes_have_names(void)
@@ -393,7 +393,7 @@ int main(int argc, char **argv)
         return 0;
     }
     live_attach();
-    expect(dn_team_all(me.node, &all), 0);
+    all = dn_team_all(me.node);
     live_run_all(argc, argv, checks, LIVE_COUNT(checks));
     live_detach();
     return 0;

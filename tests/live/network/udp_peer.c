@@ -58,7 +58,7 @@ static void go_on(struct dn_team *all)
         expect(dn_read_u64(me.node, live_place(rank, NEVER_AT), &value),
                is_gone(rank) ? DN_EPEER : 0);
     }
-    expect(dn_team_barrier(left, LIVE_PATIENCE_NS), 0);
+    expect(dn_barrier(left, LIVE_PATIENCE_NS), 0);
     (void)dprintf(STDOUT_FILENO, "team %d: %d\n", me.rank, dn_team_size(left));
     expect(dn_team_free(left), 0);
 }
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     uint64_t settle_ns = strtoull(argv[1], NULL, 10) * LIVE_MS;
     live_attach();
     require(me.size <= NODES_MAX);
-    expect(dn_team_all(me.node, &all), 0);
+    all = dn_team_all(me.node);
     (void)dprintf(STDOUT_FILENO, "node %d pid %d\n", me.rank, (int)getpid());
     me.check = "waiting";
     live_barrier();

@@ -709,7 +709,7 @@ static void set_up(void)
         ranks[rank] = rank;
     }
     live_fill(me.bank + SOURCE_AT, SOURCE_BYTES, source_seed(me.rank));
-    expect(dn_team_all(me.node, &all), 0);
+    all = dn_team_all(me.node);
     expect(dn_lane_open(me.node, &second), 0);
     expect(dn_lock_open(me.node, live_place(0, LOCK_AT), &lock), 0);
     expect(
