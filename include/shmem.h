@@ -1,11 +1,10 @@
 /* shmem.h: OpenSHMEM 1.5 on DIMMnet.
  *
- * Typed functions come from the tables below, one line for each type. Every function is
- * there a second time as pshmem_..., for tools that put functions of their own in front of
- * the shmem_ ones. In C11 and later the names without a type choose the function by their
- * arguments.
+ * The tables below declare the typed functions, one line for each type. Every function has a
+ * second name, pshmem_..., so that tools can put their own function in front of the shmem_ one.
+ * In C11 and later a name without a type chooses the function by the types of its arguments.
  *
- * What each call does and promises is in the OpenSHMEM specification; shmem(7) says what is
+ * The OpenSHMEM specification says what each call does and promises; shmem(7) says what is
  * particular to this library. */
 #ifndef SHMEM_H
 #define SHMEM_H
@@ -13,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Calls take a few nanoseconds: straight to the function, without the linker's stub. */
+/* Calls take a few nanoseconds, so they go straight to the function, without the linker's stub. */
 #ifdef __has_attribute
 #if __has_attribute(noplt)
 #define SHMEM_CALL __attribute__((noplt))

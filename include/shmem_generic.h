@@ -1,17 +1,17 @@
-/* shmem_generic.h: OpenSHMEM's names without a type, which choose their function by the types
- * and the number of their arguments. Included by shmem.h in C11 and later. */
+/* shmem_generic.h: OpenSHMEM's names without a type. Each chooses its function by the types and
+ * the number of its arguments. shmem.h includes this file in C11 and later. */
 #ifndef SHMEM_GENERIC_H
 #define SHMEM_GENERIC_H
 
 #include "shmem.h"
 
-/* SHMEM_CHOOSE(expression, TABLE, before, after): the function before NAME after of the
- * expression's type. */
+/* SHMEM_CHOOSE(expression, TABLE, before, after) is the function whose name is `before`, the
+ * table's name for the expression's type, and `after`. */
 #define SHMEM_CHOICE(NAME, TYPE, BEFORE, AFTER) , TYPE : BEFORE##NAME##AFTER
 #define SHMEM_CHOOSE(EXPRESSION, TABLE, BEFORE, AFTER) \
     _Generic((EXPRESSION)TABLE(SHMEM_CHOICE, BEFORE, AFTER))
 
-/* The macro that fits the number of arguments: the one without a context, or the one with. */
+/* Chooses the macro by the number of arguments: the one without a context, or the one with it. */
 #define SHMEM_COUNT_2(A1, A2, A3, M, ...) M
 #define SHMEM_COUNT_3(A1, A2, A3, A4, M, ...) M
 #define SHMEM_COUNT_4(A1, A2, A3, A4, A5, M, ...) M

@@ -15,6 +15,18 @@ static inline int api_check(const struct dn_node *node)
     return node ? DN_ESTATE : DN_EINVAL;
 }
 
+/* Copies an option struct, which begins with its size, into `options` of this library's size. A
+ * smaller one leaves the rest zero; in a larger one the rest must be zero; NULL is all zeros.
+ * 0 or DN_EINVAL. */
+int api_options_read(const void *given, void *options, size_t bytes);
+
+/* Gives the kept errors of dn_store_*, each once: a lane's for a fence, which leaves DN_EPEER to
+ * the next quiet as it does for packets that were lost, and for a quiet; any lane's for a barrier,
+ * which says itself what a death means and drops DN_EPEER. 0: none. */
+int api_store_error_at_fence(struct dn_node *node);
+int api_store_error_at_quiet(struct dn_node *node);
+int api_store_error_at_barrier(struct host_process *process);
+
 /* The ordinary case of a remote address on a direct fabric; false when the careful
  * path has to look. */
 static inline bool api_quick(const struct dn_node *node, struct dn_remote remote, uint64_t bytes,

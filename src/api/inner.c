@@ -183,6 +183,11 @@ uint32_t inner_change_count(const struct dn_node *node)
 
 /* ---- Collective calls ------------------------------------------------------------ */
 
+int inner_barrier(struct dn_team *team)
+{
+    return team_open(team) ? team_barrier(team, DN_FOREVER) : DN_ESTATE;
+}
+
 static uint64_t given_argument(struct dn_node *node, void *context)
 {
     (void)node;

@@ -167,6 +167,12 @@ int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count
 /* Whether a member has come to the barrier at which this node has arrived. */
 bool inner_team_has_arrived(const struct dn_team *team, int member);
 
+/* As dn_fence, dn_quiet and an endless dn_barrier. But a kept error of dn_store_* is of a store
+ * that the program made itself: these leave it to the program's own calls. */
+int inner_fence(struct dn_node *lane);
+int inner_quiet(struct dn_node *lane);
+int inner_barrier(struct dn_team *team);
+
 /* ---- Atomics --------------------------------------------------------------------- */
 
 enum inner_atomic {

@@ -169,6 +169,65 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
     return lane->ops->store(lane, remote, value, bytes);
 }
 
+/* ---- Errors of stores, which return nothing ---------------------------------------- */
+
+/* The first error is kept. DN_EPEER, which says no more than dn_peer_life, makes room for another
+ * one. */
+static __attribute__((noinline, cold)) void keep_error(struct dn_node *node, int error)
+{
+    _Atomic int *kept = &node->lane.store_error;
+    int found = atomic_load(kept);
+    while ((found == 0 || found == DN_EPEER) &&
+           !atomic_compare_exchange_weak(kept, &found, error)) {
+    }
+    /* After it, so that a barrier that has cleared this finds the error or this again. */
+    atomic_store(&node->process->has_store_error, true);
+}
+
+void dn_kick_store_later(const struct dn_kick *kick, uint64_t offset, uint64_t value,
+                         unsigned bytes)
+{
+    int error = dn_kick_store(kick, offset, value, bytes);
+    if (UNLIKELY(error) && kick && host_node_open(kick->node)) {
+        keep_error(kick->node, error);
+    }
+}
+
+int api_store_error_at_fence(struct dn_node *node)
+{
+    int error = atomic_load(&node->lane.store_error);
+    return error != 0 && error != DN_EPEER &&
+                   atomic_compare_exchange_strong(&node->lane.store_error, &error, 0)
+               ? error
+               : 0;
+}
+
+int api_store_error_at_quiet(struct dn_node *node)
+{
+    return atomic_exchange(&node->lane.store_error, 0);
+}
+
+static int take_mistake(struct dn_node *node)
+{
+    int error = host_node_open(node) ? api_store_error_at_quiet(node) : 0;
+    return error == DN_EPEER ? 0 : error;
+}
+
+int api_store_error_at_barrier(struct host_process *process)
+{
+    atomic_store(&process->has_store_error, false);
+    pthread_mutex_lock(&process->table_lock);
+    int error = take_mistake(process->default_lane);
+    for (struct dn_node *lane = process->lanes; lane && !error; lane = lane->next) {
+        error = take_mistake(lane);
+    }
+    pthread_mutex_unlock(&process->table_lock);
+    if (error) {
+        atomic_store(&process->has_store_error, true); /* other lanes' come next time */
+    }
+    return error;
+}
+
 /* Whether a store at this offset of a kick is aligned, as far as can be known. */
 static bool is_aligned(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
 {

@@ -7,7 +7,9 @@
 
 #define RING_BYTES_DEFAULT (UINT64_C(64) << 10)
 #define QUEUE_ENTRIES_DEFAULT 64
-#define CONTEXT_FLAGS \
+
+/* For networks that leave resending to messages, which none of today's fabrics does. */
+#define FLAGS_OF_OTHER_NETWORKS \
     ((uint32_t)DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST | DN_CONTEXT_LOSS_DETECTION)
 
 static inline struct message_op *op_of(struct dn_message_op *op)
@@ -25,19 +27,17 @@ static int check_op(struct dn_message_op *op)
 
 static int fill_options(const struct dn_context_options *given, struct dn_context_options *options)
 {
-    *options = (struct dn_context_options){0};
-    if (given) {
-        if (given->struct_bytes != sizeof *given) {
-            return DN_EINVAL;
-        }
-        *options = *given;
+    int error = api_options_read(given, options, sizeof *options);
+    if (error) {
+        return error;
     }
     options->ring_bytes = options->ring_bytes ? options->ring_bytes : RING_BYTES_DEFAULT;
     options->send_queue_entries = options->send_queue_entries ? options->send_queue_entries
                                                               : QUEUE_ENTRIES_DEFAULT;
     bool fits = options->ring_bytes >= GROUP_RING_BYTES_MIN &&
-                options->ring_bytes <= GROUP_RING_BYTES_MAX && !(options->flags & ~CONTEXT_FLAGS);
-    return fits ? 0 : DN_EINVAL;
+                options->ring_bytes <= GROUP_RING_BYTES_MAX &&
+                !(options->flags & ~FLAGS_OF_OTHER_NETWORKS);
+    return !fits ? DN_EINVAL : options->flags ? DN_ENOTSUP : 0;
 }
 
 int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinations,

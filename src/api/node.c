@@ -1,4 +1,6 @@
 /* Entry points: joining, lanes, peers. */
+#include <string.h>
+
 #include "api/check.h"
 #include "base/error.h"
 #include "lock/lock.h"
@@ -41,13 +43,33 @@ int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t
     return 0;
 }
 
-int dn_attach(struct dn_node **node, const struct dn_options *options)
+int api_options_read(const void *given, void *options, size_t bytes)
 {
-    if (!node || (options && options->struct_bytes != sizeof *options)) {
+    enum { BYTES_MAX = 4096 }; /* more is a size that was never set */
+    size_t given_bytes = bytes;
+    memset(options, 0, bytes);
+    if (!given) {
+        return 0;
+    }
+    memcpy(&given_bytes, given, sizeof given_bytes);
+    if (given_bytes < sizeof given_bytes || given_bytes > BYTES_MAX) {
         return DN_EINVAL;
     }
+    for (size_t i = bytes; i < given_bytes; i++) {
+        if (((const unsigned char *)given)[i] != 0) {
+            return DN_EINVAL;
+        }
+    }
+    memcpy(options, given, given_bytes < bytes ? given_bytes : bytes);
+    return 0;
+}
+
+int dn_attach(struct dn_node **node, const struct dn_options *options)
+{
+    struct dn_options own;
     struct dn_node *made;
-    int error = host_attach(&made, options);
+    int error = node ? api_options_read(options, &own, sizeof own) : DN_EINVAL;
+    error = error ? error : host_attach(&made, &own);
     if (error) {
         return error;
     }

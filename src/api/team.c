@@ -64,10 +64,19 @@ int dn_team_node_rank(const struct dn_team *team, int rank)
     return error ? error : (int)team->nic.ranks[rank];
 }
 
+/* Every member has arrived: only now may this one be told of its own mistakes. */
+static inline int end_barrier(const struct dn_team *team, int error)
+{
+    struct host_process *process = team->node->process;
+    return LIKELY(error || !atomic_load_explicit(&process->has_store_error, memory_order_relaxed))
+               ? error
+               : api_store_error_at_barrier(process);
+}
+
 int dn_barrier(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = check_team(team);
-    return error ? error : team_barrier(team, timeout_ns);
+    return error ? error : end_barrier(team, team_barrier(team, timeout_ns));
 }
 
 int dn_barrier_kind(struct dn_team *team, enum dn_barrier_kind kind)
@@ -96,7 +105,7 @@ int dn_barrier_test(struct dn_team *team, int *passed)
 int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
 {
     int error = check_team(team);
-    return error ? error : team_barrier_wait(team, timeout_ns);
+    return error ? error : end_barrier(team, team_barrier_wait(team, timeout_ns));
 }
 
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,

@@ -1,5 +1,6 @@
 /* Entry points: blocks, RDMA, fence and quiet. */
 #include "api/check.h"
+#include "api/inner.h"
 #include "dimmnet.h"
 #include "fabric/in_place.h"
 #include "host/wait.h"
@@ -117,6 +118,24 @@ int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t 
     return 0;
 }
 
+int dn_put(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
+{
+    struct dn_op op;
+    int error = dn_push(node, remote, source, bytes, &op);
+    error = error ? error : dn_op_wait(&op, DN_FOREVER);
+    if (!error) {
+        atomic_thread_fence(memory_order_seq_cst); /* visible before anything after, as dn_quiet */
+    }
+    return error;
+}
+
+int dn_get(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes)
+{
+    struct dn_op op;
+    int error = dn_pull(node, remote, target, bytes, &op);
+    return error ? error : dn_op_wait(&op, DN_FOREVER);
+}
+
 int dn_op_test(struct dn_op *op, int *done)
 {
     bool is_done;
@@ -161,12 +180,8 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
     return error ? error : fabric_op_state(op, &done);
 }
 
-int dn_fence(struct dn_node *node)
+int inner_fence(struct dn_node *node)
 {
-    int error = api_check(node);
-    if (error) {
-        return error;
-    }
     struct fabric_lane *lane = &node->lane;
     if (UNLIKELY(!lane->is_prompt)) {
         return lane->ops->fence(lane);
@@ -175,16 +190,34 @@ int dn_fence(struct dn_node *node)
     return 0;
 }
 
-int dn_quiet(struct dn_node *node)
+int inner_quiet(struct dn_node *node)
 {
-    int error = api_check(node);
-    if (error) {
-        return error;
-    }
     struct fabric_lane *lane = &node->lane;
     if (UNLIKELY(!lane->is_prompt)) {
         return lane->ops->quiet(lane);
     }
     in_place_fence(lane);
     return 0;
+}
+
+int dn_fence(struct dn_node *node)
+{
+    int error = api_check(node);
+    if (error) {
+        return error;
+    }
+    error = inner_fence(node);
+    int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_fence(node);
+    return kept ? kept : error;
+}
+
+int dn_quiet(struct dn_node *node)
+{
+    int error = api_check(node);
+    if (error) {
+        return error;
+    }
+    error = inner_quiet(node);
+    int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_quiet(node);
+    return kept ? kept : error;
 }

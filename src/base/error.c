@@ -41,6 +41,7 @@ static const struct {
     ERROR(DN_ETHREADS, "a thread could not be stopped; unblock DN_STOP_SIGNAL in all threads, set "
                        "it to a signal that the program does not use, or register before "
                        "starting threads"),
+    ERROR(DN_ENOTSUP, "this fabric does not offer what was asked for; ask without it"),
 #undef ERROR
 };
 

@@ -146,6 +146,8 @@ struct fabric_lane {
     _Atomic uint64_t *sleeping;  /* the group's hint, as group_memory.sleeping */
     const struct group_view *view;
     void *state; /* the fabric's own */
+    /* The error of a dn_store_*, which returns nothing, until a call gives it; 0: none. */
+    _Atomic int store_error;
 };
 
 #define FABRIC_LANE_OPEN UINT32_C(0x4e45504f)

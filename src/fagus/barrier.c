@@ -31,7 +31,7 @@ struct arrival {
 
 static int wait_for_all(void)
 {
-    return fagus_error_of(dn_barrier(dn_team_all(fagus_state.node), DN_FOREVER));
+    return fagus_error_of(inner_barrier(fagus_state.team));
 }
 
 static void have_no_version(struct fagus_sync *sync)

@@ -78,7 +78,7 @@ int fagus_flag_set(struct fagus_flag *flag, uint64_t value)
 /* Atomics and reads may overtake a store that was sent before, but for a fence. */
 static int order(struct dn_node *lane)
 {
-    return LIKELY(fagus_state.reaches_all) ? 0 : dn_fence(lane);
+    return LIKELY(fagus_state.reaches_all) ? 0 : inner_fence(lane);
 }
 
 int fagus_flag_add(struct fagus_flag *flag, uint64_t value, uint64_t *old)

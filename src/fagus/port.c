@@ -374,6 +374,6 @@ int comm_sync(void)
     if (UNLIKELY(!node)) {
         return FAGUS_ESTATE;
     }
-    int error = dn_barrier(dn_team_all(node), DN_FOREVER);
+    int error = inner_barrier(dn_team_all(node));
     return LIKELY(error == 0) ? 0 : fagus_error_of(error);
 }

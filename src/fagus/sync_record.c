@@ -108,7 +108,7 @@ int fagus_record_settle(struct fagus_sync *sync)
     if (LIKELY(sync->reached != NULL) || sync->changes) {
         return 0;
     }
-    return error_of_manager(sync, dn_quiet(fagus_lane()));
+    return error_of_manager(sync, inner_quiet(fagus_lane()));
 }
 
 void fagus_record_begin(struct fagus_sync *sync, const struct fagus_locker *locker,

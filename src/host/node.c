@@ -99,11 +99,9 @@ static int join_group(uint32_t *rank)
 static int make_group_of_one(const struct dn_options *options, const struct host_settings *settings)
 {
     struct group_sizes sizes = settings->sizes;
-    if (options) {
-        sizes.llcm_bytes = options->llcm_bytes ? options->llcm_bytes : sizes.llcm_bytes;
-        sizes.bank_bytes = options->bank_bytes ? options->bank_bytes : sizes.bank_bytes;
-        sizes.heap_bytes = options->heap_bytes ? options->heap_bytes : sizes.heap_bytes;
-    }
+    sizes.llcm_bytes = options->llcm_bytes ? options->llcm_bytes : sizes.llcm_bytes;
+    sizes.bank_bytes = options->bank_bytes ? options->bank_bytes : sizes.bank_bytes;
+    sizes.heap_bytes = options->heap_bytes ? options->heap_bytes : sizes.heap_bytes;
     return host_group_create(1, &sizes, host_core_count(), &process.group);
 }
 
@@ -227,8 +225,17 @@ static int publish_life(void)
     return 0;
 }
 
+/* The launcher chose the sizes; the program says how much it needs. */
+static bool has_sizes(const struct dn_options *options)
+{
+    return options->llcm_bytes <= group_segment_bytes(&process.view, DN_LLCM) &&
+           options->bank_bytes <= group_segment_bytes(&process.view, DN_BANK) &&
+           options->heap_bytes <= group_segment_bytes(&process.view, DN_HEAP);
+}
+
 /* Everything that depends on the mapped group, in order; undone by the caller. */
-static int settle(uint32_t rank, const struct host_settings *settings)
+static int settle(uint32_t rank, const struct dn_options *options,
+                  const struct host_settings *settings)
 {
     group_view_make(process.group.group, rank, &process.view);
     group_view_make(has_own_memory() ? process.control_group.group : process.group.group, rank,
@@ -244,10 +251,11 @@ static int settle(uint32_t rank, const struct host_settings *settings)
                            GROUP_SERVICE_BYTES - group_service_free_offset(&process.view))) {
         return DN_ENOMEM;
     }
-    int error = fill_segments();
+    int error = has_sizes(options) ? fill_segments() : DN_ENOMEM;
     if (error) {
         return error;
     }
+    process.has_store_error = false;
     error = start_fabric(settings);
     error = error ? error : open_lane(&default_node);
     if (!error) {
@@ -296,7 +304,7 @@ static int attach_locked(const struct dn_options *options)
                                          close_handles_in_child) == 0;
     }
     host_wait_prepare();
-    error = settle(rank, &settings);
+    error = settle(rank, options, &settings);
     if (error) {
         unsettle();
         return error;

@@ -23,6 +23,7 @@ struct host_process {
     bool core_is_free;               /* a core for each node: waits spin before they yield */
     bool polls_closely;              /* and what they wait for comes without their doing */
     bool all_in_place;               /* as fabric_all_in_place */
+    _Atomic bool has_store_error;    /* some lane may have one: a barrier looks */
 
     struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
     struct base_extents arena; /* this node's service memory; guarded by table_lock */

@@ -107,11 +107,9 @@ void shmem_checked_get(const struct shmem_context *context, void *dest, const vo
     size_t bytes = bytes_of(count, size, call);
     check_pe(context, pe, call);
     if (bytes > 0) {
-        struct dn_op op;
         struct dn_remote remote = shmem_examine(context, source, bytes, pe, call);
         check_overlap(context, dest, source, bytes, pe, call);
-        shmem_require(call, dn_pull(context->lane, remote, dest, bytes, &op));
-        shmem_require(call, dn_op_wait(&op, DN_FOREVER));
+        shmem_require(call, dn_get(context->lane, remote, dest, bytes));
     }
 }
 

@@ -27,11 +27,12 @@ int shmem_teams_start(void)
 {
     struct shmem_team *world = &shmem_state.world;
     struct shmem_team *shared = &shmem_state.shared;
+    if (!fill(world, false) || !fill(shared, true)) {
+        return DN_ENOMEM;
+    }
     world->dn = dn_team_all(shmem_state.node);
-    return fill(world, false) && fill(shared, true)
-               ? inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
-                                         SHARED_NAME, &shared->dn)
-               : DN_ENOMEM;
+    return inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
+                                   SHARED_NAME, &shared->dn);
 }
 
 static void forget_team(struct shmem_team *team)

@@ -59,6 +59,15 @@ static void sizes_from_the_environment(void)
     require(unsetenv("DN_HEAP_BYTES") == 0);
 }
 
+/* Of a program with an older header, whose struct ended before the bank's size. */
+static void sizes_of_a_smaller_struct(void)
+{
+    struct dn_options options = {.struct_bytes = offsetof(struct dn_options, bank_bytes),
+                                 .llcm_bytes = 64 << 10,
+                                 .bank_bytes = 5 << 20};
+    require_sizes(&options, 64 << 10, 1 << 30, 1 << 30);
+}
+
 static void odd_sizes_become_pages(void)
 {
     struct dn_options options = {
@@ -73,7 +82,7 @@ static void bad_sizes(void)
     refused(&options, DN_ERANGE);
     options = (struct dn_options){.struct_bytes = sizeof options, .heap_bytes = UINT64_MAX - 4095};
     refused(&options, DN_ERANGE);
-    options = (struct dn_options){.struct_bytes = sizeof options - 1};
+    options = (struct dn_options){.struct_bytes = sizeof(size_t) - 1};
     refused(&options, DN_EINVAL);
     static const char *const garbage[] = {"0", "-1", "lots", "1X", "99999999999999999999"};
     for (size_t i = 0; i < LIVE_COUNT(garbage); i++) {
@@ -252,6 +261,7 @@ static void ranks_that_are_none(void)
 static const struct live_check checks[] = {
     LIVE_CHECK(1, default_sizes),
     LIVE_CHECK(1, sizes_from_the_environment),
+    LIVE_CHECK(1, sizes_of_a_smaller_struct),
     LIVE_CHECK(1, odd_sizes_become_pages),
     LIVE_CHECK(1, bad_sizes),
     LIVE_CHECK(1, many_lives),

@@ -180,6 +180,127 @@ static void second_attach(void)
     require(second == me.node);
 }
 
+/* Programs of an older and of a newer header: what a struct lacks is zero, and what it has too
+ * much must be. */
+static void options_grow(void)
+{
+    struct {
+        struct dn_context_options known;
+        uint64_t unknown[2];
+    } options = {.known = {.send_queue_entries = 77}};
+    const size_t known = sizeof options.known;
+    const struct {
+        size_t bytes;
+        uint64_t unknown;
+        int wanted;
+    } cases[] = {
+        {known, 0, 0},
+        {known, 1, 0}, /* not in the struct */
+        {offsetof(struct dn_context_options, send_queue_entries), 0, 0},
+        {sizeof(size_t), 0, 0},
+        {sizeof options, 0, 0},
+        {sizeof options, 1, DN_EINVAL},
+        {sizeof options - 7, 1, DN_EINVAL},
+        {sizeof options - 8, 1, 0},
+        {sizeof(size_t) - 1, 0, DN_EINVAL},
+        {0, 0, DN_EINVAL},
+        {SIZE_MAX, 0, DN_EINVAL}, /* never set */
+    };
+    for (size_t i = 0; i < LIVE_COUNT(cases); i++) {
+        struct dn_context *context;
+        options.known.struct_bytes = cases[i].bytes;
+        options.unknown[1] = cases[i].unknown;
+        expect(dn_context_open(me.node, 20, &me.rank, 1, &me.rank, 1, &options.known, &context),
+               cases[i].wanted);
+        if (cases[i].wanted == 0) {
+            expect(dn_context_close(context), 0);
+        }
+        /* The same rule for the other struct; there is a node already. */
+        struct {
+            struct dn_options known;
+            uint64_t unknown;
+        } attach = {.known.struct_bytes = sizeof attach, .unknown = cases[i].unknown};
+        struct dn_node *second;
+        expect(dn_attach(&second, &attach.known), cases[i].unknown ? DN_EINVAL : DN_ESTATE);
+    }
+}
+
+/* A flag that a fabric has no use for is refused; one that nobody knows is a mistake. */
+static void flags_are_not_ignored(void)
+{
+    static const uint32_t others[] = {DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST,
+                                      DN_CONTEXT_LOSS_DETECTION};
+    struct dn_context_options options = {.struct_bytes = sizeof options};
+    struct dn_context *context;
+    for (size_t i = 0; i < LIVE_COUNT(others); i++) {
+        options.flags = others[i];
+        expect(dn_context_open(me.node, 20, &me.rank, 1, &me.rank, 1, &options, &context),
+               DN_ENOTSUP);
+    }
+    options.flags = 8;
+    expect(dn_context_open(me.node, 20, &me.rank, 1, &me.rank, 1, &options, &context), DN_EINVAL);
+}
+
+/* ---- Errors of stores, which return nothing ------------------------------------ */
+
+static struct dn_kick kick_of(struct dn_node *lane)
+{
+    struct dn_kick kick;
+    expect(dn_kick_map(lane, live_place(live_neighbour(1), 512), 64, &kick), 0);
+    return kick;
+}
+
+static void store_errors_come_once(void)
+{
+    struct dn_node *lane;
+    expect(dn_lane_open(me.node, &lane), 0);
+    struct dn_kick kick = kick_of(me.node);
+    struct dn_kick lane_kick = kick_of(lane);
+    struct dn_team *all = dn_team_all(me.node);
+    if (!dn_kick_pointer(&kick)) { /* in place a store is one instruction and checks nothing */
+        dn_store_u64(&kick, 64, 1);
+        dn_store_u64(&kick, 4, 1); /* the first error is kept */
+        expect(dn_fence(me.node), DN_ERANGE);
+        expect(dn_fence(me.node), 0);
+        expect(dn_quiet(me.node), 0);
+
+        dn_store_u32(&kick, 2, 1);
+        expect(dn_quiet(lane), 0); /* another lane's */
+        expect(dn_quiet(me.node), DN_EALIGN);
+        expect(dn_quiet(me.node), 0);
+
+        expect(dn_kick_store(&kick, 64, 1, 8), DN_ERANGE); /* said already */
+        expect(dn_quiet(me.node), 0);
+
+        /* A barrier tells of any lane, one error at a time, and is over all the same. */
+        dn_store_u64(&lane_kick, 100, 1);
+        dn_store_u64(&kick, 1, 1);
+        expect(dn_barrier(all, LIVE_PATIENCE_NS), DN_EALIGN);
+        expect(dn_barrier(all, LIVE_PATIENCE_NS), DN_ERANGE);
+        expect(dn_barrier(all, LIVE_PATIENCE_NS), 0);
+        expect(dn_quiet(lane), 0);
+
+        /* In two steps: waiting tells, testing leaves it. */
+        int passed = 0;
+        dn_store_u64(&lane_kick, 64, 1);
+        expect(dn_barrier_arrive(all), 0);
+        while (!passed) {
+            expect(dn_barrier_test(all, &passed), 0);
+        }
+        expect(dn_barrier_arrive(all), 0);
+        expect(dn_barrier_wait(all, LIVE_PATIENCE_NS), DN_ERANGE);
+
+        /* A lane that is opened again has no errors of the one before. */
+        dn_store_u64(&lane_kick, 64, 1);
+    }
+    expect(dn_lane_close(lane), 0);
+    expect(dn_lane_open(me.node, &lane), 0);
+    expect(dn_quiet(lane), 0);
+    expect(dn_lane_close(lane), 0);
+    live_barrier();
+    require(live_all_are(me.llcm + 512, 64, 0)); /* nothing was written */
+}
+
 /* The child of a fork, in the middle of the parent's transfers. */
 static void forked_child(void)
 {
@@ -586,6 +707,9 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, closed_lane),
     LIVE_CHECK(1, lane_and_node_are_not_confused),
     LIVE_CHECK(1, second_attach),
+    LIVE_CHECK(1, options_grow),
+    LIVE_CHECK(1, flags_are_not_ignored),
+    LIVE_CHECK(1, store_errors_come_once),
     LIVE_CHECK(1, forked_child),
     LIVE_CHECK(1, forked_child_of_busy_threads),
     LIVE_CHECK(1, bad_transfer_addresses),

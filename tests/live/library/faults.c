@@ -33,6 +33,7 @@ static bool is_dead[NODES_MAX];   /* as all nodes know from the seed */
 static bool is_doomed[NODES_MAX]; /* dies in this round */
 static bool is_accepted[NODES_MAX];
 static uint64_t meetings;
+static struct dn_kick kicks[NODES_MAX]; /* mapped while everybody lived */
 
 /* ---- Without barriers -------------------------------------------------------- */
 
@@ -261,6 +262,29 @@ static void say_delay(int rank)
                  (unsigned long long)took_us);
 }
 
+/* A store to a dead node is lost like a packet that was on its way: the next quiet says so, once,
+ * a fence does not, and a barrier with others is none of the dead one's business. */
+static void require_stores_are_lost(int dead)
+{
+    struct dn_team *alone;
+    if (dn_kick_pointer(&kicks[dead])) {
+        return;
+    }
+    (void)dn_quiet(me.node);
+    dn_store_u64(&kicks[dead], 0, 1);
+    expect(dn_fence(me.node), 0);
+    expect(dn_quiet(me.node), DN_EPEER);
+    expect(dn_quiet(me.node), 0);
+    dn_store_u64(&kicks[dead], 0, 1);
+    dn_store_u64(&kicks[dead], 64, 1); /* a mistake comes first */
+    expect(dn_quiet(me.node), DN_ERANGE);
+    expect(dn_team_create(me.node, &me.rank, 1, &alone), 0);
+    dn_store_u64(&kicks[dead], 0, 1);
+    expect(dn_barrier(alone, LIVE_PATIENCE_NS), 0);
+    expect(dn_quiet(me.node), 0);
+    expect(dn_team_free(alone), 0);
+}
+
 /* Nothing reaches a dead node, and mistakes are still called by their names. */
 static void require_out_of_reach(int dead)
 {
@@ -282,6 +306,9 @@ static void require_out_of_reach(int dead)
     expect(dn_read_u64(me.node, place, &old), DN_EPEER);
     expect(dn_botf(me.node, live_at(dead, DN_LLCM, UINT64_MAX), bytes, 64), DN_ERANGE);
     expect(dn_botf(me.node, live_at(dead, 0, 0), bytes, 64), DN_EAREA);
+    expect(dn_put(me.node, place, bytes, 64), DN_EPEER);
+    expect(dn_get(me.node, place, bytes, 64), DN_EPEER);
+    require_stores_are_lost(dead);
 }
 
 static void require_no_barrier(void)
@@ -539,6 +566,9 @@ static void cascade(int kills)
     uint64_t common = me.seed;
     uint64_t random = me.seed + 1000 * (uint64_t)(me.rank + 1);
     require(me.size <= NODES_MAX && kills < me.size);
+    for (int rank = 0; rank < me.size; rank++) {
+        expect(dn_kick_map(me.node, live_place(rank, SCRATCH_AT), 64, &kicks[rank]), 0);
+    }
     live_barrier();
     for (bool is_first = true; me.size - living_count() < kills; is_first = false) {
         int left = kills - (me.size - living_count());

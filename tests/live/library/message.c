@@ -513,7 +513,7 @@ static void mistakes_have_names(void)
     expect(dn_context_open(me.node, 20, twice, 2, &one, 1, NULL, &context), DN_EINVAL);
     expect(dn_context_open(me.node, 20, &one, 1, &none, 1, NULL, &context), DN_ERANK);
     expect(dn_context_open(me.node, 20, &one, 1, &one, 1, &options, &context), DN_EINVAL);
-    options = (struct dn_context_options){.struct_bytes = 8};
+    options = (struct dn_context_options){.struct_bytes = 7};
     expect(dn_context_open(me.node, 20, &one, 1, &one, 1, &options, &context), DN_EINVAL);
     expect(dn_context_open(me.node, 20, &one, 1, &one, 1, NULL, &context), 0);
     expect(dn_context_open(me.node, 20, &one, 1, &one, 1, NULL, &other), DN_EBUSY);

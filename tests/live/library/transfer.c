@@ -162,6 +162,38 @@ static void blocks_at_the_ends(void)
     require(*live_u32(me.llcm_bytes - 104) == 0x22222222);
 }
 
+/* A put is in place at return: a flag that another lane sends, which nothing orders with it, finds
+ * it there. A get has it here. */
+static void blocking_blocks(void)
+{
+    enum { FLAG_AT = 0, LARGEST = 300000 };
+    static const size_t sizes[] = {0, 1, 8, 1000, 65536, LARGEST};
+    static unsigned char mine[LARGEST];
+    static unsigned char got[LARGEST];
+    int to = live_neighbour(1);
+    int from = live_neighbour(-1);
+    struct dn_node *lane;
+    expect(dn_lane_open(me.node, &lane), 0);
+    for (uint64_t i = 0; i < LIVE_COUNT(sizes); i++) {
+        uint64_t number = i + 1;
+        struct dn_remote place = live_at(to, DN_BANK, 0);
+        live_fill(mine, sizes[i], (uint64_t)me.rank + number);
+        expect(dn_put(me.node, place, mine, sizes[i]), 0);
+        expect(dn_botf(lane, live_place(to, FLAG_AT), &number, sizeof number), 0);
+        live_wait_u64(FLAG_AT, DN_GE, number);
+        require(live_first_other(me.bank, sizes[i], (uint64_t)from + number) == sizes[i]);
+        memset(got, 0, sizes[i]);
+        expect(dn_get(me.node, place, got, sizes[i]), 0);
+        require(memcmp(got, mine, sizes[i]) == 0);
+        live_barrier();
+    }
+    expect(dn_put(me.node, live_at(to, DN_BANK, me.bank_bytes), mine, 1), DN_ERANGE);
+    expect(dn_get(me.node, live_at(to, DN_BANK, me.bank_bytes), got, 1), DN_ERANGE);
+    expect(dn_put(me.node, live_at(to, DN_BANK, 0), NULL, 1), DN_EINVAL);
+    expect(dn_get(NULL, live_at(to, DN_BANK, 0), got, 1), DN_EINVAL);
+    expect(dn_lane_close(lane), 0);
+}
+
 static void nothing_is_a_block(void)
 {
     struct dn_op op;
@@ -352,11 +384,12 @@ static void atomics_at_the_ends(void)
 }
 
 static const struct live_check checks[] = {
-    LIVE_CHECK(1, small_blocks),          LIVE_CHECK(1, medium_blocks),
-    LIVE_CHECK_UP_TO(1, 2, large_blocks), LIVE_CHECK(1, blocks_at_the_ends),
-    LIVE_CHECK(1, nothing_is_a_block),    LIVE_CHECK(1, blocks_to_oneself),
-    LIVE_CHECK(1, single_stores),         LIVE_CHECK(1, stores_from_all_to_all),
-    LIVE_CHECK(1, atomic_results),        LIVE_CHECK(1, atomics_at_the_ends),
+    LIVE_CHECK(1, small_blocks),           LIVE_CHECK(1, medium_blocks),
+    LIVE_CHECK_UP_TO(1, 2, large_blocks),  LIVE_CHECK(1, blocks_at_the_ends),
+    LIVE_CHECK(1, blocking_blocks),        LIVE_CHECK(1, nothing_is_a_block),
+    LIVE_CHECK(1, blocks_to_oneself),      LIVE_CHECK(1, single_stores),
+    LIVE_CHECK(1, stores_from_all_to_all), LIVE_CHECK(1, atomic_results),
+    LIVE_CHECK(1, atomics_at_the_ends),
 };
 
 int main(int argc, char **argv)

@@ -75,6 +75,37 @@ static void private_memory_keeps_its_content(void **unused)
     assert_int_equal(dn_register(node, &value, 0, &remote.area), DN_EINVAL);
 }
 
+/* What a store by packets does with its error, here with a kick that has a pointer. */
+static void errors_of_stores_are_kept(void **unused)
+{
+    (void)unused;
+    struct dn_kick kick;
+    struct dn_kick lane_kick;
+    struct dn_node *lane;
+    struct dn_team *all = dn_team_all(node);
+    assert_int_equal(dn_lane_open(node, &lane), 0);
+    assert_int_equal(dn_kick_map(node, node_llcm(64), 16, &kick), 0);
+    assert_int_equal(dn_kick_map(lane, node_llcm(64), 16, &lane_kick), 0);
+    dn_kick_store_later(&kick, 0, 1, 8);
+    assert_int_equal(dn_quiet(node), 0);
+    dn_kick_store_later(&kick, 16, 1, 8);
+    dn_kick_store_later(&kick, 1, 1, 8);
+    assert_int_equal(dn_fence(lane), 0);
+    assert_int_equal(dn_fence(node), DN_ERANGE);
+    assert_int_equal(dn_quiet(node), 0);
+    dn_kick_store_later(&lane_kick, 1, 1, 8);
+    assert_int_equal(dn_barrier(all, DN_FOREVER), DN_EALIGN);
+    assert_int_equal(dn_barrier(all, DN_FOREVER), 0);
+    dn_kick_store_later(&lane_kick, 16, 1, 8);
+    assert_int_equal(dn_lane_close(lane), 0);
+    dn_kick_store_later(&lane_kick, 0, 1, 8); /* its lane is closed */
+    assert_int_equal(dn_barrier(all, DN_FOREVER), 0);
+    assert_int_equal(dn_kick_unmap(&kick), 0);
+    dn_kick_store_later(&kick, 0, 1, 8); /* nobody's */
+    dn_kick_store_later(NULL, 0, 1, 8);
+    assert_int_equal(dn_quiet(node), 0);
+}
+
 static void kicks(void **unused)
 {
     (void)unused;
@@ -104,7 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(areas),       cmocka_unit_test(addresses),
         cmocka_unit_test(allocations), cmocka_unit_test(private_memory_keeps_its_content),
-        cmocka_unit_test(kicks),
+        cmocka_unit_test(kicks),       cmocka_unit_test(errors_of_stores_are_kept),
     };
     return cmocka_run_group_tests(tests, node_attach, node_detach);
 }

@@ -18,7 +18,8 @@ static uint32_t range_count;
 static int attach(void **state)
 {
     (void)state;
-    return host_attach(&node, NULL);
+    static const struct dn_options options = {.struct_bytes = sizeof options};
+    return host_attach(&node, &options);
 }
 
 static int detach(void **state)
