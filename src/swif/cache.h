@@ -1,5 +1,5 @@
-/* The context caches: set-associative, least recently used first. Which context may be
- * evicted is the owner's word; what is in flight never is. */
+/* The context caches: set-associative, least recently used first. The
+ * owner says which context may be evicted; one with packets in flight never is. */
 #ifndef SWIF_CACHE_H
 #define SWIF_CACHE_H
 

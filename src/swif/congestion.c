@@ -80,7 +80,7 @@ static void grow_at_start(struct swif_congestion *congestion, uint32_t queued, b
         return;
     }
     congestion->starting = false;
-    /* What filled the path without queueing, and what may queue. */
+    /* Keep what fills the path without queueing, and what may queue. */
     congestion->window -= queued;
     congestion->window += QUEUED_TARGET * SWIF_WINDOW_ONE;
 }
@@ -117,7 +117,7 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
 {
     congestion->delivered_bytes += feedback->bytes;
     congestion->delivered_at_ns = now_ns;
-    /* A pause between packets holds back also who never has two of them. */
+    /* A pause between packets holds back a context even if it never has two packets. */
     congestion->limited =
         congestion->limited || feedback->limited || congestion->window < SWIF_WINDOW_ONE;
     if (feedback->rtt_ns == 0) {

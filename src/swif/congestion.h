@@ -1,14 +1,14 @@
 /* How fast a context sends: a window driven by delay and delivery rate, not by loss.
  *
- * Once in a round trip the context looks how many of its own packets stand in queues: the
- * window times the share of the round trip that exceeds the shortest one seen. Fewer than a
- * few, or so few that they wait for less than queue_ns: the window grows; many: it shrinks by
- * what is too much. (Hosts that handle packets in bursts need some to wait, and a round trip
- * through their schedulers is never quite the shortest one.) Senders that share a queue
- * so keep equally many packets in it and get equal shares of what it drains, and random
- * loss changes nothing. At the start the window doubles each round trip until packets queue
- * or the delivery rate stops growing, and then begins at what the rate and the shortest
- * round trip say is enough. Below one packet the window is a pause between packets. */
+ * Once in a round trip the context computes how many of its own packets stand in queues: the
+ * window times the share of the round trip that exceeds the shortest one seen. If they are very
+ * few, or wait for less than queue_ns, the window grows; if they are many, it shrinks by the
+ * excess. (Hosts that handle packets in bursts need some to wait, and a round trip through
+ * their schedulers is never quite the shortest one.) So senders that share a queue keep equally
+ * many packets in it and get equal shares of what it drains, and random loss changes nothing.
+ * At the start the window doubles each round trip until packets queue or the delivery rate
+ * stops growing, and then begins at what the rate and the shortest round trip say is enough.
+ * Below one packet the window is a pause between packets. */
 #ifndef SWIF_CONGESTION_H
 #define SWIF_CONGESTION_H
 

@@ -1,13 +1,13 @@
 /* Peers: which life of a peer is spoken to, and when it counts as dead.
  *
- * Every packet says of which incarnation it is and for which. A node takes nothing from a
- * life older than the newest it has heard of, and nothing that was meant for an earlier
- * life of its own; so what an old packet says is never taken for something new. A peer whose
- * incarnation is not known is greeted before anything with an effect is sent to it.
+ * Every packet names the incarnation that sent it and the one that it is for. A node believes no
+ * packet from a life older than the newest it has heard of, and none for an earlier life of its
+ * own; so it never takes an old packet for a new one. It greets a peer whose incarnation it does
+ * not know before it sends anything that has an effect.
  *
- * A peer that is given up stays dead for as long as that incarnation lasts: what was under
- * way to it may have been carried out or not, and going on would need to know. It is told
- * so whenever it speaks, and then gives us up as well. */
+ * A peer that we have given up stays dead for as long as that incarnation lasts: we do not know
+ * whether it carried out what was under way, and cannot go on without. We tell it so whenever it
+ * speaks, and then it gives us up as well. */
 #include "swif/state.h"
 
 #define REPLAY_BITS 30
@@ -175,7 +175,7 @@ static bool is_fresh(struct swif_stub *stub, enum wire_kind kind, uint64_t count
     return true;
 }
 
-/* Whether the packet is worth telling its sender that it was in vain. */
+/* Whether to tell the sender of this packet that it was in vain. */
 static bool wants_answer(const struct wire_header *header, uint8_t code)
 {
     return header->kind != WIRE_CONTROL || code == WIRE_HELLO || code == WIRE_PROBE;

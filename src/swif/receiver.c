@@ -1,7 +1,7 @@
 /* RTEEs: what came from one peer in one class, and the acknowledgements for it.
  *
  * The stub's receive_next decides what is new; that alone makes delivery exactly-once. An
- * RTEE adds what came ahead of its turn, and lets acknowledgements wait for company. */
+ * RTEE also keeps what came ahead of its turn, and delays acknowledgements to join them. */
 #include "swif/state.h"
 
 #include <string.h>
@@ -80,9 +80,9 @@ void swif_receiver_forget(struct swif *swif, uint16_t peer)
     }
 }
 
-/* When the sender is given up if nothing more comes: it has left a gap, and what stands
- * behind the gap cannot be kept for ever, nor forgotten while that life may go on. The
- * sender itself would have given up long before. */
+/* When we give up the sender if nothing more comes. It has left a gap: we cannot keep what stands
+ * behind the gap for ever, nor forget it while that life may go on. The sender itself would have
+ * given up long before. */
 static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_rtee *rtee)
 {
     if (rtee->ahead == 0) {
@@ -114,7 +114,7 @@ static void count_active(struct swif *swif, uint64_t now_ns, struct swif_rtee *r
     }
 }
 
-/* Each sender's share of what we are ready to receive. One alone has it all: its delay
+/* Each sender's share of what we are ready to receive. A single sender gets everything: its delay
  * tells it when to stop. */
 static uint16_t grant(const struct swif *swif)
 {
@@ -279,8 +279,8 @@ static void advance(struct swif_rtee *rtee, uint32_t *next)
     }
 }
 
-/* Carries out what was held and may take effect now. What the client has no room for
- * stays, and is tried again by the timer. */
+/* Carries out the held packets that may take effect now. A packet for which the client has no
+ * room stays, and the timer tries it again. */
 static void release_held(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee)
 {
     uint32_t *next = &swif->stubs[rtee->name.peer].receive_next[rtee->name.class];

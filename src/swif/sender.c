@@ -82,7 +82,7 @@ static void retire(struct swif *swif, struct swif_ltee *ltee)
     swif_list_remove(&ltee->ready);
 }
 
-/* The patience with a peer that takes nothing begins anew. */
+/* The peer took something: our patience with it begins anew. */
 static void note_progress(const struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     ltee->progress_ns = now_ns;
@@ -158,8 +158,9 @@ static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_ltee *l
     }
     uint64_t since_ns = swif_most(swif_most(ltee->heard_ns, ltee->waiting_since_ns),
                                   swif->grace_ns);
-    /* A peer that speaks but takes nothing is no use either. What we slept does not count, but
-     * it does not begin again after that: who sleeps now and then would have patience for ever. */
+    /* We give up a peer that speaks but takes nothing, too. The time that we slept does not
+     * count. But the patience does not begin anew after a sleep: a node that sleeps now and then
+     * would have patience for ever. */
     uint64_t timeout_ns = swif->config.peer_timeout_ns;
     uint64_t slept_ns = swif->slept_ns - ltee->slept_before_ns;
     return swif_least(since_ns + timeout_ns,
@@ -260,8 +261,8 @@ void swif_sender_greeted(struct swif *swif, uint64_t now_ns, uint16_t peer)
 
 /* ---- Appending ------------------------------------------------------------------- */
 
-/* Writes into the packet what it has to wait for. Of an ordered packet that is the ordered
- * one before it on its channel, which in turn waits for the fence before that. */
+/* Writes into the packet what it has to wait for. An ordered packet waits for the ordered one
+ * before it on its channel, which in turn waits for the fence before that. */
 static void depend(struct swif_ltee *ltee, struct swif_buffer *buffer)
 {
     uint32_t channel = buffer->channel;
@@ -424,8 +425,8 @@ static void hold_all_for_lost(struct swif_ltee *ltee)
     }
 }
 
-/* All that was sent is there, but the oldest has not been carried out, or the word of that
- * was lost: sending it again makes the receiver say which. */
+/* All that was sent has arrived, but the oldest packet has not been carried out, or the word of
+ * that was lost. Sending it again makes the receiver say which. */
 static void ask_again(struct swif_ltee *ltee)
 {
     swif_bit_clear(&ltee->here, ltee->oldest);
@@ -433,8 +434,8 @@ static void ask_again(struct swif_ltee *ltee)
     hold_for_lost(ltee, ltee->oldest);
 }
 
-/* Selective repeat: a packet is lost when one that was sent later has come, and it had a
- * quarter of a round trip more to come itself. */
+/* Selective repeat: a packet counts as lost when one that was sent later has arrived, and another
+ * quarter of a round trip has passed without it. */
 static void find_losses(const struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     ltee->reorder_at_ns = SWIF_NEVER;
@@ -534,7 +535,7 @@ static void read_complaints(struct swif *swif, uint64_t now_ns, struct swif_ltee
                             const struct wire_ack *ack)
 {
     if (ack->gap && ltee->newest_arrived >= ltee->go_back_counter) {
-        /* Once; then not before something that was sent later has come. */
+        /* Only once, until a packet that was sent later has arrived. */
         ltee->go_back_counter = swif->counter + 1;
         hold_all_for_lost(ltee);
     }
@@ -696,7 +697,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     buffer->counter = swif->counter;
     swif_congestion_sent(&ltee->congestion, now_ns, bytes, &buffer->sent);
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
-    /* A window that something else keeps from being used says nothing about the path. */
+    /* If something else keeps us from using the window, it says nothing about the path. */
     ltee->limited = ltee->limited || (has_work(swif, ltee) &&
                                       ltee->under_way >= swif_congestion_window(&ltee->congestion));
     settle(swif, now_ns, ltee);

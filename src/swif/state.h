@@ -28,11 +28,11 @@ enum {
 
 #define SWIF_NO_BUFFER UINT32_MAX
 
-/* How much older than the newest packet of its sender one may be. Sequence numbers cannot
- * come round within it. */
+/* How much older a packet may be than the newest one of its sender. Sequence numbers cannot come
+ * round within it. */
 #define SWIF_COUNTER_HORIZON (UINT64_C(1) << 30)
 
-/* What is known of a peer for good; contexts come and go. */
+/* What we keep about a peer for good; contexts come and go. */
 struct swif_stub {
     uint32_t incarnation;                /* 0: never heard of */
     uint32_t send_next[WIRE_CLASSES];    /* the next new packet's sequence */

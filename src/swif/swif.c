@@ -139,8 +139,8 @@ struct swif *swif_init(const struct swif_config *config, const struct swif_clien
     struct swif *swif = base_space_take(&space, 1, sizeof *swif);
     swif->config = *config;
     lay_out(&space, config, swif);
-    /* All that is not set here is zero already. Not asked before something has been written: a
-     * page that is read first costs two faults. */
+    /* All that is not set here is zero already. This is checked only after something has been
+     * written, because a page that is read first costs two faults. */
     INVARIANT(swif->counter == 0 && swif->counters.packets_received == 0);
     swif->client = client;
     swif->guard = guard;
@@ -199,7 +199,7 @@ bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_st
 
 void swif_note_add(struct swif *swif, const struct swif_note *note)
 {
-    /* When the ring is full it is not said; whoever needs it asks again. */
+    /* When the ring is full, the note is dropped: a peer that needs it asks again. */
     if (swif->note_head - swif->note_tail < SWIF_NOTES) {
         swif->notes[swif->note_head++ % SWIF_NOTES] = *note;
     }
@@ -276,8 +276,8 @@ static void receive_body(struct swif *swif, uint64_t now_ns, const struct wire_h
     }
 }
 
-/* Whether what the packet holds has the right form; it comes from one who knows the key,
- * and is looked at all the same. */
+/* Whether the content of the packet has the right form. Its sender knows the key, but we check it
+ * all the same. */
 static bool is_well_formed(const struct wire_header *header, const unsigned char *acks,
                            const unsigned char *body)
 {
@@ -390,8 +390,8 @@ static uint32_t send_datagram(struct swif *swif, unsigned char *packet, uint16_t
     return swif_seal(swif, &header, packet);
 }
 
-/* An acknowledgement rides with data to the same peer when there is some; one with a bitmap
- * may not fit beside it, and is wanted soon. */
+/* Sends acknowledgements that cannot wait. Others ride with data to the same peer; but one with a
+ * bitmap may not fit beside data, and the peer wants it soon. */
 static uint32_t send_due_acks(struct swif *swif, uint64_t now_ns, unsigned char *packet,
                               uint16_t *target)
 {
@@ -415,7 +415,7 @@ static uint32_t send_due_acks(struct swif *swif, uint64_t now_ns, unsigned char 
 static void run_timers(struct swif *swif, uint64_t now_ns)
 {
     struct swif_timer *timer = swif_timers_first(&swif->timers);
-    /* Who slept itself has no right to call others silent. */
+    /* A node that slept itself must not call others silent. */
     if (timer && timer->at_ns < now_ns &&
         now_ns - timer->at_ns > swif->config.peer_timeout_ns / 4) {
         swif->grace_ns = now_ns;

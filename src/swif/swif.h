@@ -1,14 +1,14 @@
 /* InfiniSWIF: packets to any of 65,534 nodes, once and in order, with a cacheful of state.
  *
- * Paper 002's packet layer, without hands: time is an argument, memory is given, packets
- * come in through swif_receive and go out through swif_transmit, and what happened is told
- * to the client's upcalls, which run inside these calls. One caller at a time.
+ * This is paper 002's packet layer, and it does no I/O: time is an argument, the caller gives the
+ * memory, packets come in through swif_receive and go out through swif_transmit, and upcalls that
+ * run inside these calls tell the client what happened. One caller at a time.
  *
- * UD sends a packet and forgets it. CD keeps it in an LTEE's retransmission buffer until
- * the target has carried it out. What is known of a peer for good is a stub of 32 bytes;
- * contexts (LTEE to send, RTEE to receive, one for each peer and class) live in caches
- * and are dropped when nothing of theirs is under way. Correctness needs the stubs alone;
- * contexts make it fast. doc/infiniswif.md tells the protocol. */
+ * UD sends a packet and forgets it. CD keeps it in an LTEE's retransmission buffer until the
+ * target has carried it out. For each peer there is a stub of 32 bytes, for good; contexts (LTEE
+ * to send, RTEE to receive, one for each peer and class) live in caches and are dropped when they
+ * have nothing under way. Correctness needs the stubs alone; contexts make it fast.
+ * doc/infiniswif.md describes the protocol. */
 #ifndef SWIF_SWIF_H
 #define SWIF_SWIF_H
 
@@ -62,14 +62,13 @@ struct swif_delivery {
 /* `deliver` may append replies; the other two may not call the swif. */
 struct swif_client {
     void *context;
-    /* Carries the packet out, whole, now. False: there is no room for its replies; it will
-     * come again. For replies and UD the answer is not looked at. */
+    /* Carries the whole packet out at once. False: there is no room for its replies, and it will
+     * come again. The answer is ignored for replies and UD. */
     bool (*deliver)(void *context, uint64_t now_ns, const struct swif_delivery *delivery);
     /* The target has carried out the packet with this cookie. */
     void (*acknowledged)(void *context, uint64_t now_ns, uint16_t peer, uint64_t cookie);
-    /* The peer is dead or was restarted. All that was appended for it and is not
-     * acknowledged may have been carried out or not, and is forgotten; nothing from its
-     * old life will come any more. */
+    /* The peer is dead or was restarted. What was appended for it without an acknowledgement may
+     * have been carried out or not, and is forgotten. Nothing comes from its old life any more. */
     void (*peer_lost)(void *context, uint64_t now_ns, uint16_t peer);
 };
 
@@ -78,7 +77,8 @@ struct swif_guard {
     void *context;
     void (*seal)(void *context, const struct wire_header *header, unsigned char *packet,
                  uint32_t bytes);
-    /* False: not from whom it says; nothing of it is believed. May decrypt in place. */
+    /* False: the sender is not who the packet says; none of it is believed. May decrypt in
+     * place. */
     bool (*open)(void *context, const struct wire_header *header, unsigned char *packet,
                  uint32_t bytes);
 };
@@ -109,8 +109,8 @@ struct swif_counters {
 
 struct swif;
 
-/* How much memory swif_init needs (aligned to 64), or 0 for a config that makes no sense. It is
- * given all zero, as fresh memory is, and what is never used of it is never touched. */
+/* How much memory swif_init needs (aligned to 64), or 0 for a config that makes no sense. The
+ * caller gives it all zero, as fresh memory is; parts that are never used are never touched. */
 uint64_t swif_bytes(const struct swif_config *config);
 
 /* Guard NULL: packets are not authenticated. Client and guard must outlive the swif. */
@@ -138,20 +138,20 @@ void swif_fence(struct swif *swif, uint16_t target, uint8_t channel);
 uint64_t swif_mark(const struct swif *swif);
 bool swif_mark_is_passed(const struct swif *swif, uint64_t mark);
 
-/* One UD packet. DN_EFULL: the few buffers are taken; DN_EPEER: the peer is dead. To a peer
- * that was never heard of it is lost, and a greeting is sent instead. */
+/* Sends one UD packet. DN_EFULL: the few buffers are taken; DN_EPEER: the peer is dead. If we never
+ * heard of the peer, the packet is lost and a greeting is sent instead. */
 int swif_datagram(struct swif *swif, uint64_t now_ns, uint16_t target, uint8_t channel,
                   const void *body, uint32_t bytes);
 
 /* Makes sure that the peer's death is noticed while nothing is under way to it. Watches
  * are counted, and end when the peer is lost. DN_EFULL: watch_max are watched. DN_EPEER: it is
- * dead. Whoever waits for a reply has to watch: once its request is carried out, nothing is
+ * dead. A node that waits for a reply must watch: once its request is carried out, nothing is
  * under way any more. */
 int swif_watch(struct swif *swif, uint64_t now_ns, uint16_t peer);
 void swif_unwatch(struct swif *swif, uint16_t peer);
 
-/* The peer's life is known from elsewhere (a launcher): its incarnation, or that one's death.
- * News of a life that is over already change nothing. */
+/* Somebody else (a launcher) knows of the peer's life: its incarnation, or the death of that one.
+ * News of a life that is already over changes nothing. */
 void swif_peer_is(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation);
 void swif_peer_died(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation);
 
@@ -161,7 +161,7 @@ void swif_peer_lives(struct swif *swif, uint64_t now_ns, uint16_t peer);
 /* Whether nothing is queued or under way to the peer. */
 bool swif_peer_is_idle(const struct swif *swif, uint16_t peer);
 
-/* Takes a packet as it came; the bytes may be changed. */
+/* Takes a packet as it came; it may change the bytes. */
 void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint32_t bytes);
 
 /* The next packet to send: its bytes (0: none now) and where to. `packet` has room for
@@ -184,7 +184,7 @@ struct swif_peer_state {
 };
 bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_state *state);
 
-/* The incarnation last heard of, or 0; and whether the peer is held for dead. */
+/* The incarnation last heard of, or 0; and whether the peer counts as dead. */
 uint32_t swif_peer_incarnation(const struct swif *swif, uint16_t peer);
 bool swif_peer_is_dead(const struct swif *swif, uint16_t peer);
 
