@@ -53,7 +53,7 @@ enum {
 #define ASK_PAUSE_FIRST_NS UINT64_C(1000000)
 #define ASK_PAUSE_LONGEST_NS UINT64_C(1000000000)
 
-/* What lies here in the mirror of that rank's memory, there: area 0 is the whole group. */
+/* A place in the group's memory, at that rank. */
 static struct dn_remote at(const struct dn_context *context, uint32_t rank, const void *place)
 {
     const unsigned char *group = (const unsigned char *)context->view->group;

@@ -389,15 +389,15 @@ static int find_destination(const struct dn_context *context, int rank,
     return 0;
 }
 
-/* What went to nodes that are gone is nowhere, and nothing to wait for. */
+/* What went to nodes that are gone need not be waited for. */
 static __attribute__((noinline)) int complete_lane(struct fabric_lane *lane)
 {
     int error = lane->ops->quiet(lane);
     return error == DN_EPEER ? 0 : error;
 }
 
-/* What was stored before is in place before the message can be seen; on a direct fabric
- * the header's release orders it already. */
+/* Earlier stores must be in place before the receiver can see the message. Where stores are
+ * prompt, the release of the header orders them already. */
 static int complete_stores(const struct dn_context *context)
 {
     struct fabric_lane *lane = &context->node->lane;
