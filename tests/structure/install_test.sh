@@ -13,11 +13,10 @@ make -s install BUILD=build/test/install MESON_OPTIONS='-Dtests=disabled -Dwerro
     exit 1
 }
 
-# The README's C blocks are what newcomers try first: one with the library, one with Fagus.
-awk -v folder="$folder" '
-    /^```c$/ { file = folder (++count == 1 ? "/example.c" : "/shared_memory.c"); next }
-    /^```/ { file = "" }
-    file { print >file }' README.md
+# What newcomers try first: the first C blocks of README.md and of doc/fagus.md.
+first_c_block() { awk '/^```c$/ { inside = 1; next } /^```/ && inside { exit } inside' "$1"; }
+first_c_block README.md >"$folder/example.c"
+first_c_block doc/fagus.md >"$folder/shared_memory.c"
 grep -q main "$folder/example.c"
 grep -q main "$folder/shared_memory.c"
 
