@@ -91,17 +91,19 @@ struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
     lay_out(&space, config, engine);
     /* All that is not set here is zero already. Not asked before something has been written: a
      * page that is read first costs two faults. */
-    INVARIANT(engine->counters.transactions == 0 && engine->transfer_touched == 0 &&
-              engine->outstanding_touched == 0);
+    INVARIANT(engine->counters.transactions == 0 && engine->transfer_pool.touched == 0 &&
+              engine->outstanding_pool.touched == 0);
     engine->network = *network;
     engine->memory = *memory;
     /* A full record leaves no room in its packet for another one, so that each packet of a
      * PUSH is acknowledged by itself. */
     engine->chunk_bytes = (network->body_bytes_max - WIRE_OPERATION_BYTES) & ~7u;
     engine->turn = NIC_TURN_USERS;
-    engine->transfer_free = NIC_NONE;
+    base_pool_init(&engine->transfer_pool, engine->transfers, sizeof *engine->transfers,
+                   offsetof(struct nic_transfer, next), config->transfer_count);
     engine->sending_first = NIC_NONE;
-    engine->outstanding_free = NIC_NONE;
+    base_pool_init(&engine->outstanding_pool, engine->outstanding, sizeof *engine->outstanding,
+                   offsetof(struct nic_outstanding, next_free), config->outstanding_count);
     return engine;
 }
 
@@ -193,7 +195,7 @@ int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote pag
 static const struct nic_header_seed *seed_of(const struct nic_engine *engine, uint64_t kick_address)
 {
     uint64_t number = kick_address >> NIC_KICK_PAGE_BITS;
-    if (number >= engine->headers.touched_count) {
+    if (number >= engine->headers.pool.touched) {
         return NULL;
     }
     const struct nic_header_seed *seed = &engine->headers.pages[number].seed;

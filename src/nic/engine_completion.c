@@ -44,20 +44,11 @@ void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *tra
 
 struct nic_outstanding *nic_outstanding_take(struct nic_engine *engine, uint64_t *tag)
 {
-    uint32_t index = engine->outstanding_free;
-    bool is_fresh = index == NIC_NONE;
-    INVARIANT(!nic_outstanding_is_full(engine));
-    if (is_fresh) {
-        index = engine->outstanding_touched++;
-    }
+    uint32_t index = base_pool_take(&engine->outstanding_pool);
+    INVARIANT(index != BASE_POOL_NONE);
     struct nic_outstanding *request = &engine->outstanding[index];
-    INVARIANT(!request->in_use && index < engine->config.outstanding_count);
-    if (is_fresh) {
-        request->generation = 1;
-    } else {
-        engine->outstanding_free = request->next_free;
-    }
-    engine->outstanding_used++;
+    INVARIANT(!request->in_use);
+    request->generation += request->generation == 0; /* its first use: no tag is WIRE_NO_TAG */
     request->in_use = true;
     *tag = (uint64_t)request->generation << 32 | index;
     return request;
@@ -67,19 +58,17 @@ static void give_back(struct nic_engine *engine, struct nic_outstanding *request
 {
     request->in_use = false;
     request->generation = request->generation == UINT32_MAX ? 1 : request->generation + 1;
-    request->next_free = engine->outstanding_free;
-    engine->outstanding_free = (uint32_t)(request - engine->outstanding);
-    engine->outstanding_used--;
+    base_pool_give(&engine->outstanding_pool, (uint32_t)(request - engine->outstanding));
 }
 
 bool nic_engine_awaits_replies(const struct nic_engine *engine)
 {
-    return engine->outstanding_used != 0;
+    return engine->outstanding_pool.taken != 0;
 }
 
 void nic_engine_awaited(const struct nic_engine *engine, struct nic_target_set *peers)
 {
-    uint32_t left = engine->outstanding_used;
+    uint32_t left = engine->outstanding_pool.taken;
     for (uint32_t i = 0; left != 0; i++) {
         if (engine->outstanding[i].in_use) {
             nic_target_set_add(peers, engine->outstanding[i].peer);
@@ -101,17 +90,12 @@ static void end_atomic(struct nic_engine *engine, struct nic_outstanding *reques
 
 uint32_t nic_transfer_take(struct nic_engine *engine)
 {
-    uint32_t index = nic_transfer_next(engine);
-    if (index == NIC_NONE) {
+    uint32_t index = base_pool_take(&engine->transfer_pool);
+    if (index == BASE_POOL_NONE) {
         return NIC_NONE;
     }
     struct nic_transfer *transfer = &engine->transfers[index];
     INVARIANT(transfer->state == NIC_TRANSFER_FREE);
-    if (index == engine->transfer_free) {
-        engine->transfer_free = transfer->next;
-    } else {
-        engine->transfer_touched++;
-    }
     *transfer = (struct nic_transfer){.state = NIC_WAITING, .generation = transfer->generation};
     return index;
 }
@@ -151,7 +135,7 @@ static void leave_ring(struct nic_engine *engine, uint32_t index)
 /* A PULL that ends early: replies that still come must not find its memory. */
 static void forget_requests(struct nic_engine *engine, uint32_t index)
 {
-    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_pool.touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->transfer == index) {
             give_back(engine, request);
@@ -177,8 +161,7 @@ void nic_transfer_end(struct nic_engine *engine, uint32_t index, int result)
     nic_complete(engine, transfer->user, transfer->completion, result, 0);
     transfer->state = NIC_TRANSFER_FREE;
     transfer->generation++;
-    transfer->next = engine->transfer_free;
-    engine->transfer_free = index;
+    base_pool_give(&engine->transfer_pool, index);
 }
 
 void nic_transfer_all_sent(struct nic_engine *engine, uint32_t index)
@@ -210,7 +193,7 @@ static void one_is_over(struct nic_engine *engine, uint32_t index, int result)
 /* The planted bug ACK_AS_DONE: any one request of the PULL counts as answered. */
 static void mistake_for_reply(struct nic_engine *engine, uint32_t index)
 {
-    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_pool.touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->transfer == index) {
             give_back(engine, request);
@@ -226,7 +209,7 @@ void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_
     (void)now_ns;
     INVARIANT(!engine->running);
     uint32_t index = (uint32_t)cookie - 1;
-    if (index >= engine->transfer_touched) {
+    if (index >= engine->transfer_pool.touched) {
         return;
     }
     struct nic_transfer *transfer = &engine->transfers[index];
@@ -287,7 +270,7 @@ void nic_reply_received(struct nic_engine *engine, uint16_t source,
                         const struct wire_operation *reply)
 {
     uint32_t index = (uint32_t)reply->offset;
-    struct nic_outstanding *request = index < engine->outstanding_touched
+    struct nic_outstanding *request = index < engine->outstanding_pool.touched
                                           ? &engine->outstanding[index]
                                           : NULL;
     if (!request || !request->in_use || request->peer != source ||
@@ -318,13 +301,13 @@ static void lose_waiting(struct nic_engine *engine, uint32_t user, uint16_t peer
 
 static bool waits_for(const struct nic_engine *engine, uint16_t peer)
 {
-    for (uint32_t i = 0; i < engine->transfer_touched; i++) {
+    for (uint32_t i = 0; i < engine->transfer_pool.touched; i++) {
         const struct nic_transfer *transfer = &engine->transfers[i];
         if (transfer->state != NIC_TRANSFER_FREE && transfer->target == peer) {
             return true;
         }
     }
-    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_pool.touched; i++) {
         if (engine->outstanding[i].in_use && engine->outstanding[i].peer == peer) {
             return true;
         }
@@ -372,13 +355,13 @@ void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t p
             nic_target_set_remove(&owner->since_fence, peer);
         }
     }
-    for (uint32_t i = 0; i < engine->transfer_touched; i++) {
+    for (uint32_t i = 0; i < engine->transfer_pool.touched; i++) {
         const struct nic_transfer *transfer = &engine->transfers[i];
         if (transfer->state != NIC_TRANSFER_FREE && transfer->target == peer) {
             nic_transfer_end(engine, i, DN_EPEER);
         }
     }
-    for (uint32_t i = 0; i < engine->outstanding_touched; i++) {
+    for (uint32_t i = 0; i < engine->outstanding_pool.touched; i++) {
         struct nic_outstanding *request = &engine->outstanding[i];
         if (request->in_use && request->peer == peer) {
             INVARIANT(request->transfer == NIC_NONE);

@@ -10,6 +10,9 @@
 #ifndef NIC_ENGINE_STATE_H
 #define NIC_ENGINE_STATE_H
 
+#include <stddef.h>
+
+#include "base/pool.h"
 #include "nic/address_tlb.h"
 #include "nic/engine.h"
 #include "nic/header_tlb.h"
@@ -30,7 +33,7 @@ enum nic_transfer_state { NIC_TRANSFER_FREE, NIC_WAITING, NIC_SENDING, NIC_ENDIN
 struct nic_transfer {
     enum nic_transfer_state state;
     uint32_t generation;     /* changes when it is freed, so that nothing late finds it */
-    uint32_t previous, next; /* SENDING: the ring of those; FREE: next is the next freed one */
+    uint32_t previous, next; /* SENDING: the ring of those; FREE: next is the pool's */
     bool pulls;
     uint8_t user;
     uint16_t target;
@@ -49,10 +52,10 @@ struct nic_outstanding {
     bool in_use;
     uint8_t user;
     uint16_t peer;
-    uint32_t generation; /* 0: never used, so that no tag is WIRE_NO_TAG; changes at each use */
-    uint32_t transfer;   /* PULL; NIC_NONE: a fetching atomic */
-    uint32_t bytes;      /* that the reply has to have */
-    uint32_t next_free;
+    uint32_t generation;  /* 0: never used, so that no tag is WIRE_NO_TAG; changes at each use */
+    uint32_t transfer;    /* PULL; NIC_NONE: a fetching atomic */
+    uint32_t bytes;       /* that the reply has to have */
+    uint32_t next_free;   /* the pool's */
     unsigned char *local; /* PULL: where they go */
     struct nic_completion *completion;
 };
@@ -82,16 +85,13 @@ struct nic_engine {
     bool running;      /* in nic_engine_run: nothing may call back */
     uint32_t next_tag; /* of the next AOTF or BOTF; 0: none */
 
+    struct base_pool transfer_pool; /* of the transfers */
     struct nic_transfer *transfers;
-    uint32_t transfer_free;    /* freed ones; NIC_NONE: none */
-    uint32_t transfer_touched; /* those before this were in use once */
-    uint32_t sending_first;    /* of the ring */
+    uint32_t sending_first; /* of the ring */
     uint32_t sending_count;
 
+    struct base_pool outstanding_pool;
     struct nic_outstanding *outstanding;
-    uint32_t outstanding_free;
-    uint32_t outstanding_touched;
-    uint32_t outstanding_used;
 
     struct nic_target_set blocked; /* of one pass: whose room is used up */
     uint64_t *user_words;          /* of the users' sets */
@@ -120,10 +120,7 @@ void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *tra
 /* The one that nic_transfer_take will give; NIC_NONE: none is free. */
 static inline uint32_t nic_transfer_next(const struct nic_engine *engine)
 {
-    bool has_fresh = engine->transfer_touched < engine->config.transfer_count;
-    return engine->transfer_free != NIC_NONE ? engine->transfer_free
-           : has_fresh                       ? engine->transfer_touched
-                                             : NIC_NONE;
+    return base_pool_next(&engine->transfer_pool);
 }
 uint32_t nic_transfer_take(struct nic_engine *engine);
 /* FIFO entry -> SENDING -> ENDING; the last one ends it if nothing is under way. */
@@ -134,7 +131,7 @@ void nic_transfer_end(struct nic_engine *engine, uint32_t index, int result);
 
 static inline bool nic_outstanding_is_full(const struct nic_engine *engine)
 {
-    return engine->outstanding_used == engine->config.outstanding_count;
+    return base_pool_left(&engine->outstanding_pool) == 0;
 }
 /* Not to be called when full. The fields are the caller's to fill. */
 struct nic_outstanding *nic_outstanding_take(struct nic_engine *engine, uint64_t *tag);

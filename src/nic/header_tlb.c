@@ -1,7 +1,7 @@
 /* The header table with its free list, and the TLB of copies in front of it. */
 #include "nic/header_tlb.h"
 
-enum { NO_PAGE = NIC_KICK_PAGES_MAX };
+#include <stddef.h>
 
 static const uint64_t page_mask = (UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1;
 
@@ -9,8 +9,9 @@ void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_way *ways
                          struct nic_header_page *pages, uint32_t page_count)
 {
     INVARIANT(page_count <= NIC_KICK_PAGES_MAX);
-    *tlb = (struct nic_header_tlb){
-        .pages = pages, .page_count = page_count, .first_free = NO_PAGE, .ways = ways};
+    *tlb = (struct nic_header_tlb){.pages = pages, .ways = ways};
+    base_pool_init(&tlb->pool, pages, sizeof *pages, offsetof(struct nic_header_page, next_free),
+                   page_count);
 }
 
 static struct nic_header_way *set_of(struct nic_header_tlb *tlb, uint64_t page)
@@ -46,7 +47,7 @@ static void forget(struct nic_header_tlb *tlb, uint64_t page)
 
 static bool page_is_in_use(const struct nic_header_tlb *tlb, uint64_t page)
 {
-    return page < tlb->touched_count && tlb->pages[page].seed.in_use;
+    return page < tlb->pool.touched && tlb->pages[page].seed.in_use;
 }
 
 /* What the TLB held of the page before is no longer true. */
@@ -64,12 +65,8 @@ int nic_header_tlb_install(struct nic_header_tlb *tlb, const struct nic_header_s
     if (seed->offset & page_mask) {
         return DN_EALIGN;
     }
-    uint32_t taken = tlb->first_free;
-    if (taken != NO_PAGE) {
-        tlb->first_free = tlb->pages[taken].next_free;
-    } else if (tlb->touched_count < tlb->page_count) {
-        taken = tlb->touched_count++;
-    } else {
+    uint32_t taken = base_pool_take(&tlb->pool);
+    if (taken == BASE_POOL_NONE) {
         return DN_EFULL;
     }
     set_seed(tlb, taken, seed);
@@ -96,8 +93,7 @@ int nic_header_tlb_remove(struct nic_header_tlb *tlb, uint64_t page)
         return DN_EINVAL;
     }
     tlb->pages[page].seed.in_use = false;
-    tlb->pages[page].next_free = tlb->first_free;
-    tlb->first_free = (uint32_t)page;
+    base_pool_give(&tlb->pool, (uint32_t)page);
     forget(tlb, page);
     return 0;
 }
@@ -120,7 +116,7 @@ static struct nic_header_way *refill(struct nic_header_tlb *tlb, uint64_t page)
 
 const struct nic_header_seed *nic_header_tlb_lookup(struct nic_header_tlb *tlb, uint64_t page)
 {
-    if (page >= tlb->page_count) {
+    if (page >= tlb->pool.capacity) {
         tlb->misses++;
         return NULL;
     }

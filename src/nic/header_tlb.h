@@ -11,6 +11,7 @@
 #ifndef NIC_HEADER_TLB_H
 #define NIC_HEADER_TLB_H
 
+#include "base/pool.h"
 #include "nic/engine.h"
 
 enum {
@@ -35,7 +36,7 @@ struct nic_header_seed {
 /* A line of the header table. */
 struct nic_header_page {
     struct nic_header_seed seed;
-    uint32_t next_free; /* not in use: the next such page */
+    uint32_t next_free; /* the pool's */
 };
 
 struct nic_header_way {
@@ -46,10 +47,8 @@ struct nic_header_way {
 
 struct nic_header_tlb {
     struct nic_header_page *pages;
-    uint32_t page_count;
-    uint32_t touched_count; /* pages before this were in use once; the others are raw memory */
-    uint32_t first_free;    /* of the touched ones */
-    uint64_t clock;         /* counts uses of the TLB */
+    struct base_pool pool; /* of the pages; those that were never in use are raw memory */
+    uint64_t clock;        /* counts uses of the TLB */
     uint64_t hits;
     uint64_t misses;
     struct nic_header_way *ways; /* NIC_HEADER_SETS sets of NIC_HEADER_WAYS */

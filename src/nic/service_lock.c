@@ -38,10 +38,10 @@ static void free_use(struct nic_services *services, struct nic_lock_use *use)
     nic_due_remove(services, &use->to_manager);
     nic_due_remove(services, &use->to_next);
     if (use->changes) {
-        base_pool_give(&services->changes, use->changes);
+        base_pool_give_line(&services->changes, use->changes);
     }
     use->state = NIC_USE_FREE;
-    base_pool_give(&services->uses, use);
+    base_pool_give_line(&services->uses, use);
 }
 
 /* ---- The host ------------------------------------------------------------------------ */
@@ -64,7 +64,7 @@ int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns
     if (!nic_lock_regions_fit(services, value->regions)) {
         return DN_EINVAL;
     }
-    struct nic_lock_use *use = base_pool_take(&services->uses);
+    struct nic_lock_use *use = base_pool_take_line(&services->uses);
     if (!use) {
         return DN_EFULL;
     }
@@ -144,7 +144,7 @@ int nic_packet_lock_release_value(struct nic_services *services, uint64_t now_ns
     }
     if (use && use->state == NIC_USE_HELD) {
         if (bytes != 0) {
-            use->changes = base_pool_take(&services->changes);
+            use->changes = base_pool_take_line(&services->changes);
             if (!use->changes) {
                 return DN_EFULL;
             }

@@ -47,14 +47,14 @@ static void free_waiter(struct nic_services *services, struct nic_lock_waiter *w
 {
     nic_due_remove(services, &waiter->due);
     waiter->state = NIC_WAITER_FREE;
-    base_pool_give(&services->waiters, waiter);
+    base_pool_give_line(&services->waiters, waiter);
 }
 
 /* NULL: the table is full. */
 static struct nic_lock_waiter *take_waiter(struct nic_services *services, uint16_t node,
                                            uint64_t ticket)
 {
-    struct nic_lock_waiter *waiter = base_pool_take(&services->waiters);
+    struct nic_lock_waiter *waiter = base_pool_take_line(&services->waiters);
     if (waiter) {
         *waiter = (struct nic_lock_waiter){
             .due.kind = NIC_DUE_LOCK_WAITER,
@@ -85,7 +85,7 @@ struct nic_lock_queue *nic_lock_queue_find(const struct nic_services *services, 
 /* NULL: the table is full. */
 static struct nic_lock_queue *make_queue(struct nic_services *services, uint64_t name)
 {
-    struct nic_lock_queue *queue = base_pool_take(&services->queues);
+    struct nic_lock_queue *queue = base_pool_take_line(&services->queues);
     if (queue) {
         struct nic_lock_queue **bucket = bucket_of(services, name);
         *queue = (struct nic_lock_queue){.next = *bucket, .name = name, .watched = WIRE_NOBODY};
@@ -101,7 +101,7 @@ static void free_queue(struct nic_services *services, struct nic_lock_queue *que
         link = &(*link)->next;
     }
     *link = queue->next;
-    base_pool_give(&services->queues, queue);
+    base_pool_give_line(&services->queues, queue);
 }
 
 static struct nic_lock_waiter *find(const struct nic_lock_queue *queue,

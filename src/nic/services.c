@@ -72,8 +72,9 @@ static void lay_out_context(const struct nic_services_config *config, struct bas
 
 static struct base_pool lay_out_pool(struct base_space *space, uint32_t count, uint32_t bytes)
 {
-    return (struct base_pool){
-        .lines = base_space_take(space, count, bytes), .line_bytes = bytes, .capacity = count};
+    struct base_pool pool;
+    base_pool_init(&pool, base_space_take(space, count, bytes), bytes, 0, count);
+    return pool;
 }
 
 /* Those that are used most are near, in this order, and share pages. */

@@ -1,16 +1,18 @@
 /* The pool of transactions, its queues as links between entries, credits and turns. */
 #include "nic/transaction.h"
 
-_Static_assert(NIC_USERS == 64, "busy_users has a bit for each user");
-_Static_assert(NIC_NO_TRANSACTION <= UINT16_MAX, "an entry's number fits its links");
+#include <stddef.h>
 
-void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *pool)
+_Static_assert(NIC_USERS == 64, "busy_users has a bit for each user");
+
+void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *entries)
 {
-    *fifo = (struct nic_transaction_fifo){
-        .first_free = NIC_NO_TRANSACTION, .last_user = NIC_USERS - 1, .pool = pool};
+    *fifo = (struct nic_transaction_fifo){.last_user = NIC_USERS - 1, .entries = entries};
+    base_pool_init(&fifo->pool, entries, sizeof *entries, offsetof(struct nic_transaction, newer),
+                   NIC_TRANSACTIONS);
     for (uint32_t user = 0; user < NIC_USERS; user++) {
-        fifo->queues[user].oldest = NIC_NO_TRANSACTION;
-        fifo->queues[user].newest = NIC_NO_TRANSACTION;
+        fifo->queues[user].oldest = BASE_POOL_NONE;
+        fifo->queues[user].newest = BASE_POOL_NONE;
     }
 }
 
@@ -36,18 +38,6 @@ int nic_transaction_set_credit(struct nic_transaction_fifo *fifo, uint32_t user,
     return 0;
 }
 
-static uint16_t take_entry(struct nic_transaction_fifo *fifo)
-{
-    uint16_t entry = fifo->first_free;
-    if (entry != NIC_NO_TRANSACTION) {
-        fifo->first_free = fifo->pool[entry].newer;
-        return entry;
-    }
-    /* Credits promise no more than the pool has. */
-    INVARIANT(fifo->touched_count < NIC_TRANSACTIONS);
-    return fifo->touched_count++;
-}
-
 int nic_transaction_push(struct nic_transaction_fifo *fifo,
                          const struct nic_transaction *transaction)
 {
@@ -56,13 +46,14 @@ int nic_transaction_push(struct nic_transaction_fifo *fifo,
     if (queue->held >= queue->credit) {
         return DN_EFULL;
     }
-    uint16_t entry = take_entry(fifo);
-    struct nic_transaction *taken = &fifo->pool[entry];
+    uint32_t entry = base_pool_take(&fifo->pool);
+    INVARIANT(entry != BASE_POOL_NONE); /* credits promise no more than there are */
+    struct nic_transaction *taken = &fifo->entries[entry];
     *taken = *transaction;
     taken->older = queue->newest;
-    taken->newer = NIC_NO_TRANSACTION;
-    if (queue->newest != NIC_NO_TRANSACTION) {
-        fifo->pool[queue->newest].newer = entry;
+    taken->newer = BASE_POOL_NONE;
+    if (queue->newest != BASE_POOL_NONE) {
+        fifo->entries[queue->newest].newer = entry;
     } else {
         queue->oldest = entry;
         fifo->busy_users |= UINT64_C(1) << transaction->user;
@@ -72,9 +63,9 @@ int nic_transaction_push(struct nic_transaction_fifo *fifo,
     return 0;
 }
 
-static struct nic_transaction *entry_at(struct nic_transaction_fifo *fifo, uint16_t entry)
+static struct nic_transaction *entry_at(struct nic_transaction_fifo *fifo, uint32_t entry)
 {
-    return entry == NIC_NO_TRANSACTION ? NULL : &fifo->pool[entry];
+    return entry == BASE_POOL_NONE ? NULL : &fifo->entries[entry];
 }
 
 struct nic_transaction *nic_transaction_first(struct nic_transaction_fifo *fifo, uint32_t user)
@@ -93,16 +84,16 @@ struct nic_transaction *nic_transaction_next(struct nic_transaction_fifo *fifo,
 static void unlink_entry(struct nic_transaction_fifo *fifo, struct nic_transaction_queue *queue,
                          const struct nic_transaction *transaction)
 {
-    uint16_t entry = (uint16_t)(transaction - fifo->pool);
-    if (transaction->older != NIC_NO_TRANSACTION) {
-        INVARIANT(fifo->pool[transaction->older].newer == entry);
-        fifo->pool[transaction->older].newer = transaction->newer;
+    uint32_t entry = (uint32_t)(transaction - fifo->entries);
+    if (transaction->older != BASE_POOL_NONE) {
+        INVARIANT(fifo->entries[transaction->older].newer == entry);
+        fifo->entries[transaction->older].newer = transaction->newer;
     } else {
         INVARIANT(queue->oldest == entry);
         queue->oldest = transaction->newer;
     }
-    if (transaction->newer != NIC_NO_TRANSACTION) {
-        fifo->pool[transaction->newer].older = transaction->older;
+    if (transaction->newer != BASE_POOL_NONE) {
+        fifo->entries[transaction->newer].older = transaction->older;
     } else {
         queue->newest = transaction->older;
     }
@@ -120,8 +111,7 @@ void nic_transaction_remove(struct nic_transaction_fifo *fifo, struct nic_transa
     if (queue->held == 0) {
         fifo->busy_users &= ~(UINT64_C(1) << transaction->user);
     }
-    transaction->newer = fifo->first_free;
-    fifo->first_free = (uint16_t)(transaction - fifo->pool);
+    base_pool_give(&fifo->pool, (uint32_t)(transaction - fifo->entries));
 }
 
 uint32_t nic_transaction_turn(struct nic_transaction_fifo *fifo, uint64_t passed_over)

@@ -8,6 +8,7 @@
 #ifndef NIC_TRANSACTION_H
 #define NIC_TRANSACTION_H
 
+#include "base/pool.h"
 #include "nic/engine.h"
 
 enum nic_transaction_kind {
@@ -34,29 +35,26 @@ struct nic_transaction {
     uint64_t operand;                  /* AOTF: the value */
     uint64_t expected;                 /* of a compare-and-swap */
     struct nic_completion *completion; /* may be NULL */
-    uint16_t older, newer; /* the queue's: neighbours in the pool, NIC_NO_TRANSACTION at ends */
+    uint32_t older, newer; /* the queue's: neighbours in the pool, BASE_POOL_NONE at ends */
 };
 
-enum { NIC_NO_TRANSACTION = NIC_TRANSACTIONS };
-
 struct nic_transaction_queue {
-    uint16_t oldest, newest; /* NIC_NO_TRANSACTION: empty */
+    uint32_t oldest, newest; /* BASE_POOL_NONE: empty */
     uint16_t held;
     uint16_t credit;
 };
 
 struct nic_transaction_fifo {
-    uint64_t busy_users;    /* bit u: user u has entries */
-    uint32_t last_user;     /* whose turn it was */
-    uint32_t promised;      /* sum of each user's credit, or what it holds if that is more */
-    uint16_t first_free;    /* linked by `newer`, of the touched ones */
-    uint16_t touched_count; /* entries before this were in use once */
+    uint64_t busy_users; /* bit u: user u has entries */
+    uint32_t last_user;  /* whose turn it was */
+    uint32_t promised;   /* sum of each user's credit, or what it holds if that is more */
     struct nic_transaction_queue queues[NIC_USERS];
-    struct nic_transaction *pool; /* NIC_TRANSACTIONS */
+    struct nic_transaction *entries; /* NIC_TRANSACTIONS */
+    struct base_pool pool;           /* of them, linked by `newer` */
 };
 
-/* No user has credit. `pool`: NIC_TRANSACTIONS entries; one is written before it is read. */
-void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *pool);
+/* No user has credit. There are NIC_TRANSACTIONS entries; one is written before it is read. */
+void nic_transaction_init(struct nic_transaction_fifo *fifo, struct nic_transaction *entries);
 
 /* A credit may be lowered below what the user holds: it gets no new entries until it holds
  * less, and the entries above its credit count as promised until they leave. DN_EFULL: more

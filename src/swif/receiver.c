@@ -30,7 +30,7 @@ static void retire(struct swif *swif, struct swif_rtee *rtee)
     while (rtee->held_first != SWIF_NO_BUFFER) {
         uint32_t index = rtee->held_first;
         rtee->held_first = swif_buffer(&swif->reorder, index)->next;
-        swif_pool_give(&swif->reorder, index);
+        base_pool_give(&swif->reorder, index);
     }
     swif_timer_set(&swif->timers, &rtee->timer, SWIF_NEVER);
     swif_list_remove(&rtee->ack_due);
@@ -305,7 +305,7 @@ static void release_held(struct swif *swif, uint64_t now_ns, struct swif_rtee *r
         *link = buffer->next;
         swif_bit_clear(&rtee->held, arrival.sequence);
         swif_bit_set(&rtee->done, arrival.sequence);
-        swif_pool_give(&swif->reorder, index);
+        base_pool_give(&swif->reorder, index);
         advance(rtee, next);
         link = &rtee->held_first; /* others may have waited for it */
     }
@@ -313,7 +313,7 @@ static void release_held(struct swif *swif, uint64_t now_ns, struct swif_rtee *r
 
 static bool hold(struct swif *swif, struct swif_rtee *rtee, const struct arrival *arrival)
 {
-    uint32_t index = swif_pool_take(&swif->reorder);
+    uint32_t index = base_pool_take(&swif->reorder);
     if (index == SWIF_NO_BUFFER) {
         return false;
     }

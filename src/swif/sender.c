@@ -49,7 +49,7 @@ static bool may_evict(void *owner, uint32_t index)
 /* Takes a request out of the list by age. */
 static void unmark(struct swif *swif, const struct swif_buffer *buffer)
 {
-    struct swif_pool *pool = &swif->pools[WIRE_REQUEST];
+    struct base_pool *pool = &swif->pools[WIRE_REQUEST];
     if (buffer->older == SWIF_NO_BUFFER) {
         swif->oldest_request = buffer->newer;
     } else {
@@ -68,7 +68,7 @@ static void release(struct swif *swif, struct swif_ltee *ltee, uint32_t sequence
     if (ltee->name.class == WIRE_REQUEST) {
         unmark(swif, swif_buffer(&swif->pools[WIRE_REQUEST], index));
     }
-    swif_pool_give(&swif->pools[ltee->name.class], index);
+    base_pool_give(&swif->pools[ltee->name.class], index);
 }
 
 /* Ends a context's life in the cache. */
@@ -308,7 +308,7 @@ static struct swif_buffer *joinable(const struct swif *swif, const struct swif_l
 
 static void mark(struct swif *swif, uint32_t index)
 {
-    struct swif_pool *pool = &swif->pools[WIRE_REQUEST];
+    struct base_pool *pool = &swif->pools[WIRE_REQUEST];
     struct swif_buffer *buffer = swif_buffer(pool, index);
     buffer->ordinal = swif->ordinal_next++;
     buffer->older = swif->newest_request;
@@ -328,7 +328,7 @@ static struct swif_buffer *new_packet(struct swif *swif, struct swif_ltee *ltee,
     if (swif_distance(ltee->oldest, sequence) >= (int32_t)swif->config.queue_max) {
         return NULL;
     }
-    uint32_t index = swif_pool_take(&swif->pools[route->class]);
+    uint32_t index = base_pool_take(&swif->pools[route->class]);
     if (index == SWIF_NO_BUFFER) {
         return NULL;
     }
@@ -390,7 +390,7 @@ bool swif_has_reply_room(struct swif *swif, uint64_t now_ns, uint16_t peer)
     }
     uint32_t held = (uint32_t)swif_distance(ltee->oldest, send_next(swif, ltee));
     /* A peer that does not acknowledge its replies gets half of the buffers at most. */
-    return held < swif->config.queue_max && held < swif->pools[WIRE_REPLY].free_count;
+    return held < swif->config.queue_max && held < base_pool_left(&swif->pools[WIRE_REPLY]);
 }
 
 void swif_fence(struct swif *swif, uint16_t target, uint8_t channel)

@@ -9,7 +9,10 @@
 #ifndef SWIF_STATE_H
 #define SWIF_STATE_H
 
+#include <stddef.h>
+
 #include "base/mutant.h"
+#include "base/pool.h"
 #include "dimmnet.h"
 #include "swif/cache.h"
 #include "swif/congestion.h"
@@ -67,38 +70,9 @@ struct swif_buffer {
     unsigned char body[];
 };
 
-struct swif_pool {
-    unsigned char *memory;
-    uint64_t stride_bytes;
-    uint32_t free; /* a list of those given back */
-    uint32_t free_count;
-    uint32_t touched; /* buffers before this were in use once */
-    uint32_t count;
-};
-
-static inline struct swif_buffer *swif_buffer(const struct swif_pool *pool, uint32_t index)
+static inline struct swif_buffer *swif_buffer(const struct base_pool *pool, uint32_t index)
 {
-    return (struct swif_buffer *)(void *)(pool->memory + index * pool->stride_bytes);
-}
-
-static inline uint32_t swif_pool_take(struct swif_pool *pool)
-{
-    uint32_t index = pool->free;
-    if (index != SWIF_NO_BUFFER) {
-        pool->free = swif_buffer(pool, index)->next;
-        pool->free_count--;
-    } else if (pool->touched < pool->count) {
-        index = pool->touched++;
-        pool->free_count--;
-    }
-    return index;
-}
-
-static inline void swif_pool_give(struct swif_pool *pool, uint32_t index)
-{
-    swif_buffer(pool, index)->next = pool->free;
-    pool->free = index;
-    pool->free_count++;
+    return base_pool_line(pool, index);
 }
 
 /* 256 bits, one for each sequence number of a window. */
@@ -241,8 +215,8 @@ struct swif {
     struct swif_cache rtee_cache[WIRE_CLASSES];
     struct swif_ltee *ltees[WIRE_CLASSES];
     struct swif_rtee *rtees[WIRE_CLASSES];
-    struct swif_pool pools[WIRE_CLASSES];
-    struct swif_pool reorder;
+    struct base_pool pools[WIRE_CLASSES];
+    struct base_pool reorder;
     struct swif_timers timers;
     struct swif_watch *watches;
     uint32_t watch_used;    /* entries behind it are free */

@@ -77,15 +77,13 @@ static bool makes_sense(const struct swif_config *config)
            config->peer_timeout_ns <= UINT64_MAX >> 8;
 }
 
-static void lay_out_pool(struct base_space *space, struct swif_pool *pool, uint32_t count,
+static void lay_out_pool(struct base_space *space, struct base_pool *pool, uint32_t count,
                          uint32_t body_bytes)
 {
-    (void)round_up(sizeof(struct swif_buffer) + body_bytes, CACHE_LINE_BYTES, &pool->stride_bytes);
-    pool->memory = base_space_take(space, count, pool->stride_bytes);
-    pool->free = SWIF_NO_BUFFER;
-    pool->free_count = count;
-    pool->touched = 0;
-    pool->count = count;
+    uint64_t line_bytes;
+    (void)round_up(sizeof(struct swif_buffer) + body_bytes, CACHE_LINE_BYTES, &line_bytes);
+    base_pool_init(pool, base_space_take(space, count, line_bytes), line_bytes,
+                   offsetof(struct swif_buffer, next), count);
 }
 
 /* Gives every part of the swif its piece. */

@@ -1,21 +1,28 @@
 /* Lines that are handed out in order, and come back. */
 #include "unit/unit.h"
 
+#include <stddef.h>
+
 #include "base/pool.h"
 
 enum { LINES = 5 };
 
 struct line {
-    uint64_t words[3];
+    uint64_t before;
+    uint32_t link;
+    uint32_t behind;
 };
+
+#define UNTOUCHED UINT64_C(0xa5a5a5a5a5a5a5a5)
 
 static struct line memory[LINES];
 
 static struct base_pool make(void)
 {
+    struct base_pool pool;
     memset(memory, 0xa5, sizeof memory);
-    return (struct base_pool){
-        .lines = (unsigned char *)memory, .line_bytes = sizeof(struct line), .capacity = LINES};
+    base_pool_init(&pool, memory, sizeof memory[0], offsetof(struct line, link), LINES);
+    return pool;
 }
 
 static void lines_go_out_in_order_until_there_are_no_more(void **state)
@@ -24,10 +31,16 @@ static void lines_go_out_in_order_until_there_are_no_more(void **state)
     (void)state;
     for (uint32_t i = 0; i < LINES; i++) {
         assert_int_equal(pool.touched, i);
-        assert_ptr_equal(base_pool_take(&pool), &memory[i]);
+        assert_int_equal(base_pool_left(&pool), LINES - i);
+        assert_int_equal(base_pool_next(&pool), i);
+        assert_int_equal(base_pool_take(&pool), i);
         assert_ptr_equal(base_pool_line(&pool, i), &memory[i]);
+        assert_int_equal(base_pool_number(&pool, &memory[i]), i);
     }
-    assert_null(base_pool_take(&pool));
+    assert_int_equal(base_pool_next(&pool), BASE_POOL_NONE);
+    assert_int_equal(base_pool_take(&pool), BASE_POOL_NONE);
+    assert_null(base_pool_take_line(&pool));
+    assert_int_equal(base_pool_left(&pool), 0);
     assert_int_equal(pool.touched, LINES);
 }
 
@@ -35,27 +48,28 @@ static void a_line_that_came_back_goes_out_before_a_new_one(void **state)
 {
     struct base_pool pool = make();
     (void)state;
-    struct line *first = base_pool_take(&pool);
-    struct line *second = base_pool_take(&pool);
-    base_pool_give(&pool, first);
-    base_pool_give(&pool, second);
-    assert_ptr_equal(base_pool_take(&pool), second);
-    assert_ptr_equal(base_pool_take(&pool), first);
+    struct line *first = base_pool_take_line(&pool);
+    struct line *second = base_pool_take_line(&pool);
+    base_pool_give_line(&pool, first);
+    base_pool_give(&pool, 1);
+    assert_int_equal(base_pool_left(&pool), LINES);
+    assert_int_equal(base_pool_next(&pool), 1);
+    assert_ptr_equal(base_pool_take_line(&pool), second);
+    assert_ptr_equal(base_pool_take_line(&pool), first);
     assert_int_equal(pool.touched, 2);
-    assert_ptr_equal(base_pool_take(&pool), &memory[2]);
+    assert_ptr_equal(base_pool_take_line(&pool), &memory[2]);
 }
 
-static void nothing_but_the_beginning_of_free_lines_is_written(void **state)
+static void nothing_but_the_link_of_free_lines_is_written(void **state)
 {
     struct base_pool pool = make();
     (void)state;
-    struct line *line = base_pool_take(&pool);
-    base_pool_give(&pool, line);
-    assert_ptr_equal(base_pool_take(&pool), line);
+    base_pool_give(&pool, base_pool_take(&pool));
+    assert_int_equal(base_pool_take(&pool), 0);
     for (uint32_t i = 0; i < LINES; i++) {
-        assert_int_equal(memory[i].words[1], UINT64_C(0xa5a5a5a5a5a5a5a5));
-        assert_int_equal(memory[i].words[2], UINT64_C(0xa5a5a5a5a5a5a5a5));
-        assert_true(i == 0 || memory[i].words[0] == UINT64_C(0xa5a5a5a5a5a5a5a5));
+        assert_int_equal(memory[i].before, UNTOUCHED);
+        assert_int_equal(memory[i].behind, (uint32_t)UNTOUCHED);
+        assert_true(i == 0 || memory[i].link == (uint32_t)UNTOUCHED);
     }
 }
 
@@ -64,7 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_go_out_in_order_until_there_are_no_more),
         cmocka_unit_test(a_line_that_came_back_goes_out_before_a_new_one),
-        cmocka_unit_test(nothing_but_the_beginning_of_free_lines_is_written),
+        cmocka_unit_test(nothing_but_the_link_of_free_lines_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

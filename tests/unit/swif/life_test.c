@@ -372,14 +372,14 @@ static void what_is_held_of_a_sender_that_died_is_let_go(void **state)
     pair_call(&pair, 0);
     pair_crash(&pair, 0);
     pair_run(&pair, PAIR_MS);
-    assert_int_equal(swif_of(1)->reorder.free_count, pair.nodes[1].config.reorder_count - 2);
+    assert_int_equal(base_pool_left(&swif_of(1)->reorder), pair.nodes[1].config.reorder_count - 2);
     uint32_t steps = 0;
     uint64_t end_ns = pair.now_ns + 20 * time_out_ns();
     while (pair_step(&pair, end_ns)) {
         steps++;
     }
     assert_true(steps < 1000);
-    assert_int_equal(swif_of(1)->reorder.free_count, pair.nodes[1].config.reorder_count);
+    assert_int_equal(base_pool_left(&swif_of(1)->reorder), pair.nodes[1].config.reorder_count);
     assert_int_equal(swif_deadline_ns(swif_of(1)), UINT64_MAX);
     pair_assert_numbers(&pair.nodes[1], 0, 2);
     end();
@@ -541,7 +541,7 @@ static void a_restart_while_packets_are_held_forgets_them(void **state)
     pair_settle(&pair);
     assert_int_equal(pair.nodes[1].record_count, 2);
     assert_int_equal(pair.nodes[1].records[1].value, 10);
-    assert_int_equal(swif_of(1)->reorder.free_count, pair.nodes[1].config.reorder_count);
+    assert_int_equal(base_pool_left(&swif_of(1)->reorder), pair.nodes[1].config.reorder_count);
     end();
 }
 

@@ -272,9 +272,9 @@ static void end_round(void)
             }
         }
         for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-            assert_int_equal(swif->pools[class].free_count, swif->config.buffer_count[class]);
+            assert_int_equal(base_pool_left(&swif->pools[class]), swif->config.buffer_count[class]);
         }
-        assert_int_equal(swif->reorder.free_count, swif->config.reorder_count);
+        assert_int_equal(base_pool_left(&swif->reorder), swif->config.reorder_count);
         assert_int_equal(swif->timers.count, 0);
         assert_true((cookies_wanted[i] == 0) == (pair.nodes[i].cookie_count == 0));
     }
