@@ -22,8 +22,7 @@ static struct dn_context *open_with(uint32_t channel, uint64_t ring_bytes, uint3
     struct dn_context *context;
     struct dn_context_options options = {.struct_bytes = sizeof options,
                                          .ring_bytes = ring_bytes,
-                                         .send_queue_entries = entries,
-                                         .flags = DN_CONTEXT_BACK_OFF};
+                                         .send_queue_entries = entries};
     for (int rank = 0; rank < me.size; rank++) {
         ranks[rank] = me.size - 1 - rank; /* in any order */
     }
