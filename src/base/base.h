@@ -22,9 +22,8 @@
         }                          \
     } while (0)
 
-/* For a function that looks at, or changes, what another thread may be using at this moment, and
- * whose callers take what it sees for a hint at most: the race is meant, so TSan shall not see
- * it. */
+/* For a function that reads or changes what another thread may be using at this moment, and whose
+ * callers take what it sees for a hint at most: the race is meant, so TSan must not report it. */
 #define MEANT_TO_RACE __attribute__((no_sanitize("thread")))
 
 static inline bool is_power_of_two(uint64_t value)

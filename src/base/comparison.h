@@ -21,7 +21,7 @@ struct base_range {
     uint64_t span;
 };
 
-/* The values that compare so with the lowest bytes of `value`. False: none does (above the
+/* The range of values that compare so with the lowest bytes of `value`. False: none does (above the
  * greatest, below the least). Folds to a few instructions where type and comparison are known. */
 static inline bool base_range_make(enum dn_comparison comparison, uint64_t value,
                                    struct base_word type, struct base_range *range)

@@ -3,8 +3,8 @@
  * In the kill-point build (-Dkillpoints=true) each KILL_POINT registers its name in
  * a section of its own, so that a test can list all of them, and a process can be
  * told to die by SIGKILL at the n-th passage of one. In every other build it is
- * nothing at all. The dying itself is a hook, because the protocol folders have no
- * hands. */
+ * nothing at all. The dying itself is a hook, because the protocol folders do no
+ * I/O. */
 #ifndef BASE_KILLPOINT_H
 #define BASE_KILLPOINT_H
 

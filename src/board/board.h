@@ -1,5 +1,5 @@
-/* A board: Martini and InfiniSWIF joined, as on DIMMnet-2. What a fabric or a simulator
- * puts on its network. Without hands, like both.
+/* A board: Martini and InfiniSWIF joined, as on DIMMnet-2. A fabric or a simulator puts it on its
+ * network. Like both parts, it does no I/O.
  *
  *     users' calls (nic_aotf, nic_packet_lock_request, ...) on board->engine, board->services
  *     board_transmit until it gives 0; each packet to its target's board_receive
@@ -46,9 +46,9 @@ struct board {
     uint64_t lock_names_offset;
     bool changed;    /* something came or ended since the last transmission */
     uint64_t now_ns; /* when that was */
-    /* Whose death the services want to be told, whose replies the engine awaits (as of the
-     * last look), and whose life InfiniSWIF looks after: that differs from the two until
-     * there is room for it. */
+    /* Peers whose death the services want to be told, peers whose replies the engine awaits (as
+     * of the last look), and peers that InfiniSWIF watches: the last differ from the other two
+     * until there is room for the change. */
     bool watches_differ;
     uint64_t look_at_ns;
     uint64_t look_every_ns;
@@ -60,8 +60,8 @@ struct board {
 /* The smallest packet_bytes_max that such a board works with. */
 uint32_t board_packet_bytes_min(const struct board_config *config);
 
-/* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. It is
- * given all zero, as fresh memory is; a board that starts anew in used memory needs it cleared. */
+/* How much memory board_init needs (aligned to 64), or 0 for a config that makes no sense. The
+ * memory must be all zero, as fresh memory is: clear used memory before a board starts anew. */
 uint64_t board_bytes(const struct board_config *config);
 
 /* DN_EINVAL: the config makes no sense, or its packets are too small for BOTF or for the

@@ -1,13 +1,13 @@
-/* The address TLB: where an operation that came from the network lies in this node's memory.
+/* The address TLB: finds where an operation from the network lies in this node's memory.
  *
  * It remembers where areas are, in 64 sets of 4 ways, by their full names: a name holds its
  * slot's generation, so an area that got the slot of an older one is never taken for it. A
  * miss asks the node's memory and replaces the way that was used longest ago; refusals are
  * not remembered.
  *
- * A hit asks nobody. So who deregisters an area calls nic_address_tlb_forget, after the
- * name is stale for nic_local_memory.find and before its memory is used for something else.
- * In the other order a packet in between would bring the name back. */
+ * A hit asks nobody. So whoever deregisters an area calls nic_address_tlb_forget after
+ * nic_local_memory.find has ceased to know the name, and before the memory is used for
+ * something else. In the other order, a packet in between would bring the name back. */
 #ifndef NIC_ADDRESS_TLB_H
 #define NIC_ADDRESS_TLB_H
 
@@ -43,8 +43,8 @@ int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_loca
 /* Whether the next translation of the area would hit. */
 bool nic_address_tlb_holds(const struct nic_address_tlb *tlb, uint32_t area);
 
-/* For AOTF with the skip flag: the offset is the address, only the node's memory bounds it.
- * 0 or DN_ERANGE. */
+/* For AOTF with the skip flag: the offset is the address, and only the node's memory bounds
+ * it. 0 or DN_ERANGE. */
 int nic_address_tlb_translate_skip(struct nic_address_tlb *tlb,
                                    const struct nic_local_memory *memory, uint64_t offset,
                                    uint64_t bytes, uint64_t *address);

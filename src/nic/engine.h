@@ -4,14 +4,14 @@
  *     user -> window, kick -> transaction FIFO -> header TLB -> record -> network
  *     network -> record -> address TLB -> memory, reply
  *
- * Without hands: time is an argument, memory is given, packets go out through
- * nic_network and come in through nic_engine_deliver. One caller at a time.
+ * It does no I/O: time is an argument, memory is given, packets go out through nic_network
+ * and come in through nic_engine_deliver. One caller at a time.
  *
  * Order (decision 6 of the memory model): AOTF stores and BOTF blocks of one user take
  * effect at a target in the order they were given; PUSH, PULL and atomics in any order
- * until nic_fence. An operation is never lost without a word: it completes, or its
- * completion says DN_EPEER. Handlers never wait; what a handler has to send is its
- * record's state until there is room. */
+ * until nic_fence. An operation is never lost silently: it completes, or its completion
+ * says DN_EPEER. Handlers never wait; what a handler has to send is its record's state
+ * until there is room. */
 #ifndef NIC_ENGINE_H
 #define NIC_ENGINE_H
 
@@ -29,8 +29,8 @@ enum {
     NIC_BODY_BYTES_MIN = WIRE_OPERATION_BYTES + WIRE_BOTF_BYTES_MAX,
 };
 
-/* What the engine sends by. The board makes one from a swif; a test from two arrays. None of
- * these calls back into the engine. */
+/* How the engine sends. The board makes one from a swif, a test from two arrays. None of these
+ * calls back into the engine. */
 struct nic_network {
     void *context;
     uint32_t body_bytes_max; /* at least NIC_BODY_BYTES_MIN */
@@ -49,27 +49,27 @@ struct nic_extent {
     uint64_t bytes;
 };
 
-/* This node's memory, and what is told about it. */
+/* This node's memory, where its areas lie, and whom to tell of writes. */
 struct nic_local_memory {
     void *context;
     unsigned char *base;
     uint64_t bytes;
     /* The address TLB's refill: 0, DN_EAREA or DN_ESTALE. */
     int (*find)(void *context, uint32_t area, struct nic_extent *extent);
-    /* Whoever watches these bytes is to be woken. May be NULL. */
+    /* Called after a write, to wake whoever watches these bytes. May be NULL. */
     void (*written)(void *context, uint64_t offset, uint64_t bytes);
 };
 
 enum nic_completion_state { NIC_PENDING = 1, NIC_DONE = 2 };
 
-/* An operation's end, the caller's memory until then. */
+/* How an operation ended. The caller owns this memory, and keeps it until the operation is done. */
 struct nic_completion {
     uint32_t state; /* enum nic_completion_state */
     int result;     /* 0, DN_EPEER, or what the target refused it with */
     uint64_t value; /* a fetching atomic's old value */
 };
 
-/* The last access to a completion: its owner, perhaps another thread, has it again. */
+/* The last access to a completion: its owner, perhaps another thread, may then reuse it. */
 static inline void nic_completion_finish(struct nic_completion *completion, int result,
                                          uint64_t value)
 {
@@ -79,8 +79,8 @@ static inline void nic_completion_finish(struct nic_completion *completion, int 
     __atomic_store_n(&completion->state, NIC_DONE, __ATOMIC_RELEASE);
 }
 
-/* For who polls while others drive the NIC: what a PULL brought, and all that was done here
- * before, is seen with it. */
+/* For a thread that polls while others drive the NIC: once this is true, it also sees what a
+ * PULL brought and all that was done here before. */
 static inline bool nic_completion_is_done(const struct nic_completion *completion)
 {
     return __atomic_load_n(&completion->state, __ATOMIC_ACQUIRE) == NIC_DONE;
@@ -98,16 +98,16 @@ struct nic_engine_config {
 struct nic_engine;
 
 /* How much memory nic_engine_init needs (aligned to 64), or 0 for a config that makes no sense.
- * It is given all zero, as fresh memory is, and what is never used of it is never touched: a
+ * The memory must be all zero, as fresh memory is. Parts that are never used are never touched: a
  * node that only sends a few stores costs some pages, whatever the tables' sizes. */
 uint64_t nic_engine_bytes(const struct nic_engine_config *config);
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
                                    const struct nic_local_memory *memory, void *space);
 
-/* The same in two pieces, for who has very many of them: what nearly all that happens touches,
- * of so many bytes, may lie close to that of others, and the tables, which are large and mostly
- * empty, elsewhere. Both together are nic_engine_bytes. */
+/* The same in two pieces, for a caller that has very many engines. `near`, of this many bytes, is
+ * what nearly everything touches, and may lie close to that of other engines; `far` holds the
+ * tables, which are large and mostly empty. Both together are nic_engine_bytes. */
 uint64_t nic_engine_near_bytes(void);
 struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
                                          const struct nic_network *network,
@@ -128,8 +128,8 @@ int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote pag
 /* DN_EBUSY: a store to it waits in the FIFO. */
 int nic_kick_close(struct nic_engine *engine, uint64_t kick_address);
 
-/* All below: DN_EFULL when the user's credit is used up (or windows, descriptors): try
- * again after nic_engine_run. DN_EINVAL, DN_ERANK, DN_EALIGN for the caller's mistakes. */
+/* All calls below return DN_EFULL when the user's credit (or windows, descriptors) is used up: try
+ * again after nic_engine_run. DN_EINVAL, DN_ERANK, DN_EALIGN are the caller's mistakes. */
 
 /* One store of 1, 2, 4 or 8 bytes to a kick address. */
 int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, uint64_t value,
@@ -138,7 +138,7 @@ int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, ui
 int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
              uint32_t bytes);
 /* The source must stay until completion. Completion NULL: only nic_quiet tells. A push that
- * names no memory of the target's is done as well, and counted there. */
+ * names no memory of the target's completes as well; the target counts it. */
 int nic_push(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
              uint64_t bytes, struct nic_completion *completion);
 int nic_pull(struct nic_engine *engine, uint32_t user, struct dn_remote remote, void *target,
@@ -148,50 +148,50 @@ int nic_atomic(struct nic_engine *engine, uint32_t user, struct dn_remote remote
                enum wire_atomic function, unsigned bytes, uint64_t operand, uint64_t expected,
                struct nic_completion *completion);
 int nic_fence(struct nic_engine *engine, uint32_t user);
-/* Completes when all that the user gave before has taken effect. Its result is that of the
- * first operation since the last quiet that failed and had no completion to say so; DN_EPEER
- * also when a peer was lost that had been sent to since: who knows what arrived. */
+/* Completes when everything that the user gave before has taken effect. The result is the error of
+ * the first operation since the last quiet that failed without a completion of its own. It is also
+ * DN_EPEER when a peer was lost that had been sent to since: nobody knows what arrived. */
 int nic_quiet(struct nic_engine *engine, uint32_t user, struct nic_completion *completion);
 
-/* Whether nothing of the user is waiting, under way or, having failed, unsaid: a quiet would
- * complete at once, with 0. */
+/* Whether nothing of the user's is waiting or under way, and no failure is unreported: a quiet
+ * would complete at once, with 0. */
 bool nic_user_is_quiet(const struct nic_engine *engine, uint32_t user);
 
 /* ---- What drives it ---------------------------------------------------------------- */
 
 /* Turns waiting transactions, transfers and service packets into records, as far as there
- * is room; completes quiets. To be called after any of the calls above and below. */
+ * is room; completes quiets. Call it after any of the calls above and below. */
 void nic_engine_run(struct nic_engine *engine, uint64_t now_ns);
 
 /* Whether it has anything to turn into records or to complete, if there is room. */
 bool nic_engine_has_work(const struct nic_engine *engine);
 
-/* A packet's body came. False: no room for its replies, nothing was done. */
+/* A packet's body has come. False: there is no room for its replies, and nothing was done. */
 bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
                         enum wire_class class, uint8_t channel, const unsigned char *body,
                         uint32_t bytes);
 void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_t peer,
                              uint64_t cookie);
-/* To be called before a peer that has left is given up, when the network has nothing under way
- * to it: what it acknowledged and answered is no reason for DN_EPEER. False: something was not
+/* Call this before giving up a peer that has left, when the network has nothing under way to it:
+ * then what it acknowledged and answered does not end with DN_EPEER. False: something has not been
  * sent yet, or its answer is awaited; nothing was done. */
 bool nic_engine_forget_peer(struct nic_engine *engine, uint16_t peer);
 /* Completes all that waits for the peer with DN_EPEER. */
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
-/* The area was deregistered: nic_local_memory.find knows its name no more. */
+/* The area was deregistered: nic_local_memory.find no longer knows its name. */
 void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
 
-/* For who models time. The node that stores to an open kick page go to. */
+/* For simulators, which model time. The node to which stores to an open kick page go. */
 uint16_t nic_kick_target(const struct nic_engine *engine, uint64_t kick_address);
 /* The next nic_aotf or nic_botf carries this tag, which is not 0, into its record's route
- * (wire/route.h): so a simulator knows which store a packet was made from. */
+ * (wire/route.h), so that a simulator knows which store a packet was made from. */
 void nic_tag_next(struct nic_engine *engine, uint32_t tag);
-/* Whether the address TLB has to be refilled for the area, which is then done: once, however many
- * packets that name it are between there and memory. */
+/* Refills the address TLB for the area if it has to be; whether it had to. So there is one refill,
+ * however many packets that name the area are between there and memory. */
 bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area);
 
-/* Whose replies are awaited. A peer that dies between carrying a request out and its reply
- * leaves nothing under way to it, so somebody has to look whether it still lives. */
+/* The peers whose replies are awaited. A peer that dies after carrying out a request and before
+ * replying leaves nothing under way to it, so somebody has to check that it still lives. */
 bool nic_engine_awaits_replies(const struct nic_engine *engine);
 void nic_engine_awaited(const struct nic_engine *engine, struct nic_target_set *peers);
 

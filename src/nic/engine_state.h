@@ -66,15 +66,15 @@ struct nic_user {
     uint32_t outstanding; /* its atomics whose replies are awaited */
     uint64_t mark;        /* of the network, after the last record of the user's */
     int failed;           /* what the next QUIET has to say */
-    /* Who was sent to since the last FENCE or QUIET. The words come with the first credit. */
+    /* Targets sent to since the last FENCE or QUIET. The words come with the first credit. */
     struct nic_target_set since_fence;
     struct nic_target_set since_quiet;
 };
 
-/* Who is first to get what room there is. */
+/* Who gets room first. */
 enum nic_turn { NIC_TURN_USERS, NIC_TURN_TRANSFERS, NIC_TURN_SERVICES, NIC_TURNS };
 
-/* What any operation touches comes first and is small; the tables lie behind it. */
+/* What every operation touches comes first and is small; the tables lie behind it. */
 struct nic_engine {
     struct nic_engine_config config;
     struct nic_network network;
@@ -110,11 +110,11 @@ static inline uint8_t nic_user_channel(uint32_t user)
 
 /* ---- engine_completion.c ----------------------------------------------------------- */
 
-/* The operation is over. With no completion a failure is kept for the user's next QUIET. */
+/* The operation is over. Without a completion, a failure is kept for the user's next QUIET. */
 void nic_complete(struct nic_engine *engine, uint32_t user, struct nic_completion *completion,
                   int result, uint64_t value);
 
-/* A record is given up for a lost peer: all that its kind holds is freed. */
+/* Gives up a record whose peer is lost, and frees all that its kind holds. */
 void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *transaction);
 
 /* The one that nic_transfer_take will give; NIC_NONE: none is free. */
@@ -123,7 +123,7 @@ static inline uint32_t nic_transfer_next(const struct nic_engine *engine)
     return base_pool_next(&engine->transfer_pool);
 }
 uint32_t nic_transfer_take(struct nic_engine *engine);
-/* FIFO entry -> SENDING -> ENDING; the last one ends it if nothing is under way. */
+/* FIFO entry -> SENDING, SENDING -> ENDING. The second ends it if nothing is under way. */
 void nic_transfer_start(struct nic_engine *engine, uint32_t index);
 void nic_transfer_all_sent(struct nic_engine *engine, uint32_t index);
 /* Ends it now, whatever is under way. */
@@ -133,7 +133,7 @@ static inline bool nic_outstanding_is_full(const struct nic_engine *engine)
 {
     return base_pool_left(&engine->outstanding_pool) == 0;
 }
-/* Not to be called when full. The fields are the caller's to fill. */
+/* Must not be called when full. The caller fills in the fields. */
 struct nic_outstanding *nic_outstanding_take(struct nic_engine *engine, uint64_t *tag);
 
 void nic_reply_received(struct nic_engine *engine, uint16_t source,

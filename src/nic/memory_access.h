@@ -1,8 +1,7 @@
 /* How the NIC touches memory: words by single stores and atomics, blocks by one copy.
  *
- * One implementation for the handlers of packets and for fabrics whose CPU reaches the
- * target itself, so that what a reader may see is the same on both. Inline, because a
- * call costs as much as the work. */
+ * Packet handlers, and fabrics whose CPU reaches the target itself, share this code, so that a
+ * reader may see the same on both. Inline, because a call costs as much as the work. */
 #ifndef NIC_MEMORY_ACCESS_H
 #define NIC_MEMORY_ACCESS_H
 
@@ -41,11 +40,11 @@ static inline void nic_store_block(unsigned char *target, const void *source, si
     }
 }
 
-/* As long as the records that nodes read of each other; what is longer is data. */
+/* No record that nodes read of each other is longer; anything longer is data. */
 enum { NIC_WORDS_WHOLE_BYTES = 1024 };
 
-/* Reads a block as it is after everything that was ordered before. Aligned words of short ones are
- * read whole by atomics: this node's own threads may be changing them by atomics just now. A long
+/* Reads a block after everything that was ordered before it. In a short block, aligned words are
+ * read whole, by atomics: this node's own threads may be changing them by atomics just now. A long
  * one is read by the fastest copy. */
 static inline void nic_load_block(void *into, const unsigned char *source, size_t bytes)
 {

@@ -1,6 +1,6 @@
-/* SEND/RECEIVE over packets: paper 004's Modified ACK/NACK, as two state machines without
- * hands. Time is an argument; packets to send come out of px_sender_next and
- * px_receiver_next, and who runs them puts them on the wire.
+/* SEND/RECEIVE over packets: paper 004's Modified ACK/NACK, as two state machines that do no
+ * I/O. Time is an argument; packets to send come out of px_sender_next and px_receiver_next,
+ * and the caller puts them on the wire.
  *
  * The sender numbers messages per destination (SEQID, from 0) and keeps each in its send
  * buffer SB until it is acknowledged; SENDTBL holds what is needed to send it again.
@@ -104,7 +104,7 @@ struct px_sender {
 };
 
 /* The caller fills in options, rank, tables and their sizes; `ranks` is sorted. NULL: the
- * ranks stand in the rows already. The same for the receiver. */
+ * rows have their ranks already. The same for the receiver. */
 void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t count);
 
 /* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full
@@ -114,19 +114,19 @@ void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, u
 /* The buffer is filled: numbers the message and hands it over. */
 void px_on_kick(struct px_sender *sender, uint64_t now_ns, uint32_t entry);
 
-/* An ACK, NACK, STOP or RESEND came. What does not fit is ignored. */
+/* An ACK, NACK, STOP or RESEND came. An answer that does not fit the state is ignored. */
 void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_packet *packet);
 
 /* The next packet to send, if there is one now. */
 bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet);
 
-/* The same for one line of S_SEQTBL, in two steps: what is to go out next, and that it has
- * gone out. */
+/* The same for one line of S_SEQTBL, in two steps: peek gives what goes out next, sent notes
+ * that it has gone out. */
 bool px_sender_peek(struct px_sender *sender, uint64_t now_ns, uint32_t index,
                     struct px_packet *packet);
 void px_sender_sent(struct px_sender *sender, uint64_t now_ns, uint32_t index);
 
-/* When a line has something to send without anything coming: not after `now_ns` if at once,
+/* When a line will have something to send even if nothing comes: `now_ns` or before if at once,
  * UINT64_MAX if never. */
 uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uint32_t index);
 
@@ -135,7 +135,7 @@ uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uin
 void px_sender_peer_lost(struct px_sender *sender, uint32_t rank);
 void px_sender_reconnect(struct px_sender *sender, uint32_t rank);
 
-/* When px_sender_next may have something without anything coming; UINT64_MAX: never. */
+/* When px_sender_next may have something even if nothing comes; UINT64_MAX: never. */
 uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns);
 
 /* Whether all that was kicked has been acknowledged. */
@@ -148,8 +148,8 @@ static inline bool px_sender_is_idle(const struct px_sender *sender)
 
 enum px_intake { PX_TAKING, PX_REFUSING };
 
-/* R_SEQTBL: a line per source, sorted by rank. One answer at most is due to each: a later
- * one makes an earlier one needless, except ACKs, which are counted. */
+/* R_SEQTBL: a line per source, sorted by rank. At most one answer is due to each: a later one
+ * makes an earlier one needless, except ACKs, which are counted. */
 struct px_source {
     uint32_t rank;
     enum px_intake intake;
@@ -200,7 +200,7 @@ void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct
 
 bool px_receiver_has_room(const struct px_receiver *receiver, uint32_t bytes);
 
-/* Asks all sources for what they sent before this receiver was there: they start over. */
+/* Asks all sources to start over, since they may have sent before this receiver was there. */
 void px_receiver_ask_all(struct px_receiver *receiver);
 
 /* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. */

@@ -2,18 +2,18 @@
  * paper 004, as handlers of WIRE_SERVICE records. What `lock.h`, `tree.h` and `message.h`
  * do in place on shared memory, these do by records between nodes.
  *
- * Without hands: time is an argument, memory is given. Records come in through
+ * They do no I/O: time is an argument, memory is given. Records come in through
  * nic_services_deliver and go out through nic_services_next and nic_services_sent. One
  * caller at a time. The carrier (InfiniSWIF's CD) delivers each record once, in order
- * between two nodes, or says that the peer is lost; after that nothing from the peer's old
- * life comes any more. Records to this node itself never leave it.
+ * between two nodes, or says that the peer is lost; after that nothing more comes from the
+ * peer's old life. Records to this node itself never leave it.
  *
  * Handlers never refuse and never wait. What one has to send is a state in a bounded table
  * ("due") and goes out when there is room. No request needs more than its line of a table
  * at its receiver; a full table is answered with DN_EFULL.
  *
- * Records. `area` is kind << 24 | number; numbers are little endian; a record with another
- * length than the table says, or with a number out of range, is dropped and counted.
+ * Records. `area` is kind << 24 | number; numbers are little endian. A record whose length
+ * differs from the table, or with a number out of range, is dropped and counted.
  *
  *  detail   kind          number   from -> to            offset            data
  *  LOCK     1 REQUEST     0        requester -> manager  ticket            name 8, or that and
@@ -71,8 +71,8 @@ struct nic_services_config {
 
     uint32_t team_count; /* barriers that this node may be in */
 
-    /* Paper 004's messages are a part that a node may lack (the library's own messages go through
-     * rings in memory): &nic_message_service, or NULL with no channel. */
+    /* A node may do without paper 004's messages (the library's own messages go through rings in
+     * memory): &nic_message_service, or NULL with no channel. */
     const struct nic_message_service *messages;
     uint32_t context_count;         /* message channels: 0..context_count-1 */
     uint32_t context_peer_count;    /* destinations, and sources, of one context */
@@ -83,15 +83,15 @@ struct nic_services_config {
     uint64_t message_back_off_ns; /* the first pause after a NACK */
 };
 
-/* What the services ask of who runs them. */
+/* What the services ask of their caller. */
 struct nic_services_hooks {
     void *context;
     /* Somebody here begins, or ceases, to wait for something that only the peer can send,
-     * perhaps while nothing is under way to it: its death must be noticed. Called when the
-     * number of such waits becomes 1 and when it becomes 0. May be NULL. */
+     * perhaps while nothing is under way to it: the peer's death must be noticed. Called when
+     * the number of such waits becomes 1 and when it becomes 0. May be NULL. */
     void (*watch)(void *context, uint64_t now_ns, uint16_t peer, bool on);
     /* The memory behind a lock's word, at its manager. False: no memory of ours, nothing was done.
-     * Both may be NULL: then locks have no values. */
+     * With both NULL locks have no values. */
     bool (*value_read)(void *context, uint64_t name, uint32_t offset, uint32_t bytes, void *into);
     bool (*value_change)(void *context, uint64_t name, uint32_t offset, const void *from,
                          uint32_t bytes, bool is_or);
@@ -101,19 +101,19 @@ struct nic_services;
 
 extern const struct nic_message_service nic_message_service;
 
-/* Sensible sizes, and no messages; node and incarnation are the caller's to set. */
+/* Sensible sizes, and no messages; the caller sets node and incarnation. */
 void nic_services_config_default(struct nic_services_config *config, uint32_t node_count);
-/* Four message channels of sensible sizes beside it. */
+/* Adds four message channels of sensible sizes. */
 void nic_services_config_messages(struct nic_services_config *config);
 
 /* How much memory nic_services_init needs (aligned to 64), or 0 for a config that makes no
- * sense. It is given all zero, as fresh memory is, and what is never used of it is never
+ * sense. The memory must be all zero, as fresh memory is; parts that are never used are never
  * touched. */
 uint64_t nic_services_bytes(const struct nic_services_config *config);
 struct nic_services *nic_services_init(const struct nic_services_config *config,
                                        const struct nic_services_hooks *hooks, void *space);
 
-/* The same in two pieces, as of the engine: nic_engine_init_apart. */
+/* The same in two pieces, like nic_engine_init_apart. */
 uint64_t nic_services_near_bytes(const struct nic_services_config *config);
 struct nic_services *nic_services_init_apart(const struct nic_services_config *config,
                                              const struct nic_services_hooks *hooks, void *near,
@@ -136,8 +136,8 @@ struct nic_service_packet {
     void *due; /* private */
 };
 
-/* Begins a round. In a round everything that is due is offered, until a record was not sent:
- * then there is no room for its target, and nothing more is offered for that one.
+/* Begins a round, which offers everything that is due. When a record is not sent, there is no
+ * room for its target, and the round offers nothing more for that target.
  *
  *     nic_services_begin(services);
  *     while (nic_services_next(services, now_ns, &packet)) {
@@ -157,12 +157,12 @@ void nic_services_sent(struct nic_services *services, uint64_t now_ns,
 /* The peer is dead, unreachable or was restarted. Saying so twice does no harm. */
 void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t peer);
 
-/* When nic_services_next may have something that it has not now, though nothing comes;
- * UINT64_MAX: never. What waits for room only does not count. */
+/* When nic_services_next may have something more even if nothing comes; UINT64_MAX: never.
+ * Records that only wait for room do not count. */
 uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t now_ns);
 
-/* The host's own waits, such as a receive from this source alone; counted, and told to the
- * hook together with those of the services. */
+/* The host's own waits, such as a receive from this source alone. They are counted, and the hook
+ * is told of them together with those of the services. */
 void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
 void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
 
@@ -178,17 +178,17 @@ const struct nic_services_counters *nic_services_counters(const struct nic_servi
 
 /* ---- Locks ------------------------------------------------------------------------- */
 
-/* A lock is (manager node, name). It is there without being made: a manager has a line for
- * it while somebody has it or wants it, or after its holder's death, and no longer. First
- * come, first served, as the manager saw them.
+/* A lock is (manager node, name). Nobody makes it: its manager has a line for it only while
+ * somebody has it or wants it, or after its holder's death. First come, first served, as the
+ * manager saw them.
  *
- * The promise ends with the manager: when it dies its waiters get DN_EPEER and its holders
- * find their lock LOST, and a manager that was restarted knows nothing of them. In the same
- * way a holder that the manager has given up for dead, though it lives beyond a broken
- * network, may for a while believe that it holds a lock that somebody else has inherited;
- * it finds it LOST as soon as it misses the manager. (To exclude even that would take a
- * lease.) INHERIT may also come to who would have been given the lock anyway: when the
- * holder died just after giving it, its word may be lost. */
+ * The promise ends with the manager: when it dies its waiters get DN_EPEER, its holders find
+ * their lock LOST, and a restarted manager knows nothing of them. Likewise, the manager may give
+ * up for dead a holder that lives beyond a broken network. That holder may for a while believe
+ * that it holds a lock that somebody else has inherited; it finds the lock LOST as soon as it
+ * misses the manager. (To exclude even that would take a lease.) INHERIT may also come to a
+ * requester that would have been given the lock anyway: when the holder died just after giving
+ * it, the holder's word may be lost. */
 enum nic_packet_lock_state {
     NIC_PACKET_LOCK_OVER,    /* released, refused, abandoned, never asked for */
     NIC_PACKET_LOCK_WAITING, /* asked for */
@@ -213,18 +213,18 @@ struct nic_lock_region {
 };
 struct nic_lock_value {
     unsigned char *memory;             /* of the requester: as from the lock's word on */
-    struct nic_lock_region regions[2]; /* of them the second may be empty */
+    struct nic_lock_region regions[2]; /* the second may be empty */
 };
 
-/* The same, with the value. The completion's value is how many bytes of it came: all, or 0 when the
- * manager could not tell. The memory belongs to the request until it is complete. DN_EINVAL: it is
- * longer than lock_value_bytes. */
+/* The same, with the value. The completion's value is how many bytes of it came: all, or 0 if the
+ * manager could not read it. The memory belongs to the request until completion. DN_EINVAL: the
+ * value is longer than lock_value_bytes. */
 int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns, uint16_t manager,
                                   uint64_t name, bool try, const struct nic_lock_value *value,
                                   struct nic_completion *completion, uint64_t *ticket);
 
-/* Stops waiting, at once: 0 when it did (the completion is DN_ETIMEOUT); DN_EBUSY when the
- * lock is held or lost, and must be released. DN_ENOTHELD: that use is over. */
+/* Stops waiting at once. 0: it did, and the completion is DN_ETIMEOUT. DN_EBUSY: the lock is
+ * held or lost, and must be released. DN_ENOTHELD: that use is over. */
 int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
 
 /* Gives the lock to the next. DN_ENOTHELD: it is not held by that ticket. DN_EPEER: it was
@@ -232,41 +232,41 @@ int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint
 int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint64_t ticket);
 
 /* The same, by way of the manager: it first makes these changes (of the form above) and then grants
- * the lock to the next one, with its value. DN_EFULL: no line for the changes, it is still held.
- * DN_EINVAL: they are longer than lock_value_bytes. */
+ * the lock, with its value, to the next one. DN_EFULL: no line for the changes; the lock is still
+ * held. DN_EINVAL: they are longer than lock_value_bytes. */
 int nic_packet_lock_release_value(struct nic_services *services, uint64_t now_ns, uint64_t ticket,
                                   const void *changes, uint32_t bytes);
 
-/* Puts a change behind others; their length, which is a multiple of 8. */
+/* Puts a change behind others; gives their new length, a multiple of 8. */
 uint32_t nic_lock_change_add(unsigned char *changes, uint32_t length, uint32_t offset,
                              const void *from, uint32_t bytes, bool is_or);
-/* The one at *at, which then is where its bytes are; the next one is behind them, filled up to 8.
- * False: malformed. */
+/* Reads the change at *at, which then is where its bytes are; the next one is behind them, filled
+ * up to 8. False: malformed. */
 bool nic_lock_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
                           struct nic_lock_region *region, bool *is_or);
 
 enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *services,
                                                  uint64_t ticket);
 
-/* Whether nothing is left to be sent of uses that are over. */
+/* Whether nothing remains to be sent of uses that are over. */
 bool nic_packet_locks_are_told(const struct nic_services *services);
 
 /* ---- Barriers ----------------------------------------------------------------------- */
 
-/* A team's members stand in a binary tree in the order given: the same at all members, with
- * this node among them, nobody twice; NULL stands for the nodes 0..count-1. Arrivals go up,
- * the release comes down. A member that loses a neighbour in the tree breaks the team; the
- * word travels along the tree, and all outstanding and later arrivals complete with DN_EPEER.
+/* A team's members form a binary tree in the order given. All members give the same list, with
+ * this node in it and nobody twice; NULL stands for the nodes 0..count-1. Arrivals go up, the
+ * release comes down. A member that loses a neighbour in the tree breaks the team: the word
+ * travels along the tree, and all outstanding and later arrivals complete with DN_EPEER.
  *
- * Members may open a team at different times. One that closes it must know that nobody is
- * going to arrive any more: to a team that is not open an arrival just waits. A member must
- * know which life of its neighbours is meant (swif_peer_is) before it arrives: one that hears
- * of a neighbour first when that was restarted has lost nobody, and would wait for ever.
+ * Members may open a team at different times. A member that closes it must know that nobody
+ * will arrive any more: an arrival at a team that is not open just waits. Before it arrives, a
+ * member must know which life of its neighbours is meant (swif_peer_is): if it first hears of a
+ * neighbour after that was restarted, it has lost nobody, and would wait for ever.
  * DN_EBUSY: open already. DN_EFULL: no line free. DN_EINVAL, DN_ERANK. */
 int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint32_t team,
                             const uint16_t *members, uint32_t count);
-/* The same for who knows its place among them: in a large team only the neighbours' are looked
- * at. */
+/* The same for a node that knows its place in the list: in a large team, only its neighbours are
+ * looked at. */
 int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, uint32_t team,
                                const uint16_t *members, uint32_t count, uint32_t place);
 
@@ -275,30 +275,30 @@ int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, u
 int nic_packet_barrier_close(struct nic_services *services, uint64_t now_ns, uint32_t team);
 
 /* Completion: 0 when all have arrived, or DN_EPEER; its value is the phase, from 1 on.
- * DN_EBUSY: the arrival before is outstanding. DN_EINVAL: not open. */
+ * DN_EBUSY: the last arrival is still outstanding. DN_EINVAL: not open. */
 int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, uint32_t team,
                               struct nic_completion *completion);
 
 /* ---- Messages ------------------------------------------------------------------------ */
 
-/* Opens a channel, for this life: whom we send to and who may send, both sorted, nobody
- * twice; this node may be among them. Flags: DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST.
- * Nodes may open at different times. DN_EBUSY: open already. DN_EFULL: too many peers.
- * DN_EINVAL, DN_ERANK. */
+/* Opens a channel, for this life. Both lists, whom we send to and who may send, are sorted and
+ * name nobody twice; this node may be in them. Flags: DN_CONTEXT_BACK_OFF,
+ * DN_CONTEXT_RESEND_REQUEST. Nodes may open at different times. DN_EBUSY: open already. DN_EFULL:
+ * too many peers. DN_EINVAL, DN_ERANK. */
 int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                             const uint16_t *destinations, uint32_t destination_count,
                             const uint16_t *sources, uint32_t source_count, uint32_t flags);
 
 /* Copies a message of at most message_bytes_max into SB. It is received once, in order with
- * the others to that node, unless that dies. DN_EFULL: no room now. DN_EPEER: the node died
- * or was restarted; what it had not acknowledged is lost, and nothing is taken for it until
+ * the others to that node, unless the node dies. DN_EFULL: no room now. DN_EPEER: the node died
+ * or was restarted; what it had not acknowledged is lost, and nothing is accepted for it until
  * nic_packet_message_reconnect. DN_ERANK: not a destination, or we are not among its
  * sources. DN_EINVAL, DN_ETOOLONG. */
 int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                             uint16_t to, const void *data, uint32_t bytes);
 
-/* The oldest message of whoever sent it. DN_EBUSY: none. DN_ETOOLONG: longer than capacity,
- * it stays; *bytes is set. DN_EINVAL. */
+/* The oldest message, whoever sent it. DN_EBUSY: none. DN_ETOOLONG: longer than capacity; it
+ * stays, and *bytes is set. DN_EINVAL. */
 int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                                void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes);
 
@@ -307,8 +307,8 @@ int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, u
 int nic_packet_message_outstanding(const struct nic_services *services, uint32_t channel,
                                    uint16_t to, uint32_t *count);
 
-/* The death of a destination has been noted: messages are taken again, for the life that it
- * has now or will have. Nothing happens if it was not lost. DN_ERANK, DN_EINVAL. */
+/* The host has noted the death of a destination: messages are accepted again, for the life that
+ * it has now or will have. Nothing happens if it was not lost. DN_ERANK, DN_EINVAL. */
 int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * A struct nic_due stands for one possible source of records to one node. It is in the list
  * whenever it may have something to send; nic_services_next asks it what, and takes it out
- * when it has nothing. So sending costs by what is due, whatever the tables' sizes. */
+ * when it has nothing. So the cost of sending depends on what is due, not on the tables' sizes. */
 #ifndef NIC_SERVICES_STATE_H
 #define NIC_SERVICES_STATE_H
 
@@ -63,34 +63,34 @@ enum nic_readiness { NIC_READY_NEVER, NIC_READY_LATER, NIC_READY_NOW };
 
 /* ---- Tables ------------------------------------------------------------------------ */
 
-/* The locks of a table full to the last line stand in chains of 16. */
+/* With the table of locks full to the last line, chains hold 16 of them. */
 enum { NIC_LOCK_BUCKETS = 4096 };
 
-/* What any barrier, lock or message asks of a peer: short lines, so that those of the few
+/* What every barrier, lock or message asks of a peer. Lines are short, so that those of the few
  * peers that a node has lie close together. */
 struct nic_service_peer {
     uint64_t blocked_round; /* the last in which there was no room for it */
     uint32_t watch_count;   /* while hooks.watch is there */
 };
 
-/* What a peer is still to be told that it may not. */
+/* Refusals that a peer has yet to be told. */
 struct nic_refusal {
     struct nic_due due;
     /* All lock requests of this peer from the first to the last of these are refused with
-     * DN_EFULL, and so is every one that comes before it has been told; 0: none. */
+     * DN_EFULL, and so is every one that comes before the peer has been told; 0: none. */
     uint64_t refused_first;
     uint64_t refused_last;
-    uint32_t undeclared; /* bits of channels in which it sent to us and is no source */
+    uint32_t undeclared; /* bits of the channels in which it sent to us but is no source */
 };
 
-/* Who takes the lock behind a requester. */
+/* Who gets the lock after a requester. */
 struct nic_lock_next {
     uint64_t ticket; /* 0: nobody known */
     uint16_t node;
 };
 
 /* The manager's line for one request. The first in a lock's queue has the lock, as far as
- * the manager knows; it may have been given further already. */
+ * the manager knows; it may have passed the lock on already. */
 enum nic_lock_waiter_state { NIC_WAITER_FREE, NIC_WAITER_QUEUED, NIC_WAITER_REFUSED };
 struct nic_lock_waiter {
     struct nic_due due;
@@ -102,14 +102,14 @@ struct nic_lock_waiter {
     uint16_t node;
     bool grant_due;
     bool inherits;                    /* the one before died with the lock */
-    bool told_dead;                   /* one that was told as next died since */
+    bool told_dead;                   /* the next that it was told of has died since */
     int refusal;                      /* REFUSED: why */
     struct nic_lock_region wanted[2]; /* of the value, with the grant; both empty: nothing */
     struct nic_lock_next told;        /* whom the last NEXT named */
 };
 
-/* A lock that somebody has or wants, or that a dead holder left. Of any other lock the
- * manager knows nothing. */
+/* A lock that somebody has or wants, or that a dead holder left. The manager knows nothing of
+ * any other lock. */
 struct nic_lock_queue {
     struct nic_lock_queue *next; /* in its bucket */
     uint64_t name;
@@ -246,7 +246,7 @@ void nic_barriers_peer_lost(struct nic_services *services, uint64_t now_ns, uint
 bool nic_barrier_peek(const struct nic_barrier_link *link, struct nic_service_packet *packet);
 void nic_barrier_sent(struct nic_barrier_link *link);
 
-/* Messages by a table, so that a library without them holds none of their code. */
+/* Messages go through a table, so that a library without them holds none of their code. */
 struct nic_message_service {
     void (*init)(struct nic_services *services);
     bool (*deliver)(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,

@@ -1,4 +1,4 @@
-/* The transaction FIFO: what users gave and has not become packets yet.
+/* The transaction FIFO: operations that users gave and that are not packets yet.
  *
  * One pool of entries, and a queue per user in the order given: a user whose target is slow
  * does not stop the others, and within a queue an entry may leave before an older one, as
@@ -21,7 +21,7 @@ enum nic_transaction_kind {
     NIC_QUIET,
 };
 
-/* What is not said of a kind is not used by it; the queue looks only at the user. */
+/* A kind uses only the fields said to be for it or for all; the queue looks only at the user. */
 struct nic_transaction {
     enum nic_transaction_kind kind;
     uint8_t user;
@@ -70,11 +70,11 @@ struct nic_transaction *nic_transaction_first(struct nic_transaction_fifo *fifo,
 struct nic_transaction *nic_transaction_next(struct nic_transaction_fifo *fifo,
                                              const struct nic_transaction *transaction);
 
-/* Takes an entry out, wherever it stands. Ask for the next one before. */
+/* Takes an entry out, wherever it stands. Get the next one first. */
 void nic_transaction_remove(struct nic_transaction_fifo *fifo, struct nic_transaction *transaction);
 
 /* Whose turn it is, round robin among the users that have entries and are not in the map
- * `passed_over` (those of whom nothing can move now); NIC_USERS: nobody's. */
+ * `passed_over` (users with nothing that can move now); NIC_USERS: nobody's. */
 uint32_t nic_transaction_turn(struct nic_transaction_fifo *fifo, uint64_t passed_over);
 
 static inline uint32_t nic_transaction_count(const struct nic_transaction_fifo *fifo, uint32_t user)

@@ -24,7 +24,7 @@ enum {
     WIRE_LINES_MAX = 1 + WIRE_PACKET_BYTES_MAX / WIRE_LINE_DATA_BYTES, /* of a packet */
 };
 
-/* All lines of 0 and all of 1, what a dead cable gives, are none of these. */
+/* None of these is a line of only zeros or only ones, which a dead cable gives. */
 enum wire_line_kind {
     WIRE_LINE_HEADER = 1, /* the first line, more follow */
     WIRE_LINE_DATA = 2,
@@ -59,7 +59,7 @@ enum wire_line_result wire_line_decode(const unsigned char from[WIRE_LINE_BYTES]
 
 /* ---- Whole packets ------------------------------------------------------------------------ */
 
-/* How many bytes a packet of so many, behind its routing header, takes in lines. */
+/* How many bytes of lines a packet takes, with a line for its routing header. */
 static inline uint32_t wire_lines_bytes(uint32_t packet_bytes)
 {
     return WIRE_LINE_BYTES * (1 + (packet_bytes + WIRE_LINE_DATA_BYTES - 1) / WIRE_LINE_DATA_BYTES);
@@ -70,8 +70,8 @@ void wire_lines_encode(const unsigned char header[WIRE_LINE_DATA_BYTES],
                        const unsigned char *packet, uint32_t packet_bytes, unsigned char *to);
 
 /* Reads the lines of one packet. False: a line is damaged or malformed, the first and last are
- * not where they belong, or the packet is longer than `room`; only `corrected_count`, to which
- * each corrected line adds 1, is touched for certain then. */
+ * not where they belong, or the packet is longer than `room`; then only `corrected_count`, to
+ * which each corrected line adds 1, can be relied on. */
 bool wire_lines_decode(const unsigned char *lines, uint32_t bytes,
                        unsigned char header[WIRE_LINE_DATA_BYTES], unsigned char *packet,
                        uint32_t room, uint32_t *packet_bytes, uint64_t *corrected_count);

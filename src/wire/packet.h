@@ -64,9 +64,9 @@ struct wire_header {
     enum wire_kind kind;
     uint8_t flags;
     uint8_t channel; /* VC# */
-    /* CD: how many sequence numbers before this packet the one lies after which it may
-     * take effect: that packet, or with AFTER_ALL that one and all before it. 0: any
-     * time. What is not named is acknowledged already or not ordered before this. */
+    /* CD: this packet may take effect after the one that lies so many sequence numbers before
+     * it, or with AFTER_ALL after that one and all before it. 0: at any time. Packets that are
+     * not named are acknowledged already or not ordered before this one. */
     uint8_t after;
     uint16_t source;
     uint16_t target;
@@ -79,7 +79,7 @@ struct wire_header {
     uint64_t counter;
 };
 
-/* How a pair of nodes sends one class, or as much as the receiver can take. */
+/* How a pair of nodes sends one class; in an acknowledgement, how much the receiver can take. */
 enum wire_stage { WIRE_STOP_AND_WAIT = 0, WIRE_GO_BACK_N = 1, WIRE_SELECTIVE_REPEAT = 2 };
 
 enum {
@@ -107,12 +107,12 @@ void wire_header_encode(const struct wire_header *header, unsigned char *packet)
 
 /* False: not a packet of this version, a field out of range, or lengths that do not add
  * up to `bytes`. Neither authenticity nor acknowledgements and body are looked at: they
- * may be encrypted until the guard has opened the packet. A CONTROL packet's code is for
- * its reader to check, too. */
+ * may be encrypted until the guard has opened the packet. The reader of a CONTROL packet
+ * checks its code, too. */
 bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire_header *header);
 
 /* How long the packet at the start of these bytes says it is: at most `bytes`, and at least
- * one, also when it says nothing sensible. For packets that came one behind the other. */
+ * one even if it says nothing sensible. For packets that came one behind the other. */
 uint32_t wire_packet_bytes(const unsigned char *packet, uint32_t bytes);
 
 /* Writes one acknowledgement, gives its bytes (at most WIRE_ACK_BYTES_MAX). */

@@ -12,12 +12,12 @@
  *     RRouterID 14 bits, R-Multicast, R-L/R | IRouterID 14 bits, 0, I-L/R
  *
  * R is the way to go: the destination's number (or with R-Multicast the line of the 2-bit tables
- * in the routers) and which way round. I is the way back. Who replies differs: in SW2 mode the
- * NIC copies I to R; in OIP mode the destination's router does, just before it hands the packet
- * to its NIC, which replies with the header as it came.
+ * in the routers) and which way round. I is the way back. The modes differ in who turns the header
+ * round: in SW2 mode the NIC copies I to R; in OIP mode the destination's router does, just before
+ * it hands the packet to its NIC, which replies with the header as it came.
  *
- * The paper copies and says no more; here the copy also leaves the replier's own way in I, so
- * that in any header I is the way to who sent it. */
+ * The paper only says that I is copied; here the copy also puts the replier's own way in I, so that
+ * in any header I is the way to its sender. */
 #ifndef WIRE_RING_HEADER_H
 #define WIRE_RING_HEADER_H
 
@@ -56,8 +56,8 @@ bool wire_ring_header_decode(const unsigned char from[WIRE_LINE_DATA_BYTES], uin
 struct wire_ring_header wire_ring_header_reply(const struct wire_ring_header *request,
                                                uint16_t self);
 
-/* What the destination's router hands to its NIC: in OIP mode the way back in the place of the
- * way, in SW2 mode the header as it came. */
+/* What the destination's router hands to its NIC: in OIP mode the header turned round, in SW2 mode
+ * as it came. */
 struct wire_ring_header wire_ring_header_deliver(const struct wire_ring_header *header,
                                                  uint16_t self);
 
@@ -77,7 +77,7 @@ void wire_sw2_header_encode(const struct wire_sw2_header *header,
                             unsigned char to[WIRE_LINE_DATA_BYTES]);
 bool wire_sw2_header_decode(const unsigned char from[WIRE_LINE_DATA_BYTES],
                             struct wire_sw2_header *header);
-/* The NIC's: IRID to RRID, and its own to IRID. */
+/* What the NIC does: IRID goes to RRID, and its own to IRID. */
 struct wire_sw2_header wire_sw2_header_reply(const struct wire_sw2_header *request,
                                              uint16_t own_irid);
 

@@ -1,4 +1,4 @@
-/* How an operation is to travel: what the NIC tells InfiniSWIF beside the bytes. */
+/* How an operation travels: what the NIC tells InfiniSWIF besides the bytes. */
 #ifndef WIRE_ROUTE_H
 #define WIRE_ROUTE_H
 
@@ -11,13 +11,13 @@ struct wire_route {
     /* Takes effect after all ordered operations before it on its channel and class to this
      * target. Otherwise only after what was before the channel's last fence. */
     bool ordered;
-    /* What carrying it out makes the target send back, at most. A packet's sum fits one
-     * packet, so that its target needs one buffer to take it. */
+    /* How many bytes the target sends back after carrying it out, at most. The sum over a packet
+     * fits one packet, so that its target needs one buffer to take it. */
     uint32_t reply_bytes;
-    /* Not 0: given back when the target has carried it out. It shares no packet with
-     * another cookie, nor with none. */
+    /* Not 0: given back when the target has carried it out. Operations with different cookies,
+     * or with and without one, never share a packet. */
     uint64_t cookie;
-    /* What nic_tag_next gave for it: for whoever models time, and on no wire. 0: nothing. */
+    /* The tag from nic_tag_next, for simulators; it is on no wire. 0: none. */
     uint32_t tag;
 };
 

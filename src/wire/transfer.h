@@ -8,8 +8,8 @@
  *
  * Frames are numbered; the answers say which have come (sim/ring/frames.h has the rules), and
  * give the credits of each channel as the sum since the beginning, so that a lost answer loses
- * none. A line travels with its type and its channel, without ECC: "how line types come back is
- * not said" in the paper, so they are carried. */
+ * none. A line travels with its type and its channel, without ECC: the paper does not say how
+ * line types come back, so they are carried. */
 #ifndef WIRE_TRANSFER_H
 #define WIRE_TRANSFER_H
 
@@ -33,7 +33,7 @@ struct wire_transfer {
     uint16_t number;
 };
 
-/* What a transfer of that kind and count takes. */
+/* The length of a transfer of that kind and count. */
 static inline uint32_t wire_transfer_bytes(enum wire_transfer_kind kind, uint8_t count)
 {
     return WIRE_TRANSFER_OVERHEAD_BYTES +
