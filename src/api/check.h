@@ -20,23 +20,22 @@ static inline int api_check(const struct dn_node *node)
  * 0 or DN_EINVAL. */
 int api_options_read(const void *given, void *options, size_t bytes);
 
-/* Gives the kept errors of dn_store_*, each once: a lane's for a fence, which leaves DN_EPEER to
- * the next quiet as it does for packets that were lost, and for a quiet; any lane's for a barrier,
- * which says itself what a death means and drops DN_EPEER. 0: none. */
+/* Each gives a kept error of dn_store_* once; 0: none. A fence gives its lane's, but leaves
+ * DN_EPEER to the next quiet, as it does for packets that were lost; a quiet gives its lane's; a
+ * barrier gives any lane's, but drops DN_EPEER, since it says itself what a death means. */
 int api_store_error_at_fence(struct dn_node *node);
 int api_store_error_at_quiet(struct dn_node *node);
 int api_store_error_at_barrier(struct host_process *process);
 
-/* The ordinary case of a remote address on a direct fabric; false when the careful
- * path has to look. */
+/* The ordinary case of a remote address in place; false when the careful path has to look. */
 static inline bool api_quick(const struct dn_node *node, struct dn_remote remote, uint64_t bytes,
                              struct in_place_target *place)
 {
     return LIKELY(node != NULL) && in_place_quick(&node->lane, remote, bytes, place);
 }
 
-/* Whether a remote address names no area at all: on packet fabrics that number is the
- * library's own. What is to be said then, in_place_reach says. */
+/* Whether a remote address names no area at all: by packets, that number is the library's
+ * own. in_place_reach gives the error. */
 static inline bool api_area_is_none(struct dn_remote remote)
 {
     return UNLIKELY(remote.area == 0);
@@ -49,7 +48,7 @@ static inline int api_refuse_area(const struct dn_node *node, struct dn_remote r
     return in_place_reach(&node->lane, remote, bytes, &pointer);
 }
 
-/* The end of a quick operation, a tail call when somebody sleeps. */
+/* Ends a quick operation: a tail call when somebody sleeps. */
 int api_wake(const struct dn_node *node, int rank, const void *written, uint64_t bytes);
 
 static inline int api_finish(const struct dn_node *node, struct in_place_target place, int rank,

@@ -103,7 +103,7 @@ struct inner_ladder {
 };
 
 /* After looks that found nothing: spins, yields, or naps for at most longest_ns, depending on how
- * long that has lasted. Whether it napped. */
+ * long that has lasted. True: it napped. */
 bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
                  uint64_t longest_ns);
 
@@ -151,24 +151,24 @@ uint32_t inner_change_count(const struct dn_node *node);
 
 /* ---- Collective calls ------------------------------------------------------------ */
 
-/* A barrier which is 0 only if all members give the same name and numbers; else DN_EMISMATCH on
+/* A barrier that returns 0 only if all members give the same name and numbers; else DN_EMISMATCH on
  * all of them, or DN_EPEER. */
 int inner_agree(struct dn_team *team, const char *call, const uint64_t *numbers, size_t count);
 
-/* Instead of it where this node's arguments make no sense: the others get DN_EMISMATCH. Gives
+/* To be called instead when this node's arguments make no sense: the others get DN_EMISMATCH. Gives
  * `error`, or DN_EPEER. */
 int inner_refuse(struct dn_team *team, int error);
 
-/* As dn_team_create, under a name that the members never use for this list again: so threads
- * that make teams in another order on each node do not take each other's place. */
+/* As dn_team_create, under a name that the members never use for this list again, so that threads
+ * that make teams in a different order on each node do not take each other's place. */
 int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
                             struct dn_team **team);
 
 /* Whether a member has come to the barrier at which this node has arrived. */
 bool inner_team_has_arrived(const struct dn_team *team, int member);
 
-/* As dn_fence, dn_quiet and an endless dn_barrier. But a kept error of dn_store_* is of a store
- * that the program made itself: these leave it to the program's own calls. */
+/* As dn_fence, dn_quiet and an endless dn_barrier, but a kept error of dn_store_* is left to the
+ * program's own calls, since the program made that store itself. */
 int inner_fence(struct dn_node *lane);
 int inner_quiet(struct dn_node *lane);
 int inner_barrier(struct dn_team *team);

@@ -1,4 +1,4 @@
-/* Time for those who have hands; the protocol folders get it as an argument. */
+/* The clock. The protocol folders get time as an argument instead. */
 #ifndef FABRIC_CLOCK_H
 #define FABRIC_CLOCK_H
 

@@ -32,7 +32,7 @@ enum fabric_atomic {
  * range, alignment, a peer that is gone), so that a mistake is answered at once and nothing is
  * written. The caller has checked everything else. */
 struct fabric_ops {
-    /* It wants to see operations on peers in place, too: there are no quick paths. */
+    /* The fabric wants to see operations on peers in place, too: there are no quick paths. */
     bool intercepts;
 
     /* Both may be NULL: nothing to do. */
@@ -58,7 +58,7 @@ struct fabric_ops {
     int (*atomic)(struct fabric_lane *lane, struct dn_remote remote, enum fabric_atomic operation,
                   unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old);
 
-    /* What was sent before is ordered before, or complete. */
+    /* Everything sent before is then ordered before what follows, or complete. */
     int (*fence)(struct fabric_lane *lane);
     int (*quiet)(struct fabric_lane *lane);
 
@@ -111,9 +111,9 @@ struct fabric {
 #define FABRIC_DECLARE(name) extern const struct fabric name##_fabric;
 FABRICS(FABRIC_DECLARE)
 
-/* The fabric of a group that nobody told about its fabric. */
+/* The fabric of a group for which none was named. */
 const struct fabric *fabric_default(void);
-/* The fabric of the group that the launcher has told this process of. */
+/* The fabric of the group that the launcher named to this process. */
 const struct fabric *fabric_told(void);
 /* With DN_RELAX=1 a layer stands in the place of a fabric that has nothing to join. */
 const struct fabric *fabric_relaxed(const struct fabric *fabric);
@@ -128,7 +128,7 @@ enum { FABRIC_SEGMENTS = GROUP_AREA_FIRST_FREE, FABRIC_SEGMENT_BYTES_MIN = 4096 
 _Static_assert(FABRIC_SEGMENTS * sizeof(struct fabric_segment) == CACHE_LINE_BYTES,
                "the segments of a rank fill one line");
 
-/* What the fast paths need of a lane, together. */
+/* What the fast paths need of a lane lies together. */
 struct fabric_lane {
     uint32_t open; /* FABRIC_LANE_OPEN while it may be used */
     uint32_t node_count;
@@ -190,8 +190,8 @@ static inline bool fabric_all_in_place(const struct fabric_lane *lane)
  * its own memory, or its mirror of somebody else's. Reflections of a node take effect at a
  * rank in the order they were made, whatever the lane; within one, aligned words of up to 8
  * bytes are not torn, and a single word of 1, 2, 4 or 8 bytes is one store with release. The
- * place may be changed at return. Nothing happens where both see the same memory there: in the
- * memory of ranks in place, for a rank in place. DN_EPEER: the rank is gone. */
+ * place may be changed at return. Nothing happens where both see the same memory: for a rank in
+ * place, anywhere in the memory of ranks in place. DN_EPEER: the rank is gone. */
 static inline int fabric_reflect(struct fabric_lane *lane, uint32_t rank, const void *place,
                                  uint64_t bytes)
 {
@@ -238,10 +238,10 @@ static inline bool fabric_progress(struct fabric_lane *lane)
     return !fabric_all_in_place(lane) && lane->ops->progress(lane);
 }
 
-/* Sleeps in the kernel until something comes or the time is up, and goes on driving. *seen,
- * which the waiter keeps from nap to nap and starts as 0, stands for what it may have looked
- * at: when another thread has taken something in since, this returns at once. Only where a peer
- * is reached by packets. */
+/* Sleeps in the kernel until something comes or the time is up, and goes on driving. *seen stands
+ * for what the waiter may have looked at; it starts as 0, and the waiter keeps it from nap to nap.
+ * When another thread has taken something in since, this returns at once. Only where a peer is
+ * reached by packets. */
 static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     lane->ops->nap(lane, timeout_ns, seen);
@@ -250,11 +250,11 @@ static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uin
 /* Wakes whoever sleeps at that rank, whatever it waits for. */
 void fabric_wake(const struct group_view *view, uint32_t rank);
 
-/* Wakes who sleeps at that rank and watches something of what was just written there. */
+/* Wakes whoever sleeps at that rank and watches something of what was just written there. */
 void fabric_wake_watching(const struct group_view *view, uint32_t rank, const void *written,
                           uint64_t bytes);
 
-/* Wakes who sleeps at that rank and watches anything. */
+/* Wakes whoever sleeps at that rank and watches anything. */
 void fabric_wake_watching_any(const struct group_view *view, uint32_t rank);
 
 /* Whether somebody may sleep among the ranks this node stores to by AOTF. Inline and
@@ -269,16 +269,16 @@ static inline bool fabric_stored_to_sleeps(const struct fabric_lane *lane)
     return UNLIKELY(both != 0);
 }
 
-/* Wakes those of them who watch something, which a store may have been to. */
+/* Wakes those of them that watch something: a store may have been to it. */
 void fabric_wake_stored_to(const struct fabric_lane *lane);
 
 /* An operation's words: [0] one of these, [1] its lane; IN_ENGINE: [2] and [3] are a struct
- * nic_completion, which tells. */
+ * nic_completion, which says whether it is done. */
 #define FABRIC_OP_PENDING UINT64_C(0x474e49444e4550)
 #define FABRIC_OP_DONE UINT64_C(0x454e4f44)
 #define FABRIC_OP_IN_ENGINE UINT64_C(0x454e49474e45)
 
-/* Of a transfer that is done before its call returns. */
+/* For a transfer that is done before its call returns. */
 static inline void fabric_op_mark_done(struct dn_op *op, struct fabric_lane *lane)
 {
     op->words[1] = (uint64_t)(uintptr_t)lane;
@@ -287,11 +287,11 @@ static inline void fabric_op_mark_done(struct dn_op *op, struct fabric_lane *lan
 
 void fabric_op_begin(struct dn_op *op, struct fabric_lane *lane);
 void fabric_op_finish(struct dn_op *op);
-/* The same for a transfer in an engine; what it must complete. */
+/* The same for a transfer in an engine; gives the completion that the engine must finish. */
 struct nic_completion *fabric_op_begin_in_engine(struct dn_op *op, struct fabric_lane *lane);
 int fabric_op_state_in_engine(const struct dn_op *op, bool *done);
-/* 0 and *done, or DN_EINVAL for words that no transfer was started with; of a transfer that
- * is done but failed, why. */
+/* 0 and *done; DN_EINVAL for words that no transfer was started with; the error of a transfer
+ * that is done but failed. */
 static inline int fabric_op_state(const struct dn_op *op, bool *done)
 {
     uint64_t state = __atomic_load_n(&op->words[0], __ATOMIC_ACQUIRE);

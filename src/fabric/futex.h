@@ -1,4 +1,4 @@
-/* Sleeping on a word of shared memory, and waking who sleeps there. */
+/* Sleeping on a word of shared memory, and waking whoever sleeps there. */
 #ifndef FABRIC_FUTEX_H
 #define FABRIC_FUTEX_H
 

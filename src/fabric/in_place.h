@@ -52,8 +52,8 @@ struct in_place_target {
 };
 
 /* The ordinary case of in_place_reach without a call, a spilled register or a branch too
- * many (before a locked instruction each shows): false when there is anything to say,
- * and then in_place_reach says what. */
+ * many (before a locked instruction each shows). False: it is not the ordinary case, and
+ * in_place_reach decides. */
 static inline bool in_place_quick(const struct fabric_lane *lane, struct dn_remote remote,
                                   uint64_t bytes, struct in_place_target *place)
 {
@@ -64,7 +64,7 @@ static inline bool in_place_quick(const struct fabric_lane *lane, struct dn_remo
     const struct fabric_segment *segment =
         &lane->segments[rank * (uint64_t)FABRIC_SEGMENTS + remote.area];
     place->port = &lane->ports[rank];
-    /* A segment has at least a page; for a word the first test is not there. */
+    /* A segment has at least a page, so for a word the compiler drops the first test. */
     if (UNLIKELY((bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
                  remote.offset > segment->bytes - bytes ||
                  (atomic_load_explicit(&place->port->call, memory_order_relaxed) &
@@ -169,7 +169,7 @@ static inline int in_place_pull(const struct fabric_lane *lane, struct dn_remote
     return 0;
 }
 
-/* An atomic's word; DN_EALIGN too. */
+/* An atomic's word. Also DN_EALIGN. */
 static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
                                       unsigned bytes, void **word)
 {

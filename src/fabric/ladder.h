@@ -4,8 +4,8 @@
  *   yield  the core goes to whoever can use it; until about 1 ms has passed
  *   nap    in the kernel, at most 2 ms at a time
  *
- * When something has come the waiter starts again at the bottom: to sleep and be woken takes longer
- * than the next thing to come. */
+ * When something has come the waiter starts again at the bottom: sleeping and being woken takes
+ * longer than the next thing takes to come. */
 #ifndef FABRIC_LADDER_H
 #define FABRIC_LADDER_H
 
@@ -22,7 +22,7 @@ enum fabric_rung { FABRIC_SPIN, FABRIC_YIELD, FABRIC_NAP };
 
 struct fabric_ladder {
     bool spins;        /* a core is free; set before the first step */
-    uint64_t since_ns; /* nothing has come; 0: it has just now */
+    uint64_t since_ns; /* since when nothing has come; 0: something came just now */
     uint64_t nap_ns;   /* the next nap */
 };
 
@@ -32,7 +32,7 @@ static inline void fabric_ladder_begin(struct fabric_ladder *ladder)
     ladder->since_ns = 0;
 }
 
-/* Where a waiter stands that finds nothing again. */
+/* The rung of a waiter that has found nothing again. */
 static inline enum fabric_rung fabric_ladder_rung(struct fabric_ladder *ladder, uint64_t now_ns)
 {
     if (ladder->since_ns == 0) {
@@ -46,7 +46,7 @@ static inline enum fabric_rung fabric_ladder_rung(struct fabric_ladder *ladder, 
     return quiet_ns < FABRIC_YIELD_NS ? FABRIC_YIELD : FABRIC_NAP;
 }
 
-/* How long the next nap lasts, at most limit_ns; they grow. */
+/* How long the next nap lasts, at most limit_ns; naps grow. */
 static inline uint64_t fabric_ladder_nap_ns(struct fabric_ladder *ladder, uint64_t limit_ns)
 {
     uint64_t nap_ns = ladder->nap_ns < limit_ns ? ladder->nap_ns : limit_ns;

@@ -3,7 +3,7 @@
  *
  * A group on several hosts comes into being by these steps:
  *
- *     bind      each host makes what its nodes are reached by: their contacts
+ *     bind      each host makes its nodes' contacts, by which they are reached
  *     survey    each host, knowing all contacts, finds out what the way to them is like
  *     agree     the launcher decides the group's terms from what all hosts have found
  *     seal      each host lays the terms down for its nodes, which can then start
@@ -95,8 +95,8 @@ struct fabric_look {
 struct fabric_launch {
     const char *name;
     const char *help; /* what carries the stores */
-    /* Nodes map the memory that the launcher makes. Else that one holds nothing but their
-     * lives, and each node makes its own. */
+    /* Nodes map the memory that the launcher makes. Otherwise that memory holds nothing but
+     * their lives, and each node makes its own. */
     bool shares_memory;
     const struct fabric_option *options;
     /* Whether the settings go together. */
@@ -104,25 +104,25 @@ struct fabric_launch {
 
     /* ---- Starting nodes */
 
-    /* All for nodes that start on this host, without any on another. */
+    /* Makes everything for a group whose nodes all start on this host. */
     int (*make)(struct fabric_roster *roster, char *sentence);
     void (*release)(struct fabric_roster *roster);
-    /* Descriptors that are open here for each node until it has started. */
+    /* How many descriptors are open here for each node until it has started. */
     uint32_t files_by_node;
-    /* The variables by which a node is told the numbers of descriptors that it inherits; NULL
-     * ends them. */
+    /* The variables that tell a node the numbers of the descriptors it inherits; NULL ends
+     * them. */
     const char *variables[FABRIC_DESCRIPTORS_MAX + 1];
     /* The descriptors of the node rank_first + index, one for each variable. */
     void (*descriptors)(const struct fabric_roster *roster, uint32_t index, int *fds);
-    /* That node has started: what it alone needs is closed here. */
+    /* That node has started: closes here what it alone needs. */
     void (*hand_over)(struct fabric_roster *roster, uint32_t index);
 
-    /* ---- Groups on several hosts, if it spans them; else the rest of this part is NULL */
+    /* ---- Groups on several hosts; if it does not span them, the rest of this part is NULL */
 
     bool spans_hosts;
     /* Raised when the bytes that hosts and nodes are told change. */
     uint32_t version;
-    /* A host from which nothing has come for so long is lost. */
+    /* A host from which nothing has come for this long is lost. */
     uint64_t (*silence_ns)(const uint64_t *settings);
     int (*find_host)(const char *name, struct fabric_contact *contact, char *sentence);
     /* Whether nodes on the two can reach each other. */
@@ -135,7 +135,7 @@ struct fabric_launch {
     /* DN_EPEER and errno: *rank cannot be reached. */
     int (*survey)(const struct fabric_roster *roster, struct fabric_finding *finding,
                   uint32_t *rank);
-    /* Brings into `all` what one more host has found. */
+    /* Adds what one more host has found to `all`. */
     void (*merge)(struct fabric_finding *all, const struct fabric_finding *one);
     int (*agree)(const struct fabric_roster *roster, const struct fabric_finding *finding,
                  struct fabric_terms *terms, char *sentence);
@@ -148,7 +148,7 @@ struct fabric_launch {
     /* The name of the memory file that variables[0] stands for. NULL: there is none, nothing of
      * a group can be shown, and the rest of this part is NULL. */
     const char *file_name;
-    /* Maps such a file; closing the descriptor is then look_away's. */
+    /* Maps such a file; look_away closes the descriptor. */
     int (*look)(int fd, struct fabric_look *look);
     void (*look_away)(struct fabric_look *look);
     void (*tell_group)(const struct fabric_look *look, fabric_tell tell, void *context);
@@ -175,12 +175,12 @@ int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const 
 /* The settings of somebody who gave no option. */
 void fabric_launch_settle(const struct fabric_launch *fabric,
                           uint64_t settings[FABRIC_OPTIONS_MAX]);
-/* Whether each is one that its option takes. */
+/* Whether each setting is one that its option takes. */
 bool fabric_launch_is_settled(const struct fabric_launch *fabric, const uint64_t *settings);
 
-/* Room for the contacts; the caller has filled in all that is above them. DN_ENOMEM. */
+/* Makes room for the contacts; the caller has filled in all fields above them. DN_ENOMEM. */
 int fabric_roster_open(struct fabric_roster *roster);
-/* Nothing where it is not open. */
+/* Does nothing for a roster that is not open. */
 void fabric_roster_release(struct fabric_roster *roster);
 
 #endif

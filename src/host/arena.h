@@ -1,4 +1,4 @@
-/* What a node hands out of its own service memory: team words, staging, rings. */
+/* Allocates from this node's own service memory: team words, staging, rings. */
 #ifndef HOST_ARENA_H
 #define HOST_ARENA_H
 

@@ -16,7 +16,7 @@
 #define HOST_ENV_NOTIFY_FD "DIMMNET_NOTIFY_FD"
 #define HOST_ENV_LAUNCHER "DIMMNET_LAUNCHER_PID"
 
-/* Registered memory of each node where the sizes leave it open and addresses are few. */
+/* Each node's registered memory when no size was given and there are few addresses. */
 #define HOST_REGISTERED_BYTES_MODEST (UINT64_C(256) << 20)
 
 struct host_group {
@@ -34,18 +34,18 @@ int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint
  * DN_ENOMEM. */
 int host_group_map(int fd, struct host_group *mapped);
 
-/* Maps the words of a group, without the nodes' memory, to be read by somebody who is none of
- * it; the descriptor may be one to read by. DN_EGROUP, DN_EVERSION, DN_ENOMEM. */
+/* Maps a group's words, without the nodes' memory, for a reader that is not of the group; the
+ * descriptor may be read-only. DN_EGROUP, DN_EVERSION, DN_ENOMEM. */
 int host_group_look(int fd, struct host_group *mapped);
 
 void host_group_unmap(struct host_group *mapped);
 
-/* The launcher's word that the process of a rank has ended: announces a death to all
- * and wakes whoever sleeps. True: it was a death. */
+/* For the launcher, when the process of a rank has ended: announces a death to all and
+ * wakes whoever sleeps. True: it was a death. */
 bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well);
 
-/* A launcher's word of what a rank on another host has become: brings the life here up to
- * that. Nothing changes a life that is over. */
+/* For a launcher that learned what a rank on another host has become: brings the life here up
+ * to that. A life that is over does not change. */
 void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life);
 
 /* The process that attached as this rank; 0: none yet. */
@@ -54,14 +54,14 @@ uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);
 /* The life of a rank. */
 enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank);
 
-/* A node's wish that the whole group ends, all with this exit status; false: another
- * node's came first. The launcher learns of it when the node ends, or by
+/* Notes this node's wish that the whole group end with this exit status; false: another
+ * node's wish came first. The launcher learns of it when the node ends, or by
  * host_tell_launcher. */
 bool host_group_want_end(struct group_memory *group, int status);
-/* Whether there is such a wish, and then the status. */
+/* Whether there is such a wish; if so, its status. */
 bool host_group_end_is_wanted(const struct group_memory *group, int *status);
 
-/* Makes the launcher look at the group's words, if there is one. */
+/* Makes the launcher, if there is one, look at the group's words. */
 void host_tell_launcher(void);
 
 /* Cores that this process may use. */

@@ -1,4 +1,4 @@
-/* The kill-point build's hand: dies at the step that the environment names. */
+/* Kill points in the kill-point build: the process dies at the step that the environment names. */
 #ifndef HOST_KILLPOINT_H
 #define HOST_KILLPOINT_H
 

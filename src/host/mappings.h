@@ -1,5 +1,5 @@
-/* What this process has mapped where, by the kernel's list: which memory can be
- * registered and why not, and which pages are the group's.
+/* What this process has mapped where, from the kernel's list: which memory can be
+ * registered, why other memory cannot, and which pages are the group's.
  *
  * A list of pieces is made while the program runs (it takes memory, and the loader's
  * lock) and used while its threads are stopped (when neither can be had). */
@@ -26,12 +26,12 @@ struct host_pieces {
 
 void host_pieces_free(struct host_pieces *pieces);
 
-/* Adds the pieces of [start, end), all of it private memory that can be registered; the
- * first goes to file_offset. Else DN_EUNMAPPED, DN_ESHARED, DN_EREADONLY, DN_EFILE,
+/* Adds the pieces of [start, end), all of which must be private memory that can be registered;
+ * the first goes to file_offset. Else DN_EUNMAPPED, DN_ESHARED, DN_EREADONLY, DN_EFILE,
  * DN_ESTACK or DN_ESPECIAL for the first mapping that cannot; DN_ENOMEM, or DN_ESYSTEM
  * when the list cannot be read. A file's pages can be registered where they are the
- * data of the program or of a library. Of stacks it knows the first thread's and the
- * caller's; threads.h tells the others. */
+ * data of the program or of a library. It knows the stacks of the first thread and of the
+ * caller; threads.h tells the others. */
 int host_mappings_private(uintptr_t start, uintptr_t end, uint64_t file_offset,
                           struct host_pieces *pieces);
 

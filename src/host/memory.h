@@ -27,17 +27,16 @@ struct host_memory {
     int stop_signal;
 };
 
-/* A process that has just attached. */
+/* For a process that has just attached. */
 void host_memory_init(struct host_process *process, int stop_signal);
 
-/* Everything becomes private again, before the node leaves; errors as for
- * host_memory_deregister, and then it is worth trying again. */
+/* Makes everything private again, before the node leaves. Errors as for
+ * host_memory_deregister; trying again may then help. */
 int host_memory_restore(struct host_process *process);
 
-/* Registers private memory under a name. What is not private memory of the right kind
- * gets the codes of host_mappings_private; memory of the group DN_ERANGE. DN_EBUSY when
- * it takes in registered pages that lie apart, DN_EFULL, DN_ENOMEM, DN_ETHREADS,
- * DN_ESYSTEM. */
+/* Registers private memory under a name. Memory of another kind gets the codes of
+ * host_mappings_private, the group's memory DN_ERANGE. DN_EBUSY when it takes in registered
+ * pages that lie apart, DN_EFULL, DN_ENOMEM, DN_ETHREADS, DN_ESYSTEM. */
 int host_memory_register(struct host_process *process, const void *pointer, uint64_t bytes,
                          uint32_t *area);
 
@@ -47,7 +46,7 @@ int host_memory_register(struct host_process *process, const void *pointer, uint
  * name may be gone and the pages stay where they are until the node leaves. */
 int host_memory_deregister(struct host_process *process, uint32_t area);
 
-/* The registered area of private memory that holds a pointer, the last one registered. */
+/* The area of private memory that holds a pointer; of several, the one registered last. */
 bool host_memory_area_holding(struct host_process *process, const void *pointer, uint32_t *area,
                               uint64_t *offset);
 
@@ -67,7 +66,7 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word);
  * else is there or the pages are elsewhere; else as host_memory_register. */
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
                      uint64_t place);
-/* The end of that, with the same range. */
+/* Undoes that, with the same range. */
 int host_memory_move_back(struct host_process *process, const void *pointer, uint64_t bytes);
 uint64_t host_memory_fixed_bytes(const struct host_process *process);
 

@@ -6,17 +6,17 @@
  *  - a range's count is how many registrations hold it, never 0.
  *
  * An area must be one piece of registered memory, and neighbouring areas share the page
- * between them. So pages keep their distances: an address is given the place that its
- * lower bits say, and two pages end up apart only if addresses that far from each other
- * are registered that one of them had to give way.
+ * between them. So pages keep their distances: an address gets the place that its lower bits
+ * say. Two pages end up apart only if addresses so far from each other are registered that
+ * one of them had to give way.
  *
- * The first quarter of registered memory is for those who choose places themselves. */
+ * The first quarter of registered memory is for callers that choose places themselves. */
 #ifndef HOST_MOVED_H
 #define HOST_MOVED_H
 
 #include "base/base.h"
 
-/* Registrations hold 2 boundaries each; 252 areas and what chooses places itself. */
+/* A registration has 2 boundaries; there are 252 areas, and callers that choose places. */
 enum { HOST_MOVED_HOLDS = 400, HOST_MOVED_RANGES = 2 * HOST_MOVED_HOLDS + 1 };
 
 struct host_moved_range {
@@ -57,7 +57,7 @@ bool host_moved_gap(const struct host_moved *moved, uintptr_t start, uintptr_t e
 bool host_moved_held(const struct host_moved *moved, uintptr_t start, uintptr_t end, uint32_t count,
                      struct host_moved_range *part);
 
-/* Counts a registration of a range with a place from above, and its end. */
+/* Counts a registration of a range, at a place from above; release ends it. */
 void host_moved_hold(struct host_moved *moved, uintptr_t start, uint64_t bytes, uint64_t place);
 void host_moved_release(struct host_moved *moved, uintptr_t start, uint64_t bytes);
 

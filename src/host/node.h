@@ -16,7 +16,7 @@ struct host_process {
     struct host_group group;
     const struct fabric *fabric;
     /* The group's words that the launcher shares with its nodes: lives and the wish to end. They
-     * are those of the group itself, or, where `group` is this process's own, of one that has
+     * lie in the group itself or, where `group` is this process's own, in a group that has
      * nothing else. */
     struct group_view control;
     struct host_group control_group; /* .group NULL: `group` is the launcher's */
@@ -25,11 +25,11 @@ struct host_process {
     bool all_in_place;               /* as fabric_all_in_place */
     _Atomic bool has_store_error;    /* some lane may have one: a barrier looks */
 
-    struct base_extents heap;  /* the symmetric heap; with the turn of the team of all */
+    struct base_extents heap;  /* the symmetric heap; guarded by the turn of the team of all */
     struct base_extents arena; /* this node's service memory; guarded by table_lock */
     struct host_memory memory; /* registered private memory; guarded by table_lock */
 
-    /* Threads that sleep, and what they watch together. */
+    /* How many threads sleep, and what they watch together. */
     pthread_mutex_t sleep_lock;
     uint32_t sleeper_count;
     uint32_t watch;
@@ -55,8 +55,8 @@ struct dn_node {
     bool is_default;
 };
 
-/* Whether a handle may be used. A closed one stays readable, so that using it twice
- * has a name (DN_ESTATE) instead of a crash. */
+/* Whether a handle may be used. A closed one stays readable, so that using it gives DN_ESTATE
+ * instead of a crash. */
 static inline bool host_node_open(const struct dn_node *node)
 {
     return LIKELY(node != NULL && node->lane.open == FABRIC_LANE_OPEN);

@@ -1,7 +1,7 @@
-/* Pages of the program on their way to the group's file and back, at the same addresses
- * and with the same content. Nothing here allocates, and the sanitizers' wrappers are
- * passed by: it works while the program's threads are stopped, and on the whole of pages
- * of which the program may use a part only. */
+/* Moves pages of the program to the group's file and back, at the same addresses and with the
+ * same content. Nothing here allocates or goes through the sanitizers' wrappers, because it runs
+ * while the program's threads are stopped, and on whole pages of which the program may use only
+ * a part. */
 #ifndef HOST_PAGES_H
 #define HOST_PAGES_H
 
@@ -13,12 +13,12 @@ int host_pages_share(int fd, struct host_pieces *pieces);
 
 /* Gets private memory for each piece, still empty: 0, or DN_ENOMEM and none. */
 int host_pages_reserve(struct host_pieces *pieces);
-/* Fills it with the pieces' content: 0 or DN_ESYSTEM. */
+/* Copies the pieces' content into it: 0 or DN_ESYSTEM. */
 int host_pages_copy(int fd, const struct host_pieces *pieces);
 /* Puts it in the pieces' places, with the protection that they have. DN_ESYSTEM when the
- * kernel refuses (it has a limit for mappings); all are shared then as before. */
+ * kernel refuses (it limits the number of mappings); then all are shared as before. */
 int host_pages_replace(int fd, struct host_pieces *pieces);
-/* Gives back what has not taken its place. */
+/* Gives back the memory that was not put in place. */
 void host_pages_drop(struct host_pieces *pieces);
 
 /* Empties a part of the file, so that it takes no memory and reads as zeros. */

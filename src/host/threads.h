@@ -1,9 +1,9 @@
 /* Stopping the program's other threads for a moment, by a signal.
  *
  * Between stop and go every other thread of the process waits in a signal handler, at a
- * point where its registers hold all that it was about to write. The caller must not do
- * anything there that one of them may hold the lock for (allocate, print, load), and
- * should be quick. */
+ * point where its registers hold all that it was about to write. Meanwhile the caller must not
+ * do anything that needs a lock which one of them may hold (allocate, print, load), and should
+ * be quick. */
 #ifndef HOST_THREADS_H
 #define HOST_THREADS_H
 
@@ -14,21 +14,21 @@
 struct host_stop {
     sigset_t blocked_before;
     int cancel_state_before;
-    uint32_t thread_count; /* other threads that stand */
+    uint32_t thread_count; /* other threads that are stopped */
     bool began;
 };
 
-/* 0, and the caller takes no signal and no cancellation until host_threads_go. Else
- * DN_ETHREADS when a thread does not come to stand within 2 s (it blocks the signal, or
- * is stuck in the kernel) or the program handles the signal itself, DN_ENOMEM, or
- * DN_ESYSTEM without /proc; nothing is stopped then. One caller at a time. */
+/* On 0 the caller takes no signal and no cancellation until host_threads_go. On an error
+ * nothing is stopped: DN_ETHREADS when a thread does not stop within 2 s (it blocks the signal,
+ * or is stuck in the kernel) or the program handles the signal itself; DN_ENOMEM; DN_ESYSTEM
+ * without /proc. One caller at a time. */
 int host_threads_stop(int signal_number, struct host_stop *stop);
 void host_threads_go(struct host_stop *stop);
 
 /* Whether one of the stopped threads, or the caller, has that part of its stack in use. */
 bool host_threads_stack_meets(const struct host_stop *stop, uintptr_t start, uint64_t bytes);
 
-/* In a forked child, where no other thread is. */
+/* For a forked child, which has no other thread. */
 void host_threads_forget(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* Waiting, by the ladder of fabric/ladder.h. The last rung sleeps in the kernel, at most 2 ms at
- * a time. Where all is in place that is on the call word of this node's port: a sender that looks
- * at the word wakes the sleeper at once, a plain store is found at the next nap's end. Elsewhere
+ * a time. Where all is in place it sleeps on the call word of this node's port: a sender that looks
+ * at the word wakes the sleeper at once; a plain store is found at the end of the nap. Elsewhere
  * the fabric sleeps until something comes.
  *
  * Every stage looks at deaths, so every wait ends. */
@@ -11,12 +11,11 @@
 
 struct host_condition {
     bool (*holds)(void *context);
-    /* Whether it can never hold any more; the wait then ends with DN_EPEER. NULL: it always
-     * can, because what is waited for ends by itself. */
+    /* Whether the condition can never hold any more; the wait then ends with DN_EPEER. NULL: it
+     * always can, because what is waited for ends by itself. */
     bool (*hopeless)(const struct dn_node *node, void *context, bool forever);
     void *context;
-    /* What a store must touch to be worth waking for: group_watch_of, or one of the
-     * GROUP_WATCH_ values. */
+    /* Which stores are worth waking for: group_watch_of, or one of the GROUP_WATCH_ values. */
     uint32_t watch;
 };
 
@@ -39,8 +38,8 @@ static inline bool host_death_is_news(const struct dn_node *node)
         atomic_load_explicit(&node->process->acknowledged_count, memory_order_relaxed));
 }
 
-/* The hopelessness of ordinary waits: an unacknowledged death; or nobody left who
- * could write, when there is no deadline either. */
+/* The `hopeless` of ordinary waits: a death is not acknowledged; or, without a deadline, nobody
+ * is left who could write. */
 bool host_nobody_left(const struct dn_node *node, void *context, bool forever);
 
 /* The whole ladder, the clock watched on each rung: 0, DN_ETIMEOUT or DN_EPEER. A condition that

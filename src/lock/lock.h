@@ -5,23 +5,23 @@
 
 #include "host/node.h"
 
-/* The word is in the memory of that rank, which may be a mirror. */
+/* The word lies in the memory of that rank, which may be a mirror. */
 int lock_open(struct dn_node *node, uint32_t rank, _Atomic uint64_t *word, struct dn_lock **lock);
 int lock_close(struct dn_lock *lock);
 int lock_take(struct dn_lock *lock, uint64_t timeout_ns);
 int lock_try(struct dn_lock *lock);
 int lock_give(struct dn_lock *lock);
 
-/* The value of a lock (nic/services.h), by packets: in place memory is at hand, and both do as the
- * plain ones. */
+/* The value of a lock (nic/services.h) travels by packets. In place memory is at hand, and taking
+ * and giving with a value do as the plain calls. */
 struct nic_lock_value;
-/* With NULL none is asked for from now on. */
+/* With NULL, no value is asked for from now on. */
 void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);
 /* After a take or try that gave the lock: whether the value came with it. */
 bool lock_has_value(const struct dn_lock *lock);
 /* Whether changes of the value can go with the lock. */
 bool lock_carries_value(const struct dn_lock *lock);
-/* DN_EFULL: no room for the changes now, it is still held. */
+/* DN_EFULL: there is no room for the changes now, and the lock is still held. */
 int lock_give_value(struct dn_lock *lock, const void *changes, uint32_t bytes);
 
 /* Forgets all handles; the node detaches. */

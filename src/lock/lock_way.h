@@ -1,4 +1,4 @@
-/* A lock's handle, and the two ways to have its lock. All users of a lock use the same one: in
+/* A lock's handle, and the two ways to take its lock. All users of a lock go the same way: in
  * place only if the whole group is in place, else by the packet services of its manager. */
 #ifndef LOCK_LOCK_WAY_H
 #define LOCK_LOCK_WAY_H
@@ -18,15 +18,15 @@ enum lock_state {
 
 /* Both ways fill in what they need at open. Functions are called for a handle that is open. */
 struct lock_way {
-    /* False: there are too many. The state is then LOCK_READY or LOCK_FREE. */
+    /* Sets the state to LOCK_READY or LOCK_FREE. False: there are too many handles. */
     bool (*open)(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word);
     void (*close)(struct dn_lock *lock);
-    /* Of one that is not held; the state is LOCK_HELD after 0 and DN_EOWNERDEAD. */
+    /* For a lock that is not held; the state is LOCK_HELD after 0 and DN_EOWNERDEAD. */
     int (*take)(struct dn_lock *lock, uint64_t timeout_ns);
     int (*take_if_free)(struct dn_lock *lock);
-    /* Of one that is held. */
+    /* For a lock that is held. */
     int (*give)(struct dn_lock *lock);
-    /* NULL: the value is at hand. DN_EFULL: no room for the changes, it is still held. */
+    /* NULL: the value is at hand. DN_EFULL: no room for the changes; the lock is still held. */
     int (*give_value)(struct dn_lock *lock, const void *changes, uint32_t bytes);
     void (*end)(void); /* forgets all handles */
 };
@@ -40,7 +40,7 @@ struct lock_use {
     uint64_t ticket;
     struct nic_completion completion;
     uint16_t manager;
-    struct nic_lock_value value; /* that is wanted with the lock; its memory NULL: none */
+    struct nic_lock_value value; /* wanted with the lock; its memory NULL: none */
 };
 
 struct dn_lock {
@@ -56,7 +56,7 @@ struct dn_lock {
     struct dn_lock *next_closed;
 };
 
-/* The queue's end of giving; in place, nothing outstanding. */
+/* Gives a lock in place, when nothing is outstanding, and wakes whoever gets it. */
 int lock_wake(const struct dn_lock *lock, uint32_t rank);
 static inline __attribute__((always_inline)) int lock_give_in_place(struct dn_lock *lock)
 {

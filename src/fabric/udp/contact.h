@@ -8,7 +8,7 @@
 #include "fabric/udp/roster.h"
 
 void udp_contact_put(struct fabric_contact *contact, const union udp_address *address);
-/* False: of neither IPv4 nor IPv6. */
+/* False: it is neither IPv4 nor IPv6. */
 bool udp_contact_take(const struct fabric_contact *contact, union udp_address *address);
 
 /* The rest is for struct fabric_launch. */

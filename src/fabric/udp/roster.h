@@ -75,15 +75,14 @@ struct udp_roster_file {
     struct udp_roster *roster;
 };
 
-/* Makes a file for so many nodes and maps it; all but magic, version, counts and offsets is
- * the caller's to fill in, the magic by udp_roster_seal. Close-on-exec. DN_ESYSTEM,
- * DN_ENOMEM. */
+/* Makes a file for so many nodes and maps it. It sets version, counts and offsets, udp_roster_seal
+ * sets the magic, and the caller fills in the rest. Close-on-exec. DN_ESYSTEM, DN_ENOMEM. */
 int udp_roster_create(uint32_t node_count, struct udp_roster_file *made);
 /* Ends the making: the size is fixed from now on. DN_ESYSTEM. */
 int udp_roster_seal(struct udp_roster_file *made);
-/* Maps a sealed roster from a descriptor, which becomes close-on-exec: the reports to be
- * written (if the descriptor may), all before them to be read. DN_EGROUP, DN_EVERSION,
- * DN_ENOMEM: the descriptor is as before. */
+/* Maps a sealed roster from a descriptor, which becomes close-on-exec: the reports for writing
+ * (if the descriptor allows it), all before them for reading. On DN_EGROUP, DN_EVERSION and
+ * DN_ENOMEM the descriptor is as before. */
 int udp_roster_map(int fd, struct udp_roster_file *mapped);
 /* Closes the descriptor, too. */
 void udp_roster_unmap(struct udp_roster_file *mapped);

@@ -43,7 +43,7 @@ struct udp_state {
     struct udp_guard *guard;
     void *space; /* the board's memory */
     uint64_t space_bytes;
-    bool core_is_free; /* a core for each node: who waits spins first */
+    bool core_is_free; /* a core for each node: waiters spin first */
 
     /* Guards everything below that is not atomic, and the board. */
     struct fabric_mutex lock;
@@ -73,7 +73,7 @@ struct udp_state {
     struct udp_peer *peers; /* one for each node */
     uint64_t now_and_then_ns;
 
-    /* Raised whenever something came in: who was about to sleep looks again. */
+    /* Raised whenever something came in: a waiter about to sleep looks again. */
     _Atomic uint64_t generation;
     _Atomic uint64_t driven_ns; /* when a caller last drove */
     _Atomic uint32_t napping;   /* callers that sleep on the socket */
