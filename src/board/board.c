@@ -1,5 +1,5 @@
-/* The wires between engine, services and InfiniSWIF: upcalls go across, and what the
- * services want watched is kept here until InfiniSWIF has a context for it. */
+/* Connects engine, services and InfiniSWIF: upcalls go across, and what the services want
+ * watched is kept here until InfiniSWIF has a context for it. */
 #include "board/board.h"
 
 #include "nic/memory_access.h"
@@ -52,7 +52,7 @@ static void peer_lost(void *context, uint64_t now_ns, uint16_t peer)
     struct board *board = context;
     board->changed = true;
     nic_engine_peer_lost(board->engine, now_ns, peer);
-    /* The watch went with the peer's context; who still wants one gets it from the peer's
+    /* The watch ended with the peer's context; whoever still wants one gets it for the peer's
      * next life. */
     nic_target_set_remove(&board->watched, peer);
     board->watches_differ = true;
@@ -98,8 +98,8 @@ static bool mark_is_passed(void *context, uint64_t number)
     return swif_mark_is_passed(board->swif, number);
 }
 
-/* Inside a handler nothing but the wish is noted: InfiniSWIF may be in the midst of the
- * peer's context. */
+/* Only notes the wish when inside a handler: InfiniSWIF may be in the middle of the peer's
+ * context. */
 static void watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
 {
     struct board *board = context;
@@ -112,8 +112,8 @@ static void watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
     board->watches_differ = true;
 }
 
-/* A lock's name is where its word lies in this node's memory; what lies behind it in one of the
- * areas that every node has is its value. NULL: it leaves them. */
+/* A lock's name is where its word lies in this node's memory; its value lies behind the word, in
+ * one of the areas that every node has. NULL: the value leaves them. */
 static unsigned char *value_at(const struct board *board, uint64_t name, uint32_t offset,
                                uint32_t bytes)
 {
@@ -192,8 +192,8 @@ static void set_watches(struct board *board, uint64_t now_ns)
     }
 }
 
-/* Replies come fast or, mostly, not at all: who is awaited is looked up now and then, and not
- * entered for each request. */
+/* A reply comes fast or, mostly, not at all: so the peers awaited are looked up now and then, and
+ * not entered for each request. */
 static void look_after_awaited(struct board *board, uint64_t now_ns)
 {
     nic_target_set_empty(&board->awaited);
@@ -215,7 +215,7 @@ static uint64_t whole_lines(uint64_t bytes)
     return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
 }
 
-/* What of a lock's value a record has room for in such packets. */
+/* How much of a lock's value a record in such packets has room for. */
 static uint32_t value_bytes_max(const struct board_config *config)
 {
     uint32_t packet_bytes = swif_packet_bytes(WIRE_OPERATION_BYTES +

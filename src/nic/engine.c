@@ -8,8 +8,8 @@
 
 enum { SETS_OF_USER = 2 };
 
-/* Gives every part of the engine its piece. The largest table, of which mostly the beginning is
- * used, comes last: what is used lies close together. */
+/* Gives every part of the engine its piece. The largest table comes last, since mostly only its
+ * beginning is used: what is used then lies close together. */
 static void lay_out(struct base_space *space, const struct nic_engine_config *config,
                     struct nic_engine *engine)
 {
@@ -89,8 +89,8 @@ struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
     struct nic_engine *engine = near;
     engine->config = *config;
     lay_out(&space, config, engine);
-    /* All that is not set here is zero already. Not asked before something has been written: a
-     * page that is read first costs two faults. */
+    /* Everything that is not set here is zero already. This is checked only after something has
+     * been written: a page that is read first costs two faults. */
     INVARIANT(engine->counters.transactions == 0 && engine->transfer_pool.touched == 0 &&
               engine->outstanding_pool.touched == 0);
     engine->network = *network;
@@ -190,8 +190,8 @@ int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote pag
     return 0;
 }
 
-/* The header table's own line: checking a call is not a use of the TLB. NULL: the page is
- * not open. */
+/* Reads the header table itself, since checking a call is not a use of the TLB. NULL: the page
+ * is not open. */
 static const struct nic_header_seed *seed_of(const struct nic_engine *engine, uint64_t kick_address)
 {
     uint64_t number = kick_address >> NIC_KICK_PAGE_BITS;

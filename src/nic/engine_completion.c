@@ -1,8 +1,8 @@
 /* How operations end: replies, acknowledgements, lost peers.
  *
  * A completion goes from PENDING to DONE exactly once. Transfers and outstanding requests
- * carry generations, so that an acknowledgement or a reply to one that has ended finds
- * nothing; a late reply can never write into memory that is its owner's again. */
+ * carry generations, so that a late acknowledgement or reply finds nothing, and can never
+ * write into memory that is its owner's again. */
 #include "nic/engine_state.h"
 
 #include "base/mutant.h"
@@ -176,7 +176,7 @@ void nic_transfer_all_sent(struct nic_engine *engine, uint32_t index)
 }
 
 /* One of its records is acknowledged (PUSH) or answered (PULL). After a refusal no more
- * requests are sent, and those under way are waited for: the memory is still theirs. */
+ * requests are sent, but those under way are waited for: they may still use the memory. */
 static void one_is_over(struct nic_engine *engine, uint32_t index, int result)
 {
     struct nic_transfer *transfer = &engine->transfers[index];
@@ -226,7 +226,7 @@ void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_
 
 /* ---- Replies --------------------------------------------------------------------------- */
 
-/* What a target may refuse an operation with; anything else is not to be believed. */
+/* The errors that a target may refuse an operation with; no other is believed. */
 static int refusal(const struct wire_operation *reply)
 {
     int error = -(int)reply->detail;

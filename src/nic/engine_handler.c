@@ -1,22 +1,23 @@
-/* Records of others are carried out on this node's memory.
+/* Carries out records of other nodes on this node's memory.
  *
- * A packet is carried out whole, in the order of its records, or not at all: its replies
- * have room before the first is touched. Every area, offset and length is checked against
- * this node's memory; what names none of it is refused, with a word if it has a tag. */
+ * A packet is carried out whole, in the order of its records, or not at all: there is room for
+ * its replies before the first record is touched. Every area, offset and length is checked
+ * against this node's memory; what names none of it is refused, with a reply if it has a tag. */
 #include "nic/engine_state.h"
 
 #include "base/mutant.h"
 #include "nic/memory_access.h"
 #include "nic/services.h"
 
-/* Whom a record came from, for its reply. */
+/* Where a record came from, for its reply. */
 struct origin {
     uint64_t now_ns;
     uint16_t source;
     uint8_t channel;
 };
 
-/* Where the data go that the operation itself does not name; NULL: the peer was just lost. */
+/* Appends a reply; gives the place for data that the operation does not point to. NULL: the peer
+ * was just lost. */
 static unsigned char *reply(struct nic_engine *engine, const struct origin *origin,
                             const struct wire_operation *operation)
 {

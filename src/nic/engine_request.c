@@ -1,4 +1,4 @@
-/* What users gave becomes records.
+/* Turns what users gave into records.
  *
  * Users, transfers and services take turns, and so do the users and the transfers among
  * themselves: whoever moved something last is the last to move again, so that a single free

@@ -50,7 +50,7 @@ static bool page_is_in_use(const struct nic_header_tlb *tlb, uint64_t page)
     return page < tlb->pool.touched && tlb->pages[page].seed.in_use;
 }
 
-/* What the TLB held of the page before is no longer true. */
+/* Also drops the TLB's copy of the page's seed, which is no longer true. */
 static void set_seed(struct nic_header_tlb *tlb, uint64_t page, const struct nic_header_seed *seed)
 {
     INVARIANT(seed->user < NIC_USERS && seed->channel < WIRE_CHANNELS);

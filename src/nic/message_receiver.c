@@ -50,7 +50,7 @@ static bool find_room(const struct px_receiver *receiver, uint32_t bytes, uint64
     uint64_t to_end = receiver->buffer_bytes - receiver->buffer_head % receiver->buffer_bytes;
     uint64_t start = receiver->buffer_head + (room > to_end ? to_end : 0);
     if (receiver->buffer_head == receiver->buffer_tail) {
-        *position = 0; /* empty: from its start on any message fits that fits at all */
+        *position = 0; /* RB is empty: from its start, every message fits that can fit at all */
         return room <= receiver->buffer_bytes;
     }
     *position = start;
@@ -191,7 +191,7 @@ bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct
         type = PX_ACK;
         seqid--;
     } else if (source->nack_due) {
-        /* Room may have come since: a STOP that nothing is read after would be for ever. */
+        /* Room may have come since: a STOP after which nothing is read would last for ever. */
         bool stays = source->stopped && !px_receiver_has_room(receiver, source->refused_bytes);
         type = stays ? PX_STOP : PX_NACK;
     } else if (source->resend_due) {

@@ -45,13 +45,13 @@ void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, u
     struct px_destination *destination = find(sender, rank);
     uint64_t room = ((uint64_t)bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
     if (px_sender_is_idle(sender)) {
-        /* Nothing lies in SB: from its start on any message fits that fits at all. */
+        /* SB is empty: from its start, every message fits that can fit at all. */
         sender->buffer_head = 0;
         sender->buffer_tail = 0;
     }
     uint64_t position = sender->buffer_head;
     uint64_t to_end = sender->buffer_bytes - position % sender->buffer_bytes;
-    /* A message is contiguous: what does not fit before the end starts over. */
+    /* A message is contiguous: one that does not fit before the end goes to the start. */
     position += room > to_end ? to_end : 0;
     if (!destination || destination->lost ||
         sender->entry_head - sender->entry_tail == sender->entry_count ||
@@ -68,7 +68,7 @@ void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, u
     return sender->buffer + position % sender->buffer_bytes;
 }
 
-/* Tails advance only over entries that are acknowledged without a gap. */
+/* Tails advance over acknowledged entries only up to the first gap. */
 static void free_acked(struct px_sender *sender)
 {
     while (sender->entry_tail != sender->entry_head &&
@@ -85,7 +85,7 @@ static const struct px_entry *find_entry(const struct px_sender *sender, uint32_
 {
     for (uint64_t number = sender->entry_tail; number != sender->entry_head; number++) {
         const struct px_entry *entry = entry_at(sender, number);
-        /* One that is acked may be of the destination's old life. */
+        /* An acked entry may be of the destination's old life. */
         if (entry->destination == destination && entry->kicked && !entry->acked &&
             entry->seqid == seqid) {
             return entry;
@@ -139,7 +139,7 @@ static void on_ack(struct px_sender *sender, uint64_t now_ns, struct px_destinat
                                            : UINT64_MAX;
 }
 
-/* Goes back to a SEQID that was sent and is not acknowledged; nothing new till it is. */
+/* Goes back to a SEQID that was sent and is not acknowledged; nothing new goes out until it is. */
 static void go_back(struct px_destination *destination, uint32_t seqid, enum px_flow flow)
 {
     destination->flow = flow;
@@ -169,7 +169,7 @@ void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_pac
         on_ack(sender, now_ns, destination, seqid);
         return;
     }
-    /* A NACK of n tells as well that all before n were taken. */
+    /* A NACK of n says as well that all before n were taken. */
     if (seqid != destination->acked_seqid) {
         on_ack(sender, now_ns, destination, seqid - 1);
     }

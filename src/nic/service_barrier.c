@@ -46,7 +46,7 @@ static unsigned next_kind(const struct nic_barrier_link *link)
 
 /* ---- Phases -------------------------------------------------------------------------- */
 
-/* While our host waits it waits for all neighbours. */
+/* While our host waits, all neighbours are watched. */
 static void end_wait(struct nic_services *services, uint64_t now_ns, struct nic_barrier *barrier,
                      int result)
 {
@@ -111,7 +111,7 @@ static void tell_broken(struct nic_services *services, struct nic_barrier_link *
     nic_due_add(services, &link->due);
 }
 
-/* `from`: who knows already, or is lost. */
+/* `from` knows already, or is lost. */
 static void break_team(struct nic_services *services, uint64_t now_ns, struct nic_barrier *barrier,
                        const struct nic_barrier_link *from)
 {
@@ -138,7 +138,7 @@ static uint16_t member_at(const uint16_t *members, uint32_t place)
     return members ? members[place] : (uint16_t)place;
 }
 
-/* This node's place; `count`: it is not among them. DN_ERANK: somebody is no node. */
+/* This node's place; `count`: it is not among them. DN_ERANK: a member is no node. */
 static int find_place(const struct nic_services *services, const uint16_t *members, uint32_t count,
                       uint32_t *place)
 {
@@ -281,7 +281,7 @@ static void on_arrive(struct nic_services *services, uint64_t now_ns, struct nic
     if (barrier->broken) {
         tell_broken(services, child);
     } else if (phase == barrier->released_phase + 1) {
-        /* Another one is a phase that is over, said again because we asked. */
+        /* Any other phase is over, and was said again because we asked. */
         child->arrived_phase = phase;
         advance(services, now_ns, barrier);
     }

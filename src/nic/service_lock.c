@@ -7,7 +7,8 @@
  *        +--refused, the manager is gone--> free
  *
  * Tickets are never used twice, so what comes for a use that is over finds no line, and is
- * ignored: a NEXT that crossed the release, a second GRANT, a GRANT to one who gave up. */
+ * ignored: a NEXT that crossed the release, a second GRANT, a GRANT to a requester that gave
+ * up. */
 #include "base/mutant.h"
 #include "nic/services_state.h"
 
@@ -124,7 +125,7 @@ int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint
         return DN_EPEER;
     }
     use->state = NIC_USE_RELEASING;
-    /* The next one waits for this, nobody for what the manager is told. */
+    /* The next holder waits for this; nobody waits for what the manager is told. */
     if (use->next.ticket) {
         use->next_due = true;
         nic_due_add(services, &use->to_next);
@@ -199,7 +200,7 @@ bool nic_packet_locks_are_told(const struct nic_services *services)
 
 /* ---- Events -------------------------------------------------------------------------- */
 
-/* Puts what came into the requester's memory; how much that is. */
+/* Puts what came into the requester's memory; gives its length. */
 static uint32_t take_value(const struct nic_lock_use *use, const unsigned char *data,
                            uint32_t bytes)
 {
@@ -236,7 +237,7 @@ static void on_next(struct nic_services *services, uint16_t source, uint64_t tic
     }
 }
 
-/* One whose request has not gone out cannot be meant. */
+/* A use whose request has not gone out cannot be meant. */
 static void refuse_if_meant(struct nic_services *services, uint64_t now_ns, uint16_t source,
                             struct nic_lock_use *use, int why)
 {

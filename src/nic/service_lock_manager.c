@@ -1,8 +1,8 @@
 /* The manager's side of LOCK: the whole queue of each of its locks.
  *
- * In paper 004 the manager knows the last requester only, and the queue lies in the
- * requesters. A death there loses it. So here the manager keeps the queue, and NEXT is what
- * lets a holder give the lock to the next without asking:
+ * In paper 004 the manager knows only the last requester, and the queue lies in the
+ * requesters, where a death loses it. So here the manager keeps the queue, and NEXT lets a
+ * holder give the lock to the next one without asking:
  *
  *     queue:  A (first) - B - C        NEXT(B) was sent to A, NEXT(C) to B
  *     A releases: GRANT to B directly, RELEASED(next B) to the manager
@@ -11,20 +11,20 @@
  * order only:
  *
  *  - RELEASED by one in the queue, the first or not: all before it are over, too.
- *  - RELEASED naming the next: that one is the first now. It is sent a GRANT nevertheless:
- *    should the holder's own be lost with its sender, this one arrives. A requester takes
+ *  - RELEASED naming the next: that one is now the first. It is sent a GRANT nevertheless:
+ *    if the holder's own GRANT is lost with the holder, this one arrives. A requester takes
  *    the first of the two; a use that is over takes none.
- *  - RELEASED naming one who is not in the queue (dead or cancelled meanwhile), or nobody:
- *    the manager grants it to the first.
- *  - RELEASED by one who is not in the queue: somebody behind it has released already.
- *  - The first one died: the next INHERITs. If it had been given the lock before, it has it
- *    or is over, and ignores this. If there is no next, whoever asks next INHERITs.
- *  - CANCEL: leaves the queue. A GRANT that it has been sent is ignored there, so if it was
- *    the first the next is granted the lock; if the holder gives it to it all the same, it
- *    names one who is not in the queue.
+ *  - RELEASED naming one that is not in the queue (it died or cancelled meanwhile), or
+ *    nobody: the manager grants the lock to the first.
+ *  - RELEASED by one that is not in the queue: somebody behind it has released already.
+ *  - The first one died: the next INHERITs. If that one had been given the lock before, it has
+ *    it or is over, and ignores this. If there is no next, whoever asks next INHERITs.
+ *  - CANCEL: the requester leaves the queue, and ignores a GRANT that it has been sent. So if
+ *    it was the first, the next is granted the lock. If the holder gives the lock to it all the
+ *    same, RELEASED names one that is not in the queue.
  *
- * A lock's value lies at the manager, and comes and goes with GRANT and RELEASED. Who asks with it
- * is not told who is next: the lock comes back here first. */
+ * A lock's value lies at the manager, and comes and goes with GRANT and RELEASED. A requester that
+ * wants the value is not told who is next: the lock comes back here first. */
 #include "base/mutant.h"
 #include "nic/services_state.h"
 
@@ -66,7 +66,7 @@ static struct nic_lock_waiter *take_waiter(struct nic_services *services, uint16
     return waiter;
 }
 
-/* Names are places of words, close to each other and far apart. */
+/* Names are places of words: some close to each other, some far apart. */
 static struct nic_lock_queue **bucket_of(const struct nic_services *services, uint64_t name)
 {
     uint64_t mixed = name * UINT64_C(0x9e3779b97f4a7c15) >> 32;
@@ -114,7 +114,7 @@ static struct nic_lock_waiter *find(const struct nic_lock_queue *queue,
     return waiter;
 }
 
-/* Who is before it has another next now. */
+/* The one before it then has another next, and is told. */
 static void take_out(struct nic_services *services, struct nic_lock_waiter *waiter)
 {
     struct nic_lock_queue *queue = waiter->queue;
@@ -142,8 +142,8 @@ static void grant_first(struct nic_services *services, struct nic_lock_queue *qu
     }
 }
 
-/* The first one's death must be noticed: who waits needs the lock, and the table the line.
- * Those behind it come to be first. */
+/* The first one's death must be noticed: the waiters need the lock, and the table needs the
+ * line. Those behind it become first in their turn. */
 static void watch_first(struct nic_services *services, uint64_t now_ns,
                         struct nic_lock_queue *queue)
 {
@@ -161,7 +161,7 @@ static void watch_first(struct nic_services *services, uint64_t now_ns,
     }
 }
 
-/* The end of every change to a queue, which may be the queue's. */
+/* Ends every change to a queue, and frees the queue if nothing is left in it. */
 static void changed(struct nic_services *services, uint64_t now_ns, struct nic_lock_queue *queue)
 {
     watch_first(services, now_ns, queue);
@@ -245,7 +245,7 @@ static void leave(struct nic_services *services, uint64_t now_ns, struct nic_loc
 {
     struct nic_lock_queue *queue = waiter->queue;
     struct nic_lock_waiter *before = waiter->before;
-    /* One who stopped waiting has not seen to what a dead holder left. */
+    /* A waiter that gave up has not dealt with what a dead holder left. */
     bool inherits = how == DIED || waiter->inherits;
     take_out(services, waiter);
     if (before && how == DIED && same(before->told, who(waiter))) {
@@ -315,7 +315,7 @@ static bool make_changes(struct nic_services *services, uint64_t name, const uns
     return true;
 }
 
-/* Whether a record has the length that its kind has. */
+/* Whether a record has the length that its kind requires. */
 static bool has_its_length(const struct nic_services *services, unsigned kind, uint32_t bytes)
 {
     switch (kind) {
@@ -374,7 +374,7 @@ bool nic_lock_manager_deliver(struct nic_services *services, uint64_t now_ns, ui
             return false;
         }
         if (waiter) {
-            /* Only who has the lock changes its value. */
+            /* Only the holder changes a lock's value. */
             if (waiter == queue->first) {
                 (void)make_changes(services, name, changes, changes_bytes);
             }

@@ -2,7 +2,7 @@
  *
  * The carrier loses nothing, so loss detection is off and NACK means "full". What is sent to
  * a channel that its receiver has not opened yet is dropped there; opening asks all sources
- * to start over. A lost peer's lines go back to SEQID 0, as its next life will start: as a
+ * to start over. A lost peer's lines go back to SEQID 0, where its next life will start: as a
  * source at once, as a destination when the host has noted the loss.
  *
  * A message to ourselves waits in SB until there is room for it, since a NACK would come
@@ -135,7 +135,7 @@ int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint
     return 0;
 }
 
-/* The destination's line, or why there is none to send by. */
+/* The destination's line, or the error that says why nothing can be sent on it. */
 static int find_line(const struct nic_services *services, uint32_t channel, uint16_t to,
                      struct nic_message_context **context, uint32_t *index)
 {

@@ -14,12 +14,12 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 {
     *config = (struct nic_services_config){
         .node_count = node_count,
-        /* As many as a node has requesters where memory is shared (GROUP_LOCK_RECORDS); only
-         * what is used of it is touched. */
+        /* As many as a node has requesters in place (GROUP_LOCK_RECORDS); only what is used of it
+         * is touched. */
         .lock_count = 1 << 16,
         .lock_waiter_count = 1 << 16,
         .lock_request_count = 1 << 16,
-        .lock_value_bytes = 1000, /* with its numbers as long as a message */
+        .lock_value_bytes = 1000, /* with its numbers it is as long as a message */
         .lock_value_count = 256,
         .team_count = 16,
         .context_entry_count = 1,
@@ -77,7 +77,7 @@ static struct base_pool lay_out_pool(struct base_space *space, uint32_t count, u
     return pool;
 }
 
-/* Those that are used most are near, in this order, and share pages. */
+/* The tables that are used most are near, in this order, and share pages. */
 static struct nic_services *lay_out(const struct nic_services_config *config,
                                     struct base_space *near, struct base_space *space)
 {
@@ -286,7 +286,7 @@ static bool is_blocked(const struct nic_services *services, uint16_t peer)
 bool nic_services_next(struct nic_services *services, uint64_t now_ns,
                        struct nic_service_packet *packet)
 {
-    /* Nothing may pass what had no room: a peer's requests are refused in their order. */
+    /* Nothing may pass a record that had no room: a peer's requests are refused in their order. */
     if (services->offered != WIRE_NOBODY) {
         services->peers[services->offered].blocked_round = services->round;
         services->blocked_round = services->round;

@@ -80,7 +80,7 @@ struct nic_transaction *nic_transaction_next(struct nic_transaction_fifo *fifo,
     return entry_at(fifo, transaction->newer);
 }
 
-/* Its neighbours know the entry, or it was taken out before. */
+/* The neighbours must know the entry; if they do not, it was taken out before. */
 static void unlink_entry(struct nic_transaction_fifo *fifo, struct nic_transaction_queue *queue,
                          const struct nic_transaction *transaction)
 {
@@ -120,8 +120,8 @@ uint32_t nic_transaction_turn(struct nic_transaction_fifo *fifo, uint64_t passed
     if (users == 0) {
         return NIC_USERS;
     }
-    /* The users after the last one, and if there are none, from the first again. The shift
-     * is in two steps because one by 64 has no meaning. */
+    /* The users after the last one or, if there are none, from the first again. The shift has
+     * two steps because a shift by 64 has no meaning. */
     uint64_t after = users & (~UINT64_C(0) << fifo->last_user << 1);
     fifo->last_user = (uint32_t)__builtin_ctzll(after ? after : users);
     return fifo->last_user;
