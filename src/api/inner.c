@@ -175,7 +175,7 @@ bool inner_peers_all_gone(const struct dn_node *node)
     return group_peers_all_gone(&node->process->view);
 }
 
-/* Acquire: pairs with the release of who raises it. */
+/* Acquire: pairs with the release of whoever raises it. */
 uint32_t inner_change_count(const struct dn_node *node)
 {
     return atomic_load_explicit(&node->process->view.group->change_count, memory_order_acquire);
@@ -300,7 +300,7 @@ void inner_tell_launcher(void)
 void inner_show(struct dn_node *node, const void *place, uint64_t bytes)
 {
     for (uint32_t rank = 0; rank < node->lane.node_count; rank++) {
-        /* Who is gone need not know. */
+        /* Nodes that are gone need not know. */
         (void)fabric_reflect(&node->lane, rank, place, bytes);
     }
 }

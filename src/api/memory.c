@@ -97,9 +97,9 @@ int dn_deregister(struct dn_node *node, uint32_t area)
     return error ? error : fabric_tell_area(&node->lane, area);
 }
 
-/* The built-in area that a reached place is in. As an address it outlives the registered
- * area by which the place was found, and it has the place's alignment. In registered
- * private memory there is no such thing: the name is all there is. */
+/* The built-in area in which a reached place lies. As an address it outlives the registered
+ * area by which the place was found, and it has the place's alignment. Registered private
+ * memory lies in no built-in area: there the name is all there is. */
 static struct dn_remote lasting_address(const struct group_view *view, struct dn_remote remote,
                                         const unsigned char *pointer)
 {
@@ -180,7 +180,7 @@ static __attribute__((noinline, cold)) void keep_error(struct dn_node *node, int
     while ((found == 0 || found == DN_EPEER) &&
            !atomic_compare_exchange_weak(kept, &found, error)) {
     }
-    /* After it, so that a barrier that has cleared this finds the error or this again. */
+    /* Set after the error: a barrier that clears this then finds the error, or this set again. */
     atomic_store(&node->process->has_store_error, true);
 }
 
@@ -223,7 +223,7 @@ int api_store_error_at_barrier(struct host_process *process)
     }
     pthread_mutex_unlock(&process->table_lock);
     if (error) {
-        atomic_store(&process->has_store_error, true); /* other lanes' come next time */
+        atomic_store(&process->has_store_error, true); /* other lanes' errors come next time */
     }
     return error;
 }

@@ -147,8 +147,8 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
             found++;
         }
     }
-    /* A life may say DEAD a moment before the count does; counting lives, not
-     * announcements, acknowledges that one once as well. */
+    /* A life may say DEAD a moment before the count does; counting lives, not announcements,
+     * acknowledges such a death only once, too. */
     atomic_fetch_add(&process->acknowledged_count, (uint32_t)found);
     pthread_mutex_unlock(&process->acknowledge_lock);
     *count = found;

@@ -143,7 +143,7 @@ int dn_op_test(struct dn_op *op, int *done)
     if (!error && !is_done) {
         struct fabric_lane *lane = fabric_op_lane(op);
         if (lane->open == FABRIC_LANE_OPEN) {
-            fabric_progress(lane); /* who tests again and again waits */
+            fabric_progress(lane); /* a caller that tests again and again is waiting */
         }
         error = fabric_op_state(op, &is_done);
     }

@@ -45,8 +45,8 @@ static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, con
 }
 
 /* Polls closely while a core is free and leaves the rest to wait_slowly, a tail call:
- * saved registers would cost a tenth of a round trip. Targets of this node's stores
- * who sleep come first: they may be what it waits for. */
+ * saved registers would cost a tenth of a round trip. Before that it wakes sleeping targets of
+ * this node's stores, which may be what it waits for. */
 static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, const void *word,
                                                           unsigned bytes, struct base_range range,
                                                           uint64_t timeout_ns)

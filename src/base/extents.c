@@ -307,7 +307,7 @@ bool base_extents_take(struct base_extents *extents, uint64_t bytes, uint64_t al
                                     : alignment / BASE_EXTENTS_GRAIN_BYTES;
     uint64_t start;
     uint32_t index = search(extents, grains, alignment_grains, &start);
-    /* What is left in front and behind needs descriptors, had before anything changes. */
+    /* What is left in front and behind needs descriptors: get them before anything changes. */
     if (index == NONE || !spares_reserve(extents, 2)) {
         return false;
     }
@@ -337,7 +337,7 @@ bool base_extents_find(const struct base_extents *extents, uint64_t offset, uint
     return true;
 }
 
-/* Joins a free neighbour, if it is one, to the range at index; before or after it. */
+/* Joins a neighbour, before or after, to the range at index, if it is free. */
 static void absorb(struct base_extents *extents, uint32_t index, uint32_t neighbour)
 {
     if (neighbour == NONE || extents->extents[neighbour].used) {

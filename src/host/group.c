@@ -21,8 +21,8 @@ static uint64_t page_bytes(void)
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Room for the mapping at a multiple of what allocations may ask to be aligned to (and
- * what huge pages are); the file's offsets then keep their alignment as addresses. */
+/* Reserves room for the mapping at a multiple of the largest alignment that allocations may ask
+ * for (and of huge pages); the file's offsets then keep their alignment as addresses. */
 static int reserve(uint64_t bytes, unsigned char **start)
 {
     unsigned char *room = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE,
@@ -85,8 +85,8 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
         return DN_ESYSTEM;
     }
     struct group_memory *group;
-    /* The mode matters to nobody who cannot reach the descriptor; it is the second
-     * lock on the door. The seals keep a node from cutting the file under its peers. */
+    /* The mode matters only to those who can reach the descriptor: it is the second lock on
+     * the door. The seals keep a node from cutting the file under its peers. */
     if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)geometry.total_bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = DN_ESYSTEM;
@@ -110,8 +110,8 @@ int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint
 {
     int error = create(node_count, sizes, core_count, made);
     if (error == DN_ENOMEM && sizes->registered_bytes == 0) {
-        /* Too few addresses, by a limit or a small machine: no reason to run without the
-         * rest. */
+        /* There are too few addresses, by a limit or on a small machine: the rest can still
+         * work. */
         struct group_sizes modest = *sizes;
         modest.registered_bytes = HOST_REGISTERED_BYTES_MODEST;
         error = create(node_count, &modest, core_count, made);
@@ -173,7 +173,7 @@ int host_group_map(int fd, struct host_group *mapped)
         return error;
     }
     error = group_group_check(group, bytes);
-    /* Only now: a descriptor that is no group is somebody else's. */
+    /* Do this last: a descriptor that is no group belongs to somebody else. */
     if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         error = DN_EGROUP;
     }
@@ -193,7 +193,7 @@ void host_group_unmap(struct host_group *mapped)
     *mapped = (struct host_group){.fd = -1};
 }
 
-/* Left or dead, somebody may sleep who can now only wake to learn it. */
+/* Somebody may sleep for a node that has left or died, and must wake to learn it. */
 static void wake_others(const struct group_view *view)
 {
     for (uint32_t other = 0; other < view->node_count; other++) {
@@ -223,7 +223,7 @@ void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum d
     switch (life) {
     case DN_STARTING: return; /* nobody goes back there */
     case DN_ATTACHED:
-        /* Its process is another host's, and not to be watched here. */
+        /* Its process is on another host, and is not watched here. */
         (void)group_life_attach(&view, 0);
         return;
     case DN_LEFT: group_life_leave(&view); break;

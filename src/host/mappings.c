@@ -72,7 +72,7 @@ static bool parse(char *line, struct mapping *mapping)
     return true;
 }
 
-/* Tells `take` every mapping that touches [start, end), lowest first, until one gives an
+/* Gives `take` every mapping that touches [start, end), lowest first, until it returns an
  * error. */
 static int walk(uintptr_t start, uintptr_t end, int (*take)(const struct mapping *, void *),
                 void *context)

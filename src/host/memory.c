@@ -100,7 +100,7 @@ static int take_pages(struct host_process *process, struct span span, uint64_t p
     return error;
 }
 
-/* The pieces of a span that at most `count` hold, and that the program has left mapped. */
+/* Lists the pieces of a span that have at most `count` holds and that the program left mapped. */
 static int list_moved(struct host_process *process, struct span span, uint32_t count,
                       struct host_pieces *pieces)
 {
@@ -116,7 +116,7 @@ static int list_moved(struct host_process *process, struct span span, uint32_t c
     return error;
 }
 
-/* Empties the places of a span's pages that at most `count` hold. */
+/* Empties the places of a span's pages that have at most `count` holds. */
 static void clear_places(struct host_process *process, struct span span, uint32_t count)
 {
     uintptr_t end = span.start + span.bytes;
@@ -127,9 +127,9 @@ static void clear_places(struct host_process *process, struct span span, uint32_
     }
 }
 
-/* Takes names back, and then makes those pages of a span private that at most `count`
- * hold. What may well fail comes first. If the kernel refuses at the very end, the names
- * are gone and the pages stay as they are. */
+/* Takes names back, and then makes those pages of a span private that have at most `count`
+ * holds. The steps that may well fail come first. If the kernel refuses at the very end, the
+ * names are gone and the pages stay as they are. */
 static int free_pages(struct host_process *process, struct span span, uint32_t count,
                       void (*take_names)(struct host_process *process, uint32_t area),
                       uint32_t area)
@@ -355,7 +355,7 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word)
 /* The child's private copies, made before fork() so that neither the parent's nor its
  * peers' later writes get into them. What other threads of the parent write while the
  * copies are made may or may not be in them, as with any fork() of such a program.
- * Without memory for the copies the child has the shared pages: better than none. */
+ * Without memory for the copies the child gets the shared pages: better than none. */
 static struct host_pieces for_child;
 
 void host_memory_before_fork(struct host_process *process)

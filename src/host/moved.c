@@ -36,8 +36,8 @@ static uint32_t first_behind(const struct host_moved *moved, uintptr_t address)
     return low;
 }
 
-/* Whether [place, place + bytes) is within [low, high) and nobody else's: whatever lies
- * there has the same distance to its address, and is then the same pages. */
+/* Whether [place, place + bytes) is within [low, high) and nobody else's. What has the same
+ * distance to its address is not somebody else's: it is the same pages. */
 static bool is_free(const struct host_moved *moved, uintptr_t start, uint64_t bytes, uint64_t place,
                     uint64_t low, uint64_t high)
 {
@@ -54,8 +54,8 @@ static bool is_free(const struct host_moved *moved, uintptr_t start, uint64_t by
     return true;
 }
 
-/* The place that pages which are moved already demand for the whole range; *demanded is
- * false when there are none. DN_EBUSY when they demand different ones. */
+/* The place that pages already moved demand for the whole range; *demanded is false when
+ * there are none. DN_EBUSY when they demand different ones. */
 static int demanded_place(const struct host_moved *moved, uintptr_t start, uint64_t bytes,
                           bool *demanded, uint64_t *place)
 {

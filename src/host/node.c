@@ -153,8 +153,8 @@ static void forbid_lane(struct dn_node *node)
     node->lane.quick_count = 0;
 }
 
-/* The memory is not mapped in a forked child, and the handles close there. Another
- * thread of the parent may have held a lock, and is not there to give it back. */
+/* In a forked child the memory is not mapped, and the handles close. Locks start anew: another
+ * thread of the parent may have held one, and is not there to give it back. */
 static void close_handles_in_child(void)
 {
     host_memory_after_fork_in_child(&process);
@@ -214,7 +214,7 @@ static int start_fabric(const struct host_settings *settings)
     return error;
 }
 
-/* This rank has been nobody before, in the launcher's words and in our own. */
+/* Fails if this rank was taken before, in the launcher's words or in our own. */
 static int publish_life(void)
 {
     uint32_t process_id = (uint32_t)getpid();
@@ -225,7 +225,7 @@ static int publish_life(void)
     return 0;
 }
 
-/* The launcher chose the sizes; the program says how much it needs. */
+/* Whether the sizes that the launcher chose are enough for what the program says it needs. */
 static bool has_sizes(const struct dn_options *options)
 {
     return options->llcm_bytes <= group_segment_bytes(&process.view, DN_LLCM) &&
@@ -327,7 +327,7 @@ int host_attach(struct dn_node **node, const struct dn_options *options)
     return error;
 }
 
-/* What this node sent to its own registered memory is in it before that is private. */
+/* What this node sent to its own registered memory must be in it before that becomes private. */
 static int give_memory_back(void)
 {
     if (!default_node.lane.is_prompt && process.memory.moved.count > 0) {
@@ -351,7 +351,7 @@ static void close_all_lanes(void)
     close_lane(&default_node);
 }
 
-/* Peers learn that this node has left when all that it sent is in place. */
+/* All that this node sent is in place before peers learn that it has left. */
 static void end_life(void)
 {
     close_all_lanes();

@@ -33,7 +33,7 @@ static bool map_shared(int fd, const struct host_piece *piece)
                    fd, piece->file_offset) != -1;
 }
 
-/* The kernel copies: what is not there is an error instead of a fault. */
+/* The kernel copies, so that missing memory is an error instead of a fault. */
 static int write_file(int fd, uintptr_t from, uint64_t bytes, uint64_t offset)
 {
     while (bytes > 0) {
@@ -74,8 +74,8 @@ void host_pages_clear(int fd, uint64_t file_offset, uint64_t bytes)
 
 /* ---- Private to shared ---------------------------------------------------------- */
 
-/* Copies those pages of an anonymous piece that were ever touched; the file is zeros
- * there, as the others are. A large array of which little is used costs little. */
+/* Copies those pages of an anonymous piece that were ever touched; the others are zeros, as the
+ * file is there. So a large array of which little is used costs little. */
 static int write_touched(int fd, int pagemap, const struct host_piece *piece)
 {
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -116,8 +116,8 @@ static int write_piece(int fd, int pagemap, const struct host_piece *piece)
                : write_file(fd, piece->start, piece->bytes, piece->file_offset);
 }
 
-/* Undoes what was replaced before the kernel refused. It takes no more mappings than
- * there are, so there is no reason to refuse that as well. */
+/* Undoes what was replaced before the kernel refused. This takes no more mappings than there
+ * are, so the kernel has no reason to refuse it, too. */
 static void take_back(int fd, const struct host_pieces *pieces, size_t replaced)
 {
     for (size_t i = 0; i < replaced; i++) {
@@ -170,8 +170,8 @@ int host_pages_reserve(struct host_pieces *pieces)
     return 0;
 }
 
-/* Only what is in the file; the rest of the copy is zeros already. (The file's position,
- * which lseek changes, is nobody's.) */
+/* Reads only what is in the file; the rest of the copy is zeros already. (lseek changes the
+ * file's position, which nobody uses.) */
 static int read_piece(int fd, const struct host_piece *piece)
 {
     uint64_t end = piece->file_offset + piece->bytes;

@@ -1,9 +1,9 @@
-/* Turns: an odd one is a stop under way. A thread that gets the signal joins the turn by
- * one compare-swap of turn and count together, so that one that comes too late for a turn
- * that was given up never counts in the next, and then stays until the turn is over.
+/* Stops happen in turns; an odd turn is a stop under way. A thread that gets the signal joins
+ * the turn by one compare-swap of turn and count together, and then stays until the turn is
+ * over. So a thread that comes too late for a turn that was given up never counts in the next.
  *
- * Everybody is stopped when as many have joined as the kernel counts threads, less the
- * caller: those who joined cannot end, and nobody else is left who could start one. */
+ * All are stopped when as many have joined as the kernel counts threads, less the caller:
+ * those that joined cannot end, and nobody else is left to start one. */
 #define _GNU_SOURCE
 #include "host/threads.h"
 
@@ -28,14 +28,14 @@
 
 enum { THREADS_MAX = 1 << 16, YIELDS = 64 };
 
-/* On a machine that is busy elsewhere those who are to stop wait for a core, as the caller does
- * between two looks: a look counts for 1 ms at most, but the whole takes no longer than 10 s. */
+/* On a machine that is busy elsewhere, the threads to be stopped wait for a core, and so does the
+ * caller between two looks: a look counts for 1 ms at most, but the whole takes 10 s at most. */
 #define PATIENCE_NS UINT64_C(2000000000)
 #define PATIENCE_MOST_NS UINT64_C(10000000000)
 #define LOOK_NS UINT64_C(1000000)
 #define NAP_NS 20000L
 
-/* What a stack has in use around where its thread's registers point: the frames of a
+/* How much of a stack is in use around where its thread's registers point: the frames of a
  * signal and of its handler below, at least some callers' above. */
 #define STACK_MARGIN_BYTES (UINT64_C(16) << 10)
 #define STACK_BYTES_MAX (UINT64_C(4) << 30)
@@ -45,7 +45,7 @@ struct standing {
     uintptr_t stack_pointer;
     uintptr_t frame;       /* of the handler, which may have a stack of its own */
     uintptr_t self;        /* its pthread_t: with glibc, the upper end of its stack */
-    _Atomic uint32_t turn; /* for which the others hold; written last */
+    _Atomic uint32_t turn; /* that the other fields are for; written last */
 };
 
 /* What the handler shares with the caller. The tables are mapped once and stay: a thread
@@ -58,8 +58,8 @@ static struct {
     uint32_t signalled_count;
 } shared;
 
-/* Private: the key is then the address, also when the page below it is replaced while
- * threads sleep, as it is when the library's own data is registered. */
+/* The futex is private: its key is then the address, even if the page below is replaced while
+ * threads sleep, as happens when the library's own data is registered. */
 static void sleep_while(uint32_t turn)
 {
     while (atomic_load_explicit(&shared.turn, memory_order_acquire) == turn) {
@@ -79,7 +79,7 @@ static uintptr_t stack_pointer_of(const void *context)
 #endif
 }
 
-/* Runs in the thread that shall stop, wherever it is. */
+/* Runs in the thread that is to stop, wherever it is. */
 static void stand(int signal_number, siginfo_t *information, void *context)
 {
     int saved = errno;
@@ -218,7 +218,7 @@ static int signal_others(int signal_number)
             at += entry->d_reclen;
             if (thread > 0 && thread != gettid() && shared.signalled_count < THREADS_MAX &&
                 !was_signalled(thread)) {
-                /* It may be full of signals; then again at the next look. */
+                /* Its queue of signals may be full; then it is signalled at the next look. */
                 bool sent = syscall(SYS_tgkill, getpid(), thread, signal_number) == 0;
                 shared.signalled[shared.signalled_count] = thread;
                 shared.signalled_count += sent;
@@ -229,7 +229,7 @@ static int signal_others(int signal_number)
     return 0;
 }
 
-/* Whether all who joined have told where their stacks are. */
+/* Whether all that joined have told where their stacks are. */
 static bool all_told(uint32_t turn, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -240,7 +240,7 @@ static bool all_told(uint32_t turn, uint32_t count)
     return true;
 }
 
-/* Whether nobody else runs; the count of those who stand is *count. */
+/* Whether nobody else runs; *count is how many are stopped. */
 static bool all_stand(uint32_t turn, uint32_t *count)
 {
     uint32_t joined = (uint32_t)atomic_load(&shared.joined);

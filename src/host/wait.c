@@ -8,7 +8,7 @@
 #include "fabric/ladder.h"
 #include "host/clock.h"
 
-/* Looks between two at the clock. A look that drives takes a system call. */
+/* How many looks between two at the clock. A look that drives takes a system call. */
 enum { SPINS_PER_CLOCK = 64, YIELDS_PER_CLOCK = 16, DRIVES_PER_CLOCK = 8 };
 
 void host_wait_prepare(void)
@@ -24,7 +24,7 @@ bool host_nobody_left(const struct dn_node *node, void *context, bool forever)
 
 struct wait {
     const struct dn_node *node;
-    struct fabric_lane *lane; /* that is driven */
+    struct fabric_lane *lane; /* the one that is driven */
     const struct host_condition *condition;
     uint64_t deadline_ns;
     int result;
@@ -42,7 +42,7 @@ static bool is_over(struct wait *wait, uint64_t now_ns)
     } else {
         return false;
     }
-    /* What decides may have happened just before the end. */
+    /* The condition may have come true just before the end. */
     if (condition->holds(condition->context)) {
         wait->result = 0;
     }
@@ -55,7 +55,7 @@ static bool holds(struct wait *wait)
     return wait->condition->holds(wait->condition->context);
 }
 
-/* Looks some times, on one of the lower rungs; true when it holds. */
+/* Looks several times, on one of the lower rungs; true: the condition holds. */
 static bool look(struct wait *wait, struct fabric_ladder *ladder, enum fabric_rung rung)
 {
     bool drives = !fabric_all_in_place(wait->lane);
@@ -99,8 +99,8 @@ static void leave_sleepers(struct wait *wait)
     pthread_mutex_unlock(&process->sleep_lock);
 }
 
-/* On the call word, where whoever writes this node's memory in place looks; until the end of
- * the wait. */
+/* Sleeps until the end of the wait on the call word, which whoever writes this node's memory in
+ * place looks at. */
 static void sleep_on_call_word(struct wait *wait, struct fabric_ladder *ladder)
 {
     const struct group_view *view = &wait->node->process->view;
@@ -123,8 +123,8 @@ static void sleep_on_call_word(struct wait *wait, struct fabric_ladder *ladder)
     leave_sleepers(wait);
 }
 
-/* Up the ladder until it holds or is over. Where packets come in, whoever waits drives, and
- * what comes wakes it. */
+/* Climbs the ladder until the condition holds or the wait is over. Where packets come in, whoever
+ * waits drives, and what comes wakes it. */
 static void climb(struct wait *wait, uint64_t now_ns)
 {
     struct fabric_ladder ladder = {.spins = wait->node->process->core_is_free};
@@ -154,12 +154,12 @@ int host_wait(const struct dn_node *node, const struct host_condition *condition
 {
     struct wait wait = {
         .node = node, .lane = &node->process->default_lane->lane, .condition = condition};
-    /* Who sleeps where this node stored to may be what it waits for. */
+    /* A sleeper that this node stored to may be what it waits for. */
     fabric_wake_stored_to(&node->lane);
     if (holds(&wait)) {
         return 0;
     }
-    /* Somebody who only looks, again and again, drives as well. */
+    /* A caller that only looks, again and again, drives as well. */
     if (fabric_progress(wait.lane) && holds(&wait)) {
         return 0;
     }

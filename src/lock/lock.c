@@ -92,8 +92,8 @@ static __attribute__((noinline)) int take_carefully(struct dn_lock *lock, uint64
     return error ? error : lock->way->take(lock, timeout_ns);
 }
 
-/* The ordinary case uses no stack: what lies in the store buffer is waited for by the
- * compare-swap. */
+/* The ordinary case uses no stack, because the compare-swap waits for everything in the store
+ * buffer. */
 int lock_take(struct dn_lock *lock, uint64_t timeout_ns)
 {
     if (LIKELY(lock->state == LOCK_READY && lock->node->lane.open == FABRIC_LANE_OPEN &&
@@ -116,7 +116,7 @@ static __attribute__((noinline)) int give_carefully(struct dn_lock *lock)
     return error ? error : lock->way->give(lock);
 }
 
-/* Where operations are done at return all is in place. */
+/* Where operations are done at return, everything is in place already. */
 int lock_give(struct dn_lock *lock)
 {
     if (UNLIKELY(lock->state != LOCK_HELD || lock->node->lane.open != FABRIC_LANE_OPEN ||

@@ -6,12 +6,12 @@
 #include "host/clock.h"
 #include "host/wait.h"
 
-/* A time-out may be shorter than the way to the manager and back. Who is about to give up so
- * soon tries first, and waits for the answer: a lock that is free is had, however short the
- * time. Longer waits save that round trip. */
+/* A time-out may be shorter than the round trip to the manager. A caller about to give up so soon
+ * tries first and waits for the answer, so that it gets a free lock, however short the time.
+ * Longer waits save that round trip. */
 #define SHORT_NS UINT64_C(1000000)
 
-/* As many handles as in place: a program that finds them enough there does here. */
+/* As many handles as in place: a program that has enough there has enough here. */
 static _Atomic uint32_t handle_count;
 
 static bool open_by_packets(struct dn_lock *lock, uint32_t rank, _Atomic uint64_t *word)
@@ -46,7 +46,7 @@ static bool is_answered(void *context)
     return nic_completion_is_done(&use->completion);
 }
 
-/* The services say so as well, once they have heard of it. */
+/* The services say so, too, but only once they have heard of it. */
 static bool manager_is_gone(const struct dn_node *node, void *context, bool forever)
 {
     const struct lock_use *use = context;
@@ -113,8 +113,8 @@ static int take(struct dn_lock *lock, uint64_t timeout_ns)
 
 /* ---- Giving ------------------------------------------------------------------------------- */
 
-/* What was sent under the lock is in place before the next holder can look. The lock is free in
- * any case. DN_EPEER: somebody whom the lane sent to is gone, perhaps the manager. */
+/* What was sent under the lock is in place before the next holder can look. The lock becomes free
+ * in any case. DN_EPEER: a rank that the lane sent to is gone, perhaps the manager. */
 static int give(struct dn_lock *lock)
 {
     struct fabric_lane *lane = &lock->node->lane;
@@ -127,7 +127,7 @@ static int give(struct dn_lock *lock)
     return error ? error : unplaced;
 }
 
-/* Without waiting for what the lane sent: the value goes with the lock. */
+/* Does not wait for what the lane sent: the value goes with the lock. */
 static int give_value(struct dn_lock *lock, const void *changes, uint32_t bytes)
 {
     struct fabric_lane *lane = &lock->node->lane;

@@ -1,5 +1,5 @@
-/* A lock where all memory is in place: the queue is group/lock.h's, a handle has one of this
- * node's records in it. */
+/* A lock where all memory is in place: the queue is that of group/lock.h, and a handle has one of
+ * this node's records in it. */
 #include "lock/lock_way.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static uint8_t record_is_taken[GROUP_LOCK_RECORDS];
 static uint32_t record_sequence[GROUP_LOCK_RECORDS]; /* goes on where the last user ended */
-/* Below it no record is free but those that somebody abandoned: thousands of handles are
- * not each the end of a search through all before. */
+/* No record below it is free, except abandoned ones: so opening thousands of handles does not
+ * search through all of them each time. */
 static uint32_t record_first;
 
 /* With the table's lock held: the first free record from `first` on. */
@@ -42,7 +42,7 @@ static bool take_record(struct group_lock *lock)
     return found;
 }
 
-/* An abandoned record is given up as well: it is free again once the lock has passed it. */
+/* Also for an abandoned record: it becomes free once the lock has passed it. */
 static void give_record(struct group_lock *lock)
 {
     pthread_mutex_lock(&table_lock);
@@ -86,8 +86,8 @@ struct hope {
     enum group_lock_outcome outcome;
 };
 
-/* Granted, or inherited: who is gone is looked at only when somebody has gone, or when
- * another one stands before us than at the last look. */
+/* Granted, or inherited. It checks who is gone only when somebody has gone, or when another one
+ * stands before us than at the last look. */
 static bool has_it(void *context)
 {
     struct hope *hope = context;
@@ -112,8 +112,8 @@ static int hold(struct dn_lock *lock, enum group_lock_outcome outcome)
     return outcome == GROUP_LOCK_OWNER_DEAD ? DN_EOWNERDEAD : 0;
 }
 
-/* After abandoning: the record stays in the queue, and the handle goes on with another
- * one. Without one left it has none until the next call finds one. */
+/* After abandoning: the record stays in the queue, and the handle goes on with another one. If
+ * none is left, it has none until a later call finds one. */
 static void leave_record(struct dn_lock *lock)
 {
     give_record(&lock->queue);
@@ -177,8 +177,7 @@ static int take_if_free(struct dn_lock *lock)
     return outcome == GROUP_LOCK_BUSY ? DN_EBUSY : hold(lock, outcome);
 }
 
-/* A caller that does not wait does not enter the queue either: nothing of it would stay
- * behind. */
+/* A caller that does not wait does not enter the queue either, so nothing of it stays behind. */
 static int take(struct dn_lock *lock, uint64_t timeout_ns)
 {
     if (!has_record(lock)) {
@@ -199,8 +198,8 @@ __attribute__((noinline)) int lock_wake(const struct dn_lock *lock, uint32_t ran
     return 0;
 }
 
-/* What was stored under the lock is in place before the next holder can look; where operations
- * are done at return the release in giving orders it already. */
+/* What was stored under the lock must be in place before the next holder can look; where
+ * operations are done at return, the release in giving orders it already. */
 static int give(struct dn_lock *lock)
 {
     struct fabric_lane *lane = &lock->node->lane;

@@ -44,10 +44,10 @@ static uint32_t check_bits(uint64_t data, uint8_t type)
     return check;
 }
 
-/* Turns the bit of data or type at a position of the code, which is no power of two. */
+/* Flips the bit of data or type at a position of the code, which is no power of two. */
 static void turn(uint32_t position, uint64_t *data, uint8_t *type)
 {
-    /* Before it stand as many check bits as it has binary digits. */
+    /* As many check bits stand before it as it has binary digits. */
     uint32_t digits = 32 - (uint32_t)__builtin_clz(position);
     uint32_t bit = position - 1 - digits;
     if (bit < 64) {
@@ -111,7 +111,7 @@ enum wire_line_result wire_line_decode(const unsigned char from[WIRE_LINE_BYTES]
     uint32_t position = check_bits(data, type) ^ (check & CHECK_MASK);
     bool is_odd = parity(data ^ type ^ check) != 0;
     if (is_odd) {
-        /* An odd number of bits is wrong; if it is one, it is this one. */
+        /* An odd number of bits is wrong; if only one is, it is this one. */
         if (position > POSITION_LAST) {
             return WIRE_LINE_DAMAGED;
         }
@@ -154,7 +154,7 @@ void wire_lines_encode(const unsigned char header[WIRE_LINE_DATA_BYTES],
     }
 }
 
-/* What a line in that place has to be. */
+/* Whether a line of that kind may stand in that place. */
 static bool is_in_place(enum wire_line_kind kind, uint32_t index, uint32_t count)
 {
     if (count == 1) {

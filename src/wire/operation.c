@@ -1,8 +1,8 @@
 /* NIC operations to bytes and back.
  *
- * As with packets every operation has one encoding: fields that an opcode does not use,
- * the rest of a short value and the padding behind data are 0. The encoder writes them so
- * whatever the caller left there, and the decoder refuses anything else. */
+ * As with packets, every operation has one encoding: fields that an opcode does not use,
+ * the rest of a short value and the padding behind data are 0. The encoder writes 0 there
+ * whatever the caller left, and the decoder refuses anything else. */
 #include "wire/operation.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Header, counter and acknowledgements of a packet to bytes and back.
  *
- * Every packet has one encoding: what has no meaning is 0, and the decoders refuse it
- * otherwise. So a decoded packet encoded again gives the same bytes, and there is no
- * place in a packet for anything that nobody checks. */
+ * Every packet has one encoding: what has no meaning is 0, and the decoders refuse anything
+ * else. So a decoded packet encoded again gives the same bytes, and a packet has no place
+ * for anything that nobody checks. */
 #include "wire/packet.h"
 
 /* Where the fields of the header lie. */

@@ -1,5 +1,5 @@
 /* Routing headers to bytes and back. As with packets, each has one encoding: what has no
- * meaning is 0, and is refused otherwise. */
+ * meaning is 0, and anything else is refused. */
 #include "wire/ring_header.h"
 
 #include <string.h>

@@ -1,12 +1,13 @@
-/* Putting operations off and carrying them out in any order that is allowed.
+/* Puts operations off and carries them out in any order that is allowed.
  *
- * Every lane has a bounded table of operations. One that is submitted becomes LATER
- * while an earlier epoch (dn_fence starts one) has operations to the same target,
- * else BEHIND while it is of the ordered class and not the first of it there, or is a
- * flag whose body is missing, else READY. Nothing else orders anything: whichever
- * READY operation chance picks is next. It is carried out by a thread of this file
- * after a short random time, or by a caller that needs the room, needs it done
- * (dn_quiet, fetching atomics) or is told to by chance.
+ * Every lane has a bounded table of operations. A submitted one is
+ *   LATER   while an earlier epoch (dn_fence starts one) has operations to the same target,
+ *   BEHIND  else, while it is ordered and not the first ordered one there, or is a flag
+ *           whose body is missing,
+ *   READY   else.
+ * Nothing else orders anything: chance picks the next READY operation. It is carried out by a
+ * thread of this file after a short random time, or by a caller that needs the room, needs it
+ * done (dn_quiet, fetching atomics) or is told to by chance.
  *
  * What an operation waits for was submitted before it, so as long as any operation is
  * outstanding the oldest one is READY, and every loop below ends.
@@ -268,7 +269,7 @@ static void carry_out_any(struct relax_lane *state)
     carry_out(state, state->ready[base_random_below(&relax.random, state->ready_count)]);
 }
 
-/* One to this rank if there is one, so that other targets are not ordered by it. */
+/* Carries out one to this rank if there is one, so that other targets are not ordered by it. */
 static void carry_out_towards(struct relax_lane *state, uint32_t rank)
 {
     uint32_t count = 0;
@@ -285,7 +286,7 @@ static void carry_out_towards(struct relax_lane *state, uint32_t rank)
     }
 }
 
-/* Carries out an operation and before it only what must precede it. */
+/* Carries out an operation, and before it only what must precede it. */
 static void carry_out_now(struct relax_lane *state, struct operation *operation)
 {
     while (operation->state != READY) {

@@ -15,7 +15,7 @@
 
 #define HELPER_AWAY_NS UINT64_C(250000)
 /* How long the helper sleeps when nothing is under way. Packets wake it; a death may be noticed
- * so late. */
+ * this much later. */
 #define HELPER_IDLE_NS UINT64_C(10000000)
 #define RETRY_NS UINT64_C(50000) /* after the kernel had no room for a burst */
 
@@ -39,7 +39,7 @@ static uint32_t receive_and_connect(struct udp_state *udp)
     return bytes;
 }
 
-/* A look at the socket; gives what came to the board. The clock is read when something did,
+/* A look at the socket; gives what came to the board. The clock is read only when something came,
  * and not for the many looks that find nothing. */
 static bool receive_burst(struct udp_state *udp, uint32_t *bytes)
 {
@@ -153,9 +153,9 @@ void udp_transmit(struct udp_state *udp, uint64_t now_ns)
 
 /* ---- Driving ------------------------------------------------------------------------- */
 
-/* With the lock held. What is owed goes out before the next look at the socket, and what came
- * is looked at by the caller before anything is sent because of it: an acknowledgement then
- * rides with the caller's answer. */
+/* With the lock held. What is owed goes out before the next look at the socket. The caller looks
+ * at what came before anything is sent because of it: an acknowledgement then rides with the
+ * caller's answer. */
 static bool drive(struct udp_state *udp, uint64_t now_ns)
 {
     if (udp->unsent != 0 || udp->owes || udp->burst_waits ||

@@ -29,7 +29,7 @@ struct udp_lane {
     struct kick kicks[UDP_KICKS];
 };
 
-/* Lanes share users when there are more of them: that orders more than it has to. */
+/* When there are more lanes than users, lanes share users, which orders more than it has to. */
 static uint32_t lanes_of_user[NIC_USERS]; /* with the lock */
 
 static int udp_lane_open(struct fabric_lane *lane)
@@ -95,8 +95,8 @@ static int give_once(struct udp_state *udp, const struct request *request)
     return DN_EINVAL;
 }
 
-/* With the lock held, which it gives away while it sleeps. A FIFO or window that is full
- * drains into InfiniSWIF's packets first, and those into the network. */
+/* With the lock held, which it releases while it sleeps. A full FIFO or window first drains into
+ * InfiniSWIF's packets, and those into the network. */
 static int give(struct udp_state *udp, const struct request *request)
 {
     int error = give_once(udp, request);
@@ -126,7 +126,7 @@ static void send_now(struct udp_state *udp)
     udp_transmit(udp, now_ns);
 }
 
-/* With the lock held: what has come is taken in, and the helper need not come for it. */
+/* With the lock held: takes in what has come, so that the helper need not come for it. */
 static void look(struct udp_state *udp, uint64_t now_ns)
 {
     atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
@@ -137,7 +137,7 @@ static void look(struct udp_state *udp, uint64_t now_ns)
 static void send_or_wait_for_company(struct udp_state *udp, int target, uint64_t bytes)
 {
     udp->unsent++;
-    /* Also when something for another target, or a block of the same message, waits. */
+    /* Sends even if something for another target, or a block of the same message, waits. */
     if (swif_peer_is_idle(udp->board.swif, (uint16_t)target)) {
         send_now(udp);
         return;
@@ -168,8 +168,8 @@ static bool is_in_place(const struct fabric_lane *lane, struct dn_remote remote)
     return fabric_road(lane, (uint32_t)remote.rank) == FABRIC_IN_PLACE;
 }
 
-/* Checks a remote address as every fabric does; what of the group's memory the library
- * itself names is right. *place is where it lies here: the mirror, or the real thing. */
+/* Checks a remote address as every fabric does; addresses in the group's memory that the library
+ * itself names are right. *place is where it lies here: in the mirror, or the real memory. */
 static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
                  unsigned char **place)
 {
@@ -189,8 +189,8 @@ static uint32_t user_of(const struct fabric_lane *lane)
     return own->user;
 }
 
-/* The user of an operation: what the library does for itself is no lane's, so that no quiet
- * of the program's waits for it or tells that it failed. */
+/* The user of an operation. The library's own operations belong to no lane, so that no quiet of
+ * the program's waits for them or reports that they failed. */
 static uint32_t user_for(const struct fabric_lane *lane, struct dn_remote remote)
 {
     return remote.area == FABRIC_AREA_GROUP ? UDP_SYSTEM_USER : user_of(lane);
@@ -198,8 +198,8 @@ static uint32_t user_for(const struct fabric_lane *lane, struct dn_remote remote
 
 /* ---- Stores and blocks ------------------------------------------------------------------- */
 
-/* The kick address of a remote word: its page is mapped, in the place of another one should
- * the lane have many. */
+/* The kick address of a remote word. Maps its page, in the place of another one if the lane has
+ * many. */
 static int map(struct udp_state *udp, struct udp_lane *lane, struct dn_remote remote,
                uint64_t *address)
 {
@@ -235,7 +235,7 @@ static int store_locked(struct udp_state *udp, struct udp_lane *lane, struct dn_
     int error = map(udp, lane, remote, &request.kick_address);
     if (error == DN_EFULL || remote.offset % bytes != 0) {
         /* No page could be mapped (the stores to another one are still in the FIFO, or the
-         * header table is full), or the area does not begin at a whole word, which is no
+         * header table is full), or the area does not begin at a whole word, which does not
          * matter to a block. */
         request.kind = BLOCK;
         request.local = &value;
@@ -573,7 +573,7 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
     return completion.result;
 }
 
-/* The system user's failures are those of peers that are gone, which nobody asks about. */
+/* The system user's operations fail only for peers that are gone, which nobody asks about. */
 void udp_settle(struct udp_state *udp)
 {
     (void)quiet(udp, UDP_SYSTEM_USER);
@@ -591,8 +591,8 @@ static struct nic_services *udp_services_take(struct fabric_lane *lane, uint64_t
     struct udp_state *udp = &udp_state;
     (void)lane;
     fabric_mutex_take(&udp->lock);
-    /* Who came before us is served before us, also when this node asks again and again and
-     * never waits. */
+    /* Those who came before us are served before us, even if this node asks again and again
+     * and never waits. */
     if (!udp->looked) {
         look(udp, fabric_now_ns());
     }

@@ -4,13 +4,13 @@
 #include "fabric/udp/state.h"
 #include "group/life.h"
 
-/* A peer's last acknowledgements may arrive after the launcher's word that it has left. They are
- * waited for so long, and two round trips more. */
+/* A peer's last acknowledgements may arrive after the launcher's word that it has left. This is
+ * how long they are waited for, besides two round trips. */
 #define PARTING_NS UINT64_C(50000000)
 
 enum { BURSTS_BEFORE_END = 4096 }; /* more than a socket holds; a flood ends, too */
 
-/* A peer is gone: said once. */
+/* Notes, once, that a peer is gone. */
 static void end_life(struct udp_state *udp, uint32_t rank, enum dn_life life)
 {
     struct group_port *port = &udp->view->ports[rank];

@@ -27,7 +27,7 @@ enum {
     REPLY_BYTES = 8 << 20,
     REORDER_BYTES = 4 << 20,
     SYSTEM_CREDIT = 256,
-    LAST_BURSTS = 256, /* that are taken in before leaving: a flood does not hold us */
+    LAST_BURSTS = 256, /* taken in before leaving, so that a flood does not hold us */
 };
 
 struct udp_state udp_state = {.socket = {.fd = -1}};
@@ -71,7 +71,7 @@ int udp_tell_area(struct fabric_lane *lane, uint32_t area)
     nic_engine_forget_area(udp->board.engine, area);
     fabric_mutex_give(&udp->lock);
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        /* Gone ones need not know. The state word last, as in the table itself. */
+        /* Ranks that are gone need not know. The state word goes last, as in the table itself. */
         (void)udp_ops.reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
         (void)udp_ops.reflect(lane, rank, &entry->state, sizeof entry->state);
     }
@@ -208,7 +208,7 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
     for (uint32_t rank = 0; rank < udp->view->node_count && !error; rank++) {
         if (rank != udp->view->rank) {
             swif_peer_is(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
-            /* Somebody may wait for it while nothing is under way to it. */
+            /* Somebody may wait for the peer while nothing is under way to it. */
             (void)swif_watch(udp->board.swif, now_ns, (uint16_t)rank);
         }
     }
