@@ -155,7 +155,7 @@ uint32_t inner_change_count(const struct dn_node *node);
  * all of them, or DN_EPEER. */
 int inner_agree(struct dn_team *team, const char *call, const uint64_t *numbers, size_t count);
 
-/* To be called instead when this node's arguments make no sense: the others get DN_EMISMATCH. Gives
+/* Called instead when this node's arguments make no sense: the others get DN_EMISMATCH. Gives
  * `error`, or DN_EPEER. */
 int inner_refuse(struct dn_team *team, int error);
 

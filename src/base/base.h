@@ -10,8 +10,8 @@
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-/* Bytes that two cores pass between them as one. 64 on x86; some ARM cores use 128,
- * where two of our lines share one and are merely slower. */
+/* The unit of memory that cores exchange. 64 on x86; some ARM cores use 128, where two of our
+ * lines share one of theirs, which is merely slower. */
 #define CACHE_LINE_BYTES 64
 
 /* A broken invariant: a bug of this library, never of its caller. */

@@ -5,7 +5,7 @@
  * Free ranges are kept by size class, sixteen classes to each power of two; a request
  * takes from the first class whose ranges all fit, found by two bit scans, and
  * neighbours are joined at once when freed. Both calls take constant time (averaged
- * over the growth of the tables); only a request that would be refused first looks
+ * over the growth of the tables); only a request that would else be refused looks
  * through the classes whose ranges may fit, so that the last range can be had too. */
 #ifndef BASE_EXTENTS_H
 #define BASE_EXTENTS_H

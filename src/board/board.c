@@ -98,8 +98,8 @@ static bool mark_is_passed(void *context, uint64_t number)
     return swif_mark_is_passed(board->swif, number);
 }
 
-/* Only notes the wish when inside a handler: InfiniSWIF may be in the middle of the peer's
- * context. */
+/* May run inside a handler, so it only notes the wish: InfiniSWIF may be in the middle of the
+ * peer's context. */
 static void watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
 {
     struct board *board = context;

@@ -14,7 +14,7 @@
  *
  * Functions that can fail give 0 or a negative DN_E..., and a sentence that says why: DN_EINVAL
  * where the user asked for something impossible, another where the system refused. A sentence
- * beside 0 is a warning. The sentence is empty when it is passed in. */
+ * with 0 is a warning. The sentence is empty when it is passed in. */
 #ifndef FABRIC_LAUNCH_H
 #define FABRIC_LAUNCH_H
 
@@ -172,7 +172,7 @@ const struct fabric_launch *fabric_launch_find(const char *name);
 int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The settings of somebody who gave no option. */
+/* The settings when no option is given. */
 void fabric_launch_settle(const struct fabric_launch *fabric,
                           uint64_t settings[FABRIC_OPTIONS_MAX]);
 /* Whether each setting is one that its option takes. */

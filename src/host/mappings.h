@@ -14,7 +14,7 @@ struct host_piece {
     uint64_t bytes;
     int protection;       /* PROT_ bits */
     bool anonymous;       /* what was never touched is zeros */
-    uint64_t file_offset; /* in the group's file, where it is or shall be */
+    uint64_t file_offset; /* in the group's file, where it is or will be */
     unsigned char *copy;  /* private memory to take its place, or NULL */
 };
 

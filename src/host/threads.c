@@ -1,6 +1,6 @@
 /* Stops happen in turns; an odd turn is a stop under way. A thread that gets the signal joins
- * the turn by one compare-swap of turn and count together, and then stays until the turn is
- * over. So a thread that comes too late for a turn that was given up never counts in the next.
+ * the turn by one compare-swap of turn and count together, so that a thread too late for a turn
+ * that was given up never counts in the next. It then stays until the turn is over.
  *
  * All are stopped when as many have joined as the kernel counts threads, less the caller:
  * those that joined cannot end, and nobody else is left to start one. */

@@ -92,8 +92,7 @@ static __attribute__((noinline)) int take_carefully(struct dn_lock *lock, uint64
     return error ? error : lock->way->take(lock, timeout_ns);
 }
 
-/* The ordinary case uses no stack, because the compare-swap waits for everything in the store
- * buffer. */
+/* The ordinary case uses no stack: the compare-swap waits for all stores before it. */
 int lock_take(struct dn_lock *lock, uint64_t timeout_ns)
 {
     if (LIKELY(lock->state == LOCK_READY && lock->node->lane.open == FABRIC_LANE_OPEN &&

@@ -16,8 +16,7 @@ struct origin {
     uint8_t channel;
 };
 
-/* Appends a reply; gives the place for data that the operation does not point to. NULL: the peer
- * was just lost. */
+/* Appends a reply; gives the place for data that it does not point to. NULL: the peer is lost. */
 static unsigned char *reply(struct nic_engine *engine, const struct origin *origin,
                             const struct wire_operation *operation)
 {

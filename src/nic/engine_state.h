@@ -93,7 +93,7 @@ struct nic_engine {
     struct base_pool outstanding_pool;
     struct nic_outstanding *outstanding;
 
-    struct nic_target_set blocked; /* of one pass: whose room is used up */
+    struct nic_target_set blocked; /* targets without room, in one pass */
     uint64_t *user_words;          /* of the users' sets */
     struct nic_engine_counters counters;
     struct nic_windows windows;

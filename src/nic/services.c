@@ -14,8 +14,8 @@ void nic_services_config_default(struct nic_services_config *config, uint32_t no
 {
     *config = (struct nic_services_config){
         .node_count = node_count,
-        /* As many as a node has requesters in place (GROUP_LOCK_RECORDS); only what is used of it
-         * is touched. */
+        /* As many as a node has requesters where all is in place (GROUP_LOCK_RECORDS); only what
+         * is used of it is touched. */
         .lock_count = 1 << 16,
         .lock_waiter_count = 1 << 16,
         .lock_request_count = 1 << 16,

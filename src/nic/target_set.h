@@ -1,5 +1,5 @@
 /* A set of nodes: a bit for each, and the range of words that may hold any, so that emptying,
- * asking or walking a set of few neighbours does not touch 8 KiB. A set that is all zero is
+ * testing or walking a set of few neighbours does not touch 8 KiB. A set that is all zero is
  * empty, and needs words only before something is added. */
 #ifndef NIC_TARGET_SET_H
 #define NIC_TARGET_SET_H

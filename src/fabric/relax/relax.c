@@ -97,7 +97,7 @@ struct relax_lane {
 
 static struct {
     pthread_mutex_t lock;
-    pthread_cond_t work; /* something is outstanding, or the thread shall end */
+    pthread_cond_t work; /* something is outstanding, or the thread is to end */
     pthread_t thread;
     bool is_running;
     bool is_stopping;

@@ -153,9 +153,9 @@ void udp_transmit(struct udp_state *udp, uint64_t now_ns)
 
 /* ---- Driving ------------------------------------------------------------------------- */
 
-/* With the lock held. What is owed goes out before the next look at the socket. The caller looks
- * at what came before anything is sent because of it: an acknowledgement then rides with the
- * caller's answer. */
+/* With the lock held. What is owed goes out before the next look at the socket. What came causes no
+ * packet until the caller has looked at it: an acknowledgement then rides with the caller's
+ * answer. */
 static bool drive(struct udp_state *udp, uint64_t now_ns)
 {
     if (udp->unsent != 0 || udp->owes || udp->burst_waits ||

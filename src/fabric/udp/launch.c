@@ -225,7 +225,7 @@ static uint64_t packet_bytes_min(const struct fabric_roster *roster)
     return board_packet_bytes_min(&config);
 }
 
-/* What packets may be on a path that takes path_bytes. */
+/* How long packets may be on a path that takes path_bytes. */
 static int agree_packet_bytes(const struct fabric_roster *roster, uint64_t path_bytes,
                               uint64_t *packet_bytes, char *sentence)
 {

@@ -27,7 +27,7 @@ enum {
     UDP_BURST_BUFFER_BYTES = 2 * 65536,
 };
 
-/* What is known of a peer beside its life in the view. */
+/* What is known of a peer besides its life in the view. */
 struct udp_peer {
     enum dn_life told;         /* by the launcher, when lives were last read */
     uint64_t parting_until_ns; /* it has left, and something is under way to it; 0: no */
