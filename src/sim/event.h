@@ -1,7 +1,7 @@
-/* Events under virtual time, in whatever unit the user counts it: a heap ordered by time, and
- * among equals by who was put first, so that a run depends on nothing but what is put. What a
- * kind, a subject and a value mean is the user's affair. The heap grows and never shrinks:
- * once it is as large as a run needs, putting and taking allocate nothing.
+/* Events under virtual time, in any unit: a heap ordered by time and, among equals, by which was
+ * put first, so that a run depends on nothing but what is put. Kind, subject and value mean what
+ * the user wants. The heap grows and never shrinks: once it is as large as a run needs, putting
+ * and taking allocate nothing.
  *
  * Room for 2^24 events at a time and for 2^40 in a run. */
 #ifndef SIM_EVENT_H
@@ -17,10 +17,10 @@ struct sim_event {
     uint64_t value;
 };
 
-/* What the heap moves about. */
+/* The part of an event that the heap moves. */
 struct sim_event_key {
     uint64_t at;
-    uint64_t order_slot; /* the order above the slot of its load, so that both compare at once */
+    uint64_t order_slot; /* upper bits: the order, to compare by; lower bits: the load's slot */
 };
 
 enum { SIM_EVENTS_SLOT_BITS = 24 };
@@ -33,22 +33,22 @@ struct sim_event_load {
     uint64_t value;
 };
 
-/* Four children to a node. The first key stands in the last quarter of a cache line, so that
- * any four children fill one. */
+/* Each node has four children. The first key stands in the last quarter of a cache line, so that
+ * the four children of any node fill one line. */
 enum { SIM_EVENTS_FIRST = 3 };
 
-/* So many of the next events stand in a row before the heap, for who wants to know what comes:
- * see sim_events_ahead. A power of two. */
+/* The next SIM_EVENTS_ROW events stand in a row before the heap, so that sim_events_ahead can
+ * tell what comes. A power of two. */
 enum { SIM_EVENTS_ROW = 16 };
 
 struct sim_events {
-    struct sim_event_key *keys; /* from SIM_EVENTS_FIRST on; behind them keys later than all */
+    struct sim_event_key *keys; /* from SIM_EVENTS_FIRST on; then keys later than all events */
     struct sim_event_load *loads;
     uint32_t count; /* row and heap */
     uint32_t room;
-    uint32_t slot_free; /* the first, where count < room */
-    uint32_t row_first; /* counts on; its place is the rest of SIM_EVENTS_ROW */
-    uint32_t row_count; /* full, or all there are: no key of the heap is before one of the row */
+    uint32_t slot_free; /* the first one, if count < room */
+    uint32_t row_first; /* counts on; its place is row_first % SIM_EVENTS_ROW */
+    uint32_t row_count; /* full, or all there are: no key of the heap comes before the row's */
     uint64_t order_next;
     struct sim_event_key row[SIM_EVENTS_ROW];
 };
@@ -68,9 +68,8 @@ static inline uint64_t sim_events_next(const struct sim_events *events)
     return events->count > 0 ? events->row[events->row_first % SIM_EVENTS_ROW].at : UINT64_MAX;
 }
 
-/* What is going to be taken after `distance` others, if nothing earlier is put meanwhile; NULL:
- * nothing, or it is farther than SIM_EVENTS_ROW. Only for who fetches memory before it is
- * needed. */
+/* The event that will be taken after `distance` others, unless an earlier one is put meanwhile;
+ * NULL: there is none, or it is not within SIM_EVENTS_ROW. Only a hint, for prefetching. */
 static inline const struct sim_event_load *sim_events_ahead(const struct sim_events *events,
                                                             uint32_t distance)
 {

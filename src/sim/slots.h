@@ -1,5 +1,5 @@
-/* Slots of one size that keep their place in memory, taken and given back without allocation
- * once there are as many as a run needs. A slot is known by its number. */
+/* Slots of one size that never move in memory. Once there are as many as a run needs, taking and
+ * giving back allocate nothing. A slot is known by its number. */
 #ifndef SIM_SLOTS_H
 #define SIM_SLOTS_H
 
@@ -13,15 +13,14 @@ struct sim_slots {
     uint32_t taken;
 };
 
-/* A multiple of 8, so that slots are aligned. */
+/* `slot_bytes` is a multiple of 8, so that slots are aligned. */
 void sim_slots_init(struct sim_slots *slots, uint32_t slot_bytes);
 void sim_slots_free(struct sim_slots *slots);
 
-/* Gives all slots back. From then on they are taken in the same order as ever. */
+/* Gives all slots back; they are then taken in the same order as from the start. */
 void sim_slots_clear(struct sim_slots *slots);
 
-/* What is in a slot that was taken is what its last user left there, but for the first 8
- * bytes. */
+/* A slot that was taken holds what its last user left there, except for the first 8 bytes. */
 void *sim_slots_take(struct sim_slots *slots, uint32_t *slot);
 void sim_slots_give(struct sim_slots *slots, uint32_t slot);
 

@@ -1,12 +1,12 @@
-/* What the tests by packets share: two nodes, and beside the fabric a raw socket of each,
- * between the same processes on the same cores. */
+/* What the tests by packets share: two nodes, joined by the fabric and, between the same
+ * processes on the same cores, by raw sockets. */
 #ifndef CLI_PERF_PACKETS_H
 #define CLI_PERF_PACKETS_H
 
 #include "cli/perf/perf_node.h"
 #include "cli/perf/raw_udp.h"
 
-#define PERF_PACKETS_WAIT_NS UINT64_C(10000000000) /* what takes longer has gone wrong */
+#define PERF_PACKETS_WAIT_NS UINT64_C(10000000000) /* a longer wait means that it failed */
 
 struct perf_packets {
     const struct perf_world *world;
@@ -17,35 +17,35 @@ struct perf_packets {
     struct dn_kick kick; /* onto the peer's word */
     uint64_t *word;      /* the peer stores here */
     uint64_t turn;       /* what the word holds next, on both nodes */
-    int error;           /* the first; after it blocks return at once */
-    double apart_ns;     /* of the operations to be measured next, as in perf_shape */
+    int error;           /* the first one; blocks then return at once */
+    double apart_ns;     /* of the operations measured next, as in perf_shape */
 };
 
-/* Both ends meet. DN_E..., and it has said what cannot be told by a code. */
+/* Both ends meet. Returns DN_E..., after printing what a code cannot tell. */
 int perf_packets_open(struct perf_world *world, struct perf_packets *link);
 void perf_packets_close(struct perf_packets *link);
 
-/* Keeps the first error; whether all is well. */
+/* Keeps the first error. Returns whether all is well. */
 bool perf_packets_note(struct perf_packets *link, int error);
 
-/* One end stores the next turn in the other's word, the other waits for it. */
+/* One end stores the next turn in the other's word; the other end waits for it. */
 void perf_packets_tell(struct perf_packets *link);
 void perf_packets_await(struct perf_packets *link);
 
-/* A block's last store goes out now: nobody drives this end's NIC while the raw block runs. */
+/* Sends a block's last store now, since nobody drives this end's NIC while the raw block runs. */
 void perf_packets_flush(struct perf_packets *link);
 
-/* Blocks of raw round trips, and of raw datagrams of 8 bytes one way; their context is a
- * struct perf_packets, or starts with one. */
+/* Blocks of raw round trips, and of raw 8-byte datagrams one way; their context is a struct
+ * perf_packets, or starts with one. */
 void perf_packets_raw_trips(void *context, uint64_t count);
 void perf_packets_raw_datagrams(void *context, uint64_t count);
 
-/* perf_measure with blocks of a millisecond (count 0), or of count operations. The raw end's
- * fault is an error, too. */
+/* perf_measure with blocks of `count` operations, or of a millisecond (count 0). A fault of the
+ * raw end is an error, too. */
 int perf_packets_measure(struct perf_packets *link, perf_block raw, perf_block ours, void *context,
                          uint64_t count, struct perf_figure *figure);
 
-/* A row that has what all of them share. */
+/* A row, filled in with what all rows share. */
 struct perf_row perf_packets_row(const struct perf_packets *link, const char *test,
                                  const char *detail, uint64_t bytes);
 

@@ -2,14 +2,14 @@
  *
  * Raw and ours run in short blocks, raw - ours - raw - ours - raw ..., on the same
  * cache lines. Each "raw, ours, raw" is a triple; it counts only when its two raws
- * agree within a tenth, because a virtual machine's cores move under one's feet. The
+ * agree within a tenth, because the speed of a virtual machine's cores changes. The
  * figure is the median ratio of at least 300 triples. */
 #ifndef CLI_PERF_PERF_MEASURE_H
 #define CLI_PERF_PERF_MEASURE_H
 
 #include "dimmnet.h"
 
-/* A piece of work that every node taking part runs in step; `count` operations. */
+/* A piece of work of `count` operations, which all nodes run in step. */
 typedef void (*perf_block)(void *context, uint64_t count);
 
 struct perf_pair {
@@ -19,10 +19,10 @@ struct perf_pair {
     uint64_t count; /* operations in a block; 0: as many as take about 0.3 ms raw */
 };
 
-/* Blocks of another length, or of operations that are not to be measured whole. */
+/* For blocks of another length, or operations of which a part is not measured. */
 struct perf_shape {
     double block_ns; /* of raw blocks, where the count is 0 */
-    double apart_ns; /* of each operation, raw or ours: taken off */
+    double apart_ns; /* taken off each operation, raw or ours */
 };
 
 struct perf_figure {
@@ -33,9 +33,9 @@ struct perf_figure {
     uint64_t triples;
 };
 
-/* Runs on every node of the group at once; rank 0 keeps the time and gets the figure
- * (the others' is zero). Nodes for which the blocks are not meant pass empty ones.
- * A negative DN_E... when a peer fails. */
+/* Runs on every node of the group at once; rank 0 keeps the time and gets the figure (the
+ * others get zeros). Nodes that take no part in the blocks pass empty ones. Returns a
+ * negative DN_E... when a peer fails. */
 int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure);
 int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
                         const struct perf_shape *shape, struct perf_figure *figure);
@@ -43,7 +43,7 @@ int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
 /* The same for work that needs no group. */
 void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure);
 
-/* The median of count values, which it sorts; and the value below which 99 % lie. */
+/* The median of `count` values, and the value below which 99 % lie. Both sort the values. */
 double perf_median(double *values, uint64_t count);
 double perf_p99(double *values, uint64_t count);
 

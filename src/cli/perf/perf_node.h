@@ -6,8 +6,8 @@
 
 #include "cli/perf/perf_report.h"
 
-/* The environment that the parent gives its nodes: "json" or "table"; the pipes of
- * the token test, "read0,write0,read1,...". */
+/* The environment that the parent gives its nodes: the format, "json" or "table", and
+ * the pipes of the token test, "read0,write0,read1,...". */
 #define PERF_ENV_FORMAT "DIMMNET_PERF_FORMAT"
 #define PERF_ENV_PIPES "DIMMNET_PERF_PIPES"
 
@@ -17,9 +17,9 @@ struct perf_world {
     int rank;
     int size;
     bool json;
-    uint32_t packet_bytes; /* the most, where nodes reach each other by packets; 0: in place */
-    char fabric[16];       /* these two of packets only */
-    char protection[16];
+    uint32_t packet_bytes; /* by packets: the most in one; 0: in place */
+    char fabric[16];       /* by packets only */
+    char protection[16];   /* the same */
 };
 
 typedef int (*perf_test)(struct perf_world *world);
@@ -44,8 +44,8 @@ int perf_sendrecv(struct perf_world *world);
 int perf_lock(struct perf_world *world);
 int perf_reduce(struct perf_world *world);
 
-/* A raw barrier to compare with: flags beside the library's own words, on their lines,
- * when each node has a core; else a central counter whose waiters always yield. */
+/* A raw barrier to compare with. If each node has a core: flags on the same lines as the
+ * library's own words; else a central counter whose waiters always yield. */
 struct perf_gathering {
     struct dn_node *node;
     int rank;
@@ -61,14 +61,14 @@ struct perf_gathering {
 
 int perf_gather(struct perf_world *world, struct perf_gathering *gathering);
 
-/* `dimmnet perf-node TEST`, never called by people. */
+/* `dimmnet perf-node TEST`, which people never call. */
 int cli_perf_node(int argc, char **argv);
 
 /* A block that does nothing, for nodes that only look on. */
 void perf_nothing(void *context, uint64_t count);
 
-/* Maps a kick onto a line of a peer's LLCM and demands its plain pointer: without one
- * (DN_RELAX) there is no raw figure to stand beside ours. */
+/* Maps a kick onto a line of a peer's LLCM. An error if the kick has no plain pointer (DN_RELAX):
+ * then there is no raw figure to compare with. */
 int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t bytes,
                   struct dn_kick *kick);
 

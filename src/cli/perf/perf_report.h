@@ -23,12 +23,12 @@ void perf_report_header(void);
 /* A time per operation; json_name is its name with unit, "rtt_ns". Ratio: ours/raw. */
 void perf_report_time(bool json, const struct perf_row *row, const char *json_name);
 
-/* Bytes or operations per second from the figure's times. The ratio is turned round:
- * ours over raw, more is better. */
+/* Bytes or operations per second from the figure's times. The ratio is of these rates, ours
+ * over raw: more is better. */
 void perf_report_bandwidth(bool json, const struct perf_row *row);
 void perf_report_rate(bool json, const struct perf_row *row);
 
-/* A time whose ratio is how many times faster ours is. */
+/* A time; the ratio says how many times faster ours is. */
 void perf_report_speedup(bool json, const struct perf_row *row, const char *json_name);
 
 /* A share of a core, in percent. */

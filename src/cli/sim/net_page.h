@@ -5,8 +5,8 @@
 #include "sim/ring/bound.h"
 #include "sim/ring/net_file.h"
 
-/* Results in the order of their rates; the links shown are those at the last one before
- * saturation and at half of it. `saturation` and `bound` may be NULL. False: it cannot be
+/* The results are in the order of their rates. The page shows the links at the last rate before
+ * saturation and at half of it. `saturation` and `bound` may be NULL. False: the page cannot be
  * written; errno says why. */
 bool net_page_write(const char *path, const struct net_file *file, const struct net_result *results,
                     unsigned count, const struct net_result *saturation,

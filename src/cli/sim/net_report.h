@@ -1,4 +1,4 @@
-/* What `dimmnet sim net` prints: a table, CSV, or a JSON object a line. */
+/* What `dimmnet sim net` prints: a table, CSV, or one JSON object to a line. */
 #ifndef CLI_SIM_NET_REPORT_H
 #define CLI_SIM_NET_REPORT_H
 
@@ -13,19 +13,19 @@ struct net_report {
     FILE *stream;
     enum net_report_format format;
     const struct net_file *file;
-    bool speed; /* the simulator's own, too: it is never the same twice */
+    bool speed; /* the simulator's own, too, which is never the same twice */
     bool links; /* a line for each link, too */
 };
 
 void net_report_head(const struct net_report *report);
 void net_report_row(const struct net_report *report, const struct net_result *result);
-/* After a sweep: where it saturates, and the bound, if there is one. */
+/* After a sweep: where the network saturates, and the bound, if there is one. */
 void net_report_saturation(const struct net_report *report, const struct net_result *result,
                            const struct net_bound *bound);
 /* Every key with its value. */
 void net_report_keys(const struct net_report *report);
 
-/* "ring of 8, uniform, packets of 8 flits": what was measured. */
+/* What was measured: "ring of 8, uniform, packets of 8 flits". */
 enum { NET_REPORT_TITLE_BYTES = 200 };
 void net_report_title(const struct net_file *file, char title[NET_REPORT_TITLE_BYTES]);
 

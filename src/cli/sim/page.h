@@ -1,6 +1,6 @@
 /* One self-contained HTML page: tables, charts, and a network with its links coloured by load.
- * It has no script and loads nothing; it is light or dark as the reader wishes, and made to be
- * read on a phone first: charts are drawn 360 units wide, so that letters keep their size there.
+ * It has no script and loads nothing, and is light or dark as the reader's device asks. It is made
+ * for phones first: charts are drawn 360 units wide, so that letters keep their size there.
  *
  *     struct cli_page *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic", error);
  *     cli_page_chart(page, &chart);
@@ -22,7 +22,7 @@ bool cli_page_close(struct cli_page *page);
 void cli_page_heading(struct cli_page *page, const char *text);
 void cli_page_text(struct cli_page *page, const char *text);
 
-/* A table, row by row. Cells that are numbers (number not NaN) stand to the right. */
+/* A table, row by row. Cells with a number (not NaN) are aligned to the right. */
 void cli_page_table_begin(struct cli_page *page, const char *caption, const char *const *columns,
                           size_t count);
 void cli_page_row_begin(struct cli_page *page);
@@ -43,12 +43,12 @@ struct cli_series {
 struct cli_chart {
     const char *title, *x_label, *y_label;
     bool x_is_logarithmic, y_is_logarithmic;
-    double y_most; /* what is above is left out; 0: everything is shown */
+    double y_most; /* points above are left out; 0: all are shown */
     struct cli_series series[CLI_SERIES_MAX];
     size_t series_count;
 };
 
-/* The page has the figures as a folded table, too, for readers who cannot see the chart. */
+/* A chart; the page also has its figures as a folded table, for readers who cannot see it. */
 void cli_page_chart(struct cli_page *page, const struct cli_chart *chart);
 
 struct cli_link {
@@ -56,8 +56,8 @@ struct cli_link {
     double use; /* 0 .. 1 */
 };
 
-/* A ring (height 1) or a grid of nodes, and the load of each link. More links than a picture
- * can show are put together, the busiest of each piece counts. */
+/* A ring (height 1) or a grid of nodes, and the load of each link. If there are more links than a
+ * picture can show, neighbours are drawn as one piece, with the load of its busiest link. */
 void cli_page_network(struct cli_page *page, const char *title, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count);
 

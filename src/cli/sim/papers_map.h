@@ -2,7 +2,7 @@
 #ifndef CLI_SIM_PAPERS_MAP_H
 #define CLI_SIM_PAPERS_MAP_H
 
-/* Gives an exit status. */
+/* Returns an exit status. */
 int sim_papers_map(const char *command, const char *machine);
 
 #endif

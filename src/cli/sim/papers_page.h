@@ -4,7 +4,8 @@
 
 #include "sim/papers/papers.h"
 
-/* All tables, simulated before. False: the page cannot be written; errno says why. */
+/* `all` has every table's figures, simulated before. False: the page cannot be written; errno says
+ * why. */
 bool sim_papers_page(const char *path, const struct papers_sims *all);
 
 #endif

@@ -1,5 +1,5 @@
-/* The sub-commands of `dimmnet sim`: argv[0] is the sub-command's own name; each gives an
- * exit status. A new one is a row of the table in sim.c. */
+/* The sub-commands of `dimmnet sim`: argv[0] is the sub-command's own name; each returns an
+ * exit status. A new one gets a row in the table of sim.c. */
 #ifndef CLI_SIM_SIM_H
 #define CLI_SIM_SIM_H
 

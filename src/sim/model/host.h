@@ -1,4 +1,4 @@
-/* A simulated host's programs: what the papers' authors wrote in C, as steps that take
+/* Programs of a simulated host: what the papers' authors wrote in C, as steps that take
  * virtual time.
  *
  *     static void ping(struct sim_host *host)
@@ -12,9 +12,9 @@
  *         SIM_END(host);
  *     }
  *
- * A step starts one operation and returns; the program is called again when that is done, and
- * goes on behind it. So locals that live across steps are in host->locals, there is one SIM_STEP
- * to a line, and none inside a switch. */
+ * A step starts one operation and returns; when the operation is done the program is called
+ * again and goes on behind the step. So keep locals that live across steps in host->locals, write
+ * one SIM_STEP to a line, and none inside a switch. */
 #ifndef SIM_MODEL_HOST_H
 #define SIM_MODEL_HOST_H
 
@@ -33,27 +33,27 @@ struct sim_host {
     uint32_t user;
     sim_program *program; /* NULL: none was started */
     void *locals;
-    uint32_t line; /* of the program, where it goes on; 0: from its beginning */
+    uint32_t line; /* of the program: where it goes on; 0: at its beginning */
     bool ended;
     uint64_t now_ps; /* while the program runs */
     uint64_t value;  /* what the last load or poll brought */
     int result;      /* of the last operation that can fail: 0 or DN_E... */
 
-    /* From here on the simulator's own. */
+    /* The simulator's own from here on. */
     enum { SIM_NO_POLL, SIM_POLL_WORD, SIM_POLL_COMPLETION, SIM_POLL_WINDOW } polls;
-    bool switches_banks; /* when it goes on */
+    bool switches_banks; /* the banks change sides when the program goes on */
     bool sample_is_due;
-    bool is_served; /* the completion is one of CorePU's */
+    bool is_served; /* the completion is CorePU's */
     unsigned poll_bytes;
     uint64_t poll_offset, poll_mask, poll_wanted;
     uint64_t read_from_ps, read_to_ps; /* the last load, or a poll's last read */
     uint64_t poll_start_ps;            /* of the first read */
-    uint64_t poll_period_ps;           /* from a read's beginning to that of the next */
+    uint64_t poll_period_ps;           /* from the start of a read to the start of the next */
     struct nic_completion completion;
-    uint32_t windows_free; /* that this host knows of */
+    uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;
     uint32_t block_kick;          /* the BOTF that waits for a window */
-    struct sim_kick_list waiting; /* at the NIC, for whose transactions there is no room */
+    struct sim_kick_list waiting; /* at the NIC, for room in the transaction FIFO */
 };
 
 #define SIM_BEGIN(host)     \
@@ -79,15 +79,16 @@ struct sim_host {
 /* The CPU computes. */
 void sim_work(struct sim_host *host, uint64_t ps);
 
-/* ---- The kernel's side, no time passes --------------------------------------------------- */
+/* ---- The kernel's side: takes no time ---------------------------------------------------- */
 
-/* A kick page on the remote node's LLCM (offset a multiple of 4,096), its addresses physical. */
+/* Opens a kick page, with physical addresses, on the remote node's LLCM; the offset is a multiple
+ * of 4,096. */
 uint64_t sim_kick(struct sim_host *host, uint32_t remote_node, uint64_t offset);
-/* This node's LLCM; and its bank that faces the host. */
+/* This node's LLCM, and that one of its banks that faces the host. */
 void *sim_memory(struct sim_host *host, uint64_t offset);
 void *sim_bank(struct sim_host *host, uint64_t offset);
-/* The same on a remote node, as operations other than stores name it; of its banks the one
- * that faces the network when the packet comes. */
+/* The same on a remote node, for operations other than stores; the bank is the one that faces
+ * the network when the packet arrives. */
 struct dn_remote sim_remote(uint32_t remote_node, uint64_t offset);
 struct dn_remote sim_remote_bank(uint32_t remote_node, uint64_t offset);
 
@@ -95,31 +96,31 @@ struct dn_remote sim_remote_bank(uint32_t remote_node, uint64_t offset);
 
 /* AOTF: an uncached store of 1, 2, 4 or 8 bytes. */
 void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes);
-/* The same to all nodes first .. first + count - 1, by the switch's multicast; the kick is one
- * of the first of them. */
+/* The same to all nodes first .. first + count - 1, by the switch's multicast; the kick address
+ * is one on the first node. */
 void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
                    uint32_t first, uint32_t count);
-/* An uncached read of LLCM: its value in host->value. */
+/* An uncached read of LLCM into host->value. */
 void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes);
 /* Reads until (word & mask) == wanted. */
 void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
               uint64_t wanted);
 
-/* BOTF: writes up to 464 bytes into a window and kicks it; an uncached read first says whether
- * a window is free, when this host has used all of its own. The source is free after it. */
+/* BOTF: writes up to 464 bytes into a window and kicks it. A host that knows of no free window
+ * first asks for one by an uncached read. The source may be reused afterwards. */
 void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes);
 
-/* RDMA: a kick, and polling its completion. host->result. */
+/* RDMA: kicks and polls the completion; the outcome is in host->result. */
 void sim_push(struct sim_host *host, struct dn_remote remote, const void *source, uint64_t bytes);
 void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint64_t bytes);
 
-/* The banks change sides, when it is done. What comes meanwhile goes to the old one. */
+/* The banks change sides at the end of the step; what arrives before goes to the old bank. */
 void sim_switch_banks(struct sim_host *host);
 
 /* CorePU's services: a kick, the handlers on both NICs, and polling the completion. */
 void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members,
-                      uint32_t count); /* no time passes */
-/* The same where the host knows that it is members[place]. */
+                      uint32_t count); /* takes no time */
+/* The same for a host that knows its place: it is members[place]. */
 void sim_barrier_open_at(struct sim_host *host, uint32_t team, const uint16_t *members,
                          uint32_t count, uint32_t place);
 void sim_nic_barrier(struct sim_host *host, uint32_t team);

@@ -1,10 +1,10 @@
 /* A machine as data: clocks, pipeline stages, memories, host and software costs, network.
  *
- * A machine file is an INI file. Every value says where it comes from, behind a bar:
+ * A machine file is an INI file. Behind a bar, every value says where it comes from:
  *
  *     [machine]
- *     inherit = dimmnet1-D switch-oip   (optional, first; later ones change what earlier
- *                                        ones say, and the rest of the file both)
+ *     inherit = dimmnet1-D switch-oip   (optional, first; a later one overrides an earlier
+ *                                        one, and the rest of the file overrides both)
  *     text    = one line that says what it is
  *     [clock]
  *     dimm_mhz = 66.6667 | paper 000, Table 3
@@ -14,13 +14,13 @@
  *     [software]
  *     turn_ns = 177 | fitted on A, D, E of Table 5
  *
- * What is inherited is named as those that come with the program are, or by a path relative to
- * the file. Some that come with it are parts: not whole machines, made to be inherited.
+ * A file inherits by the name of a machine or part that comes with the program, or by a path
+ * relative to itself. A part is not a whole machine: it exists to be inherited.
  *
- * A source that begins with "fitted" or "assumed" is no measurement. What a file may say is
- * SIM_MACHINE_KEYS and, for each stage, SIM_STAGE_KEYS; a key without a default that neither
- * the file nor what it inherits from says is an error; a stage's keys are missed only if it has
- * any. Errors name file, line and key. */
+ * A source that begins with "fitted" or "assumed" is no measurement. The keys of a file are
+ * SIM_MACHINE_KEYS and, for each stage, SIM_STAGE_KEYS. A key without a default must be given by
+ * the file or by what it inherits; a stage with no keys at all is left out. Errors name file,
+ * line and key. */
 #ifndef SIM_MODEL_MACHINE_H
 #define SIM_MODEL_MACHINE_H
 
@@ -51,10 +51,9 @@ enum sim_clock {
 enum sim_carrier { SIM_CARRIER_PLAIN, SIM_CARRIER_UD, SIM_CARRIER_CD }; /* plain ud cd */
 enum sim_refill { SIM_REFILL_HOST, SIM_REFILL_CORE };                   /* host core */
 
-/* The stages a packet goes through, in their order; one with neither cycles nor word_cycles is
- * not there. Paper 000's Table 6 has those of Martini, paper 002's Table 2 those of
- * InfiniSWIF. Padding and link follow from [packet] and [link], not from a section of their
- * own. */
+/* The stages a packet goes through, in order; a machine lacks a stage that has neither cycles nor
+ * word_cycles. Paper 000's Table 6 has Martini's stages, paper 002's Table 2 InfiniSWIF's.
+ * Padding and link have no sections of their own: they follow from [packet] and [link]. */
 #define SIM_STAGES_LIST(STAGE)                                                     \
     STAGE(HOST_WRITE, host_write, "write from host")                               \
     STAGE(TRANSACTION_QUEUE, transaction_queue, "transaction queue")               \
@@ -181,23 +180,21 @@ struct sim_machine {
     SIM_MACHINE_KEYS(SIM_KEY_FIELD)
 #undef SIM_KEY_FIELD
     struct sim_stage stages[SIM_STAGES];
-    /* Where each value comes from, and which file said it; NULL: the default. */
+    /* For each value its source and the file that gave it; NULL: the default. */
     struct sim_sources *sources; /* private to machine.c */
 };
 
-/* Loads a machine by its name (those that come with the program) or by the path of a file
- * (a name with a slash or ending in .ini). On failure the error text says in one line which
- * file, line and key, and what is wrong. */
+/* Loads a machine that comes with the program by its name, or a file by its path (a name with a
+ * slash or ending in .ini). On failure the error gives file, line, key and fault in one line. */
 enum { SIM_ERROR_BYTES = 320 };
 bool sim_machine_load(struct sim_machine *machine, const char *name, char error[SIM_ERROR_BYTES]);
 void sim_machine_free(struct sim_machine *machine);
 
-/* The same for a part, by its name: what is missing is 0, and what is there may not fit
- * together. */
+/* The same for a part, by its name: missing values are 0, and values need not fit together. */
 bool sim_part_load(struct sim_machine *part, const char *name, char error[SIM_ERROR_BYTES]);
 
-/* A machine from memory, as if it were a file with that name; it can inherit only from what
- * comes with the program. */
+/* Loads a machine from memory as if it were a file of that name; it can inherit only what comes
+ * with the program. */
 bool sim_machine_load_bytes(struct sim_machine *machine, const char *name, const void *bytes,
                             size_t length, char error[SIM_ERROR_BYTES]);
 
@@ -205,19 +202,19 @@ bool sim_machine_load_bytes(struct sim_machine *machine, const char *name, const
 const char *sim_machine_name(unsigned number);
 const char *sim_part_name(unsigned number);
 
-/* Every value with its unit, source and help, by `line` called for each; for `sim show`. */
+/* Calls `line` for every value, with its unit, source and help; for `sim show`. */
 struct sim_machine_value {
     const char *section, *key; /* the key as the file has it, with its unit */
     char value[48];
     const char *source; /* NULL: the default */
-    const char *file;   /* that said it; NULL: the default */
+    const char *file;   /* that gave it; NULL: the default */
     const char *help;
 };
 void sim_machine_each(const struct sim_machine *machine,
                       void (*line)(void *context, const struct sim_machine_value *value),
                       void *context);
 
-/* A value whose source begins with "fitted". */
+/* Whether the value's source begins with "fitted". */
 bool sim_machine_is_fitted(const struct sim_machine *machine, enum sim_machine_key key);
 
 static inline uint64_t sim_machine_period(const struct sim_machine *machine, enum sim_clock clock)

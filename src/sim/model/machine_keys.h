@@ -1,5 +1,5 @@
-/* The values of a machine, one slot each: machine.h's keys first, then those of each stage.
- * What a slot is called in a file, what it may hold, and where its field is. */
+/* The values of a machine, one slot each: machine.h's keys first, then each stage's. A slot says
+ * what a file calls the value, what it may be, and where its field is. */
 #ifndef SIM_MODEL_MACHINE_KEYS_H
 #define SIM_MODEL_MACHINE_KEYS_H
 
@@ -31,7 +31,7 @@ static inline unsigned sim_stage_slot(enum sim_stage_name stage, enum sim_stage_
     return SIM_MACHINE_KEY_COUNT + (unsigned)stage * SIM_STAGE_KEY_COUNT + (unsigned)key;
 }
 
-/* Whether files can say it: padding and link have no sections of their own. */
+/* Whether a file can give it: padding and link have no sections of their own. */
 bool sim_slot_is_said(unsigned number);
 
 /* SIM_SLOTS: there is none. */
@@ -40,12 +40,12 @@ bool sim_section_exists(const char *section);
 
 enum { SIM_FAULT_BYTES = 128 };
 
-/* The text as the slot's field keeps it. False: the fault says what is wrong with it, as in
+/* Turns the text into what the slot's field keeps. False: the fault says what is wrong, as in
  * "is no number". */
 bool sim_value_read(unsigned number, const char *text, uint64_t *value,
                     char fault[SIM_FAULT_BYTES]);
 
-/* And back, as a file would have it. */
+/* Turns it back into text, as in a file. */
 void sim_value_write(unsigned number, uint64_t value, char *text, size_t room);
 
 uint64_t *sim_slot_field(struct sim_machine *machine, unsigned number);

@@ -1,13 +1,13 @@
 /* What lies between the boards: loops, a cable, switches.
  *
- * A network carries tokens (packets of its user's) from node to node by events of its own in
- * the user's heap, and says when the head of each has come. Links are cut-through: a head goes
- * on before its tail has come, and a link is taken for as long as the packet is. An output of
- * a switch serves one packet at a time, in the order of their heads; from one head to the next
- * it takes at least what the machine says (`switch next_ns`, 240 ns in a RHiNET-2 switch).
+ * A network carries tokens (its user's packets) from node to node by its own events in the
+ * user's heap, and says when the head of each has arrived. Links are cut-through: a head goes
+ * on before its tail has arrived, and the packet's length says how long a link is taken. An
+ * output of a switch serves one packet at a time, in the order of their heads; from one head to
+ * the next it takes at least `switch next_ns` (240 ns in a RHiNET-2 switch).
  *
- * Rings and tori are networks of routers (sim/net): wormhole switching, virtual channels and
- * credits; there the whole packet has come when it is told. */
+ * Rings and tori are networks of routers (sim/ring): wormhole switching, virtual channels and
+ * credits. They report a packet when the whole of it has arrived. */
 #ifndef SIM_MODEL_NETWORK_H
 #define SIM_MODEL_NETWORK_H
 
@@ -33,48 +33,48 @@ struct sim_network;
 struct sim_network_user {
     void *context;
     struct sim_events *events;
-    uint32_t event_kind; /* of the network's events, whose other fields are its own affair */
+    uint32_t event_kind; /* of the network's events; their other fields are the network's */
     /* The token's head is at the node's input at `at_ps`; called once for each target, inside
      * sim_network_event, when the virtual time is `at_ps`. */
     void (*arrived)(void *context, uint64_t at_ps, uint32_t node, uint32_t token);
-    /* For traces, may be NULL: an output of a switch carries a packet in this time. */
+    /* For traces, may be NULL: an output of a switch carried a packet in this time. */
     void (*carried)(void *context, uint32_t switch_number, uint32_t port, uint64_t from_ps,
                     uint64_t to_ps, uint32_t token);
 };
 
-/* NULL: that many nodes cannot be joined so; the error says why in one line. */
+/* NULL: this topology cannot join that many nodes; the error says why in one line. */
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,
                                      uint32_t node_count, const struct sim_network_user *user,
                                      char error[SIM_ERROR_BYTES]);
 void sim_network_close(struct sim_network *network);
 
-/* The head leaves the source's output at `at_ps` (not before now) or, if its link is still
- * taken, as soon as that is free; `bytes` is how long the link is taken. Gives when the link
- * will be free again. */
+/* The head leaves the source's output at `at_ps` (not before now) or, if the link is still
+ * taken, as soon as it is free; the link is then taken for `bytes`. Returns when the link will
+ * be free again. */
 uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t source,
                           uint32_t target, uint32_t bytes, uint32_t token);
 
-/* One packet to the nodes first .. first + count - 1, the source perhaps among them: the
+/* Sends one packet to the nodes first .. first + count - 1, which may include the source; the
  * switches make the copies. Only where sim_network_can_multicast. */
 bool sim_network_can_multicast(const struct sim_network *network);
 uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint32_t source,
                                uint32_t first, uint32_t count, uint32_t bytes, uint32_t token);
 
-/* An event of the network's kind has been taken out of the heap. */
+/* Handles an event of the network's kind that was taken out of the heap. */
 void sim_network_event(struct sim_network *network, const struct sim_event *event);
 
-/* Such an event is going to come: its memory is fetched, so that nobody waits for it then. Some
- * events later, soon before it is taken, what that memory names; true: it will be an arrival,
- * and these are its node and token. Nothing changes by it. */
+/* Both prefetch memory for a coming event and change nothing. sim_network_expect fetches the
+ * event's own memory; sim_network_expect_soon, called some events later, fetches what that memory
+ * names. True: the event is an arrival, of this token at this node. */
 void sim_network_expect(const struct sim_network *network, const struct sim_event_load *event);
 bool sim_network_expect_soon(const struct sim_network *network, const struct sim_event_load *event,
                              uint32_t *node, uint32_t *token);
 
-/* For reports: how many switches a packet from one node to another goes through. */
+/* For reports: how many switches lie between the two nodes. */
 uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, uint32_t target);
 
-/* The output that most packets have waited for, and how much was waiting there at most; for
- * "saturated" messages. The text names switch and port. */
+/* For "saturated" messages: the output that most packets have waited for (of rings and tori, the
+ * link that carried most). The text names switch and port. */
 struct sim_network_worst {
     char where[64];
     uint64_t packets;     /* carried there */

@@ -1,8 +1,8 @@
-/* Networks of routers (sim/net) under the model's clock: the rings and tori among the
- * topologies. The network takes a step at each edge of its clock as long as anything is in it.
+/* Networks of routers (sim/ring) under the model's clock: the topologies ring and torus. The
+ * network steps at each edge of its clock while anything is in it.
  *
- * A packet is told when it has come whole, not when its head has: a router's NIC side works by
- * lines, and the receive stages behind it begin at the end of a packet. */
+ * It reports a packet when the whole of it has arrived, not when its head has: a router's NIC
+ * side works by lines, and the receive stages behind it begin at the end of a packet. */
 #ifndef SIM_MODEL_NETWORK_FLIT_H
 #define SIM_MODEL_NETWORK_FLIT_H
 
@@ -10,7 +10,7 @@
 
 struct sim_flit_network;
 
-/* NULL: the machine's [ring] makes no sense for so many nodes; the error says why. */
+/* NULL: the machine's [ring] makes no sense for that many nodes; the error says why. */
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
                                                enum sim_topology topology, uint32_t node_count,
                                                const struct sim_network_user *user,

@@ -3,14 +3,14 @@
  *     world.c     set-up, the loop, reports
  *     host.c      steps of programs
  *     kick.c      from the host's bus into the transaction FIFO
- *     send.c      from there to the link; the stages
+ *     send.c      from the FIFO to the link; the stages
  *     receive.c   from the link into memory
  *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
  *     core.c      the core processor
- *     expect.c    fetching what the next events need
+ *     expect.c    prefetching what the next events need
  *
- * A flight is a packet under way. It belongs to the stage it is in, to the network between
- * LINK and the receive stages, and is given back when the last target has taken it. */
+ * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
+ * receive stages, to the network; it is given back when the last target has taken it. */
 #ifndef SIM_MODEL_STATE_H
 #define SIM_MODEL_STATE_H
 
@@ -25,14 +25,14 @@ enum sim_event_kind {
     SIM_EVENT_KICK,     /* subject: kick; value: enum sim_kick_phase */
     SIM_EVENT_PUMP,     /* subject: node; something may be sent */
     SIM_EVENT_STAGE,    /* subject: flight; value: the stage it enters */
-    SIM_EVENT_LEFT,     /* subject: node; value: flight; the link has been free for it */
+    SIM_EVENT_LEFT,     /* subject: node; value: flight; its head is on the link */
     SIM_EVENT_NETWORK,  /* the network's own */
     SIM_EVENT_RECEIVED, /* subject: node; value: flight; it is through the receive stages */
     SIM_EVENT_CARRY,    /* subject: node; value: flight; CorePU has served it, or it is visible */
     SIM_EVENT_TIMER,    /* subject: node; value: which setting of the timer */
 };
 
-/* What remote nodes may name. */
+/* The areas that remote nodes may name. */
 enum { SIM_AREA_LLCM = 1, SIM_AREA_BANK = 2 };
 
 enum sim_kick_kind {
@@ -48,8 +48,8 @@ enum sim_kick_kind {
 
 enum sim_kick_phase {
     SIM_KICK_COMES,   /* from the host's bus into HOST_WRITE */
-    SIM_KICK_WRITTEN, /* through it, and one of CorePU's */
-    SIM_KICK_READY,   /* through the transaction queue, too, and all that comes before */
+    SIM_KICK_WRITTEN, /* through HOST_WRITE, and meant for CorePU */
+    SIM_KICK_READY,   /* through the transaction queue and all before it */
 };
 
 /* What a host has stored to the NIC and the NIC has not taken in yet. */
@@ -57,7 +57,7 @@ struct sim_kick {
     uint64_t free; /* the slots' own while it is not taken */
     enum sim_kick_kind kind;
     uint32_t host;
-    uint32_t next;         /* waits for room in the FIFO behind this one; UINT32_MAX: none */
+    uint32_t next;         /* in its list, behind this one; UINT32_MAX: none */
     uint32_t first, count; /* MULTICAST: the nodes */
     uint64_t started_ps;   /* the CPU's write began */
     uint64_t come_ps;      /* into HOST_WRITE */
@@ -73,20 +73,20 @@ struct sim_kick {
     uint64_t *ticket; /* LOCK: where it goes */
 };
 
-/* Without what only some need: its passage, and room for a large packet. What is left are three
- * cache lines, and many thousands of them may be under way. */
+/* A flight takes three cache lines, since many thousands may be under way. What only some need
+ * lies elsewhere: the passage, and room for a large packet. */
 enum { SIM_FLIGHT_SMALL_BYTES = 80, SIM_FLIGHT_BYTES = 3 * CACHE_LINE_BYTES };
 
 struct sim_flight {
     uint64_t free;           /* the slots' own while it is not taken */
     uint32_t source, target; /* target: the first of them */
     uint32_t target_count;   /* more than 1: multicast */
-    uint32_t copies;         /* that have not been taken in yet */
+    uint32_t copies;         /* not yet taken by their targets */
     uint32_t node;           /* whose stage it is in */
     uint32_t words;          /* as the papers count a packet */
     uint32_t bytes;          /* of data */
     uint32_t data_bytes;     /* as the machine counts the payload */
-    uint32_t host;           /* of a BOTF: whose window it drains; UINT32_MAX: none */
+    uint32_t host;           /* BOTF: whose window it drains; UINT32_MAX: nobody's */
     enum wire_class class;
     uint8_t channel;
     bool is_cd;       /* the bytes are a whole CD packet, else a body */
@@ -95,11 +95,11 @@ struct sim_flight {
     uint32_t stores;  /* whose headers it looks up */
     uint32_t header_misses;
     bool is_service; /* CorePU's to carry out */
-    uint32_t area;   /* not 0: the receiver has to look it up */
+    uint32_t area;   /* not 0: the receiver must look it up */
     bool writes;     /* into memory that hosts read */
     uint64_t cookie;
     uint64_t number; /* for traces */
-    struct sim_passage *passage; /* NULL: nobody will ask for it */
+    struct sim_passage *passage; /* NULL: not kept */
     unsigned char *data;         /* `small`, or the body's */
     uint32_t body;               /* of the world's bodies; UINT32_MAX: none, the packet is small */
     unsigned char small[SIM_FLIGHT_SMALL_BYTES];
@@ -114,9 +114,9 @@ struct sim_node {
     struct nic_services *services; /* NULL: none wanted */
     struct board *board;           /* CD */
     unsigned char *memory;
-    uint64_t stage_free_ps[SIM_STAGES]; /* no flight enters before */
-    uint64_t stage_out_ps[SIM_STAGES];  /* nor leaves, so that none overtakes another */
-    uint64_t launched_ps;               /* CD: when the last of its packets began its way */
+    uint64_t stage_free_ps[SIM_STAGES]; /* no flight enters the stage before this */
+    uint64_t stage_out_ps[SIM_STAGES];  /* none leaves before this: they keep their order */
+    uint64_t launched_ps;               /* CD: when its last packet began its way */
     uint32_t network_bank;              /* 0 or 1: the one that faces the network */
     uint64_t core_free_ps;
     uint64_t bank_free_ps;
@@ -124,17 +124,17 @@ struct sim_node {
     uint64_t timer_ps;
     uint64_t timer_setting;
     struct sim_kick_list recorded; /* kicks whose records no packet has taken along yet */
-    uint32_t made; /* plain: the flight that the engine has just made; UINT32_MAX */
-    bool may_make;
+    uint32_t made; /* plain: the flight that the engine has just made; UINT32_MAX: none */
+    bool may_make; /* plain: the engine may make one */
     bool stirred;                /* CD: something happened since the board had nothing to send */
     uint32_t sending;            /* flights between header TLB and link */
-    uint32_t waiting;            /* kicks of its hosts for whose transactions there was no room */
-    uint32_t retry_first;        /* whose are the first to be tried again */
+    uint32_t waiting;            /* kicks of its hosts that found no room in the FIFO */
+    uint32_t retry_first;        /* counts on; says whose kicks are retried first */
     uint64_t appended, left;     /* plain: requests given to the network, and gone */
-    uint64_t header_misses;   /* that flights have been charged with */
+    uint64_t header_misses;   /* already charged to flights */
     uint64_t context_misses;  /* CD: the same */
     uint64_t retransmissions; /* CD: as of the last packet */
-    struct sim_passage *passage; /* of the last packet into memory; NULL in big worlds */
+    struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
 };
 
 struct sim_world {
@@ -154,22 +154,22 @@ struct sim_world {
     struct sim_network *network;
     struct sim_slots kicks;
     struct sim_slots blocks; /* of WIRE_BOTF_BYTES_MAX */
-    struct sim_slots flights; /* and behind each its passage, where passages are kept */
-    struct sim_slots bodies;  /* of flights: packets that are not small */
+    struct sim_slots flights; /* each followed by its passage, where passages are kept */
+    struct sim_slots bodies;  /* packets that are too large for their flight */
     bool keeps_passages;
     struct sim_node *nodes;
     struct sim_host *hosts;
     uint32_t host_count;
-    uint32_t running;   /* programs that have been started and not ended */
-    uint32_t pumps_due; /* nodes whose pump is */
+    uint32_t running;   /* programs started and not ended */
+    uint32_t pumps_due; /* nodes whose pump is due */
     uint32_t body_bytes_max;
     uint64_t memory_bytes; /* of a node: LLCM and both banks */
-    /* Of all nodes: first, densely, those parts of engine and services that nearly every event
-     * touches, then memory, their tables, boards. */
+    /* All nodes' state: first, packed, the parts of engine and services that nearly every event
+     * touches (near), then memory, their tables, boards. */
     unsigned char *space;
     uint64_t space_bytes;
     uint64_t near_bytes; /* of one node */
-    char refusal[SIM_ERROR_BYTES]; /* why sim_world_open failed, from below */
+    char refusal[SIM_ERROR_BYTES]; /* why sim_world_open failed, from the layers below */
 };
 
 static inline uint64_t sim_now_ns(const struct sim_world *world)
@@ -182,7 +182,7 @@ static inline struct sim_flight *sim_flight_at(const struct sim_world *world, ui
     return sim_slots_at(&world->flights, flight);
 }
 
-/* From when to when the flight was in a stage. */
+/* Notes when the flight was in a stage. */
 static inline void sim_flight_note(struct sim_flight *flight, unsigned stage, uint64_t from_ps,
                                    uint64_t to_ps)
 {
@@ -202,7 +202,7 @@ static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_eve
 
 void sim_host_event(struct sim_world *world, struct sim_host *host);
 void sim_host_sample(struct sim_world *world, struct sim_host *host);
-/* Bytes of the node's memory are new to its hosts. */
+/* These bytes of the node's memory have changed. */
 void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
 /* A completion may have been finished. */
 void sim_hosts_look(struct sim_world *world, struct sim_node *node);
@@ -212,52 +212,52 @@ void sim_host_window_drained(struct sim_world *world, uint32_t host);
 /* ---- kick.c ------------------------------------------------------------------------------- */
 
 void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
-/* There may be room for kicks that wait. */
+/* There may be room for waiting kicks. */
 void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
-/* The engine has made a record of a kick, which the route's tag names. */
+/* The engine has made a record of the kick that the route's tag names. */
 void sim_kick_recorded(struct sim_node *node, const struct wire_route *route);
-/* Finds the kick of the flight's next store or block, which is then done with. Records to one
- * target on one channel leave in the order in which they were made. */
+/* Finds the kick of the flight's next store or block, and ends that kick. Records to one target
+ * on one channel leave in the order in which they were made. */
 void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 
 /* ---- send.c ------------------------------------------------------------------------------- */
 
 void sim_pump_event(struct sim_world *world, struct sim_node *node);
-/* A pump at `at_ps` or before. */
+/* Puts a pump at `at_ps`, unless one is due before. */
 void sim_pump_at(struct sim_world *world, struct sim_node *node, uint64_t at_ps);
-/* The flight enters that stage; SIM_STAGES: its first one, it has just been made. */
+/* The flight enters that stage; SIM_STAGES: it was just made and enters its first one. */
 void sim_stage_event(struct sim_world *world, uint32_t flight, unsigned stage);
 /* For traces: the flight's time in a stage of the node. */
 void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
                     enum sim_stage_name stage, const struct sim_flight *flight);
-/* Its head is on the link. */
+/* The flight's head is on the link. */
 void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
 
 /* ---- receive.c ---------------------------------------------------------------------------- */
 
 void sim_arrived(void *context, uint64_t at_ps, uint32_t node, uint32_t flight);
-/* Through the receive stages: CorePU, the host's port, memory. */
+/* The flight is through the receive stages; CorePU, the host's port and memory follow. */
 void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uint32_t flight,
                              uint64_t at_ps);
 void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
 
 /* ---- carrier.c ---------------------------------------------------------------------------- */
 
-/* Bytes of one node's engine, services and board but for what is near; 0: the machine makes no
- * sense (refusal). */
+/* Bytes of one node's engine, services and board without the near ones; 0: the machine makes no
+ * sense, and `refusal` says why. */
 uint64_t sim_carrier_bytes(struct sim_world *world);
-/* Those that nearly every event of the node touches. */
+/* The near bytes of a node: nearly every event of the node touches them. */
 uint64_t sim_carrier_near_bytes(const struct sim_world *world);
 void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
                       unsigned char *space);
-/* A flight of the node's, with room for so many bytes and nothing else set; and back. */
+/* Takes a flight for the node, with room for that many bytes and nothing else set. */
 struct sim_flight *sim_flight_take(struct sim_world *world, const struct sim_node *node,
                                    uint32_t bytes, uint32_t *slot);
 void sim_flight_give(struct sim_world *world, uint32_t slot);
-/* The next flight, if the NIC has one for now; UINT32_MAX: none. */
+/* The next flight that the NIC can send now; UINT32_MAX: none. */
 uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node);
 bool sim_carrier_has_work(const struct sim_node *node);
-/* Something happened: it may have work. */
+/* Something happened, so the carrier may have work. */
 void sim_carrier_stir(struct sim_node *node);
 /* Carries the flight out on the node's memory. */
 void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
@@ -265,24 +265,24 @@ void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct 
 void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node);
 void sim_carrier_switch_banks(struct sim_node *node);
-/* The two have been told of each other. */
+/* Tells the two nodes of each other. */
 void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other);
 
 /* ---- expect.c ----------------------------------------------------------------------------- */
 
-/* Fetches what events to come need; to be called as each one is taken. */
+/* Prefetches what coming events need; call it as each event is taken. */
 void sim_expect(const struct sim_world *world);
 
 /* ---- core.c ------------------------------------------------------------------------------- */
 
-/* CorePU works for so many of its clocks, as soon as it is free and not before `from_ps`; gives
- * when it is done. */
+/* CorePU works for `cycles` of its clock, as soon as it is free and not before `from_ps`.
+ * Returns when it is done. */
 uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const char *what,
                        uint64_t from_ps, uint64_t cycles, uint64_t packet);
-/* The handler of a record with so many words of data. */
+/* Runs the handler of a record with that many words of data. */
 uint64_t sim_core_serve(struct sim_world *world, struct sim_node *node, uint32_t words,
                         uint64_t packet);
-/* A TLB has missed at `from_ps`; gives when it is refilled, by whom ever. */
+/* A TLB missed at `from_ps`; returns when host or CorePU has refilled it. */
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet);
 

@@ -1,5 +1,5 @@
 /* A trace that Perfetto opens: spans of virtual time, a process for each node (or switch), a
- * track for each pipeline stage. Only what touches the wanted window is written. */
+ * track for each pipeline stage. Only spans that touch the wanted window are written. */
 #ifndef SIM_MODEL_TIMELINE_H
 #define SIM_MODEL_TIMELINE_H
 
@@ -7,13 +7,13 @@
 
 struct sim_timeline;
 
-/* Tracks of a node: the stages by their numbers, and these. */
+/* Tracks of a node: the stages by number, then these. */
 enum {
     SIM_TRACK_HOST = SIM_STAGES, /* + user */
     SIM_TRACK_CORE = SIM_TRACK_HOST + 64,
     SIM_TRACK_BANK,
-    SIM_TRACK_PORT, /* + port, of a switch */
-    /* + port * SIM_TRACK_CHANNELS + virtual channel, of a router (src/sim/net) */
+    SIM_TRACK_PORT, /* of a switch: + port */
+    /* Of a router (src/sim/ring): + port * SIM_TRACK_CHANNELS + virtual channel. */
     SIM_TRACK_CHANNEL = SIM_TRACK_PORT + (1 << 17),
     SIM_TRACK_CHANNELS = 64,
 };
@@ -25,7 +25,7 @@ enum {
 struct sim_timeline *sim_timeline_open(const char *path, uint64_t from_ps, uint64_t to_ps,
                                        char error[SIM_ERROR_BYTES]);
 
-/* `packet` joins the spans of one packet (0: of none). The name is copied. */
+/* `packet` joins the spans of one packet (0: it belongs to none). The name is copied. */
 void sim_timeline_span(struct sim_timeline *timeline, uint32_t node, uint32_t track,
                        const char *name, uint64_t from_ps, uint64_t to_ps, uint64_t packet);
 

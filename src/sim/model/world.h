@@ -1,14 +1,14 @@
 /* The modelled machine at work: nodes (host, Martini or CoreLogic, InfiniSWIF) on a network,
- * driven by events in picoseconds. The protocol is that of the live fabrics: nic_engine and
- * nic_services decide what is sent and what happens to memory, swif how it gets there; what
- * is here decides when.
+ * driven by events in picoseconds. The protocol is the live fabrics' own: nic_engine and
+ * nic_services decide what is sent and what happens to memory, swif decides how it gets there,
+ * and this model decides when.
  *
  *     struct sim_world *world = sim_world_open(&config, error);
  *     sim_world_start(world, node, user, program, locals);      for each program
  *     enum sim_end end = sim_world_run(world, limit_ps);
  *     sim_world_close(world);
  *
- * Two runs of the same are the same, event by event. */
+ * Two runs of the same world are the same, event by event. */
 #ifndef SIM_MODEL_WORLD_H
 #define SIM_MODEL_WORLD_H
 
@@ -31,12 +31,12 @@ struct sim_world_config {
     bool services;                 /* CorePU's lock, barrier and message services are wanted */
 };
 
-/* NULL: it cannot be; the error says why in one line. */
+/* NULL: no such world can be made; the error says why in one line. */
 struct sim_world *sim_world_open(const struct sim_world_config *config,
                                  char error[SIM_ERROR_BYTES]);
 void sim_world_close(struct sim_world *world);
 
-/* The program starts at `at_ps`. Its locals are the caller's. */
+/* Starts the program at `at_ps`. Its locals stay the caller's. */
 void sim_world_start(struct sim_world *world, uint32_t node, uint32_t user, sim_program *program,
                      void *locals, uint64_t at_ps);
 
@@ -47,7 +47,7 @@ enum sim_end {
 };
 enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps);
 
-/* Who waits where, for a run that did not end well: one line. */
+/* Says in one line who waits where, after a run that did not end well. */
 void sim_world_why(const struct sim_world *world, enum sim_end end, char text[SIM_ERROR_BYTES]);
 
 uint64_t sim_world_now(const struct sim_world *world);
@@ -62,14 +62,14 @@ struct sim_world_counters {
     uint64_t context_hits, context_misses; /* CD */
     uint64_t retransmissions;
     uint64_t transmissions; /* CD: of packets with a body */
-    uint64_t stop_and_wait; /* of these, so */
+    uint64_t stop_and_wait; /* of these, by stop-and-wait */
 };
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
 
 /* ---- Where each nanosecond goes ------------------------------------------------------- */
 
-/* The way of one packet: from, to of each stage; equal where it was not there. What lies
- * between two stages was waiting (for an edge of the next clock, for the packet before). */
+/* The way of one packet: when it entered and left each stage, equal for a stage it skipped. The
+ * time between two stages was waiting (for an edge of the next clock, for the packet before). */
 struct sim_passage {
     uint64_t from_ps[SIM_STAGES], to_ps[SIM_STAGES];
     uint64_t kicked_ps;  /* the host's store began */
@@ -77,7 +77,7 @@ struct sim_passage {
     uint64_t seen_ps;    /* a read has brought it */
 };
 
-/* The passage of the packet that came last into a node's memory. */
+/* The passage of the packet that last arrived in a node's memory. */
 const struct sim_passage *sim_world_passage(const struct sim_world *world, uint32_t node);
 
 #endif

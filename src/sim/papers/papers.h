@@ -1,10 +1,10 @@
 /* Every figure that the papers print, beside what the simulated machine does.
  *
  * A table of a paper is data (tables_000.c and its neighbours): rows, columns, what is printed,
- * which cells were used to fit a parameter of a machine, and the slips that the paper itself
- * makes. What it has ours from is one function for each table, which runs programs on
- * simulated hosts (measure.h). Nothing here is computed by a formula, except what paper 002
- * itself computed (its figure 6 and its ratios), and that is on the paper's side. */
+ * which cells were used to fit a parameter of a machine, and the paper's own slips. Our figures
+ * come from one function for each table, which runs programs on simulated hosts (measure.h).
+ * Nothing here is computed by a formula, except on the paper's side what paper 002 itself
+ * computed (its figure 6 and its ratios). */
 #ifndef SIM_PAPERS_PAPERS_H
 #define SIM_PAPERS_PAPERS_H
 
@@ -17,8 +17,8 @@ struct papers_sims {
     double value[PAPERS_ROWS_MAX][PAPERS_COLUMNS_MAX];
 };
 
-/* A cell that needs a word. `right` is what is compared; the same as what is printed where
- * nothing is wrong with it. Row or column PAPERS_ALL: each of them. */
+/* A remark on a cell. `right` is the figure to compare with, where the printed one is wrong. Row
+ * or column PAPERS_ALL: each of them. */
 enum { PAPERS_ALL = PAPERS_ROWS_MAX };
 struct papers_note {
     unsigned row, column;
@@ -35,8 +35,8 @@ struct papers_row {
     const char *text;
     const char *unit;                   /* NULL: the column's */
     double printed[PAPERS_COLUMNS_MAX]; /* 0: the paper has no such cell */
-    /* Bit c is of column c. Fitted: used to fit a parameter of a machine. Taken: the figure is
-     * itself such a parameter, so that simulating it only shows that it has its effect. */
+    /* Bit c belongs to column c. Fitted: used to fit a parameter of a machine. Taken: itself such
+     * a parameter, so that simulating it only shows that the parameter has its effect. */
     unsigned fitted, taken;
 };
 
@@ -46,9 +46,9 @@ struct papers_table {
     const char *title;
     const struct papers_column *columns;
     const struct papers_row *rows;
-    const struct papers_note *notes; /* ended by one without a text */
+    const struct papers_note *notes; /* the last has no text */
     unsigned column_count, row_count;
-    /* What the paper computed by its equations; NULL: everything is in the rows. */
+    /* What the paper computed by its equations; NULL: all is in the rows. */
     double (*printed)(unsigned row, unsigned column);
     double (*right)(unsigned row, unsigned column);
     /* False: a world did not do what it should; the error says what in one line. */
@@ -70,19 +70,19 @@ struct papers_cell {
     const char *note; /* or NULL */
 };
 
-/* Nothing simulated yet. */
+/* Says that nothing is simulated yet. */
 void papers_sims_init(struct papers_sims *sims);
 
 /* Whether the paper has that cell. */
 bool papers_has_cell(const struct papers_table *table, unsigned row, unsigned column);
 
-/* A cell of the table with what was simulated (NULL: nothing yet). */
+/* A cell of the table beside what was simulated (NULL: nothing yet). */
 struct papers_cell papers_cell(const struct papers_table *table, unsigned row, unsigned column,
                                const struct papers_sims *sims);
 
 /* ---- Summaries and bars ------------------------------------------------------------------ */
 
-/* Errors are taken without their signs. */
+/* Of errors without their signs. */
 struct papers_errors {
     unsigned count;
     double mean_pct, worst_pct;
@@ -90,14 +90,14 @@ struct papers_errors {
 
 void papers_errors_add(struct papers_errors *errors, double error_pct);
 
-/* What is asked of some cells. */
+/* How close some cells must come to the paper. */
 struct papers_bar {
     const char *text;
     const char *source, *table;
     unsigned rows, columns; /* bits: which cells */
     double mean_pct;        /* 0: only the worst counts */
     double worst_pct;
-    bool points; /* cells in percent: the limit is of their difference, not of its share */
+    bool points; /* cells in percent: the limit is in percentage points, not relative */
 };
 
 const struct papers_bar *papers_bar(unsigned number);
@@ -109,7 +109,7 @@ struct papers_verdict {
     unsigned count;
 };
 
-/* With the cells of the bar's table. */
+/* `table` is the bar's, and `sims` what was simulated for it. */
 struct papers_verdict papers_judge(const struct papers_bar *bar, const struct papers_table *table,
                                    const struct papers_sims *sims);
 

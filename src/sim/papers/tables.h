@@ -1,4 +1,4 @@
-/* The tables, by paper; papers.c strings them together. */
+/* The tables, by paper; papers.c lists them. */
 #ifndef SIM_PAPERS_TABLES_H
 #define SIM_PAPERS_TABLES_H
 
@@ -24,13 +24,13 @@ extern const struct papers_table papers_002_1, papers_002_2, papers_002_latency,
  * DIMMnet-1/bDais, 1 for DIMMnet-2. */
 enum papers_service { PAPERS_UD, PAPERS_CD_HIT, PAPERS_CD_MISS };
 double papers_002_transit_ns(unsigned machine, enum papers_service service, unsigned data_bytes);
-/* Equation 2 as it stands: the first packet is in TL, and again in N and PKTNUM. */
+/* Equation 2 as printed: it counts the first packet in TL and again in N and PKTNUM. */
 double papers_002_message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes);
 /* The same with the first packet counted once. */
 double papers_002_message_once_ns(unsigned machine, enum papers_service service,
                                   uint64_t data_bytes);
 
-/* The sizes of the messages of its figure 6, one for each row. */
+/* The message sizes of its figure 6, one for each row. */
 uint64_t papers_002_curve_bytes(unsigned row);
 
 #endif

@@ -13,7 +13,7 @@ extern const struct sim_study sim_study_ring;
 extern const struct sim_study sim_study_frames;
 extern const struct sim_study sim_study_multicast;
 
-/* No study takes so long in virtual time, unless it never ends: 10 s. */
+/* 10 s of virtual time: a study that takes longer never ends. */
 #define SIM_STUDY_LIMIT_PS UINT64_C(10000000000000)
 
 void sim_study_set_number(struct sim_study_row *row, unsigned column, double number);

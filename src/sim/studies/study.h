@@ -1,5 +1,5 @@
-/* Studies: what the papers only predicted, simulated. A study is a list of points, each a world
- * of its own that knows of no other, and a row of figures for each. */
+/* Studies simulate what the papers only predicted. A study is a list of points, each a world of
+ * its own that depends on no other and gives a row of figures. */
 #ifndef SIM_STUDIES_STUDY_H
 #define SIM_STUDIES_STUDY_H
 
@@ -20,7 +20,7 @@ struct sim_study_column {
     const char *help;
 };
 
-/* One figure; a column of texts has texts only. */
+/* A cell: a number or, in a column of texts, a text. */
 struct sim_study_value {
     bool is_there;
     double number;
@@ -42,21 +42,20 @@ struct sim_study_point {
 struct sim_study_choice {
     const struct sim_machine *machine;
     uint32_t nodes_max;
-    enum sim_topology topology; /* of more nodes than one switch has ports */
+    enum sim_topology topology; /* where one switch has too few ports for all nodes */
 };
 
 struct sim_study {
     const char *name;
     const char *text;
-    const char *machine; /* where nobody says another */
+    const char *machine; /* the default */
     const struct sim_study_column *columns;
     unsigned column_count;
-    /* As charts: what stands on the x axis, which columns tell series apart, and a chart for
-     * each of some columns. */
+    /* Charts, by column numbers: the x axis, what tells series apart, and a chart for each y. */
     unsigned x;
     unsigned series[SIM_STUDY_SERIES_BY_MAX], series_count;
     unsigned y[SIM_STUDY_CHARTS_MAX], y_count;
-    /* At most SIM_STUDY_POINTS_MAX; gives how many. */
+    /* Fills in at most SIM_STUDY_POINTS_MAX; returns how many. */
     unsigned (*list)(const struct sim_study_choice *choice, struct sim_study_point *points);
     /* Two runs of a point give the same row. */
     void (*run)(const struct sim_study_choice *choice, const struct sim_study_point *point,
@@ -70,9 +69,9 @@ const struct sim_study *sim_study_find(const char *name);
 /* About how much memory a point takes. */
 uint64_t sim_study_bytes(const struct sim_study_point *point);
 
-/* A row as text: a line of the table, of a CSV file, or a JSON object. Gives how long the text
- * is; room for SIM_STUDY_LINE_BYTES is always enough. The head is the line with the columns'
- * names; JSON has none, and gives 0. */
+/* Writes a row as text: a line of the table or of a CSV file, or a JSON object. Returns the
+ * text's length; SIM_STUDY_LINE_BYTES is always enough. The head is the line with the columns'
+ * names; JSON has none and returns 0. */
 enum sim_study_format { SIM_STUDY_TABLE, SIM_STUDY_CSV, SIM_STUDY_JSON };
 enum { SIM_STUDY_LINE_BYTES = 2048 };
 size_t sim_study_head(const struct sim_study *study, enum sim_study_format format,

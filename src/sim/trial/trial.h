@@ -1,4 +1,4 @@
-/* Trials: small programs to try a machine with, for `dimmnet sim run`. */
+/* Trials: small programs that try a machine, for `dimmnet sim run`. */
 #ifndef SIM_TRIAL_TRIAL_H
 #define SIM_TRIAL_TRIAL_H
 
@@ -12,7 +12,7 @@ struct sim_trial_wish {
     const char *trial;
     const struct sim_machine *machine;
     enum sim_topology topology; /* SIM_TOPOLOGIES: what suits the trial and the nodes */
-    uint32_t node_count;        /* 0: as few as the trial can do with */
+    uint32_t node_count;        /* 0: the fewest that the trial needs */
     uint64_t bytes;             /* of a transfer; 0: the trial's usual */
     uint32_t rounds;
     uint64_t limit_ps;
@@ -22,7 +22,7 @@ struct sim_trial_wish {
 struct sim_trial_result {
     enum sim_topology topology;
     uint32_t node_count;
-    uint64_t bytes; /* of one round; 0: it moves none to speak of */
+    uint64_t bytes; /* of one round; 0: too few to speak of */
     uint32_t rounds;
     uint64_t total_ps, least_ps, most_ps; /* of node 0's rounds, the first one left out */
     uint64_t first_ps;                    /* the first one, with its misses */
@@ -30,7 +30,7 @@ struct sim_trial_result {
     struct sim_world_counters counters;
 };
 
-/* False: it cannot be run so, or did not come to its end; the error says why in one line. */
+/* False: it cannot be run like this, or did not end; the error says why in one line. */
 bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *result,
                    char error[SIM_ERROR_BYTES]);
 
