@@ -1,12 +1,12 @@
 /* The event heap. bench/events.c measures it.
  *
- * Only keys move, 16 bytes each: four children are one cache line, and finding the first of
- * them takes three comparisons without branches. Behind the last key there are keys that are
- * later than any, so that no node has less than four children.
+ * Only keys move, 16 bytes each: four children fill a cache line, and finding the first of them
+ * takes three comparisons without branches. Behind the last key stand keys that are later than
+ * any event, so that every node has four children.
  *
- * The first few stand sorted in a row before the heap, as many as there are. So it is known what
- * comes next, and what it needs can be fetched while others happen: with many thousands of nodes
- * nothing of it is in the caches. With a few events there is no heap at all. */
+ * The first events, up to SIM_EVENTS_ROW, stand sorted in a row before the heap. So it is known
+ * what comes next, and its memory can be fetched while others happen: with many thousands of
+ * nodes none of it is in the caches. With few events there is no heap at all. */
 #include "sim/event.h"
 
 #include <stdlib.h>
@@ -16,10 +16,10 @@ enum {
     FIRST = SIM_EVENTS_FIRST,
     CHILDREN = 4,
     ROOM_FIRST = 256,
-    SPARE = 2 * CHILDREN, /* FIRST before the keys, and the rest of a line behind them */
+    SPARE = 2 * CHILDREN, /* FIRST before the keys, and the rest of a line after them */
     SLOT_BITS = SIM_EVENTS_SLOT_BITS,
     ROW = SIM_EVENTS_ROW,
-    LARGE = 16384, /* keys that fit no more into a core's own cache, together with all else */
+    LARGE = 16384, /* so many keys, with all else, no longer fit into a core's own cache */
 };
 #define SLOT_MASK SIM_EVENTS_SLOT_MASK
 #define ORDERS_MAX (UINT64_C(1) << (64 - SLOT_BITS))
@@ -36,7 +36,7 @@ static inline uint32_t children_of(uint32_t place)
     return CHILDREN * (place - FIRST + 1);
 }
 
-/* As one number of 128 bits where there is such a thing: two instructions, and no branch. */
+/* Compares as one 128-bit number where the compiler has one: two instructions and no branch. */
 static inline bool is_before(struct sim_event_key one, struct sim_event_key other)
 {
 #ifdef __SIZEOF_INT128__
@@ -100,7 +100,7 @@ static void grow(struct sim_events *events)
     free_slots(events, events->count);
 }
 
-/* Puts the key where it belongs on the way from a free place to the first. */
+/* Puts the key where it belongs between a free place and the top. */
 static inline void rise(struct sim_event_key *keys, uint32_t place, struct sim_event_key key)
 {
     while (place > FIRST) {
@@ -119,7 +119,7 @@ static inline struct sim_event_key *row_at(struct sim_events *events, uint32_t p
     return &events->row[(events->row_first + place) % ROW];
 }
 
-/* Puts the key where it belongs on the way from a free place of the row to its first. */
+/* Puts the key where it belongs between a free place of the row and its beginning. */
 static inline void advance(struct sim_events *events, uint32_t place, struct sim_event_key key)
 {
     while (place > 0 && is_before(key, *row_at(events, place - 1))) {
@@ -154,7 +154,7 @@ void sim_events_put(struct sim_events *events, uint64_t at, uint32_t kind, uint3
     rise(events->keys, heap_end, key);
 }
 
-/* Takes the first key out of a heap that ends there. */
+/* Takes the first key out of a heap that ends at `end`. */
 static inline struct sim_event_key take_key(struct sim_event_key *keys, uint32_t end)
 {
     struct sim_event_key first = keys[FIRST];
@@ -163,11 +163,11 @@ static inline struct sim_event_key take_key(struct sim_event_key *keys, uint32_t
     if (end == FIRST) {
         return first;
     }
-    /* All the way down, and the last key up again: it was among the latest and mostly stays
-     * there, so that comparing it at each level would be in vain. */
+    /* The gap goes all the way down, then the last key rises into it: it was among the latest and
+     * mostly stays low, so comparing it at each level would be in vain. */
     uint32_t place = FIRST;
     for (uint32_t child = children_of(place); child < end; child = children_of(place)) {
-        /* The next step's four lines, whichever of them it will need: they follow each other. */
+        /* The next step needs one of four lines, which follow each other: fetch them all. */
         if (end > LARGE) {
             const struct sim_event_key *grandchildren = &keys[children_of(child)];
             for (uint32_t i = 0; i < CHILDREN; i++) {
@@ -205,7 +205,7 @@ bool sim_events_take(struct sim_events *events, struct sim_event *event)
     }
     struct sim_event_key next = take_key(events->keys, FIRST + heap_count);
     *row_at(events, ROW - 1) = next;
-    /* Whoever takes it will not have to wait for it. */
+    /* Fetched, so that taking this event later does not wait for memory. */
     __builtin_prefetch(&events->loads[next.order_slot & SLOT_MASK]);
     return true;
 }

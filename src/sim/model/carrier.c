@@ -1,8 +1,8 @@
 /* What lies between NIC and link.
  *
- * Plain, and UD: nothing. The engine's records go out as they are, one to a packet, and since
- * the network loses nothing a packet that has left is done with. CD: InfiniSWIF, on a board as
- * the udp fabric has it; what goes out are its packets, acknowledgements included. */
+ * Plain and UD: nothing. The engine's records go out as they are, one to a packet; since the
+ * network loses nothing, a packet is done once it has left. CD: InfiniSWIF, on the same board as
+ * the udp fabric's; its packets go out, acknowledgements included. */
 #include "sim/model/state.h"
 
 #include "nic/header_tlb.h"
@@ -38,7 +38,7 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     }
 }
 
-/* Their names stay, what they stand for changes. */
+/* The area keeps its name, but now means the other bank. */
 void sim_carrier_switch_banks(struct sim_node *node)
 {
     node->network_bank = 1 - node->network_bank;
@@ -123,7 +123,7 @@ static bool has_reply_room(void *context, uint64_t now_ns, uint16_t peer)
     return true;
 }
 
-/* Packets between two nodes keep their order. */
+/* Nothing to do: packets between two nodes keep their order. */
 static void fence(void *context, uint16_t target, uint8_t channel)
 {
     (void)context;
@@ -152,7 +152,7 @@ static bool is_cd(const struct sim_world *world)
 
 static struct nic_engine_config engine_config(const struct sim_world *world, uint32_t number)
 {
-    /* Several to each node for each user; what is not used of the table is not touched. */
+    /* Several to each node for each user; unused lines of the table are never touched. */
     uint64_t pages = 4 * (uint64_t)world->config.node_count * world->config.user_count;
     pages = pages < KICK_PAGES_MIN ? KICK_PAGES_MIN : pages;
     return (struct nic_engine_config){
@@ -171,7 +171,7 @@ static struct nic_services_config services_config(const struct sim_world *world,
     nic_services_config_default(&config, world->config.node_count);
     config.node = (uint16_t)number;
     config.incarnation = INCARNATION;
-    /* Every user of every node can wait for one lock; what is not used is not touched. */
+    /* Every user of every node can wait for one lock; unused lines are never touched. */
     uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;
     config.lock_count = config.lock_request_count = LOCKS;
     config.lock_waiter_count = (uint32_t)(waiters < WAITERS_MAX ? waiters : WAITERS_MAX);
@@ -199,7 +199,7 @@ static struct board_config board_config(const struct sim_world *world, uint32_t 
     }
     config.swif.buffer_count[WIRE_REQUEST] = CD_BUFFERS;
     config.swif.buffer_count[WIRE_REPLY] = CD_BUFFERS;
-    /* The paper's hardware has a window and no more. */
+    /* The paper's hardware has only a window. */
     config.swif.congestion_control = false;
     return config;
 }
@@ -337,8 +337,8 @@ static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)
     flight->channel = header.channel;
     flight->is_repeat = counters->retransmissions != node->retransmissions;
     node->retransmissions = counters->retransmissions;
-    /* Contexts are made when the NIC gives InfiniSWIF something for a peer, perhaps for several
-     * at once; each is looked for when the first packet goes there. */
+    /* InfiniSWIF makes a context when the NIC gives it something for a peer, perhaps for several
+     * peers at once; the first packet to each peer is charged with the look-up. */
     if (header.body_bytes > 0 && counters->ltee_misses != node->context_misses) {
         flight->context_hit = false;
         node->context_misses++;

@@ -1,19 +1,19 @@
-/* Fetching what the next events need while others happen.
+/* Prefetching what the next events need while others happen.
  *
  * The state of many thousands of nodes is far larger than the caches, and each event is at
- * another node than the one before: without this it waits for memory several times. In two
- * steps: what an event names itself, and when that is there what that names. Only pending
- * events are looked at, so that all which they name is alive. Nothing changes by it. */
+ * another node than the one before: without prefetching it waits for memory several times. There
+ * are two steps: first what the event itself names, then, when that is there, what that names.
+ * Only pending events are looked at, so all that they name is alive. It changes nothing. */
 #include "sim/model/state.h"
 
 enum {
-    EARLY = 12, /* events before it is taken */
+    EARLY = 12, /* events before this one is taken */
     SOON = 5,
-    ENGINE_LINES = 9,   /* of its state, before the users' */
-    SERVICES_LINES = 8, /* and of a barrier's behind them */
+    ENGINE_LINES = 9,   /* of its state, without the users' part */
+    SERVICES_LINES = 8, /* with a barrier's state behind them */
 };
 
-/* So many lines from the one on in which this is. */
+/* Prefetches `lines` cache lines, beginning with the one at `from`. */
 static inline void fetch(const void *from, unsigned lines)
 {
     for (unsigned i = 0; i < lines; i++) {

@@ -1,8 +1,8 @@
 /* Steps of programs: what they cost the CPU, and what they set off.
  *
- * A poll is a read after the other. Only those reads happen as events that can find something
- * new: when bytes come that fulfil the condition, the first read that begins afterwards is
- * put; all before it, known to be in vain, cost nothing but virtual time. */
+ * A poll is one read after the other. Only a read that can find something new becomes an event:
+ * when bytes arrive that fulfil the condition, the first read that begins afterwards is put. The
+ * reads before it, known to be in vain, cost only virtual time. */
 #include "sim/model/state.h"
 
 #include <string.h>
@@ -89,8 +89,8 @@ void *sim_bank(struct sim_host *host, uint64_t offset)
 
 /* ---- Kicks ------------------------------------------------------------------------------- */
 
-/* A store to the NIC: the CPU is free after its write, the NIC has it some bus clocks after
- * that began. */
+/* A store to the NIC: the CPU goes on after its write; the NIC has it some bus clocks after the
+ * write began. */
 static void kick_at(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick)
 {
     struct sim_world *world = host->world;
@@ -171,7 +171,7 @@ static bool poll_holds(struct sim_host *host)
     return false;
 }
 
-/* The first read that begins at `from_ps` or later. */
+/* Puts the poll's first read that begins at `from_ps` or later. */
 static void put_sample(struct sim_host *host, uint64_t from_ps)
 {
     uint64_t start_ps = host->poll_start_ps;
@@ -210,7 +210,7 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
 {
     host->sample_is_due = false;
     if (!poll_holds(host)) {
-        return; /* overwritten meanwhile: on with the reads */
+        return; /* overwritten meanwhile: the reads go on */
     }
     uint64_t done_ps = world->now_ps + host->poll_period_ps;
     host->read_from_ps = world->now_ps;
@@ -264,7 +264,7 @@ void sim_hosts_look(struct sim_world *world, struct sim_node *node)
 
 /* ---- Blocks ---------------------------------------------------------------------------- */
 
-/* The window's words, and the kick with the last of them. */
+/* Writes the window's words; the last of them kicks. */
 static void begin_block(struct sim_host *host, uint64_t at_ps)
 {
     struct sim_world *world = host->world;
@@ -279,7 +279,7 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
     host->windows_free--;
     host->windows_in_nic++;
     struct sim_kick copy = *kick;
-    /* The program goes on when it is written, and may change the source. */
+    /* A copy, because the program goes on after the write and may change the source. */
     memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
     sim_slots_give(&world->kicks, host->block_kick);
     kick_at(host, written_ps, &copy);
@@ -320,7 +320,7 @@ void sim_switch_banks(struct sim_host *host)
 
 /* ---- RDMA and services ----------------------------------------------------------------- */
 
-/* Source, target, length, and the kick. */
+/* Words of a request: source, target, length, and the kick. */
 enum { DESCRIPTOR_WORDS = 4 };
 
 static void request(struct sim_host *host, const struct sim_kick *kick, bool is_served)

@@ -1,5 +1,5 @@
-/* Kicks: from the host's bus into the transaction FIFO, and which of them a packet was made from.
- * A user beyond its credit waits for it at the NIC, and stops nobody else. */
+/* Kicks: their way from the host's bus into the transaction FIFO, and which kicks a packet was
+ * made from. A user beyond its credit waits at the NIC and stops nobody else. */
 #include "sim/model/state.h"
 
 /* ---- Into the FIFO --------------------------------------------------------------------- */
@@ -16,8 +16,8 @@ static void append_kick(struct sim_world *world, struct sim_kick_list *list, uin
     list->last = slot;
 }
 
-/* The lock's ticket and the completion are the host's; a request that the tables have no line
- * for ends at once. */
+/* The lock's ticket and the completion are the host's. A request for which the tables have no
+ * room ends at once. */
 static int request_service(struct sim_world *world, struct sim_node *node, struct sim_kick *kick)
 {
     struct sim_host *host = &world->hosts[kick->host];
@@ -45,8 +45,7 @@ static bool makes_a_flight(const struct sim_kick *kick)
     return kick->kind <= SIM_KICK_BOTF;
 }
 
-/* What the kick asks for becomes a transaction (or a service's state). DN_EFULL: no room in
- * the FIFO yet. */
+/* Turns the kick into a transaction (or a service's state). DN_EFULL: the FIFO has no room yet. */
 static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
@@ -75,7 +74,7 @@ static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot
     return 0;
 }
 
-/* Whether it was taken in. A kick that asks for what cannot be is the program's mistake. */
+/* Whether it was taken in. A kick that asks for the impossible is the program's mistake. */
 static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
@@ -98,14 +97,15 @@ static bool is_service(const struct sim_kick *kick)
     return kick->kind >= SIM_KICK_BARRIER;
 }
 
-/* A stage that is not there takes no time, but what comes still meets the bus' edge. */
+/* A missing stage takes no time, but a kick still waits for the bus's edge. */
 static uint64_t period_of(const struct sim_world *world, enum sim_stage_name stage)
 {
     return world->stage_is_there[stage] ? world->period_ps[world->machine->stages[stage].clock]
                                         : world->bus_ps;
 }
 
-/* Through HOST_WRITE, one each clock, in the order in which they come; and the queue. */
+/* Kicks go through HOST_WRITE one each clock, in the order in which they come, then through the
+ * queue. */
 static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
@@ -127,7 +127,8 @@ static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
     }
 }
 
-/* Into the FIFO, or behind what waits for it: of its own user, the others have their credits. */
+/* The kick goes into the FIFO, or behind its own user's waiting kicks; the others have their own
+ * credits. */
 static void queue(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
@@ -150,7 +151,7 @@ void sim_kick_event(struct sim_world *world, uint32_t slot, enum sim_kick_phase 
     switch (phase) {
     case SIM_KICK_COMES: enter(world, node, slot); break;
     case SIM_KICK_WRITTEN:
-        /* CorePU looks at it before anything is sent. */
+        /* CorePU handles it before anything is sent. */
         served_ps = sim_core_serve(world, node, 0, 0);
         sim_put(world, served_ps > kick->ready_ps ? served_ps : kick->ready_ps, SIM_EVENT_KICK,
                 slot, SIM_KICK_READY);
@@ -177,7 +178,7 @@ void sim_kicks_retry(struct sim_world *world, struct sim_node *node)
     if (node->waiting == 0) {
         return;
     }
-    /* Users have credits of their own, but share windows and descriptors: so they take turns. */
+    /* Users have their own credits but share windows and descriptors, so they take turns. */
     uint32_t first = node->retry_first++;
     for (uint32_t i = 0; i < node->host_count && node->waiting > 0; i++) {
         retry_host(world, node, &world->hosts[node->first_host + (first + i) % node->host_count]);
@@ -186,7 +187,7 @@ void sim_kicks_retry(struct sim_world *world, struct sim_node *node)
 
 /* ---- Out of it -------------------------------------------------------------------------- */
 
-/* The stages before there was a flight. */
+/* Notes the stages that the kick went through before there was a flight. */
 static void note_kick(const struct sim_world *world, const struct sim_node *node,
                       struct sim_flight *flight, const struct sim_kick *kick)
 {
@@ -243,7 +244,7 @@ void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_f
     note_kick(world, node, flight, kick);
     if (kick->kind == SIM_KICK_BOTF) {
         if (flight->host != UINT32_MAX) {
-            /* One packet for several blocks: the windows of all but the last are free. */
+            /* One packet holds several blocks: the windows of all but the last are free. */
             sim_host_window_drained(world, flight->host);
         }
         flight->host = kick->host;

@@ -1,4 +1,4 @@
-/* Loading machines: what a file inherits first, then what it says, then whether the whole
+/* Loads machines: first what a file inherits, then its own statements; then checks that the whole
  * makes sense. */
 #define _GNU_SOURCE
 #include "sim/model/machine.h"
@@ -11,12 +11,12 @@
 #include "sim/model/machine_file.h"
 #include "sim/model/machine_keys.h"
 
-/* Files of one machine, what they inherit among them, one that comes twice counted twice. */
+/* Files of one machine, with all that they inherit; one that comes twice counts twice. */
 enum { FILES_MAX = 64, SOURCE_BYTES = SIM_VALUE_BYTES };
 
 struct sim_sources {
     struct {
-        const char *file; /* one of those below; NULL: nobody has said it */
+        const char *file; /* one of `files`; NULL: no file gave the value */
         unsigned line;
         char text[SOURCE_BYTES];
     } slots[SIM_SLOTS];
@@ -30,10 +30,10 @@ struct loading {
     struct sim_machine *machine;
     char *error;
     const char *file;                    /* as errors name it; in the machine's sources */
-    bool on_disk;                        /* so what it inherits can be, too */
+    bool on_disk;                        /* then it may inherit from files, too */
     struct sim_file_identity identity;   /* of a file on disk */
-    const struct sim_embedded *embedded; /* or this; both are not there for mere bytes */
-    unsigned said[SIM_SLOTS];            /* in which line; 0: not (yet) here */
+    const struct sim_embedded *embedded; /* else this; a machine from memory has neither */
+    unsigned said[SIM_SLOTS];            /* in which of its lines; 0: not (yet) */
     unsigned said_text, said_inherit;    /* the same */
     bool said_any;
 };
@@ -79,7 +79,7 @@ static bool said_twice(struct loading *loading, unsigned line, const char *secti
                           "[%s] %s: it is already said in line %u", section, key, before);
 }
 
-/* What is about the file itself has no source. */
+/* Statements about the file itself have no source. */
 static bool take_about(struct loading *loading, unsigned line, const char *key, const char *value)
 {
     bool inherit = strcmp(key, "inherit") == 0;
@@ -180,7 +180,7 @@ static const struct sim_embedded *find_embedded(const char *name)
     return NULL;
 }
 
-/* An error before any of a file's own lines: said by who inherits, if anybody. */
+/* An error before any of a file's own lines: it names the line that inherits, if there is one. */
 static bool cannot_load(const struct loading *outer, unsigned line, char *error, const char *format,
                         ...) __attribute__((format(printf, 4, 5)));
 
@@ -208,7 +208,7 @@ static bool is_same_file(const struct loading *one, const struct loading *other)
     return one->embedded && one->embedded == other->embedded;
 }
 
-/* "a.ini inherits from b.ini inherits from a.ini", from the outermost of the circle inwards. */
+/* "a.ini inherits from b.ini inherits from a.ini", from the outermost file inwards. */
 static void describe_circle(const struct loading *from, const struct loading *until, char *text,
                             size_t room)
 {
@@ -293,7 +293,7 @@ static bool read_on_disk(struct loading *loading, unsigned line, const char *pat
     return read;
 }
 
-/* What `outer` inherits; a path begins where outer's file is. */
+/* Loads what `outer` inherits; a path is relative to outer's file. */
 static bool load_from(struct loading *outer, unsigned line, const char *name)
 {
     struct loading loading = {
@@ -318,7 +318,7 @@ static bool load_from(struct loading *outer, unsigned line, const char *name)
 
 /* ---- Whether the whole makes sense ----------------------------------------------------- */
 
-/* The fault of a value that somebody said. */
+/* The fault of a value that a file gave. */
 static bool value_fault(const struct sim_machine *machine, unsigned number, char *error,
                         const char *what)
 {
@@ -329,7 +329,7 @@ static bool value_fault(const struct sim_machine *machine, unsigned number, char
                           slot.key, what);
 }
 
-/* A stage is missed only where something is said of it. */
+/* A stage's keys are required only if a file gives at least one of them. */
 static bool check_all_said(const struct sim_machine *machine, const char *file, unsigned line,
                            char *error)
 {
@@ -365,7 +365,7 @@ static bool check_stages(const struct sim_machine *machine, char *error)
     return true;
 }
 
-/* What the core processor does takes its clock. */
+/* The core processor's work needs its clock. */
 static bool check_core(const struct sim_machine *machine, char *error)
 {
     if (machine->clock_core) {
@@ -387,7 +387,7 @@ static bool check_together(const struct sim_machine *machine, char *error)
     if (machine->switch_ports == 1) {
         return value_fault(machine, SIM_switch_ports, error, "a switch has 2 ports or more");
     }
-    /* As the caches of swif are built. */
+    /* swif's caches demand it. */
     if (machine->carrier_kind == SIM_CARRIER_CD &&
         !(is_power_of_two(machine->carrier_contexts) && is_power_of_two(machine->carrier_ways) &&
           machine->carrier_ways <= machine->carrier_contexts)) {

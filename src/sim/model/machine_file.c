@@ -1,7 +1,7 @@
-/* Reading machine files. inih knows the INI language; it does not tell handlers where they
- * are, cuts long lines in two without a word, takes an indented line for more of the one
- * before, and is silent about empty sections. So it gets its lines from here, one by one:
- * counted, checked, and without what stands before them. */
+/* Reads machine files. inih knows the INI language, but it does not tell handlers where they
+ * are, silently cuts long lines in two, takes an indented line for more of the one before, and
+ * does not report empty sections. So it gets its lines from here, one by one: counted, checked
+ * and without indentation. */
 #include "sim/model/machine_file.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The line that inih gets next is a section's: its name, checked. */
+/* Checks the name of the section whose line inih gets next. */
 static bool check_section(struct sim_file *file, const char *line, size_t length)
 {
     const char *end = memchr(line, ']', length);
@@ -70,7 +70,7 @@ static bool check_length(struct sim_file *file, size_t length)
                           "a line of %zu bytes; %d are the most", length, SIM_LINE_BYTES_MAX);
 }
 
-/* inih's way to ask for a line: like fgets. NULL at the end, and after an error. */
+/* inih asks for its lines here: like fgets. NULL at the end and after an error. */
 static char *next_line(char *line, int room, void *stream)
 {
     struct sim_file *file = stream;
@@ -83,7 +83,7 @@ static char *next_line(char *line, int room, void *stream)
     file->at += length + (end != NULL);
     file->line++;
     length -= length > 0 && start[length - 1] == '\r';
-    /* What some editors put before everything. */
+    /* A byte order mark, which some editors write. */
     if (file->line == 1 && length >= 3 && memcmp(start, "\xef\xbb\xbf", 3) == 0) {
         start += 3;
         length -= 3;
@@ -103,7 +103,7 @@ static char *next_line(char *line, int room, void *stream)
     return line;
 }
 
-/* Builds of inih differ in what they tell. */
+/* Builds of inih differ in whether they give the line. */
 #if INI_HANDLER_LINENO
 static int take_statement(void *user, const char *section, const char *key, const char *value,
                           int line)
@@ -130,7 +130,7 @@ bool sim_file_read(struct sim_file *file)
     if (result < 0) {
         return sim_file_fault(file->error, file->name, file->line, "there is no memory left");
     }
-    /* The first line that inih itself did not like comes before what we did not. */
+    /* If inih refused a line before the one we refused, that line is the error. */
     if (result > 0 && (!file->failed || (unsigned)result < file->line)) {
         return sim_file_fault(file->error, file->name, (unsigned)result,
                               "this is neither a [section] nor key = value | source");
@@ -138,7 +138,7 @@ bool sim_file_read(struct sim_file *file)
     return !file->failed;
 }
 
-/* Blanks at both ends cut off, in place. */
+/* Cuts off the blanks at both ends, in place. */
 static char *trim(char *text)
 {
     while (is_blank(*text)) {

@@ -29,7 +29,7 @@ static const char *const stage_sections[SIM_STAGES] = {
 #undef STAGE_SECTION
 };
 
-/* What a file adds to a key's name. */
+/* The unit that a file adds to a key's name. */
 #define UNIT_OF_SIM_KEY_MHZ "_mhz"
 #define UNIT_OF_SIM_KEY_NS "_ns"
 #define UNIT_OF_SIM_KEY_COUNT ""
@@ -132,8 +132,8 @@ uint64_t sim_slot_value(const struct sim_machine *machine, unsigned number)
 
 /* ---- Text to value --------------------------------------------------------------------- */
 
-/* Decimals are kept as whole billionths: so no rounding depends on the machine or its
- * language, and what a file says is what is kept. */
+/* Decimals are kept as whole billionths, so that no rounding depends on the machine or its
+ * locale, and a file's value is kept exactly. */
 #define ONE UINT64_C(1000000000)
 enum { DECIMALS_MAX = 9 };
 
@@ -146,9 +146,9 @@ enum { DECIMALS_MAX = 9 };
 #define SEND_BUFFERS_MAX (UINT64_C(1) << 16)
 #define BYTES_PER_S_MIN UINT64_C(1000)
 #define LLCM_BYTES_MIN UINT64_C(4096)        /* a page that remote nodes map */
-#define MEMORY_BYTES_MAX (UINT64_C(1) << 30) /* of the papers' SO-DIMMs the largest */
+#define MEMORY_BYTES_MAX (UINT64_C(1) << 30) /* the largest of the papers' SO-DIMMs */
 
-/* Counts that cannot be everything. */
+/* Counts with limits of their own. */
 static const struct {
     enum sim_machine_key key;
     uint64_t least, most;
@@ -271,7 +271,7 @@ static bool read_word(const char *const *words, const char *text, uint64_t *valu
     return false;
 }
 
-/* A host that polls reads again and again: virtual time has to pass. */
+/* A polling host reads again and again, so each read must take virtual time. */
 static bool is_period(unsigned number)
 {
     return number == SIM_host_read || number == SIM_host_read8;
@@ -306,7 +306,7 @@ bool sim_value_read(unsigned number, const char *text, uint64_t *value, char fau
 
 /* ---- Value to text --------------------------------------------------------------------- */
 
-/* As many decimals as it takes, `decimals` at most. */
+/* Writes as many decimals as are needed, at most `decimals`. */
 static void write_decimal(char *text, size_t room, uint64_t value, uint64_t one, unsigned decimals)
 {
     int length = snprintf(text, room, "%" PRIu64 ".%0*" PRIu64, value / one, (int)decimals,

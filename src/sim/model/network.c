@@ -1,30 +1,30 @@
 /* The network between simulated boards.
  *
- * Rings and tori of routers are network_flit.c's. Every other topology is a tree of switches with
- * the nodes as its leaves; a loop and a cable are trees of no level. Level 0 is the nodes, level 1
- * the switches that they are plugged into. Below the highest level a switch has its last port up
- * and the others down, in a fat tree the upper half of its ports; the highest has all ports down.
- * Nodes are numbered from left to right, so that the nodes below a switch are a range and every
- * way follows from divisions: there are no routing tables.
+ * network_flit.c has the rings and tori of routers. Every other topology is a tree of switches
+ * with the nodes as its leaves; a loop and a cable are trees without levels. Level 0 is the nodes,
+ * level 1 the switches that they are plugged into. The highest switches have all ports down. Below
+ * them, a switch's last port (in a fat tree the upper half of its ports) leads up and the others
+ * lead down. Nodes are numbered from left to right, so that the nodes below a switch are a range
+ * and every way follows from divisions: there are no routing tables.
  *
  * With several ports up there are copies of each place above the first level: a switch's ports up
  * lead to as many copies of the place above it, and a copy leads down to the one switch of each
- * place that leads up to it. Which port up a packet takes follows from its target, so that all
+ * place that leads up to it. A packet's target decides which port up it takes, so that all
  * packets to one node meet in one way down and keep their order.
  *
- * One event is a head at the input of a switch or a node. The switch takes the output for it at
- * once, from when the head gets there or from when the output is free, whichever is later: as the
- * transit is the same for all, heads get there in the order of their events, and that is the order
- * in which an output serves them. What waits for an output waits in the switch: buffers are taken
- * to be large enough, so that nothing holds up the links behind it.
+ * An event is a head at the input of a switch or a node. The switch at once takes the output for
+ * it, from when the head gets there or the output is free, whichever is later. Since the transit
+ * is the same for all, heads get there in the order of their events, and the output serves them in
+ * that order. Packets wait for an output in the switch, whose buffers are taken to be large
+ * enough: no wait holds up the links behind.
  *
- * Each link, from a board to a switch, between switches and from a switch to a board, costs `link
- * wire_ns`: the papers measured that between the SWIFs of two boards with nothing between
- * (drivers, optics, cable; Table 5 of paper 000), and every link has all of it. They had no switch
- * to measure, and say of one only how packets to one output follow each other.
+ * Each link (board to switch, switch to switch, switch to board) costs `link wire_ns`. The papers
+ * measured that directly between the SWIFs of two boards (drivers, optics, cable; Table 5 of paper
+ * 000), and every link has all of these parts. They had no switch to measure, and say only how
+ * packets to one of its outputs follow each other.
  *
- * A multicast goes up until one switch has all its nodes below, and from there down: where ways
- * part a switch makes the copies, one to an output. */
+ * A multicast goes up until one switch has all its nodes below, and from there down; where ways
+ * part, a switch makes the copies, one to an output. */
 #include "sim/model/network.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ enum {
 };
 
 /* Where a head is, in an event's subject. */
-#define PLACE_DOWN UINT32_C(0x80000000) /* it has been where it turns, and goes down */
+#define PLACE_DOWN UINT32_C(0x80000000) /* it has turned and goes down */
 enum { PLACE_LEVEL_SHIFT = 26 };
 #define PLACE_INDEX_MASK ((UINT32_C(1) << PLACE_LEVEL_SHIFT) - 1)
 _Static_assert(LEVELS_MAX < 1 << (31 - PLACE_LEVEL_SHIFT), "a place has room for its level");
@@ -79,15 +79,15 @@ const char *const sim_topology_names[SIM_TOPOLOGIES] = {
 };
 
 struct output {
-    uint64_t free_ps; /* no head leaves before */
+    uint64_t free_ps; /* no head leaves before this */
     uint64_t packets;
-    uint64_t waited; /* of them, those whose heads had to wait */
+    uint64_t waited; /* those whose heads had to wait */
     uint64_t wait_ps_max;
 };
 
 /* A packet on its way, with all its copies. */
 struct flight {
-    uint64_t duration_ps; /* for which it takes a link */
+    uint64_t duration_ps; /* how long it takes a link */
     uint32_t token;
     uint32_t first, last; /* target nodes */
     uint32_t copies;      /* heads under way */
@@ -97,18 +97,18 @@ struct level {
     uint32_t span;         /* nodes below one of its places */
     uint32_t copies;       /* switches at each place */
     uint32_t switch_first; /* the number of its first switch */
-    uint32_t ports;        /* of a switch: those that something is plugged into */
+    uint32_t ports;        /* of a switch: those in use */
     size_t output_first;   /* of its first switch; level 0: of the nodes */
 };
 
 struct sim_network {
-    struct sim_flit_network *flits; /* a network of routers; the rest is of no use then */
+    struct sim_flit_network *flits; /* a network of routers: then the rest is unused */
     struct sim_network_user user;
     uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
     bool can_multicast;
     uint32_t node_count;
     uint32_t ports; /* of a switch */
-    uint32_t ups;   /* of them, those that lead up, where there is something above */
+    uint32_t ups;   /* how many of them lead up, below the highest level */
     uint32_t level_count;
     uint32_t switch_count;
     struct level levels[LEVELS_MAX + 1];
@@ -171,14 +171,14 @@ static void lay_level(struct sim_network *network, uint32_t span, uint32_t copie
     network->output_count += (size_t)switches * ports;
 }
 
-/* As few levels as join all nodes. */
+/* The fewest levels that join all nodes. */
 static void lay_levels(struct sim_network *network)
 {
     uint32_t span = 1;
     uint32_t copies = 1;
     network->levels[0] = (struct level){.span = 1, .copies = 1};
-    /* The highest switches have all their ports down, and there may be more of these than there
-     * are places below: in a fat tree of large switches far more. */
+    /* The highest switches have all their ports down, and may have more of them than there are
+     * places below: in a fat tree of large switches far more. */
     while ((uint64_t)span * network->ports < network->node_count) {
         INVARIANT(network->level_count < LEVELS_MAX - 1);
         span *= network->ports - network->ups;
@@ -213,7 +213,7 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
     sim_slots_init(&network->flights, sizeof(struct flight));
     network->output_count = node_count;
     if (topologies[topology].levels_max > 0) {
-        /* Ports for which there is no node are none of ours. */
+        /* Ports beyond the number of nodes are left out. */
         network->ports = machine->switch_ports < node_count ? (uint32_t)machine->switch_ports
                                                             : node_count;
         network->ups = topologies[topology].is_fat ? network->ports / 2 : 1;
@@ -254,7 +254,7 @@ static void land(struct sim_network *network, uint32_t slot)
     }
 }
 
-/* In two steps, because 2^32 bytes of 10^12 each do not fit; rounded up. */
+/* Rounded up; in two steps, because 2^32 * 10^12 does not fit into 64 bits. */
 static uint64_t duration_ps(const struct sim_network *network, uint32_t bytes)
 {
     uint64_t rate = network->link_bytes_per_s;
@@ -269,7 +269,7 @@ static uint32_t place_of(uint32_t level, uint32_t index)
     return level << PLACE_LEVEL_SHIFT | index;
 }
 
-/* Takes the output for one packet: from when its head leaves. */
+/* Takes the output for one packet; returns when its head leaves. */
 static uint64_t take_output(struct output *output, uint64_t at_ps, uint64_t taken_ps)
 {
     uint64_t from_ps = at_ps;
@@ -323,13 +323,13 @@ static void go_on(struct sim_network *network, uint64_t at_ps, uint32_t level, u
     }
 }
 
-/* Which of the ports up: by the target's digit of that level, so that neighbours part. */
+/* Chooses the port up by the target's digit of that level, so that neighbours part. */
 static uint32_t port_up(const struct sim_network *network, uint32_t level, uint32_t target)
 {
     return target / network->levels[level - 1].span % network->ups;
 }
 
-/* Whether a head at the input of a switch has to go further up. */
+/* Whether a head at the input of a switch must go further up. */
 static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t index,
                     const struct flight *flight)
 {
@@ -339,7 +339,7 @@ static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t 
     return flight->first < node_first || flight->last - node_first >= span;
 }
 
-/* The first of the ports down through which it goes. */
+/* The first port down through which it goes. */
 static uint32_t port_down(const struct sim_network *network, uint32_t level, uint32_t index,
                           const struct flight *flight)
 {
@@ -423,7 +423,7 @@ void sim_network_event(struct sim_network *network, const struct sim_event *even
         pass(network, event->at, level, index, event->subject & PLACE_DOWN, slot);
         return;
     }
-    /* First given back: what has arrived may send. */
+    /* The slot is given back first, because `arrived` may send. */
     uint32_t token = flight_at(network, slot)->token;
     land(network, slot);
     network->user.arrived(network->user.context, event->at, index, token);
@@ -440,7 +440,7 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
     if (network->level_count > 0) {
         place = place_of(1, source / network->levels[1].span);
     } else if (network->node_count > 1 && first == source) {
-        wire_ps = 0; /* The cable leads to the other board only: it turns inside the SWIF. */
+        wire_ps = 0; /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
     }
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);

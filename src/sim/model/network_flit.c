@@ -17,7 +17,7 @@ struct sim_flit_network {
     uint64_t next_ps;  /* no step before this */
     uint64_t *free_ps; /* by node: its link into its router */
     bool step_is_put;
-    bool steps; /* inside net_step: who is delivered to may send */
+    bool steps; /* inside net_step, where a delivery may send */
 };
 
 static void delivered(void *context, uint64_t cycle, const struct net_delivery *delivery)
@@ -28,8 +28,8 @@ static void delivered(void *context, uint64_t cycle, const struct net_delivery *
                         (uint32_t)delivery->tag);
 }
 
-/* Cycles are not counted while nothing is in the network, but a packet that held a channel has
- * been in it all the time. */
+/* The network counts no cycles while it is empty; but while a packet held a channel it was not
+ * empty, so counting back is right. */
 static uint64_t cycle_ps(const struct sim_flit_network *flits, uint64_t cycle)
 {
     uint64_t ago = net_cycle(flits->net) - cycle;
@@ -112,7 +112,7 @@ void sim_flit_network_close(struct sim_flit_network *flits)
     free(flits);
 }
 
-/* At the edge at from_ps or the first one after it that has had no step yet. */
+/* Puts a step at from_ps, or at the first edge after it that has had no step yet. */
 static void put_step(struct sim_flit_network *flits, uint64_t from_ps)
 {
     if (!flits->step_is_put && !flits->steps) {
@@ -129,7 +129,7 @@ uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, u
     uint32_t count = (bytes + flits->config.flit_bytes - 1) / flits->config.flit_bytes;
     net_send(flits->net, source, target, 0, count > 0 ? count : 1, token);
     put_step(flits, at_ps);
-    /* What comes while the link is taken waits in the router's NIC side, in its order. */
+    /* Packets that come while the link is taken wait in order in the router's NIC side. */
     uint64_t *free_ps = &flits->free_ps[source];
     *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) + sim_cycles(flits->period_ps, count);
     return *free_ps;

@@ -1,4 +1,4 @@
-/* From the link into memory: the receive stages, then CorePU for its records, the host's port
+/* From the link into memory: the receive stages; then CorePU for its records, or the host's port
  * for stores and blocks. */
 #include "sim/model/state.h"
 
@@ -78,7 +78,7 @@ void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t sl
     }
     sim_carrier_deliver(world, node, flight);
     sim_flight_give(world, slot);
-    /* An answer may have freed what a kick waits for. */
+    /* An answer may have made room for a waiting kick. */
     if (sim_carrier_has_work(node) || node->waiting > 0) {
         sim_pump_at(world, node, world->now_ps);
     } else {

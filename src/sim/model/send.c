@@ -1,5 +1,5 @@
-/* From the transaction FIFO to the link, and all that is a stage: header TLB, size decision, send
- * buffer, InfiniSWIF's or the SWIF's stages, and on the other side those up to LLCM. */
+/* From the transaction FIFO to the link, and all stages: header TLB, size decision, send buffer,
+ * those of InfiniSWIF or the SWIF, and on the receiving side those up to LLCM. */
 #include "sim/model/state.h"
 
 /* ---- Transactions become flights ------------------------------------------------------- */
@@ -38,7 +38,7 @@ static const unsigned char *first_record(const struct sim_flight *flight, uint32
     return flight->data + WIRE_PREFIX_BYTES + header.ack_bytes;
 }
 
-/* What the first word of a further operation in one packet costs: address and length. */
+/* Words that a further operation in one packet adds for its address and length. */
 enum { FURTHER_WORDS = 1 };
 
 static uint32_t data_bytes_of(const struct wire_operation *operation)
@@ -53,8 +53,8 @@ static uint32_t data_bytes_of(const struct wire_operation *operation)
     }
 }
 
-/* What the header TLB has missed and no flight has been charged with: CD's packets hold several
- * stores, and more of them may have been looked up before the first one leaves. */
+/* Charges the flight with header TLB misses that no flight has been charged with. CD's packets
+ * hold several stores, and further ones may have been looked up before the first leaves. */
 static void charge_misses(struct sim_node *node, struct sim_flight *flight)
 {
     uint64_t misses = nic_engine_counters(node->engine)->header_misses - node->header_misses;
@@ -62,7 +62,7 @@ static void charge_misses(struct sim_node *node, struct sim_flight *flight)
     node->header_misses += flight->header_misses;
 }
 
-/* How long the packet is as the papers count it, and what the receiver has to do with it. */
+/* Finds out how long the packet is, as the papers count, and what the receiver must do with it. */
 static void measure(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
 {
     const struct sim_machine *machine = world->machine;
@@ -99,7 +99,7 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
     charge_misses(node, flight);
 }
 
-/* Acknowledgements are InfiniSWIF's own, and not seen by what is before it. */
+/* Acknowledgements are InfiniSWIF's own: the stages before it do not see them. */
 static bool is_of_the_nic(const struct sim_flight *flight)
 {
     return flight->data_bytes > 0 || !flight->is_cd;
@@ -116,7 +116,7 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
                                  flight->number);
     } else if (flight->stores == 0 && flight->host == UINT32_MAX && flight->data_bytes > 0 &&
                !flight->is_repeat && world->machine->bank_mb_per_s > 0) {
-        /* DMA: from the bank that faces the network. */
+        /* DMA from the bank that faces the network. */
         start_ps = start_ps > node->bank_free_ps ? start_ps : node->bank_free_ps;
         node->bank_free_ps = start_ps + flight->data_bytes * UINT64_C(1000000000000) /
                                             world->machine->bank_mb_per_s;
@@ -124,7 +124,7 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
     enum sim_stage_name stage = is_of_the_nic(flight) ? SIM_STAGE_HEADER_TLB : SIM_STAGE_CORE_SEND;
     bool is_numbered = flight->is_cd && stage == SIM_STAGE_HEADER_TLB;
     if (is_numbered) {
-        /* Its peer takes them in the order of their numbers, whatever one waits for. */
+        /* The peer takes packets in the order of their numbers, so none starts before another. */
         start_ps = start_ps > node->launched_ps ? start_ps : node->launched_ps;
         node->launched_ps = start_ps;
     }
@@ -135,8 +135,8 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
     }
 }
 
-/* When the next flight may set out, so that it is at the stage that limits how fast they follow
- * each other when that takes it, and not before it has to be there. */
+/* When the next flight may set out, so that it reaches the stage that limits the rate just when
+ * that stage is free, and not earlier. */
 static uint64_t gate_ps(const struct sim_world *world, const struct sim_node *node)
 {
     if (!world->stage_is_there[SIM_STAGE_CORE_SEND]) {
@@ -149,7 +149,7 @@ static uint64_t gate_ps(const struct sim_world *world, const struct sim_node *no
 void sim_pump_event(struct sim_world *world, struct sim_node *node)
 {
     if (world->now_ps != node->pump_ps) {
-        return; /* an earlier one has done it */
+        return; /* an earlier pump has done it */
     }
     node->pump_ps = UINT64_MAX;
     world->pumps_due--;
@@ -164,7 +164,7 @@ void sim_pump_event(struct sim_world *world, struct sim_node *node)
         }
         uint32_t slot = sim_carrier_next(world, node);
         if (slot == UINT32_MAX) {
-            /* While something is sent, its end is the next occasion. */
+            /* Needed only here: where a flight is being sent, its end pumps again. */
             sim_carrier_set_timer(world, node);
             break;
         }
@@ -195,7 +195,7 @@ static uint64_t padding_ps(const struct sim_world *world, const struct sim_fligh
     return missing_bytes * UINT64_C(1000000000000) / world->machine->link_mb_per_s;
 }
 
-/* How long the stage keeps this flight, if all that it needs is there. */
+/* How long the stage keeps this flight, without TLB refills. */
 static uint64_t duration_ps(const struct sim_world *world, const struct sim_flight *flight,
                             enum sim_stage_name name)
 {
@@ -220,7 +220,7 @@ static uint32_t misses_of(struct sim_node *node, const struct sim_flight *flight
     }
 }
 
-/* What refilling a TLB adds. */
+/* How much longer TLB refills take. */
 static uint64_t refill_ps(struct sim_world *world, struct sim_node *node,
                           const struct sim_flight *flight, enum sim_stage_name name,
                           uint64_t start_ps)
@@ -234,7 +234,7 @@ static uint64_t refill_ps(struct sim_world *world, struct sim_node *node,
     return done_ps - start_ps;
 }
 
-/* How long until the next flight may enter, but for a refill. */
+/* How long until the next flight may enter, without TLB refills. */
 static uint64_t interval_ps(const struct sim_world *world, const struct sim_flight *flight,
                             enum sim_stage_name name)
 {
@@ -258,7 +258,7 @@ void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slo
     sim_hosts_look(world, node);
 }
 
-/* Onto the link, as soon as that is free. */
+/* The flight goes onto the link as soon as that is free. */
 static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
@@ -269,7 +269,7 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
     sim_flight_note(flight, SIM_STAGE_LINK, from_ps, 0);
     flight->copies = flight->target_count;
     if (from_ps > world->now_ps) {
-        /* Put before the network's event: it has left before it arrives. */
+        /* Put before the network's event, so that it leaves before it arrives. */
         sim_put(world, from_ps, SIM_EVENT_LEFT, node->number, slot);
     }
     if (flight->target_count > 1) {
@@ -294,8 +294,8 @@ static uint64_t read_over_ps(const struct sim_host *host, uint64_t at_ps)
     return at_ps > host->read_from_ps && at_ps < host->read_to_ps ? host->read_to_ps : at_ps;
 }
 
-/* With one port to the memory the NIC's write waits until the hosts' reads that are under way are
- * over: a poll's reads follow each other, and it slips in between two of them. */
+/* With one memory port, the NIC's write waits until the hosts' current reads are over; it slips in
+ * between two reads of a poll. */
 static uint64_t port_free_ps(const struct sim_world *world, const struct sim_node *node,
                              uint64_t at_ps)
 {
@@ -321,7 +321,7 @@ void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
         sim_flight_note(flight, name, world->now_ps, world->now_ps);
         name++;
         if (out_ps > 0 && out_ps >= world->now_ps) {
-            /* It passes the stage by, but not those that are in it. */
+            /* It skips the stage, but does not overtake those in it. */
             sim_put(world, out_ps, SIM_EVENT_STAGE, slot, name);
             return;
         }

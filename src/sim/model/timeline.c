@@ -1,10 +1,10 @@
 /* Traces in the JSON trace event format, which Perfetto and chrome://tracing open.
  *
- * A node is a process, a track of it a thread. Viewers want the spans of a thread to be nested
- * or apart, and drop what overlaps; a pipelined stage has several packets in it at once. So a
- * track has lanes, each a thread of its own: a span goes into the first lane that is free, and
- * there are as many as there were spans at a time. Numbers of threads are never used twice,
- * not even in different processes: some viewers keep the names by them alone.
+ * A node is a process, each of its tracks a thread. Viewers want the spans of a thread to be
+ * nested or apart and drop spans that overlap; but a pipelined stage has several packets in it at
+ * once. So a track has lanes, each a thread of its own: a span goes into the first free lane, and
+ * there are as many lanes as there were spans at a time. No thread number is used twice, even in
+ * different processes, because some viewers find names by thread number alone.
  *
  * The spans of a packet are joined by a flow, which its first span starts. Times are in
  * microseconds with all digits; Perfetto cuts them to nanoseconds when it reads them. */
@@ -19,7 +19,7 @@
 enum {
     BUFFER_BYTES = 1 << 20,
     MAP_ROOM_FIRST = 256,
-    LANES_MAX = 64, /* of a track; with more at a time spans overlap */
+    LANES_MAX = 64, /* of a track; more spans at a time overlap */
     PROCESS_NODE = 100000,
     PROCESS_SWITCH = 200000,
     PROCESS_ROUTER = 300000,
@@ -27,7 +27,7 @@ enum {
 };
 #define NO_LANE UINT32_MAX
 
-/* Keys that were met, each with a number. */
+/* Keys seen so far, each with a number. */
 struct map {
     struct {
         uint64_t key; /* 0: the place is free */
@@ -47,14 +47,14 @@ struct sim_timeline {
     FILE *file;
     char *buffer;
     uint64_t from_ps, to_ps;
-    bool is_begun;      /* something stands in the list */
+    bool is_begun;      /* the list is not empty */
     struct map tracks;  /* to the first lane */
     struct map packets; /* whose flow has started */
     struct lane *lanes;
     uint32_t lane_count, lane_room;
 };
 
-/* ---- What was met already -------------------------------------------------------------- */
+/* ---- What was seen already ------------------------------------------------------------- */
 
 static uint32_t map_place(const struct map *map, uint64_t key)
 {
@@ -80,7 +80,7 @@ static void map_grow(struct map *map)
     free(old.places);
 }
 
-/* The key's value; a key that is new gets this one, and then `is_new` is true. */
+/* The key's value; a new key gets `value`, and then `is_new` is true. */
 static uint32_t map_put(struct map *map, uint64_t key, uint32_t value, bool *is_new)
 {
     if (map->count >= map->room / 2) {
@@ -214,7 +214,8 @@ static uint32_t open_lane(struct sim_timeline *timeline, uint32_t node, uint32_t
 static uint32_t thread_for(struct sim_timeline *timeline, uint32_t node, uint32_t track,
                            uint64_t from_ps, uint64_t to_ps)
 {
-    /* One bit more than both need: no key is 0. Processes are tracks that no node has. */
+    /* `mark` is a bit that neither needs, so that no key is 0. The key of the process is that of
+     * a track that no node has. */
     const uint64_t mark = UINT64_C(1) << 31;
     bool is_new;
     INVARIANT(track < mark - 1);
@@ -272,7 +273,7 @@ void sim_timeline_span(struct sim_timeline *timeline, uint32_t node, uint32_t tr
                        const char *name, uint64_t from_ps, uint64_t to_ps, uint64_t packet)
 {
     INVARIANT(to_ps >= from_ps);
-    /* What ends where the window begins is outside, unless it begins there, too. */
+    /* A span that ends where the window begins is outside, unless it begins there, too. */
     bool is_early = to_ps <= timeline->from_ps && from_ps < timeline->from_ps;
     if (is_early || from_ps >= timeline->to_ps) {
         return;
@@ -300,7 +301,7 @@ void sim_timeline_span(struct sim_timeline *timeline, uint32_t node, uint32_t tr
 bool sim_timeline_close(struct sim_timeline *timeline)
 {
     (void)fputs("\n]}\n", timeline->file);
-    /* A full disk may have shown at any time before. */
+    /* Any write before may have met a full disk. */
     bool is_written = fflush(timeline->file) == 0 && !ferror(timeline->file);
     is_written = fclose(timeline->file) == 0 && is_written;
     free(timeline->buffer);

@@ -1,4 +1,4 @@
-/* Set-up, the loop over events, and what is said at the end. */
+/* Set-up, the loop over events, and reports. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
     }
 }
 
-/* One line of what is wrong with the wish, or NULL. */
+/* What is wrong with the configuration, in one line, or NULL. */
 static const char *objection(const struct sim_world_config *config)
 {
     if (config->node_count == 0 || config->node_count > WIRE_NODES_MAX) {
@@ -110,8 +110,8 @@ static bool get_space(struct sim_world *world)
         return false;
     }
     world->space = space;
-    /* Nodes touch a few pages each, far from each other; and of what is near a third: zeroing all
-     * of it takes longer than its page walks do. */
+    /* No huge pages: a node touches a few pages far from each other, and a third of what is near;
+     * zeroing the rest would take longer than the page walks. */
     (void)madvise(space, world->space_bytes, MADV_NOHUGEPAGE);
     for (uint32_t i = 0; i < world->config.node_count; i++) {
         set_up_node(world, i, world->space + near_bytes + i * each);
@@ -142,7 +142,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     INVARIANT(world->nodes && world->hosts);
     sim_slots_init(&world->kicks, sizeof(struct sim_kick));
     sim_slots_init(&world->blocks, WIRE_BOTF_BYTES_MAX);
-    /* A trace needs the flights' passages, and so do nodes that keep the last one. */
+    /* Traces need the flights' passages, and so do nodes that keep the last one. */
     world->keeps_passages = world->config.timeline || world->config.node_count <= PASSAGE_NODES_MAX;
     sim_slots_init(
         &world->flights,
@@ -264,8 +264,8 @@ static void happen(struct sim_world *world, const struct sim_event *event)
     }
 }
 
-/* Timers of InfiniSWIF go on for ever; what is under way in a world whose programs have ended,
- * or all wait, is flights, kicks and what the NICs still have to send. */
+/* InfiniSWIF's timers go on for ever, so they do not count: a world is idle when there are no
+ * flights, no kicks, and nothing that the NICs still have to send. */
 static bool is_idle(const struct sim_world *world)
 {
     return world->flights.taken == 0 && world->kicks.taken == 0 && world->pumps_due == 0;

@@ -9,7 +9,7 @@
 
 #include "sim/model/host.h"
 
-/* Nothing that is measured here takes so long. */
+/* No measurement here takes this long. */
 #define LIMIT_PS (UINT64_C(60) * 1000000000000)
 
 /* ---- Bench ------------------------------------------------------------------------------ */
@@ -98,8 +98,8 @@ bool papers_bench_run_pair(struct papers_bench *bench, sim_program *first, void 
     return ok;
 }
 
-/* The powers of 1 / 1.2207..., the root of x^4 = x + 1, as shares of 2^32: no other constants
- * keep three directions apart for longer. */
+/* The steps are the powers of 1 / 1.2207..., the root of x^4 = x + 1, as shares of 2^32: no
+ * other constants keep three directions apart for longer. */
 uint64_t papers_spread(uint32_t n, unsigned direction, uint64_t span_ps)
 {
     static const uint32_t steps[3] = {UINT32_C(3518319155), UINT32_C(2882110345),
@@ -108,7 +108,7 @@ uint64_t papers_spread(uint32_t n, unsigned direction, uint64_t span_ps)
     return (uint64_t)share * (span_ps >> 8) >> 24;
 }
 
-/* A multiple of every clock's period; and long enough for a partner. */
+/* A multiple of every clock's period; ten of them leave the partner time to begin its polls. */
 #define EDGES_PS UINT64_C(240000)
 enum { EDGES_BETWEEN_ROUNDS = 10 };
 
@@ -130,8 +130,7 @@ void papers_begin_polls(struct sim_host *host, uint32_t n, uint64_t read_ps)
 
 /* ---- Table 4 ----------------------------------------------------------------------------- */
 
-/* Few enough that the NIC takes them in as they come: the CPU's time is wanted, not the
- * link's. */
+/* Few enough that the NIC takes them in as they come: we want the CPU's time, not the link's. */
 enum { ACCESSES = 16 };
 
 struct accesses {
@@ -142,7 +141,7 @@ struct accesses {
     uint64_t write_ps, write_plain_ps, read_ps, read_plain_ps;
 };
 
-/* The counter is read before and after, and what that takes is taken off. */
+/* Reads the counter before and after, and subtracts what that takes. */
 static void access_program(struct sim_host *host)
 {
     struct accesses *mine = host->locals;

@@ -1,4 +1,4 @@
-/* Paper 001: what Fagus does on two hosts, its send and its two barriers. */
+/* Paper 001: Fagus on two hosts, its send and its two barriers. */
 #include "sim/papers/measure.h"
 
 #include <stdio.h>
@@ -28,15 +28,15 @@ static uint64_t copy_ps(const struct sim_machine *machine)
 
 /* ---- A send ------------------------------------------------------------------------------- */
 
-/* Paper 000 asks that banks change sides between barriers: no packet may be on its way into
- * them. The library's barrier is taken for both: one before the switch, one when the receiver
- * has copied the message out. */
+/* Paper 000 asks that banks change sides between barriers, when no packet is on its way into
+ * them. Both are the library's barrier: one before the switch, one after the receiver has copied
+ * the message out. */
 enum { BARRIERS_OF_A_SEND = 2 };
 
 struct sending {
     const struct sim_machine *machine;
     bool detect_thread;
-    bool wrong; /* the receiver found something else than was sent */
+    bool wrong; /* the receiver did not find what was sent */
     uint64_t kick;
     uint32_t round, barrier, phase, offset;
     uint64_t start_ps, part_ps;
@@ -88,7 +88,7 @@ static void sender_program(struct sim_host *host)
     SIM_END(host);
 }
 
-/* How long the flag waited for the blocks before it: their time, not its own. */
+/* How long the flag waited for the blocks before it: this counts as their time, not its own. */
 static uint64_t waited_ps(const struct sim_passage *passage)
 {
     uint64_t waited = 0;
@@ -163,8 +163,8 @@ bool papers_measure_send(const char *machine, bool detect_thread, struct papers_
 
 /* ---- Barriers ----------------------------------------------------------------------------- */
 
-/* _expBarrier and dimmnet_comm_sync are the same two stores; they differ in their software, and
- * in that comm_sync resets the words that were received. */
+/* _expBarrier and dimmnet_comm_sync make the same two stores. Their software differs, and
+ * comm_sync resets the words that it received. */
 struct meeting {
     const struct sim_machine *machine;
     uint64_t software_ps;

@@ -1,10 +1,10 @@
-/* Tables 7 and 8: barrier and global sum of two nodes, driven by their hosts. Node 0 is the
- * home; the time is that of node 1, from its arrival to its release, while the home waits. */
+/* Tables 7 and 8: barrier and global sum of two nodes, driven by their hosts. Node 0 is the home
+ * and waits; the time is node 1's, from its arrival to its release. */
 #include "sim/papers/measure.h"
 
 #include "sim/model/host.h"
 
-/* In each node's LLCM: the word that others write into. */
+/* The nodes; also the place of a node's flag in the word of LLCM that others write into. */
 enum { HOME = 0, CHILD = 1 };
 
 /* ---- Barrier ------------------------------------------------------------------------------ */
@@ -41,8 +41,8 @@ static void child_program(struct sim_host *host)
     SIM_END(host);
 }
 
-/* With MMX the 8 flags come in one read, and leaving MMX may cost. Without it they are two
- * words; while the first has not all of its phases there is no need to read the second. */
+/* With MMX one read brings all 8 flags, and leaving MMX may cost time. Without it they are two
+ * words, and the second is read only once the first has all of its phases. */
 static void home_program(struct sim_host *host)
 {
     struct barrier *mine = host->locals;
@@ -81,7 +81,7 @@ bool papers_measure_barrier(const char *machine, bool mmx, double *ns, char erro
 
 /* ---- Global sum --------------------------------------------------------------------------- */
 
-/* What a node brings in a round, and a sum: words as they travel. */
+/* What a node brings in a round, or a sum, as words that travel. */
 union operand {
     unsigned whole;
     unsigned long long long_whole;
@@ -128,7 +128,7 @@ struct sum {
     enum papers_type type;
     uint64_t kick;
     uint32_t round;
-    uint64_t more; /* reads */
+    uint64_t more; /* reads to come */
     uint64_t result;
     uint64_t start_ps;
     uint64_t total_ps;
@@ -139,15 +139,15 @@ static uint64_t mask_of(const struct sum *mine)
     return bytes_of(mine->type) == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
-/* The further reads that `unsigned long long` takes, for a reason that the paper does not
- * know: half of them at each node, an odd one at the home. */
+/* `unsigned long long` takes further reads, for a reason that the paper does not know: half of
+ * them at each node, an odd one at the home. */
 static uint64_t more_reads(const struct sum *mine, uint32_t node)
 {
     uint64_t odd = node == HOME ? 1 : 0;
     return mine->type == PAPERS_LONG ? (mine->machine->software_sum_long_reads + odd) / 2 : 0;
 }
 
-/* The child's poll knows the sum that has to come: another one would leave it waiting. */
+/* The child polls for the right sum: with any other it would wait for ever. */
 static void child_sum_program(struct sim_host *host)
 {
     struct sum *mine = host->locals;

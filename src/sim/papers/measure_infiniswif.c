@@ -3,26 +3,25 @@
 
 #include "sim/model/host.h"
 
-/* So long after a packet it has been acknowledged, and nothing is under way. */
+/* After this time a packet has been acknowledged, and nothing is under way. */
 #define QUIET_PS (UINT64_C(50) * 1000000)
-/* Phases are spread over this: every clock of these machines has several edges in it. */
+/* Phases are spread over this time, in which every clock of these machines has several edges. */
 #define SPAN_PS UINT64_C(480000)
 
 enum { PACKETS = 64, WARM_UP = 8 };
 
-/* Sizes of packets with 4 and 5 words, by which what a word costs is told from what a packet
- * costs. */
+/* Packets of 4 and 5 words: the difference tells the cost of a word from that of a packet. */
 enum { SHORT_BYTES = 8, SHORT_WORDS = 4, LONG_BYTES = 16 };
 
 struct packets {
     uint64_t kick;
     uint32_t i;
-    uint32_t first; /* that counts */
+    uint32_t first; /* the first packet that counts */
     uint32_t count;
     uint64_t long_data[2];
     uint64_t transit_ps;
     uint64_t stage_ps[2][SIM_STAGES]; /* of short and long packets */
-    uint64_t divisor_ps[SIM_STAGES];  /* of all moments at which the stage began or ended */
+    uint64_t divisor_ps[SIM_STAGES];  /* common to all moments at which the stage began or ended */
 };
 
 static uint64_t common_divisor(uint64_t one, uint64_t other)
@@ -91,7 +90,7 @@ static bool run_packets(const char *machine, enum sim_carrier carrier, struct pa
     return ok;
 }
 
-/* Clocks of a stage that do not depend on the packet's length: its time at two lengths. */
+/* Clocks of a stage that do not depend on the packet's length, from its time at two lengths. */
 static double head_clocks(const struct packets *packets, enum sim_stage_name stage,
                           double clock_mhz)
 {
@@ -101,7 +100,7 @@ static double head_clocks(const struct packets *packets, enum sim_stage_name sta
     return head_ns * clock_mhz / 1000.0;
 }
 
-/* In a world in which nothing was sent before. */
+/* Each packet is sent in a world in which nothing was sent before. */
 static bool measure_miss(const char *machine, struct packets *total, char error[SIM_ERROR_BYTES])
 {
     for (uint32_t i = 0; i < PACKETS; i++) {
@@ -128,7 +127,7 @@ bool papers_measure_transit(const char *machine, enum sim_carrier carrier, bool 
         return false;
     }
     if (miss) {
-        /* What a word costs is known from packets that hit. */
+        /* The cost of a word is known from packets that hit. */
         uint64_t word_ps[SIM_STAGES];
         for (unsigned stage = 0; stage < SIM_STAGES; stage++) {
             word_ps[stage] = packets.stage_ps[1][stage] - packets.stage_ps[0][stage];
@@ -172,7 +171,7 @@ struct message {
     uint64_t end_ps;
 };
 
-/* Until the next moment at which all clocks have an edge. */
+/* The time until the next moment at which all clocks have an edge. */
 static uint64_t until_edges(const struct sim_host *host)
 {
     return SPAN_PS - host->now_ps % SPAN_PS;
@@ -182,7 +181,7 @@ static void message_program(struct sim_host *host)
 {
     struct message *mine = host->locals;
     SIM_BEGIN(host);
-    /* The contexts are there, and their ARQ is go-back-N. */
+    /* After the warm-up the contexts are there, and their ARQ is go-back-N. */
     for (mine->i = 0; mine->i < WARM_UP; mine->i++) {
         SIM_STEP(host, sim_work(host, QUIET_PS + until_edges(host)));
         mine->start_ps = host->now_ps;

@@ -1,4 +1,4 @@
-/* Tables 5 and 6: 4 bytes round a board and between two, and where the time goes. */
+/* Tables 5 and 6: 4 bytes round one board and between two, and where the time goes. */
 #include "sim/papers/measure.h"
 
 #include <math.h>
@@ -22,7 +22,6 @@ static double shorter(double one, double other)
     return other < one ? other : one;
 }
 
-/* Adds one passage. */
 static void note_passage(struct loop *mine, const struct sim_passage *passage)
 {
     struct papers_way *way = mine->way;
@@ -44,8 +43,8 @@ static void note_passage(struct loop *mine, const struct sim_passage *passage)
     way->stored_ns = shorter(way->stored_ns, papers_ns(end_ps - passage->kicked_ps));
 }
 
-/* A round begins in any phase of the clocks, and its polls in any phase to its arrival. One
- * goes before all: it fills the header TLB. */
+/* A round begins in any phase of the clocks, and its polls in any phase to its arrival. An extra
+ * first round fills the header TLB. */
 static void loop_program(struct sim_host *host)
 {
     struct loop *mine = host->locals;

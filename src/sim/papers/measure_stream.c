@@ -11,7 +11,7 @@ static double mb_per_s_of(uint64_t bytes, uint64_t ps)
 
 /* ---- BOTF --------------------------------------------------------------------------------- */
 
-/* Enough that the first packet's way does not count. */
+/* So many that the first packet's way does not matter. */
 enum { BLOCKS = 8192, BLOCK_BYTES = WIRE_BOTF_BYTES_MAX };
 
 struct blocks {
@@ -95,7 +95,7 @@ static void push_program(struct sim_host *host)
     SIM_END(host);
 }
 
-/* When the last byte of a PUSH has come. */
+/* When the last byte of a PUSH has arrived. */
 static bool push_end(const char *machine, uint64_t bytes, uint64_t *end_ps,
                      char error[SIM_ERROR_BYTES])
 {
@@ -104,7 +104,7 @@ static bool push_end(const char *machine, uint64_t bytes, uint64_t *end_ps,
         return false;
     }
     struct push push = {.bytes = bytes};
-    bench.machine.link_mb_per_s *= LINK_FACTOR; /* so that only the memory holds it up */
+    bench.machine.link_mb_per_s *= LINK_FACTOR; /* so that only the memory limits it */
     bool ok = papers_bench_has_banks(&bench, bytes, error) &&
               papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
     if (ok) {

@@ -92,7 +92,7 @@ void papers_errors_add(struct papers_errors *errors, double error_pct)
 #define ALL_BITS (~0U)
 /* Columns of B, C and F. */
 #define PREDICTED_ENVIRONMENTS (1U << 1 | 1U << 2 | 1U << 5)
-/* So much is exact in doubles of nanoseconds. */
+/* Doubles of nanoseconds are exact to this. */
 #define EXACTLY 1e-9
 
 static const struct papers_bar bars[] = {

@@ -7,7 +7,7 @@
 #include "nic/header_tlb.h"
 #include "sim/papers/measure.h"
 
-/* Environments of Table 3; Table 6 has fewer columns, and the design. */
+/* Environments of Table 3; Table 6 has fewer columns, and one for the design. */
 enum { A, B, C, D, E, F, ENVIRONMENTS };
 enum { BIT_A = 1 << A, BIT_D = 1 << D, BIT_E = 1 << E, BITS_ADE = BIT_A | BIT_D | BIT_E };
 
@@ -191,7 +191,7 @@ static const enum sim_stage_name stages_6[TABLE_6_TOTAL] = {
     SIM_STAGE_SWIF_RECEIVE,  SIM_STAGE_LLCM_WRITE,
 };
 
-/* A column for two machines has what is farther from the paper. */
+/* A column that stands for two machines shows the one that is farther from the paper. */
 static bool simulate_6(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
 {
     static const struct {

@@ -32,7 +32,7 @@ static enum sim_carrier carrier_of(enum papers_service service)
 
 enum { NIC, TP, DL, MAC, CLOCKS };
 enum { OVERHEAD_BYTES = 24, PACKET_DATA_BYTES = 2048, WORD_BYTES = 8 };
-/* MAC clocks of C. The paper does not say; between 84.9 and 85.6 both its latencies follow. */
+/* MAC clocks of C. The paper does not say; 84.9 to 85.6 gives both its latencies. */
 #define C_CLOCKS 85.0
 static const double clock_mhz[CLOCKS][NICS] = {
     [NIC] = {31.25, 100}, [TP] = {62.5, 100}, [DL] = {125, 125}, [MAC] = {125, 125}};
@@ -60,7 +60,7 @@ double papers_002_transit_ns(unsigned machine, enum papers_service service, unsi
            clocks_ns(MAC, machine, C_CLOCKS);
 }
 
-/* The equation, with some packets and words of the message left to TL. */
+/* The equation; with first_only_once, TL alone accounts for the first packet and its words. */
 static double message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes,
                          bool first_only_once)
 {
@@ -240,7 +240,7 @@ static const struct papers_note notes_bandwidth[] = {
 };
 
 enum { CURVE_ROWS = 10 };
-/* Sizes from 8 bytes to 1 MB, each four times the one before but for the last. */
+/* Sizes from 8 bytes to 1 MB, each four times the one before, except for the last. */
 uint64_t papers_002_curve_bytes(unsigned row)
 {
     return row + 1 < CURVE_ROWS ? UINT64_C(8) << (2 * row) : UINT64_C(1) << 20;

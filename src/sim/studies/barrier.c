@@ -1,13 +1,13 @@
-/* Barriers of up to 65,534 nodes: paper 000's, by the hosts in groups of eight, and the core
- * processors' binary tree, with its members in the order of their numbers or so that neighbours
- * in the tree are near each other in the network.
+/* Barriers of up to 65,534 nodes: paper 000's, by the hosts in groups of eight; and the core
+ * processors' binary tree, with its members either in the order of their numbers or ordered so
+ * that neighbours in the tree are near each other in the network.
  *
  * The hosts' barrier (section 5.3): a child stores a one-byte phase count into its byte of an
  * 8-byte word in the parent's LLCM. The parent reads the word until all bytes that take part
- * have the phase, and ascends. The home node stores the phase to all, by one multicast, or each
- * parent to its children one by one; everybody polls its own byte.
+ * have the phase, and ascends. Then the home node stores the phase to all nodes by one multicast,
+ * or each parent to its children one by one; every node polls its own byte.
  *
- *     LLCM:  0      the phase that is released, one byte
+ *     LLCM:  0      the released phase, one byte
  *            8 * l  the word of the group of level l; the child in place p has byte p */
 #include "sim/studies/team.h"
 #include "sim/studies/tree.h"
@@ -49,7 +49,7 @@ static void store_to_parent(struct sim_host *host)
     sim_store(host, member->team->up[host->node] + offset, phase_of(member), 1);
 }
 
-/* Between the read that brought the last phase and what a parent stores next: untwisting,
+/* A parent's work between the read that brought the last phase and its next store: untwisting,
  * masking, comparing. */
 static uint64_t parent_work_ps(const struct sim_machine *machine)
 {

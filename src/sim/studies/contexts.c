@@ -1,14 +1,14 @@
-/* CD's context cache at thousands of peers, which paper 002 left open: one node sends 8 bytes
- * to each of P peers in turn, or to whom chance chooses, and has C contexts.
+/* CD's context cache at thousands of peers, which paper 002 left open: one node with C contexts
+ * sends 8 bytes to each of P peers in turn, or to peers chosen at random.
  *
- * The operations are BOTF: AOTF would need a header for each peer, and what the header TLB
- * misses would hide what the contexts miss. All nodes are at one switch, however many ports
- * that takes, so that the way is the same to all.
+ * The operations are BOTF: AOTF would need a header for each peer, and misses of the header TLB
+ * would hide misses of contexts. All nodes are at one switch, however many ports that takes, so
+ * that the way is the same to all.
  *
- * Two worlds for each point. In the first an operation begins long after the one before has
- * been acknowledged: its latency, and the share of operations that find their context. In the
- * second they follow as fast as the host and the NIC can: how many there are in a second, and
- * how many of their packets go by stop-and-wait. */
+ * Each point is two worlds. In the first, an operation begins long after the one before was
+ * acknowledged; it gives the latency and the share of operations that find their context. In the
+ * second, operations follow as fast as host and NIC can; it gives their rate, and how many of
+ * their packets go by stop-and-wait. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,20 +30,20 @@ struct sender {
     uint32_t peer_count; /* the nodes 0 .. peer_count - 1; the sender is the last node */
     bool at_random;
     uint64_t pace_ps; /* between operations; 0: none */
-    uint32_t warm;    /* so many come first and are not counted */
+    uint32_t warm;    /* the first ones, which are not counted */
     uint32_t operations;
     uint32_t number; /* of the operation */
     uint32_t peer;
     struct base_random random;
     struct sim_world_counters warm_counters;
     uint64_t warm_ps;
-    uint32_t *last; /* by node: the last operation to it, from 1 on; 0: none, or it is counted */
+    uint32_t *last; /* by node: the last operation to it, from 1 on; 0: none, or already counted */
     uint64_t latency_ps;
     uint32_t latency_count;
     uint64_t payload;
 };
 
-/* The last packet into the peer's memory has been seen there before the next one is sent. */
+/* The peer's last passage is that of `last`, since it arrived before the next one is sent. */
 static void take_latency(const struct sim_world *world, struct sender *sender, uint32_t peer)
 {
     const struct sim_passage *passage = sim_world_passage(world, peer);
@@ -57,8 +57,8 @@ static void take_latency(const struct sim_world *world, struct sender *sender, u
 static void choose_peer(const struct sim_host *host)
 {
     struct sender *sender = host->locals;
-    /* Everybody has been sent to before it counts: what the receivers' TLBs miss is no matter of
-     * contexts. */
+    /* The uncounted operations reach every peer: misses of the receivers' TLBs have nothing to do
+     * with contexts. */
     sender->peer = sender->at_random && sender->number >= sender->warm
                        ? (uint32_t)base_random_below(&sender->random, sender->peer_count)
                        : sender->number % sender->peer_count;
@@ -78,7 +78,6 @@ static void send_to_peers(struct sim_host *host)
     SIM_BEGIN(host);
     for (sender->number = 0; sender->number < sender->operations; sender->number++) {
         choose_peer(host);
-        /* Places differ, so that kicks can be told from each other. */
         SIM_STEP(host,
                  sim_block(host, sim_remote(sender->peer, sender->number % PLACES * UINT64_C(8)),
                            &sender->payload, OPERATION_BYTES));

@@ -1,5 +1,5 @@
-/* The ring that paper 003 wanted in place of a switch, and a torus of the same routers: what a
- * store to the far side and back takes on each, and a barrier by the core processors. */
+/* The ring that paper 003 wanted in place of a switch, and a torus of the same routers: how long
+ * a store to the far side and back takes on each, and a barrier by the core processors. */
 #include "sim/studies/parts.h"
 #include "sim/trial/trial.h"
 

@@ -1,6 +1,6 @@
-/* What paper 003 wanted to know of its ring of router boards and never measured: how large it
- * may be, how long a frame should be, and what multicast is worth. All flit by flit, under
- * uniform traffic; hosts and NICs play no part, so the machine does not matter. */
+/* What paper 003 wanted to know about its ring of router boards and never measured: how large it
+ * may be, how long a frame should be, and what multicast is worth. All is simulated flit by flit,
+ * under uniform traffic; hosts and NICs play no part, so the machine does not matter. */
 #include <stdio.h>
 
 #include "sim/ring/bound.h"
@@ -170,7 +170,7 @@ static void run_frames(const struct sim_study_choice *choice, const struct sim_s
     start(&experiment, point->nodes);
     experiment.network.bit_error_rate = bit_error_rates[point->variant / FRAME_LENGTHS];
     experiment.network.frame_flits = frame_lengths[point->variant % FRAME_LENGTHS];
-    /* Long enough for the longest frames, the same for all. */
+    /* Long enough for the longest frames, and the same for all. */
     experiment.network.resend_cycles = 1024;
     sim_study_set_number(row, FRAME_NODES, point->nodes);
     (void)snprintf(text, sizeof text, "%.0e", experiment.network.bit_error_rate);
@@ -181,7 +181,7 @@ static void run_frames(const struct sim_study_choice *choice, const struct sim_s
     }
     net_result_free(&result);
     sim_study_set_text(row, FRAME_OUTCOME, net_outcome_names[result.outcome]);
-    /* What waits longer and longer has no latency. */
+    /* In saturation the wait only grows: there is no latency. */
     if (result.outcome != NET_SATURATED) {
         sim_study_set_number(row, FRAME_MEAN_NS, ns_of(&experiment, result.mean));
         sim_study_set_number(row, FRAME_P99_NS, ns_of(&experiment, (double)result.p99));

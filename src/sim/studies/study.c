@@ -107,7 +107,7 @@ size_t sim_study_head(const struct sim_study *study, enum sim_study_format forma
     return line.used;
 }
 
-/* What a value is in that format. Texts are ours: nothing in them has to be escaped. */
+/* Writes a value in that format. Texts are our own and need no escapes. */
 static void show(const struct sim_study_column *about, const struct sim_study_value *value,
                  enum sim_study_format format, char *text, size_t room)
 {

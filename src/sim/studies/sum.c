@@ -1,11 +1,11 @@
 /* Global sums of up to 65,534 nodes, by the hosts in groups of eight (paper 000, section 5.4):
- * like the barrier, but what goes up is an operand. A child stores it into its word of the
- * parent's LLCM; the parent reads each word until the operand of this round is there, adds it
- * to its own, and passes the sum on. The home node has the result, and it comes down as the
- * barrier's phase does.
+ * like the barrier, but operands go up. A child stores its operand into its word of the parent's
+ * LLCM; the parent reads each word until the operand of this round is there, adds it to its own,
+ * and passes the sum on. The home node gets the result, which comes down as the barrier's phase
+ * does.
  *
- * Operands are unsigned. A word is the round's number and the operand, so that one store brings
- * and one read finds both.
+ * Operands are unsigned. A word holds the round's number and the operand, so that one store
+ * brings both and one read finds both.
  *
  *     LLCM:  0               the result
  *            64 * l + 8 * p  the operand of the child in place p of the group of level l */
@@ -46,7 +46,7 @@ static void store_to_parent(struct sim_host *host)
     sim_store(host, member->team->up[host->node] + offset, word_of(member), WORD_BYTES);
 }
 
-/* What everybody should get. */
+/* The result that every node should get. */
 static uint32_t add_operands(const struct sim_team *team, uint32_t round)
 {
     uint32_t total = 0;

@@ -37,7 +37,7 @@ uint64_t sim_member_pause_ps(const struct sim_host *host)
     return base_random_below(&random, member->team->machine->host_read8 + 1);
 }
 
-/* Events come in the order of time: the last one to write is the last. */
+/* Events come in the order of time, so the last to write began last. */
 void sim_member_begin(const struct sim_host *host)
 {
     const struct sim_member *member = host->locals;
@@ -64,15 +64,16 @@ uint64_t sim_member_child_work_ps(const struct sim_member *member)
 
 /* ---- Running ------------------------------------------------------------------------------ */
 
-/* The first round fills TLBs and is not counted. Many nodes have many phases in one round. */
+/* The first round fills TLBs and is not counted. Many nodes need few rounds: they have many
+ * phases in one. */
 static uint32_t rounds_for(uint32_t node_count)
 {
     enum { FEW_NODES = 512, SOME_NODES = 8192 };
     return node_count <= FEW_NODES ? SIM_TEAM_ROUNDS_MAX : node_count <= SOME_NODES ? 4 : 3;
 }
 
-/* The mean time from the beginning of the last node to the end of the last. False: the error
- * says what the team has done wrong. */
+/* The mean time from when the last node begins to when the last leaves. False: the error says
+ * what the team did wrong. */
 static bool judge(const struct sim_team *team, double *ns, char error[SIM_ERROR_BYTES])
 {
     uint64_t sum_ps = 0;
@@ -95,8 +96,8 @@ static bool judge(const struct sim_team *team, double *ns, char error[SIM_ERROR_
     return true;
 }
 
-/* The binary tree's members, the i-th with children 2i + 1 and 2i + 2, numbered so that what is
- * below one of them is a row of nodes behind it: neighbours are mostly at one switch. */
+/* Numbers the binary tree's members (the i-th has children 2i + 1 and 2i + 2) so that those below
+ * a member are the nodes that follow it: neighbours are mostly at one switch. */
 static uint32_t stand_near(struct sim_team *team, struct sim_member *members, uint32_t place,
                            uint32_t next)
 {
@@ -187,7 +188,7 @@ static uint32_t next_size(uint32_t size)
     return size * 2 < WIRE_NODES_MAX ? size * 2 : WIRE_NODES_MAX;
 }
 
-/* A switch copies packets that nobody has to acknowledge. */
+/* A switch copies only packets that need no acknowledgement. */
 static bool can_multicast(const struct sim_machine *machine)
 {
     return machine->switch_multicast != 0 && machine->carrier_kind != SIM_CARRIER_CD;
@@ -211,8 +212,8 @@ unsigned sim_team_list(const struct sim_study_choice *choice,
     return count;
 }
 
-/* What two nodes need, 240 ns for each packet to one output, and a multicast's way through the
- * switch; for more than 8 nodes that, times the levels of the tree. */
+/* Paper 000, 5.3: the time of two nodes, 240 ns for each packet to one output, and a multicast's
+ * way through the switch; for more than 8 nodes all that times the levels of the tree. */
 static double predict_ns(const struct sim_machine *machine, uint32_t node_count,
                          double two_nodes_ns)
 {

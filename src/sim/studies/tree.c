@@ -1,4 +1,4 @@
-/* A node's number in base 8 says all of its place in the tree. */
+/* A node's number in base 8 tells its place in the tree. */
 #include "sim/studies/tree.h"
 
 uint32_t sim_tree_levels(uint32_t node_count)
@@ -20,7 +20,7 @@ static uint32_t stride(uint32_t level)
     return nodes;
 }
 
-/* The same in the group in which the node is a child. */
+/* The same for the group in which the node is a child. */
 static uint32_t child_stride(uint32_t node)
 {
     uint32_t nodes = 1;

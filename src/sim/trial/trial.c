@@ -11,19 +11,19 @@
 
 enum { TEAM = 1, LOCK = 1, PLACE = 64 };
 
-/* A program's own, at every node. */
+/* The locals of a program, at every node. */
 struct mine {
     const struct sim_trial_wish *wish;
     uint32_t nodes;
     uint64_t bytes;
-    unsigned char *local; /* what is sent, or where it comes */
+    unsigned char *local; /* what is sent, or where it arrives */
     uint64_t kick;
     uint64_t ticket;
-    uint64_t at; /* of a stream: bytes sent so far */
+    uint64_t at; /* bytes of a stream sent so far */
     uint32_t round;
     uint64_t start_ps;
     uint64_t *round_ps; /* node 0's */
-    int *fault;         /* of all: the first operation's that failed */
+    int *fault;         /* common to all: of the first operation that failed */
 };
 
 static void begin_round(struct sim_host *host, struct mine *mine)
@@ -31,7 +31,7 @@ static void begin_round(struct sim_host *host, struct mine *mine)
     mine->start_ps = host->now_ps;
 }
 
-/* Behind an operation that can fail. */
+/* Called after an operation that can fail. */
 static void note_result(const struct sim_host *host, const struct mine *mine)
 {
     if (host->result != 0 && *mine->fault == 0) {
@@ -62,7 +62,7 @@ static void run_loop(struct sim_host *host)
     SIM_END(host);
 }
 
-/* Node 0 stores to the one half-way round, and that one back. */
+/* Node 0 stores to the node half-way round, and that node stores back. */
 static void run_ping(struct sim_host *host)
 {
     struct mine *mine = host->locals;
@@ -94,7 +94,7 @@ static uint32_t block_bytes(const struct mine *mine)
     return left < WIRE_BOTF_BYTES_MAX ? (uint32_t)left : WIRE_BOTF_BYTES_MAX;
 }
 
-/* Blocks to the node half-way round, then a flag; that one answers with a flag. */
+/* Node 0 sends blocks to the node half-way round, then a flag; that node answers with a flag. */
 static void run_stream(struct sim_host *host)
 {
     struct mine *mine = host->locals;
@@ -183,7 +183,7 @@ static const struct trial {
     const char *text;
     sim_program *program;
     uint32_t nodes_least;
-    uint64_t bytes_usual; /* 0: it moves none to speak of */
+    uint64_t bytes_usual; /* 0: it moves too few to speak of */
     bool services;
 } trials[] = {
     {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false},
