@@ -73,7 +73,7 @@ int perf_rate(struct perf_world *world)
     return error;
 }
 
-/* ---- botf, push, pull: between this node's bank and the next one's --------- */
+/* ---- botf, push, pull: between this node's bank and the next node's -------- */
 
 struct copy {
     struct dn_node *node;
@@ -83,7 +83,7 @@ struct copy {
     size_t bytes;
 };
 
-/* Hides from the compiler what memcpy is given, so that no call is merged. */
+/* Hides memcpy's arguments from the compiler, so that it merges no calls. */
 #define KEEP(pointer) __asm__ __volatile__("" : "+r"(pointer) : : "memory")
 
 static void raw_write(void *context, uint64_t count)
@@ -134,7 +134,7 @@ static void our_pull(void *context, uint64_t count)
     }
 }
 
-/* What is measured between two memories: the test's name and both ways. */
+/* One test between two memories: its name, and both blocks. */
 struct way {
     const char *test;
     const char *detail;
@@ -187,7 +187,7 @@ static int measure_banks(struct perf_world *world, const char *test, perf_block 
     return error;
 }
 
-/* Rank 1's area of private memory, told to all. */
+/* Registers rank 1's private memory as an area and tells all nodes. */
 static int share_area(struct perf_world *world, void *memory, size_t bytes, uint32_t *area)
 {
     int error = world->rank == 1 ? dn_register(world->node, memory, bytes, area) : 0;
@@ -195,8 +195,8 @@ static int share_area(struct perf_world *world, void *memory, size_t bytes, uint
     return error ? error : told_error;
 }
 
-/* The same from memory of the process's own into memory of the other's own that is
- * registered, where transfers are large enough to be worth it. */
+/* The same from one process's private memory into the other's, which is registered; only for
+ * sizes that are large enough to be worth it. */
 static int measure_registered(struct perf_world *world, const char *test, perf_block raw,
                               perf_block ours)
 {
@@ -214,7 +214,7 @@ static int measure_registered(struct perf_world *world, const char *test, perf_b
         error = measure_size(world, &way, &copy, block_sizes[i]);
     }
     error = error ? error
-                  : dn_barrier(dn_team_all(world->node), DN_FOREVER); /* nobody copies any more */
+                  : dn_barrier(dn_team_all(world->node), DN_FOREVER); /* all copies are done */
     if (!error && world->rank == 1) {
         error = dn_deregister(world->node, area);
     }

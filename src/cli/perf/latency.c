@@ -31,10 +31,10 @@ static void raw_wait(const uint64_t *word, uint64_t value)
 
 struct pingpong {
     struct dn_node *node;
-    struct dn_kick kick; /* onto the other's word */
+    struct dn_kick kick; /* onto the other node's word */
     uint64_t *theirs;    /* the same place, raw */
     uint64_t *mine;
-    uint64_t value; /* grows with every round trip, whichever way it is made */
+    uint64_t value; /* grows with every round trip, raw or ours */
     bool starts;
 };
 
@@ -212,7 +212,7 @@ int perf_atomic(struct perf_world *world)
 
 /* ---- barrier ------------------------------------------------------------ */
 
-/* With a core for each node: everybody's flag, by release stores. */
+/* With a core for each node: release stores to every node's flag. */
 static void raw_flag_barrier(void *context, uint64_t count)
 {
     struct perf_gathering *gathering = context;
@@ -329,8 +329,8 @@ static void our_token(void *context, uint64_t count)
     waiting_pingpong(&ring->words, count);
 }
 
-/* The parent made a pipe for each node before it started them: node i reads from
- * pipe i and writes into the next one's. */
+/* Before it started the nodes, the parent made a pipe for each: node i reads from pipe i
+ * and writes into the next node's. */
 static bool find_pipes(struct perf_world *world, struct ring *ring)
 {
     const char *at = getenv(PERF_ENV_PIPES);

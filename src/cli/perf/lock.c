@@ -1,9 +1,9 @@
-/* Locks: alone, and passed between two that contend. */
+/* Locks: taken by one node alone, and passed between two that contend. */
 #include "base/base.h"
 #include "cli/perf/perf_node.h"
 #include "group/lock.h"
 
-/* In rank 0's LLCM, by words: a line with the lock and the raw words beside it, one for
+/* Lines in rank 0's LLCM, by words: one with the lock and the raw words beside it, one for
  * the other end of the ping-pong, and one for each node to say that it is done. */
 enum {
     LINE_OFFSET = 8192,
@@ -20,10 +20,10 @@ struct contest {
     uint64_t *line;
     uint64_t rank;
     uint64_t value; /* of the ping-pong, grows with every round trip */
-    uint64_t block; /* contested so far */
+    uint64_t block; /* contested blocks so far */
 };
 
-/* What a lock costs at the least: a compare-swap to take it, a store to give it. */
+/* The least that a lock costs: a compare-swap to take it, a store to give it. */
 static void raw_alone(void *context, uint64_t count)
 {
     struct contest *contest = context;
@@ -64,9 +64,9 @@ static void raw_pingpong(void *context, uint64_t count)
     }
 }
 
-/* Both take and give the lock as fast as they can, until each has got it `count / 2` times from
- * the other. Taking it twice in a row does not count. The lock's word, which a take reads
- * anyway, says who had it last. The one that is done first goes on until both are. */
+/* Both nodes take and give the lock as fast as they can, until each has got it `count / 2` times
+ * from the other. Taking it twice in a row does not count: the lock's word, which a take reads
+ * anyway, says who had it last. The node that is done first goes on until both are. */
 static void our_contest(void *context, uint64_t count)
 {
     struct contest *contest = context;

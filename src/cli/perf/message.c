@@ -11,7 +11,7 @@ enum {
     RING_OFFSET = 8192, /* of the raw ring, in node 1's LLCM: tail, head, words */
     RING_WORDS = 8192,
     LARGE_BYTES = 1 << 20,
-    WINDOW_BYTES = 64 << 20, /* large data come from here in turn, so from no cache */
+    WINDOW_BYTES = 64 << 20, /* large data takes turns here, so that no cache holds it */
 };
 
 struct exchange {
@@ -22,7 +22,7 @@ struct exchange {
     uint64_t *theirs;
     uint64_t *mine;
     uint64_t value;
-    /* The raw ring: a word's position is what it holds. */
+    /* The raw ring: a word holds its own position. */
     uint64_t *ring_tail;
     uint64_t *ring_head;
     uint64_t *ring_words;
@@ -30,7 +30,7 @@ struct exchange {
     uint64_t other_end; /* the other side's word, as last read */
     /* A megabyte. */
     unsigned char *from;
-    unsigned char *reachable; /* the same, by the raw copy: in node 0's bank */
+    unsigned char *reachable; /* the raw copy's source: node 0's bank */
     unsigned char *to;
     uint64_t turn; /* which part of the window is next */
     uint64_t sum;  /* keeps the results alive */
@@ -121,7 +121,7 @@ static void raw_take(struct exchange *exchange, uint64_t count)
     }
 }
 
-/* Both streams end with a word back, so that the block's time is the receiver's too. */
+/* Both streams end with a word back, so that the block's time includes the receiver's. */
 static void raw_stream(void *context, uint64_t count)
 {
     struct exchange *exchange = context;
@@ -160,8 +160,8 @@ static uint64_t next_part(struct exchange *exchange)
     return exchange->turn++ * LARGE_BYTES % WINDOW_BYTES;
 }
 
-/* The receiver's own copy of the sender's memory: what any library can do at best. One
- * word at the end of a block tells that all have arrived. */
+/* The receiver itself copies the sender's memory: the best that any library can do. One
+ * word at the end of a block tells that all has arrived. */
 static void raw_large(void *context, uint64_t count)
 {
     struct exchange *exchange = context;

@@ -14,7 +14,7 @@
 /* Where the measured words lie in each node's LLCM. */
 enum { WORD_OFFSET = 0, ADDRESS_OFFSET = 64, COUNTER_OFFSET = 4096 };
 
-/* Operations in a block where each may take a scheduler's time. */
+/* Operations in a block, where each may have to wait for the scheduler. */
 enum { BUSY_COUNT = 16 };
 
 #define BLOCK_NS 1.0e6 /* a round trip takes some microseconds */
@@ -147,7 +147,7 @@ static void our_trips(void *context, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* One row of something that takes a round trip. */
+/* Measures one row: an operation that takes a round trip. */
 static int measure_trip(struct perf_world *world, struct perf_packets *link, struct perf_row *row,
                         perf_block ours, void *context, const char *json_name)
 {
@@ -185,7 +185,7 @@ static void add(struct perf_packets *link, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* The target waits, and so drives its NIC, until a store at the end lets it go. */
+/* The target waits, which drives its NIC, until a store at the end lets it go. */
 static void our_fetch_add(void *context, uint64_t count)
 {
     struct perf_packets *link = context;
@@ -196,7 +196,7 @@ static void our_fetch_add(void *context, uint64_t count)
     }
 }
 
-/* The target computes and makes no call, and its memory is served all the same. */
+/* The target computes and makes no calls, yet its memory is served. */
 static void our_fetch_add_busy(void *context, uint64_t count)
 {
     struct perf_packets *link = context;
@@ -302,7 +302,7 @@ int perf_packets_reduce(struct perf_world *world)
     return error;
 }
 
-/* ---- idle: a node to which nothing happens -------------------------------------------------- */
+/* ---- idle: a node with nothing to do ------------------------------------------------------ */
 
 static double cpu_seconds(void)
 {
@@ -312,7 +312,7 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
-/* Rank 1 idles in one of two ways; the share of a core that it used goes to rank 0. */
+/* Rank 1 waits or sleeps, and tells rank 0 what share of a core it used. */
 static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_million)
 {
     struct dn_remote answer = {0, DN_LLCM, COUNTER_OFFSET};

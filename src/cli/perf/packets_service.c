@@ -50,7 +50,7 @@ static void our_trips(void *context, uint64_t count)
     }
 }
 
-/* One way, and a word back at the end: all have arrived. */
+/* Messages one way; a word back at the end says that all have arrived. */
 static void stream_messages(struct exchange *exchange, uint64_t count, void *data, size_t bytes)
 {
     uint64_t value = 0;
@@ -149,14 +149,14 @@ int perf_packets_sendrecv(struct perf_world *world)
 
 /* ---- lock ---------------------------------------------------------------------------------- */
 
-#define HOLD_NS UINT64_C(20000) /* longer than a request takes to its lock */
+#define HOLD_NS UINT64_C(20000) /* longer than a request takes to reach its lock */
 
 struct contest {
     struct perf_packets link; /* first: the raw blocks' context */
-    struct dn_lock *near;     /* in this node's own memory, or the peer's */
-    struct dn_lock *far;
+    struct dn_lock *near;     /* in this node's own memory */
+    struct dn_lock *far;      /* in the peer's */
     uint64_t hold_ns; /* how long each keeps the lock */
-    bool unfair;      /* in some block the lock was not passed to and fro */
+    bool unfair;      /* some block did not pass the lock back and forth */
 };
 
 static void hold(uint64_t hold_ns)
@@ -178,7 +178,7 @@ static bool take_and_give(struct contest *contest, struct dn_lock *lock)
     return perf_packets_note(&contest->link, error);
 }
 
-/* Nobody else wants it. The one in whose memory it lies waits, and so drives its NIC. */
+/* Nobody else wants the lock. The node in whose memory it lies waits, which drives its NIC. */
 static void our_lock_alone(void *context, uint64_t count)
 {
     struct contest *contest = context;
@@ -193,7 +193,7 @@ static void our_lock_alone(void *context, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* The least that a change of owner takes: one way. */
+/* The least that a change of owner takes: a datagram one way. */
 static void raw_ways(void *context, uint64_t count)
 {
     struct contest *contest = context;
@@ -210,10 +210,9 @@ static void raw_ways(void *context, uint64_t count)
     }
 }
 
-/* The lock lies in rank 0's memory, and rank 0 asks for it again at once each time. First
- * come, first served: so whenever rank 1 gives it, rank 0 is next, and each time that rank 1
- * has it the lock has changed hands twice. Rank 0 may have it several times in a row, which
- * counts for nothing. */
+/* The lock lies in rank 0's memory, and rank 0 always asks for it again at once. First come,
+ * first served: whenever rank 1 gives it, rank 0 is next, so each of rank 1's turns counts as two
+ * changes of owner. Rank 0 may have it several times in a row, which does not count. */
 static void our_contest(void *context, uint64_t count)
 {
     struct contest *contest = context;

@@ -5,24 +5,24 @@
 #include "host/clock.h"
 
 enum {
-    SMALL_OFFSET = 8192, /* in rank 1's LLCM: where the small ones go, round and round */
+    SMALL_OFFSET = 8192, /* in rank 1's LLCM: small messages go here, round and round */
     SMALL_BYTES = 4096,
     BLOCK_BYTES = 64 * 1024,
-    PLACE_BYTES = 16 * BLOCK_BYTES, /* of either bank: where large ones come from and go to */
+    PLACE_BYTES = 16 * BLOCK_BYTES, /* of either bank: the part that large transfers use */
     OUTSTANDING = 8,                /* transfers under way */
     WHOLE_BURST = RAW_UDP_BURST_BYTES,
 };
 
 struct stream {
     struct perf_packets link; /* first: the raw blocks' context */
-    struct dn_kick kick;      /* onto the small ones' place */
+    struct dn_kick kick;      /* onto the place of small messages */
     struct raw_udp_stream raw;
     unsigned char *bank;
 };
 
 /* ---- rate: 8-byte messages per second ------------------------------------------------------ */
 
-/* The block's end, with all in place at the other node, which waits and drives its NIC. */
+/* Ends the block once all has arrived at the other node, which waits and so drives its NIC. */
 static void conclude(struct perf_packets *link)
 {
     if (link->starts) {
@@ -117,7 +117,7 @@ static int start_pull(struct perf_packets *link, struct dn_remote remote, void *
     return dn_pull(link->node, remote, memory, BLOCK_BYTES, op);
 }
 
-/* A place is used again when its operation is done. */
+/* An operation's record is used again when the operation is done. */
 static void transfer(struct stream *stream, uint64_t count, start_transfer start)
 {
     struct perf_packets *link = &stream->link;
@@ -156,7 +156,7 @@ static void our_blocks(void *context, uint64_t count)
     conclude(link);
 }
 
-/* What the raw stream is fastest with here. Only the sender has to know. */
+/* The segment size with which the raw stream is fastest here. Only the sender needs it. */
 static uint32_t fastest_segment(struct stream *stream)
 {
     enum { ROUNDS = 8, ROUND_BLOCKS = 32 };
@@ -170,7 +170,7 @@ static uint32_t fastest_segment(struct stream *stream)
             uint64_t start_ns = host_now_ns();
             raw_blocks(stream, ROUND_BLOCKS);
             uint64_t took_ns = host_now_ns() - start_ns;
-            /* The first round also warms memory up. */
+            /* The first round only warms up memory. */
             if (round > 0 && took_ns < best_ns) {
                 best_ns = took_ns;
                 best = candidates[i];
@@ -183,7 +183,7 @@ static uint32_t fastest_segment(struct stream *stream)
 /* What a row is compared with. */
 struct limit {
     const char *name;
-    bool fastest; /* the segments that are fastest raw, else of the fabric's packets' size */
+    bool fastest; /* the fastest raw segments, else segments as large as the fabric's packets */
     bool copies;  /* into place, as ours does */
 };
 
@@ -193,7 +193,7 @@ static const struct limit limits[] = {
     {"the same, copied into place", false, true},
 };
 
-/* Rows of one kind of transfer: the first has the bar. */
+/* Measures the rows of one kind of transfer; the first has the bar. */
 static int measure_blocks(struct perf_world *world, const char *test, perf_block ours,
                           const char *bar, size_t limit_count)
 {

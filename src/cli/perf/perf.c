@@ -24,8 +24,8 @@ struct perf_options {
     uint32_t nodes; /* 0: the test's own */
     bool json;
     struct choice choice;
-    const struct fabric_launch *fabric; /* the chosen one, */
-    const uint64_t *settings;           /* and its */
+    const struct fabric_launch *fabric; /* the chosen one */
+    const uint64_t *settings;           /* the fabric's */
     char self[4096];                    /* this program's file */
     const struct perf_entry *chosen[TEST_COUNT];
     int chosen_count;
@@ -34,9 +34,9 @@ struct perf_options {
 struct perf_entry {
     const char *name;
     const char *help;
-    uint32_t counts[COUNTS_MAX]; /* nodes of the groups to start; 0 ends it */
-    bool any_count;              /* -n may change it */
-    bool by_packets;             /* where groups have 2 nodes, but for start */
+    uint32_t counts[COUNTS_MAX]; /* nodes of the groups to start; 0 ends the list */
+    bool any_count;              /* -n may change them */
+    bool by_packets;             /* it works by packets: with 2 nodes, except for start */
 };
 
 static const struct perf_entry entries[TEST_COUNT] = {
@@ -62,7 +62,7 @@ static void list_tests(void)
     }
 }
 
-/* A progress word on a terminal, taken away again when the row comes. */
+/* Shows progress on a terminal; clear_progress erases it before the row is printed. */
 static void show_progress(const char *test, uint32_t nodes)
 {
     if (isatty(STDERR_FILENO)) {
@@ -105,7 +105,7 @@ static void start_raw(void *context, uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         pid_t pids[GROUP_NODES_MAX];
         uint32_t started = 0;
-        /* fork and exec, not posix_spawn: that is what the limit is named after. */
+        /* fork and exec, not posix_spawn, because the limit's name says so. */
         for (; started < start->nodes; started++) {
             pids[started] = fork();
             if (pids[started] == 0) {
@@ -120,7 +120,7 @@ static void start_raw(void *context, uint64_t count)
 static char perf_node[] = "perf-node";
 static char perf_start[] = "start";
 
-/* The words of a command line, each in a place of its own. */
+/* The words of a command line, each with its own storage. */
 struct words {
     char text[8 + 2 * FABRIC_OPTIONS_MAX][32];
     char *argv[12 + 2 * FABRIC_OPTIONS_MAX];
@@ -138,7 +138,7 @@ __attribute__((format(printf, 2, 3))) static void add_word(struct words *words, 
     words->count++;
 }
 
-/* The options that were given. */
+/* Adds the options that were given. */
 static void add_options(struct words *words, const struct perf_options *perf)
 {
     const uint64_t *settings = perf->settings;
@@ -317,7 +317,7 @@ static const struct options_command perf_command = {
                "2 bad usage. See dimmnet-perf(1).\n",
 };
 
-/* Whether the words make sense together, and all tests of the fabric where none is named. */
+/* Checks that the words make sense together; without named tests, chooses all of the fabric's. */
 static int complete(struct perf_options *options)
 {
     bool by_packets = !options->fabric->shares_memory;

@@ -9,7 +9,7 @@
 
 enum {
     TRIPLES_WANTED = 300,
-    CHUNK_TRIPLES = 50, /* between two decisions whether to go on */
+    CHUNK_TRIPLES = 50, /* after each chunk rank 0 decides whether to go on */
     CHUNKS_MAX = 60,
     CALIBRATION_FIRST = 16,
 };
@@ -51,7 +51,7 @@ static double timed(perf_block block, void *context, uint64_t count)
     return (double)(host_now_ns() - start_ns) / (double)count;
 }
 
-/* A chunk on this node; only rank 0 keeps samples. */
+/* Runs a chunk on this node; only rank 0 keeps samples. */
 static void run_chunk(const struct perf_pair *pair, uint64_t count, double apart_ns,
                       struct samples *samples)
 {
@@ -80,8 +80,8 @@ static void conclude(struct samples *samples, struct perf_figure *figure)
     figure->p99_ns = perf_p99(samples->ours_ns, samples->count);
 }
 
-/* Rank 0 puts its decision into the last line but one of its LLCM; the others read it there
- * after a barrier. */
+/* Rank 0 puts its decision into the last line but one of its LLCM; the others read it after a
+ * barrier. */
 #define DECISION_OFFSET_FROM_END 128
 
 static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
@@ -95,7 +95,7 @@ static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
     return error ? error : dn_barrier(dn_team_all(node), DN_FOREVER);
 }
 
-/* How many operations make a block: doubled until a raw block can be timed. */
+/* Finds how many operations make a block: doubles them until a raw block can be timed. */
 static int calibrate(struct dn_node *node, const struct perf_pair *pair, double block_ns,
                      uint64_t *count)
 {

@@ -10,7 +10,7 @@
 #include "cli/perf/packets.h"
 #include "fabric/launch.h"
 
-/* A test by the road between nodes; NULL: it makes no sense there. */
+/* A test for each road between nodes; NULL: it makes no sense there. */
 static const struct {
     const char *name;
     perf_test in_place;
@@ -58,8 +58,8 @@ static void note_fact(void *context, const struct fabric_fact *fact)
     }
 }
 
-/* What is to be known of the fabric, from a descriptor that the launcher has handed down; its
- * file stays mapped to the end of the process. */
+/* Reads facts about the fabric from a descriptor that the launcher handed down; its file stays
+ * mapped until the process ends. */
 static int look_at_fabric(struct perf_world *world)
 {
     int error = 0;

@@ -54,7 +54,7 @@ static void print_line(const struct perf_row *row, const struct shown *shown)
     (void)fflush(stdout);
 }
 
-/* What every object starts with. */
+/* Prints what every object starts with. */
 static void print_json_start(const struct perf_row *row)
 {
     printf("{\"test\":\"%s\",\"detail\":\"%s\",\"nodes\":%d", row->test,
@@ -97,7 +97,7 @@ void perf_report_speedup(bool json, const struct perf_row *row, const char *json
     perf_report_time(json, &turned, json_name);
 }
 
-/* Times turned into amounts per second; the slow blocks are then the small values. */
+/* Turns times into amounts per second; slow blocks become small values. */
 static struct shown per_second(const struct perf_figure *figure, double amount,
                                const char *const *units)
 {

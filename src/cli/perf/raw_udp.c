@@ -14,13 +14,13 @@
 enum {
     BUFFER_BYTES = 4 << 20,
     WORD_BYTES = sizeof(uint64_t),
-    /* A small datagram takes some 800 bytes of the receiver's buffer. */
+    /* Small, because each datagram takes some 800 bytes of the receiver's buffer. */
     DATAGRAMS_WINDOW_BYTES = 512 * WORD_BYTES,
     DATAGRAMS_STEP_BYTES = 128 * WORD_BYTES, /* between two acknowledgements */
     /* Large enough that nobody waits, small enough to stay in a cache. */
     STREAM_WINDOW_BYTES = 8 << 16,
     STREAM_STEP_BYTES = 2 << 16,
-    ACKNOWLEDGEMENTS = 16, /* that GRO may have joined; the last one counts */
+    ACKNOWLEDGEMENTS = 16, /* GRO may join so many; the last one counts */
     LOOKS_PER_CLOCK = 1024,
 };
 
@@ -49,7 +49,7 @@ int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound)
     }
     (void)setsockopt(end->fd, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer);
     (void)setsockopt(end->fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
-    /* Without it the receiver gets the segments one by one, and the figure is lower. */
+    /* Without GRO the receiver gets the segments one by one, and the figure is lower. */
     (void)setsockopt(end->fd, SOL_UDP, UDP_GRO, &on, sizeof on);
     return 0;
 }
@@ -69,7 +69,7 @@ void raw_udp_close(struct raw_udp *end)
     }
 }
 
-/* Whether to go on waiting: the clock is read now and then only. */
+/* Whether to go on waiting; reads the clock only now and then. */
 static bool is_patient(struct raw_udp *end, uint64_t *looks, uint64_t *since_ns)
 {
     if (++*looks % LOOKS_PER_CLOCK == 0) {
@@ -80,7 +80,7 @@ static bool is_patient(struct raw_udp *end, uint64_t *looks, uint64_t *since_ns)
     return !end->failed;
 }
 
-/* Spins until something comes: its bytes, or 0 after a fault. */
+/* Spins until something arrives. Returns its bytes, or 0 after a fault. */
 static size_t receive(struct raw_udp *end, void *data, size_t room)
 {
     uint64_t looks = 0;
@@ -99,7 +99,7 @@ static size_t receive(struct raw_udp *end, void *data, size_t room)
     }
 }
 
-/* Sends one message; the kernel may have no room for a moment. */
+/* Sends one message; tries again while the kernel has no room. */
 static void send_all(struct raw_udp *end, const struct msghdr *message)
 {
     uint64_t looks = 0;
@@ -150,7 +150,7 @@ void raw_udp_trips(struct raw_udp *end, bool starts, uint64_t count)
 
 /* ---- streams ------------------------------------------------------------------- */
 
-/* The sender's side of the flow: until no more than so many bytes are under way. */
+/* The sender's flow control: waits until at most that many bytes are under way. */
 static void await_room(struct raw_udp *end, uint64_t under_way_max)
 {
     while (end->sent - end->acknowledged > under_way_max && !end->failed) {
@@ -162,7 +162,7 @@ static void await_room(struct raw_udp *end, uint64_t under_way_max)
     }
 }
 
-/* The receiver's: acknowledges in steps, and at the end. */
+/* The receiver's flow control: acknowledges in steps and at the end. */
 static void acknowledge(struct raw_udp *end, uint64_t last, uint64_t step_bytes)
 {
     if (end->received - end->acknowledged >= step_bytes || end->received == last) {

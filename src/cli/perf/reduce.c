@@ -20,7 +20,7 @@ static void our_reduce(void *context, uint64_t count)
     }
 }
 
-/* What every node must at least move: its own result. */
+/* The least that every node must move: its own result. */
 static void raw_copy(void *context, uint64_t count)
 {
     struct reduction *reduction = context;

@@ -112,7 +112,7 @@ struct table {
     int section, key, value, file; /* widths */
 };
 
-/* The defaults of a stage and of a part are left out: they tell nothing of the machine. */
+/* Defaults of a stage or a part are left out: they say nothing about the machine. */
 static bool is_shown(const struct table *table, const struct sim_machine_value *value)
 {
     return value->source || !(table->part || strncmp(value->section, "stage ", 6) == 0);

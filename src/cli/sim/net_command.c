@@ -1,5 +1,5 @@
-/* `dimmnet sim net`: a network of routers, flit by flit, at one rate or from nothing to where
- * it saturates. */
+/* `dimmnet sim net`: a network of routers, flit by flit, at one rate or in a sweep up to and
+ * beyond saturation. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static int status_of(const struct net_result *result)
     return result->outcome == NET_DEADLOCKED || result->outcome == NET_STUCK ? CLI_FAULT : CLI_OK;
 }
 
-/* Writes the page, if --html asks for one. False after saying why that failed. */
+/* Writes the page if --html asks for one. False: it failed and has said why. */
 static bool write_page(const struct options *options, const struct net_report *report,
                        const struct net_result *results, unsigned count,
                        const struct net_result *saturation, const struct net_bound *bound)
@@ -209,7 +209,7 @@ struct sweep {
     int status;
 };
 
-/* What a worker sends back: an error, or a result with its links behind it. */
+/* What a worker sends back: an error, or a result followed by its links. */
 struct message {
     bool good;
     char error[NET_ERROR_BYTES];

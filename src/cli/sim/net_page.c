@@ -16,7 +16,7 @@ static bool is_steady(const struct net_result *result)
            result->packets > 0;
 }
 
-/* NaN beyond saturation: there a latency only says how long the run was. */
+/* NaN beyond saturation, where a latency only tells how long the run was. */
 static double latency_of(const struct net_result *result, unsigned which)
 {
     if (!is_steady(result)) {

@@ -31,7 +31,7 @@ void net_report_title(const struct net_file *file, char title[NET_REPORT_TITLE_B
 
 /* ---- Columns ------------------------------------------------------------------------------ */
 
-/* The columns of a row, by name. A row without measured latencies leaves theirs out. */
+/* The columns of a row, by name. A row without measured latencies leaves those columns out. */
 struct column {
     const char *name;
     const char *title;

@@ -1,4 +1,4 @@
-/* The page's frame, texts, tables and network; charts are page_chart.c's. */
+/* The page's frame, texts, tables and network; page_chart.c draws charts. */
 #define _GNU_SOURCE
 #include "cli/sim/page.h"
 
@@ -146,10 +146,10 @@ void cli_page_table_end(struct cli_page *page)
 enum {
     SIZE = 360,
     RING_PIECES_MAX = 256, /* of one direction */
-    GRID_NODES_MAX = 1024, /* drawn link by link; more as a cell each */
+    GRID_NODES_MAX = 1024, /* drawn link by link; larger grids as cells */
 };
 
-/* From blue over amber to red. */
+/* Blue for no load, through amber, to red for full load. */
 static void put_colour(struct cli_page *page, double use)
 {
     double share = use < 0 ? 0 : use > 1 ? 1 : use;
@@ -167,7 +167,7 @@ static void put_line(struct cli_page *page, double x1, double y1, double x2, dou
             link->to, link->use);
 }
 
-/* Both directions as circles, the right turn outside. */
+/* Draws both directions as circles; the one to the right is outside. */
 static void draw_ring(struct cli_page *page, uint32_t nodes, const struct cli_link *links,
                       size_t count)
 {
@@ -203,7 +203,7 @@ static void draw_ring(struct cli_page *page, uint32_t nodes, const struct cli_li
             centre, centre - 6, centre, centre + 10);
 }
 
-/* A node's cell has the load of its busiest link. */
+/* A cell shows the load of its busiest link. */
 static void draw_cells(struct cli_page *page, uint32_t width, uint32_t height,
                        const struct cli_link *links, size_t count)
 {
@@ -227,7 +227,7 @@ static void draw_cells(struct cli_page *page, uint32_t width, uint32_t height,
     free(use);
 }
 
-/* The two directions of a link lie beside each other; one that closes a ring ends at the
+/* The two directions of a link lie beside each other; a link that closes a ring ends at the
  * picture's edge. */
 static void draw_grid(struct cli_page *page, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count)

@@ -5,7 +5,7 @@
 
 enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
 
-/* Distinct with every kind of colour vision, and not only by colour: dashes differ, too. */
+/* Distinct for every kind of colour vision; dashes differ, too. */
 static const char *const colours[] = {"#3b76d6", "#d2691e", "#2e9e6b", "#a04bb8",
                                       "#c93a4b", "#7a7a2e", "#4aa3b5", "#8a6d5a"};
 static const char *const dashes[] = {"none", "6 3", "2 2", "8 3 2 3"};
@@ -38,7 +38,7 @@ static void widen(struct axis *axis, double value)
     axis->high = value > axis->high ? value : axis->high;
 }
 
-/* Linear axes begin at 0 unless something is below; no axis is a point. */
+/* A linear axis includes 0; no axis is a single point. */
 static void finish(struct axis *axis)
 {
     if (axis->low > axis->high) {
@@ -77,7 +77,7 @@ static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MA
          tick <= axis->high * (1 + 1e-9) && count < TICKS_MAX; tick *= factor) {
         ticks[count++] = tick;
     }
-    if (count < 2) { /* less than a decade: the ends */
+    if (count < 2) { /* less than a decade: mark the ends */
         ticks[0] = axis->low;
         ticks[1] = axis->high;
         count = 2;

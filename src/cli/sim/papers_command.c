@@ -93,7 +93,7 @@ static const struct options_command command = {
     .list_after = list_tables,
 };
 
-/* 0, or a status after saying what makes no sense. */
+/* 0, or an exit status after saying what makes no sense. */
 static int check_options(const struct papers_options *options)
 {
     struct stat folder;
@@ -156,7 +156,7 @@ static void print_json(const struct papers_cell *cell)
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-/* Five digits, with a mark behind or a blank in its place. */
+/* Prints five digits, followed by the mark or by a blank in its place. */
 static void print_number(double value, char mark, int width)
 {
     char text[NUMBER_CHARS];
@@ -233,7 +233,7 @@ static void print_row(const struct papers_table *table, const struct papers_sims
     }
 }
 
-/* Notes that say the same of many cells are printed once. */
+/* A note that applies to several cells in a row is printed once. */
 static void print_notes(const struct papers_table *table, const struct papers_sims *sims)
 {
     const char *last = NULL;
@@ -249,7 +249,7 @@ static void print_notes(const struct papers_table *table, const struct papers_si
     }
 }
 
-/* Gives its length. */
+/* Returns its length. */
 static int column_head(const struct papers_column *column, char text[HEAD_CHARS])
 {
     return snprintf(text, HEAD_CHARS, " %s%s%s ", column->text, column->unit ? ", " : "",
@@ -348,7 +348,7 @@ static void print_cells(const struct papers_table *table, const struct papers_si
     (void)fflush(stdout);
 }
 
-/* The bars of the tables that were run; false: one is missed. */
+/* Prints the bars of the tables that were run. False: one is missed. */
 static bool judge(const struct papers_options *options, const struct papers_sims *all)
 {
     bool held = true;

@@ -1,5 +1,5 @@
-/* Where each nanosecond of a loop-back goes: paper 000's figure 6, which is lost, drawn anew
- * from what its section 5.2.4 says that it shows. */
+/* Where each nanosecond of a loop-back goes: paper 000's figure 6, which is lost, redrawn from
+ * its description in section 5.2.4. */
 #include "cli/sim/papers_map.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { BAR_CHARS = 40 };
 
 struct map {
     const struct papers_way *way;
-    double at_ns; /* so far */
+    double at_ns; /* printed so far */
 };
 
 static void print_part(struct map *map, const char *text, double ns)
@@ -59,7 +59,7 @@ static void print_map(const char *title, const struct papers_way *way)
     print_part(&map, "CPU read", way->read_ns);
 }
 
-/* The same by section 5.2.4's kinds. */
+/* Prints the same by the kinds of section 5.2.4. */
 static void print_kinds(const struct papers_way *way)
 {
     double martini_ns = way->visible_ns;

@@ -1,4 +1,4 @@
-/* `dimmnet sim run`: a small program on a simulated machine, and its trace. */
+/* `dimmnet sim run`: runs a small program on a simulated machine, with a trace if wanted. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* `dimmnet sim`: the simulated machines; finds the sub-command and hands over. */
+/* `dimmnet sim`: finds the sub-command and hands over. */
 #include "cli/sim/sim.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* `dimmnet sim study`: a study's points on all cores, one table. */
+/* `dimmnet sim study`: runs a study's points on all cores and prints one table. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

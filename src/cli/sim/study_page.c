@@ -1,5 +1,5 @@
-/* Turns rows into series: rows are of one series when they have the same texts (and numbers, where
- * the study says so) in the columns that tell series apart. */
+/* Turns rows into series: rows belong to one series when they have the same texts or numbers in
+ * the columns that tell series apart. */
 #include "cli/sim/study_page.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static void gather(struct gathered *gathered, const struct sim_study *study, uns
             series++;
         }
         if (series == CLI_SERIES_MAX) {
-            continue; /* the table has it */
+            continue; /* only the table shows it */
         }
         if (series == gathered->series_count) {
             gathered->series_count++;
