@@ -47,7 +47,7 @@ struct sim_events {
     uint32_t count; /* row and heap */
     uint32_t room;
     uint32_t slot_free; /* the first one, if count < room */
-    uint32_t row_first; /* counts on; its place is row_first % SIM_EVENTS_ROW */
+    uint32_t row_first; /* only grows; its place is row_first % SIM_EVENTS_ROW */
     uint32_t row_count; /* full, or all there are: no key of the heap comes before the row's */
     uint64_t order_next;
     struct sim_event_key row[SIM_EVENTS_ROW];

@@ -2,8 +2,8 @@
  *
  * Raw and ours run in short blocks, raw - ours - raw - ours - raw ..., on the same
  * cache lines. Each "raw, ours, raw" is a triple; it counts only when its two raws
- * agree within a tenth, because the speed of a virtual machine's cores changes. The
- * figure is the median ratio of at least 300 triples. */
+ * agree within a tenth, because the cores of a virtual machine move and change their
+ * speed. The figure is the median ratio of at least 300 triples. */
 #ifndef CLI_PERF_PERF_MEASURE_H
 #define CLI_PERF_PERF_MEASURE_H
 

@@ -17,7 +17,7 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
                                                char error[SIM_ERROR_BYTES]);
 void sim_flit_network_close(struct sim_flit_network *flits);
 
-/* As the functions of network.h. */
+/* Like the functions of network.h. */
 uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                uint32_t target, uint32_t bytes, uint32_t token);
 void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event);

@@ -129,7 +129,7 @@ struct sim_node {
     bool stirred;                /* CD: something happened since the board had nothing to send */
     uint32_t sending;            /* flights between header TLB and link */
     uint32_t waiting;            /* kicks of its hosts that found no room in the FIFO */
-    uint32_t retry_first;        /* counts on; says whose kicks are retried first */
+    uint32_t retry_first;        /* only grows; says whose kicks are retried first */
     uint64_t appended, left;     /* plain: requests given to the network, and gone */
     uint64_t header_misses;   /* already charged to flights */
     uint64_t context_misses;  /* CD: the same */
@@ -202,7 +202,7 @@ static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_eve
 
 void sim_host_event(struct sim_world *world, struct sim_host *host);
 void sim_host_sample(struct sim_world *world, struct sim_host *host);
-/* These bytes of the node's memory have changed. */
+/* New bytes in the node's memory are visible to its hosts. */
 void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
 /* A completion may have been finished. */
 void sim_hosts_look(struct sim_world *world, struct sim_node *node);

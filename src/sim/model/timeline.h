@@ -12,8 +12,8 @@ enum {
     SIM_TRACK_HOST = SIM_STAGES, /* + user */
     SIM_TRACK_CORE = SIM_TRACK_HOST + 64,
     SIM_TRACK_BANK,
-    SIM_TRACK_PORT, /* of a switch: + port */
-    /* Of a router (src/sim/ring): + port * SIM_TRACK_CHANNELS + virtual channel. */
+    SIM_TRACK_PORT, /* + port, at a switch */
+    /* + port * SIM_TRACK_CHANNELS + virtual channel, at a router (src/sim/ring) */
     SIM_TRACK_CHANNEL = SIM_TRACK_PORT + (1 << 17),
     SIM_TRACK_CHANNELS = 64,
 };

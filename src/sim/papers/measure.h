@@ -37,9 +37,9 @@ void papers_bench_close(struct papers_bench *bench);
 bool papers_bench_run_pair(struct papers_bench *bench, sim_program *first, void *first_locals,
                            sim_program *second, void *second_locals, char error[SIM_ERROR_BYTES]);
 
-/* Spreads moments evenly: the n-th of a sequence that fills the whole span, independently in
- * three directions. The papers took the mean of thousands of rounds, in which polls and arrivals
- * met in every phase; without it, all our rounds would meet in the same phase. */
+/* Spreads moments evenly: the n-th of a sequence that fills the whole span, in three directions
+ * at once. The papers took the mean of thousands of rounds, in which polls and arrivals met in
+ * every phase; without it, all our rounds would meet in the same phase. */
 uint64_t papers_spread(uint32_t n, unsigned direction, uint64_t span_ps);
 
 /* Steps: the partner begins to poll with reads of `read_ps`; well after that, the measuring host

@@ -82,7 +82,7 @@ struct papers_cell papers_cell(const struct papers_table *table, unsigned row, u
 
 /* ---- Summaries and bars ------------------------------------------------------------------ */
 
-/* Of errors without their signs. */
+/* Mean and worst error, without signs. */
 struct papers_errors {
     unsigned count;
     double mean_pct, worst_pct;
