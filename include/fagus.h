@@ -38,8 +38,8 @@ extern "C" {
 
 enum fagus_error {
     FAGUS_OK = 0,
-    FAGUS_EINVAL = -1,     /* an argument makes no sense, or names what was freed; fagus_init:
-                             * a FAGUS_ variable of the environment makes no sense */
+    FAGUS_EINVAL = -1,     /* an argument makes no sense or was freed; fagus_init: a FAGUS_
+                             * variable of the environment makes no sense */
     FAGUS_ESTATE = -2,     /* before fagus_init or a second one, after fagus_finalize, or in a
                              * forked child */
     FAGUS_ENOMEM = -3,     /* the shared space or this machine's memory is used up */
@@ -93,7 +93,7 @@ enum fagus_placement_kind {
 /* Collective: all nodes call with the same numbers and get the same address. The memory is
  * zero, aligned to a page, and takes room only where it is touched. */
 int fagus_alloc(size_t bytes, int placement, void **pointer);
-/* Frees it; collective. FAGUS_EBUSY: something of it is bound. */
+/* Frees it; collective. FAGUS_EBUSY: part of it is bound. */
 int fagus_free(void *pointer);
 /* The node an address belongs to, or FAGUS_ERANGE. FAGUS_EPEER: the node that knows has died. */
 int fagus_home(const void *pointer);
@@ -207,16 +207,16 @@ int fagus_condition_broadcast(struct fagus_condition *condition);
 /* Where memory is shared nothing is brought: acquires_local, grants and the bytes stay 0. */
 struct fagus_stats {
     uint64_t acquires;
-    uint64_t acquires_local;    /* of them, found the newest version here */
-    uint64_t grants;            /* of them, brought data from elsewhere */
+    uint64_t acquires_local;    /* those that found the newest version here */
+    uint64_t grants;            /* those that brought data from elsewhere */
     uint64_t bytes_whole;       /* brought as whole ranges */
     uint64_t bytes_differences; /* brought as differences, by barriers as well */
     uint64_t bytes_changed;     /* in what this node released or took to a barrier; all of the
                                  * ranges where it did not compare */
     uint64_t hops;              /* messages between nodes, as the protocol counts them */
-    uint64_t wait_ns;           /* in acquires that were not had at once; with FAGUS_STATS=1 in
-                                 * all */
-    uint64_t held_ns;           /* for writing; with FAGUS_STATS=1 */
+    uint64_t wait_ns;           /* in acquires that did not succeed at once; with FAGUS_STATS=1
+                                 * in all of them */
+    uint64_t held_ns;           /* for writing; counted only with FAGUS_STATS=1 */
 };
 /* This node's figures for a variable, or with NULL for all its variables together that are not
  * freed. With FAGUS_STATS=1 in the environment fagus_finalize prints a report of the hottest

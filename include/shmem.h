@@ -125,7 +125,7 @@ typedef struct {
     X(size, size_t, A, B)             \
     X(ptrdiff, ptrdiff_t, A, B)
 
-/* Those that C tells apart; what a generic name chooses from. */
+/* The types that C tells apart; a generic name chooses from these. */
 #define SHMEM_RMA_DISTINCT_TYPES(X, A, B) \
     X(float, float, A, B)                 \
     X(double, double, A, B)               \
@@ -206,12 +206,12 @@ typedef struct {
 #define SHMEM_SYNC_TYPES(X, A, B) SHMEM_AMO_STANDARD_TYPES(X, A, B)
 #define SHMEM_SYNC_DISTINCT_TYPES(X, A, B) SHMEM_AMO_STANDARD_DISTINCT_TYPES(X, A, B)
 
-/* Deprecated: of shmem_wait_until and shmem_test alone. */
+/* Deprecated: the types of shmem_wait_until and shmem_test alone. */
 #define SHMEM_SYNC_SHORT_TYPES(X, A, B) \
     X(short, short, A, B)               \
     X(ushort, unsigned short, A, B)
 
-/* Deprecated: of shmem_wait. */
+/* Deprecated: the types of shmem_wait. */
 #define SHMEM_SYNC_OLD_TYPES(X, A, B) \
     X(short, short, A, B)             \
     X(int, int, A, B)                 \
@@ -342,7 +342,7 @@ SHMEM_DECLARE_PLAIN(pshmem)
 SHMEM_NORETURN void shmem_global_exit(int status);
 SHMEM_NORETURN void pshmem_global_exit(int status);
 
-/* For profiling tools that put their own in front; this one does nothing. */
+/* For profiling tools that put their own function in front; this one does nothing. */
 SHMEM_CALL void shmem_pcontrol(int level, ...);
 SHMEM_CALL void pshmem_pcontrol(int level, ...);
 
