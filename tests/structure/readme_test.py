@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The front pages are true and alike.
+"""The front pages are true and alike, and no page names a file that is gone.
 
-1. README.md has at most 150 lines, and every file that it links to is there.
+1. README.md has at most 150 lines.
 2. README.ja.md has the same headings (as many, at the same levels), the same commands and programs,
    the same links and the same figures.
 3. The C program is examples/hello.c, and the table holds what doc/rivals.csv says.
 4. doc/rivals.svg is what scripts/chart draws.
-5. Every file of the tree that doc/glossary.md names is there.
+5. Every file and folder of the tree that a page names is there, and every page that it links to.
+   A name may be a pattern (`src/fabric/udp/*.c`); NAME in it stands for any.
 """
 
 import importlib.machinery
@@ -17,6 +18,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINES_MAX = 150
+PAGES = ["README.md", "README.ja.md", "CONTRIBUTING.md", "bench/README.md", "doc/*.md"]
+FOLDERS = "bench|doc|examples|include|man|scripts|src|tests|tools"
+PATH = re.compile(rf"(?<![\w./-])(?:{FOLDERS})/(?:[\w./*-]|\[\w+\])*")
 
 
 def blocks(text):
@@ -52,14 +56,24 @@ def chart():
     return module
 
 
+def path_faults():
+    """Every name of a file, folder or page that leads nowhere."""
+    for page in sorted(path for pattern in PAGES for path in ROOT.glob(pattern)):
+        text = page.read_text()
+        for name in sorted(set(PATH.findall(text))):
+            if not any(ROOT.glob(name.rstrip("./").replace("NAME", "*"))):
+                yield f"{page.relative_to(ROOT)}: there is no {name}"
+        for link in links(text):
+            if "://" not in link and not (page.parent / link.split("#")[0]).exists():
+                yield f"{page.relative_to(ROOT)}: there is no {link}"
+
+
 def faults():
     english = (ROOT / "README.md").read_text()
     japanese = (ROOT / "README.ja.md").read_text()
     if len(english.splitlines()) > LINES_MAX:
         yield f"README.md has more than {LINES_MAX} lines"
-    for link in links(english):
-        if not link.startswith("http") and not (ROOT / link).exists():
-            yield f"README.md: there is no {link}"
+    yield from path_faults()
     for what, of in (("headings", headings), ("links", links), ("figures", figures),
                      ("commands and programs", lambda text: list(blocks(text)))):
         if of(english) != of(japanese):
@@ -75,10 +89,6 @@ def faults():
         yield "README.md: the table is not that of doc/rivals.csv"
     if (ROOT / "doc" / "rivals.svg").read_text() != drawer.draw(rows):
         yield "doc/rivals.svg is old: run scripts/chart"
-    glossary = (ROOT / "doc" / "glossary.md").read_text()
-    for path in re.findall(r"`((?:src|tests)/[^`]+)`", glossary):
-        if not (ROOT / path).exists():
-            yield f"doc/glossary.md: there is no {path}"
 
 
 def main():
