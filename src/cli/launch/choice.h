@@ -17,13 +17,13 @@ struct choice {
     char help[256];
 };
 
-/* Fills the groups in, which point into the choice. The fabric is then the one that DN_FABRIC
- * names, or the first. 0, or CLI_USAGE after having said that there is no such fabric. */
+/* Fills in the groups, which point into the choice, and sets the fabric to the one that DN_FABRIC
+ * names, or the first. Gives 0, or CLI_USAGE after having said that there is no such fabric. */
 int launch_choice_begin(struct choice *choice, const char *command,
                         struct options_group groups[CHOICE_GROUPS]);
 
-/* Checks the choice after the command line has been read. 0, or CLI_USAGE after having said what
- * does not go together. */
+/* Checks the choice after the command line has been read. Gives 0, or CLI_USAGE after having said
+ * which options do not go together. */
 int launch_choice_complete(const struct choice *choice, const char *command,
                            const struct options_group groups[CHOICE_GROUPS]);
 

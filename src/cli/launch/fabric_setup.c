@@ -18,7 +18,7 @@ int launch_fabric_conclude(const char *command, int error, const char *sentence)
 
 /* ---- Sizes --------------------------------------------------------------------------- */
 
-/* Whether this process could map so much. Its nodes have the same limits. */
+/* Whether this process could map that many bytes. Its nodes have the same limits. */
 static bool is_mappable(uint64_t bytes)
 {
     void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -13,14 +13,14 @@ int launch_fabric_conclude(const char *command, int error, const char *sentence)
 int launch_fabric_check_room(const char *command, uint32_t node_count,
                              const struct group_sizes *sizes);
 
-/* Opens a roster for so many nodes that start here; fabric_roster_release after success. */
+/* Opens a roster for that many nodes on this host; fabric_roster_release after success. */
 int launch_fabric_open(struct fabric_roster *roster, const struct launch_request *request,
                        const struct group_sizes *sizes, uint32_t rank_first, uint32_t rank_count);
 
 /* Decides how large the nodes' memory is. */
 int launch_fabric_decide_sizes(const struct launch_request *request, struct group_sizes *sizes);
 
-/* Everything for nodes that all start here. fabric_roster_release either way. */
+/* Does all of this for nodes that all start here. fabric_roster_release either way. */
 int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request);
 
 #endif

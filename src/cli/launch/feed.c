@@ -1,4 +1,4 @@
-/* From the terminal to a pipe, never more than a buffer ahead of it. */
+/* Moves bytes from the terminal to a pipe, never more than a buffer ahead of it. */
 #include "cli/launch/feed.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Node 0's standard input when the launcher's is a terminal. Each node is a process group of its
- * own, which the terminal would stop if it read; so the launcher reads for node 0. */
+ * own, and the terminal would stop it if it read; so the launcher reads for node 0. */
 #ifndef CLI_LAUNCH_FEED_H
 #define CLI_LAUNCH_FEED_H
 
@@ -11,9 +11,9 @@ enum { FEED_BYTES = 4096 };
 struct feed {
     int pipe_fd;   /* the writing end, which does not block; -1: nothing to feed */
     bool paused;   /* the terminal is not ours to read until we are continued */
-    bool at_end;   /* the user ended the input; what is held still goes out */
-    size_t start;  /* of what is held */
-    size_t length; /* of what is held */
+    bool at_end;   /* the user ended the input; the bytes held here still go out */
+    size_t start;  /* of the bytes held */
+    size_t length; /* of the bytes held */
     char bytes[FEED_BYTES];
 };
 

@@ -21,14 +21,13 @@ struct guardian {
     pid_t pid;       /* 0: none runs */
     int launcher_fd; /* the launcher's pidfd; -1: not open */
     uint32_t count;
-    /* Shared with the guardian: by rank the process group of a node that runs, else 0.
-     * A node writes its own before it does anything else, so that there is no moment
-     * at which it runs and is not listed. */
+    /* Shared with the guardian, by rank: the process group of a running node, else 0. A node writes
+     * its own before it does anything else, so it never runs without being listed. */
     _Atomic int32_t *process_groups;
     char mark[GUARDIAN_MARK_BYTES]; /* NAME=VALUE, or how that begins */
 };
 
-/* A new group's; false: errno says why. */
+/* Makes the id of a new group; false: errno says why. */
 bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES]);
 
 /* Prepares for `count` nodes with this mark; false: errno says why. */

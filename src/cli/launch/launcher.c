@@ -25,7 +25,7 @@ enum {
     POLLS_OF_OUR_OWN = 16,
 };
 
-/* An agent writes at once: it passes no output of nodes on to its standard error. */
+/* An agent writes at once, because it passes no output of nodes on to its standard error. */
 void launch_say(struct launch *launch, const char *format, ...)
 {
     char line[SAY_BYTES];
@@ -299,8 +299,7 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
         /* Thousands of nodes take seconds to start, and the first may die meanwhile. */
         glance(launch);
     }
-    /* From now on only nodes hold these, so that the end of a pipe tells something about them.
-     * */
+    /* From now on only nodes hold these, so the end of a pipe tells something about them. */
     launch_close_fd(&launch->plan.report_fd);
     launch_close_fd(&launch->plan.null_fd);
     if (launch->plan.stdin_fd != STDIN_FILENO) {

@@ -6,8 +6,8 @@
  *     node_ends.c    the ends of processes: announced, judged, reported
  *     fleet.c        a group on several hosts: the agents there and what they say
  *
- * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: what
- * happens to them it tells its launcher.
+ * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: it tells
+ * its launcher what happens to them.
  *
  * One process, one thread: nothing here is locked. */
 #ifndef CLI_LAUNCH_LAUNCHER_H
@@ -104,7 +104,7 @@ struct launch {
 
 /* launcher.c: the parts of launch_group. Those that give a status have said why it is not 0. */
 void launch_init(struct launch *launch, const struct launch_request *request);
-/* All that nodes on this host need, but the roster. */
+/* Prepares all that nodes on this host need except the roster. */
 int launch_prepare(struct launch *launch);
 /* Starts the nodes; `glance` is called between two starts. False: one could not be started,
  * which has been said. */
@@ -113,26 +113,26 @@ void launch_release(struct launch *launch);
 /* Takes over signals and orphans, and starts a guardian. */
 int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
                        const char *mark_value);
-/* Makes room for so many descriptors besides our own, if the user's limit allows. */
+/* Makes room for `wanted` descriptors besides our own, if the user's limit allows. */
 int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed);
 /* Opens /dev/null for those of the descriptors 0 to 2 that are closed. */
 bool launch_fill_standard_descriptors(void);
 /* The group's memory or, where the fabric shares none, its lives. */
 int launch_make_group(struct launch *launch, uint32_t core_count);
-/* Closes a descriptor that is not -1, which it then is. */
+/* Closes a descriptor unless it is -1, and sets it to -1. */
 void launch_close_fd(int *fd);
 bool launch_open_sinks(struct launch *launch);
-/* Allocates the tables of nodes, and a poll table with so many places more. */
+/* Allocates the tables of nodes, and a poll table with `poll_count` more places. */
 bool launch_allocate(struct launch *launch, uint32_t poll_count);
 
-/* launcher.c: a line of the launcher's own, in order with what nodes wrote before. */
+/* launcher.c: writes a line of the launcher's own, in order with what nodes wrote before. */
 void launch_say(struct launch *launch, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* loop.c: until the group has ended and its output is out. */
+/* loop.c: runs until the group has ended and its output is out. */
 void launch_loop_run(struct launch *launch);
 
-/* Between two starts: ends, signals and time, no output. */
+/* Between two starts: looks at ends, signals and time, not at output. */
 void launch_loop_glance(struct launch *launch);
 
 /* group_phase.c: events. Each moves the phase; the first one decides the status. */
@@ -159,7 +159,7 @@ void launch_ends_watch_attached(struct launch *launch);
 void launch_ends_on_attached_end(struct launch *launch, uint32_t index);
 
 /* A rank has failed: says so and acts on it. `host` NULL: this one. `wanted`: a node had asked
- * for the whole group's end before. */
+ * before that the whole group end. */
 void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const char *host,
                        const struct ending *ending, bool wanted);
 
@@ -168,7 +168,7 @@ void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const ch
 enum { ENDS_SENTENCE_BYTES = 160 };
 int launch_ends_describe(const struct ending *ending, char sentence[ENDS_SENTENCE_BYTES]);
 
-/* Whether nodes said that they could not start. */
+/* Reads whether nodes said that they could not start. */
 void launch_ends_read_reports(struct launch *launch);
 
 #endif

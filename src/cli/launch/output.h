@@ -16,7 +16,7 @@ struct output {
     uint32_t writer;
     struct sink *sink;
     char label[16]; /* empty: none */
-    bool is_ending; /* of a fed one: its last bytes are on their way */
+    bool is_ending; /* a fed one: its last bytes are on their way */
     char *held;     /* the unfinished line; NULL: none yet */
     size_t held_bytes;
 };
@@ -27,10 +27,10 @@ void launch_output_open(struct output *output, int fd, uint32_t writer, struct s
 /* Whether the sink has room for all that one read can bring. */
 bool launch_output_may_read(const struct output *output);
 
-/* What one read brings, up to OUTPUT_READ_BYTES; launch_output_may_read was true. */
+/* Puts in what one read brings, up to OUTPUT_READ_BYTES; launch_output_may_read was true. */
 void launch_output_put(struct output *output, const char *text, size_t bytes);
 
-/* Reads once; false: nothing was there. At the end of the pipe it closes. */
+/* Reads once; false: nothing was there. Closes at the end of the pipe. */
 bool launch_output_read(struct output *output);
 
 /* Passes on the unfinished line, for which the sink has room, and closes. */

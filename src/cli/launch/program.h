@@ -2,8 +2,8 @@
 #ifndef CLI_LAUNCH_PROGRAM_H
 #define CLI_LAUNCH_PROGRAM_H
 
-/* What execvp would run for this name: 0 and a string to free, or an errno. Looking once
- * here saves every node the walk through PATH. */
+/* Finds what execvp would run for this name: gives 0 and a string to free, or an errno. Looking
+ * once here saves every node the walk through PATH. */
 int launch_program_find(const char *name, char **path);
 
 #endif

@@ -173,8 +173,8 @@ static const struct fabric_launch *fabric_of_hosts(void)
     return *fabric;
 }
 
-/* 0, or a status: what the words say makes no sense together. `of_hosts` is an option that only
- * --hosts makes sense of, or NULL. */
+/* Gives 0, or a status if the words make no sense together. `of_hosts` is an option that makes
+ * sense only with --hosts, or NULL. */
 static int check_words(const struct run_words *words, const char *of_hosts)
 {
     if (words->request.node_count == 0 && !words->hosts_file) {
@@ -194,7 +194,7 @@ static int check_words(const struct run_words *words, const char *of_hosts)
     return 0;
 }
 
-/* 0, or a status: who runs where. */
+/* Decides which node runs where; gives 0 or a status. */
 static int assign_hosts(struct run_words *words)
 {
     struct launch_request *request = &words->request;

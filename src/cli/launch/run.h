@@ -31,8 +31,8 @@ struct launch_request {
     bool quiet;                       /* say nothing of nodes that fail; the status tells */
 };
 
-/* What the environment says, else the defaults. 0, or CLI_USAGE after having said which
- * variable cannot be read. */
+/* Reads the environment; what it does not set gets its default. Gives 0, or CLI_USAGE after having
+ * said which variable cannot be read. */
 int launch_defaults(const char *command, struct host_settings *settings);
 
 /* Returns the exit status: 0 when every node ended well; the status of the first node

@@ -28,8 +28,7 @@ bool launch_signals_take(struct signals *signals)
             (void)sigaddset(&read_here, taken[i]);
         }
     }
-    /* Writing to a closed pipe, or reading a terminal in the background, gives an error instead.
-     * */
+    /* Writing to a closed pipe or reading a terminal in the background gives an error instead. */
     blocked = read_here;
     (void)sigaddset(&blocked, SIGPIPE);
     (void)sigaddset(&blocked, SIGTTIN);

@@ -1,5 +1,5 @@
-/* The signals that the launcher takes for its group, as bytes in its poll loop. One that
- * was ignored when the launcher started (nohup, a script's background job) stays so. */
+/* The signals that the launcher takes for its group, as bytes in its poll loop. A signal that was
+ * ignored when the launcher started (nohup, a script's background job) stays ignored. */
 #ifndef CLI_LAUNCH_SIGNALS_H
 #define CLI_LAUNCH_SIGNALS_H
 
@@ -24,8 +24,8 @@ void launch_signals_clear_in_child(void);
 /* The next signal that arrived, or 0. */
 int launch_signals_next(const struct signals *signals);
 
-/* Stops this process as SIGTSTP would have, until it is continued; gives how long that
- * was. Returns at once where nobody could continue it (an orphaned process group). */
+/* Stops this process as SIGTSTP would have, until it is continued; gives how long that took.
+ * Returns at once where nobody could continue it (an orphaned process group). */
 uint64_t launch_signals_stop_here(void);
 
 #endif

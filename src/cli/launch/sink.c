@@ -120,6 +120,6 @@ void launch_sink_write(struct sink *sink)
         return;
     }
     sink->length -= (size_t)written;
-    /* Starting over when empty keeps to the pages that are touched already. */
+    /* Starting over when empty keeps to pages that are touched already. */
     sink->head = sink->length == 0 ? 0 : (sink->head + (size_t)written) % sink->capacity;
 }

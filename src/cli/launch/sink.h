@@ -14,7 +14,7 @@ enum sink_kind {
     SINK_OWN,    /* opened anew for itself, without blocking */
     SINK_SOCKET, /* told with each write not to block */
     SINK_FILE,   /* never blocks */
-    SINK_SHARED, /* can only be asked before, and trusted with a little at a time */
+    SINK_SHARED, /* poll says whether it takes bytes; then we trust it with a few at a time */
 };
 
 #define SINK_NO_WRITER UINT32_MAX
@@ -40,8 +40,8 @@ void launch_sink_close(struct sink *sink);
 /* Whether that many bytes fit. */
 bool launch_sink_has_room(const struct sink *sink, size_t bytes);
 
-/* Part of a writer's line, or several lines; the label goes before it if the writer is
- * at a line's start. There must be room for label, text and one byte. */
+/* Puts in part of a writer's line, or several lines. The label goes before it if the writer is at a
+ * line's start. There must be room for label, text and one byte. */
 void launch_sink_put(struct sink *sink, uint32_t writer, const char *label, const char *text,
                      size_t bytes);
 

@@ -58,7 +58,7 @@ static bool is_among(const char *variable, char *const *list, size_t count)
     return false;
 }
 
-/* Our own variables, then the request's, then those that we inherited under other names. */
+/* Takes our own variables, then the request's, then those that we inherited under other names. */
 static int make_environment(struct start_plan *plan, const struct launch_request *request)
 {
     size_t added = list_length(request->environment);

@@ -24,7 +24,7 @@ struct start_plan {
     char **environment;
     char rank_text[64];                           /* the environment's DIMMNET_RANK=... */
     char fabric_text[FABRIC_DESCRIPTORS_MAX][64]; /* its words of the fabric's descriptors */
-    int fabric_fds[FABRIC_DESCRIPTORS_MAX];       /* which are these, of the node that starts */
+    int fabric_fds[FABRIC_DESCRIPTORS_MAX];       /* those descriptors, of the node that starts */
     char fixed_text[5][64];                       /* its other words that are made here */
     const char *group_id;                         /* the value of its DIMMNET_GROUP_ID */
 
@@ -52,12 +52,13 @@ struct start_report {
     int error;
 };
 
-/* Fills argv, environment and pins from the request; path, ranks, descriptors, group's id and
- * guardian are the caller's to fill before. 0 or an errno; launch_start_plan_release either way. */
+/* Fills in argv, environment and pins from the request; the caller has filled in path, ranks,
+ * descriptors, group's id and guardian before. 0 or an errno; launch_start_plan_release either
+ * way. */
 int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request);
 void launch_start_plan_release(struct start_plan *plan);
 
-/* Forks node rank_first + index, whose standard output and error go to these descriptors. Its
+/* Forks node rank_first + index, whose standard output and error go to these descriptors. Gives its
  * pid, or -1 and errno. */
 pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd);
 

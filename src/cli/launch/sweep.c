@@ -88,7 +88,7 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%.20s/environ", pid_text);
-    /* Held before looking: the number may become another process's. */
+    /* Open it before looking: its number may become another process's. */
     int process = launch_pidfd_of((pid_t)strtol(pid_text, NULL, 10));
     if (process < 0) {
         return false;

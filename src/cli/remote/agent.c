@@ -19,8 +19,8 @@ enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGE
 
 struct agent {
     enum agent_stage stage;
-    bool is_over; /* nothing is left to do but to end what runs */
-    bool is_done; /* all has been said; when it is written out, the agent ends */
+    bool is_over; /* the only thing left to do is to end what runs */
+    bool is_done; /* all has been said; the agent ends when it is written out */
     int from_fd;
     int to_fd;
     struct sink to;

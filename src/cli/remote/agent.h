@@ -17,7 +17,7 @@ void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
                                const struct ending *ending, bool wanted);
 void remote_agent_tell_end(struct launch *launch, uint32_t rank);
 void remote_agent_tell_wanted_end(struct launch *launch, int status);
-/* A node could not become its program: an errno. */
+/* Tells that a node could not become its program; `error` is an errno. */
 void remote_agent_tell_not_started(struct launch *launch, int error);
 
 /* The words of a greeting, the same on both sides. */

@@ -8,14 +8,14 @@
 /* Sees the group through to its end; gives the exit status. */
 int remote_fleet_launch(struct launch *launch);
 
-/* The loop's questions, and what it tells. */
+/* What the loop asks the fleet, and what it tells the fleet. */
 nfds_t remote_fleet_fill_polls(struct launch *launch, struct pollfd *polls);
 /* Where node 0's input comes from, if it may have more; else -1. */
 int remote_fleet_input_poll_fd(const struct launch *launch, short *events);
 uint64_t remote_fleet_deadline_ns(const struct launch *launch);
 void remote_fleet_on_ready(struct launch *launch, const struct pollfd *polls, bool has_input);
 void remote_fleet_on_time(struct launch *launch, uint64_t now_ns);
-/* False: it is none of the fleet's. */
+/* A process of ours has ended; false: it does not belong to the fleet. */
 bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct ending *ending);
 /* Whether every link is closed and all output passed on. */
 bool remote_fleet_is_done(const struct launch *launch);

@@ -1,7 +1,7 @@
 /* A fleet's beginning: addresses, remote shells, and the conversation until nodes run.
  *
- * All agents have to be bound before any can be told where the others are, and all paths
- * have to be known before the size of packets is. */
+ * All agents must be bound before any can be told where the others are, and all paths must be
+ * known before the size of packets is. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -392,8 +392,7 @@ static bool make_links(struct launch *launch)
 
 static bool make_nodes(struct launch *launch)
 {
-    /* Nodes on other hosts have no descriptors here; their places in the poll table stay unused.
-     * */
+    /* Nodes on other hosts have no descriptors here: their places in the poll table stay unused. */
     if (!launch_allocate(launch, FILES_BY_LINK * launch->fleet->count + 16) ||
         !launch_open_sinks(launch)) {
         return false;

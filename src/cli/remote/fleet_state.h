@@ -13,9 +13,9 @@ struct fleet {
     struct link *links; /* by ranks: node 0's is the first */
     uint32_t count;
     char **rsh;           /* the remote shell's words */
-    char *words;          /* that they lie in */
+    char *words;          /* the memory of those words */
     char *remote_dimmnet; /* the command on the other hosts */
-    char **environment;   /* what nodes there get of ours; NULL ends it */
+    char **environment;   /* the variables that nodes there get from us; NULL ends it */
     uint32_t input_credit_bytes;
     uint64_t start_deadline_ns; /* UINT64_MAX: all have started */
     uint64_t kill_deadline_ns;  /* UINT64_MAX: none */

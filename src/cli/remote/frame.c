@@ -1,4 +1,4 @@
-/* One table, and the words by bytes. */
+/* The table of kinds, and words as bytes. */
 #include "cli/remote/frame.h"
 
 #include <string.h>

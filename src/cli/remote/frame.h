@@ -3,8 +3,8 @@
  *
  *     | payload bytes | kind | words ... | tail ... |      all words 32 bits, little-endian
  *
- * A kind has its number of words, and a tail of at most so many bytes; remote_frame_take believes
- * nothing else. Nothing here does I/O. */
+ * Each kind has a fixed number of words and a most number of bytes for its tail;
+ * remote_frame_take refuses everything else. Nothing here does I/O. */
 #ifndef CLI_REMOTE_FRAME_H
 #define CLI_REMOTE_FRAME_H
 
@@ -24,8 +24,8 @@ enum {
 
 enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3 };
 
-/* name, who sends it, words, most bytes of the tail. In the order of a group's life:
- * GREETING, ORDER, BOUND, PEERS, PATHS, START; then all the others; DONE. */
+/* name, who sends it, words, most bytes of the tail. In the order of a group's life: GREETING,
+ * ORDER, BOUND, PEERS, PATHS, START; then all the others; DONE. */
 #define FRAME_KINDS(kind)                                                                      \
     /* protocol, layout of groups, versions of fabrics, page size; the version as text */      \
     kind(GREETING, FRAME_OF_AGENT, 4, 64)                                                      \
@@ -41,11 +41,11 @@ enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3
     kind(START, FRAME_OF_LAUNCHER, 0, FABRIC_TERMS_BYTES)                                      \
     /* rank, enum dn_life: of the agent's own nodes, and of those elsewhere */                 \
     kind(LIFE, FRAME_OF_BOTH, 2, 0)                                                            \
-    /* rank, 0 or 1 for standard output or error; what it wrote, nothing: its end */           \
+    /* rank, 0 or 1 for standard output or error; what it wrote, or nothing at its end */      \
     kind(OUTPUT, FRAME_OF_AGENT, 2, FRAME_DATA_BYTES_MAX)                                      \
-    /* for node 0; nothing: its end */                                                         \
+    /* for node 0; nothing at its end */                                                       \
     kind(INPUT, FRAME_OF_LAUNCHER, 0, FRAME_DATA_BYTES_MAX)                                    \
-    /* 0 or 1 for output or error, or 0 for input; so many bytes more may be sent */           \
+    /* 0 or 1 for output or error, or 0 for input; how many more bytes may be sent */          \
     kind(CREDIT, FRAME_OF_BOTH, 2, 0)                                                          \
     /* to all nodes of the agent */                                                            \
     kind(SIGNAL, FRAME_OF_LAUNCHER, 1, 0)                                                      \
@@ -81,20 +81,20 @@ struct frame {
     uint32_t tail_bytes;
 };
 
-/* The words of a kind, and the whole frame's bytes with such a tail. */
+/* The number of words of a kind; the bytes of the whole frame with that tail. */
 unsigned remote_frame_words(enum frame_kind kind);
 size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes);
 
-/* Writes remote_frame_bytes(), and gives the place of the tail. With `tail` NULL the caller
- * fills it in afterwards. */
+/* Writes remote_frame_bytes() and gives the place of the tail. With `tail` NULL the caller fills it
+ * in afterwards. */
 unsigned char *remote_frame_put(unsigned char *to, enum frame_kind kind, const uint32_t *words,
                          const void *tail, size_t tail_bytes);
 
-/* FRAME_IS_BAD: no frame of that sender, and nothing that follows can be understood. */
+/* FRAME_IS_BAD: the sender may not send this, and nothing that follows can be understood. */
 enum frame_verdict { FRAME_IS_WHOLE, FRAME_IS_CUT, FRAME_IS_BAD };
 
-/* Looks at what has come so far. The tail of a whole frame points into these bytes, and *whole
- * is how many of them the frame takes. */
+/* Looks at what has come so far. The tail of a whole frame points into these bytes, and *whole is
+ * how many of them the frame takes. */
 enum frame_verdict remote_frame_take(const unsigned char *bytes, size_t available,
                               enum frame_sender sender, struct frame *frame, size_t *whole);
 

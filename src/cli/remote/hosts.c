@@ -1,4 +1,4 @@
-/* Lines, words, ranks. */
+/* Parsing lines and words, and assigning ranks. */
 #define _GNU_SOURCE
 #include "cli/remote/hosts.h"
 
@@ -52,7 +52,7 @@ static const char *take_line(struct hosts *hosts, char *line)
     if (!word) {
         return NULL;
     }
-    /* It goes into a command's words, where it would be an option. */
+    /* The name becomes a word of a command, where it would be an option. */
     if (*word == '-') {
         return "a host's name does not start with \"-\"";
     }

@@ -1,8 +1,8 @@
 /* The hosts of a group, from a file of lines
  *
- *     host [slots=N] [address=A]      # so many nodes at most; where their peers reach them
+ *     host [slots=N] [address=A]      # N nodes at most; A is where their peers reach them
  *
- * and who of its nodes runs where: the hosts are filled in the file's order. */
+ * and which nodes run where: the hosts are filled in the file's order. */
 #ifndef CLI_REMOTE_HOSTS_H
 #define CLI_REMOTE_HOSTS_H
 
@@ -26,14 +26,14 @@ struct hosts {
 
 enum { HOSTS_FAULT_BYTES = 160 };
 
-/* Takes a file's text apart; false and a sentence, which names the line, where it makes no
- * sense. remote_hosts_release either way. */
+/* Parses a file's text. False and a sentence that names the line if it makes no sense.
+ * remote_hosts_release either way. */
 bool remote_hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
 
 /* The same from a file. */
 bool remote_hosts_read(const char *path, struct hosts *hosts, char fault[HOSTS_FAULT_BYTES]);
 
-/* False: there are fewer slots. */
+/* Gives each host its ranks. False: there are fewer slots than nodes. */
 bool remote_hosts_assign(struct hosts *hosts, uint32_t node_count);
 
 void remote_hosts_release(struct hosts *hosts);

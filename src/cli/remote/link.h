@@ -37,11 +37,11 @@ struct link {
     size_t order_bytes;
     enum link_state state;
     pid_t pid;        /* the remote shell */
-    bool has_ended;   /* it has */
+    bool has_ended;   /* the remote shell has */
     bool is_done;     /* the agent has said so */
     bool hung_up;     /* we have closed its input */
-    bool had_started; /* its nodes */
-    bool is_told;     /* why it ends */
+    bool had_started; /* its nodes had */
+    bool is_told;     /* the user has been told why it ends */
     struct ending ending;
     int to_fd;
     int from_fd;
@@ -50,15 +50,15 @@ struct link {
     struct output err;
 
     struct link_held held[2];
-    uint32_t used_bytes[2]; /* of the window: came in, and no credit was given for it yet */
-    uint32_t owed_bytes[2]; /* of that, what has been passed on */
+    uint32_t used_bytes[2]; /* of the window: bytes that came in and got no credit yet */
+    uint32_t owed_bytes[2]; /* of those, bytes that have been passed on */
 
     uint64_t next_ping_ns; /* UINT64_MAX: one is out */
     uint64_t silent_at_ns; /* when a ping that is out has waited too long; else UINT64_MAX */
     uint64_t ending_at_ns; /* ENDING waits no longer */
 };
 
-/* Starts the command with the guardian's place `index` for it; the order is made. False: errno. */
+/* Starts the command at the guardian's place `index`; the order has been made. False: errno. */
 bool remote_link_open(struct link *link, struct launch *launch, uint32_t index, char *const *argv);
 
 /* Sends a frame; one that cannot be sent ends the link. */
@@ -67,10 +67,10 @@ void remote_link_say(struct link *link, enum frame_kind kind, const uint32_t *wo
 
 /* Closes the agent's input, which ends the agent. */
 void remote_link_hang_up(struct link *link);
-/* The same before nodes have started. An agent that does not end soon is not waited for. */
+/* The same before nodes have started. We do not wait for an agent that does not end soon. */
 void remote_link_call_off(struct link *link, uint64_t now_ns);
 
-/* Nothing more is read or written: ENDING from now on. */
+/* Reads and writes nothing more: the link is ENDING from now on. */
 void remote_link_cut(struct link *link, uint64_t now_ns);
 
 /* Takes output in. False: this agent must not send it. */

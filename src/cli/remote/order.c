@@ -1,4 +1,4 @@
-/* Numbers first, then the contact, then texts, each with its end. */
+/* An order's bytes: numbers first, then the contact, then texts, each with its end. */
 #include "cli/remote/order.h"
 
 #include <stdlib.h>

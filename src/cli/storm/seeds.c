@@ -101,7 +101,7 @@ void seeds_print_trace_end(const struct storm_choice *choice, const char *indent
     static char lines[LINES_SHOWN][LINE_BYTES];
     struct storm_result result;
     uint64_t count = 0;
-    /* A file and not a pipe: the worker's last words stay, whatever happens to it. */
+    /* A file, not a pipe: the worker's last words stay, whatever happens to it. */
     FILE *trace = tmpfile();
     if (!trace || setvbuf(trace, NULL, _IOLBF, BUFSIZ) != 0 || !run_alone(choice, trace, &result)) {
         printf("%s(no trace: %s)\n", indent, strerror(errno));

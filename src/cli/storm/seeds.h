@@ -1,5 +1,5 @@
-/* Runs of the storm in worker processes: a run that dies or does not end is a failure of its
- * seed like any other. */
+/* Runs of the storm in worker processes: a run that dies or hangs is a failure of its seed like any
+ * other. */
 #ifndef CLI_STORM_SEEDS_H
 #define CLI_STORM_SEEDS_H
 
@@ -9,15 +9,15 @@
 #include "sim/storm/storm.h"
 
 struct seeds {
-    struct storm_choice choice; /* its seed is each run's own */
+    struct storm_choice choice; /* each run sets its own seed in it */
     uint64_t first, last;
     unsigned at_once;
-    FILE *trace; /* where to write traces, or NULL; with one at once only */
+    FILE *trace; /* where to write traces, or NULL; only with one worker */
     void *context;
-    /* In the order of the seeds, with the run's own choice. False: that is enough. */
+    /* Called in the order of the seeds, with the run's own choice. False: that is enough. */
     bool (*take)(void *context, const struct storm_choice *choice,
                  const struct storm_result *result);
-    /* Now and then, from the first second on; may be NULL. */
+    /* Called now and then, from the first second on; may be NULL. */
     void (*progress)(void *context, uint64_t done, unsigned running);
 };
 

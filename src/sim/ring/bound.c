@@ -2,17 +2,17 @@
 
 #include <string.h>
 
-/* Channels that are modelled together; more of them drain no less. */
+/* How many channels are modelled together; more of them drain no less. */
 enum { DRAIN_CHANNELS_MAX = 4, DRAIN_STEPS = 2000 };
 
-/* Links of one direction that a packet of each of a node's N - 1 targets takes, on the fullest
- * link. Where both ways are as long, even nodes go right, odd ones left. */
+/* Packets over the fullest link of one direction when every node sends one to each of its N - 1
+ * targets. Where both ways are as long, even nodes go right, odd ones left. */
 static double links_taken(uint32_t nodes)
 {
     uint32_t half = (nodes - 1) / 2;
     double sum = (double)half * (half + 1) / 2;
     if (nodes % 2 == 0) {
-        sum += (nodes / 2 + 1) / 2; /* of N / 2 nodes in a row, those that are even, or odd */
+        sum += (nodes / 2 + 1) / 2; /* the even ones, or the odd ones, of N / 2 nodes in a row */
     }
     return sum;
 }
@@ -34,8 +34,8 @@ static void serve(unsigned state, unsigned channels, double *rates)
     }
 }
 
-/* What a router passes on of each direction when its inputs are never empty, in flits per cycle:
- * the fronts of the channels as a Markov chain, a step of which is one of its events. */
+/* What a router passes on in each direction when its inputs are never empty, in flits per cycle.
+ * The fronts of the channels are a Markov chain; each step is one of its events. */
 static double drain_of(double leaving_share, unsigned channels)
 {
     unsigned states = 1u << 2 * channels;
@@ -74,15 +74,15 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
     }
     uint32_t nodes = network->width;
     uint32_t used = traffic->networks ? traffic->networks : network->virtual_networks;
-    /* Packets use a channel of either half of their network's. */
+    /* Packets use one channel of each half of their network's channels. */
     unsigned channels = 2 * used < DRAIN_CHANNELS_MAX ? 2 * used : DRAIN_CHANNELS_MAX;
     double links = links_taken(nodes);
-    /* A packet takes its links in one direction, which half of a node's packets do. */
+    /* A packet takes its links in one direction, and half of a node's packets take that one. */
     double leaving_share = (double)(nodes - 1) / 2 / links;
     double round_trip = (double)network->switch_cycles + network->link_cycles +
                         network->route_cycles + network->credit_cycles;
     double drain = drain_of(leaving_share < 1 ? leaving_share : 1, channels);
-    /* On the link before the dateline the upper half has only every other packet that leaves
+    /* On the link before the dateline, the upper half carries only half of the packets that leave
      * there. */
     double lower_share = 1 - leaving_share / 2;
     double credit = used * (double)network->buffer_flits / round_trip / lower_share;

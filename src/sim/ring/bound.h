@@ -1,5 +1,5 @@
-/* The saturation throughput that a ring can have under uniform traffic, from its numbers alone:
- * doc/ring.md derives it. */
+/* The saturation throughput that a ring can reach under uniform traffic, computed from its
+ * parameters alone: doc/ring.md derives it. */
 #ifndef SIM_RING_BOUND_H
 #define SIM_RING_BOUND_H
 

@@ -11,7 +11,7 @@ static void count(const struct line *line, uint32_t *counts)
     }
 }
 
-/* What is in frames that have not been taken, and credits that were lost. */
+/* Counts what is in frames that have not been taken, and credits that were lost. */
 static void count_framed(const struct net *net, const struct link *link, uint32_t *coming,
                          uint32_t *returning)
 {

@@ -1,4 +1,4 @@
-/* What a network is made of: the ring board's values, what makes no sense, and how long a lone
+/* A network's configuration: the ring board's values, what makes no sense, and how long a lone
  * packet takes. */
 #include "sim/ring/state.h"
 
@@ -17,10 +17,10 @@ void net_config_default(struct net_config *config, uint32_t nodes)
 {
     /* Paper 003 gives the clock (62.5 MHz), the 4 channels in 2 virtual networks and the three
      * lanes of 4 bytes in a cycle. It gives no delays: a transceiver of that kind takes some 14
-     * cycles from one parallel side to the other and 7 m of cable take 2; a credit comes back
-     * by the same kind of lane. Buffers are what a full link needs while a credit goes round,
-     * rounded up. It says nothing of arbitration; with this patience a NIC has at least its
-     * share of a full ring in packets of up to 64 flits (doc/ring.md). */
+     * cycles from one parallel side to the other, and 7 m of cable take 2; a credit comes back
+     * by the same kind of lane. Buffers hold what a full link needs while a credit goes round,
+     * rounded up. The paper says nothing about arbitration; with this patience a NIC gets at least
+     * its share of a full ring in packets of up to 64 flits (doc/ring.md). */
     *config = (struct net_config){
         .shape = NET_RING,
         .routing = NET_DATELINE,
@@ -235,8 +235,8 @@ const char *net_multicast_objection(const struct net_config *config)
 
 /* ---- A lone packet --------------------------------------------------------------------------- */
 
-/* When each flit leaves the NIC, and each router, of a lone packet that has to wait for its own
- * credits or its own slack buffer. Rows are flits, the newest `rows` of them. */
+/* When each flit of a lone packet leaves the NIC and each router, if the packet has to wait for its
+ * own credits or its own slack buffer. Rows are flits, the newest `rows` of them. */
 struct lone {
     const struct net_config *config;
     uint64_t *from_nic;   /* [flit] */
@@ -245,8 +245,8 @@ struct lone {
     uint32_t routers, rows;
 };
 
-/* The first cycle, not before `cycle`, in which the NIC has not been told to stop. What the NIC
- * knows is the slack buffer's fill nic_cycles earlier. */
+/* The first cycle, not before `cycle`, in which the NIC has not been told to stop. The NIC knows
+ * the slack buffer's fill of nic_cycles earlier. */
 static uint64_t when_not_stopped(const struct lone *lone, uint32_t flit, uint64_t cycle,
                                  uint32_t *in, uint32_t *out)
 {

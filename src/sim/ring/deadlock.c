@@ -1,11 +1,11 @@
 /* Deadlock: a circle of output channels of which none can send before the next one does.
  *
  * A channel cannot send while the buffer that it feeds is full, and that buffer loses nothing
- * before the packet in front of it goes on: by the channel that it holds, or by the one that it
+ * until the packet in front of it goes on, by the channel that it holds or the one that it
  * waits for. A packet with two branches also waits for the slower one. A channel that has a
  * place to send to is not in a circle, whatever it lacks now: what it lacks is behind it and
- * will come. So a circle found here never opens, and packets that wait for each other for ever
- * are in one as soon as what can still move has moved. */
+ * will come. So a circle found here never opens; and packets that wait for each other for ever
+ * are in one as soon as all that can still move has moved. */
 #include "sim/ring/state.h"
 
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static uint32_t sent_by_branch(const struct net *net, uint32_t number, uint32_t 
     return net_packet(net, wanted->packet)->flits - wanted->left;
 }
 
-/* The branches without which the packet in front of an input cannot give up a place. */
+/* The branches that must send before the packet in front of an input can give up a place. */
 static uint32_t slowest_branches(const struct net *net, uint32_t number, uint32_t waits[2])
 {
     const struct input *input = &net->inputs[number];
@@ -69,7 +69,7 @@ struct search {
     uint32_t depth;
 };
 
-/* Follows waits from a channel. True: the end of the way waits for a channel on it, `first`. */
+/* Follows waits from a channel. True: the end of the way waits for `first`, a channel on it. */
 static bool follow(const struct net *net, struct search *search, uint32_t start, uint32_t *first)
 {
     search->way[0] = start;
@@ -131,7 +131,7 @@ static bool add_channel(const struct net *net, char *text, size_t bytes, size_t 
 static void describe(const struct net *net, const uint32_t *circle, uint32_t count, char *text,
                      size_t bytes)
 {
-    enum { END_BYTES = 64 }; /* for how it ends, also when it is too long to be said */
+    enum { END_BYTES = 64 }; /* for how the text ends, also when the circle is too long to tell */
     size_t used = 0;
     size_t room = bytes > END_BYTES ? bytes - END_BYTES : bytes;
     uint32_t said = 0;

@@ -1,7 +1,7 @@
 /* The retransmission of frames: see frames.h for the rules.
  *
- * Numbers wrap. Those of one link that matter at a time lie within 2 windows, at most 2^16, so
- * a difference of two of them tells which is older. */
+ * Numbers wrap. The numbers of one link that matter at a time lie within 2 windows, at most 2^16,
+ * so the difference of two of them tells which is older. */
 #include "sim/ring/frames.h"
 
 /* Whether a number lies in [from, to), where to is at most 2^15 beyond from. */
@@ -76,8 +76,8 @@ static void set_timer(struct frames_sender *sender, uint64_t cycle)
     sender->timer_cycle = wanted ? cycle + sender->resend_cycles : FRAMES_NEVER;
 }
 
-/* Literal rules: begins the oldest resending that a NACK asked for. Those of frames that were
- * acknowledged meanwhile are empty. */
+/* Literal rules: begins the oldest resending that a NACK asked for. Those of frames that have been
+ * acknowledged since are empty. */
 static void begin_resending(struct frames_sender *sender)
 {
     while (sender->again == sender->again_end && sender->nack_count > 0) {
@@ -148,7 +148,7 @@ void frames_sender_answered(struct frames_sender *sender, uint64_t cycle,
     /* All before `good` have come, whichever answer it is. */
     uint16_t good = (uint16_t)(answer.number + (answer.nack ? 0 : 1));
     if (sender->literal_rules) {
-        /* The paper's sender learns nothing from a NACK but what to send. */
+        /* From a NACK the paper's sender learns only what to send. */
         if (answer.nack) {
             nacked_literally(sender, answer.number);
         } else if (is_within(answer.number, sender->oldest, sender->sent)) {
@@ -160,7 +160,7 @@ void frames_sender_answered(struct frames_sender *sender, uint64_t cycle,
         }
         return;
     }
-    /* An answer may be older than what is known, and is then worth nothing. */
+    /* An answer that is older than what is known is ignored. */
     if ((uint16_t)(good - sender->oldest) > (uint16_t)(sender->sent - sender->oldest)) {
         return;
     }
@@ -180,7 +180,7 @@ void frames_sender_answered(struct frames_sender *sender, uint64_t cycle,
 void frames_sender_restart(struct frames_sender *sender, uint64_t cycle)
 {
     if (sender->literal_rules) {
-        return; /* The paper has no word for it. */
+        return; /* The paper says nothing about this. */
     }
     sender->next = sender->oldest;
     set_timer(sender, cycle);
@@ -235,7 +235,7 @@ bool frames_receiver_take(struct frames_receiver *receiver, uint64_t cycle, uint
     if (LIKELY(number == receiver->expected)) {
         receiver->expected++;
         receiver->in_gap = false;
-        receiver->nack = false; /* not sent yet, and no longer so */
+        receiver->nack = false; /* the NACK has not been sent, and is no longer true */
         receiver->count++;
         answer_at(receiver,
                   receiver->count >= receiver->ack_frames ? cycle : cycle + receiver->ack_cycles);
@@ -247,7 +247,7 @@ bool frames_receiver_take(struct frames_receiver *receiver, uint64_t cycle, uint
         answer_at(receiver, cycle);
         return false;
     }
-    /* Frames come in the order in which they are sent: one that is not above the newest shows
+    /* Frames come in the order in which they are sent. So one that is not above the newest shows
      * that the sender went back, and that the missing one was lost once more. */
     receiver->beyond_count++;
     if (!receiver->in_gap || !is_before(receiver->beyond, number)) {

@@ -1,4 +1,4 @@
-/* Frames over a link that damages some of them: sent again until each has come once, in order.
+/* Frames over a link that damages some of them: each is resent until it has come once, in order.
  *
  * The rules are paper 003's frame retransmission (section 5.4.4), repaired. The sender numbers
  * each frame and keeps it until it is acknowledged. The receiver takes frames in order, drops
@@ -14,24 +14,24 @@
  *     ack_frames in order       ACK; the count runs on         ACK; the count begins anew
  *
  * and the last frames before a pause, too few to fill the count, are acknowledged after
- * ack_cycles. A gap that is there again after the sender went back (a number came that is not
- * above those seen beyond the gap) is a new one: it has its own NACK. Frames, ACKs and NACKs may
- * each be lost; what arrives is what was sent (the CRC-32 of wire/transfer.h has seen to it), in
- * the order in which it was sent.
+ * ack_cycles. If a gap is there again after the sender went back (a number came that is not
+ * above those seen beyond the gap), it counts as a new gap with its own NACK. Frames, ACKs and
+ * NACKs may each be lost; what arrives is what was sent (the CRC-32 of wire/transfer.h sees to
+ * that), in the order in which it was sent.
  *
- * Kept true: a frame is taken exactly once and in order of its number; a frame is dropped from
- * the buffer only when it has been taken; of two frames that are not acknowledged the numbers
- * differ by less than the window, which is at most half of all numbers, so that old and new are
- * told apart when numbers wrap.
+ * Kept true: the receiver takes a frame exactly once, in order of its number; the sender drops a
+ * frame from its buffer only after it has been taken; the numbers of two frames that are not
+ * acknowledged differ by less than the window, which is at most half of all numbers, so old and
+ * new are told apart when numbers wrap.
  *
- * The module holds numbers, no content, and no memory of its own. How a link is made of it:
+ * The module holds numbers, no content, and no memory of its own. How to make a link of it:
  *
  *     struct frames_sender at the end that sends, struct frames_receiver at the other, one pair
  *     for each direction of a link, for all its virtual channels together: a frame in order can
  *     always be taken, as its flits had their credits when they were first sent, so no channel
- *     waits for another one here. What is sent again takes no new credit. Credits go over the
- *     same lane as answers; let them tell the sum since the beginning, and repeat it in every
- *     answer, and a lost one does no harm.
+ *     waits for another one here. A resent frame takes no new credit. Credits go over the
+ *     same lane as answers; a lost one does no harm if each tells the sum since the beginning,
+ *     and every answer repeats it.
  *
  *     A frame is filled: it is closed with config.frame_flits flits, or when no further flit is
  *         ready (so a lone flit never waits for company).
@@ -56,7 +56,7 @@
  *         frames_sender_restart(&sender, cycle).
  *
  * A link without errors needs none of this: nothing is ever sent twice, and the answers take
- * no time from the data. Without hands; a call takes a few nanoseconds. */
+ * no time from the data. Nothing here does I/O or reads a clock; a call takes nanoseconds. */
 #ifndef SIM_RING_FRAMES_H
 #define SIM_RING_FRAMES_H
 
@@ -71,21 +71,21 @@ enum {
 
 struct frames_config {
     uint32_t window;        /* frames that the send buffer holds: a power of two */
-    uint32_t ack_frames;    /* so many in order make an ACK; 1 .. window */
-    uint32_t ack_cycles;    /* or the first of fewer waits so long for its ACK */
+    uint32_t ack_frames;    /* this many frames in order make an ACK; 1 .. window */
+    uint32_t ack_cycles;    /* if fewer come, the first waits this long for its ACK */
     uint32_t resend_cycles; /* the timer; at least 1 */
-    bool literal_rules;     /* the paper's, which livelock; no timers */
+    bool literal_rules;     /* the paper's rules, which livelock; no timers */
 };
 
-/* Above this a timer does not fire while all goes well. */
+/* A timer longer than this does not fire while all goes well. */
 uint32_t frames_round_trip_cycles(uint32_t frame_cycles, uint32_t link_cycles,
                                   const struct frames_config *config);
 
-/* The smallest window that keeps a link busy: so many frames go out until the first is
+/* The smallest window that keeps a link busy: the frames that go out until the first is
  * acknowledged. */
 uint32_t frames_window(uint32_t frame_cycles, uint32_t link_cycles, uint32_t ack_frames);
 
-/* NULL, or what makes no sense, for "frames: %s". */
+/* NULL, or why the config makes no sense, for "frames: %s". */
 const char *frames_config_objection(const struct frames_config *config);
 
 struct frames_answer {
@@ -97,14 +97,14 @@ struct frames_answer {
 
 /* In order of their numbers: oldest <= next <= sent <= end. */
 struct frames_sender {
-    uint16_t oldest; /* not acknowledged; those before it are */
+    uint16_t oldest; /* the oldest that is not acknowledged */
     uint16_t next;   /* goes out next */
     uint16_t sent;   /* behind all that ever went out */
     uint16_t end;    /* behind all that are buffered: the next new number */
     uint16_t window_mask;
     bool literal_rules;
     uint32_t resend_cycles;
-    uint64_t timer_cycle; /* FRAMES_NEVER: nothing is to be acknowledged */
+    uint64_t timer_cycle; /* FRAMES_NEVER: nothing waits for an acknowledgement */
 
     uint64_t resent_count;  /* frames that went out again */
     uint64_t timeout_count; /* times that the timer fired */
@@ -115,7 +115,7 @@ struct frames_sender {
     uint16_t nacks[FRAMES_NACKS];
 };
 
-/* The config is one without objection; the first frame has the given number (any). */
+/* The config has no objection; the first frame gets the given number (any). */
 void frames_sender_init(struct frames_sender *sender, const struct frames_config *config,
                         uint16_t first);
 
@@ -130,20 +130,20 @@ static inline uint32_t frames_slot(const struct frames_sender *sender, uint16_t 
     return number & sender->window_mask;
 }
 
-/* A new frame; there is room. */
+/* Adds a new frame; there must be room. */
 static inline uint16_t frames_sender_push(struct frames_sender *sender)
 {
     INVARIANT(frames_sender_has_room(sender));
     return sender->end++;
 }
 
-/* All that was pushed is acknowledged. */
+/* Whether all that was pushed is acknowledged. */
 static inline bool frames_sender_is_idle(const struct frames_sender *sender)
 {
     return sender->oldest == sender->end;
 }
 
-/* From this cycle on frames_sender_next has something; 0: now. An answer, a push or a restart
+/* The cycle from which on frames_sender_next has something; 0: now. An answer, a push or a restart
  * makes it earlier or later. */
 static inline uint64_t frames_sender_due(const struct frames_sender *sender)
 {
@@ -153,10 +153,10 @@ static inline uint64_t frames_sender_due(const struct frames_sender *sender)
     return sender->timer_cycle;
 }
 
-/* Which frame begins to go out at this cycle; false: none. */
+/* Gives the frame that begins to go out at this cycle; false: none. */
 bool frames_sender_next(struct frames_sender *sender, uint64_t cycle, uint16_t *number);
 
-/* An answer has come; one that is out of date or makes no sense changes nothing. */
+/* Takes an answer; one that is out of date or makes no sense changes nothing. */
 void frames_sender_answered(struct frames_sender *sender, uint64_t cycle,
                             struct frames_answer answer);
 
@@ -173,8 +173,8 @@ struct frames_receiver {
     bool literal_rules;
     uint32_t ack_frames;
     uint32_t ack_cycles;
-    uint32_t count;        /* taken since the last ACK; literally: since the beginning */
-    uint64_t answer_cycle; /* from then on there is an answer; FRAMES_NEVER: none */
+    uint32_t count;        /* taken since the last ACK; literal rules: since the beginning */
+    uint64_t answer_cycle; /* when the next answer is due; FRAMES_NEVER: none */
 
     uint64_t duplicate_count; /* frames that had come before */
     uint64_t beyond_count;    /* frames dropped beyond a gap */
@@ -183,18 +183,18 @@ struct frames_receiver {
 void frames_receiver_init(struct frames_receiver *receiver, const struct frames_config *config,
                           uint16_t first);
 
-/* An undamaged frame has come. True: it is the next in order, its content is taken now. False:
- * it is dropped. */
+/* Takes an undamaged frame. True: it is the next in order, and its content is taken now. False: it
+ * is dropped. */
 bool frames_receiver_take(struct frames_receiver *receiver, uint64_t cycle, uint16_t number);
 
-/* From this cycle on frames_receiver_answer has something. */
+/* The cycle from which on frames_receiver_answer has something. */
 static inline uint64_t frames_receiver_due(const struct frames_receiver *receiver)
 {
     return receiver->answer_cycle;
 }
 
-/* The answer to send at this cycle; false: none. There is never more than one: what more frames
- * say while it waits is said in one. */
+/* Gives the answer to send at this cycle; false: none. There is never more than one: it also
+ * answers the frames that come while it waits. */
 bool frames_receiver_answer(struct frames_receiver *receiver, uint64_t cycle,
                             struct frames_answer *answer);
 

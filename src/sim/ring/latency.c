@@ -4,7 +4,8 @@
 
 enum { HALF = 1 << (NET_LATENCY_EXACT_BITS - 1) };
 
-/* Above the exact ones a bin is the highest bits of the number, their first among them. */
+/* Above the exact bins, a bin is given by the highest bits of the number, the first set one
+ * included. */
 static uint32_t bin_of(uint64_t cycles)
 {
     if (cycles < 2 * HALF) {
@@ -44,7 +45,7 @@ uint64_t net_latency_at(const struct net_latency *latency, double share)
     for (uint32_t i = 0; i < NET_LATENCY_BINS; i++) {
         counted += latency->bins[i];
         if (counted > 0 && (double)counted >= wanted) {
-            /* Nothing is above the largest, whatever its bin. */
+            /* No latency is above the largest, whatever its bin. */
             return most_of(i) < latency->most ? most_of(i) : latency->most;
         }
     }

@@ -22,8 +22,8 @@ void net_latency_add(struct net_latency *latency, uint64_t cycles);
 /* NAN when there are none. */
 double net_latency_mean(const struct net_latency *latency);
 
-/* The least latency that at least this share of all do not exceed (the bin's largest); 0 when
- * there are none. */
+/* The least latency that at least this share of all latencies do not exceed (the bin's largest); 0
+ * when there are none. */
 uint64_t net_latency_at(const struct net_latency *latency, double share);
 
 #endif

@@ -1,16 +1,16 @@
 /* Links that damage what they carry, or are dead. Flits go in frames (wire/transfer.h), which
- * are sent again until they have come (frames.h). Links that are alive and make no errors need
- * none of this and are not here: a link that dies begins to count its frames then, with what is
- * on it, and stops when all has come after its return.
+ * are resent until they have come (frames.h). Links that are alive and make no errors do without
+ * this: a link that dies begins to count its frames then, with what is on it, and stops when all
+ * has come after its return.
  *
- * Flits go out as they come, one in a cycle; a frame ends when it is full or a cycle brings no
- * flit, and its number and CRC follow. The receiver has it when that has come, and its flits
+ * Flits go out as they come, one in a cycle. A frame ends when it is full or a cycle brings no
+ * flit; its number and CRC follow. The receiver has the frame when those have come, and its flits
  * enter their buffers together: they had their credits when they were sent. While frames are
- * sent again the port sends nothing new.
+ * resent the port sends nothing new.
  *
- * Credits come back with the sums of all channels since the beginning, as do ACKs and NACKs:
- * what one that was damaged would have said, the next one says, or a repetition after
- * resend_cycles. So it is here, without the sums: what was lost is owed until then. */
+ * On a real link credits come back as the sums of all channels since the beginning, with ACKs
+ * and NACKs, so the next message, or a repetition after resend_cycles, repeats what a damaged
+ * one said. The model has the same effect without the sums: lost credits are owed until then. */
 #include "sim/ring/state.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ enum {
     ACK_CYCLES = 16,
     DAMAGED_BIT = 1 << 16,
     NACK_BIT = 1 << 17,
-    EPOCH_SHIFT = 18, /* of the number of a link's deaths: what was on it before is lost */
+    EPOCH_SHIFT = 18, /* counts a link's deaths: what was on it before is lost */
     EPOCHS = 1 << (32 - EPOCH_SHIFT),
 };
 
@@ -52,7 +52,7 @@ static struct frames_config frames_of(const struct net_config *config)
 uint32_t net_least_resend_cycles(const struct net_config *config)
 {
     struct frames_config frames = frames_of(config);
-    /* An answer may find another on the lane, and a frame another one on the link. */
+    /* An answer may have to wait for another on the lane, and a frame for another on the link. */
     uint32_t frame_cycles = config->frame_flits + overhead_cycles(config);
     return frames_round_trip_cycles(frame_cycles, longest_way(config), &frames) + frame_cycles + 1;
 }
@@ -64,7 +64,7 @@ static bool is_damaged(struct net *net, uint64_t chance)
     return base_random_next(&net->random) < chance;
 }
 
-/* The chance that one of so many more bits is wrong, given that of those before. */
+/* The chance that any bit is wrong once `bits` more have been added, from the chance before. */
 static double add_bits(double chance, double bit_error_rate, uint32_t bits)
 {
     for (uint32_t i = 0; i < bits; i++) {
@@ -73,7 +73,7 @@ static double add_bits(double chance, double bit_error_rate, uint32_t bits)
     return chance;
 }
 
-/* In 2^64ths; a rate of at most 1e-4 damages less than all of the longest frame. */
+/* In 2^64ths. With a rate of at most 1e-4 even the longest frame has a chance below 1. */
 static uint64_t as_threshold(double chance)
 {
     return chance >= 1 ? UINT64_MAX : (uint64_t)(chance * 18446744073709549568.0);
@@ -197,8 +197,8 @@ static void frame_ends(struct net *net, struct link *link)
     link->ends_cycle = FRAMES_NEVER;
 }
 
-/* What the link carries in this cycle, but for new flits, and whether it takes one in the
- * next. */
+/* Sends what the link carries in this cycle besides new flits, and decides whether it takes a new
+ * one in the next. */
 static void send_frames(struct net *net, struct link *link)
 {
     uint32_t cycles = overhead_cycles(&net->config);
@@ -211,7 +211,7 @@ static void send_frames(struct net *net, struct link *link)
         }
         if (frames_sender_due(&link->sender) <= net->cycle &&
             frames_sender_next(&link->sender, net->cycle, &link->sending)) {
-            /* The flits of one that was just closed have gone out before. */
+            /* The flits of a frame that was just closed have already gone out. */
             if (!is_closed || link->sending != closed) {
                 cycles += link->lengths[frames_slot(&link->sender, link->sending)];
             }
@@ -258,7 +258,7 @@ void net_link_credit(struct net *net, uint32_t output)
 
 static void take_frame(struct net *net, struct link *link, uint16_t frame)
 {
-    bits_set(&net->busy_links, number_of(net, link)); /* there is an answer to give */
+    bits_set(&net->busy_links, number_of(net, link)); /* so that its answer goes out */
     if (!frames_receiver_take(&link->receiver, net->cycle, frame)) {
         return;
     }
@@ -312,7 +312,7 @@ static void send_answer(struct net *net, struct link *link)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Nothing is on its way, and nothing has to be said. */
+/* A link rests when nothing is on its way and nothing has to be said. */
 static void rest(struct net *net, struct link *link)
 {
     bool is_idle = link->open_count == 0 && link->ends_cycle == FRAMES_NEVER &&
@@ -359,7 +359,7 @@ void net_links_send(struct net *net)
 
 /* ---- Death and return ------------------------------------------------------------------------ */
 
-/* What is on a link that had no frames until now becomes frames that have not come. */
+/* The flits on a link that had no frames until now become frames that have not come. */
 static void take_back(struct net *net, struct link *link)
 {
     uint32_t peer_port = net->outputs[link->port * net->vcs].peer / net->vcs;

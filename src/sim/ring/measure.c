@@ -13,16 +13,15 @@ const char *const net_outcome_names[NET_OUTCOMES] = {
     [NET_DEADLOCKED] = "deadlocked", [NET_DONE] = "done",         [NET_STUCK] = "stuck",
 };
 
-/* Of what is offered in the window, this share may be waiting more at its end than at its
- * beginning, and by chance this many packets of each node: those of several nodes add up as
- * the root of their number. */
+/* How much the backlog may grow within the window: by this share of what is offered, and by chance
+ * by this many packets of each node, which add up as the root of the number of nodes. */
 #define BACKLOG_SHARE 0.01
 enum { BACKLOG_PACKETS = 4, BATCHES_MAX = 64 };
-/* No doubt is left when of a batch more than this share is not accepted, and so many packets of
- * each node wait. */
+/* A network certainly saturates if it does not accept more than this share of a batch, and this
+ * many packets of each node wait. */
 #define OVERFULL_SHARE 0.1
 enum { OVERFULL_PACKETS = 16 };
-/* What cannot take this much takes nothing. */
+/* A network that cannot take this rate takes nothing. */
 #define RATE_LEAST 1e-5
 
 struct run {
@@ -38,7 +37,7 @@ struct run {
     uint64_t packets_delivered, flits_delivered;
     uint64_t next_look_cycle;
     bool is_deadlocked;
-    bool in_hurry; /* only whether it saturates is asked */
+    bool in_hurry; /* the only question is whether it saturates */
 };
 
 /* ---- Config ------------------------------------------------------------------------------- */
@@ -211,8 +210,8 @@ static bool run_batch(struct run *run, struct net_result *result, double *mean)
     return true;
 }
 
-/* Until the latency keeps still (*steady), or for as long as patience lasts. False: the run
- * ends here. */
+/* Runs until the latency is steady (*steady), or batches_most are over. False: the run ends
+ * here. */
 static bool warm_up(struct run *run, struct net_result *result, bool *steady)
 {
     const struct net_measure_config *config = &run->experiment->measure;
@@ -235,7 +234,7 @@ static bool warm_up(struct run *run, struct net_result *result, bool *steady)
     return true;
 }
 
-/* What links carry counts from here. */
+/* Counts what links carry from here on. */
 static void begin_links(struct run *run, struct net_result *result)
 {
     for (uint32_t i = 0; i < result->link_count; i++) {
@@ -266,7 +265,7 @@ static bool is_growing(const struct run *run, double growth_flits, double offere
     return too_many > 0 && too_many * too_many > flits * flits * run->nodes;
 }
 
-/* The window, then what was sent in it to its end. */
+/* Watches the window, then waits for what was sent in it. */
 static void watch_window(struct run *run, struct net_result *result, bool steady)
 {
     const struct net_experiment *experiment = run->experiment;

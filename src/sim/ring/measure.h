@@ -1,5 +1,5 @@
-/* Measuring a network under traffic: warm up until the latency keeps still, watch a window,
- * wait for what was sent in it. And the rate from which on it cannot take what is offered. */
+/* Measuring a network under traffic: warm up until the latency is steady, watch a window, wait for
+ * what was sent in it. Also finds the rate above which the network saturates. */
 #ifndef SIM_RING_MEASURE_H
 #define SIM_RING_MEASURE_H
 
@@ -7,13 +7,13 @@
 
 struct net_measure_config {
     uint64_t warm_up_cycles; /* at least */
-    uint64_t batch_cycles;   /* of which the mean latencies are compared */
-    uint32_t batches;        /* so many after each other, within the tolerance of their mean */
-    uint32_t batches_most;   /* then it is measured as it is */
+    uint64_t batch_cycles;   /* their mean latencies are compared */
+    uint32_t batches;        /* this many in a row must be within the tolerance of their mean */
+    uint32_t batches_most;   /* after these the measurement starts, steady or not */
     double tolerance;
     uint64_t cycles; /* of the window */
     uint64_t drain_cycles;
-    uint64_t look_cycles; /* between looks for a deadlock */
+    uint64_t look_cycles; /* between two checks for a deadlock */
     double precision;     /* of the saturation point, as a share of it */
 };
 
@@ -26,7 +26,7 @@ struct net_outage {
 };
 enum { NET_OUTAGES_MAX = 16 };
 
-/* All that a run follows from. */
+/* Everything that determines a run. */
 struct net_experiment {
     struct net_config network;
     struct net_traffic_config traffic;
@@ -35,16 +35,16 @@ struct net_experiment {
     uint32_t outage_count;
 };
 
-/* One line of what makes no sense, or NULL. */
+/* One line that says what makes no sense, or NULL. */
 const char *net_experiment_objection(const struct net_experiment *experiment,
                                      char text[NET_ERROR_BYTES]);
 
 /* STEADY: the network takes what is offered.
- * UNSTEADY: so it does, but the latency did not keep still: the window may be too short.
- * SATURATED: what is offered waits at the NICs, more and more of it.
+ * UNSTEADY: it does, but the latency was not steady: the window may be too short.
+ * SATURATED: more and more of what is offered waits at the NICs.
  * DEADLOCKED: packets wait for each other in a circle.
- * DONE: a trace, delivered to its end.
- * STUCK: a trace that was not, in drain_cycles after its end. */
+ * DONE: a trace was delivered to its end.
+ * STUCK: a trace was not delivered within drain_cycles after its end. */
 enum net_outcome {
     NET_STEADY,
     NET_UNSTEADY,
@@ -65,29 +65,29 @@ enum { NET_CIRCLE_BYTES = 4096 };
 
 struct net_result {
     enum net_outcome outcome;
-    double rate;      /* as wished */
+    double rate;      /* as asked for */
     double offered;   /* flits to be delivered, per node and cycle of the window */
-    double accepted;  /* flits that were */
+    double accepted;  /* flits that were delivered */
     uint64_t packets; /* sent in the window and delivered */
-    /* Of those, in cycles from net_send to the delivery of the tail. */
+    /* The latencies of those packets, in cycles from net_send to the delivery of the tail. */
     double mean;
     uint64_t p50, p90, p99, p999, most;
-    double wait_mean; /* the part of it at the sender's NIC */
+    double wait_mean; /* the part of the mean that is spent at the sender's NIC */
     double hops_mean;
     uint64_t cycle_from, cycle_to;                           /* the window */
     uint64_t cycles;                                         /* altogether */
     uint64_t flit_hops;                                      /* altogether */
     uint64_t frames_damaged, frames_resent, lines_corrected; /* altogether */
-    uint64_t backlog_flits;     /* waiting at NICs at the end of the window */
+    uint64_t backlog_flits;     /* that wait at NICs at the end of the window */
     struct net_link_use *links; /* by number; for net_result_free */
     uint32_t link_count;
     struct net_link_use hottest;
     double use_mean;
     char circle[NET_CIRCLE_BYTES]; /* DEADLOCKED: who waits for whom */
-    uint64_t wall_ns; /* what the run took; 0 without a clock. Not of the simulated world */
+    uint64_t wall_ns; /* real time that the run took; 0 without a clock */
 };
 
-/* What somebody who watches a run may give; all may be NULL. */
+/* What a watcher of a run may give; all may be NULL. */
 struct net_watch {
     void *context;
     void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
@@ -95,14 +95,14 @@ struct net_watch {
     uint64_t (*now_ns)(void);
 };
 
-/* One run at a rate (traces have their own). False: the error says why; *result is empty. */
+/* Runs once at a rate (traces have their own). False: the error says why; *result is empty. */
 bool net_measure(const struct net_experiment *experiment, double rate,
                  const struct net_watch *watch, struct net_result *result,
                  char error[NET_ERROR_BYTES]);
 void net_result_free(struct net_result *result);
 
-/* The highest rate that does not saturate the network, to config's precision: the run at that
- * rate. Bisection between nothing and one flit per node and cycle. */
+/* Finds the highest rate that does not saturate the network, to config's precision, by bisection
+ * between nothing and one flit per node and cycle; gives the run at that rate. */
 bool net_measure_saturation(const struct net_experiment *experiment, const struct net_watch *watch,
                             struct net_result *result, char error[NET_ERROR_BYTES]);
 

@@ -115,7 +115,7 @@ static void join(struct net *net)
             .packet = NO_PACKET,
             .last_waiter = NO_CHANNEL,
             .port = channel / net->vcs,
-            /* A NIC takes all that comes. */
+            /* A NIC takes all that comes: its output always has a credit. */
             .credits = (uint16_t)(peer == NO_CHANNEL ? 1 : net->config.buffer_flits),
             .channel = (uint8_t)(channel % net->vcs),
         };
@@ -138,7 +138,7 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
     net->nodes = config->width * config->height;
     net->ports = net_ports(config);
     net->vcs = config->vcs;
-    /* What is on its way when the NIC hears stop still has a place. */
+    /* Flits that are on their way when the NIC hears stop still find a place. */
     net->stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
     net->records_of_each = config->buffer_flits > config->slack_flits ? config->buffer_flits
                                                                       : config->slack_flits;

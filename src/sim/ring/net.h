@@ -1,18 +1,19 @@
 /* Networks of routers, flit by flit: paper 003's ring, and meshes and tori of the same router.
  *
- * A router has a port to its NIC and a port for each neighbour; each port has virtual channels,
- * in virtual networks, with a buffer of flits each. Switching is wormhole: the head of a packet
- * takes an output channel and keeps it until the tail has passed. Between routers a credit
- * stands for each free place of the next buffer; a NIC is stopped and let go by the fill of a
- * slack buffer. All goes by one clock; a cycle moves at most one flit over each link. A NIC port
+ * A router has a port to its NIC and a port for each neighbour. Each port has virtual channels,
+ * in virtual networks, each channel with a buffer of flits. Switching is wormhole: the head of a
+ * packet takes an output channel and keeps it until the tail has passed. Between routers a credit
+ * stands for each free place of the next buffer; a NIC stops and goes on by the fill of a slack
+ * buffer. Everything runs on one clock; a cycle moves at most one flit over each link. A NIC port
  * has as many channels as the others; packets of a virtual network that leave by different
- * ports use different ones, as far as there are, and do not wait for each other.
+ * ports use different channels, as far as there are enough, and do not wait for each other.
  *
- * Packets go the shorter way; where both are as long, from even places to the right (up) and
- * from odd ones to the left (down). Outputs serve the packets that want a channel in the order
- * in which they asked, and the channels that can send in turn.
+ * Packets go the shorter way; where both are as long, even places send to the right (up) and
+ * odd ones to the left (down). An output gives its channels to packets in the order in which they
+ * asked, and lets the channels that can send take turns.
  *
- * Without hands, deterministic: time is the number of cycles, chance comes from the seed. */
+ * Nothing here does I/O or reads a clock. Deterministic: time is the number of cycles, chance
+ * comes from the seed. */
 #ifndef SIM_RING_NET_H
 #define SIM_RING_NET_H
 
@@ -20,10 +21,10 @@
 
 enum net_shape { NET_RING, NET_MESH, NET_TORUS, NET_SHAPES };
 
-/* How a packet finds its way and why it cannot wait for itself.
- * DATELINE: the shorter way round (in dimension order); at one point of each ring those who pass
- *     it climb from the first to the second channel of their virtual network.
- * STRUCTURED: the RHiNET-2 switch's way: a channel higher at each hop, diameter + 1 of them.
+/* How a packet finds its way, and why packets cannot wait for each other in a circle.
+ * DATELINE: the shorter way round (in dimension order); packets that pass one point of each ring
+ *     climb there from the first to the second channel of their virtual network.
+ * STRUCTURED: as in the RHiNET-2 switch: a channel higher at each hop, diameter + 1 of them.
  * BROKEN: the shorter way on one channel, no dateline: for the deadlock detector.
  * DIMENSION: dimension order on a mesh, which has no rings. */
 enum net_routing { NET_DATELINE, NET_STRUCTURED, NET_BROKEN, NET_DIMENSION, NET_ROUTINGS };
@@ -38,14 +39,14 @@ struct net_config {
     uint32_t vcs;          /* of a port, all virtual networks together; the ring board has 4 */
     uint32_t buffer_flits; /* of one channel of a port between routers */
     uint32_t slack_flits;  /* of the buffer between NIC and router */
-    /* For so long a packet at its NIC lets those go first that are on their way; 0: not at all,
-     * who asks first goes first. Without it a ring's throughput breaks down as soon as it is
-     * full: doc/ring.md. */
+    /* For this long a packet at its NIC lets packets that are on their way go first; 0: it does
+     * not, the first to ask goes first. Without patience a ring's throughput breaks down as soon as
+     * the ring is full: doc/ring.md. */
     uint32_t patience_cycles;
-    uint32_t dateline; /* the router at which packets climb (of each ring: its index) */
+    uint32_t dateline; /* the router at which packets climb (its index in each ring) */
 
-    /* The delays that a flit meets, in cycles, each at least 1 but for the first two, which may
-     * be 0. */
+    /* The delays that a flit meets, in cycles. The first two may be 0, the others are at least
+     * 1. */
     uint32_t route_cycles;  /* a head in a router: look at the header, choose the output */
     uint32_t switch_cycles; /* any flit, from an input buffer to an output */
     uint32_t link_cycles;   /* serialiser, cable, elastic buffer */
@@ -57,7 +58,7 @@ struct net_config {
 
     /* Errors of the links between routers. */
     double bit_error_rate;  /* 0 .. 1e-4 */
-    uint32_t frame_flits;   /* so many flits are one transfer with a CRC-32 and a number */
+    uint32_t frame_flits;   /* this many flits make one transfer with a CRC-32 and a number */
     bool literal_rules;     /* the paper's retransmission as written, which livelocks */
     uint32_t resend_cycles; /* the timer of the repaired rules */
     uint64_t seed;
@@ -66,30 +67,30 @@ struct net_config {
 /* The ring board's values for a ring of that many nodes. */
 void net_config_default(struct net_config *config, uint32_t nodes);
 
-/* One line of what makes no sense, naming the key; or NULL. `text` holds it. */
+/* One line, in `text`, that names the key and says what makes no sense; or NULL. */
 const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES]);
 
-/* The same of sending to groups: rings only. */
+/* The same for multicast: rings only. */
 const char *net_multicast_objection(const struct net_config *config);
 
 struct net;
 
-/* A packet has come whole to a node's NIC. The tag is the sender's. Multicast: told once for
+/* A whole packet has come to a node's NIC. The tag is the sender's. A multicast is told once for
  * each member. */
 struct net_delivery {
     uint64_t tag;
     uint32_t source, target;
     uint32_t flits;
-    uint32_t hops;           /* routers it went through, its own and the target's among them */
-    uint64_t injected_cycle; /* it was given to the net */
-    uint64_t entered_cycle;  /* its head left the NIC */
+    uint32_t hops;           /* routers on its way, its own and the target's included */
+    uint64_t injected_cycle; /* when it was given to the net */
+    uint64_t entered_cycle;  /* when its head left the NIC */
 };
 
 struct net_user {
     void *context;
     void (*delivered)(void *context, uint64_t cycle, const struct net_delivery *delivery);
-    /* For traces, may be NULL: a packet has held the output channel (router, port, channel)
-     * from its head to its tail. */
+    /* For traces, may be NULL: a packet has held the output channel (router, port, channel) from
+     * its head to its tail. */
     void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
                  uint64_t from_cycle, uint64_t to_cycle, uint64_t tag);
 };
@@ -99,15 +100,15 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
                      char error[NET_ERROR_BYTES]);
 void net_close(struct net *net);
 
-/* A packet of so many flits (at least 1; the header is in the first) waits at its source's NIC,
- * in an unlimited queue, one for each channel of the NIC's port. A source may be its own
+/* Queues a packet of that many flits (at least 1; the header is in the first) at its source's
+ * NIC. The queues are unlimited, one for each channel of the NIC's port. A source may be its own
  * target. */
 void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
               uint32_t flits, uint64_t tag);
-/* The same to all members of a group: the 2-bit tables in the routers (deliver, pass on) lead
- * it once round, to the right, until it is back at its source (which gets it last, if it is a
- * member). Only where nothing speaks against multicast; the group must have been set. A group
- * is set while none of its packets is under way. */
+/* The same to all members of a group: the 2-bit tables in the routers (deliver, pass on) lead it
+ * once round, to the right, until it is back at its source (which gets it last, if it is a member).
+ * Only if net_multicast_objection has none, and the group has been set. A group may be set only
+ * while none of its packets is under way. */
 void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count);
 void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
                     uint32_t flits, uint64_t tag);
@@ -115,13 +116,13 @@ void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t v
 /* One cycle. */
 void net_step(struct net *net);
 uint64_t net_cycle(const struct net *net);
-/* Nothing is in the net or waits at a NIC. */
+/* Whether nothing is in the net or waits at a NIC. */
 bool net_is_empty(const struct net *net);
 /* How many flits wait at a node's NIC. */
 uint64_t net_waiting(const struct net *net, uint32_t node);
 
-/* A link between two routers (in one direction) dies, or comes back. What was on it is lost and
- * sent again when it is back. */
+/* A link between two routers (in one direction) dies, or comes back. What was on it is lost, and is
+ * sent again when the link is back. */
 void net_link_set(struct net *net, uint32_t from, uint32_t to, bool alive);
 
 /* ---- What happened ---------------------------------------------------------------------- */
@@ -144,20 +145,20 @@ struct net_link_load {
 uint32_t net_link_count(const struct net *net);
 void net_link_load(const struct net *net, uint32_t link, struct net_link_load *load);
 
-/* Whether packets wait for each other in a circle now (looked up, not guessed from time). If
- * so the text names the circle: "router 3 right VC 0 (packet 17, 3 -> 9) waits for router 4
- * right VC 0 ...". */
+/* Whether packets now wait for each other in a circle (found by search, not guessed from time). If
+ * so the text names the circle: "router 3 right VC 0 (packet 17, 3 -> 9) waits for router 4 right
+ * VC 0 ...". */
 bool net_is_deadlocked(const struct net *net, char *text, size_t bytes);
 
 /* The cycles from net_send of a lone packet into an empty net until its delivery, as the sum of
- * the delays above: what the simulation has to give, to the cycle. For a way over L links it is
+ * the delays above. The simulation must give the same, to the cycle. For a way over L links it is
  *
  *     2 nic_cycles + (L + 1) (route_cycles + switch_cycles) + L link_cycles + flits - 1
  *
- * when the packet need not wait for itself: a buffer holds it whole or at least what a link
+ * when the packet need not wait for itself: a buffer holds it whole, or at least what a link
  * carries while a credit goes round (switch + link + route + credit cycles), and the slack
- * buffer does not say stop (slack_flits > 2 nic_cycles + route_cycles is enough). Otherwise it
- * is what comes out when each flit also waits for its credit and its NIC for go. */
+ * buffer does not say stop (slack_flits > 2 nic_cycles + route_cycles is enough). Otherwise each
+ * flit also waits for its credit, and its NIC for go; the function computes that. */
 uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
                               uint32_t flits);
 

@@ -1,5 +1,5 @@
-/* Reading network files. All statements are collected first: what a network has where nobody
- * says otherwise depends on its size, so shape and size are taken before the rest. */
+/* Reading network files. All statements are collected first, and shape and size are taken before
+ * the rest: the defaults of a network depend on its size. */
 #include "sim/ring/net_file.h"
 
 #include <inttypes.h>
@@ -150,7 +150,7 @@ static bool section_exists(const char *section)
 /* ---- What is said ------------------------------------------------------------------------- */
 
 struct said {
-    unsigned line; /* 0: not */
+    unsigned line; /* 0: it was not said */
     char text[SIM_VALUE_BYTES];
 };
 
@@ -165,7 +165,7 @@ struct loading {
     unsigned said_text;
 };
 
-/* Where a key's value comes from, and what is wrong with it. */
+/* Makes an error: where a key's value comes from, and what is wrong with it. */
 static bool key_fault(struct loading *loading, bool setting, unsigned line, const char *section,
                       const char *key, const char *text, const char *fault)
 {
@@ -403,8 +403,8 @@ static bool apply_outages(struct loading *loading)
     return true;
 }
 
-/* The key that an objection begins with, in [section] or, where it is about the network alone,
- * without. */
+/* The key that an objection begins with: behind [section], or without it when the objection is
+ * about the network alone. */
 static unsigned find_objected(const char *objection)
 {
     char section[SIM_VALUE_BYTES];
@@ -420,7 +420,7 @@ static unsigned find_objected(const char *objection)
     return i;
 }
 
-/* What the parts together make no sense of: said where the key is. */
+/* Reports what makes no sense in the parts together, at the key's place. */
 static bool objection_fault(struct loading *loading, const char *objection)
 {
     char text[NET_ERROR_BYTES];
@@ -447,7 +447,7 @@ static void set_name(struct net_file *file, const char *path)
     (void)snprintf(file->name, NET_NAME_BYTES, "%.*s", (int)(length < 63 ? length : 63), from);
 }
 
-/* The sizes first, then what a network of that size has unless it is said, then the rest. */
+/* Takes the sizes first, then the defaults for a network of that size, then the rest. */
 static bool apply_all(struct loading *loading)
 {
     struct net_experiment *experiment = &loading->file->experiment;

@@ -15,8 +15,8 @@
  *     [measure]
  *     cycles = 25000
  *
- * What it does not say is as on paper 003's board. Behind a bar may stand where a value comes
- * from. Errors are one line that names file, line and key. */
+ * Keys that are left out have the values of paper 003's board. Behind a bar may stand where a
+ * value comes from. Errors are one line that names file, line and key. */
 #ifndef SIM_RING_NET_FILE_H
 #define SIM_RING_NET_FILE_H
 
@@ -30,8 +30,8 @@ struct net_file {
     char text[NET_TEXT_BYTES];
 };
 
-/* Settings are "section.key=value" and come after what the file says; a trace's path is
- * relative to the file that names it, in a setting to the present folder. */
+/* Settings are "section.key=value" and override the file. A trace's path is relative to the file
+ * that names it, or in a setting to the present folder. */
 bool net_file_load(struct net_file *file, const char *path, const char *const *settings,
                    unsigned setting_count, char error[NET_ERROR_BYTES]);
 /* The same from memory; the name is for errors. */
@@ -39,7 +39,7 @@ bool net_file_load_bytes(struct net_file *file, const char *name, const void *by
                          const char *const *settings, unsigned setting_count,
                          char error[NET_ERROR_BYTES]);
 
-/* Everything that files may say: a line for each key, with its value in that experiment. */
+/* All keys that files may have, each with its value in that experiment. */
 struct net_key_value {
     const char *section, *key, *help;
     char value[NET_PATH_BYTES];

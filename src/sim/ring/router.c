@@ -2,23 +2,23 @@
  *
  *  - It comes into the buffer of an input channel. A head's header is looked at for
  *    route_cycles, whatever is still in front of it.
- *  - In front, a head asks for its output channel; who asked first gets it first. It keeps the
+ *  - In front, a head asks for its output channel; the first to ask gets it first, and keeps the
  *    channel until its tail has gone by.
- *  - Each output port sends one flit in a cycle: of the channels that have a flit here and a
- *    credit for the next buffer, the next one in turn.
- *  - A packet that comes from the NIC lets all others go first, while its patience lasts: to
+ *  - Each output port sends one flit in a cycle. The channels that have a flit here and a
+ *    credit for the next buffer take turns.
+ *  - A packet that comes from the NIC lets all others go first while its patience lasts: to
  *    the channel, which it gives back if none of its flits has gone, and to the port. Once its
- *    head has gone it is like any other. An input is read by as many outputs at
- *    once as its channels allow; a channel gives one flit in a cycle.
- *  - Its place is free, and the credit for it on its way back, when it leaves the buffer; it is
+ *    head has gone it is like any other. As many outputs at once can read an input as its
+ *    channels allow; a channel gives one flit in a cycle.
+ *  - When it leaves the buffer its place is free and the credit for it on its way back; it is
  *    at the next router after switch_cycles + link_cycles.
  *
- * First all ports choose, then all flits move, so that the order of the ports means nothing: a
+ * First all ports choose, then all flits move, so the order of the ports does not matter: a
  * channel that one packet's tail leaves in a cycle takes another's head in the next. */
 #include "sim/ring/state.h"
 
-/* Nets of thousands of routers do not fit into the near caches. What an event is about is
- * fetched so many events ahead, and half as many ahead what that leads to. */
+/* Nets of thousands of routers do not fit into the near caches. So we fetch what an event is about
+ * FAR_AHEAD events before, and what that leads to NEAR_AHEAD events before. */
 enum { FAR_AHEAD = 16, NEAR_AHEAD = 8 };
 
 static inline void set_ready(struct net *net, struct output *output)
@@ -75,8 +75,8 @@ static uint32_t *after(struct net *net, uint32_t waiter)
     return waiter % 2 ? &net->next_forked[waiter / 2] : &net->inputs[waiter / 2].next;
 }
 
-/* The place in a channel's circular list of waiters after which one of a router's inputs goes:
- * before all that give way. NO_CHANNEL: before everybody. */
+/* The waiter in a channel's circular list behind which a router's input is put: before all that
+ * give way. NO_CHANNEL: before everybody. */
 static uint32_t place_before_nics(struct net *net, const struct output *output)
 {
     uint32_t place = NO_CHANNEL;
@@ -175,14 +175,14 @@ static void drop_front(struct net *net, uint32_t number)
     input->arrived = next->arrived;
     input->first++;
     if (input->count == 1 || input->first == net->records_of_each) {
-        input->first = 0; /* when it was the last one, too: few records stay in the cache */
+        input->first = 0; /* also when one is left: few records then stay in the cache */
     }
     if (input->routed) {
         start_front(net, number);
     }
 }
 
-/* Its header has been looked at. */
+/* The header of the packet in front has been looked at: it asks for its outputs. */
 static void start_front(struct net *net, uint32_t number)
 {
     struct input *input = &net->inputs[number];
@@ -351,8 +351,8 @@ void net_routers_receive(struct net *net)
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-/* Of a port's channels with a NIC's packet of which no flit has gone, those that let others
- * by. */
+/* The channels of a port that let others by, among those held by a NIC's packet of which no flit
+ * has gone. */
 static uint64_t patient(const struct net *net, uint32_t port, uint64_t fresh)
 {
     uint64_t found = 0;

@@ -1,21 +1,21 @@
-/* Where a packet goes from a router, and on which channel. A packet's way depends on its source
- * and target alone, and so do its channels: what leaves first arrives first.
+/* Where a packet goes from a router, and on which channel. A packet's way and channels depend on
+ * its source and target alone, so what leaves first arrives first.
  *
  * DATELINE: the channels of a virtual network are two halves. A packet that is going to pass
- * through the dateline's router starts in the lower half and climbs there; one that is not takes
+ * through the dateline's router starts in the lower half and climbs there; any other packet takes
  * the half that its source's number says, and stays. So the lower channels wait for each other
  * only as far as that router, and for the upper ones beyond it; the upper ones wait for each
- * other only as far as that router, which no packet in them passes. Were all to start in the
- * lower half, as the paper has it, the upper one would be empty before the dateline and the
- * lower one after it: a ring of 8 then saturates at 80 % of what its links carry, and so at 92.
+ * other only as far as that router, which no packet in them passes. If all started in the
+ * lower half, as the paper has it, the upper half would be empty before the dateline and the
+ * lower half after it: a ring of 8 would saturate at 80 % of what its links carry instead of 92.
  * A half may have more than one channel; again the source's number chooses.
  *
  * Multicast: a packet for a group goes to the right. In each router the group is the index of
- * two bits: MulticastEnable, the NIC gets a copy; PassEnable, it goes on. It carries its source
- * (IRouterID) and ends when it is back there, so that one table serves every source and each
+ * two bits: MulticastEnable, the NIC gets a copy; PassEnable, it goes on. The packet carries its
+ * source (IRouterID) and ends when it is back there, so one table serves every source, and each
  * member gets it exactly once, a source that is a member last. Why that cannot lock up: copies
- * go to the NIC on the channel on which the packet came, so that the only packet with a copy
- * that can hold the NIC's channel is the one in front of that input; whoever else waits for it
+ * go to the NIC on the channel on which the packet came, so the only packet with a copy
+ * that can hold the NIC's channel is the one in front of that input; any other that waits for it
  * waits for a channel further to the right, or for a packet that is being delivered. */
 #include "sim/ring/state.h"
 
@@ -27,7 +27,7 @@ uint32_t net_first_channel(const struct net *net, const struct packet *packet)
     return packet->first_channel + (direction - 1) % channels;
 }
 
-/* How far ahead the dateline is of a packet that is about to take its first link of a ring. */
+/* How many links ahead the dateline is when a packet is about to take its first link of a ring. */
 static uint32_t links_to_dateline(const struct net *net, uint32_t router, uint32_t port)
 {
     bool is_row = port == PORT_RIGHT || port == PORT_LEFT;

@@ -46,8 +46,8 @@ uint32_t net_diameter(const struct net_config *config)
     return config->width / 2 + (config->shape == NET_TORUS ? config->height / 2 : 0);
 }
 
-/* The shorter way. Where both are as long, even places go up and odd ones down, so that both
- * ways carry the same and a pair always takes the same one. */
+/* The shorter way. Where both are as long, even places go up and odd ones down, so that both ways
+ * carry the same load and a pair always takes the same one. */
 static void way(uint32_t from, uint32_t to, uint32_t size, bool round, uint16_t *left,
                 bool *upwards)
 {

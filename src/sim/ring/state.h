@@ -4,8 +4,8 @@
  * (a buffer) and as an output (a right to send into the next router's buffer). Links come in
  * pairs, so `peer` of an input is the output that feeds it, and the other way round.
  *
- * Work is done only where there are flits: what is on its way is in delay lines, which output
- * ports can send and which NICs can is in sets of bits. */
+ * Work is done only where there are flits: delay lines hold what is on its way, and sets of bits
+ * say which output ports and which NICs can send. */
 #ifndef SIM_RING_STATE_H
 #define SIM_RING_STATE_H
 
@@ -30,7 +30,7 @@ struct packet {
     uint32_t target;       /* a node, or a group */
     uint32_t hops;         /* routers on the whole way */
     uint32_t taken;        /* links that its head has taken */
-    uint32_t ends;         /* places that still have to see its tail before it is forgotten */
+    uint32_t ends;         /* places that its tail must still reach before it is forgotten */
     uint16_t left[2];      /* links that its head still has to take in each dimension */
     uint8_t direction[2];  /* the ports that lead there */
     uint8_t first_channel; /* of its virtual network */
@@ -45,16 +45,16 @@ struct record {
     uint32_t arrived; /* of its flits */
 };
 
-/* 32 bytes, two in a cache line; what only full buffers and groups need is elsewhere. */
+/* 32 bytes, two in a cache line; fields that only full buffers and groups need are elsewhere. */
 struct input {
     uint32_t peer;
     uint32_t branch[2]; /* outputs that the packet in front has or waits for; [1]: its NIC's */
-    uint32_t next;      /* who waits after this one for branch[0]; net->next_forked: [1] */
+    uint32_t next;      /* the input that waits next for branch[0]; net->next_forked: [1] */
     uint32_t packet;    /* the one in front */
     uint32_t arrived;   /* its flits, up to now */
     uint16_t first;     /* of the records of those behind it, a circular buffer */
     uint16_t count;     /* packets, the one in front among them */
-    uint16_t routed;    /* so many of them have had their headers looked at */
+    uint16_t routed;    /* how many of them have had their headers looked at */
     uint16_t fill;      /* flits in the buffer */
 };
 
@@ -73,12 +73,12 @@ struct output {
 
 struct port {
     uint64_t ready; /* channels whose owner has a flit here and a place for it there */
-    uint64_t fresh; /* channels that a NIC's packet has of which no flit has gone */
+    uint64_t fresh; /* channels held by a NIC's packet of which no flit has gone */
     uint64_t flits; /* carried since the net was opened */
-    uint32_t link;  /* that it leads to */
+    uint32_t link;  /* to which it leads */
     uint8_t last;   /* the channel that sent last */
-    bool framed;    /* links.c has its link */
-    bool blocked;   /* and takes no new flit in the next cycle */
+    bool framed;    /* its link carries frames: links.c */
+    bool blocked;   /* its link takes no new flit in the next cycle */
 };
 
 /* A NIC's unlimited queue for one channel of its port. */
@@ -94,7 +94,7 @@ struct nic {
     uint8_t last;
 };
 
-/* Bits, with a bit more for each word of them so that few are found among many. */
+/* A set of bits, with a summary bit for each word, to find a few among many quickly. */
 struct bits {
     uint64_t *words;
     uint64_t *summary;
@@ -114,8 +114,8 @@ static inline void bits_clear(struct bits *bits, uint32_t bit)
     }
 }
 
-/* Something that comes so many cycles after it was sent, the same for all that a line carries.
- * What is sent in a cycle has to be taken out of the line first in that cycle. */
+/* An event that comes a fixed number of cycles after it was sent, the same for all events of a
+ * line. In each cycle a line's events must be taken out before new ones are put in. */
 struct event {
     uint32_t where;
     uint32_t what;
@@ -147,17 +147,17 @@ enum { BODY_FLIT = UINT32_MAX };
 
 /* A link in one direction, and what it needs while it carries frames. */
 struct link {
-    uint32_t port; /* that sends */
+    uint32_t port; /* the sending one */
     uint32_t epoch;
     bool alive;
     uint16_t sending;     /* the frame under way */
     uint64_t ends_cycle;  /* the last cycle of it, or FRAMES_NEVER */
-    uint64_t added_cycle; /* the last flit of the open frame came */
+    uint64_t added_cycle; /* when the last flit of the open frame came */
     struct event *open;   /* flits of the frame that is being filled: (input, what) */
     uint32_t open_count;
-    uint32_t owed_count;   /* credits that were lost on the way back, */
-    uint16_t *owed;        /* of each channel, */
-    uint64_t settle_cycle; /* and told again then at the latest */
+    uint32_t owed_count;   /* credits that were lost on the way back */
+    uint16_t *owed;        /* of them, those of each channel */
+    uint64_t settle_cycle; /* when they are told again, at the latest */
     struct frames_sender sender;
     struct frames_receiver receiver;
     struct event *contents; /* [frames_slot][frame_flits] */
@@ -169,8 +169,8 @@ struct net {
     struct net_user user;
     uint64_t cycle;
     uint32_t nodes, ports, vcs;
-    uint32_t stop_fill;       /* a slack buffer filled so far says stop */
-    uint32_t records_of_each; /* inputs have so many records */
+    uint32_t stop_fill;       /* at this fill a slack buffer says stop */
+    uint32_t records_of_each; /* of each input */
 
     struct input *inputs;
     struct output *outputs;
@@ -186,7 +186,7 @@ struct net {
     struct bits busy_links;
     uint32_t framed_links;
     struct base_random random;
-    uint64_t *frame_chances; /* [flits]: that such a frame is damaged, in 2^64ths */
+    uint64_t *frame_chances; /* [flits]: the chance that such a frame is damaged, in 2^64ths */
     uint64_t answer_chance;
     uint64_t resent_before;
     uint32_t link_count;
@@ -195,14 +195,14 @@ struct net {
     struct line flits;      /* router to router: (input, packet of a head or BODY_FLIT) */
     struct line nic_flits;  /* NIC to router: the same */
     struct line credits;    /* (output, -) */
-    struct line routed;     /* (input, -); not used when that takes no time */
+    struct line routed;     /* (input, -); not used when routing takes no time */
     struct line signals;    /* router to NIC: (input, 1 stop or 0 go) */
     struct line frames;     /* router to router: (link, frame and flags) */
     struct line answers;    /* and back */
     struct line deliveries; /* router to NIC: (router, packet): its tail */
 
     struct sim_slots packets;
-    uint64_t *held_since; /* of each output, when somebody wants to know */
+    uint64_t *held_since; /* of each output, if the user wants to know */
     /* [router], a bit for each group: the two bits of the paper's tables. */
     uint64_t *multicast_enable, *pass_enable;
     struct net_counters counters;
@@ -213,7 +213,7 @@ static inline struct packet *net_packet(const struct net *net, uint32_t packet)
     return sim_slots_at(&net->packets, packet);
 }
 
-/* The record of a packet that is so many behind the one in front. */
+/* The record of the packet that is `behind` places behind the one in front. */
 static inline struct record *net_record(const struct net *net, uint32_t input, uint32_t behind)
 {
     uint32_t at = net->inputs[input].first + behind - 1;
@@ -244,17 +244,17 @@ uint32_t net_ports(const struct net_config *config);
 /* The node behind a port, or NO_CHANNEL at the edge of a mesh. */
 uint32_t net_neighbour(const struct net_config *config, uint32_t node, uint32_t port);
 uint32_t net_diameter(const struct net_config *config);
-/* The links to take in each dimension and the ports that lead there. */
+/* Gives the links to take in each dimension, and the ports that lead there. */
 void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
              uint8_t direction[2]);
 const char *net_port_name(uint32_t port);
 
 /* ---- routing.c ------------------------------------------------------------------------------ */
 
-/* The NIC port's channel for a packet that is about to leave. */
+/* The channel of the NIC's port for a packet that is about to leave. */
 uint32_t net_first_channel(const struct net *net, const struct packet *packet);
-/* The outputs that a packet wants whose head is in front of an input: branch[0] leads to a
- * router or, for its only target, to the NIC; branch[1] to the NIC besides. NO_CHANNEL: no
+/* Gives the outputs that a packet wants when its head is in front of an input: branch[0] leads to a
+ * router, or to the NIC if that is its only target; branch[1] to the NIC besides. NO_CHANNEL: no
  * such branch; SINK_CHANNEL: it ends here. */
 void net_route(const struct net *net, struct packet *packet, uint32_t input, uint32_t branch[2]);
 
@@ -263,13 +263,13 @@ void net_route(const struct net *net, struct packet *packet, uint32_t input, uin
 void net_nics_signalled(struct net *net);
 void net_nics_send(struct net *net);
 void net_nics_receive(struct net *net);
-/* One of the places that a packet goes to has seen its tail. */
+/* The tail of a packet has reached one of the places that the packet goes to. */
 void net_packet_ended(struct net *net, uint32_t packet);
 
 /* ---- router.c ------------------------------------------------------------------------------- */
 
 void net_routers_receive(struct net *net);
-/* A flit comes into a buffer, a credit to an output. */
+/* A flit comes into a buffer; a credit comes to an output. */
 void net_input_receive(struct net *net, uint32_t input, uint32_t what);
 void net_output_credit(struct net *net, uint32_t output);
 void net_routers_send(struct net *net);
@@ -284,12 +284,12 @@ void net_link_add(struct net *net, uint32_t link, uint32_t input, uint32_t what)
 /* A credit for an output comes over a link with frames, or gets lost there. */
 void net_link_credit(struct net *net, uint32_t output);
 uint64_t net_links_resent(const struct net *net);
-/* A timer below that would fire while all goes well. */
+/* The shortest timer that does not fire while all goes well. */
 uint32_t net_least_resend_cycles(const struct net_config *config);
 
 /* ---- check.c -------------------------------------------------------------------------------- */
 
-/* For tests: stops the program when a flit, a credit or a place is missing or there twice. */
+/* For tests: stops the program when a flit, a credit or a place is missing or counted twice. */
 void net_check(const struct net *net);
 
 #endif

@@ -1,8 +1,8 @@
 /* Packets of all patterns.
  *
- * Each node and cycle is a trial: a packet comes or not, all trials alike. They are numbered
- * (cycle * nodes + node), and it is the gap to the next success that is drawn: what a cycle
- * costs does not depend on how many nodes send nothing. */
+ * Each node and cycle is a trial: a packet comes or not, with the same chance. Trials are numbered
+ * (cycle * nodes + node), and we draw the gap to the next success, so what a cycle costs does not
+ * depend on how many nodes send nothing. */
 #include "sim/ring/traffic.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ const char *const net_multicast_names[NET_MULTICASTS] = {
 };
 
 enum { GAPS = 64, LINE_NUMBERS = 4, FLITS_MAX = 1 << 16 };
-/* What comes more seldom is longer looked for than any run lasts. */
+/* The gaps of a lower rate are longer than any run lasts. */
 #define RATE_LEAST 1e-6
 
 struct entry {
@@ -42,11 +42,11 @@ struct net_traffic {
     struct net_traffic_counters counters;
     uint32_t nodes;
     uint32_t networks;
-    /* at_least[k]: of 2^64 draws so many have k failures or more before the success. */
+    /* at_least[k]: how many of 2^64 draws have k failures or more before the success. */
     uint64_t at_least[GAPS + 1];
     uint64_t trial;                 /* the next success; UINT64_MAX: never */
     uint64_t long_limit, hot_limit; /* a draw below means yes */
-    uint32_t *turn;                 /* ALL_TO_ALL: of each node, how far the last target was */
+    uint32_t *turn;                 /* ALL_TO_ALL: for each node, how far the last target was */
     uint32_t group_count;
     struct entry *entries; /* TRACE */
     size_t entry_count, entry_next;
@@ -81,7 +81,7 @@ static uint32_t square_root(uint32_t value)
     return root;
 }
 
-/* What only one pattern minds. */
+/* Objections that concern one pattern only. */
 static const char *pattern_objection(const struct net_traffic_config *config, uint32_t nodes,
                                      enum net_shape shape, char text[NET_ERROR_BYTES])
 {
@@ -133,7 +133,7 @@ const char *net_traffic_objection(const struct net_traffic_config *config,
 
 /* ---- Chance ------------------------------------------------------------------------------- */
 
-/* So many of 2^64 draws. */
+/* That share of 2^64 draws. */
 static uint64_t limit_of(double share)
 {
     double limit = share * 18446744073709551616.0;
@@ -151,8 +151,8 @@ static void set_rate(struct net_traffic *traffic)
     }
 }
 
-/* Trials from a success to the next one. What has had GAPS failures begins anew: trials have
- * no memory. */
+/* Draws the trials from one success to the next. After GAPS failures we draw anew: trials have no
+ * memory. */
 static uint64_t draw_gap(struct net_traffic *traffic)
 {
     uint64_t gap = 1;
@@ -211,7 +211,7 @@ static uint32_t any_neighbour(struct net_traffic *traffic, uint32_t source)
     return found[base_random_below(&traffic->random, count)];
 }
 
-/* The source itself: it sends nothing. */
+/* Gives the source itself if it sends nothing. */
 static uint32_t choose_target(struct net_traffic *traffic, uint32_t source)
 {
     switch (traffic->config.pattern) {
@@ -251,7 +251,7 @@ static void send_one(struct net_traffic *traffic, uint32_t source, uint32_t targ
     traffic->counters.flits_wanted += flits;
 }
 
-/* By the tables a source that is a member gets its own packet, too, when it has gone round. */
+/* With tables, a source that is a member also gets its own packet when it has gone round. */
 static void send_multicast(struct net_traffic *traffic, uint32_t source, uint32_t virtual_network,
                            uint32_t flits)
 {
@@ -334,7 +334,7 @@ static bool trace_fault(const struct net_traffic *traffic, unsigned line, const 
     return false;
 }
 
-/* The numbers of a line; how many, or LINE_NUMBERS + 1 when there is something else. */
+/* Reads the numbers of a line; gives how many, or LINE_NUMBERS + 1 if anything else is there. */
 static unsigned split_line(char *line, uint64_t numbers[LINE_NUMBERS])
 {
     unsigned count = 0;

@@ -1,8 +1,8 @@
 /* What is sent over a network: where to, how much, when. Open loop: packets come at their rate
  * whether or not the network can take them, and wait at their NICs.
  *
- * Without hands but for the trace's file, deterministic: chance comes from the seed, in whole
- * numbers only, so a seed gives the same packets on every machine. */
+ * Nothing here does I/O except reading the trace's file. Deterministic: chance comes from the
+ * seed, in whole numbers only, so a seed gives the same packets on every machine. */
 #ifndef SIM_RING_TRAFFIC_H
 #define SIM_RING_TRAFFIC_H
 
@@ -10,11 +10,11 @@
 
 /* UNIFORM: to any other node.
  * NEIGHBOUR: to any of the nodes one link away.
- * TRANSPOSE: with nodes as a square, from (x, y) to (y, x); those on the diagonal send nothing.
+ * TRANSPOSE: with nodes as a square, from (x, y) to (y, x); nodes on the diagonal send nothing.
  * HOT_SPOT: a share of all packets to one node, the rest uniform.
  * ALL_TO_ALL: each node to all others in turn, beginning with the next.
- * MULTICAST: to a group of members that are evenly spread, through the routers' tables or as
- *     many packets as there are members.
+ * MULTICAST: to a group of evenly spread members, by the routers' tables or as one packet to
+ *     each member.
  * TRACE: what a file says. */
 enum net_pattern {
     NET_UNIFORM,
@@ -35,10 +35,10 @@ enum { NET_PATH_BYTES = 256 };
 
 struct net_traffic_config {
     enum net_pattern pattern;
-    double rate;         /* flits of each node and cycle, 0 .. 1; a multicast counts once */
+    double rate;         /* flits per node and cycle, 0 .. 1; a multicast counts once */
     uint32_t flits;      /* of a packet */
     uint32_t long_flits; /* of a long one */
-    double long_share;   /* of packets that are long */
+    double long_share;   /* the share of packets that are long */
     uint32_t networks;   /* virtual networks that packets are spread over; 0: all */
     uint32_t hot_node;
     double hot_share;
@@ -51,7 +51,7 @@ struct net_traffic_config {
 
 void net_traffic_config_default(struct net_traffic_config *config);
 
-/* One line of what makes no sense on that network, naming the key; or NULL. */
+/* One line that names the key and says what makes no sense on that network; or NULL. */
 const char *net_traffic_objection(const struct net_traffic_config *config,
                                   const struct net_config *network, char text[NET_ERROR_BYTES]);
 
@@ -66,15 +66,15 @@ struct net_traffic *net_traffic_open(const struct net_traffic_config *config,
                                      char error[NET_ERROR_BYTES]);
 void net_traffic_close(struct net_traffic *traffic);
 
-/* Sends what comes in the net's present cycle. To be called once for each. */
+/* Sends the packets of the net's present cycle. Call it once for each cycle. */
 void net_traffic_step(struct net_traffic *traffic);
 
-/* Nothing comes any more: the end of a trace. */
+/* Whether nothing comes any more: the end of a trace. */
 bool net_traffic_is_over(const struct net_traffic *traffic);
 
 struct net_traffic_counters {
     uint64_t packets;        /* given to the net */
-    uint64_t packets_wanted; /* to be delivered; a multicast's once for each member */
+    uint64_t packets_wanted; /* deliveries that should follow; one for each member of a multicast */
     uint64_t flits_wanted;
 };
 void net_traffic_counters(const struct net_traffic *traffic, struct net_traffic_counters *counters);

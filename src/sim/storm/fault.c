@@ -1,5 +1,5 @@
-/* What happens to nodes, clocks and links over time. Each kind strikes after a random
- * time again and again until the safety phase is over. */
+/* What happens to nodes, clocks and links over time. Each kind of fault strikes again and again,
+ * after random times, until the safety phase is over. */
 #include "sim/storm/network.h"
 #include "sim/storm/trace.h"
 #include "sim/storm/world.h"
@@ -48,7 +48,7 @@ static struct storm_node *choose_living(struct storm_world *world, uint32_t leas
     return count > 0 && count >= least ? living[below(world, count)] : NULL;
 }
 
-/* Mostly shorter than a peer is waited for, sometimes longer. */
+/* Mostly shorter than the time-out of a peer, sometimes longer. */
 static uint64_t draw_absence_ns(struct storm_world *world)
 {
     uint64_t timeout_ns = world->plan.board.swif.peer_timeout_ns;
@@ -63,7 +63,7 @@ static void strike_partition(struct storm_world *world)
 {
     uint64_t all = world->node_count < 64 ? (UINT64_C(1) << world->node_count) - 1 : UINT64_MAX;
     uint64_t from = base_random_next(&world->random) & all;
-    /* Half of them part all nodes in two, the others cut only some off from some. */
+    /* Half of the partitions split all nodes in two; the others cut only some off from some. */
     uint64_t to = below(world, 2) ? all & ~from : base_random_next(&world->random) & all;
     uint64_t duration_ns = draw_absence_ns(world);
     bool both_ways = below(world, 3) == 0;
@@ -85,7 +85,7 @@ static void strike_crash(struct storm_world *world)
     uint64_t timeout_ns = world->plan.board.swif.peer_timeout_ns;
     struct storm_node *node = choose_living(world, 2);
     uint64_t kind = below(world, 4);
-    /* Some come back before anybody can have noticed. */
+    /* Some come back before any peer can have noticed. */
     uint64_t absence_ns = kind == 0   ? 1 + below(world, 2 * world->plan.latency_ns)
                           : kind == 1 ? 1 + below(world, timeout_ns / 4)
                                       : draw_absence_ns(world);

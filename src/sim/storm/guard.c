@@ -1,6 +1,6 @@
-/* A keyed check of 128 bits over the packet, one key for each group, source and
- * incarnation. Two chains of multiplications; each step is a bijection of its chain, so a
- * change of any one word always changes both. */
+/* A keyed check of 128 bits over the packet, with one key for each group, source and incarnation.
+ * It has two chains of multiplications; each step is a bijection of its chain, so a change of any
+ * one word always changes both. */
 #include "sim/storm/guard.h"
 
 #include <string.h>

@@ -1,12 +1,12 @@
-/* Authentication in the storm: fast, and no forger can guess it, but only because storm's
- * forgers do not try. Every node holds the keys of all groups (as a NIC that serves several
- * does), so that what keeps groups apart is the check of the PGID and not the key. */
+/* Authentication in the storm: fast, and safe only because the storm's forgers do not try to guess
+ * it. Every node holds the keys of all groups (as a NIC that serves several does), so it is the
+ * check of the PGID that keeps groups apart, not the key. */
 #ifndef SIM_STORM_GUARD_H
 #define SIM_STORM_GUARD_H
 
 #include "swif/swif.h"
 
-/* The secret is that of the whole run. */
+/* All nodes of a run share the secret. */
 struct storm_guard {
     uint64_t secret;
 };

@@ -50,7 +50,7 @@ static bool happens(struct storm_world *world, uint32_t ppm)
     return ppm > 0 && world->faults_on && base_random_below(&world->random, MILLION) < ppm;
 }
 
-/* From one unit to `most`, each doubling as likely as the next. */
+/* Draws a time from one unit to `most`, each doubling as likely as the next. */
 static uint64_t far(struct storm_world *world, uint64_t unit_ns, uint64_t most_ns)
 {
     unsigned doublings = 0;
@@ -87,8 +87,7 @@ static void change(struct storm_world *world, struct sim_packet *packet)
     }
 }
 
-/* One copy of a packet sets out at the time given and arrives, unless the node is dead by
- * then. */
+/* Sends one copy of a packet off at the given time; it arrives unless the node is dead by then. */
 static void fly(struct storm_world *world, const struct sim_packet *packet, uint64_t from_ns)
 {
     const struct storm_plan *plan = &world->plan;
@@ -120,7 +119,7 @@ static void fly(struct storm_world *world, const struct sim_packet *packet, uint
     sim_events_put(&world->events, at_ns, STORM_ARRIVAL, copy->target, slot);
 }
 
-/* Nobody is cut off from himself. */
+/* A node is never cut off from itself. */
 static bool is_cut_off(const struct storm_world *world, uint16_t source, uint16_t target)
 {
     for (unsigned i = 0; i < STORM_PARTITIONS; i++) {
@@ -146,7 +145,7 @@ static bool is_lost_in_burst(struct storm_world *world, uint16_t source, uint16_
     return (*bursts & bit) && base_random_below(&world->random, 5) != 0;
 }
 
-/* SENT: it passes. */
+/* What becomes of the packet; SENT: it passes. */
 static enum storm_step fate(struct storm_world *world, const struct sim_packet *packet)
 {
     if (!world->faults_on) {
@@ -168,7 +167,7 @@ static enum storm_step fate(struct storm_world *world, const struct sim_packet *
 
 /* ---- Sending ------------------------------------------------------------------------- */
 
-/* When the packet has left the node; false: there is no room for it on the link. */
+/* Gives when the packet has left the node; false: there is no room for it on the link. */
 static bool pass_link(struct storm_world *world, struct storm_node *node, uint32_t bytes,
                       uint64_t *left_ns)
 {
@@ -183,7 +182,7 @@ static bool pass_link(struct storm_world *world, struct storm_node *node, uint32
     return true;
 }
 
-/* The ring's next place; what was there is forgotten. */
+/* Gives the ring's next place; the packet that was there is forgotten. */
 static struct sim_packet *next_record(struct storm_network *network)
 {
     return &network->records[network->record_count % STORM_RECORDS];
@@ -221,7 +220,7 @@ void storm_network_send(struct storm_world *world, struct storm_node *node, uint
         storm_trace_packet(world, STORM_STEP_DUPLICATED, node->number, target, packet, bytes);
         fly(world, record, left_ns + far(world, plan->latency_ns / 4 + 1, most_ns));
     }
-    /* Not every packet, so that older ones stay. */
+    /* Records some packets only, so that older ones stay. */
     network->record_count += base_random_below(&world->random, 4) == 0;
 }
 
@@ -244,7 +243,7 @@ void storm_network_heal(struct storm_world *world)
     memset(world->network->in_burst, 0, sizeof world->network->in_burst);
 }
 
-/* A packet of the run so far; false: there is none. */
+/* Chooses a packet that was recorded in this run; false: there is none. */
 static bool choose_record(struct storm_world *world, struct sim_packet *packet)
 {
     const struct storm_network *network = world->network;
@@ -292,7 +291,7 @@ static void make_noise(struct storm_world *world, struct sim_packet *packet)
     }
 }
 
-/* A packet as another group would send it, numbers near those that are awaited here. */
+/* Makes a packet as another group would send it, with numbers near those that are awaited here. */
 static void make_stranger(struct storm_world *world, struct sim_packet *packet,
                           struct wire_header *header)
 {
@@ -304,7 +303,7 @@ static void make_stranger(struct storm_world *world, struct sim_packet *packet,
     storm_guard_seal(&world->network->guard, header, packet->data, packet->bytes);
 }
 
-/* Changes a packet as somebody would who has no key, or has another group's. */
+/* Changes a packet as a forger would who has no key, or another group's key. */
 static void imitate(struct storm_world *world, struct sim_packet *packet)
 {
     struct base_random *random = &world->random;
@@ -320,10 +319,10 @@ static void imitate(struct storm_world *world, struct sim_packet *packet)
         make_stranger(world, packet, &header);
         header.pgid--;
         break;
-    case 3: /* an old packet that comes to somebody else */
+    case 3: /* an old packet that comes to another node */
         packet->target = (uint16_t)base_random_below(random, world->node_count);
         return;
-    case 4: /* and is addressed to him */
+    case 4: /* and is addressed to that node */
         header.target = (uint16_t)base_random_below(random, world->node_count);
         packet->target = header.target;
         break;

@@ -1,8 +1,8 @@
 /* The network between the boards, and all that it does wrong: it loses, repeats, delays,
  * swaps and changes packets, cuts nodes off from each other, and lets strangers in.
  *
- * Without faults a packet takes its time on the sender's link, behind those before it, and
- * then the plan's latency, so that packets of one sender never overtake each other. */
+ * Without faults a packet waits for those before it on the sender's link, takes its time there,
+ * and then the plan's latency, so packets of one sender never overtake each other. */
 #ifndef SIM_STORM_NETWORK_H
 #define SIM_STORM_NETWORK_H
 
@@ -23,8 +23,8 @@ struct storm_partition {
 
 struct storm_network {
     struct sim_packets packets;         /* under way */
-    struct sim_packet *records;         /* some that were sent, a ring */
-    uint32_t record_count;              /* of all that were recorded in this run */
+    struct sim_packet *records;         /* some packets that were sent, a ring */
+    uint32_t record_count;              /* how many were recorded in this run */
     uint64_t in_burst[STORM_NODES_MAX]; /* by source, a bit for each target */
     struct storm_partition partitions[STORM_PARTITIONS];
     struct storm_guard guard;
@@ -40,7 +40,7 @@ void storm_network_begin(struct storm_world *world);
 void storm_network_send(struct storm_world *world, struct storm_node *node, uint16_t target,
                         const unsigned char *packet, uint32_t bytes);
 
-/* Nothing passes from one set of nodes to the other until then. */
+/* Lets nothing pass from one set of nodes to the other until then. */
 void storm_network_cut(struct storm_world *world, uint64_t from, uint64_t to, uint64_t until_ns);
 
 /* The faults are over. */
@@ -49,7 +49,7 @@ void storm_network_heal(struct storm_world *world);
 /* The node has begun a new life: some packets of the old one arrive only now. */
 void storm_network_haunt(struct storm_world *world, const struct storm_node *node);
 
-/* One packet that no node of the group has sent, or not like this, or not there. */
+/* Sends one packet that no node of the group has sent, or not in this form, or not to there. */
 void storm_network_forge(struct storm_world *world);
 
 #endif

@@ -1,4 +1,5 @@
-/* The oracle's common part: lives, what was given, what may take effect when, and ends. */
+/* The oracle's common part: lives, what was given, what may take effect and when, and
+ * completions. */
 #include "sim/storm/oracle.h"
 
 #include <stdarg.h>
@@ -179,7 +180,7 @@ void storm_oracle_born(struct storm_oracle *oracle, uint16_t node, uint32_t inca
     memcpy(oracle->targets[node].copy, memory, oracle->layout.bytes);
 }
 
-/* The lane's operations to a node (any: STORM_NONE) need not take effect any more. */
+/* The lane's operations to a node (STORM_NONE: to any) need not take effect any more. */
 static void excuse(struct storm_oracle *oracle, struct storm_life *life, uint32_t lane,
                    uint32_t target)
 {
@@ -202,7 +203,7 @@ void storm_oracle_died(struct storm_oracle *oracle, uint16_t node)
     life->is_alive = false;
     life->awaited_count = 0;
     oracle->is_team_broken = true;
-    /* Messages that had come and were not read died with it; nobody is told of that. */
+    /* Messages that had come and were not read died with it; no sender is told. */
     for (uint32_t other = 0; other < oracle->node_count; other++) {
         if (oracle->life_of[other] != STORM_NONE) {
             excuse(oracle, oracle->lives[oracle->life_of[other]], STORM_SERVICE_LANE, node);
@@ -228,20 +229,20 @@ void storm_oracle_peer_lost(struct storm_oracle *oracle, uint16_t node, uint16_t
 
 /* ---- Giving ------------------------------------------------------------------------- */
 
-/* Whether it is one of a stream. */
+/* Whether the operation belongs to a stream. */
 static bool is_ordered(enum storm_work work)
 {
     return work == STORM_WORK_AOTF || work == STORM_WORK_BOTF || work == STORM_WORK_MESSAGE;
 }
 
-/* Whether it has an effect that has to come. */
+/* Whether the operation has an effect that has to come. */
 static bool is_lasting(enum storm_work work)
 {
     return is_ordered(work) || work == STORM_WORK_PUSH || work == STORM_WORK_PULL ||
            work == STORM_WORK_ATOMIC;
 }
 
-/* Where it goes and with what. False: there is no room. */
+/* Decides where the operation goes and with what. False: there is no room. */
 static bool place(struct storm_oracle *oracle, const struct storm_gift *gift, uint32_t operation)
 {
     switch (gift->work) {
@@ -365,7 +366,7 @@ bool storm_operation_may_miss(const struct storm_operation *first,
            first->losses < second->losses;
 }
 
-/* Whether the memory shows that it has been carried out. */
+/* Whether the memory shows that the operation was carried out. */
 static bool is_visible(const struct storm_operation *operation)
 {
     return operation->work != STORM_WORK_PULL &&
@@ -492,7 +493,7 @@ static void end_quiet(struct storm_oracle *oracle, const struct storm_operation 
     oracle->checked[STORM_WORK_QUIET]++;
 }
 
-/* DN_EPEER, or something that nobody should have said. */
+/* The operation ended with an error: only DN_EPEER is right, and only if the peer was lost. */
 static void end_badly(struct storm_oracle *oracle, struct storm_operation *operation, int result)
 {
     struct storm_life *source = oracle->lives[operation->source_life];

@@ -1,25 +1,25 @@
-/* The storm's oracle: its own memory of what was given and what was seen, outside all
- * nodes, and the rules that every effect has to keep.
+/* The storm's oracle: outside all nodes it remembers what was given and what was seen, and checks
+ * that every effect keeps these rules:
  *
  *   - An operation takes effect at most once, in one life of its target, with the right
- *     bytes at the right place; none from an older life of its source after one from a
- *     newer, none from a life that the target was told is lost.
+ *     bytes at the right place. No operation from an older life of its source takes effect after
+ *     one from a newer life, and none from a life that the target was told is lost.
  *   - Stores and blocks of one lane take effect at a target in the order they were given,
- *     none left out; only a loss of the peer that was reported between two may cost those
- *     before it.
+ *     none left out; only when a loss of the peer was reported between two of them may those
+ *     before it be missing.
  *   - What follows a fence takes effect after what was before it, at each target.
- *   - An operation that completed with 0 has taken effect; a quiet's completion says so of
+ *   - An operation that completed with 0 has taken effect; the completion of a quiet says so of
  *     all that its lane gave before.
  *   - DN_EPEER is said only when the peer was reported lost.
  *
  * An operation is "required" from when it is given until it has taken effect or its peer
- * is reported lost; a run is not over while a living node has required ones. Bytes are
- * derived from an operation's identity, in which the group has its part, so a stranger's
- * bytes match nothing.
+ * is reported lost; a run is not over while a living node has required ones. The bytes of an
+ * operation are derived from its identity, which includes the group, so a stranger's bytes match
+ * nothing.
  *
- * A node's memory is laid out for the oracle's sake: from a place that was written it can
- * tell who alone may write there. A copy of each memory is kept, so that what was written
- * without a word is found at the end. */
+ * A node's memory is laid out for the oracle: a place that was written tells which operations may
+ * write there. The oracle keeps a copy of each memory, so that it finds at the end what was
+ * written without notice. */
 #ifndef SIM_STORM_ORACLE_H
 #define SIM_STORM_ORACLE_H
 
@@ -32,7 +32,7 @@ enum {
     STORM_LOCKS = 4,
     STORM_NONE = UINT32_MAX, /* no such operation, no such life */
 
-    /* The parts of a node's memory, which are its areas as well. */
+    /* The parts of a node's memory, which are also its areas. */
     STORM_AREA_STORES = 1, /* by source and lane, 8, 4, 2 and 1 bytes wide */
     STORM_AREA_BLOCKS = 2, /* by source and lane */
     STORM_AREA_WORDS = 3,  /* for atomics */
@@ -64,57 +64,56 @@ struct storm_operation {
     uint8_t lane;
     uint8_t function;      /* of an atomic, enum wire_atomic */
     bool is_required;      /* has to take effect */
-    bool was_dead;         /* the source held the target for dead when it gave this */
-    bool is_seen;          /* took effect, whole */
+    bool was_dead;         /* the source thought the target dead when it gave this */
+    bool is_seen;          /* has taken effect, whole */
     bool is_ended;         /* its completion came */
-    bool wants_completion; /* an end has to come */
+    bool wants_completion; /* its completion has to come */
     uint16_t source;
     uint16_t target;
     uint32_t source_life;
-    uint32_t seen_life;      /* the target's in which it took effect, in part or whole */
-    uint32_t intended;       /* the target's incarnation as the source knew it; 0: unknown */
-    uint32_t number;         /* of its source life and lane, from 0 */
-    uint32_t fence_number;   /* those before this one are before the last fence */
-    uint32_t losses;         /* of the target, that the source had been told */
-    uint32_t next, previous; /* in its stream, of stores and blocks */
-    uint32_t first_life;     /* the target's newest when this was given */
+    uint32_t seen_life;      /* the target's life in which it took effect, in part or whole */
+    uint32_t intended;       /* the target's incarnation that the source knew; 0: unknown */
+    uint32_t number;         /* among those of its source life and lane, from 0 */
+    uint32_t fence_number;   /* operations below this number are before the last fence */
+    uint32_t losses;         /* of the target, as many as the source had been told */
+    uint32_t next, previous; /* in its stream, for stores and blocks */
+    uint32_t first_life;     /* the target's newest life when this was given */
     uint32_t bytes;
     uint32_t bytes_seen; /* PUSH */
-    uint64_t offset;     /* in its area; an atomic's: the word */
+    uint64_t offset;     /* in its area; ATOMIC: the word */
     uint64_t identity;   /* from which its bytes are derived */
     uint64_t operand, expected;
-    uint64_t old_value;      /* an atomic that was seen: what it found */
-    uint32_t history;        /* an atomic's word: its value when this was given */
-    uint32_t bit;            /* AND, OR, XOR: which one is its own */
-    bool is_trespass;        /* PULL: of no area, and has to be refused */
+    uint64_t old_value;      /* ATOMIC that was seen: what it found */
+    uint32_t history;        /* ATOMIC: index of its word's value when this was given */
+    uint32_t bit;            /* AND, OR, XOR: the bit that is its own */
+    bool is_trespass;        /* PULL: outside all areas, and has to be refused */
     bool is_held;            /* LOCK: from its grant until its release or loss */
-    uint32_t manager_losses; /* LOCK: of this node, that its manager had been told */
+    uint32_t manager_losses; /* LOCK: of this node, as many as its manager had been told */
 };
 
-/* What a life of a node knows as a lane's program. */
+/* What a life of a node knows about one of its lanes. */
 struct storm_lane {
     uint32_t number; /* of the next operation */
     uint32_t fence_number;
-    uint32_t *unseen; /* operations that have not taken effect, whole */
+    uint32_t *unseen; /* operations that have not taken effect, or not whole */
     uint32_t unseen_count, unseen_room;
 };
 
 struct storm_life {
     uint16_t node;
-    uint32_t ordinal; /* of this node's lives, from 0 */
+    uint32_t ordinal; /* among this node's lives, from 0 */
     uint32_t incarnation;
     bool is_alive;
     uint32_t required_count;
     uint32_t awaited_count; /* completions */
     uint32_t loss_count;    /* of all peers */
     struct storm_lane lanes[STORM_LANES_ALL];
-    uint32_t losses[STORM_NODES_MAX]; /* of each peer, that this life was told */
-    /* As a target: nothing from a source's incarnations below this may take effect. */
+    uint32_t losses[STORM_NODES_MAX]; /* of each peer, as many as this life was told */
+    /* As a target: nothing from a source's incarnation below this may take effect. */
     uint32_t oldest_allowed[STORM_NODES_MAX];
 };
 
-/* Stores and blocks from one lane to one target, or messages, in the order they were
- * given. */
+/* Stores and blocks from one lane to one target, or messages, in the order they were given. */
 struct storm_stream {
     uint32_t first, last;
     uint32_t last_seen;
@@ -129,9 +128,9 @@ struct storm_word {
 };
 
 struct storm_target {
-    unsigned char *copy;   /* of the node's memory as it must be */
+    unsigned char *copy;   /* the node's memory as it must be */
     unsigned char *pieces; /* a byte for each of PUSHES: 1 once written */
-    uint32_t *push_at;     /* by STORM_PUSH_ALIGN of PUSHES */
+    uint32_t *push_at;     /* the operation, by STORM_PUSH_ALIGN of PUSHES */
     uint64_t pushes_end;   /* the first byte of PUSHES not given to a transfer */
     struct storm_word words[STORM_WORDS];
 };
@@ -146,10 +145,10 @@ struct storm_oracle {
     uint32_t life_count, life_room;
     uint32_t life_of[STORM_NODES_MAX];   /* the newest, or STORM_NONE */
     struct storm_stream *streams;        /* by source, lane (the services' too), target */
-    uint32_t *lock_holders[STORM_LOCKS]; /* operations that are held, or were */
+    uint32_t *lock_holders[STORM_LOCKS]; /* operations that hold it, or did */
     uint32_t holder_count[STORM_LOCKS], holder_room[STORM_LOCKS];
-    uint32_t phases[STORM_NODES_MAX]; /* in which each node has arrived at the barrier */
-    bool is_team_broken;              /* a member died or was held for dead */
+    uint32_t phases[STORM_NODES_MAX]; /* the last one in which each node arrived at the barrier */
+    bool is_team_broken;              /* a member died or was thought dead */
     struct storm_target targets[STORM_NODES_MAX];
     uint64_t checked[STORM_WORK_COUNT];
     bool failed;
@@ -169,8 +168,8 @@ void storm_oracle_fail(struct storm_oracle *oracle, const char *format, ...)
 void storm_oracle_born(struct storm_oracle *oracle, uint16_t node, uint32_t incarnation,
                        unsigned char *memory);
 void storm_oracle_died(struct storm_oracle *oracle, uint16_t node);
-/* The node was told so. What it knows now: the peer's incarnation, and whether it is held
- * for dead. */
+/* The node was told that the peer is lost. The rest is what it knows now: the peer's incarnation,
+ * and whether it thinks the peer dead. */
 void storm_oracle_peer_lost(struct storm_oracle *oracle, uint16_t node, uint16_t peer,
                             uint32_t incarnation, bool is_dead);
 
@@ -191,26 +190,26 @@ struct storm_gift {
     uint16_t target;
     uint8_t lane;
     uint8_t function;  /* ATOMIC; LOCK: 1 to try only */
-    uint8_t word;      /* ATOMIC: of the function's */
+    uint8_t word;      /* ATOMIC: which of the function's words */
     uint32_t bytes;    /* AOTF: 1, 2, 4, 8; ATOMIC: 4 or 8; else a length */
-    uint64_t place;    /* BOTF, PULL: the offset; LOCK: which; BARRIER: the phase */
+    uint64_t place;    /* BOTF, PULL: the offset; LOCK: which lock; BARRIER: the phase */
     uint64_t expected; /* COMPARE_SWAP */
     bool wants_completion;
     bool is_trespass;
-    bool is_dead;      /* the source holds the target for dead */
-    uint32_t intended; /* the target's incarnation as the source knows it, 0: not at all */
+    bool is_dead;      /* the source thinks the target dead */
+    uint32_t intended; /* the target's incarnation that the source knows; 0: unknown */
 };
 
-/* Notes it, fills in where it goes and with what, and gives its index; STORM_NONE: there
- * is no room for such a thing (any more). Before the operation itself: an effect may come
- * while it is being given. */
+/* Notes the operation, fills in where it goes and with what, and gives its index; STORM_NONE: there
+ * is no room for it (any more). Call this before the operation itself: an effect may come while it
+ * is being given. */
 uint32_t storm_oracle_give(struct storm_oracle *oracle, const struct storm_gift *gift);
 /* The newest operation was not taken after all. */
 void storm_oracle_withdraw(struct storm_oracle *oracle, uint32_t operation);
 /* The lane's newest life gave a fence. */
 void storm_oracle_fence(struct storm_oracle *oracle, uint16_t source, uint8_t lane);
 
-/* The value that a store carries, and the bytes of everything else. */
+/* The value of a store; the bytes of every other operation. */
 uint64_t storm_operation_value(const struct storm_oracle *oracle,
                                const struct storm_operation *operation);
 void storm_operation_bytes(const struct storm_operation *operation, uint32_t from, uint32_t bytes,
@@ -226,27 +225,27 @@ void storm_oracle_ended(struct storm_oracle *oracle, uint32_t operation, int res
                         const unsigned char *data);
 void storm_oracle_datagram(struct storm_oracle *oracle, uint16_t node,
                            const struct swif_delivery *delivery);
-/* The body of a DATAGRAM operation, for at most WIRE_OPERATION_BYTES + its bytes rounded
- * up to 8; gives how many. */
+/* Writes the body of a DATAGRAM operation, at most WIRE_OPERATION_BYTES + its bytes rounded up to
+ * 8; gives how many. */
 uint32_t storm_oracle_datagram_body(const struct storm_oracle *oracle, uint32_t operation,
                                     unsigned char *to);
 
 /* A program received a message. */
 void storm_oracle_message(struct storm_oracle *oracle, uint16_t node, uint16_t from,
                           const unsigned char *data, uint32_t bytes);
-/* A lock is not held by that operation any more: released, or found to be lost. */
+/* That operation no longer holds the lock: it was released, or found to be lost. */
 void storm_oracle_lock_over(struct storm_oracle *oracle, uint32_t operation);
 
-/* A life's memory must be as the oracle knows it. */
+/* Checks that a life's memory is as the oracle knows it. */
 void storm_oracle_compare(struct storm_oracle *oracle, uint16_t node, const unsigned char *memory);
 
 /* ---- Among the oracle's files ------------------------------------------------------- */
 
-/* Whether the operation may take effect, or a part of it, in that life now. */
+/* Whether the operation, or a part of it, may now take effect in that life. */
 bool storm_oracle_allows(struct storm_oracle *oracle, uint32_t operation, uint32_t life);
-/* It has, whole. */
+/* The operation has taken effect, whole. */
 void storm_oracle_seen(struct storm_oracle *oracle, uint32_t operation, uint32_t life);
-/* Whether the first may be left out though the second took effect after it. */
+/* Whether the first may be missing though the second, given after it, took effect. */
 bool storm_operation_may_miss(const struct storm_operation *first,
                               const struct storm_operation *second);
 
@@ -279,7 +278,8 @@ void storm_oracle_end_barrier(struct storm_oracle *oracle, uint32_t operation, i
 struct storm_stream *storm_oracle_stream(const struct storm_oracle *oracle, uint32_t source,
                                          uint32_t lane, uint32_t target);
 void storm_oracle_append(struct storm_oracle *oracle, uint32_t operation);
-/* Whether all between what was seen last in the stream and this one may be left out. */
+/* Whether all operations between the last that was seen in the stream and this one may be
+ * missing. */
 bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream *stream,
                           uint32_t operation);
 /* The first operation of the stream that may still come. */
@@ -291,7 +291,7 @@ const char *storm_work_word(enum storm_work work);
 /* Room for one more in an array that grows. */
 void *storm_grow(void *array, uint32_t count, uint32_t *room, size_t bytes);
 
-/* Derived bytes: word `index` of an identity's. */
+/* Derived bytes: word `index` of those of an identity. */
 static inline uint64_t storm_derive(uint64_t identity, uint64_t index)
 {
     struct base_random random = {identity + index * UINT64_C(0xd1342543de82ef95)};
@@ -301,7 +301,7 @@ void storm_derive_bytes(uint64_t identity, uint64_t from, uint64_t bytes, unsign
 bool storm_derived_match(uint64_t identity, uint64_t from, uint64_t bytes,
                          const unsigned char *data);
 
-/* Constant content of a life's PULLS. */
+/* The identity of the constant content of a life's PULLS. */
 uint64_t storm_pulls_identity(const struct storm_oracle *oracle, const struct storm_life *life);
 
 #endif

@@ -1,7 +1,7 @@
-/* The oracle's rules for atomics. Every operation changes its word in a way that is its
- * own (an operand, a value or a bit that no other has), so the change tells which one it
- * was; the old value it brings home must be the one it found. An operation that changes
- * nothing (a read, a compare-swap in vain) must bring a value that the word had since. */
+/* The oracle's rules for atomics. Every operation changes its word in a way of its own (by an
+ * operand, a value or a bit that no other has), so the change tells which operation it was; the old
+ * value that it brings home must be the one that it found. An operation that changes nothing (a
+ * read, a compare-swap in vain) must bring a value that the word has had since it was given. */
 #include "sim/storm/oracle.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { WORD_BYTES = 8, NARROW_BYTES = 4 };
 
-/* The last word of each function is of 4 bytes. */
+/* The last word of each function has 4 bytes. */
 static uint32_t width_of(uint32_t word)
 {
     return word % STORM_WORDS_EACH == STORM_WORDS_EACH - 1 ? NARROW_BYTES : WORD_BYTES;
@@ -47,7 +47,7 @@ void storm_oracle_born_words(struct storm_oracle *oracle, uint16_t node, unsigne
 {
     unsigned char *words = memory + oracle->layout.areas[STORM_AREA_WORDS].offset;
     for (uint32_t word = 0; word < STORM_WORDS; word++) {
-        /* AND clears a bit, so its words begin with all of them. */
+        /* AND clears a bit, so its words begin with all bits set. */
         uint64_t value = word / STORM_WORDS_EACH == WIRE_AND ? mask_of(word) : 0;
         memcpy(words + word * WORD_BYTES, &value, width_of(word));
         remember(&oracle->targets[node].words[word], value);
@@ -56,7 +56,7 @@ void storm_oracle_born_words(struct storm_oracle *oracle, uint16_t node, unsigne
 
 /* ---- Giving ------------------------------------------------------------------------- */
 
-/* Reads look at the words of ADD. */
+/* Reads use the words of ADD. */
 static uint32_t word_of(const struct storm_gift *gift)
 {
     uint32_t function = gift->function == WIRE_READ ? WIRE_ADD : gift->function;
@@ -110,7 +110,7 @@ void storm_oracle_withdraw_atomic(struct storm_oracle *oracle, uint32_t index)
 
 /* ---- Seeing ------------------------------------------------------------------------- */
 
-/* Which operation made the one value from the other; STORM_NONE: none could. */
+/* Finds the operation that turned one value into the other; STORM_NONE: none could. */
 static uint32_t who_changed(const struct storm_oracle *oracle, uint16_t node, uint32_t number,
                             uint64_t before, uint64_t after)
 {

@@ -1,5 +1,5 @@
-/* The oracle's rules for AOTF and BOTF: one order over both, nothing left out, nothing
- * twice; and for datagrams, which have no order but come at most once. */
+/* The oracle's rules for AOTF and BOTF: one order over both, nothing missing, nothing twice; and
+ * for datagrams, which have no order but come at most once. */
 #include "sim/storm/oracle.h"
 
 #include <string.h>
@@ -107,7 +107,7 @@ static bool matches(const struct storm_oracle *oracle, const struct storm_operat
     return memcmp(&value, data, bytes) == 0;
 }
 
-/* Nothing that could come now fits: says why. */
+/* Nothing that could come now fits what was written: says why. */
 static void explain(struct storm_oracle *oracle, const struct storm_stream *stream, uint32_t source,
                     uint32_t lane, uint16_t node, enum storm_work work, uint64_t offset,
                     uint64_t bytes, const unsigned char *data)

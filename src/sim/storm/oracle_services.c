@@ -1,17 +1,17 @@
 /* The oracle's rules for locks, the barrier and messages.
  *
- * Lock: while its manager lives, nobody is given a lock that a living node holds and has
- * not found to be lost. The one excuse is that the manager was told that the holder is
- * lost (see nic/services.h).
- * Barrier: nobody passes a phase before all members arrived in it; it fails only after a
- * member died or was held for dead.
- * Messages: from one node to another in order, none left out but those in doubt at a loss
- * of the peer, none twice. */
+ * Lock: while its manager lives, no node is given a lock that a living node holds and has
+ * not found to be lost, unless the manager was told that the holder is lost (see
+ * nic/services.h).
+ * Barrier: no member passes a phase before all members arrived in it; it fails only after a
+ * member died or was thought dead.
+ * Messages: from one node to another in order, none twice, and none missing except those in
+ * doubt when the peer is lost. */
 #include "sim/storm/oracle.h"
 
 /* ---- Locks -------------------------------------------------------------------------- */
 
-/* Whether the manager's promise still binds it toward this request. */
+/* Whether the manager's promise to this request still binds it. */
 static bool is_bound(const struct storm_oracle *oracle, const struct storm_operation *request)
 {
     const struct storm_life *manager = storm_oracle_life(oracle, request->target);

@@ -1,6 +1,6 @@
-/* The oracle's rules for PUSH and PULL. Each push has a place that no other ever has; its
- * packets may come in any order, but every byte exactly once, and all in one life of the
- * target. A pull brings what one life of the target holds. */
+/* The oracle's rules for PUSH and PULL. Each push has a place that no other push ever has; its
+ * packets may come in any order, but every byte must come exactly once, and all in one life of the
+ * target. A pull must bring what one life of the target holds. */
 #include "sim/storm/oracle.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ void storm_oracle_end_push(struct storm_oracle *oracle, uint32_t index)
 void storm_oracle_end_pull(struct storm_oracle *oracle, uint32_t index, const unsigned char *data)
 {
     const struct storm_operation *operation = &oracle->operations[index];
-    /* It was carried out between its giving and now, so by a life that was there. */
+    /* It was carried out after it was given, so by one of these lives. */
     for (uint32_t i = operation->first_life; i < oracle->life_count; i++) {
         const struct storm_life *life = oracle->lives[i];
         if (life->node == operation->target &&

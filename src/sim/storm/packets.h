@@ -7,8 +7,8 @@
 enum { SIM_PACKET_BYTES_MAX = 2048 };
 
 struct sim_packet {
-    uint64_t free; /* the slots' own while it is not taken */
-    uint16_t source, target; /* nodes, whatever its header says */
+    uint64_t free; /* used by the slots while this one is free */
+    uint16_t source, target; /* the true nodes, whatever its header says */
     uint32_t bytes;
     unsigned char data[SIM_PACKET_BYTES_MAX];
 };

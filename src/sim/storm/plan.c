@@ -1,6 +1,6 @@
 /* From a seed to everything that a run depends on.
  *
- * Everything is drawn in the same order whatever is left out afterwards, so that a run
+ * Everything is drawn in the same order, whatever is left out afterwards, so a run
  * without one fault has the sizes, times and other faults of the run with it. */
 #include <string.h>
 
@@ -79,7 +79,7 @@ static uint64_t between(struct base_random *random, uint64_t least, uint64_t mos
     return least + base_random_below(random, most - least + 1);
 }
 
-/* Each doubling is as likely as the next: small values as often as large ones. */
+/* Each doubling is as likely as the next, so small values come as often as large ones. */
 static uint64_t spread(struct base_random *random, uint64_t least, uint64_t most)
 {
     uint64_t doublings = 0;
@@ -160,7 +160,7 @@ static void draw_sizes(struct storm_plan *plan, struct base_random *random)
     swif->reorder_count = spread32(random, 8, 64);
     swif->queue_max = spread32(random, 4, 32);
     swif->window_max = spread32(random, 4, 64);
-    /* Mostly the whole protocol, sometimes less of it. */
+    /* Mostly the whole protocol; sometimes only part of it. */
     uint64_t stage = base_random_below(random, 8);
     swif->stage_max = stage == 0   ? WIRE_STOP_AND_WAIT
                       : stage == 1 ? WIRE_GO_BACK_N
@@ -175,7 +175,7 @@ static void draw_sizes(struct storm_plan *plan, struct base_random *random)
 static void draw_services(struct storm_plan *plan, struct base_random *random)
 {
     struct nic_services_config *services = &plan->board.services;
-    services->lock_count = 3; /* of four that it may be asked for */
+    services->lock_count = 3; /* of the four that programs may ask for */
     services->lock_waiter_count = 32;
     services->lock_request_count = 8;
     services->team_count = 2;
@@ -183,7 +183,7 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
     services->context_count = 1;
     services->context_entry_count = power_between(random, 2, 5);
     services->message_bytes_max = spread32(random, 64, 256);
-    /* Room for one message or for many: receivers are often full. */
+    /* Room for one message or for many, so receivers are often full. */
     uint32_t message_bytes = (services->message_bytes_max / 8 + 8) * 8;
     services->context_send_bytes = message_bytes * spread32(random, 1, 8);
     services->context_receive_bytes = message_bytes * spread32(random, 1, 8);
@@ -192,7 +192,7 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
 
 /* ---- What the choice says ---------------------------------------------------------- */
 
-/* Those faults that are a matter of sizes; drawn whether or not they are wanted. */
+/* Sets the faults that are a matter of sizes; they are drawn whether or not they are wanted. */
 static void shrink_sizes(struct storm_plan *plan, struct base_random *random)
 {
     struct swif_config *swif = &plan->board.swif;
@@ -252,13 +252,13 @@ bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choic
     struct base_random random = {choice->seed * 64 + scenario};
     *plan = (struct storm_plan){
         .seed = choice->seed, .scenario = scenarios[scenario].name, .luck = choice->luck};
-    /* A cache of two contexts is a different thing with two nodes and with six. */
+    /* A cache of two contexts means something else with two nodes than with six. */
     uint32_t nodes = (uint32_t)between(&random, 2, 6);
     uint32_t operations = spread32(&random, 8, 120);
     plan->node_count = choice->node_count ? choice->node_count : nodes;
     plan->operations = choice->operations ? choice->operations : operations;
     board_config_default(&plan->board, plan->node_count);
-    plan->board.swif.incarnation = 1; /* each life has its own; a size needs any */
+    plan->board.swif.incarnation = 1; /* each life has its own; the size needs any */
     draw_faults(plan, &random, scenarios[scenario].faults);
     draw_times(plan, &random);
     draw_sizes(plan, &random);

@@ -1,8 +1,8 @@
 /* Greedy reduction: every step that keeps the failure is kept, until a whole round of
- * attempts changes nothing. Each kept step makes the choice smaller, so that it ends.
+ * attempts changes nothing. It ends because each kept step makes the choice smaller.
  *
- * Whatever is left out shifts all that follows, and the failure's moment may be gone though
- * its reason is not. So each step is tried with some luck. */
+ * Leaving something out shifts all that follows, and the moment of the failure may be gone though
+ * its cause is not. So each step is tried with several values of luck. */
 #include "sim/storm/shrink.h"
 
 enum { LUCK_TRIED = 24 };
@@ -53,7 +53,7 @@ static bool try_nodes(struct shrinking *shrinking)
     for (uint32_t nodes = 2; nodes < plan.node_count; nodes++) {
         struct storm_choice smaller = *shrinking->choice;
         smaller.node_count = nodes;
-        /* Said explicitly, or it would be drawn anew. */
+        /* State the number; otherwise it would be drawn anew. */
         smaller.operations = plan.operations;
         if (try(shrinking, &smaller)) {
             return true;
@@ -68,7 +68,7 @@ static bool try_operations(struct shrinking *shrinking)
     struct storm_plan plan;
     (void)storm_plan_choose(&plan, shrinking->choice);
     uint32_t operations = plan.operations;
-    /* By halves, quarters, eighths ... of what is left, and at last one by one. */
+    /* Take away half, a quarter, an eighth ... of what is left, and at last one by one. */
     for (uint32_t less = operations / 2; less > 0;) {
         struct storm_choice smaller = *shrinking->choice;
         smaller.operations = operations - less;

@@ -11,8 +11,8 @@ struct storm_judge {
     bool (*fails)(void *context, const struct storm_choice *choice);
 };
 
-/* Changes a failing choice into one that fails, too, and of which nothing more can be
- * left out by itself. Gives how many runs that took. */
+/* Changes a failing choice into one that still fails, and from which nothing more can be left out
+ * alone. Gives how many runs that took. */
 uint32_t storm_shrink(struct storm_choice *choice, const struct storm_judge *judge);
 
 #endif

@@ -9,10 +9,10 @@
  *     traffic   programs that use every primitive and service               traffic*.c
  *     oracle    what each effect had to be                                  oracle*.c
  *
- * A run has a safety phase (faults; every effect is checked when it happens) and a
- * liveness phase (faults stop, crashed nodes stay as they are, everything outstanding must
- * complete within bounded virtual time). Same plan, same trace, byte for byte: nothing
- * here reads a clock, an address or an unseeded number. */
+ * A run has a safety phase (faults; every effect is checked when it happens) and a liveness phase
+ * (no more faults, crashed nodes stay as they are, and everything outstanding must complete
+ * within bounded virtual time). The same plan gives the same trace, byte for byte: nothing here
+ * reads a clock, an address or an unseeded number. */
 #ifndef SIM_STORM_STORM_H
 #define SIM_STORM_STORM_H
 
@@ -60,36 +60,36 @@ enum storm_fault { STORM_FAULTS(STORM_FAULT_ENUM) STORM_FAULT_COUNT };
 enum storm_work { STORM_WORKS(STORM_WORK_ENUM) STORM_WORK_COUNT };
 #undef STORM_WORK_ENUM
 
-/* Everything that a run depends on. Derived from seed and scenario, then changed by what
- * the command line says. */
+/* Everything that a run depends on. It is derived from seed and scenario, then changed by the
+ * command line. */
 struct storm_plan {
     uint64_t seed;
     const char *scenario;
     uint64_t luck;       /* another run of the same plan */
     uint32_t node_count; /* of the group under test */
-    uint32_t operations; /* that each node is to start, of all kinds */
+    uint32_t operations; /* that each node starts, of all kinds */
     bool fault[STORM_FAULT_COUNT];
     bool work[STORM_WORK_COUNT];
-    /* Probabilities in parts of a million, for each packet. */
+    /* Probabilities for each packet, in parts per million. */
     uint32_t loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay_ppm;
     uint32_t burst_ppm, burst_length;
-    /* Mean time between two of them; of PARTITION, PAUSE, CRASH, SKEW, STRANGER only. */
+    /* The mean time between two strikes; only for PARTITION, PAUSE, CRASH, SKEW, STRANGER. */
     uint64_t gap_ns[STORM_FAULT_COUNT];
     uint64_t safety_ns;   /* how long faults last */
-    uint64_t liveness_ns; /* how long completing may take then */
+    uint64_t liveness_ns; /* how long completing may then take */
     uint64_t latency_ns;  /* of the network, one way */
     uint64_t link_bits_per_s;
-    uint32_t link_queue_bytes; /* what waits to go out of a node; more is dropped */
-    uint64_t events_max;       /* a run with more turns in circles */
+    uint32_t link_queue_bytes; /* that may wait to leave a node; more is dropped */
+    uint64_t events_max;       /* a run with more events is going round in circles */
     struct board_config board; /* sizes and times; node numbers are filled in */
 };
 
-/* What the command line says of a run; everything else follows from it. Also the unit
- * of shrinking. */
+/* What the command line says about a run; everything else follows from it. Shrinking makes this
+ * smaller. */
 struct storm_choice {
     uint64_t seed;
     const char *scenario;
-    uint64_t luck;       /* same sizes, times and faults, but other moments of everything */
+    uint64_t luck;       /* another value keeps sizes, times and faults, but moves every moment */
     uint32_t node_count; /* 0: the seed's */
     uint32_t operations; /* 0: the seed's */
     bool without_fault[STORM_FAULT_COUNT];
@@ -107,18 +107,18 @@ struct storm_node {
     struct board board;
     unsigned char *memory; /* zeros at the start of each life */
     uint64_t memory_bytes;
-    void *space; /* the board's */
+    void *space; /* the board's memory */
     int64_t clock_offset_ns;
     int32_t clock_drift_ppm;
     uint64_t jump_ns; /* how far its clock has jumped ahead */
 
-    /* The world's own. */
-    uint64_t resume_ns;               /* while paused: when it goes on, and its events with it */
+    /* Only the world uses these. */
+    uint64_t resume_ns;               /* while paused: when it and its events go on */
     uint32_t waiting;                 /* packets that came during a pause */
     uint64_t timer_ns;                /* when its timer event comes; UINT64_MAX: there is none */
     uint64_t timer_generation;        /* tells that event from older ones */
-    uint64_t wake_ns;                 /* the traffic's last wish */
-    uint64_t link_free_ns;            /* when its link has sent all that it was given */
+    uint64_t wake_ns;                 /* when the traffic last asked to be woken */
+    uint64_t link_free_ns;            /* when its link will have sent all that it was given */
     uint64_t memory_room, space_room; /* allocated, for this run and later ones */
 };
 
@@ -148,15 +148,15 @@ struct storm_world {
 /* The node's own clock. */
 uint64_t storm_node_now(const struct storm_world *world, const struct storm_node *node);
 
-/* The first call ends the run: what was wrong, in one sentence. */
+/* Says what was wrong, in one sentence. The first call ends the run. */
 void storm_fail(struct storm_world *world, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A line of the trace: "time node words". Node NULL: nobody's. */
+/* Writes a line of the trace: "time node words". Node NULL: the line is about no node. */
 void storm_note(struct storm_world *world, const struct storm_node *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Asks for a call of storm_traffic_step of the node at that (true) time. */
+/* Asks that storm_traffic_step be called for the node at that (true) time. */
 void storm_wake_at(struct storm_world *world, const struct storm_node *node, uint64_t at_ns);
 
 /* ---- What the traffic provides, called by the world ---------------------------------- */
@@ -167,12 +167,12 @@ void storm_traffic_free(struct storm_traffic *traffic);
 /* How much memory each node has. */
 uint64_t storm_traffic_memory_bytes(const struct storm_plan *plan);
 
-/* A node's life begins (memory is zeros, the board is new) or has ended. */
+/* A node's life begins (its memory is zeros, its board is new), or has ended. */
 void storm_traffic_born(struct storm_traffic *traffic, struct storm_node *node);
 void storm_traffic_died(struct storm_traffic *traffic, struct storm_node *node);
 
-/* After packets came to the node or went out, and when it asked to be woken: starts new
- * operations, looks at what completed. */
+/* Called after packets came to the node or went out, and when it asked to be woken: starts new
+ * operations, looks at what has completed. */
 void storm_traffic_step(struct storm_traffic *traffic, struct storm_node *node);
 
 /* The node's upcalls. */
@@ -188,9 +188,9 @@ void storm_traffic_datagram(struct storm_traffic *traffic, struct storm_node *no
 void storm_traffic_stop(struct storm_traffic *traffic);
 /* Whether nothing is outstanding at any living node. */
 bool storm_traffic_is_done(struct storm_traffic *traffic);
-/* What is outstanding, for a person. */
+/* Describes what is outstanding, for a person. */
 void storm_traffic_describe(struct storm_traffic *traffic, char *text, size_t room);
-/* The last look, after the liveness phase. */
+/* Checks everything a last time, after the liveness phase. */
 void storm_traffic_check(struct storm_traffic *traffic);
 
 /* ---- Running ----------------------------------------------------------------------- */
@@ -207,8 +207,8 @@ const char *storm_work_text(unsigned work);
 bool storm_plan_make(struct storm_plan *plan, const char *scenario, uint64_t seed,
                      uint32_t node_count);
 
-/* The same with everything that a command line can say. What is left out changes nothing
- * else of the plan. */
+/* The same with everything that a command line can say. Leaving a fault or a kind of work out
+ * changes nothing else in the plan. */
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice);
 
 struct storm_result {
@@ -223,7 +223,7 @@ struct storm_result {
     struct nic_engine_counters engine;
 };
 
-/* A world that has run keeps its memory for the next run. NULL: none is left. */
+/* A world that has run keeps its memory for the next run. NULL: out of memory. */
 struct storm_world *storm_world_new(void);
 void storm_world_free(struct storm_world *world);
 

@@ -44,7 +44,7 @@ bool storm_study_run(unsigned study, const struct storm_printer *printer)
 
 /* ---- Goodput --------------------------------------------------------------------------- */
 
-/* Whole packets to the last node, as fast as they are taken. */
+/* Sends whole packets to the last node, as fast as they are taken. */
 static void feed_last(struct study_node *node)
 {
     uint16_t last = (uint16_t)(node->net->node_count - 1);
@@ -61,7 +61,7 @@ static void set_up_bandwidth(struct study_net *net, uint32_t node_count)
     net->feed = feed_last;
 }
 
-/* What a link can carry of a body's data, in bytes per second. */
+/* How much of a body's data a link can carry, in bytes per second. */
 static double payload_bytes_per_s(const struct study_net *net, uint32_t body_bytes)
 {
     return (double)net->bits_per_s / 8 * (body_bytes - WIRE_OPERATION_BYTES) /
@@ -138,7 +138,7 @@ struct shares {
     double least, mean, most; /* payload bytes per second */
 };
 
-/* What each sender got through in a time, from its bytes before and after. */
+/* What each sender got through in that time, from its bytes before and after. */
 static struct shares compute_shares(const uint64_t *before, const uint64_t *after, double seconds,
                                     double payload_share)
 {
@@ -165,7 +165,7 @@ static struct shares measure_incast(bool congestion_control, double *limit, uint
     swif_config_default(&config, SENDERS + 1);
     config.congestion_control = congestion_control;
     config.ltee_count = config.rtee_count = 4 * SENDERS;
-    /* Enough for a window and what waits behind it; the memory of 65 nodes counts. */
+    /* Enough for a window and what waits behind it; less saves memory for 65 nodes. */
     config.buffer_count[WIRE_REQUEST] = config.buffer_count[WIRE_REPLY] = 2 * SWIF_WINDOW_MAX;
     for (uint16_t i = 0; i <= SENDERS; i++) {
         study_net_add(&net, i, &config);

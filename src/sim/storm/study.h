@@ -1,5 +1,5 @@
-/* Studies: what InfiniSWIF achieves in virtual time, without faults other than those under
- * study, beside what it ought to. The same figures on every machine and in every run. */
+/* Studies: what InfiniSWIF achieves in virtual time, beside what it should achieve, with no faults
+ * but those under study. The figures are the same on every machine and in every run. */
 #ifndef SIM_STORM_STUDY_H
 #define SIM_STORM_STUDY_H
 
@@ -17,7 +17,7 @@ struct storm_row {
     const char *detail;
     uint32_t nodes;
     struct storm_figure figures[STORM_STUDY_FIGURES]; /* a NULL name ends them */
-    const char *bar;                                  /* of the ratio; "" : none */
+    const char *bar;                                  /* for the ratio; "": none */
     double ratio;
     bool missed;
 };

@@ -81,13 +81,13 @@ void study_net_add(struct study_net *net, uint16_t number, const struct swif_con
 
 /* ---- The way of a packet ------------------------------------------------------------------ */
 
-/* Rounded up, so that no link is faster than it says. */
+/* Rounded up, so that no link is faster than its rate. */
 static uint64_t duration_ns(const struct study_net *net, uint64_t bytes)
 {
     return (bytes * UINT64_C(8000000000) + net->bits_per_s - 1) / net->bits_per_s;
 }
 
-/* The packet has left its node: through the switch, or lost. */
+/* The packet has left its node: the switch passes it on, or it is lost. */
 static void forward(struct study_net *net, uint32_t slot)
 {
     struct sim_packet *packet = sim_packets_at(&net->packets, slot);
@@ -161,7 +161,7 @@ static void handle(struct study_net *net, const struct sim_event *event)
     case TIMER:
         if (event->value == node->timer_generation) {
             node->timer_ns = UINT64_MAX;
-            /* While the link is busy its end is the next occasion. */
+            /* While the link is busy, the node is visited anyway when it becomes free. */
             if (!node->link_is_busy) {
                 visit(node);
             }

@@ -1,7 +1,7 @@
 /* Swifs on a well-behaved network, for studies: a link from each node to one switch, a
  * port with a finite buffer from the switch to each node, and random loss if wanted.
  *
- * A node's next packet is asked for when its link is free, as a NIC does it. */
+ * As with a NIC, a node is asked for its next packet when its link is free. */
 #ifndef SIM_STORM_STUDY_NET_H
 #define SIM_STORM_STUDY_NET_H
 
@@ -37,10 +37,10 @@ struct study_net {
     uint64_t now_ns;
     uint64_t bits_per_s; /* of links and ports */
     uint64_t latency_ns; /* one way */
-    uint64_t port_bytes; /* that wait for a port; more is dropped */
+    uint64_t port_bytes; /* that may wait for a port; more is dropped */
     uint32_t loss_ppm;
     uint64_t port_drops;
-    /* Called before a node is asked for packets: appends what it has to send. */
+    /* Called before a node is asked for packets; appends what the node has to send. */
     void (*feed)(struct study_node *node);
     void *context;
 };
@@ -49,21 +49,21 @@ struct study_net {
 void study_net_init(struct study_net *net, uint32_t node_count);
 void study_net_free(struct study_net *net);
 
-/* The config's node is the number; group and incarnation are filled in. */
+/* Adds a node; the config's node is the number, group and incarnation are filled in. */
 void study_net_add(struct study_net *net, uint16_t number, const struct swif_config *config);
 
-/* Lets a node act now; each sender needs that once to begin. */
+/* Lets a node act now; each sender needs this once, to begin. */
 void study_net_start(struct study_net *net, uint16_t number);
 
 void study_net_run(struct study_net *net, uint64_t until_ns);
-/* Until so many more of the node's operations with a cookie have been acknowledged. */
+/* Runs until that many more of the node's operations with a cookie have been acknowledged. */
 void study_net_run_operations(struct study_net *net, const struct study_node *node, uint64_t count);
 
-/* Two nodes know each other, as a launcher would have told them. */
+/* Makes two nodes known to each other, as a launcher would. */
 void study_net_introduce(struct study_net *net, uint16_t one, uint16_t other);
 
-/* A body of one PUSH with as much data as fits in `bytes`, appended to go to the target.
- * As swif_append. */
+/* Appends a body of one PUSH to the target, with as much data as fits in `bytes`. Returns as
+ * swif_append. */
 int study_append(struct study_node *node, uint16_t target, uint32_t bytes, uint64_t cookie);
 
 #endif

@@ -1,5 +1,5 @@
-/* How much memory a node needs that knows all others, and what it costs to reach many of
- * them through few contexts. */
+/* How much memory a node needs that knows all others, and what it costs to reach many of them
+ * through few contexts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +29,9 @@ static void lose_nothing(void *context, uint64_t now_ns, uint16_t peer)
     (void)peer;
 }
 
-/* Makes every peer known and sends to as many at once as there are contexts; gives how
- * many are known and how many have a context. (Not any HOT peers do it: a set of the cache
- * holds as many as it has ways.) */
+/* Makes every peer known and sends to as many at once as there are contexts; gives how many are
+ * known and how many have a context. (Not every choice of HOT peers fits: a set of the cache holds
+ * only as many as it has ways.) */
 static void fill(struct board *board, uint32_t node_count, uint32_t *known, uint32_t *hot)
 {
     const uint64_t now_ns = 1;
@@ -102,7 +102,7 @@ struct load {
     uint64_t appended[2]; /* by whether the context was at stop-and-wait */
 };
 
-/* Single operations to peers drawn at random, as many at a time as the load says. */
+/* Starts single operations to peers drawn at random, as many at a time as the load says. */
 static void feed_uniform(struct study_node *node)
 {
     struct study_net *net = node->net;
@@ -134,8 +134,8 @@ struct shape {
     uint64_t operations;       /* of node 0, measured after as many unmeasured ones */
 };
 
-/* Nodes that only answer need not know more numbers than up to their own, nor hold more
- * than a packet or two. */
+/* Nodes that only answer need not know numbers above their own, nor hold more than a packet or
+ * two. */
 static void add_nodes(struct study_net *net, const struct shape *shape, uint32_t contexts)
 {
     struct swif_config config;
@@ -246,7 +246,8 @@ bool storm_study_cache(const struct storm_printer *printer)
     static const uint32_t all_in_flight[LOADS_MAX] = {16};
     const struct shape one = {4096, false, one_in_flight, 16384};
     compare(printer, &one, 256, 8192);
-    /* All to all in the same proportion; 4,097 such nodes would need gigabytes. */
+    /* All nodes send, in the same proportion of peers to contexts; 4,097 such nodes would need
+     * gigabytes. */
     const struct shape all = {255, true, all_in_flight, 1024};
     compare(printer, &all, 16, 512);
     return true;

@@ -1,8 +1,8 @@
-/* The trace of a run: every packet's steps, every node's, and what the programs note, one
- * line each when somebody reads along, and one hash over all of it in any case.
+/* The trace of a run: every step of a packet or a node, and what the programs note, as one line
+ * each when there is a file, and always as one hash over all of it.
  *
- * The hash is made of the events themselves and not of the lines, so that it costs little
- * and is the same whether or not lines are written. */
+ * The hash is made from the events themselves, not from the lines, so it costs little and is the
+ * same whether or not lines are written. */
 #ifndef SIM_STORM_TRACE_H
 #define SIM_STORM_TRACE_H
 

@@ -1,6 +1,5 @@
-/* The traffic as the world sees it: lives, steps, upcalls, and the end of a run. What the
- * programs give is in traffic_program.c and traffic_services.c, whether it was
- * right in the oracle. */
+/* The traffic as the world sees it: lives, steps, upcalls, and the end of a run. traffic_program.c
+ * and traffic_services.c give the operations; the oracle judges whether they were right. */
 #include "sim/storm/traffic.h"
 
 #include <stdio.h>
@@ -9,9 +8,9 @@
 
 enum {
     CANARY = 0xa5,
-    CREDIT_MIN = 2, /* few enough that a lane's credit is often used up */
+    CREDIT_MIN = 2, /* so few that a lane's credit is often used up */
     CREDIT_SPAN = 14,
-    AGAIN_NS = 20000, /* when to try again what there was no room for */
+    AGAIN_NS = 20000, /* when to retry what there was no room for */
 };
 
 /* ---- Making ------------------------------------------------------------------------- */
@@ -66,7 +65,7 @@ void storm_traffic_free(struct storm_traffic *traffic)
     free(traffic);
 }
 
-/* Hands on what the oracle found. */
+/* Reports what the oracle found. */
 static void report(struct storm_traffic *traffic)
 {
     if (traffic->oracle->failed && !traffic->world->failed) {
@@ -107,7 +106,7 @@ void storm_traffic_born(struct storm_traffic *traffic, struct storm_node *node)
     storm_oracle_born(traffic->oracle, node->number, node->incarnation, node->memory);
     uint32_t ordinal = storm_oracle_life(traffic->oracle, node->number)->ordinal;
     uint32_t left = program->left;
-    /* A new life has something to do even if the old one was nearly through. */
+    /* A new life has something to do even if the old one was nearly done. */
     left = ordinal > 0 && left < plan->operations / 4 ? plan->operations / 4 : left;
     struct storm_ticket **tickets = program->tickets;
     uint32_t ticket_room = program->ticket_room;
@@ -126,7 +125,7 @@ void storm_traffic_born(struct storm_traffic *traffic, struct storm_node *node)
         int error = nic_user_set(node->board.engine, storm_lane_user(lane), credit);
         INVARIANT(error == 0);
     }
-    /* Not at once: in the beginning others are still to be born. */
+    /* Not at once: at the beginning other nodes have not been born yet. */
     program->next_ns = traffic->world->now_ns + 1 + base_random_below(&program->random, AGAIN_NS);
     storm_services_born(traffic, node);
     storm_program_wake(traffic, node, program->next_ns);
@@ -173,7 +172,7 @@ static void end_ticket(struct storm_traffic *traffic, struct storm_node *node,
     }
     storm_oracle_ended(traffic->oracle, ticket->operation, result, ticket->completion.value,
                        ticket->data);
-    /* The memory is ours again: whoever still reads or writes it is found out. */
+    /* The memory is ours again: the canary shows if anything still reads or writes it. */
     memset(ticket->data, CANARY, ticket->data_bytes);
     ticket->completion = (struct nic_completion){0};
 }
@@ -205,8 +204,8 @@ static void draw_pause(struct storm_traffic *traffic, struct storm_program *prog
                                   : 1 + (uint32_t)base_random_below(&program->random, 3);
     program->is_stream = is_long && base_random_below(&program->random, 2) == 0;
     program->stream_lane = (uint8_t)base_random_below(&program->random, STORM_LANES);
-    /* Bursts have four operations on average; programs are to be through when three
-     * quarters of the faults' time have passed. */
+    /* Bursts have four operations on average, and programs should finish when three quarters of the
+     * time with faults have passed. */
     uint64_t mean_ns = plan->safety_ns * 3 / (plan->operations + 4);
     program->next_ns = traffic->world->now_ns +
                        base_random_below(&program->random, 2 * (mean_ns + 1));
@@ -276,7 +275,7 @@ void storm_traffic_written(struct storm_traffic *traffic, struct storm_node *nod
     report(traffic);
 }
 
-/* Without any of these faults no peer can be missed. */
+/* Without any of these faults no peer can be lost. */
 static bool may_lose_peers(const struct storm_plan *plan)
 {
     return plan->fault[STORM_LOSS] || plan->fault[STORM_BURST] || plan->fault[STORM_CORRUPT] ||
@@ -309,7 +308,7 @@ void storm_traffic_datagram(struct storm_traffic *traffic, struct storm_node *no
 void storm_traffic_stop(struct storm_traffic *traffic)
 {
     traffic->is_stopped = true;
-    /* A barrier that one has entered needs all others; a later phase needs nobody. */
+    /* A barrier that one node has entered needs all others; a later phase needs none. */
     traffic->phase_count = 0;
     for (uint32_t node = 0; node < traffic->oracle->node_count; node++) {
         uint32_t phase = traffic->oracle->phases[node];

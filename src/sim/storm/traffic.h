@@ -1,8 +1,8 @@
-/* The storm's programs: one on each node, made of what its seed draws. Shared by the
- * traffic's files alone.
+/* The storm's programs: one on each node, made of what its seed draws. Only the traffic's files
+ * include this.
  *
- * A program's draws come from a generator of its own, so that what a node does depends on
- * the seed and on its own steps, not on when others have theirs. */
+ * Each program draws from a generator of its own, so what a node does depends on
+ * the seed and on its own steps, not on when others take theirs. */
 #ifndef SIM_STORM_TRAFFIC_H
 #define SIM_STORM_TRAFFIC_H
 
@@ -15,8 +15,8 @@ enum {
     STORM_CHANNEL = 0,
 };
 
-/* A completion, and the memory that belongs to the operation until it comes. Tickets stay
- * until the run's end, so that a completion that comes twice is noticed. */
+/* A completion, and the memory that belongs to the operation until the completion comes. Tickets
+ * stay until the run's end, so that a completion that comes twice is noticed. */
 struct storm_ticket {
     struct nic_completion completion;
     uint32_t operation;
@@ -28,9 +28,9 @@ struct storm_ticket {
 struct storm_lock_use {
     bool is_used;
     bool is_held;
-    uint64_t name; /* the services' ticket */
+    uint64_t name; /* the ticket that the services gave */
     struct storm_ticket *ticket;
-    uint64_t until_ns; /* when it is released, or given up waiting for */
+    uint64_t until_ns; /* when to release it, or to stop waiting for it */
 };
 
 struct storm_program {
@@ -44,23 +44,23 @@ struct storm_program {
     uint64_t woken_ns; /* the earliest wake-up that is asked for; UINT64_MAX: none */
     uint16_t favourite;
 
-    bool has_gift; /* drawn, and not taken yet for want of room */
+    bool has_gift; /* it was drawn, but there was no room to give it yet */
     struct storm_gift gift;
     bool is_fence_first;
     bool is_skip; /* AOTF: through a physical kick */
 
     uint64_t kicks[STORM_NODES_MAX][STORM_KICKS]; /* kick address + 1; 0: not open */
-    struct storm_ticket **tickets;                /* whose completions are awaited */
+    struct storm_ticket **tickets;                /* the ones whose completions are awaited */
     uint32_t ticket_count, ticket_room;
     uint64_t last_fetched; /* what a compare-swap may expect */
 
     struct storm_lock_use locks[STORM_LOCK_USES];
     struct storm_ticket *arrival; /* at the barrier, outstanding */
     bool is_member;
-    bool has_met;          /* the other members, in their first life */
-    uint32_t phase;        /* arrived in */
-    uint64_t arrival_ns;   /* of the next one */
-    uint64_t next_read_ns; /* of messages */
+    bool has_met;          /* it knows the other members in their first life */
+    uint32_t phase;        /* the last one in which it arrived */
+    uint64_t arrival_ns;   /* when it arrives next */
+    uint64_t next_read_ns; /* when it reads messages next */
 };
 
 struct storm_traffic {
@@ -75,18 +75,18 @@ struct storm_traffic {
     uint32_t ticket_count, ticket_room;
 };
 
-/* The user of the engine that a lane is. */
+/* The engine's user number of a lane. */
 uint32_t storm_lane_user(uint32_t lane);
 
 struct storm_ticket *storm_ticket_new(struct storm_traffic *traffic, struct storm_program *program,
                                       uint64_t data_bytes);
-/* The newest ticket, whose operation was not taken. */
+/* Drops the newest ticket, whose operation was not taken. */
 void storm_ticket_drop(struct storm_traffic *traffic, struct storm_program *program);
 
-/* Asks for a step at that time, unless an earlier one is asked for. */
+/* Asks for a step at that time, unless one is due earlier. */
 void storm_program_wake(struct storm_traffic *traffic, struct storm_node *node, uint64_t at_ns);
 
-/* Draws the next operation into program->gift. False: none of what is to be drawn. */
+/* Draws the next operation into program->gift. False: there is nothing to draw. */
 bool storm_program_draw(struct storm_traffic *traffic, struct storm_node *node);
 /* Gives program->gift. DN_EFULL: not now. */
 int storm_program_give(struct storm_traffic *traffic, struct storm_node *node);

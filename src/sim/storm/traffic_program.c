@@ -11,7 +11,7 @@ enum {
     PAGE_MASK = (1 << NIC_KICK_PAGE_BITS) - 1,
 };
 
-/* How often each kind is drawn, among those that are asked for. The barrier is not drawn:
+/* How often each kind is drawn, among those that are asked for. The barrier is not drawn, because
  * all members have to arrive equally often. */
 static const uint32_t weights[STORM_WORK_COUNT] = {
     [STORM_WORK_AOTF] = 6, [STORM_WORK_BOTF] = 4,    [STORM_WORK_PUSH] = 4,
@@ -111,7 +111,7 @@ bool storm_program_draw(struct storm_traffic *traffic, struct storm_node *node)
     if (!draw_work(&traffic->world->plan, random, &gift->work)) {
         return false;
     }
-    /* Half of all goes to one target, so that there are streams as well as a scatter. */
+    /* Half of all operations go to one target, so that there are streams as well as a scatter. */
     bool is_scattered = base_random_below(random, 2) == 0;
     uint16_t any = (uint16_t)base_random_below(random, traffic->oracle->node_count);
     uint8_t lane = (uint8_t)base_random_below(random, STORM_LANES);
@@ -129,7 +129,7 @@ static struct dn_remote remote_of(const struct storm_operation *operation, uint3
     return (struct dn_remote){.rank = operation->target, .area = area, .offset = operation->offset};
 }
 
-/* Gives up a page of a lane that has nothing under way, if there is one. */
+/* Closes the kick page of a lane that has nothing under way, if there is one. */
 static void close_a_kick(struct storm_traffic *traffic, struct storm_node *node)
 {
     struct storm_program *program = &traffic->programs[node->number];
@@ -304,7 +304,7 @@ static int give_primitive(struct storm_traffic *traffic, struct storm_node *node
                           node->number, gift->lane, storm_work_word(gift->work), gift->target,
                           error);
     }
-    /* A datagram that there is no room for is one of those that are lost. */
+    /* A datagram without room counts as lost. */
     return gift->work == STORM_WORK_DATAGRAM ? 0 : error;
 }
 

@@ -5,7 +5,7 @@
 
 enum {
     MESSAGE_BYTES_MAX = 2048,
-    READ_PAUSE_NS = 60000, /* at most; long enough for receive buffers to fill */
+    READ_PAUSE_NS = 60000, /* at most; long enough that receive buffers fill */
     HOLD_NS = 100000,      /* at most */
     PATIENCE_NS = 2000000, /* how long some wait for a lock before they give up */
 };
@@ -79,7 +79,7 @@ int storm_services_give_lock(struct storm_traffic *traffic, struct storm_node *n
     return 0;
 }
 
-/* Who has found its lock to be lost excludes nobody any more. */
+/* A node that has found its lock to be lost excludes no other any more. */
 static void look_for_losses(struct storm_traffic *traffic)
 {
     for (uint32_t i = 0; i < traffic->oracle->node_count; i++) {
@@ -165,8 +165,8 @@ static void step_locks(struct storm_traffic *traffic, struct storm_node *node)
 
 /* ---- The barrier -------------------------------------------------------------------- */
 
-/* A team is of certain lives. A member learns those of its neighbours in the tree, as from
- * a launcher: to a later life that it takes for the first it would arrive in vain. */
+/* A team consists of certain lives. A member learns those of its neighbours in the tree, as from a
+ * launcher: otherwise it might take a later life for the first, and arrive there in vain. */
 static void meet(struct storm_traffic *traffic, struct storm_node *node)
 {
     uint32_t own = node->number;
@@ -252,7 +252,7 @@ int storm_services_give_message(struct storm_traffic *traffic, struct storm_node
     return error;
 }
 
-/* Reads some of what came. Programs that are to end read all, at once. */
+/* Reads some of what came. Programs that have to end read everything at once. */
 static void step_messages(struct storm_traffic *traffic, struct storm_node *node)
 {
     struct storm_program *program = &traffic->programs[node->number];

@@ -1,5 +1,4 @@
-/* The world: boards, memory and clocks, and the loop that lets one event happen after
- * the other. */
+/* The world: boards, memory and clocks, and the loop in which one event happens after the other. */
 #include "sim/storm/world.h"
 
 #include <inttypes.h>
@@ -14,7 +13,7 @@
 enum {
     MILLION = 1000000,
     BURST_PACKETS_MAX = 4096, /* that a board may send at one time */
-    SETTLE_ROUNDS_MAX = 16,   /* what is left then is seen at the next event */
+    SETTLE_ROUNDS_MAX = 16,   /* after these the rest waits for the next event */
     WAITING_MAX = 256,        /* packets that a paused node's socket holds */
     SILENCE_EVENTS_MAX = 20000,
     SPACE_ALIGNMENT = 64,
@@ -28,8 +27,8 @@ uint64_t storm_node_now(const struct storm_world *world, const struct storm_node
     return world->now_ns + (uint64_t)drift_ns + (uint64_t)node->clock_offset_ns + node->jump_ns;
 }
 
-/* The true time at which the node's clock will have passed `local_ns`, later than now. A
- * little more than needed, because the clock above has steps of a microsecond. */
+/* The true time, later than now, at which the node's clock will have passed `local_ns`. It is a
+ * little too late, because the clock above has steps of a microsecond. */
 static uint64_t true_time(const struct storm_world *world, const struct storm_node *node,
                           uint64_t local_ns)
 {
@@ -38,7 +37,7 @@ static uint64_t true_time(const struct storm_world *world, const struct storm_no
         return world->now_ns + 1;
     }
     uint64_t ahead_ns = local_ns - local_now_ns;
-    /* Nothing lasts an hour. */
+    /* No run lasts an hour. */
     if (ahead_ns > UINT64_C(3600) * 1000000000) {
         return UINT64_MAX;
     }
@@ -51,8 +50,8 @@ static uint64_t true_time(const struct storm_world *world, const struct storm_no
            2000;
 }
 
-/* One timer event is under way at most, not counting outdated ones: one that comes too
- * early finds out and is put again. */
+/* At most one timer event is under way, not counting outdated ones: one that comes too early finds
+ * out and is set again. */
 void storm_world_set_timer(struct storm_world *world, struct storm_node *node)
 {
     uint64_t deadline_ns = board_deadline_ns(&node->board);
@@ -127,7 +126,7 @@ static void *grow(void *memory, uint64_t *room, uint64_t bytes)
     return memory;
 }
 
-/* Gives the network all that the board has to send; how many packets that were. */
+/* Gives the network all that the board has to send; gives back how many packets that was. */
 static uint32_t transmit(struct storm_world *world, struct storm_node *node)
 {
     unsigned char packet[SIM_PACKET_BYTES_MAX];
@@ -145,8 +144,8 @@ static uint32_t transmit(struct storm_world *world, struct storm_node *node)
     return sent;
 }
 
-/* Lets the node's programs and its board act in turn until both are content for now. The
- * programs come once more at least, because operations also end while the board sends. */
+/* Lets the node's programs and its board act in turn until both are content for now. The programs
+ * act at least twice, because operations also end while the board sends. */
 static void settle(struct storm_world *world, struct storm_node *node)
 {
     uint32_t sent = 1;
@@ -232,7 +231,7 @@ void storm_world_resume(struct storm_world *world, struct storm_node *node)
 
 /* ---- Events --------------------------------------------------------------------------- */
 
-/* Whether the node can act now. A paused one finds its events when it goes on. */
+/* Whether the node can act now. A paused one gets its events when it goes on. */
 static bool is_awake(struct storm_world *world, const struct storm_node *node,
                      const struct sim_event *event)
 {
@@ -309,7 +308,7 @@ static void handle(struct storm_world *world, const struct sim_event *event)
     }
 }
 
-/* Lets happen what happens until then; false: the run is over before. */
+/* Handles the next event, if it comes by then; false: none does, or the run is over. */
 static bool happen_next(struct storm_world *world, uint64_t until_ns)
 {
     struct sim_event event;
@@ -346,7 +345,7 @@ static void set_up_node(struct storm_world *world, uint16_t number)
     };
 }
 
-/* Everything of an earlier run is forgotten but its memory. */
+/* Forgets everything of an earlier run except its memory. */
 static void set_up(struct storm_world *world, const struct storm_plan *plan, void *trace)
 {
     struct base_random seeds = {(plan->seed ^ UINT64_C(0x53746f726d)) + (plan->luck << 48)};
@@ -410,8 +409,8 @@ static void complete(struct storm_world *world)
     }
 }
 
-/* What is still on its way must do no harm when it comes, and nobody may answer answers
- * for ever: some hundred events are the rule. */
+/* Packets that are still on their way must do no harm when they come, and nodes must not answer
+ * answers for ever: some hundred events are normal. */
 static void let_arrive(struct storm_world *world)
 {
     uint64_t end_ns = world->now_ns + 3 * world->plan.board.swif.peer_timeout_ns;

@@ -1,5 +1,5 @@
-/* What the world's own files share: the kinds of events, and the steps of a node's life
- * that faults bring about. */
+/* What the world's own files share: the kinds of events, and the steps of a node's life that faults
+ * cause. */
 #ifndef SIM_STORM_WORLD_H
 #define SIM_STORM_WORLD_H
 
@@ -26,7 +26,7 @@ void storm_world_set_timer(struct storm_world *world, struct storm_node *node);
 
 /* Draws the clocks and when the first faults strike. */
 void storm_fault_begin(struct storm_world *world);
-/* A fault is due; says when the next one of its kind is. */
+/* A fault is due: strikes, and decides when the next one of its kind is due. */
 void storm_fault_strike(struct storm_world *world, enum storm_fault fault);
 
 #endif
