@@ -1,4 +1,4 @@
-/* A call that ends its process, in a child that is watched.
+/* Runs a call that ends its process in a child, and watches it.
  *
  * The parent must not have joined a group: a forked child has no part in it. */
 #ifndef UNIT_CHILD_H
@@ -39,7 +39,7 @@ static inline int unit_child_run(void (*call)(void), char text[UNIT_CHILD_BYTES]
     return status;
 }
 
-/* The call ends its process with a failure and says so in these words. */
+/* Asserts that the call ends its process with a failure and these words. */
 static inline void unit_child_fails(void (*call)(void), const char *words)
 {
     char text[UNIT_CHILD_BYTES];
@@ -49,7 +49,7 @@ static inline void unit_child_fails(void (*call)(void), const char *words)
     }
 }
 
-/* The call returns, and its process ends well. */
+/* Asserts that the call returns and its process ends well. */
 static inline void unit_child_passes(void (*call)(void))
 {
     char text[UNIT_CHILD_BYTES];

@@ -1,4 +1,4 @@
-/* A group in ordinary memory, its nodes being views of it in one process. */
+/* A group in ordinary memory; its nodes are views of it in one process. */
 #ifndef UNIT_GROUP_H
 #define UNIT_GROUP_H
 

@@ -1,10 +1,10 @@
-/* A packet fabric in one process: every node has a copy of the group's memory to itself, and
- * what one reflects comes to another later, in order between the two and in no other.
+/* A packet fabric in one process: every node has its own copy of the group's memory, and
+ * what one node reflects comes to another later, in order between the two only.
  *
  * Pulls and atomics take effect at once, before reflections that are under way: nothing may
- * rely on an order between them. Reflections are delivered by who waits (a random number of
- * them at a time), by a settle, or, while `held`, only one by one by the test. Within one the
- * words come from the last to the first.
+ * rely on an order between them. Whoever waits delivers reflections (a random number of
+ * them at a time), and so does a settle; while `held`, only the test does, one by one. Within
+ * one reflection the words come from the last to the first.
  *
  * Each node has a host_process as the host's side makes it, so that everything from src/host
  * up can run on it. */
@@ -33,7 +33,7 @@ struct unit_reflection {
 
 struct unit_way {
     struct unit_reflection *first, *last;
-    uint64_t sent; /* reflections ever made */
+    uint64_t sent; /* reflections so far */
 };
 
 struct unit_mirrors;
@@ -158,7 +158,7 @@ static inline int unit_mirror_reflect(struct fabric_lane *lane, uint32_t rank, c
     return 0;
 }
 
-/* With the lock: where a private address lies at its rank; NULL: that is gone. */
+/* With the lock: where a private address lies at its rank; NULL: the rank is gone. */
 static inline unsigned char *unit_mirror_reach(struct fabric_lane *lane, struct dn_remote remote)
 {
     struct unit_mirror *own = unit_mirror_of(lane);
@@ -308,7 +308,7 @@ static inline void unit_mirror_make(struct unit_mirrors *all, uint32_t rank,
     };
 }
 
-/* Nodes of these sizes, attached, each with its own memory. */
+/* Makes attached nodes of these sizes, each with its own memory. */
 static inline void unit_mirrors_make(struct unit_mirrors *all, uint32_t node_count,
                                      struct group_sizes sizes, uint64_t seed)
 {
@@ -331,7 +331,7 @@ static inline void unit_mirrors_free(struct unit_mirrors *all)
     }
 }
 
-/* The rank dies: nothing of it or to it comes any more, and the others know. */
+/* The rank dies: nothing from it or to it arrives any more, and the others know. */
 static inline void unit_mirrors_kill(struct unit_mirrors *all, uint32_t rank)
 {
     pthread_mutex_lock(&all->lock);

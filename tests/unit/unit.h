@@ -32,7 +32,7 @@ static inline uint64_t unit_now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Longer than anything that works takes, also on a loaded machine in an emulator. */
+/* Longer than anything that works takes, even on a loaded machine in an emulator. */
 #define UNIT_PATIENCE_NS (10000 * UNIT_MS)
 
 static _Atomic uint32_t unit_faults;

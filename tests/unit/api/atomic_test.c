@@ -1,4 +1,4 @@
-/* Atomics: what each does in both widths, and every mistake before anything is changed. */
+/* Atomics: what each does in both widths; every mistake is refused before anything changes. */
 #include "unit/api/node.h"
 
 static void wide(void **unused)
@@ -68,7 +68,7 @@ static void mistakes(void **unused)
     assert_int_equal(dn_add_u64(lane, node_llcm(0), 1), DN_ESTATE);
 }
 
-/* Memory that is registered is reached by the careful way. */
+/* Registered memory is reached by the careful way. */
 static void registered_words(void **unused)
 {
     (void)unused;

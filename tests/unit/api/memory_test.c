@@ -75,7 +75,7 @@ static void private_memory_keeps_its_content(void **unused)
     assert_int_equal(dn_register(node, &value, 0, &remote.area), DN_EINVAL);
 }
 
-/* What a store by packets does with its error, here with a kick that has a pointer. */
+/* Stores by packets keep their errors; here with a kick that has a pointer. */
 static void errors_of_stores_are_kept(void **unused)
 {
     (void)unused;
@@ -101,7 +101,7 @@ static void errors_of_stores_are_kept(void **unused)
     dn_kick_store_later(&lane_kick, 0, 1, 8); /* its lane is closed */
     assert_int_equal(dn_barrier(all, DN_FOREVER), 0);
     assert_int_equal(dn_kick_unmap(&kick), 0);
-    dn_kick_store_later(&kick, 0, 1, 8); /* nobody's */
+    dn_kick_store_later(&kick, 0, 1, 8); /* it is no longer mapped */
     dn_kick_store_later(NULL, 0, 1, 8);
     assert_int_equal(dn_quiet(node), 0);
 }

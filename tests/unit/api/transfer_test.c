@@ -1,4 +1,4 @@
-/* Blocks and RDMA: bytes, completion, mistakes before anything is written. */
+/* Blocks and RDMA: bytes and completion; mistakes are refused before anything is written. */
 #include "unit/api/node.h"
 
 static const unsigned char source[256] = {1, 2, 3, 4, 5, 6, 7, 8, 9};

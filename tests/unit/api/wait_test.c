@@ -1,4 +1,4 @@
-/* Waiting for words: what holds, what ends it, which of several. */
+/* Waiting for words: when a condition holds, what ends a wait, which of several words is found. */
 #include "unit/api/node.h"
 
 static void looks_at_once(void **unused)

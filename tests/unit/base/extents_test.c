@@ -188,7 +188,7 @@ static void every_alignment_up_to_the_whole_is_kept(void **state)
     for (uint64_t alignment = 32 * MIB; alignment > 0; alignment /= 2) {
         (void)take(&extents, 1, alignment);
     }
-    /* Aligned to more than there is, only offset 0 would do, and that is taken. */
+    /* With an alignment larger than the memory only offset 0 would do, and that is taken. */
     refused(&extents, 1, 64 * MIB);
     refused(&extents, 1, UINT64_C(1) << 63);
     base_extents_release(&extents);
@@ -200,7 +200,7 @@ static void every_alignment_up_to_the_whole_is_kept(void **state)
 static void the_whole_can_be_taken_whatever_its_size(void **state)
 {
     (void)state;
-    /* Sizes in the middle of a class too, where no class above has a range. */
+    /* Include sizes in the middle of a class, where no class above has a range. */
     static const uint64_t grain_counts[] = {
         1,        2,       15,   16,   17,    31,      33,
         1000,     1023,    1024, 1025, 99999, 1 << 20, (1 << 20) + 1,
@@ -258,8 +258,8 @@ static void it_fills_up_and_joins_back_to_one(void **state)
         offsets[i] = take(&extents, 1 + base_random_below(&random, GRAIN), 1);
     }
     refused(&extents, 0, 1);
-    /* Every second first, so that nothing has a free neighbour; then the rest, at
-     * random, so that each join happens before, behind and on both sides. */
+    /* Free every second one first, so that none has a free neighbour; then the rest at random, so
+     * that joins happen before, behind and on both sides. */
     for (uint32_t i = 0; i < COUNT; i++) {
         if (offsets[i] / GRAIN % 2 == 0) {
             assert_true(base_extents_give(&extents, offsets[i]));

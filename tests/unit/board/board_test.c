@@ -179,7 +179,7 @@ static void send_all(struct node *node)
     }
 }
 
-/* One event: a packet arrives or a board's time has come. False: nothing before `until`. */
+/* Handles one event: a packet arrives, or a board's time has come. False: none before `until`. */
 static bool step(uint64_t until_ns)
 {
     struct flying *first = NULL;
@@ -221,7 +221,7 @@ static bool step(uint64_t until_ns)
     return true;
 }
 
-/* Runs for so long, as far as anything happens at all. */
+/* Runs for that long, or until nothing happens any more. */
 static void run_ms(uint64_t ms)
 {
     uint64_t until_ns = world.now_ns + ms * UNIT_MS;
@@ -309,7 +309,7 @@ static void what_a_user_gives_between_two_packets_is_sent(void **state)
     assert_int_equal(nic_botf(engine(0), 0, at(1, 8), &value, 8), 0);
     assert_true(board_transmit(board, world.now_ns, packet, &target) != 0);
     put_in_the_air(target, packet, PACKET_BYTES);
-    world.flying_count = 0; /* lost; what counts is that the next one is not forgotten */
+    world.flying_count = 0; /* lost; the point is that the next one is not forgotten */
     assert_int_equal(nic_botf(engine(0), 0, at(2, 8), &value, 8), 0);
     assert_true(board_transmit(board, world.now_ns, packet, &target) != 0);
     assert_int_equal(target, 2);
@@ -379,7 +379,7 @@ static void a_restarted_peer_is_a_new_one(void **state)
     configure(&config, 1);
     config.swif.incarnation = 2;
     start(1, &config);
-    /* The first operation may end with the old life; those after it do not. */
+    /* The first operation may end with the old life; later ones do not. */
     assert_int_equal(nic_botf(engine(0), 0, at(1, 0), &value, 8), 0);
     assert_int_equal(nic_quiet(engine(0), 0, &quiet), 0);
     run_until_done(&quiet);
@@ -513,7 +513,7 @@ static void configs_without_sense_are_refused(void **state)
     free(space);
 }
 
-/* Counters that everybody adds to, and rows of stores that must be seen in order. */
+/* Counters that every node adds to, and rows of stores that must be seen in order. */
 static void play(uint64_t seed)
 {
     enum { ROUNDS = 300, ADDS = 4 };

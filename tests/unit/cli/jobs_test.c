@@ -33,7 +33,7 @@ struct series {
     unsigned exits;   /* this one ends its process */
     unsigned signals; /* this one has its parent interrupted */
     unsigned hangs;   /* this one does not end */
-    unsigned enough;  /* so many results will do */
+    unsigned enough;  /* stop after this many results */
     char text[TEXT_BYTES];
     size_t used;
     unsigned taken;
@@ -108,7 +108,7 @@ static bool take(void *context, uint64_t number, const void *result, const char 
 static uint64_t bytes_of(void *context, uint64_t number)
 {
     (void)context;
-    return number % 3 == 0 ? 1000 : 60; /* the large ones have no room with anybody */
+    return number % 3 == 0 ? 1000 : 60; /* a large one fits only alone */
 }
 
 static struct series *begin(void)

@@ -105,7 +105,7 @@ struct outcome {
     char out[SAID_BYTES], err[SAID_BYTES];
 };
 
-/* Turns a standard stream to a file, and gives a descriptor of what it was. */
+/* Redirects a standard stream to a file, and gives a descriptor of the original. */
 static int turn_away(FILE *stream, FILE *file)
 {
     (void)fflush(stream);
@@ -124,7 +124,7 @@ static void turn_back(FILE *stream, int kept, FILE *file, char said[SAID_BYTES])
     (void)fclose(file);
 }
 
-/* `line` are words between blanks. */
+/* `line` holds words between blanks. */
 static struct outcome read_line(const struct options_command *command, struct options_group *groups,
                                 unsigned group_count, const char *line)
 {
@@ -180,7 +180,7 @@ static void goes(struct wishes *wishes, const char *line)
     assert_true(outcome.goes_on && outcome.status == CLI_OK);
 }
 
-/* A mistake is one sentence, this one, and status 2. */
+/* Asserts that the mistake gives exactly this sentence, and status 2. */
 static void is_refused(const struct outcome *outcome, const char *sentence)
 {
     assert_string_equal(outcome->err, sentence);

@@ -147,7 +147,7 @@ static void a_peer_that_is_gone_is_not_written(void **state)
     assert_false(is_quick(remote, 8));
     assert_int_equal(in_place_botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
     assert_int_equal(unit_memory(&net, 1, DN_LLCM)[0], 0);
-    /* The caller's mistakes come first: they do not depend on who lives. */
+    /* The caller's mistakes come first: they do not depend on which nodes live. */
     assert_int_equal(in_place_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, &pointer),
                      DN_ERANGE);
     assert_int_equal(in_place_reach(&lane, unit_at(2, DN_LLCM, 0), 8, &pointer), 0);
@@ -273,7 +273,7 @@ static void writers_wake_who_watches(void **state)
     assert_false(wakes(PUSH, llcm + 127));
     assert_false(wakes(PUT_SIGNAL, llcm + 256));
     assert_false(wakes(PULL, llcm + 128));
-    /* A word that nobody can store to: only deaths and barriers matter there. */
+    /* No store can reach this word: only deaths and barriers matter there. */
     assert_false(wakes(BOTF, &lane));
 }
 
@@ -290,7 +290,7 @@ static void stored_to_wakes_only_its_ranks(void **state)
     assert_int_equal(atomic_load(lane.sleeping), 3);
     assert_false(group_call_claim(lane.view, 2));
     assert_true(group_call_claim(lane.view, 1));
-    /* Who waits for a barrier is not what stores are for. */
+    /* A node that waits for a barrier is not woken by stores. */
     group_call_publish(&net.made.views[2], GROUP_WATCH_NOTHING);
     fabric_wake_stored_to(&lane);
     assert_true(group_call_claim(lane.view, 2));
@@ -321,8 +321,8 @@ struct exchange {
     bool by_signal;
 };
 
-/* Two nodes send each other numbered bodies, in two places by turns; the flag tells.
- * The body is plain memory: a missing release or acquire is a race. */
+/* Two nodes send each other numbered bodies, in two places by turns; a flag announces each. The
+ * body is plain memory, so a missing release or acquire is a race. */
 static void exchange_run(uint32_t number, void *context)
 {
     struct exchange *exchange = context;
@@ -364,7 +364,7 @@ static void who_sees_the_flag_sees_the_body(void **state)
 
 enum { ADDERS = 3 };
 
-/* Each of the words is changed by everybody in a way that shows a lost or doubled one. */
+/* Every thread changes each of the words in a way that shows a lost or doubled change. */
 static void adders_run(uint32_t number, void *context)
 {
     (void)context;

@@ -31,7 +31,7 @@ static inline void unit_net_free(struct unit_net *net)
     unit_group_free(&net->made);
 }
 
-/* With ops NULL nothing stands between. */
+/* With ops NULL the lane works directly on memory. */
 static inline struct fabric_lane unit_lane(struct unit_net *net, uint32_t rank,
                                            const struct fabric_ops *ops)
 {

@@ -1,5 +1,5 @@
-/* The relaxed fabric's order: for each rule of the memory model, that the forbidden
- * outcome never appears, and that what the model allows does appear. */
+/* The relaxed fabric's order: for each rule of the memory model, the forbidden outcome never
+ * appears, and what the model allows does appear. */
 #include "relax_rounds.h"
 
 /* ---- The ordered class ----------------------------------------------------------- */
@@ -270,7 +270,7 @@ static bool fenced_pull_overtaken(uint64_t round)
     return pull_then_store(round, true);
 }
 
-/* Four epochs of everything; words in the order of their epochs. */
+/* Four epochs of all operations; words in the order of their epochs. */
 static bool epochs_mix(uint64_t round)
 {
     enum { EPOCHS = 4, WORDS = 5 };
@@ -284,8 +284,8 @@ static bool epochs_mix(uint64_t round)
     }
     uint64_t deadline_ns = unit_now_ns() + UNIT_PATIENCE_NS;
     for (;;) {
-        /* From the last word to the first: once one is there, all of the epochs
-         * before it must be. */
+        /* From the last word to the first: if one is there, all words of the epochs before it must
+         * be. */
         uint64_t present_epoch = 0;
         bool complete = true;
         for (uint64_t i = EPOCHS * WORDS; i-- > 0;) {

@@ -55,8 +55,7 @@ static inline int close_lanes(void **state)
 
 /* ---- Looking ------------------------------------------------------------------- */
 
-/* Looks at, or changes, memory that an operation may be using at this moment: the
- * race is what is tested. */
+/* Reads or changes memory that an operation may be using at this moment: the race is the test. */
 #define RACING MEANT_TO_RACE __attribute__((unused, noinline))
 
 static RACING uint64_t peek(const void *word)
@@ -82,14 +81,14 @@ static inline unsigned char *word(int rank, uint64_t number)
     return unit_memory(&net, rank, DN_LLCM) + number * 64;
 }
 
-/* Watches until both words hold the round; whether the later one ever did while the
- * earlier one did not. */
+/* Watches until both words hold the round; tells whether the later word ever did while the earlier
+ * one did not. */
 static inline bool overtaken(const void *earlier, const void *later, uint64_t round)
 {
     bool seen = false;
     uint64_t deadline_ns = unit_now_ns() + UNIT_PATIENCE_NS;
     for (;;) {
-        /* The later one first: a look between the two writes must not deceive. */
+        /* Look at the later one first, so that a look between the two writes does not deceive. */
         bool later_there = peek(later) == round;
         bool earlier_there = peek(earlier) == round;
         seen = seen || (later_there && !earlier_there);
@@ -139,7 +138,7 @@ static inline void store(int rank, uint64_t number, uint64_t value)
     store_on(0, rank, number, value);
 }
 
-/* A block of which the first word tells. */
+/* A block whose first word carries the value. */
 static inline void botf(int rank, uint64_t number, uint64_t value)
 {
     uint64_t block[3] = {value, 1, 2};
@@ -147,7 +146,7 @@ static inline void botf(int rank, uint64_t number, uint64_t value)
     memset(block, 0xff, sizeof block);
 }
 
-/* A body of which the last word tells. */
+/* A body whose last word carries the value. */
 static inline void put_signal(int rank, uint64_t body_number, uint64_t flag_number, uint64_t value)
 {
     uint64_t body[8] = {[7] = value};
@@ -159,7 +158,7 @@ static inline void put_signal(int rank, uint64_t body_number, uint64_t flag_numb
     memset(body, 0xff, sizeof body);
 }
 
-/* From one of a few words that stay untouched until the next round. */
+/* Pushes from one of a few words that stay untouched until the next round. */
 static inline void push(int rank, uint64_t number, uint64_t value)
 {
     static uint64_t sources[NODES][128];

@@ -1,5 +1,5 @@
-/* The relaxed fabric: completion, bounds, mistakes, waking and its thread. What may be
- * reordered is in relax_order_test.c. */
+/* The relaxed fabric: completion, bounds, mistakes, waking and its thread. relax_order_test.c tests
+ * what may be reordered. */
 #include "relax_rounds.h"
 
 #include <sys/resource.h>
@@ -95,7 +95,7 @@ static bool op_pending_at_return(uint64_t round)
     return !done;
 }
 
-/* Nothing is called until it is done: somebody else must be doing it. */
+/* Only looks until the op is done: another thread must be doing the work. */
 static bool op_done_before_its_bytes(uint64_t round)
 {
     bool done = false;
@@ -105,7 +105,7 @@ static bool op_done_before_its_bytes(uint64_t round)
         assert_true(unit_now_ns() < deadline_ns);
         assert_int_equal(fabric_op_state(&late_op, &done), 0);
     }
-    /* Its words are the program's again. */
+    /* The op's words belong to the program again. */
     memset(&late_op, 0, sizeof late_op);
     return *(uint64_t *)(void *)word(1, 1) != round;
 }
@@ -179,7 +179,7 @@ static void larger_blocks_go_at_once_and_in_order(void **state)
         memset(block, i + 1, bytes);
         if (i % 2 == 0) {
             assert_int_equal(relax_ops.botf(&lanes[0], unit_at(1, DN_BANK, 0), block, bytes), 0);
-            /* In the ordered class the store came first, and before both the push. */
+            /* In the ordered class the store came first, and the push before both. */
             assert_true(peek(word(1, 2)) == round);
         } else {
             assert_int_equal(relax_ops.put_signal(&lanes[0], unit_at(1, DN_BANK, 0), block, bytes,
@@ -254,7 +254,7 @@ static void mistakes_are_answered_at_the_call(void **state)
     expect_refusal(unit_at(1, DN_LLCM, 4), DN_EALIGN);
     assert_int_equal(group_area_deregister(&net.made.views[1], area), 0);
     expect_refusal(unit_at(1, area, 0), DN_ESTALE);
-    /* What was accepted before its target died is carried out all the same. */
+    /* An operation that was accepted before its target died is carried out all the same. */
     store(1, 1, 5);
     assert_true(group_life_end(lanes[0].view, 1, false));
     expect_refusal(word_at(1, 2), DN_EPEER);
@@ -312,7 +312,7 @@ static void all_writers_but_stores_wake_who_watches(void **state)
     quiet(0);
     assert_false(is_asleep());
 
-    /* Ranks with kicks are looked at by quiet and fence. */
+    /* quiet and fence look at ranks with kicks. */
     atomic_store(&net.stored_to[0], 2);
     fall_asleep(1);
     store(1, 1, 2);

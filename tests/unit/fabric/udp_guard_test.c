@@ -1,5 +1,4 @@
-/* Authentication of packets: what was sealed opens, with the right key and unchanged, and
- * nothing else does. */
+/* Authentication of packets: a sealed packet opens only with the right key and unchanged. */
 #include "unit/unit.h"
 
 #include "fabric/udp/guard.h"
@@ -8,7 +7,7 @@ enum { NODES = 5, INCARNATION = 9, BODY_BYTES = 200, BYTES = WIRE_OVERHEAD_BYTES
 
 static const unsigned char secret[32] = "a secret of thirty-two bytes...";
 
-/* Every way to guard, those that this CPU cannot do left out. */
+/* Every way to guard, except those that this CPU cannot do. */
 static const struct way {
     enum udp_cipher cipher;
     bool encrypt;
@@ -82,7 +81,7 @@ static void seal(struct udp_guard *guard, const struct wire_header *header, unsi
     hooks.seal(hooks.context, header, packet, bytes);
 }
 
-/* As swif does: what the bytes say is what is looked at. */
+/* Like swif, uses the header that the bytes say. */
 static bool opens(struct udp_guard *guard, unsigned char *packet, uint32_t bytes)
 {
     struct swif_guard hooks = udp_guard_hooks(guard);
@@ -128,7 +127,8 @@ static void every_changed_bit_is_noticed(void **state)
             memcpy(packet, sealed, BYTES);
             packet[bit / 8] ^= (unsigned char)(1u << bit % 8);
             assert_false(opens(receiver, packet, BYTES));
-            /* Nor by the header as it was, when the decoder would not see the change. */
+            /* The header as it was must not open it either, where the decoder would not see the
+             * change. */
             memcpy(packet, sealed, BYTES);
             packet[bit / 8] ^= (unsigned char)(1u << bit % 8);
             assert_false(hooks.open(hooks.context, &header, packet, BYTES));
@@ -159,7 +159,7 @@ static void a_shorter_or_longer_packet_is_noticed(void **state)
     }
 }
 
-/* Seals as the config says, and asks node 4 of the true group what it thinks. */
+/* Seals as the config says, and tells whether node 4 of the true group believes it. */
 static bool is_believed(const struct way *way, const struct udp_guard_config *sealer,
                         uint16_t claimed_rank, uint32_t claimed_incarnation)
 {
@@ -169,7 +169,7 @@ static bool is_believed(const struct way *way, const struct udp_guard_config *se
     header.source_incarnation = sealer->incarnation;
     unsigned char packet[BYTES];
     fill(&header, packet, BYTES);
-    /* The bytes say already what is claimed, the tag is made by the key of the sealer. */
+    /* The bytes already say what is claimed; the tag is made with the sealer's key. */
     struct wire_header claimed = header;
     claimed.source = claimed_rank;
     claimed.source_incarnation = claimed_incarnation;
@@ -256,8 +256,8 @@ static void encryption_hides_the_body_and_nothing_else_does(void **state)
     }
 }
 
-/* The same content seals differently by another sender, in another life and with another
- * counter: equal counters of different senders are no repeated nonce. */
+/* The same content is sealed differently by another sender, in another life and with another
+ * counter: equal counters of different senders are not a repeated nonce. */
 static void no_two_packets_look_alike(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void no_two_packets_look_alike(void **state)
             header.counter += variant == 3 ? UINT64_C(1) << 63 : 0;
             unsigned char packet[BYTES];
             fill(&header, packet, BYTES);
-            /* Only keys and nonces differ, not what is authenticated. */
+            /* Only keys and nonces differ, not the authenticated bytes. */
             struct wire_header same = header_of(3, BODY_BYTES);
             same.counter = header.counter;
             wire_header_encode(&same, packet);
@@ -292,8 +292,8 @@ static void no_two_packets_look_alike(void **state)
     }
 }
 
-/* Computed by other implementations (Python's hashlib, OpenSSL's ciphers). Hosts that run
- * different builds understand each other only as long as this stays. */
+/* Computed by other implementations (Python's hashlib, OpenSSL's ciphers). Hosts with different
+ * builds understand each other only as long as this stays the same. */
 static void the_bytes_on_the_wire_stay(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a launcher makes for a group: on one host at once, on several by steps whose bytes the
+/* What a launcher makes for a group: on one host all at once, on several in steps whose bytes the
  * hosts tell each other. */
 #define _GNU_SOURCE
 #include "unit/unit.h"
@@ -17,7 +17,7 @@ enum { NODES = 5, NODES_OF_ONE = 2, MTU_BYTES = 2000, HEADERS_BYTES = 28 };
 
 static const struct group_sizes sizes = {4096, 8192, 12288, 16384};
 
-/* A test's settings, which are what a user gets who gives no option, and the last sentence. */
+/* A test's settings, as for a user who gives no option, and the last sentence. */
 static const struct fabric_launch *fabric;
 static uint64_t settings[FABRIC_OPTIONS_MAX];
 static char sentence[FABRIC_SENTENCE_BYTES];
@@ -53,7 +53,7 @@ static struct fabric_contact contact_of(const char *name)
     return contact;
 }
 
-/* Its own descriptor, which ends with the mapping. */
+/* Maps a descriptor of its own, which ends with the mapping. */
 static struct udp_roster_file map(const struct fabric_roster *roster, uint32_t index)
 {
     struct udp_roster_file file;
@@ -238,7 +238,7 @@ static void all_hosts_get_the_same_terms(void **state)
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fabric->seal(&fleet.hosts[i], &terms, sentence), 0);
         struct udp_roster_file file = map(&fleet.hosts[i], 0);
-        /* All before the reports: addresses, sizes, secret. */
+        /* Everything before the reports: addresses, sizes, secret. */
         assert_memory_equal(file.roster, ours.roster, ours.roster->reports_offset);
         udp_roster_unmap(&file);
     }
@@ -248,7 +248,7 @@ static void all_hosts_get_the_same_terms(void **state)
     release_fleet(&fleet);
 }
 
-/* A finding as another host may have it: two little-endian numbers, ciphers and path. */
+/* A finding as another host might send it: two little-endian numbers, ciphers and path. */
 static struct fabric_finding finding(unsigned char ciphers, unsigned path_bytes)
 {
     struct fabric_finding made = {{0}};
@@ -294,7 +294,7 @@ static void terms_are_checked(void **state)
     for (unsigned place = 0; place < 5; place++) {
         struct fabric_terms wrong = terms;
         memset(wrong.bytes + 8 * place, 0xff, 8);
-        bool is_free = place == 2; /* any peer time-out is one */
+        bool is_free = place == 2; /* any peer time-out is valid */
         assert_int_equal(fabric->seal(&fleet.launcher, &wrong, sentence), is_free ? 0 : DN_EINVAL);
     }
     terms.bytes[CIPHER_AT] = 77;

@@ -1,4 +1,4 @@
-/* The roster: what the launcher wrote is what a node maps, and what is no roster is refused. */
+/* The roster: a node maps what the launcher wrote; anything that is no roster is refused. */
 #define _GNU_SOURCE
 #include "unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* One socket on the loopback interface: single packets, bursts, and a kernel that refuses.
  *
- * The system calls to send go through this program, which lets some of them fail. */
+ * The system calls that send go through this program, which makes some of them fail. */
 #define _GNU_SOURCE
 #include "unit/unit.h"
 
@@ -23,11 +23,11 @@
 
 static struct {
     unsigned sendto_calls, sendmsg_calls;
-    unsigned sendto_passes; /* so many work before sendto_error is answered */
-    int sendto_error;       /* 0: the kernel's own answer */
+    unsigned sendto_passes; /* how many work before sendto_error is returned */
+    int sendto_error;       /* 0: the kernel's own result */
     unsigned sendmsg_passes;
     int sendmsg_error;
-    size_t sendmsg_bytes_max; /* the longest that was asked for */
+    size_t sendmsg_bytes_max; /* the longest that was passed */
 } calls;
 
 ssize_t sendto(int fd, const void *buffer, size_t bytes, int flags, const struct sockaddr *to,
@@ -98,7 +98,7 @@ static void pair_close(struct pair *pair)
 
 static unsigned char burst[8 * UDP_BURST_BYTES_MAX], came[UDP_BURST_BYTES_MAX];
 
-/* Packet i of a burst says so in all its bytes, in a way. */
+/* Every byte of packet i of a burst depends on i. */
 static void fill(uint32_t bytes, uint32_t packet_bytes)
 {
     assert_true(bytes <= sizeof burst);
@@ -113,7 +113,7 @@ static bool wait_readable(const struct udp_socket *socket, int timeout_ms)
     return poll(&wait, 1, timeout_ms) == 1;
 }
 
-/* That exactly the bytes of the burst from `at` to `end` come, in whole packets. */
+/* Asserts that exactly the bytes of the burst from `at` to `end` come, in whole packets. */
 static void expect(struct pair *pair, uint32_t at, uint32_t end, uint32_t packet_bytes)
 {
     while (at < end) {
@@ -147,7 +147,7 @@ static void expect_sent(struct pair *pair, uint32_t bytes, uint32_t packet_bytes
 
 /* ---- What works ------------------------------------------------------------------- */
 
-/* With offload as the kernel has it, and without: at the sender, the receiver, both. */
+/* Runs with offload as the kernel has it, and without: at the sender, the receiver, both. */
 static void everywhere(void (*run)(struct pair *pair))
 {
     const int families[] = {AF_INET, AF_INET6};
@@ -211,7 +211,7 @@ static void long_bursts(struct pair *pair)
     /* More packets, and more bytes, than the kernel takes at a time. */
     expect_sent(pair, 200 * 48 + 5, 48);
     expect_sent(pair, 100 * 1472 + 5, 1472);
-    /* Up to the last byte: one call would be 20 bytes too long for IPv6. */
+    /* Up to the last byte; a single call would be 20 bytes too long for IPv6. */
     expect_sent(pair, UDP_BURST_BYTES_MAX, UDP_BURST_BYTES_MAX / 7);
     bool is_v6 = pair->to_address.any.sa_family == AF_INET6;
     assert_true(calls.sendmsg_bytes_max <= (is_v6 ? 65487 : 65507));
@@ -257,7 +257,7 @@ static void foreign(struct pair *pair)
             assert_memory_equal(came, burst, sizes[i]);
         }
     }
-    /* A flood of empty ones does not hold the receiver. */
+    /* A flood of empty packets does not hold the receiver up. */
     for (unsigned i = 0; i < 200; i++) {
         assert_int_equal(syscall(SYS_sendto, pair->from.fd, burst, 0, 0, to, to_bytes), 0);
     }
@@ -274,7 +274,7 @@ static void what_strangers_send_is_told_apart(void **state)
 
 /* ---- What the kernel refuses ------------------------------------------------------ */
 
-/* Kernels and devices without checksum offload answer so; this one does by request. */
+/* Kernels and devices without checksum offload answer like this; here the test does. */
 static void a_kernel_that_does_not_offload_after_all(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void narrow(struct pair *pair)
     assert_int_equal(try(pair, fits + 1, fits + 1, &done_bytes), DN_ETOOLONG);
     assert_int_equal(try(pair, 10 * (fits + 1), fits + 1, &done_bytes), DN_ETOOLONG);
     assert_int_equal(done_bytes, 0);
-    /* Which was no reason to give up what works with shorter ones. */
+    /* That is no reason to give up offload for shorter ones, where it works. */
     assert_true(pair->from.offload_send == offload);
     expect_sent(pair, 10 * fits + 3, fits);
 

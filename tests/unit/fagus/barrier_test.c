@@ -1,5 +1,5 @@
-/* Barriers: all nodes' writes become a version. What several nodes wrote is merged in
- * tests/live/fagus/fagus_barrier.sh. */
+/* Barriers: all nodes' writes become a version. tests/live/fagus/fagus_barrier.sh tests the merging
+ * of what several nodes wrote. */
 #include "fagus/sync.h"
 #include "unit/fagus/node.h"
 

@@ -1,4 +1,5 @@
-/* The table of bound ranges against a map of bytes: found, replaced, taken out, remembered. */
+/* The table of bound ranges against a map of bytes: ranges are found, replaced, taken out,
+ * remembered. */
 #include "fagus/bound.h"
 
 #include "base/random.h"

@@ -1,4 +1,5 @@
-/* Conditions among the threads of a node: one is woken, or all; nobody without holding. */
+/* Conditions among the threads of a node: one thread is woken, or all; none may wait
+ * without holding the variable. */
 #include "fagus/look.h"
 #include "fagus/sync.h"
 #include "unit/fagus/node.h"
@@ -47,7 +48,7 @@ static void give_turns(uint64_t count)
     assert_int_equal(fagus_release(variable), 0);
 }
 
-/* All have entered the queue when the variable can be had and all have counted themselves. */
+/* All waiters are in the queue once all have counted themselves and the variable can be had. */
 static void wait_for_waiters(void)
 {
     int count;
@@ -77,7 +78,7 @@ static void signals_and_broadcasts(void **unused)
     give_turns(1);
     assert_int_equal(fagus_condition_signal(condition), 0);
     give_turns(WAITERS - 1);
-    /* Who comes to wait after this finds a turn. */
+    /* A thread that comes to wait after this finds a turn. */
     assert_int_equal(fagus_condition_broadcast(condition), 0);
     for (int i = 0; i < WAITERS; i++) {
         assert_int_equal(fagus_thread_join(threads[i], NULL), 0);
@@ -95,7 +96,7 @@ static void nobody_waits_without_holding(void **unused)
     assert_int_equal(fagus_acquire(variable, FAGUS_READ), 0);
     assert_int_equal(fagus_condition_wait(condition, variable), FAGUS_ENOTHELD);
     assert_int_equal(fagus_release(variable), 0);
-    assert_int_equal(fagus_condition_signal(condition), 0); /* for nobody */
+    assert_int_equal(fagus_condition_signal(condition), 0); /* nobody waits */
 }
 
 static void one_that_is_freed(void **unused)

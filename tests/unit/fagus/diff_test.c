@@ -36,8 +36,8 @@ static void equal_memory_has_none(void **unused)
     assert_true(fagus_diff_apply(memory.target, ROOM, memory.differences, 0));
 }
 
-/* Random ranges, random changes in and around them: what is applied is the range and nothing
- * else, and no word goes that did not change. */
+/* Random ranges, random changes in and around them: exactly the range is applied, and only words
+ * that changed are sent. */
 static void what_changed_inside_goes_and_nothing_else(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* The three variables: 0, 1, nothing; anything else is refused, and nothing changes. */
+/* The three variables: 0, 1 or nothing; anything else is refused, and nothing changes. */
 #include "fagus/environment.h"
 
 #include "unit/child.h"
@@ -37,7 +37,7 @@ static void read_nonsense(void)
     if (fagus_environment_read() || !fagus_environment.check) {
         abort();
     }
-    exit(EXIT_FAILURE); /* so that the words are looked at */
+    exit(EXIT_FAILURE); /* so that the caller checks the words */
 }
 
 static void read_two(void)

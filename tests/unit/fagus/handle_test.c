@@ -1,4 +1,4 @@
-/* Handles: used again, never freed, good under their own mark alone. */
+/* Handles: used again, never freed, valid under their own mark only. */
 #include "fagus/handle.h"
 
 #include "unit/fagus/node.h"
@@ -26,7 +26,7 @@ static void one_that_is_closed_is_used_again(void **unused)
     assert_false(fagus_handle_is_open(first, 7));
     assert_ptr_equal(fagus_handle_open(&handles, 7), first);
     assert_int_equal(((struct thing *)(void *)first)->content, 0);
-    /* Under another mark the old ones are nobody's. */
+    /* Under another mark the old handles are invalid. */
     assert_true(fagus_handle_open(&handles, 9) != NULL);
     assert_true(fagus_handle_open(&handles, 9) != NULL);
     assert_false(fagus_handle_is_open(first, 7) || fagus_handle_is_open(second, 7));
@@ -68,7 +68,7 @@ static void made_and_freed_together(void **unused)
     assert_int_equal(fagus_handle_create(&handles, true, make_thing, &content, &made), 0);
     assert_int_equal(((struct thing *)made)->content, 4);
     assert_int_equal(fagus_handle_check(made), 0);
-    /* What could not be made leaves no handle. */
+    /* A failed creation leaves no handle. */
     content = 13;
     void *other = NULL;
     assert_int_equal(fagus_handle_create(&handles, true, make_thing, &content, &other),

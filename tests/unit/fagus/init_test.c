@@ -38,7 +38,7 @@ static void refuse_the_environment(void)
     if (node_start_as("0") != 0 || fagus_finalize() != 0) {
         abort();
     }
-    exit(EXIT_FAILURE); /* so that the words are looked at */
+    exit(EXIT_FAILURE); /* so that the caller checks the words */
 }
 
 static void the_environment_is_refused(void **unused)

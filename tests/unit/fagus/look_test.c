@@ -5,7 +5,7 @@
 
 struct looked {
     uint64_t looks;
-    uint64_t wanted; /* at which it is there */
+    uint64_t wanted; /* the number of looks after which it is there */
     int error;       /* instead */
 };
 

@@ -1,4 +1,4 @@
-/* Shared, control and pool memory: where it lies, whose it is, zeros when it comes. */
+/* Shared, control and pool memory: where it lies, to whom it belongs, that it comes as zeros. */
 #include "unit/fagus/node.h"
 
 static void allocations_are_found(void **unused)

@@ -1,4 +1,4 @@
-/* A group of one node, where memory is shared or (FAGUS_FORCE_REMOTE=1) with the whole protocol. */
+/* A group of one node, with shared memory or (FAGUS_FORCE_REMOTE=1) with the whole protocol. */
 #ifndef UNIT_FAGUS_NODE_H
 #define UNIT_FAGUS_NODE_H
 

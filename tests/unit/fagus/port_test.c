@@ -57,7 +57,7 @@ static void mistakes(void **unused)
     assert_refused(dimmnet_sendto(-1, buffer, 1), EINVAL);
     assert_refused(dimmnet_sendmsg(0, NULL, 1), EINVAL);
     assert_int_equal(dimmnet_sendto(0, "longer", 6), 6);
-    /* It stays until there is room. */
+    /* The message stays until there is room for it. */
     assert_refused(dimmnet_recvfrom(buffer, sizeof buffer, NULL, UNIT_PATIENCE_NS), EMSGSIZE);
     char more[6];
     assert_int_equal(dimmnet_recvfrom(more, sizeof more, NULL, UNIT_PATIENCE_NS), 6);

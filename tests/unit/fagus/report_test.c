@@ -1,4 +1,4 @@
-/* The report: the longest waits first, then what moved most; ten rows; the rest not at all. */
+/* The report: the longest waits first, then what moved most; ten rows and no more. */
 #include "fagus/report.h"
 
 #include "unit/fagus/node.h"

@@ -67,7 +67,7 @@ static void a_release_is_a_version(void **unused)
         assert_int_equal(variable->version, version);
         assert_int_equal(fagus_head_version(atomic_load(&variable->own->head)), version);
         assert_int_equal(atomic_load(&variable->own->version), (version + 1) << 1);
-        /* Small ranges lie in the record, in the half that the version says. */
+        /* Small ranges lie in the record, in the half that the version selects. */
         assert_true(atomic_load(&variable->own->head) & FAGUS_HEAD_INLINE);
         assert_int_equal(variable->own->data[version & 1][7], version);
     }

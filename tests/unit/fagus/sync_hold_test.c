@@ -1,4 +1,4 @@
-/* Who holds a variable: writers alone, readers together, threads of their own. */
+/* Who holds a variable: one writer alone, or readers together; threads hold for themselves. */
 #include "fagus/sync.h"
 
 #include "unit/fagus/node.h"

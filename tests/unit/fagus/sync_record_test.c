@@ -1,5 +1,5 @@
-/* The record at hand: pieces, readers, and a writer who waits for them. How it travels with the
- * lock is tested by tests/live/fagus on a packet fabric. */
+/* The record in place: pieces, readers, and a writer who waits for them. tests/live/fagus tests on
+ * a packet fabric how it travels with the lock. */
 #include "fagus/sync.h"
 #include "unit/fagus/node.h"
 
@@ -53,7 +53,7 @@ static void readers_come_and_go(void **unused)
     uint64_t deadline_ns = inner_now_ns() + 20 * UNIT_MS;
     assert_int_equal(fagus_readers_wait(variable, deadline_ns), FAGUS_ETIMEOUT);
     assert_true(inner_now_ns() >= deadline_ns);
-    /* The writer has left its rank, and whoever leaves last wakes it. */
+    /* The writer has left its rank, and the last reader to leave wakes it. */
     assert_int_equal(atomic_load(&variable->own->readers) >> FAGUS_READERS_PER_WORD, 1);
     uint64_t wakes = atomic_load(&variable->own->wake);
     assert_int_equal(fagus_readers_leave(variable), 0);

@@ -20,7 +20,7 @@ static void threads_have_lanes_of_their_own(void **unused)
     assert_ptr_not_equal(lane, fagus_state.node);
 }
 
-/* More of them than are under way at a time. */
+/* More fetches than can be under way at a time. */
 static void fetch_all(void)
 {
     enum { PIECES = 200, BYTES = 24 };

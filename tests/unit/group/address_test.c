@@ -241,7 +241,7 @@ static uint64_t offset_of(uint32_t area)
     return (uint64_t)(area / GROUP_AREAS) * 4096;
 }
 
-/* Whether readers have met either outcome: else the race has shown nothing. */
+/* Whether readers have met both outcomes; otherwise the race has shown nothing. */
 static bool is_met(struct race *race)
 {
     return atomic_load(&race->found_count) > 10 && atomic_load(&race->stale_count) > 10;
@@ -258,11 +258,11 @@ static void own(struct race *race)
         unit_expect(group_area_register(race->owner, offset_of(next), length_of(next), &area) == 0);
         unit_expect(area == next);
         atomic_store_explicit(&race->newest, area, memory_order_relaxed);
-        /* Times of all lengths, none at all included, for readers to fall into. */
+        /* Pauses of all lengths, including none, for readers to fall into. */
         for (uint32_t i = 0; i < round % 32; i++) {
             cpu_relax();
         }
-        /* On one core, only so do readers run at either time. */
+        /* On one core, readers run at both times only with this. */
         if (round % 64 == 32) {
             sched_yield();
         }
@@ -290,7 +290,7 @@ static void read_area(struct race *race, uint32_t area)
     }
     error = find(race->reader, 0, area, length, 1, &found);
     unit_expect(error == DN_ERANGE || error == DN_ESTALE);
-    /* One ahead: not made yet, or made by now. */
+    /* One ahead: it is not made yet, or has just been made. */
     error = find(race->reader, 0, area + GROUP_AREAS, 0, 1, &found);
     unit_expect(error == 0 || error == DN_EAREA || error == DN_ESTALE);
     if (error == 0) {

@@ -88,7 +88,7 @@ static void only_writers_of_the_watched_line_wake(void **state)
         assert_int_equal(
             group_call_claim_watching(&made.views[0], 1, cases[i].first, cases[i].last),
             cases[i].wakes);
-        /* Who is not woken is found as it was, and by a death or barrier all the same. */
+        /* A sleeper that is not woken stays as it was, and a death or barrier still finds it. */
         bool changed = atomic_load(group_call_lower(&made.views[0], 1)) != lower;
         assert_int_equal(changed, cases[i].wakes);
         assert_int_equal(is_hinted(&made.views[0], 1), !cases[i].wakes);
@@ -145,8 +145,8 @@ enum { CLAIMERS = 3, WATCHED_LINE = 9 };
 
 struct race {
     struct unit_group made;
-    _Atomic uint32_t round;   /* that senders may run */
-    _Atomic uint32_t claimed; /* claims that succeeded, of all rounds */
+    _Atomic uint32_t round;   /* the one that senders may run */
+    _Atomic uint32_t claimed; /* claims that succeeded, over all rounds */
     _Atomic uint32_t reached[CLAIMERS];
     _Atomic bool over;
 };
@@ -181,7 +181,7 @@ static void one_claimer_run(uint32_t number, void *context)
     if (number < CLAIMERS) {
         uint32_t round = 0;
         while (next_round(race, &round)) {
-            /* One by one and all together: no mix of claimers may get two wakes. */
+            /* One by one and all together: no mix of claimers may wake twice. */
             bool claimed = number % 2 == 0
                                ? group_call_claim(&race->made.views[number], CLAIMERS)
                                : group_call_claim_watching(&race->made.views[number], CLAIMERS,
@@ -217,8 +217,8 @@ static void exactly_one_of_many_claimers_wakes(void **state)
     unit_group_free(&race.made);
 }
 
-/* A sender that makes its data visible before it looks never leaves a sleeper asleep:
- * what membarrier does for the live code, a full fence does here. */
+/* A sender that makes its data visible before it looks never leaves a sleeper asleep. The live code
+ * uses membarrier for that; here it is a full fence. */
 static void send(struct race *race, uint32_t number, uint32_t round)
 {
     atomic_store_explicit(&race->reached[number], round, memory_order_relaxed);

@@ -37,7 +37,7 @@ static void a_node_starts_attaches_and_leaves(void **state)
     group_life_leave(own);
     assert_int_equal(group_life(peer, 1), DN_LEFT);
     assert_true(is_gone_to_senders(1));
-    /* To leave is not to die, and the end of its process changes nothing. */
+    /* Leaving is not dying, and the end of its process changes nothing. */
     assert_false(group_life_end(peer, 1, false));
     assert_int_equal(group_life(peer, 1), DN_LEFT);
     assert_false(group_deaths_beyond(peer, 0));
@@ -175,7 +175,7 @@ static void one_of_many_attaches(void **state)
 /* ---- Who sees a death sees what the node did -------------------------------- */
 
 struct last_words {
-    uint64_t plain; /* by the node that dies; read by who learnt of the death */
+    uint64_t plain; /* written by the node that dies; read by one that learnt of the death */
     struct group_view *dying;
 };
 
@@ -191,7 +191,7 @@ static void last_words_run(uint32_t number, void *context)
         while (!group_deaths_beyond(words->dying, 0)) {
             sched_yield();
         }
-        /* The count alone carries it; looking at the life would order it too. */
+        /* Only the count orders this; looking at the life would order it too. */
         unit_expect(words->plain == 42);
         unit_expect(group_life(words->dying, words->dying->rank) == DN_DEAD);
         return;

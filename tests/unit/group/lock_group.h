@@ -1,5 +1,5 @@
-/* A group with a lock in it, and the lock's source itself, every kill point being a place
- * where the test can step in: a requester dies there, or another one takes its turn. */
+/* A group with a lock in it. Includes the lock's source itself, so that the test can step in at
+ * every kill point: a requester dies there, or another takes its turn. */
 #ifndef UNIT_NIC_LOCK_GROUP_H
 #define UNIT_NIC_LOCK_GROUP_H
 

@@ -1,8 +1,8 @@
 /* Random requesters of a lock that give up and die.
  *
- * Each requester runs on a stack of its own; at every kill point and poll the next one to
- * go on is drawn. One that is killed never goes on; its death is announced some steps
- * later, as the launcher's would be. All from one seed, which a failure prints. */
+ * Each requester runs on a stack of its own; at every kill point and poll the test draws which
+ * one goes on. One that is killed never goes on; its death is announced some steps
+ * later, as the launcher would. Everything comes from one seed, which a failure prints. */
 #include <ucontext.h>
 
 #include "lock_group.h"
@@ -16,9 +16,9 @@ struct requester {
     bool dead;
     bool announced;
     uint32_t announce_in;
-    bool inside;             /* knows that it has the lock and has not begun to give it */
+    bool inside;             /* knows that it has the lock, and has not begun to give it */
     uint64_t place;          /* in the queue */
-    struct group_lock *asks; /* for this */
+    struct group_lock *asks; /* the lock that it asks for */
     struct group_lock records[RECORDS];
     unsigned char *stack;
 };
@@ -28,8 +28,8 @@ static struct {
     struct requester all[NODES];
     uint64_t random;
     uint64_t places;  /* given so far */
-    uint64_t newest;  /* place of the last who had it */
-    bool died_inside; /* since the last who had it */
+    uint64_t newest;  /* place of the last one that had it */
+    bool died_inside; /* since the last one that had it */
     bool died_at_all;
     const char *wrong;
     uint64_t takes;
@@ -97,7 +97,7 @@ static struct group_lock *free_record(struct requester *me)
     }
 }
 
-/* What lock/lock.c does around the queue; false when it did not get the lock. */
+/* Does what lock/lock.c does around the queue; false: it did not get the lock. */
 static bool ask(struct requester *me, struct group_lock *lock, enum group_lock_outcome *outcome)
 {
     uint32_t seen = atomic_load(&made.group->change_count);
@@ -159,7 +159,7 @@ static void kill_requester(struct requester *one)
     one->inside = false;
 }
 
-/* One step of whoever is drawn; false when nobody is left to go on. */
+/* Lets one requester, drawn at random, take a step; false: none is left. */
 static bool play_step(uint32_t deaths_per_10000, uint32_t *deaths_left)
 {
     struct requester *able[NODES];

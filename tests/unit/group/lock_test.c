@@ -11,7 +11,7 @@ static void die(uint32_t rank)
 static struct {
     const char *at; /* the kill point where something happens, once */
     void (*happens)(void);
-    jmp_buf out; /* without it, the caller goes no further: it is dead */
+    jmp_buf out; /* happens NULL: the caller goes no further, it is dead */
 } event;
 
 static void step(const char *name)
@@ -46,7 +46,7 @@ static void hold_and_queue(uint32_t waiters)
     }
 }
 
-/* Nobody has it or waits for it, by one who takes it for a moment. */
+/* Asserts that nobody has it or waits for it: a visitor takes it for a moment. */
 static void expect_free(void)
 {
     struct group_lock visitor = make_requester(NODES - 1, 1000);
@@ -78,7 +78,7 @@ static void a_free_lock_is_taken_and_given(void **state)
 static void who_gave_it_takes_it_again(void **state)
 {
     (void)state;
-    assert_false(group_lock_take_again(&locks[1])); /* never had it */
+    assert_false(group_lock_take_again(&locks[1])); /* it never had the lock */
     assert_true(group_lock_take_free(&locks[1]));
     for (int i = 0; i < 10; i++) {
         assert_false(group_lock_take_again(&locks[2]));
@@ -113,7 +113,7 @@ static void waiters_get_it_in_their_order(void **state)
     }
 }
 
-/* A give, and that this one has it then. */
+/* Gives the lock, and asserts that `to` then has it. */
 static void pass_on(uint32_t from, uint32_t to)
 {
     (void)group_lock_give(&locks[from]);
@@ -127,7 +127,7 @@ static void who_gives_can_queue_again(void **state)
     for (uint32_t turn = 0; turn < 20; turn++) {
         uint32_t holder = turn % 2;
         assert_int_equal(group_lock_give(&locks[holder]), 1 - holder);
-        /* At once, and before the other has looked. */
+        /* At once, before the other has looked. */
         assert_false(group_lock_take_again(&locks[holder]));
         assert_int_equal(group_lock_enqueue(&locks[holder]), GROUP_LOCK_QUEUED);
         group_lock_tell(&locks[holder]);
@@ -219,7 +219,7 @@ static void one_in_the_middle_gives_up(void **state)
     hold_and_queue(4);
     assert_int_equal(group_lock_abandon(&locks[2]), GROUP_LOCK_QUEUED);
     assert_false(group_lock_record_is_free(locks[2].record));
-    /* The one behind lets the record go as soon as it looks. */
+    /* The one behind it releases the record as soon as it looks. */
     assert_false(group_lock_granted(&locks[3]));
     assert_true(group_lock_record_is_free(locks[2].record));
     pass_on(0, 1);
@@ -256,7 +256,7 @@ static void giving_up_too_late_is_having_it(void **state)
     expect_free();
 }
 
-/* The lock comes to one who is just giving up: it is there for the next. */
+/* The lock comes to a waiter that is just giving up: the next one gets it. */
 static void give_zero(void)
 {
     (void)group_lock_give(&locks[0]);
@@ -358,7 +358,7 @@ static void a_queue_of_the_dead_is_no_hindrance(void **state)
     pass_on(3, 4);
 }
 
-/* Before the store the dead one has it, after it not any more. */
+/* Before the store the dead one has the lock; after it, it no longer has. */
 static void a_holder_dies_while_giving(void **state)
 {
     (void)state;
@@ -419,7 +419,7 @@ static void an_heir_dies_around_inheriting(void **state)
     assert_int_equal(group_lock_inherit(&locks[4]), GROUP_LOCK_OWNER_DEAD);
 }
 
-/* One who goes past another dies with its own link changed, before or after the record
+/* A waiter dies while it goes past another, with its own link changed, before or after the record
  * that it went past is used again. */
 static void a_waiter_dies_while_going_past(void **state)
 {
@@ -441,8 +441,8 @@ static void a_waiter_dies_while_going_past(void **state)
     }
 }
 
-/* The holder dies, the last in the queue looks, and only then the one between gives up:
- * the last one comes to stand behind a death that it will not hear of again. */
+/* The holder dies, the last in the queue looks, and only then the one between gives up: the last
+ * one now stands behind a death that it will not hear of again. */
 static void giving_up_under_a_dead_holder_makes_the_next_look(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void giving_up_under_a_dead_holder_makes_the_next_look(void **state)
     assert_false(group_lock_granted(&locks[2]));
     assert_true(locks[2].went_past);
     assert_int_equal(group_lock_inherit(&locks[2]), GROUP_LOCK_OWNER_DEAD);
-    /* With somebody alive there, one look is enough. */
+    /* If somebody alive is there, one look is enough. */
     assert_int_equal(group_lock_enqueue(&locks[3]), GROUP_LOCK_QUEUED);
     assert_int_equal(group_lock_enqueue(&locks[4]), GROUP_LOCK_QUEUED);
     assert_int_equal(group_lock_abandon(&locks[3]), GROUP_LOCK_QUEUED);
@@ -464,7 +464,7 @@ static void giving_up_under_a_dead_holder_makes_the_next_look(void **state)
     assert_false(locks[4].went_past);
 }
 
-/* The word lies where programs write: nonsense in it is a free lock, never an address. */
+/* Programs can write the word: nonsense in it counts as a free lock, never as an address. */
 static void a_word_written_over_holds_nobody_up(void **state)
 {
     (void)state;
@@ -494,8 +494,8 @@ static void a_word_written_over_holds_nobody_up(void **state)
 
 struct crowd {
     uint32_t rounds;
-    uint64_t counter; /* plain: guarded by the lock alone */
-    uint32_t owner;   /* the same */
+    uint64_t counter; /* plain: only the lock guards it */
+    uint32_t owner;   /* likewise */
 };
 
 static void take_patiently(struct group_lock *lock)

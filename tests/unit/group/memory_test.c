@@ -1,4 +1,4 @@
-/* Laying out the group's memory and believing only what fits. */
+/* Laying out the group's memory, and refusing a layout that does not fit. */
 #include "unit/group.h"
 
 #define HUGE_BYTES (UINT64_C(2) << 20)
@@ -15,7 +15,7 @@ static void check_layout(uint32_t node_count, const struct group_sizes *sizes, u
         assert_true(given[i] >= asked[i] && given[i] - asked[i] < page_bytes);
         assert_true(given[i] % page_bytes == 0);
     }
-    /* In this order, nothing over anything else, huge pages where they help. */
+    /* In this order, without overlap, with huge pages where they help. */
     assert_true(made.ports_offset >= sizeof(struct group_memory));
     assert_true(made.ports_offset % page_bytes == 0);
     assert_true(made.nodes_offset >= made.ports_offset + node_count * sizeof(struct group_port));
@@ -42,7 +42,7 @@ static uint64_t chosen_bytes(uint32_t node_count, uint64_t bank_bytes)
     struct group_geometry made;
     struct group_geometry again;
     assert_int_equal(group_geometry(node_count, &sizes, 4096, &made), 0);
-    /* What was chosen is chosen again by whoever checks the group. */
+    /* A checker of the group chooses the same. */
     assert_int_equal(group_geometry(node_count, &made.sizes, 4096, &again), 0);
     assert_true(made.sizes.registered_bytes == again.sizes.registered_bytes);
     assert_true(made.total_bytes == again.total_bytes);

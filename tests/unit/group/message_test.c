@@ -1,5 +1,5 @@
-/* Rings and boxes: what one node publishes another finds, whole and in order; room comes
- * back; a box is held as long as somebody may write into it. */
+/* Rings and boxes: another node finds what one publishes, whole and in order; room comes back; a
+ * box is held as long as a node may write into it. */
 #include "unit/group.h"
 
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void everything_comes_through_once_and_in_order(void **state)
     }
 }
 
-/* Old payload of the worst kind: every word of it looks like a header. */
+/* The worst old payload: every word of it looks like a header. */
 static void payload_is_never_taken_for_a_header(void **state)
 {
     struct group_ring_out out;
@@ -149,8 +149,8 @@ static void room_for_an_abort_is_always_there(void **state)
     }
 }
 
-/* The receiver can write its head as it likes: the sender's own never goes back, nor beyond its
- * tail, so room that it had is not lost. */
+/* The receiver can write anything into its head. The sender's own head never goes back, nor beyond
+ * its tail, so the sender loses no room that it had. */
 static void a_head_without_sense_takes_no_room(void **state)
 {
     static const uint64_t jumps[] = {UINT64_MAX, UINT64_C(1) << 63, 1000};
@@ -243,7 +243,7 @@ static void held_until_let_go_or_gone(void **state)
     assert_true(group_life_attach(&group.views[2], 1234));
     assert_true(group_life_end(&group.views[2], 2, false));
     assert_true(group_message_unused(&group.views[0], &slots[3]));
-    /* A bit of no node is nobody's. */
+    /* A bit that stands for no node means nothing. */
     atomic_fetch_or(&slots[3].users[0], UINT64_C(1) << 63);
     assert_true(group_message_unused(&group.views[0], &slots[3]));
 }

@@ -55,7 +55,7 @@ static void a_phase_is_complete_when_all_arrived(void **state)
     }
 }
 
-/* The look goes on where it stopped, and says how far it came. */
+/* The look goes on where it stopped, and tells how far it came. */
 static void a_look_goes_on_where_it_stopped(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void phases_may_wrap(void **state)
             group_team_arrive(&teams[i], phase);
         }
         assert_true(all_arrived(0, phase));
-        /* One member ahead is no reason to wait for it. */
+        /* Nobody need wait for a member that is one phase ahead. */
         group_team_arrive(&teams[1], phase + 1);
         assert_true(all_arrived(0, phase));
         assert_false(all_arrived(0, phase + 1));
@@ -122,7 +122,7 @@ static void teams_do_not_touch_each_other(void **state)
     }
 }
 
-/* Every word of every member and parity is a word of its own. */
+/* Every member has a different word for each parity. */
 static void contributions_have_places_of_their_own(void **state)
 {
     (void)state;
@@ -157,7 +157,7 @@ static void a_member_that_died_before_arriving_breaks_the_phase(void **state)
     group_team_arrive(&teams[1], 1);
     assert_false(group_team_broken(&teams[0], 1));
     assert_false(group_team_lacks(&teams[0]));
-    /* A node of the group that is no member is nobody's business. */
+    /* A node that is no member does not matter. */
     assert_true(group_life_end(&made.views[0], 0, false));
     assert_false(group_team_broken(&teams[0], 1));
     assert_true(group_life_end(&made.views[0], ranks[2], false));
@@ -228,7 +228,7 @@ enum { ROUNDS = 2000 };
 
 struct crowd {
     uint32_t count;
-    uint64_t plain[UNIT_NODES_MAX]; /* by member; ordered by the phases alone */
+    uint64_t plain[UNIT_NODES_MAX]; /* by member; only the phases order them */
 };
 
 static void wait_for(const struct group_team *team, uint32_t phase)
@@ -305,8 +305,8 @@ static void operands_outlive_the_next_phase_of_the_fastest(void **state)
     end_team();
 }
 
-/* A member dies somewhere in the middle; all survivors see the same outcome of its
- * last phase, and none waits for ever. */
+/* A member dies somewhere in the middle; all survivors see the same outcome of its last phase, and
+ * none waits for ever. */
 struct breakage {
     uint32_t count;
     uint32_t dies_in;
@@ -329,7 +329,8 @@ static void breakage_run(uint32_t number, void *context)
         }
         uint32_t next = 0;
         while (!group_team_passed(team, phase, &next)) {
-            /* Broken first, then once more the words: who arrived and then died counts. */
+            /* Look whether it is broken first, then at the words again: a member that arrived and
+             * then died counts. */
             if (group_team_broken(team, phase) && !group_team_passed(team, phase, &next)) {
                 atomic_store(&breakage->last_passed[number], phase - 1);
                 return;
@@ -398,7 +399,7 @@ static void offers_fill_the_slots_and_withdrawing_frees_them(void **state)
     end_team();
 }
 
-/* The leader uses one slot for key after key; who finds a key gets its own offset. */
+/* The leader uses one slot for key after key; a member that finds a key gets that key's offset. */
 struct meeting {
     _Atomic uint64_t current; /* the key that is worth looking for */
     _Atomic bool over;

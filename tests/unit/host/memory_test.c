@@ -72,8 +72,8 @@ static void places_are_checked(void **state)
     assert_int_equal(host_memory_move_back(node->process, zeroed, 8), DN_ERANGE);
 }
 
-/* TSan has a thread of its own, which takes no signal, and puts handlers off: nothing can
- * be moved there. */
+/* TSan has a thread of its own, which takes no signal, and it delays handlers: nothing can be moved
+ * there. */
 #ifndef __SANITIZE_THREAD__
 /* An emulator of user programs keeps mappings of its own beside the program's, and what
  * /proc says of this process is not what it sees. */

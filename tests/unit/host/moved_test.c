@@ -52,7 +52,7 @@ static void whoever_comes_second_gives_way(void **state)
     uint64_t second = hold(5 + apart, 3);
     assert_true(second >= first + 3 * PAGE || second + UINT64_C(3) * PAGE <= first);
     assert_true(second >= FIXED_BYTES && second + UINT64_C(3) * PAGE <= TOTAL_BYTES);
-    /* What touches only the second goes with it. */
+    /* A page that only touches the second moves with it. */
     assert_true(hold(7 + apart, 2) == second + UINT64_C(2) * PAGE);
 }
 
@@ -96,7 +96,7 @@ static void fixed_places_are_kept(void **state)
                      DN_ERANGE);
     assert_int_equal(host_moved_check_place(&moved, page(0), 2 * PAGE, 8 * PAGE), 0);
     host_moved_hold(&moved, page(0), 2 * PAGE, 8 * PAGE);
-    /* Again, but nowhere else, and nobody else there. */
+    /* The same place again is fine, another is not, and nobody else may be there. */
     assert_int_equal(host_moved_check_place(&moved, page(1), PAGE, 9 * PAGE), 0);
     assert_int_equal(host_moved_check_place(&moved, page(1), PAGE, 10 * PAGE), DN_EBUSY);
     assert_int_equal(host_moved_check_place(&moved, page(7), PAGE, 9 * PAGE), DN_EBUSY);
@@ -148,7 +148,7 @@ static void compare(const uint32_t counts[MODEL_PAGES])
     }
 }
 
-/* Gaps and parts with at most one hold, seen through the questions that are asked. */
+/* Checks gaps, and parts with at most one hold, through the questions that callers ask. */
 static void compare_questions(const uint32_t counts[MODEL_PAGES], uint64_t first, uint64_t count)
 {
     uintptr_t end = page(first + count);

@@ -1,5 +1,5 @@
 /* Handles on locks where other nodes' memory is a mirror: three nodes in one process, their
- * services joined by a carrier that moves on whenever somebody waits. */
+ * services joined by a carrier that moves on whenever a node waits. */
 #include "unit/group.h"
 #include "unit/nic/services_group.h"
 
@@ -9,15 +9,15 @@
 enum {
     NODES = 3,
     MANAGER = 0,
-    STEPS = 20, /* of the carrier at a time */
-    SLOW = 200, /* looks of a waiter between two times, of a slow one */
+    STEPS = 20, /* of the carrier, each time that it moves */
+    SLOW = 200, /* looks of a waiter between two moves of a slow carrier */
 };
 
 static struct {
     struct unit_group made;
     struct host_process processes[NODES];
     struct dn_node nodes[NODES];
-    uint32_t delay;    /* looks of a waiter between two times that the carrier moves */
+    uint32_t delay;    /* looks of a waiter between two moves of the carrier */
     uint32_t looks;    /* of waiters, so far */
     void (*act)(void); /* called at a waiter's tenth look */
     struct dn_lock *of_others;
@@ -137,7 +137,7 @@ static struct dn_lock *open_handle(uint32_t rank)
     return open_at(rank, MANAGER);
 }
 
-/* Nobody has the lock or waits for it, and nobody watches anybody for it. */
+/* Asserts that no node has the lock, waits for it, or watches another for it. */
 static void assert_all_is_over(void)
 {
     cluster_settle(NULL);
@@ -162,7 +162,7 @@ static void a_lock_is_taken_wherever_its_word_lies(void **state)
         assert_int_equal(lock_give(lock), 0);
         assert_int_equal(lock_close(lock), 0);
         assert_int_equal(lock_close(lock), DN_ESTATE);
-        assert_int_equal(*(uint64_t *)word_of(i % NODES), 0); /* nobody needs it */
+        assert_int_equal(*(uint64_t *)word_of(i % NODES), 0); /* not used */
     }
     assert_all_is_over();
 }
@@ -214,7 +214,7 @@ static void who_waits_has_it_when_the_holder_gives_it(void **state)
     assert_all_is_over();
 }
 
-/* A program that polls with a time-out shorter than the network's round trip would else never
+/* Otherwise a program that polls with a time-out shorter than the network's round trip would never
  * get a lock that nobody has. */
 static void a_free_lock_is_had_however_short_the_time(void **state)
 {
@@ -241,7 +241,7 @@ static void what_was_sent_is_in_place_before_the_lock_is_given(void **state)
         cluster_settle(NULL);
     }
     assert_int_equal(world.quiets_too_late, 0);
-    /* Somebody who was sent to has died: that is told, and keeps nobody from the lock. */
+    /* A node that was sent to has died: that is told, and does not keep the lock from anybody. */
     world.quiet_result = DN_EPEER;
     assert_int_equal(lock_take(lock, DN_FOREVER), 0);
     assert_int_equal(lock_give(lock), DN_EPEER);
@@ -315,7 +315,7 @@ static void announce_manager(void)
     atomic_store(&world.processes[0].view.ports[MANAGER].life, DN_DEAD);
 }
 
-/* The launcher's word comes before the network's silence is noticed. */
+/* The launcher says it before the network notices the silence. */
 static void a_manager_that_is_said_to_be_gone_is_not_waited_for(void **state)
 {
     (void)state;

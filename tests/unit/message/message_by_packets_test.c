@@ -1,6 +1,6 @@
-/* Messages between nodes that have but mirrors of each other's memory, over a fabric that
- * delivers late: nothing is seen before it is whole, nothing is lost or doubled, a box is not
- * used again while something may fall into it, and nobody floods anybody. */
+/* Messages between nodes that have only mirrors of each other's memory, over a fabric that delivers
+ * late: nothing is seen before it is whole, nothing is lost or doubled, a box is not used again
+ * while something may still arrive in it, and no node floods another. */
 #include "unit/mirror.h"
 
 #include "message/message_context.h"
@@ -65,8 +65,8 @@ static int receive(struct dn_context *context, int source, uint64_t timeout_ns, 
 
 /* ---- What the receiver may see ---------------------------------------------------------- */
 
-/* One reflection after the other, with old payload of the worst kind below: every word of it
- * looks like a header. */
+/* Delivers one reflection after the other, over the worst old payload: every word of it looks like
+ * a header. */
 static void nothing_is_seen_before_it_is_whole(void **state)
 {
     (void)state;
@@ -178,7 +178,7 @@ static void everything_comes_once_and_in_order(void **state)
     }
 }
 
-/* Room comes back by quarters of the ring and not with every message. */
+/* Room comes back in quarters of the ring, not with every message. */
 static void room_costs_few_words(void **state)
 {
     enum { COUNT = 4000, RING = 4096 };
@@ -208,8 +208,8 @@ static void a_box_is_held_and_let_go(void **state)
     struct group_message_slot *slot = to->slot;
     assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
     assert_false(group_message_unused(to->view, slot));
-    /* What it sent stays receivable, and the receiver then says by itself that it has come
-     * to the end. */
+    /* What it sent can still be received, and the receiver then says by itself that it has come to
+     * the end. */
     close_it(from);
     assert_false(group_message_unused(to->view, slot));
     size_t bytes;
@@ -222,7 +222,7 @@ static void a_box_is_held_and_let_go(void **state)
     assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
     assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
     assert_int_equal(buffer[0], 'y');
-    /* A closed one keeps its memory until its last sender has let go. */
+    /* A closed context keeps its memory until its last sender has let go. */
     close_it(to);
     assert_int_equal(dn_send(from, 0, "z", 1, UNIT_PATIENCE_NS), DN_EPEER);
     assert_ptr_equal(to->slot, slot);
@@ -233,7 +233,7 @@ static void a_box_is_held_and_let_go(void **state)
     close_it(to);
 }
 
-/* What was under way when the owner closed is in place before the sender lets go. */
+/* Data that was under way when the owner closed is in place before the sender lets go. */
 static void nothing_falls_into_a_box_that_was_let_go(void **state)
 {
     (void)state;
@@ -253,7 +253,8 @@ static void nothing_falls_into_a_box_that_was_let_go(void **state)
     all.held = false;
 }
 
-/* The owner withdraws while the word of it is under way to a source that is about to hold. */
+/* The owner withdraws, and the word of that is still under way to a source that is about to
+ * hold. */
 static void a_box_that_closes_is_not_held(void **state)
 {
     (void)state;
@@ -280,7 +281,7 @@ static void a_box_that_closes_is_not_held(void **state)
     close_it(to);
 }
 
-/* Whoever waits for a channel asks at first and then seldom. */
+/* A sender that waits for a channel asks soon at first, and then seldom. */
 static void a_sender_that_waits_does_not_flood(void **state)
 {
     (void)state;
@@ -317,7 +318,7 @@ static void who_is_not_listed_is_told_so(void **state)
     close_it(to);
 }
 
-/* A source that attaches later than the box was offered was not told, and asks. */
+/* A source that attaches after the box was offered was not told, and asks. */
 static void who_attached_late_finds_the_box(void **state)
 {
     (void)state;
@@ -356,14 +357,14 @@ static void an_offer_is_fetched_or_taken_back(void **state)
     assert_int_equal(dn_isend(from, 0, bank_of(1), BYTES, &op), 0);
     assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
     assert_true(bytes == BYTES && is_number(buffer, BYTES, 2));
-    /* The word of it may be under way still; the decision has fallen. */
+    /* The word of it may still be under way, but the decision has been made. */
     assert_int_equal(dn_message_cancel(&op), DN_EBUSY);
     assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
     close_it(from);
     close_it(to);
 }
 
-/* A message that was begun is ended by its sender. */
+/* Its sender ends a message that was begun. */
 static void what_was_begun_is_taken_back(void **state)
 {
     (void)state;
@@ -384,7 +385,7 @@ static void what_was_begun_is_taken_back(void **state)
 
 /* ---- Deaths ------------------------------------------------------------------------------- */
 
-/* Node 1 is dead: "one" is received, `rest` behind it if there is one, and then nothing. */
+/* Node 1 is dead: "one" is received, then `rest` if there is one, and then nothing. */
 static void receive_from_the_dead(struct dn_context *to, const char *rest)
 {
     size_t bytes;
@@ -411,7 +412,7 @@ static void what_has_arrived_of_the_dead_is_received(void **state)
     assert_int_equal(dn_send(from, 0, "lost", 4, UNIT_PATIENCE_NS), 0);
     unit_mirrors_kill(&all, 1);
     receive_from_the_dead(to, "two");
-    /* Its bit is left out: the box can be used again. */
+    /* Its bit no longer counts: the box can be used again. */
     assert_false(atomic_load(&to->slot->users[0]) == 0);
     assert_true(group_message_unused(to->view, to->slot));
     close_it(to);
@@ -420,8 +421,8 @@ static void what_has_arrived_of_the_dead_is_received(void **state)
 /* More pieces than there are stages, and in no memory of the group's. */
 static const unsigned char long_message[2 * MESSAGE_STAGES * MESSAGE_STAGE_BYTES];
 
-/* A message that lay in the memory of the dead, in stages or in the bank, would be missing before
- * those behind it: they go with it. */
+/* If a message lay in the memory of the dead node, in stages or in the bank, those behind it are
+ * not received either, because it would be missing before them. */
 static void what_is_behind_a_lost_message_is_not_received(void **state)
 {
     enum { BYTES = 100000 };
@@ -441,7 +442,7 @@ static void what_is_behind_a_lost_message_is_not_received(void **state)
     unit_mirrors_kill(&all, 1);
     assert_int_equal(dn_send(other, 0, "else", 4, UNIT_PATIENCE_NS), 0);
     receive_from_the_dead(other, NULL);
-    /* From the living it is. */
+    /* Those from the living node are received. */
     assert_int_equal(receive(to, 2, UNIT_PATIENCE_NS, &bytes), 0);
     assert_int_equal(bytes, 4);
     receive_from_the_dead(to, NULL);
@@ -449,7 +450,7 @@ static void what_is_behind_a_lost_message_is_not_received(void **state)
     close_it(to);
 }
 
-/* What its sender took back before it died is no message, and missed by nobody. */
+/* A message that its sender took back before it died does not count as missing. */
 static void what_is_behind_one_taken_back_is_received(void **state)
 {
     (void)state;

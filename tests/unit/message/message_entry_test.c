@@ -1,5 +1,5 @@
 /* Rings and boxes that a peer has filled with what no sender writes: nothing outside a buffer is
- * touched, no call stays, the source is given up, and the others are received from. */
+ * touched, every call returns, the source is given up, and the others still work. */
 #include "unit/mirror.h"
 
 #include "message/message_context.h"
@@ -24,7 +24,7 @@ static struct dn_context *open_at(uint32_t rank)
     return context;
 }
 
-/* Writes an entry at so many units from the head of node 0's ring for node 1. */
+/* Writes an entry `units` behind the head of node 0's ring for node 1. */
 static void write_entry(struct dn_context *to, uint64_t units, struct group_entry entry)
 {
     const struct group_ring_in *ring = &to->source_of[1]->ring;
@@ -39,7 +39,7 @@ static void write_entry(struct dn_context *to, uint64_t units, struct group_entr
     atomic_store(&at->header, atomic_load(&entry.header));
 }
 
-/* Receives into so much of the buffer, and the rest of that stays as it is. */
+/* Receives into `capacity` of the buffer, and checks that the rest stays as it is. */
 static int receive(struct dn_context *to, int source, size_t capacity)
 {
     memset(buffer, 0xee, BUFFER_BYTES);
@@ -50,7 +50,8 @@ static int receive(struct dn_context *to, int source, size_t capacity)
     return error;
 }
 
-/* Node 1 is given up: now, later, and for those who ask in another way; node 2 is not. */
+/* Asserts that node 1 is given up, now, later, and for other ways to ask; and that node 2 is
+ * not. */
 static void assert_given_up(struct dn_context *to)
 {
     struct dn_context *other = open_at(2);
@@ -74,7 +75,7 @@ static void assert_given_up(struct dn_context *to)
 
 /* ---- Entries ------------------------------------------------------------------------------ */
 
-/* A small message by its total, a large one by the bytes at its place. */
+/* Both by a small message's total and by the bytes at a large one's place. */
 static void what_is_copied_is_what_was_checked(void **state)
 {
     (void)state;
@@ -168,7 +169,7 @@ static void what_reaches_beyond_the_end_ends_the_source(void **state)
     }
 }
 
-/* Nothing but pads, aborts, or offers taken back, all round. */
+/* Nothing but pads, aborts, or withdrawn offers, all round. */
 static void a_ring_without_a_message_keeps_nobody(void **state)
 {
     (void)state;
@@ -185,7 +186,7 @@ static void a_ring_without_a_message_keeps_nobody(void **state)
                                                    0, 0, 0, 0});
         }
         if (kind == 2) {
-            /* One unit between two offers; so every fourth is a step of its own. */
+            /* There is one unit between two offers, so every fourth is a step of its own. */
             for (uint64_t i = 3; i < ring->unit_count; i += 4) {
                 write_entry(
                     to, i, (struct group_entry){GROUP_ENTRY_THERE | GROUP_ENTRY_ABORT, 0, 0, 0, 0});
@@ -199,8 +200,8 @@ static void a_ring_without_a_message_keeps_nobody(void **state)
 
 /* ---- Boxes -------------------------------------------------------------------------------- */
 
-/* Node 1 and node 0 itself find no box where its numbers make no sense; node 1 has a mirror of it,
- * node 0 finds it in place. */
+/* Where the numbers of a box make no sense, neither node 1, which has a mirror of it, nor node 0,
+ * which finds it in place, finds a box. */
 static void a_box_without_sense_is_none(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void a_box_without_sense_is_none(void **state)
             case 2: atomic_store(&box->unit_count, UINT64_C(1) << 60); break;
             case 3: atomic_store(&box->unit_count, 96); break;
             case 4: atomic_store(&slot->offset, UINT64_MAX - 63); break;
-            default: /* there is no room for so large a one */
+            default: /* there is no room for one this large */
                 atomic_store(&slot->offset, end);
                 atomic_store(&group_box_at(from->view, 0, end)->source_count, NODES);
                 atomic_store(&group_box_at(from->view, 0, end)->unit_count, UNIT_PAGE_BYTES);

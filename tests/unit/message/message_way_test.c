@@ -29,7 +29,7 @@ static void each_peer_has_its_way(void **state)
     }
 }
 
-/* Everybody sends to everybody, itself among them; everybody receives from any. */
+/* Every node sends to every node, itself included, and receives from any. */
 static void all_come_from_both_kinds(void **state)
 {
     (void)state;
@@ -57,8 +57,7 @@ static void all_come_from_both_kinds(void **state)
     }
 }
 
-/* A look at the summary finds what a source of either kind has sent, without a look into every
- * ring. */
+/* The summary shows what a source of either kind has sent, without a look into every ring. */
 static void one_look_finds_both_kinds(void **state)
 {
     (void)state;
@@ -90,7 +89,7 @@ static unsigned char byte_of(uint64_t at)
     return (unsigned char)(at * 7 + (at >> 8));
 }
 
-/* Large ones, out of library memory and out of any: thread 0 receives, thread 1 sends. */
+/* Large messages, from library memory and from any other: thread 0 receives, thread 1 sends. */
 static void transfer_end(uint32_t number, void *context)
 {
     static const uint64_t sizes[] = {3000, 40000, 150000};

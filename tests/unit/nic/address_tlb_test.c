@@ -164,7 +164,7 @@ static void a_forgotten_area_is_unreachable(void **state)
     nic_address_tlb_forget(&tlb, 10);
 }
 
-/* Its slot's older and younger names are other areas, also while one of them is held. */
+/* Older and younger names of the same slot are other areas, also while one of them is held. */
 static void generations_are_told_apart(void **state)
 {
     (void)state;

@@ -18,17 +18,17 @@ static void replies_are_checked_against_their_requests(void **state)
     net_oldest(net, &request);
     struct wire_operation answer = {
         .opcode = WIRE_PULLED, .bytes = 8, .offset = request.tag, .data = data};
-    net_hand_over(net, 2, WIRE_REPLY, &answer, 1); /* not from whom it was asked */
+    net_hand_over(net, 2, WIRE_REPLY, &answer, 1); /* not from the node that was asked */
     answer.offset = request.tag + (UINT64_C(1) << 32);
     net_hand_over(net, 0, WIRE_REPLY, &answer, 1); /* another generation */
     answer.offset = request.tag + 1;
-    net_hand_over(net, 0, WIRE_REPLY, &answer, 1); /* a line that nobody uses */
+    net_hand_over(net, 0, WIRE_REPLY, &answer, 1); /* a line that is not in use */
     answer.offset = (request.tag & ~(uint64_t)UINT32_MAX) | 32;
     net_hand_over(net, 0, WIRE_REPLY, &answer, 1); /* no line at all */
     assert_int_equal(net_counters(net, 1)->replies_unexpected, 4);
     assert_int_equal(completion.state, NIC_PENDING);
 
-    /* The right one with the wrong length ends it, and writes nothing. */
+    /* The right answer with the wrong length ends it, and writes nothing. */
     answer.offset = request.tag;
     answer.bytes = 16;
     net_hand_over(net, 0, WIRE_REPLY, &answer, 1);
@@ -151,7 +151,7 @@ static void a_lost_peer_ends_what_waits_and_what_is_under_way(void **state)
     assert_int_equal(quiet.result, DN_EPEER);
     assert_int_equal(nic_quiet(engine, 0, &quiet), 0);
     net_settle(net);
-    assert_int_equal(quiet.result, 0); /* it is said once */
+    assert_int_equal(quiet.result, 0); /* the loss is told once */
 
     /* Windows, descriptors and lines are there again. */
     static struct round rounds[2];
@@ -248,7 +248,7 @@ static void a_peer_lost_in_the_middle_of_a_push_ends_it(void **state)
     assert_int_equal(quiet.result, DN_EPEER);
 }
 
-/* What it acknowledged and answered is done, whatever is under way to others. */
+/* What it acknowledged and answered is done, even if more is under way to others. */
 static void a_peer_that_left_with_everything_done_fails_nobody(void **state)
 {
     struct net *net = *state;

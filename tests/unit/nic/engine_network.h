@@ -1,5 +1,5 @@
-/* A network of a few engines in one array: packets are carried out in any order that their
- * routes allow, acknowledged later, and the test says what is full, denied or lost. */
+/* A network of a few engines in one array: packets are carried out in any order that their routes
+ * allow and acknowledged later; the test says what is full, denied or lost. */
 #ifndef UNIT_NIC_ENGINE_NETWORK_H
 #define UNIT_NIC_ENGINE_NETWORK_H
 
@@ -56,7 +56,7 @@ struct net {
     struct net_packet packets[NET_PACKETS];
     uint64_t next_number;
     uint64_t appended;
-    uint32_t room;        /* packets of one node to another and not acknowledged */
+    uint32_t room;        /* packets from one node to another that are not acknowledged, at most */
     bool full[NET_NODES]; /* no room to this one at all */
     bool no_reply_room;
     bool join;            /* small records share packets */
@@ -314,7 +314,7 @@ static inline void net_run_engines(struct net *net)
     }
 }
 
-/* Until nothing moves any more. */
+/* Runs until nothing moves any more. */
 static inline void net_settle(struct net *net)
 {
     do {

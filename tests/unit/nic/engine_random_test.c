@@ -1,10 +1,10 @@
-/* Random operations of several users of three engines, on a network that reorders all that
- * it may and is often full, against a model.
+/* Random operations of several users of three engines, on a network that reorders everything it
+ * may and is often full, against a model.
  *
  * Each user of each node has a region of its own in every node's memory. The model keeps
- * what the region has to hold, and of each word whether something that is not ordered
- * touched it since the last fence: what would then race is not drawn. So every value that
- * is read, fetched or found after a quiet is known. */
+ * what the region has to hold, and for each word whether an unordered operation has
+ * touched it since the last fence: an operation that would then race is not drawn. So every
+ * value that is read, fetched or found after a quiet is known. */
 #include "engine_network.h"
 
 enum {
@@ -51,7 +51,7 @@ static struct {
     struct net *net;
     struct base_random random;
     struct user users[NET_NODES][USERS];
-    uint64_t counter[NET_NODES]; /* what was added there and is done, or under way */
+    uint64_t counter[NET_NODES]; /* what was added there, done or under way */
     uint64_t deaths[NET_NODES];
     uint64_t all_deaths;
     uint64_t given;
@@ -76,7 +76,7 @@ static unsigned char *region_memory(uint16_t target, uint32_t node, uint32_t use
 
 /* ---- Drawing operations ------------------------------------------------------------------ */
 
-/* A range whose words are touched by nothing worse; 0: this try found none. */
+/* A range whose words are touched at worst like this; 0: this try found none. */
 static uint32_t draw_range(const struct region *region, enum touched worst, uint32_t bytes_max,
                            uint32_t *offset)
 {
@@ -393,7 +393,7 @@ static void change_network(void)
     net->room = 1 + draw(draw(2) ? 4 : 40);
     net->join = draw(2);
     net->deny_one_in = draw(3);
-    net->deny_one_in += net->deny_one_in != 0; /* 1 would be for ever */
+    net->deny_one_in += net->deny_one_in != 0; /* with 1 it would never end */
     for (uint32_t i = 0; i < NET_NODES; i++) {
         net->full[i] = draw(8) == 0;
     }

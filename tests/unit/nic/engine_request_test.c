@@ -1,4 +1,4 @@
-/* In which order what users gave becomes records, and what waits for what. */
+/* The order in which users' operations become records, and what waits for what. */
 #include "engine_network.h"
 
 /* ---- Order ----------------------------------------------------------------------------- */
@@ -66,7 +66,7 @@ static void a_store_looks_its_header_up_once_however_long_it_waits(void **state)
     assert_int_equal(net_word(net, 1, 0), 7);
 }
 
-/* Two stores alike in all but their tags, the first of which waits: each record has its own. */
+/* Two stores that differ only in their tags; the first one waits. Each record has its own tag. */
 static void a_record_tells_which_store_it_was_made_from(void **state)
 {
     struct net *net = *state;
@@ -231,8 +231,8 @@ static void one_free_place_goes_round(void **state)
         net_carry_out(net, packet);
         net_acknowledge(net, packet);
     }
-    /* Blocks and transfers halve the places, and users and transfers their halves; the
-     * pushes stand behind the blocks in their queues, so the transfers begin late. */
+    /* Blocks and transfers get half of the places each, and share them among users and transfers.
+     * The pushes stand behind the blocks in their queues, so the transfers begin late. */
     assert_int_equal(by_user[0], 8);
     assert_int_equal(by_user[1], 8);
     assert_true(by_cookie[0] >= 11 && by_cookie[1] >= 11);

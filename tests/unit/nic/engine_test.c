@@ -1,4 +1,4 @@
-/* The users' calls: what each becomes, and what it answers. */
+/* The users' calls: what each becomes, and what it returns. */
 #include "engine_network.h"
 
 /* ---- Stores ---------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static void credit_bounds_what_a_user_may_have_waiting(void **state)
     assert_int_equal(nic_botf(engine, 3, net_at(1, 0), &byte, 1), DN_EFULL);
     assert_int_equal(nic_push(engine, 3, net_at(1, 0), &byte, 1, &completion), DN_EFULL);
     net_settle(net);
-    /* Neither a window nor a descriptor went with what was refused. */
+    /* The refused calls took neither a window nor a descriptor. */
     for (uint32_t i = 0; i < 100; i++) {
         assert_int_equal(nic_botf(engine, 3, net_at(1, i), &byte, 1), 0);
         assert_int_equal(nic_push(engine, 3, net_at(1, 100 + i), &byte, 1, &completion), 0);
@@ -317,7 +317,7 @@ static void mistakes_of_transfers_are_answered(void **state)
     assert_int_equal(nic_pull(engine, 0, net_at(1, 2), &byte, UINT64_MAX, &completion), DN_EINVAL);
     assert_int_equal(completion.state, 99);
     assert_int_equal(nic_push(engine, 0, net_at(1, 0), NULL, 0, &completion), 0);
-    assert_int_equal(completion.state, NIC_DONE); /* nothing is soon done */
+    assert_int_equal(completion.state, NIC_DONE); /* a transfer of nothing is soon done */
     assert_int_equal(nic_pull(engine, 0, net_at(1, 0), NULL, 0, NULL), 0);
     assert_int_equal(net_counters(net, 0)->transactions, 0);
 }

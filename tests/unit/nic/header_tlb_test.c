@@ -10,7 +10,7 @@ static struct nic_header_tlb tlb;
 static struct nic_header_page pages[PAGES];
 static struct nic_header_way ways[NIC_HEADER_SETS * NIC_HEADER_WAYS];
 
-/* Memory that was something else before. */
+/* In memory that held something else before. */
 static void make(uint32_t page_count)
 {
     memset(&tlb, 0xff, sizeof tlb);

@@ -170,7 +170,7 @@ static void host_reads(uint32_t rank)
     }
     node->received[stored->from]++;
     px_on_read(&node->receiver, world.now_ns);
-    /* Mostly at once, sometimes not for long. */
+    /* Mostly at once, sometimes only after a while. */
     node->reads_at_ns = world.now_ns + (below(20) ? below(100) : below(30000));
 }
 
@@ -214,7 +214,7 @@ static void step(void)
     }
     uint64_t deadline_ns = px_sender_deadline_ns(&node->sender, world.now_ns);
     if (px_sender_next(&node->sender, world.now_ns, &packet)) {
-        /* Who runs it sleeps until then. */
+        /* The caller sleeps until the deadline. */
         assert_true(deadline_ns <= world.now_ns);
         put_on_wire(&packet);
     }
@@ -373,7 +373,7 @@ static void answers_that_make_no_sense_are_ignored(void **state)
     assert_true(px_sender_is_idle(&node->sender));
 }
 
-/* ACKs of different destinations: the tables' tails wait for the oldest. */
+/* ACKs of different destinations: the tails of the tables wait for the oldest. */
 static void tails_advance_without_gaps(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* What one node of the largest machine costs: the pages that its engine and its services have
- * touched, before it did anything and after it took part in a store and in a barrier. */
+ * touched, before it does anything and after it took part in a store and in a barrier. */
 #include "unit/unit.h"
 
 #include "nic/engine.h"

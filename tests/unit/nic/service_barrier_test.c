@@ -1,4 +1,4 @@
-/* Barriers by records: nobody passes before all have arrived, members open a team when they
+/* Barriers by records: no member passes before all have arrived, members open a team when they
  * like, and a death ends every wait. */
 #include "services_group.h"
 
@@ -7,7 +7,7 @@ enum { TEAM = 7, PHASES = 12, SEEDS = 1500, STEPS_MAX = 30000 };
 struct player {
     bool open;
     bool waiting;
-    bool broken;      /* has been told so */
+    bool broken;      /* it has been told so */
     uint32_t arrived; /* phases that it arrived at in this life */
     struct nic_completion completion;
 };
@@ -264,7 +264,7 @@ static void nobody_is_left_waiting_when_members_die(void **state)
     assert_true(all_passed > SEEDS);
 }
 
-/* Without a list: the nodes from 0 on, the tree the same as with one. */
+/* Without a list the team is the nodes from 0 on, with the same tree as with a list. */
 static void all_nodes_are_a_team_without_a_list(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void all_nodes_are_a_team_without_a_list(void **state)
         listed[i] = i;
     }
     for (uint32_t i = 0; i < COUNT; i++) {
-        /* Some say whom they mean, or where they stand. */
+        /* Some name the members, or their own place. */
         struct nic_services *services = group.nodes[i].services;
         int error;
         if (i % 3 == 0) {

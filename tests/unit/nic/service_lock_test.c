@@ -1,6 +1,6 @@
-/* Locks by records: mutual exclusion, first come first served, nobody left waiting, with
- * requests given up, holders, waiters and managers that die at any step, and pairs of
- * requesters that cannot reach each other. */
+/* Locks by records: mutual exclusion, first come first served, no request left waiting. Requests
+ * are given up; holders, waiters and managers die at any step; pairs of requesters cannot reach
+ * each other. */
 #include "services_group.h"
 
 /* ---- By hand: node 0 manages, 1, 2 and 3 ask ----------------------------------------- */
@@ -127,7 +127,7 @@ static void who_gave_up_is_passed_over(void **state)
     assert_int_equal(nic_packet_lock_abandon(second, 1, uses[2].ticket), 0);
     assert_done(&uses[2], DN_ETIMEOUT);
     assert_int_equal(nic_packet_lock_abandon(second, 1, uses[2].ticket), DN_ENOTHELD);
-    /* The holder has not heard of that yet, and gives it to who gave up. */
+    /* The holder has not heard of that yet, and gives the lock to the node that gave up. */
     assert_int_equal(give(1, &uses[1]), 0);
     cluster_settle(NULL);
     assert_done(&uses[3], 0);
@@ -208,7 +208,7 @@ static void a_grant_to_an_earlier_life_is_not_taken(void **state)
                                              &anew.completion, &anew.ticket),
                      0);
     assert_int_not_equal(anew.ticket, second.ticket);
-    /* As if the old life's grant came in the new one. */
+    /* As if the old life's grant arrived in the new one. */
     struct wire_operation grant = {.opcode = WIRE_SERVICE,
                                    .detail = WIRE_LOCK,
                                    .area = NIC_LOCK_RECORD_GRANT << 24,
@@ -261,7 +261,7 @@ static void a_manager_that_does_not_exist_is_no_lock(void **state)
     cluster_end();
 }
 
-/* A manager has lines for two locks at a time here, and uses them for one after the other. */
+/* The manager here has lines for two locks at a time, and uses them for one after the other. */
 static void any_number_is_a_locks_name(void **state)
 {
     static const uint64_t names[] = {0, 8, UINT64_C(1) << 40, UINT64_MAX - 7, UINT64_MAX};
@@ -298,7 +298,7 @@ static void any_number_is_a_locks_name(void **state)
     cluster_end();
 }
 
-/* What a dead holder left keeps its line until somebody has been told. */
+/* A lock that a dead holder left keeps its line until somebody has been told. */
 static void a_lock_that_a_dead_holder_left_is_inherited_later(void **state)
 {
     struct use first;
@@ -320,8 +320,8 @@ static void a_lock_that_a_dead_holder_left_is_inherited_later(void **state)
     cluster_end();
 }
 
-/* One packet, one way: whoever waits has the lock when the first record that the holder
- * sent it arrives, be the manager the holder, the one who waits, or a third. */
+/* One packet, one way: a waiter has the lock when the first record that the holder sent it arrives,
+ * whether the manager is the holder, the waiter or a third node. */
 static void a_hand_over_is_one_record_whoever_manages(void **state)
 {
     static const struct {
@@ -376,8 +376,8 @@ struct truth {
     uint32_t life;
     bool is_held;
     struct name holder;
-    bool died_holding;          /* and nobody has inherited since */
-    struct name seen[SEEN_MAX]; /* requests in the order the manager took them in */
+    bool died_holding;          /* and nobody has inherited it since */
+    struct name seen[SEEN_MAX]; /* requests in the order in which the manager took them in */
     uint32_t seen_count;
 };
 
@@ -406,7 +406,7 @@ static struct truth *truth_of(uint32_t manager, uint32_t lock)
     return truth;
 }
 
-/* Looks into the managers' queues for new ones. */
+/* Looks for new requests in the managers' queues. */
 static void look_at_queues(void)
 {
     for (uint32_t i = 0; i < MANAGERS * LOCKS; i++) {
@@ -443,7 +443,7 @@ static bool is_waiting(struct name name)
     return false;
 }
 
-/* A manager that a node has lost, or that is dead, promises nothing any more. */
+/* A manager that is dead, or that a node has lost, promises nothing any more. */
 static bool is_promised(uint32_t node, uint32_t manager)
 {
     return group.nodes[manager].alive && (node == manager || cluster_knows(node, manager));
@@ -470,7 +470,7 @@ static void granted(uint32_t node, struct player_use *use)
     play.inherited += use->completion.result == DN_EOWNERDEAD;
 }
 
-/* Sees what has completed, right after it has. */
+/* Looks at what has completed, right after it has. */
 static void look_at_uses(void)
 {
     look_at_queues();
@@ -576,7 +576,7 @@ static void disturb(uint32_t deadly)
     if (!group.nodes[node].alive) {
         cluster_restart(node);
     } else if (node >= MANAGERS && other >= MANAGERS && node != other && cluster_percent(50)) {
-        /* Not from a manager: who is cut off from that may hold what another inherited. */
+        /* Never from a manager: a node cut off from its manager may hold what another inherited. */
         if (group.nodes[other].alive) {
             play.deaths++;
             cluster_cut(node, other);

@@ -1,4 +1,4 @@
-/* Values of locks: what lies behind the word comes with the grant as the last holder left it, and
+/* Values of locks: the grant brings what lies behind the word as the last holder left it, and
  * changes go with the release, before the next one has the lock. Node 0 manages. */
 #include <stdalign.h>
 
@@ -79,7 +79,7 @@ static void a_grant_brings_what_the_release_before_changed(void **state)
     cluster_end();
 }
 
-/* The manager's own node asks plainly; the lock goes on with its value all the same. */
+/* The manager's own node asks without a value; the lock still goes on with its value. */
 static void the_manager_itself_may_hold_it(void **state)
 {
     struct use own;
@@ -133,7 +133,7 @@ static void what_does_not_fit_is_refused(void **state)
                      NIC_PACKET_LOCK_HELD);
     assert_int_equal(give_with(1, &use, NULL, 0), 0);
     cluster_settle(NULL);
-    /* Memory that the manager does not have: the lock comes without. */
+    /* The manager does not have this memory: the lock comes without its value. */
     struct nic_lock_value far = {other.memory, {{CLUSTER_VALUE_BYTES, 8}, {0, 0}}};
     assert_int_equal(nic_packet_lock_request_value(group.nodes[2].services, 1, 0, LOCK, false, &far,
                                                    &other.completion, &other.ticket),
@@ -144,7 +144,7 @@ static void what_does_not_fit_is_refused(void **state)
     cluster_end();
 }
 
-/* Lines for changes that wait: the third is refused, and its lock still held. */
+/* Lines for waiting changes: the third change is refused, and its lock is still held. */
 static void changes_wait_in_lines(void **state)
 {
     struct use uses[3];
@@ -220,7 +220,7 @@ static bool is_asking[NODES];
 static uint64_t taken;
 static uint64_t left_to_take;
 
-/* A counter in two places of the value: each holder finds both as the one before left them. */
+/* A counter at two places of the value: each holder finds both as the last holder left them. */
 static void play(uint32_t node)
 {
     struct use *use = &plays[node];

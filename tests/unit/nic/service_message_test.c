@@ -1,10 +1,10 @@
-/* Messages by records: once, in order, the right bytes, through small and full buffers, to
+/* Messages by records: once, in order, with the right bytes, through small and full buffers, to
  * channels that are not open yet, and with nodes that die and begin anew. */
 #include "services_group.h"
 
 enum { CHANNELS = 2, BYTES_MAX = 96, STEPS = 2500, SEEDS = 400, LIVES = 200 };
 
-/* What every message says of itself; the rest of its bytes follow from that. */
+/* What every message says about itself; the rest of its bytes follow from that. */
 struct letter {
     uint32_t from;
     uint32_t life;
@@ -132,7 +132,7 @@ static void disturb(void)
     uint32_t other = (uint32_t)cluster_below(group.count);
     if (!group.nodes[node].alive) {
         for (uint32_t i = 0; i < group.count * CHANNELS; i++) {
-            /* What was known of the old life, on both sides. */
+            /* What both sides knew about the old life. */
             struct line *out = &play.lines[node][i / CHANNELS][i % CHANNELS];
             struct line *in = &play.lines[i / CHANNELS][node][i % CHANNELS];
             out->link = 0;
@@ -150,7 +150,7 @@ static void disturb(void)
     }
 }
 
-/* Everything that was taken from a living node for a living node has been received. */
+/* Asserts that everything taken from a living node for a living node has been received. */
 static void all_arrived(void)
 {
     for (uint32_t i = 0; i < group.count * group.count * CHANNELS; i++) {

@@ -1,10 +1,10 @@
 /* Several nodes' services over a carrier in memory: order between two nodes is kept,
  * everything else comes as the seed says. Nodes die, and begin new lives, at any step.
  *
- * The carrier does what InfiniSWIF promises and no more. Of what a node had under way when
- * it died some arrives, up to any point. A death is told to those who watch the dead node
- * or have sent to it since, some time later, and to nobody else: who waits and does not
- * watch waits for ever. Nothing of a new life arrives before the loss of the old one has
+ * The carrier does what InfiniSWIF promises and no more. When a node dies, a prefix of what it had
+ * under way still arrives. Some time later the nodes that watch the dead node, or have sent to
+ * it since, are told of the death, and no others: a node that waits without watching
+ * waits for ever. Nothing of a new life arrives before the loss of the old one has
  * been told. */
 #ifndef UNIT_NIC_SERVICES_GROUP_H
 #define UNIT_NIC_SERVICES_GROUP_H
@@ -31,14 +31,14 @@ struct cluster_record {
     unsigned char data[CLUSTER_DATA_MAX];
 };
 
-/* What is under way from one node to another; and what the first knows of the other. */
+/* What is under way from one node to another, and what the first knows about the other. */
 struct cluster_wire {
     struct cluster_record records[CLUSTER_WIRE_MAX];
     uint32_t first;
     uint32_t count;
-    uint32_t known_life; /* of the other, by the first; 0: knows that it is dead */
+    uint32_t known_life; /* of the other, as the first knows it; 0: knows that it is dead */
     bool watched;
-    bool tried; /* sent into a life that is gone */
+    bool tried; /* the first has sent into a life that is gone */
     bool cut;   /* the two lives cannot reach each other any more */
 };
 
@@ -167,7 +167,7 @@ static inline void cluster_end(void)
     }
 }
 
-/* Of what it sent a part still arrives, of what was sent to it nothing. */
+/* A part of what it sent still arrives; nothing that was sent to it does. */
 static inline void cluster_kill(uint32_t number)
 {
     struct cluster_node *node = &group.nodes[number];
@@ -184,7 +184,7 @@ static inline void cluster_kill(uint32_t number)
     }
 }
 
-/* Nothing of the life that is lost arrives any more. */
+/* Nothing of the lost life arrives any more. */
 static inline void cluster_tell_loss(uint32_t at, uint32_t peer)
 {
     struct cluster_wire *out = &group.wires[at][peer];
@@ -203,7 +203,7 @@ static inline bool cluster_knows(uint32_t at, uint32_t peer)
     return group.nodes[peer].alive && group.wires[at][peer].known_life == group.nodes[peer].life;
 }
 
-/* Both live on, and lose each other: the one now, the other some time later. */
+/* Both live on, and lose each other: one now, the other some time later. */
 static inline void cluster_cut(uint32_t one, uint32_t other)
 {
     struct cluster_wire *out = &group.wires[one][other];
@@ -260,7 +260,7 @@ static inline void cluster_run(uint32_t number)
     }
 }
 
-/* One record from one node to the other, if there is one. */
+/* Delivers one record from one node to the other, if there is one. */
 static inline void cluster_deliver(uint32_t from, uint32_t to)
 {
     struct cluster_wire *wire = &group.wires[from][to];
@@ -288,7 +288,7 @@ static inline bool cluster_is_to_notice(uint32_t at, uint32_t peer)
     return at != peer && group.nodes[at].alive && wire->known_life != 0 && (is_gone || wire->cut);
 }
 
-/* A death is noticed where it matters, a new life after a loss everywhere. */
+/* A death is noticed by those that watch or have sent; a new life after a loss by all. */
 static inline void cluster_notice(uint32_t at, uint32_t peer)
 {
     struct cluster_wire *wire = &group.wires[at][peer];
@@ -300,7 +300,7 @@ static inline void cluster_notice(uint32_t at, uint32_t peer)
     }
 }
 
-/* A dead node begins anew. What is left of its old life's records is dropped. */
+/* A dead node begins anew. The rest of its old life's records is dropped. */
 static inline void cluster_restart(uint32_t number)
 {
     for (uint32_t peer = 0; peer < group.count; peer++) {
@@ -309,7 +309,7 @@ static inline void cluster_restart(uint32_t number)
     cluster_born(number);
 }
 
-/* Something happens somewhere. */
+/* Lets something happen somewhere. */
 static inline void cluster_step(void)
 {
     uint32_t one = (uint32_t)cluster_below(group.count);
@@ -348,7 +348,7 @@ static inline bool cluster_is_quiet(void)
     return true;
 }
 
-/* Lets all happen that can happen. `host` acts for each living node; may be NULL. */
+/* Lets everything happen that can. `host` acts for each living node; may be NULL. */
 static inline void cluster_settle(void (*host)(uint32_t number))
 {
     for (uint32_t steps = 0; !cluster_is_quiet(); steps++) {

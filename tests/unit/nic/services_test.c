@@ -108,7 +108,7 @@ static void a_target_without_room_does_not_hold_up_the_others(void **state)
             nic_services_sent(services, 1, &packet);
         }
     }
-    /* Nothing passes what had no room for its target. */
+    /* Nothing overtakes a record whose target had no room. */
     assert_int_equal(offered[1], 1);
     assert_int_equal(offered[2], 2);
     nic_services_begin(services);
@@ -233,7 +233,7 @@ static void malformed_records_are_counted_and_dropped(void **state)
     cluster_end();
 }
 
-/* Whatever comes from whomever, nothing breaks, and every table is whole afterwards. */
+/* Whatever record comes from whatever node, nothing breaks, and every table is whole afterwards. */
 static void any_record_may_come_at_any_time(void **state)
 {
     enum { SEEDS = 200, STEPS = 2000 };

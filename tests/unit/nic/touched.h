@@ -1,4 +1,4 @@
-/* Fresh memory, and how much of it has been touched: what a node costs. */
+/* Fresh memory, and how much of it has been touched: the cost of a node. */
 #ifndef TESTS_UNIT_NIC_TOUCHED_H
 #define TESTS_UNIT_NIC_TOUCHED_H
 
@@ -13,7 +13,7 @@ static inline unsigned char *touched_new(uint64_t bytes)
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(memory != MAP_FAILED);
-    /* A huge page would count as a whole. */
+    /* A huge page would count as touched as a whole. */
     (void)madvise(memory, bytes, MADV_NOHUGEPAGE);
     return memory;
 }

@@ -7,7 +7,7 @@
 static struct nic_transaction_fifo fifo;
 static struct nic_transaction pool[NIC_TRANSACTIONS];
 
-/* Memory that was something else before. */
+/* In memory that held something else before. */
 static void make(void)
 {
     memset(&fifo, 0xff, sizeof fifo);
@@ -20,7 +20,7 @@ static int set_credit(uint32_t user, uint32_t credit)
     return nic_transaction_set_credit(&fifo, user, credit);
 }
 
-/* An entry is told from others by its value. */
+/* Pushes an entry that its value tells from others. */
 static int push(uint32_t user, uint64_t value)
 {
     struct nic_transaction transaction = {
@@ -146,7 +146,7 @@ static void a_user_within_its_credit_is_never_refused(void **state)
     }
 }
 
-/* What a user holds above a lowered credit is not promised to others before it leaves. */
+/* What a user holds above a lowered credit is promised to others only after it leaves. */
 static void a_credit_may_be_lowered_below_what_is_held(void **state)
 {
     (void)state;
@@ -186,7 +186,7 @@ static void turns_go_round_the_users_that_have_entries(void **state)
     for (uint32_t i = 0; i < 15; i++) {
         assert_int_equal(nic_transaction_turn(&fifo, 0), users[i % 5]);
     }
-    /* Without those of whom nothing can move, and without those that have nothing. */
+    /* Leave out users of whom nothing can move, and those that have nothing. */
     assert_int_equal(nic_transaction_turn(&fifo, UINT64_C(1) << 0), 5);
     assert_int_equal(nic_transaction_turn(&fifo, UINT64_C(3) << 31), 63);
     nic_transaction_remove(&fifo, nic_transaction_first(&fifo, 0));
@@ -204,7 +204,7 @@ struct plain {
 };
 static struct plain plains[NIC_USERS];
 
-/* Removes what stands at `place` of the user's queue. */
+/* Removes the entry at `place` of the user's queue. */
 static void remove_at(uint32_t user, uint32_t place)
 {
     struct plain *plain = &plains[user];

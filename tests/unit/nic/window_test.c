@@ -1,4 +1,4 @@
-/* BOTF's windows: each held by one user, stamped by the NIC, shared so that nobody gets all. */
+/* BOTF's windows: one user holds each, the NIC stamps it, and no user gets all. */
 #include "unit/unit.h"
 
 #include "base/random.h"
@@ -9,7 +9,7 @@ enum { PGID = 0x12345678 };
 static struct nic_windows windows;
 static struct nic_window memory[NIC_WINDOWS];
 
-/* Memory that was something else before. */
+/* In memory that held something else before. */
 static void make(void)
 {
     memset(&windows, 0xff, sizeof windows);
@@ -103,7 +103,7 @@ static void every_user_can_have_one(void **state)
     assert_int_equal(nic_window_take(&windows, 0, &window), DN_EFULL);
 }
 
-/* The first took half when it was alone; as its windows drain it falls back to the others'
+/* The first user took half when it was alone; as its windows drain it falls back to the others'
  * share, though it asks before them every time. */
 static void greedy_users_come_to_equal_shares(void **state)
 {
@@ -139,7 +139,7 @@ static void random_use_keeps_the_rule(void **state)
         holder[i] = NIC_USERS;
     }
     for (uint32_t step = 0; step < 200000; step++) {
-        /* Few users are busy at a time, and others later. */
+        /* Few users are busy at a time; later it is others. */
         uint32_t user = (uint32_t)(step / 1000 + base_random_below(&random, 1 + step / 5000 % 20));
         user %= NIC_USERS;
         uint32_t window = (uint32_t)base_random_below(&random, NIC_WINDOWS);

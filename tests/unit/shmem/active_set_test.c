@@ -1,4 +1,4 @@
-/* Triples that make sense, and teams that are made once. */
+/* Triples that make sense, and teams that are made only once. */
 #include "shmem/collective.h"
 #include "unit/shmem/pe.h"
 
@@ -53,7 +53,7 @@ static void a_set_is_made_once(void **unused)
     assert_int_equal(set->n_pes, 1);
     assert_int_equal(set->pes[0], 0);
     assert_ptr_equal(shmem_active_set(0, 0, 1, sync_words, "call"), set);
-    /* Another triple is another set, also with the same members. */
+    /* Another triple is another set, even with the same members. */
     assert_ptr_not_equal(shmem_active_set(0, 3, 1, sync_words, "call"), set);
     assert_ptr_equal(shmem_active_set(0, 0, 1, sync_words, "call"), set);
 }

@@ -1,5 +1,5 @@
-/* SHMEM_DEBUG: what is wrong with one PE's own arguments. What PEs do differently needs several:
- * tests/live/shmem has that. */
+/* SHMEM_DEBUG: mistakes in one PE's own arguments. Differences between PEs need several:
+ * tests/live/shmem has those. */
 #include "shmem/collective.h"
 #include "unit/shmem/pe.h"
 

@@ -1,4 +1,4 @@
-/* The calls on active sets: elements of their widths, and the root's dest, which stays. */
+/* The calls on active sets: elements of their widths, and the root's dest, which stays as it is. */
 #include "unit/shmem/pe.h"
 
 static long sync_words[SHMEM_REDUCE_SYNC_SIZE];

@@ -14,7 +14,7 @@ static void destroy_the_default(void)
 static void destroy_twice(void)
 {
     pe_start();
-    /* A handle that is no context: the lists do not have it. */
+    /* A handle that is no context: it is in none of the lists. */
     struct shmem_context stray = {.team = &shmem_state.world};
     shmem_ctx_destroy(&stray);
 }

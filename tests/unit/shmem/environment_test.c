@@ -78,7 +78,7 @@ static void show_to_standard_error(void)
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     (void)setenv("SHMEM_INFO", "1", 1);
     pe_start();
-    exit(EXIT_FAILURE); /* so that the words are looked at */
+    exit(EXIT_FAILURE); /* so that the caller checks the words */
 }
 
 static void the_table_names_every_variable(void **unused)

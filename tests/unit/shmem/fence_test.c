@@ -14,7 +14,7 @@ static void quiet_before_the_beginning(void)
     shmem_quiet();
 }
 
-/* With DN_RELAX what was put is somewhere between until a quiet. */
+/* With DN_RELAX a put may take effect at any time until a quiet. */
 static void quiet_completes(void)
 {
     (void)setenv("DN_RELAX", "1", 1);
@@ -53,7 +53,7 @@ static void every_context(void **unused)
     shmem_fence();
     shmem_quiet();
     assert_int_equal(words[0], 8);
-    /* A context that there is not has sent nothing. */
+    /* A context that does not exist has sent nothing. */
     shmem_ctx_fence(SHMEM_CTX_INVALID);
     shmem_ctx_quiet(SHMEM_CTX_INVALID);
 }

@@ -74,7 +74,7 @@ static void many_locks(void **unused)
     shmem_free(locks);
 }
 
-/* More locks than there are handles: those that nobody uses are closed. */
+/* More locks than handles: those that are not in use are closed. */
 static void more_locks_than_handles(void **unused)
 {
     (void)unused;

@@ -18,7 +18,7 @@ static inline void pe_start_with_debug(void)
     pe_start();
 }
 
-/* For cmocka_run_group_tests: the tests that end children come before, in a group of their own. */
+/* For cmocka_run_group_tests. Tests that end children run before, in a group of their own. */
 static inline int pe_group_start(void **unused)
 {
     (void)unused;

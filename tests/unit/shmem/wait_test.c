@@ -102,7 +102,7 @@ static void a_value_for_each(void **unused)
     assert_true(found[0] == 0 && found[1] == 2);
 }
 
-/* None of those that hold is passed over for ever. */
+/* No word that holds is passed over for ever. */
 static void any_goes_round(void **unused)
 {
     (void)unused;

@@ -1,4 +1,4 @@
-/* test and wait_until of every kind of type: width and sign are the type's own. */
+/* test and wait_until for every kind of type: the type decides width and sign. */
 #include "unit/shmem/pe.h"
 
 static short small[2] = {-1, 5};

@@ -1,4 +1,4 @@
-/* The event heap: by time, among equals by who was put first, without growing. */
+/* The event heap: by time, then in the order in which events were put, without growing. */
 #include "unit/unit.h"
 
 #include "base/random.h"
@@ -118,9 +118,9 @@ static void what_is_ahead_is_what_will_be_taken(void **state)
     sim_events_free(&events);
 }
 
-/* Against the plainest thing that does the same: a list in which the first is looked for. The
- * number of events goes up and down, through every size at which a level of the heap begins
- * and the memory grows; times are few, and among them the last there is. */
+/* Against the simplest thing that does the same: a list in which the first is searched for. The
+ * number of events goes up and down, through every size at which a level of the heap begins and the
+ * memory grows. There are few different times; the last possible one is among them. */
 static void it_does_what_a_list_would_do(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void it_does_what_a_list_would_do(void **state)
     sim_events_free(&events);
 }
 
-/* More at a time than any run of ours has, all due at the same time. */
+/* More events at a time than any run has, all due at the same time. */
 static void many_events_keep_their_order(void **state)
 {
     (void)state;
@@ -183,7 +183,7 @@ static void many_events_keep_their_order(void **state)
     sim_events_free(&events);
 }
 
-/* What was pending when all was forgotten does not come back. */
+/* Events that were pending when all was forgotten do not come back. */
 static void what_is_forgotten_stays_so(void **state)
 {
     (void)state;

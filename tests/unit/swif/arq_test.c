@@ -1,11 +1,10 @@
-/* C-ARQ: stop-and-wait until the receiver has a context, then more; losses, duplicates,
- * refusals and numbers that come round. */
+/* C-ARQ: stop-and-wait until the receiver has a context, then more; losses, duplicates, refusals
+ * and sequence numbers that wrap. */
 #include "pair.h"
 
 static struct pair pair;
 
-/* The packets of node 0 that a test wants to be lost, by transmission from 1; and what was
- * seen. */
+/* The packets of node 0 that a test wants to lose, by transmission from 1; and what was seen. */
 static struct {
     uint64_t lose; /* bit i: the i-th data packet, from bit 1 */
     bool lose_acks;
@@ -101,7 +100,7 @@ static void one_packet_is_under_way_until_the_receiver_has_a_context(void **stat
     pair_free(&pair);
 }
 
-/* Node 2 keeps the only receiving context of node 1 with a packet ahead of its turn. */
+/* Node 2 occupies the only receiving context of node 1 with a packet ahead of its turn. */
 static void pin_the_context(void)
 {
     pair_send(&pair, 2, 1, 100);
@@ -233,7 +232,7 @@ static void go_back_n_sends_everything_again_from_the_gap(void **state)
     pair_settle(&pair);
     pair_assert_numbers(&pair.nodes[1], 0, 11);
     assert_int_equal(counters_of(0)->timeouts, 0);
-    assert_in_range(wire.again, 8, 10); /* those that were under way when the gap was heard */
+    assert_in_range(wire.again, 8, 10); /* those that were under way when node 0 heard of the gap */
     pair_free(&pair);
 }
 
@@ -557,7 +556,7 @@ static void a_lost_acknowledgement_of_a_held_packet_does_not_stop_the_sender(voi
     make_held_and_refused();
     wire.lose_acks = true;
     room_from_ns = pair.now_ns;
-    pair_run(&pair, PAIR_MS); /* number 2 is carried out, and nobody hears of it */
+    pair_run(&pair, PAIR_MS); /* number 2 is carried out, and the sender does not hear of it */
     assert_int_equal(pair.nodes[1].record_count, 3);
     wire.lose_acks = false;
     pair_run(&pair, 10 * PAIR_S);
@@ -580,8 +579,8 @@ static void a_peer_without_room_for_a_held_packet_is_not_taken_for_dead(void **s
     pair_free(&pair);
 }
 
-/* An unordered packet ahead of its turn is refused: that says nothing of the one that is
- * next, which has not come at all. */
+/* An unordered packet ahead of its turn is refused: that says nothing about the one that is next,
+ * which has not come at all. */
 static void a_refusal_ahead_of_turn_is_not_said_of_the_next(void **state)
 {
     (void)state;
@@ -697,8 +696,8 @@ static bool watch_full_packets(struct pair *of, const struct pair_packet *packet
     return watch_wire(of, packet);
 }
 
-/* Node 1 sends full packets to node 0, of which one is missing while many came: its
- * acknowledgement has a long bitmap, and must not stay behind while the packets go. */
+/* Node 1 sends full packets to node 0, from which many came but one is missing: its acknowledgement
+ * has a long bitmap, and must not stay behind while the packets go. */
 static void an_acknowledgement_fits_beside_a_full_packet(void **state)
 {
     (void)state;

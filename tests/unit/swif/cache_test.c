@@ -1,5 +1,5 @@
-/* Context caches: what is found is what was taken, the least recently used goes first, and
- * never one that its owner keeps. */
+/* Context caches: a taken line is found again, the least recently used goes first, and one that its
+ * owner keeps never goes. */
 #include "unit/unit.h"
 
 #include "base/random.h"

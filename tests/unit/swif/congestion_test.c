@@ -155,8 +155,8 @@ static void random_loss_changes_nothing(void **state)
     assert_true(line_run(100 * MS) > 0.95 * 0.95);
 }
 
-/* Who comes late takes the queue of the others for the length of the way, and leaves more in
- * it. What evens that out is the receiver's grants (share_test.c). */
+/* A latecomer takes the others' queue for the length of the way, and leaves more packets in it. The
+ * receiver's grants even that out (share_test.c). */
 static void nobody_is_driven_from_the_line(void **state)
 {
     (void)state;
@@ -207,9 +207,8 @@ static void below_one_packet_the_window_is_a_pause(void **state)
     assert_true(line_run(50 * MS) > 0.95);
 }
 
-/* The shortest round trip is forgotten after ten seconds, in the middle of a round. */
-/* Who sends one packet and waits for the answer never has another one that the window holds
- * back, and still must not pause between packets for ever. */
+/* A node that sends one packet and waits for the answer never has another one that the window
+ * holds back, and still must not pause between packets for ever. */
 static void after_silence_a_ping_pong_gets_rid_of_the_pause(void **state)
 {
     (void)state;
@@ -228,6 +227,7 @@ static void after_silence_a_ping_pong_gets_rid_of_the_pause(void **state)
     assert_true(line.congestion[0].pace_ns <= line.now_ns);
 }
 
+/* The shortest round trip is forgotten after ten seconds, in the middle of a round. */
 static void a_new_shortest_round_trip_does_not_upset_the_window(void **state)
 {
     (void)state;

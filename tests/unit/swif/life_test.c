@@ -1,4 +1,4 @@
-/* Lives and deaths: who was restarted, who is silent, who only seems to be. */
+/* Lives and deaths: which node was restarted, which is silent, which only seems to be. */
 #include "pair.h"
 
 enum { CAUGHT_MAX = 4096 };
@@ -127,7 +127,7 @@ static void a_greeting_that_is_never_answered_ends(void **state)
     uint64_t took_ns = time_to_loss_ns(0, 1);
     assert_in_range(took_ns, time_out_ns(), time_out_ns() * 3 / 2);
     assert_int_equal(try_to_send(0, 1, 1), DN_EPEER);
-    /* Nothing was ever said to it; when it appears it is simply new. */
+    /* Nothing was ever sent to it; when it appears it is simply new. */
     pair_start(&pair, 1, 1);
     pair_send(&pair, 1, 0, 7);
     pair_settle(&pair);
@@ -209,7 +209,7 @@ static void a_watched_peer_that_goes_silent_is_lost(void **state)
     end();
 }
 
-/* A probe or its answer is lost now and then; that nobody dies of it. */
+/* Now and then a probe or its answer is lost; that must not count as a death. */
 static void watched_peers_outlive_a_lossy_network(void **state)
 {
     (void)state;
@@ -352,8 +352,8 @@ static void a_node_that_naps_loses_it_as_well(void **state)
     end();
 }
 
-/* A sender dies while a packet of its is missing and another waits for it. What is kept for
- * it must not be kept for ever, nor looked at every moment. */
+/* A sender dies while one of its packets is missing and another waits for it. What is kept for it
+ * must not be kept for ever, nor looked at every moment. */
 static void what_is_held_of_a_sender_that_died_is_let_go(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Order: what a packet says it comes after is what it has to, and a receiver carries out
+/* Order: a packet names exactly what it has to come after, and a receiver carries out
  * every packet as soon as that is done and never before.
  *
  * Node 0 appends ordered and unordered operations and fences at random; the packets are
@@ -10,7 +10,7 @@ enum { OPERATIONS = 120, CHANNELS = 3, ROUNDS = 200 };
 struct operation {
     uint8_t channel;
     bool ordered;
-    uint32_t fences; /* of its channel, before it */
+    uint32_t fences; /* fences on its channel before it */
     uint32_t packet;
 };
 
@@ -96,7 +96,7 @@ static bool must_precede(const struct operation *one, const struct operation *ot
            ((one->ordered && other->ordered) || one->fences != other->fences);
 }
 
-/* Whether all that the packet names, in the words of wire/packet.h, is done. */
+/* Whether all that the packet names, as wire/packet.h defines it, is done. */
 static bool may_be_done(uint32_t index)
 {
     const struct wire_header *header = &caught[index].header;
@@ -285,7 +285,7 @@ static void a_fence_with_nothing_before_it_orders_nothing(void **state)
     pair_free(&pair);
 }
 
-/* The queue is as long as `after` reaches. */
+/* The queue is as long as `after` can express. */
 static void the_longest_queue_can_be_named(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* A network in memory with virtual time: two or more swifs, and between them packets that
  * are lost, doubled and overtaken as a test wants it.
  *
- * A node's clock is the network's. A node is called when a packet comes and when it asked to
- * be (and `late_ns` after that), and then sends until it has nothing more to say. Operations
- * are AOTF stores of a number (requests) and FETCHED numbers (replies); what was delivered
- * is recorded number by number. */
+ * All nodes share the network's clock. A node is called when a packet comes and at the time it
+ * asked for (plus `late_ns`), and then sends until it has nothing more to say. Operations
+ * are AOTF stores of a number (requests) and FETCHED numbers (replies); deliveries
+ * are recorded number by number. */
 #ifndef UNIT_SWIF_PAIR_H
 #define UNIT_SWIF_PAIR_H
 
@@ -51,7 +51,7 @@ struct pair_node {
     bool guarded;
     struct swif *swif; /* NULL: not running */
     void *memory;
-    bool paused;      /* neither called nor handed packets, which wait */
+    bool paused;      /* it is not called, and packets to it wait */
     uint64_t late_ns; /* how long after its deadline it is called */
     uint64_t called_ns;
 
@@ -156,7 +156,7 @@ static inline void pair_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
     node->lost_count[peer]++;
 }
 
-/* A guard that adds up: its tag is the sum of the packet's bytes and a key. */
+/* A guard whose tag is the sum of the packet's bytes and a key. */
 static inline uint64_t pair_sum(const void *key, const unsigned char *packet, uint32_t bytes)
 {
     uint64_t sum = (uint64_t)(uintptr_t)key + 99;
@@ -378,7 +378,7 @@ static inline void pair_land(struct pair *pair, uint32_t index)
     free(flight.packet);
 }
 
-/* The next thing that happens, not after `end_ns`; false: nothing does. */
+/* Lets the next thing happen, not after `end_ns`; false: nothing does. */
 static inline bool pair_step(struct pair *pair, uint64_t end_ns)
 {
     uint32_t flight = pair_first_flight(pair);
@@ -460,7 +460,7 @@ static inline int pair_datagram(struct pair *pair, uint16_t from, uint16_t to, u
     return swif_datagram(pair->nodes[from].swif, pair->now_ns, to, 3, body, sizeof body);
 }
 
-/* Both know each other's incarnation, and have no contexts but those that it took. */
+/* Makes both know each other's incarnation, with no more contexts than that takes. */
 static inline void pair_acquaint(struct pair *pair)
 {
     for (uint16_t i = 0; i < pair->count; i++) {
@@ -470,7 +470,7 @@ static inline void pair_acquaint(struct pair *pair)
     }
 }
 
-/* The node's records are these numbers in this order. */
+/* Asserts that the node's records are these numbers in this order. */
 static inline void pair_assert_numbers(const struct pair_node *node, uint64_t first, uint32_t count)
 {
     assert_int_equal(node->record_count, count);

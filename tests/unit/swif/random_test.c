@@ -1,5 +1,5 @@
-/* Random nodes with random traffic under random faults: everything has its effect once, in
- * order and in the end, and nothing is left over. Each round draws a configuration, then
+/* Random nodes with random traffic under random faults: in the end every operation has had its
+ * effect, once and in order, and nothing is left over. Each round draws a configuration, then
  * faults and traffic, then lets the faults stop. SWIF_SEED=N repeats one round. */
 #include "pair.h"
 
@@ -17,13 +17,13 @@ struct flow {
     uint32_t sent;
     uint32_t came;
     uint32_t epoch;          /* fences so far */
-    uint32_t newest_ordered; /* that came, plus 1 */
+    uint32_t newest_ordered; /* the newest ordered one that came, plus 1 */
     uint16_t epoch_of[OPERATIONS_MAX];
     bool ordered[OPERATIONS_MAX];
     bool done[OPERATIONS_MAX];
     uint32_t sent_in[OPERATIONS_MAX]; /* by epoch */
     uint32_t came_in[OPERATIONS_MAX];
-    uint32_t first_open; /* the first epoch of which not all came */
+    uint32_t first_open; /* the first epoch of which some are missing */
 };
 
 struct mark {
@@ -238,7 +238,7 @@ static void begin_round(void)
         struct pair_node *node = &pair.nodes[i];
         node->accept = carry_out;
         node->late_ns = below(3) ? 0 : below(PAIR_MS);
-        /* Different ends may be able to do different things. */
+        /* The two ends may support different things. */
         if (below(4) == 0) {
             node->config.stage_max = (enum wire_stage)below(3);
         }

@@ -1,5 +1,5 @@
-/* Many senders to one receiver, through a line that is shared: it is used to the full, and
- * everybody gets a fair part of it. */
+/* Many senders to one receiver, through a shared line: the line is used to the full, and every
+ * sender gets a fair part of it. */
 #include "pair.h"
 
 enum { FULL_NS = 2000, DELAY_NS = 50000, BURST = 64 };
@@ -9,7 +9,7 @@ static uint64_t line_free_ns;
 static uint64_t queue_worst_ns;
 static uint32_t got[PAIR_NODES_MAX];
 
-/* What goes to node 0 waits for the line; what comes from it does not. */
+/* Packets to node 0 wait for the line; packets from it do not. */
 static bool go_through_line(struct pair *of, const struct pair_packet *packet)
 {
     of->delay_ns = DELAY_NS;

@@ -361,8 +361,8 @@ static void several_packets_share_an_acknowledgement(void **state)
     pair_free(&pair);
 }
 
-/* A packet that says that more follows, which is lost: the acknowledgement comes after its
- * delay all the same. */
+/* The packet that is announced to follow is lost: the acknowledgement still comes after its
+ * delay. */
 static bool lose_second(struct pair *of, const struct pair_packet *packet)
 {
     return count_packets(of, packet) && !(packet->header.kind == WIRE_CD && seen.data == 2);
@@ -596,7 +596,7 @@ static void a_packet_changed_anywhere_changes_nothing(void **state)
     pair_free(&pair);
 }
 
-/* A body larger than ours may be, from one who leaves no room for acknowledgements. */
+/* A body larger than ours may be, from a node that leaves no room for acknowledgements. */
 static void a_body_too_large_for_our_buffers_is_malformed(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Timers: the heap gives what a plain search gives. */
+/* Timers: the heap gives the same as a plain search. */
 #include "unit/unit.h"
 
 #include "base/random.h"

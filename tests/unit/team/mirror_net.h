@@ -1,9 +1,9 @@
-/* A packet fabric as bad as it may be, for teams: nodes are processes, each with a copy of the
- * group's memory to itself, and what they reflect stands in queues, one for each pair, which a
+/* The worst packet fabric that is allowed, for teams: nodes are processes, each with its own copy
+ * of the group's memory. What they reflect stands in queues, one for each pair, which a
  * thread of the receiver empties in any order among the senders and never at once.
  *
- * Nothing is lost but by death: a process that is killed has sent a prefix of what it wanted
- * to, and that arrives. Lives change at different times in the copies. Who asks another node
+ * Only a death loses anything: a process that is killed has sent a prefix of what it wanted to,
+ * and that arrives. Lives change at different times in the copies. A node that asks another
  * finds what had been sent to both before. A push is carried out at the last moment. */
 #ifndef UNIT_COLL_MIRROR_NET_H
 #define UNIT_COLL_MIRROR_NET_H
@@ -59,10 +59,10 @@ struct net {
     struct net_queue queues[NET_NODES_MAX][NET_NODES_MAX]; /* from, to */
 };
 
-/* The test's, before it forks; the same place in all processes. */
+/* The test's, made before it forks; at the same address in all processes. */
 static struct net *net;
 
-/* A node's failures end it, which its test sees: cmocka's assertions are for the test. */
+/* A failure ends its node, which the test sees: cmocka's assertions are for the test. */
 #define net_require(condition)                                                                  \
     do {                                                                                        \
         if (!(condition)) {                                                                     \
@@ -86,8 +86,8 @@ static struct {
     struct host_process process;
     struct dn_node node;
     pthread_mutex_t lock; /* of the queues that this node fills, and of the pushes */
-    /* Held for a moment by who sends, and by who delivers: TSan, which sees one process, shall
-     * know what is ordered by way of another. */
+    /* The sender and the deliverer hold this for a moment: TSan sees only one process, and would
+     * not know what is ordered by way of another. */
     pthread_mutex_t group_lock;
     struct net_push pushes[NET_PUSHES];
     uint32_t push_count;
@@ -166,8 +166,8 @@ static inline void net_deliver(uint32_t from)
     atomic_store_explicit(&queue->head, head + sizeof entry + entry.bytes, memory_order_release);
 }
 
-/* The receiver's side: one sender's queue moves while another's stands still, now and then for
- * as long as many steps of the others take. */
+/* The receiver's side: one sender's queue moves while another's stands still, now and then for as
+ * long as many steps of the others take. */
 static inline void *net_run(void *unused)
 {
     struct base_random random = {own.random.state + 77};
@@ -195,7 +195,7 @@ static inline void *net_run(void *unused)
     return NULL;
 }
 
-/* Until what had been sent to a node when this began is there, or the node is gone. */
+/* Waits until all that had been sent to a node when this began is there, or the node is gone. */
 static inline void net_drain(uint32_t to)
 {
     for (uint32_t from = 0; from < net->node_count; from++) {
@@ -232,7 +232,7 @@ static inline int net_reflect(struct fabric_lane *lane, uint32_t rank, const voi
     return 0;
 }
 
-/* A question and its answer: both go behind what was sent before. */
+/* A question and its answer both go behind what was sent before. */
 static inline int net_ask(uint32_t rank)
 {
     net_send_counts();
@@ -408,7 +408,7 @@ static inline void net_say(int result, uint64_t value)
     }
 }
 
-/* Waits for others beside the fabric. */
+/* Waits for other nodes without using the fabric. */
 static inline void net_meet(uint32_t step, uint32_t count)
 {
     atomic_fetch_add(&net->met[step], 1);
@@ -465,7 +465,7 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
     _exit(ready ? 0 : 1);
 }
 
-/* The launcher's word about a node's end, in one copy after another. */
+/* Tells a node's end, as the launcher would, in one copy after another. */
 static inline void net_announce(uint32_t rank, bool well, struct base_random *random)
 {
     uint32_t first = (uint32_t)(base_random_next(random) % net->node_count);
@@ -483,8 +483,8 @@ static inline void net_announce(uint32_t rank, bool well, struct base_random *ra
     }
 }
 
-/* Runs a node for each rank to its end; `victim` is killed when it is about to send its
- * dies_at-th piece. How many of the others did not end well. */
+/* Runs a node for each rank to its end; `victim` is killed when it is about to send its dies_at-th
+ * piece. Gives how many of the others did not end well. */
 static inline uint32_t net_run_nodes(uint64_t seed, uint32_t victim, uint64_t dies_at,
                                      void (*run)(struct dn_node *node))
 {

@@ -1,4 +1,4 @@
-/* The arithmetic of reductions, against the same in wider or plainer types. */
+/* The arithmetic of reductions, against the same in wider or simpler types. */
 #include "unit/unit.h"
 
 #include <math.h>
@@ -147,7 +147,7 @@ static void integers_wrap_and_compare_by_their_sign(void **state)
 CHECK_FLOATS(floats_are_the_languages_own, float, DN_FLOAT)
 CHECK_FLOATS(doubles_are_the_languages_own, double, DN_DOUBLE)
 
-/* Their padding is nobody's: values are compared. */
+/* Their padding has no meaning, so values are compared. */
 static void wide_numbers_are_the_languages_own(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Teams on a fabric with mirrors: results are right whatever the order of packets, and a death
- * at any point of a call ends it in the same way for all survivors. */
+/* Teams on a fabric with mirrors: results are right whatever the order of packets, and a death at
+ * any point of a call ends it in the same way for all survivors. */
 #include "mirror_net.h"
 
 #include "team/barrier.h"
@@ -92,7 +92,7 @@ static void check_movements(struct dn_team *team, size_t bytes, unsigned char *s
                         (unsigned char)mix(member + 100, me * bytes + i));
         }
     }
-    /* Another length from each, the last one nothing. */
+    /* Each node contributes another length, the last one nothing. */
     size_t sizes[NET_NODES_MAX];
     size_t received[NET_NODES_MAX];
     for (uint32_t member = 0; member < members; member++) {
@@ -159,7 +159,7 @@ static bool draw(struct base_random *random, int *ranks, size_t *count)
     return named;
 }
 
-/* Blocks and staging memory are used again at once, by others. */
+/* Others use the blocks and staging memory again at once. */
 static void run_making(struct dn_node *node)
 {
     struct base_random random = {common_seed};
@@ -173,7 +173,7 @@ static void run_making(struct dn_node *node)
             continue;
         }
         net_require(team_create(node, ranks, count, &team) == 0);
-        /* Nobody needs another one's next step to have its team. */
+        /* No node needs another's next step to get its team. */
         net_meet((uint32_t)round, (uint32_t)count);
         for (size_t i = 0; i < 64; i++) {
             words[i] = own.rank + i;
@@ -282,7 +282,7 @@ static bool logs_agree(uint32_t victim)
 
 enum { ROUND_STEPS = 6 };
 
-/* One call of several kinds; what came out. */
+/* Makes one call of several kinds; gives what came out. */
 static int one_step(struct dn_team *team, int step, uint64_t *value)
 {
     static uint64_t source[2000];
@@ -315,8 +315,8 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
     return error;
 }
 
-/* Until all others have come as far, or are known to be dead: who leaves before a death is
- * announced cannot be asked what it has seen of the dead one. */
+/* Waits until all others have come as far, or are known to be dead: a node that leaves before a
+ * death is announced cannot be asked what it has seen of the dead one. */
 static void wait_for_the_living(struct dn_node *node)
 {
     const struct group_view *view = &node->process->view;
@@ -360,7 +360,7 @@ static void run_until_broken(struct dn_node *node)
     wait_for_the_living(node);
 }
 
-/* Dies at one place after another, until the victim comes to its end. */
+/* Kills the victim at one place after another, until it comes to its end alive. */
 static void die_everywhere(uint32_t nodes, uint32_t victim, uint64_t first, uint64_t stride,
                            void (*run)(struct dn_node *node))
 {
@@ -391,7 +391,7 @@ static void survivors_agree_wherever_a_member_dies(void **state)
     die_everywhere(5, 4, 3, 11, run_until_broken);
 }
 
-/* All make a team under a death; the outcome is one for all, and there is another team. */
+/* All make a team while one dies; the outcome is the same for all, and another team can be made. */
 static void run_making_under_death(struct dn_node *node)
 {
     int ranks[NET_NODES_MAX];
@@ -433,7 +433,7 @@ static void survivors_agree_whether_a_team_was_made(void **state)
     }
 }
 
-/* The same with the papers' host-driven barrier, whose news goes from hand to hand. */
+/* The same with the papers' host-driven barrier, whose news goes from member to member. */
 static void run_tree(struct dn_node *node)
 {
     struct dn_team *team = team_all(node);

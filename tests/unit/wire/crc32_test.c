@@ -45,13 +45,13 @@ static void it_is_the_polynomial_and_can_be_had_in_parts(void **state)
     }
 }
 
-/* All of one and two wrong bits, the CRC's own among them, and all bursts of 32 bits. */
+/* All patterns of one and two wrong bits, in the CRC too, and all bursts of 32 bits. */
 static void it_finds_what_it_promises(void **state)
 {
     (void)state;
     enum { BYTES = 60, BITS = 8 * BYTES };
-    /* The CRC is linear: whether a pattern of wrong bits is found does not depend on what they
-     * are in. Of each bit that is wrong, the difference it makes: */
+    /* The CRC is linear: whether a pattern of wrong bits is found does not depend on the data.
+     * These are the differences that each wrong bit makes. */
     uint32_t difference[BITS];
     unsigned char bytes[BYTES] = {0};
     uint32_t clean = wire_crc32(0, bytes, BYTES);

@@ -132,7 +132,7 @@ static void every_two_wrong_bits_are_detected(void **state)
     }
 }
 
-/* A cable that is cut or short gives all the same. */
+/* A cable that is cut or shorted gives all 0 or all 1. */
 static void a_dead_cable_gives_no_lines(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void types_without_meaning_are_refused(void **state)
         assert_true(fine == (kind >= 1 && kind <= 4 &&
                              (kind == 3 ? bytes >= 1 && bytes <= 8 : bytes == 8)));
         accepted += fine;
-        /* With correct check bits the line is no better. */
+        /* Correct check bits make the line no better. */
         unsigned char encoded[WIRE_LINE_BYTES] = {0};
         encoded[8] = (unsigned char)type;
         encoded[9] = check_by_definition(encoded);
@@ -169,7 +169,7 @@ static void types_without_meaning_are_refused(void **state)
         }
     }
     assert_int_equal(accepted, 3 + 8);
-    /* What a tail does not use is 0. */
+    /* The bytes that a tail does not use are 0. */
     unsigned char data[WIRE_LINE_DATA_BYTES] = {1, 2, 3};
     struct wire_line line;
     assert_true(wire_line_from_type(0x33, data, &line));

@@ -25,7 +25,7 @@ static uint64_t any(void)
     return base_random_next(&source_of_chance);
 }
 
-/* An exact copy: the byte behind it belongs to nobody. */
+/* An exact copy, with nothing behind it. */
 static unsigned char *copy_of(const unsigned char *body, uint32_t bytes)
 {
     unsigned char *copy = malloc(bytes > 0 ? bytes : 1);
@@ -295,7 +295,7 @@ static void only_operations_of_the_class_are_read(void **state)
 {
     (void)state;
     for (uint32_t opcode = 0; opcode < 256; opcode++) {
-        /* With these fields every opcode but one is well-formed. */
+        /* With these fields every opcode except one is well-formed. */
         unsigned char body[40] = {(unsigned char)opcode, 0, 4};
         if (opcode == WIRE_SERVICE || opcode == WIRE_SERVED) {
             body[1] = WIRE_LOCK;

@@ -68,7 +68,7 @@ static void every_ring_header_comes_back(void **state)
     }
 }
 
-/* Whatever single byte is changed: it is refused, or it is another header with other bytes. */
+/* Changing any single byte gives a refusal, or another header with other bytes. */
 static void every_bit_has_a_meaning_or_is_zero(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void what_is_not_in_the_ring_is_refused(void **state)
     }
 }
 
-/* A request goes right from 3 to 7, and says that replies are to come back left. */
+/* A request goes right from 3 to 7, and says that replies come back left. */
 static void a_reply_goes_back(void **state)
 {
     (void)state;
@@ -142,7 +142,7 @@ static void a_reply_goes_back(void **state)
         struct wire_ring_header again = wire_ring_header_reply(&reply, 3);
         assert_equal(&again, &request);
 
-        /* A reply to a multicast goes to one: who sent it. */
+        /* A reply to a multicast goes only to its sender. */
         request.multicast = true;
         request.router = 60;
         reply = wire_ring_header_reply(&request, 7);
@@ -192,7 +192,7 @@ static void oip_through_switches_and_back(void **state)
         }
         assert_false(wire_oip_header_hop(&path, 1, &port));
         assert_true(wire_oip_header_reply(&path, &back));
-        /* Each switch sees it come in where it had gone out, and lets it out where it came in. */
+        /* Each switch sees it enter where it had left, and lets it out where it had entered. */
         for (uint32_t i = hops; i-- > 0;) {
             assert_true(wire_oip_header_hop(&back, out[i], &port));
             assert_int_equal(port, in[i]);
@@ -218,7 +218,7 @@ static void bad_paths_are_refused(void **state)
         bytes[0] = WIRE_SW2;
         assert_false(wire_oip_header_decode(bytes, &decoded));
     }
-    /* A header of the ring is none of a path, and the other way round. */
+    /* A ring's header is not a path's, and the other way round. */
     unsigned char bytes[8];
     struct wire_ring_header ring;
     wire_ring_header_encode(&(struct wire_ring_header){.mode = WIRE_OIP, .router = 1}, bytes);

@@ -135,7 +135,7 @@ static void wrong_bits_are_found(void **state)
     }
 }
 
-/* With a CRC that fits: what no sender sends. */
+/* What no sender sends, with a matching CRC. */
 static void nonsense_is_refused(void **state)
 {
     (void)state;

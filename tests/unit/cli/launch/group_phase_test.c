@@ -1,5 +1,5 @@
-/* How a group comes to its end: which signal the nodes get, and when. The time is the test's own,
- * so what a busy machine does to real nodes plays no part. */
+/* How a group comes to its end: which signal the nodes get, and when. The test sets the time
+ * itself, so a busy machine does not matter. */
 #define _GNU_SOURCE
 #include "unit/unit.h"
 
@@ -25,7 +25,7 @@ void remote_fleet_signal(struct launch *launch, int signal_number)
     fail(); /* the nodes are this test's own */
 }
 
-/* A process in a group of its own that waits. What it ignores it has from its first moment. */
+/* Starts a process in a group of its own that waits. It ignores `ignored` from the beginning. */
 static pid_t start_one(int ignored)
 {
     void (*before)(int) = ignored ? signal(ignored, SIG_IGN) : SIG_DFL;
@@ -64,7 +64,7 @@ static void begin(struct group *group, int ignored)
                                     .live_count = NODES};
 }
 
-/* The node ends, and by this signal. */
+/* Asserts that the node ends, and by this signal. */
 static void assert_ends_by(struct group *group, int node, int signal_number)
 {
     int status;
@@ -80,7 +80,7 @@ static void assert_lives(const struct group *group, int node)
     assert_int_equal(waitpid(group->nodes[node].pid, NULL, WNOHANG), 0);
 }
 
-/* The stubborn one lives in that phase until its time has come, and not longer. */
+/* Asserts that the stubborn node lives in that phase until the time is up, and no longer. */
 static void assert_killed_at(struct group *group, enum launch_phase phase, uint64_t end_ns)
 {
     launch_phase_on_time(&group->launch, end_ns - 1);

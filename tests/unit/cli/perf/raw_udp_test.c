@@ -1,5 +1,5 @@
-/* Raw UDP between two threads: all arrives as it was sent, and what is lost is a fault, not a
- * wait without end. */
+/* Raw UDP between two threads: all arrives as it was sent, and a loss is a fault, not an endless
+ * wait. */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -102,7 +102,7 @@ static void round_trips_are_counted_on_both_ends(void **state)
     assert_int_equal(pair->ends[1].turn, 46);
 }
 
-/* More than a window, and no multiple of the steps of acknowledgement. */
+/* Send more than a window, and no multiple of the steps of acknowledgement. */
 static void all_datagrams_arrive(void **state)
 {
     struct pair *pair = *state;
@@ -113,7 +113,7 @@ static void all_datagrams_arrive(void **state)
     assert_int_equal(pair->ends[0].acknowledged, 1502 * sizeof(uint64_t));
 }
 
-/* Also where the place ends in the middle of a burst. */
+/* Include a place that ends in the middle of a burst. */
 static void a_stream_arrives_byte_for_byte(void **state)
 {
     struct pair *pair = *state;
@@ -149,7 +149,7 @@ static void kinds_follow_each_other(void **state)
     expect_no_fault(pair);
 }
 
-/* The peer makes one fewer of everything, as if a datagram had been lost. */
+/* The peer sends one fewer of everything, as if a datagram had been lost. */
 static void what_is_lost_is_a_fault(void **state)
 {
     struct pair *pair = *state;

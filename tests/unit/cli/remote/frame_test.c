@@ -1,4 +1,4 @@
-/* Frames between launcher and agent: what is put is taken, and nothing else is. */
+/* Frames between launcher and agent: what is put can be taken, and nothing else can. */
 #include "cli/remote/frame.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static const uint32_t tails[FRAME_KIND_COUNT] = {
 static enum frame_verdict take(const unsigned char *bytes, size_t available,
                                enum frame_sender sender, struct frame *frame, size_t *whole)
 {
-    /* A block of exactly that size: a look behind it is a fault. */
+    /* A block of exactly that size, so that a read behind it is a fault. */
     unsigned char *copy = malloc(available + 1);
     memcpy(copy, bytes, available);
     enum frame_verdict verdict = remote_frame_take(copy, available, sender, frame, whole);
@@ -105,7 +105,7 @@ static void lengths_and_kinds_are_checked(void **state)
                              good ? FRAME_IS_WHOLE : FRAME_IS_BAD);
         }
     }
-    /* Too long is bad at once: nobody gathers gigabytes first. */
+    /* A frame that is too long is bad at once: it is not gathered first. */
     const uint32_t header[2] = {0xffffffff, FRAME_ORDER};
     assert_int_equal(take((const unsigned char *)header, 8, FRAME_OF_LAUNCHER, &frame, &whole),
                      FRAME_IS_BAD);

@@ -1,4 +1,4 @@
-/* The file of hosts: what it means, what it must not say, and who runs where. */
+/* The file of hosts: what it means, what it must not say, and which node runs where. */
 #include "cli/remote/hosts.h"
 
 #include "unit/unit.h"

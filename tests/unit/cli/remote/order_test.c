@@ -95,7 +95,7 @@ static void it_is_taken_whole_or_not_at_all(void **state)
     free(made);
 }
 
-/* Each field out of its range by itself. */
+/* Each field alone is out of its range. */
 static void numbers_are_checked(void **state)
 {
     (void)state;
@@ -119,7 +119,7 @@ static void numbers_are_checked(void **state)
         assert_false(remote_order_take(made, bytes, &read));
         free(made);
     }
-    /* What no struct can say. */
+    /* These bytes cannot come from any struct. */
     struct order order = sample();
     size_t bytes;
     unsigned char *made = put(&order, &bytes);
@@ -128,7 +128,7 @@ static void numbers_are_checked(void **state)
         struct order_read read;
         memcpy(kept, made + 8 * number, 8);
         memset(made + 8 * number, 0xff, 8);
-        /* Sizes are group_geometry's to judge, settings the fabric's. */
+        /* group_geometry judges sizes, and the fabric settings. */
         bool is_free = (number >= 3 && number <= 6) || number >= 10;
         bool taken = remote_order_take(made, bytes, &read);
         assert_int_equal(taken, is_free);

@@ -14,7 +14,7 @@ static bool load_text(struct sim_machine *machine, const char *text, char error[
     return sim_machine_load_bytes(machine, "test.ini", text, strlen(text), error);
 }
 
-/* The text is refused with exactly that error. */
+/* Asserts that the text is refused with exactly that error. */
 static void expect_error(const char *text, const char *expected)
 {
     struct sim_machine machine;
@@ -26,7 +26,7 @@ static void expect_error(const char *text, const char *expected)
 
 #define ON_D "[machine]\ninherit = dimmnet1-D\n"
 
-/* A change of dimmnet1-D, from line 3 on. */
+/* Loads dimmnet1-D with these changes, which begin at line 3. */
 static void expect_loaded(struct sim_machine *machine, const char *text)
 {
     char error[SIM_ERROR_BYTES] = "";
@@ -126,7 +126,7 @@ static void every_machine_that_comes_along_loads(void **state)
     assert_true(i > 0);
 }
 
-/* In ps: the sum of the stages that Table 6 has. */
+/* The sum of the stages that Table 6 has, in ps. */
 static uint64_t table_6_ps(const struct sim_machine *machine)
 {
     uint64_t sum = 0;
@@ -148,7 +148,7 @@ static void the_papers_sums_come_out(void **state)
         const char *name;
         uint64_t sum_ps;
     } table_6[] = {
-        /* Where the paper prints 343 and 245 its rows add to 373 and 275. */
+        /* The paper prints 343 and 245 where its rows add up to 373 and 275. */
         {"dimmnet1-A", 373000},      {"dimmnet1-B", 318000}, {"dimmnet1-C", 275000},
         {"dimmnet1-D", 220000},      {"dimmnet1-E", 220000}, {"dimmnet1-F", 318000},
         {"dimmnet1-design", 192500},
@@ -208,7 +208,7 @@ static void values_are_kept_in_their_units(void **state)
     assert_int_equal(machine.stages[SIM_STAGE_HEADER_TLB].clock, SIM_CLOCK_CORE);
     assert_int_equal(machine.stages[SIM_STAGE_HEADER_TLB].cycles, 7);
     assert_int_equal(sim_machine_period(&machine, SIM_CLOCK_NIC), 32000);
-    /* What it does not say is dimmnet1-D's. */
+    /* What it leaves out is as in dimmnet1-D. */
     assert_int_equal(machine.host_kick_cycles, 10);
     assert_true(sim_machine_is_fitted(&machine, SIM_link_mb_per_s));
     assert_true(sim_machine_is_fitted(&machine, SIM_software_turn));
@@ -420,7 +420,7 @@ static void there_are_limits_to_files(void **state)
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
     make_folder(&folder);
-    /* Twice each, ten deep: a thousand files if nobody counted. */
+    /* Two includes each, ten deep: a thousand files without the limit. */
     write_file(&folder, "m0.ini", "");
     for (char i = '1'; i <= '9'; i++) {
         char text[64];
@@ -588,7 +588,7 @@ static void what_does_not_fit_together(void **state)
                  "test.ini:5: [stage mac_send] clock: this machine has no such clock");
     expect_error(ON_D "[stage mac_send]\ncycles = 0 | x\nword_cycles = 1 | x\nclock = mac | x\n",
                  "test.ini:6: [stage mac_send] clock: this machine has no such clock");
-    /* One that is not there needs none. */
+    /* A stage that takes no time needs no clock. */
     expect_loaded(&machine, ON_D "[stage mac_send]\ncycles = 0 | x\nclock = mac | x\n");
     sim_machine_free(&machine);
     expect_error(ON_D "[switch]\nports = 1 | x\n",
@@ -614,7 +614,7 @@ static void lines_that_are_none(void **state)
     (void)state;
     const char *expected = "test.ini:3: this is neither a [section] nor key = value | source";
     expect_error(ON_D "hello\n", expected);
-    /* The first of two is told. */
+    /* Of two errors the first is told. */
     expect_error(ON_D "hello\n[nowhere]\n", expected);
     expect_error(ON_D "hello\n[host]\nwrite_ns = x | x\n", expected);
     expect_error(ON_D "[nowhere]\nhello\n", "test.ini:3: there is no section [nowhere]");

@@ -54,7 +54,7 @@ static inline void carried(void *context, uint32_t switch_number, uint32_t port,
         switch_number, port, token, from_ps, to_ps};
 }
 
-/* 500 MB/s: 2 ns a byte. The figures of a RHiNET-2 switch where there are any. */
+/* 500 MB/s: 2 ns a byte; otherwise the figures of a RHiNET-2 switch, where there are any. */
 static inline struct bench *bench_machine(uint32_t ports)
 {
     struct bench *bench = calloc(1, sizeof *bench);

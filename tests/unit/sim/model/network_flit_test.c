@@ -13,7 +13,7 @@ static void a_ring_takes_its_routers_delays(void **state)
     struct bench *bench = bench_open(SIM_RING, 8, NODES);
     for (uint32_t target = 0; target < NODES; target++) {
         uint64_t at_ps = bench->now_ps + 10000 * NS;
-        at_ps -= at_ps % period_ps; /* it is at the router's door at an edge */
+        at_ps -= at_ps % period_ps; /* it reaches the router's door at an edge */
         uint64_t cycles = net_zero_load_cycles(&config, 0, target, (BYTES + 11) / 12);
         bench->now_ps = at_ps;
         (void)sim_network_send(bench->network, at_ps, 0, target, BYTES, target);
@@ -46,8 +46,8 @@ static void everyone_reaches_everyone_on_a_torus(void **state)
     bench_close(bench);
 }
 
-/* As of any network: who sends while its link is taken waits for it, and is told when it is free
- * again. Packets of 9 flits, a flit each 16 ns. */
+/* As in any network: a node that sends while its link is taken waits for the link, and is told when
+ * it is free again. Packets of 9 flits, a flit each 16 ns. */
 static void a_link_into_a_router_is_taken_by_one_packet_at_a_time(void **state)
 {
     (void)state;

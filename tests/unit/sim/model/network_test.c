@@ -1,5 +1,5 @@
-/* The network between simulated boards: when heads come, who waits for whom, who gets a copy,
- * and what cannot be joined. */
+/* The network between simulated boards: when heads arrive, which packets wait for which, which
+ * nodes get a copy, and what cannot be joined. */
 #include "network_bench.h"
 
 #if defined(__GLIBC__)
@@ -16,7 +16,7 @@ static void a_loop_inside_costs_nothing_but_the_link(void **state)
     (void)state;
     struct bench *bench = bench_open(SIM_LOOP_INSIDE, 0, 1);
     assert_int_equal(sim_network_send(bench->network, 5003, 0, 0, 32, 1), 5003 + 64 * NS);
-    /* The link is still taken, and later is not. */
+    /* The link is still taken; later it is not. */
     assert_int_equal(sim_network_send(bench->network, 6000, 0, 0, 8, 2), 5003 + 80 * NS);
     assert_int_equal(sim_network_send(bench->network, 200 * NS, 0, 0, 1, 3), 202 * NS);
     bench_run(bench);
@@ -39,7 +39,7 @@ static void a_loop_outside_and_a_cable_cost_the_wire(void **state)
     bench_close(bench);
 
     bench = bench_open(SIM_BACK_TO_BACK, 8, 2);
-    /* Two directions do not know of each other. */
+    /* The two directions are independent. */
     (void)sim_network_send(bench->network, 0, 0, 1, 512, 1);
     (void)sim_network_send(bench->network, 10, 1, 0, 512, 2);
     (void)sim_network_send(bench->network, 20, 0, 1, 4, 3);
@@ -64,7 +64,7 @@ static void what_a_board_sends_to_itself_never_sees_the_cable(void **state)
     bench_close(bench);
 }
 
-/* 1064 MB/s: 939.85 ps a byte; a link is never free before the last of it. */
+/* 1064 MB/s: 939.85 ps a byte; a link is free only after the last of it. */
 static void a_link_is_taken_to_the_last_picosecond(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void a_switch_costs_two_wires_and_its_transit(void **state)
     assert_int_equal(sim_network_send(bench->network, 1 * NS, 0, 7, 32, 1), 65 * NS);
     bench_run(bench);
     assert_int_equal(bench->event_count, 2);
-    /* However long it is: the head does not wait for the tail. */
+    /* However long the packet is, the head does not wait for the tail. */
     assert_arrival(bench, 0, (1 + 132 + 100 + 132) * NS, 7, 1);
     assert_int_equal(bench->carriage_count, 1);
     assert_int_equal(bench->carriages[0].switch_number, 0);
@@ -101,8 +101,8 @@ static void a_switch_costs_two_wires_and_its_transit(void **state)
     bench_close(bench);
 }
 
-/* Paper 000, 5.3: seven small packets to one output come 240 ns apart; a barrier's parent
- * waits for that. */
+/* Paper 000, 5.3: seven small packets to one output come 240 ns apart, and a barrier's parent waits
+ * for that. */
 static void small_packets_to_one_output_are_240_ns_apart(void **state)
 {
     (void)state;
@@ -113,7 +113,7 @@ static void small_packets_to_one_output_are_240_ns_apart(void **state)
     bench_run(bench);
     assert_int_equal(bench->arrival_count, 7);
     for (uint32_t i = 0; i < 7; i++) {
-        /* All heads come at once: first served who was sent first. */
+        /* All heads come at once: they are served in the order in which they were sent. */
         assert_arrival(bench, i, (364 + 240 * i) * NS, 0, 7 - i);
     }
     struct sim_network_worst worst;
@@ -156,8 +156,8 @@ static void different_outputs_do_not_wait_for_each_other(void **state)
     bench_close(bench);
 }
 
-/* One source at full rate into one output: every packet takes its 240 ns there, and the heads
- * pile up; the node's own link comes second. */
+/* One source at full rate into one output: every packet takes its 240 ns there, and heads queue;
+ * the node's own link comes second. */
 static void the_worst_output_is_the_one_that_most_waited_for(void **state)
 {
     (void)state;
@@ -187,7 +187,7 @@ static void the_worst_output_is_the_one_that_most_waited_for(void **state)
 
 /* ---- Trees ----------------------------------------------------------------------------- */
 
-/* One board after another, alone: what a way of so many switches costs. */
+/* What a way over that many switches costs, for one board after another, alone. */
 static uint64_t zero_load_ps(uint32_t hops)
 {
     return hops * (132 + 100) * NS + 132 * NS;
@@ -226,7 +226,7 @@ static void every_way_leads_to_its_target(enum sim_topology topology, uint32_t p
         struct bench *bench = bench_open(topology, ports, NODES);
         for (uint32_t way = 0; way < NODES * NODES; way++) {
             uint32_t source = way / NODES, target = way % NODES;
-            uint64_t at_ps = bench->now_ps + 1000 * NS; /* nobody is in its way */
+            uint64_t at_ps = bench->now_ps + 1000 * NS; /* no packet is in its way */
             (void)sim_network_send(bench->network, at_ps, source, target, 64, way);
             bench_run(bench);
             assert_int_equal(bench->arrival_count, way + 1);
@@ -245,7 +245,7 @@ static void every_way_through_a_tree_leads_to_its_target(void **state)
     every_way_leads_to_its_target(SIM_FAT_TREE, 4);
 }
 
-/* All nodes of one switch to those of another, far away: each has a way of its own. */
+/* All nodes of one switch send to those of another, far away: each has a way of its own. */
 static void a_fat_tree_has_a_way_for_everyone(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void one_way_up_is_shared_by_all_below(void **state)
     assert_int_equal(worst.wait_ps_max, 6 * 240 * NS);
     bench_close(bench);
 
-    /* And the way down, where what has come from everywhere meets. */
+    /* And the way down, where packets from everywhere meet. */
     bench = bench_open(SIM_SWITCH_TREE, 8, 64);
     for (uint32_t group = 0; group < 7; group++) {
         (void)sim_network_send(bench->network, 0, 7 * group, 63, 32, group);
@@ -314,7 +314,7 @@ static void outputs_of_a_fat_tree_have_their_names(void **state)
 {
     (void)state;
     struct sim_network_worst worst;
-    /* Targets whose ways up are one: 4 ports of 8 lead up, the first of them to switch 16. */
+    /* Targets that share a way up: 4 ports of 8 lead up, the first of them to switch 16. */
     struct bench *bench = bench_open(SIM_FAT_TREE, 8, 64);
     for (uint32_t node = 0; node < 4; node++) {
         (void)sim_network_send(bench->network, 0, node, 48 + 4 * node, 32, node);
@@ -331,13 +331,13 @@ static void outputs_of_a_fat_tree_have_their_names(void **state)
     bench_run(bench);
     assert_int_equal(bench->arrival_count, 15);
     sim_network_worst(bench->network, &worst);
-    /* All meet in the fourth copy of the second level's last place: the last of 16 switches, and
-     * its fourth port leads to the last of the first level. */
+    /* All meet in the fourth copy of the second level's last place: the last of 16 switches; its
+     * fourth port leads to the last of the first level. */
     assert_string_equal(worst.where, "switch 31, port 3, down to switch 15");
     bench_close(bench);
 }
 
-/* Of the highest switches only the ports count that something is plugged into: there are as many
+/* Only those ports of the highest switches count that something is plugged into: there are as many
  * of these switches as ports lead up. */
 static void a_fat_tree_of_large_switches_is_not_large(void **state)
 {
@@ -460,7 +460,7 @@ static size_t memory_in_use(void)
 #endif
 }
 
-/* Every copy gives back what it held, so that the next packet finds room. */
+/* Every copy gives back what it held, so the next packet finds room. */
 static void once_grown_it_allocates_no_more(void **state)
 {
     (void)state;
@@ -484,8 +484,8 @@ static void once_grown_it_allocates_no_more(void **state)
     bench_close(bench);
 }
 
-/* Each arrival sends something on, while other copies of the same packet are still under way:
- * no packet takes the place of another. */
+/* Each arrival sends a packet on while other copies of the same packet are still under way: no
+ * packet takes the place of another. */
 enum { RELAYS = 20000, RELAY_NODES = 300 };
 
 struct relay {
@@ -590,8 +590,8 @@ static void the_same_traffic_has_the_same_fate(void **state)
     assert_true(run_traffic(2) != sum);
 }
 
-/* What leaves an output never overlaps what left before, and comes in the order in which it
- * was taken out of the input. */
+/* A packet on an output never overlaps the one before, and packets leave in the order in which they
+ * were taken out of the input. */
 static void an_output_carries_one_packet_at_a_time(void **state)
 {
     (void)state;

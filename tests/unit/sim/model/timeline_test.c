@@ -60,7 +60,7 @@ static unsigned count_of(const char *text, const char *part)
     return count;
 }
 
-/* Lines with a span, of which this one has the given thread. */
+/* Whether a line has this span on the given thread. */
 static bool has_span(const char *text, unsigned thread, const char *times)
 {
     char wanted[160];
@@ -166,7 +166,7 @@ static void only_what_touches_the_window_is_written(void **state)
     };
     unsigned expected = 0;
     for (unsigned i = 0; i < sizeof spans / sizeof spans[0]; i++) {
-        /* On a node of its own: what is outside does not even name its process. */
+        /* On a node of its own: a span outside the window does not even name its process. */
         sim_timeline_span(timeline, i, 1, "x", spans[i].from_us * US, spans[i].to_us * US, i + 1);
         expected += spans[i].inside;
     }
@@ -181,7 +181,7 @@ static void only_what_touches_the_window_is_written(void **state)
     free(text);
 }
 
-/* The window begins in the middle of a packet's way: its flow begins there. */
+/* The window begins in the middle of a packet's way: the packet's flow begins there. */
 static void a_flow_begins_with_its_first_written_span(void **state)
 {
     (void)state;
@@ -263,7 +263,7 @@ static void a_full_disk_shows_at_the_end(void **state)
     if (stat("/dev/full", &status) != 0 || !S_ISCHR(status.st_mode)) {
         skip();
     }
-    /* Little and much: in the last buffer, or in one before. */
+    /* Little and much: the failure is in the last buffer, or in one before. */
     for (unsigned spans = 0; spans <= 20000; spans += 20000) {
         char error[SIM_ERROR_BYTES];
         struct sim_timeline *timeline = sim_timeline_open("/dev/full", 0, UINT64_MAX, error);

@@ -1,5 +1,5 @@
-/* A machine filled in by hand, as environment D without padding, so that each expectation is a
- * sum that can be followed; and worlds of it. */
+/* A machine filled in by hand, like environment D without padding, so that each expected time is a
+ * sum that one can follow; and worlds made of it. */
 #ifndef UNIT_SIM_WORLD_BY_HAND_H
 #define UNIT_SIM_WORLD_BY_HAND_H
 

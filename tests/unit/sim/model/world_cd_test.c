@@ -1,5 +1,5 @@
-/* InfiniSWIF by hand: paper 002's equations to the cycle. All clocks have 10 ns, so that nothing
- * is lost between them. And BOTF's windows, whose status is read. */
+/* InfiniSWIF by hand: paper 002's equations to the cycle. All clocks have 10 ns, so no time is lost
+ * between them. Also BOTF's windows, whose status is read. */
 #include "world_by_hand.h"
 
 enum { CYCLE_NS = 10, A = 6, B = 4, D = 7, E = 2, MAC = 30, GAP = 7, CD_GAP = 11 };
@@ -77,7 +77,7 @@ static void eight_bytes_take_what_the_equation_says(void **state)
         for (unsigned i = 0; i < STORES; i++) {
             assert_int_equal(stores.transit_ps[i], clocks[i] * CYCLE_NS * NS);
         }
-        /* The header, too, misses once: 3 clocks, and CorePU's 60 of 20 ns from its edge on. */
+        /* The header misses once, too: 3 clocks, and CorePU's 60 of 20 ns from its edge on. */
         assert_in_range(stores.header_ps[0], 1230 * NS, 1240 * NS);
         assert_int_equal(stores.header_ps[1], 30 * NS);
         assert_int_equal(stores.header_ps[2], 30 * NS);
@@ -91,7 +91,7 @@ enum { PACKETS = 6, DATA_BYTES = 2048 };
 static void push_packets(struct sim_host *host)
 {
     SIM_BEGIN(host);
-    /* The context is there, and the peer has granted more than one packet at a time. */
+    /* The context exists, and the peer has granted more than one packet at a time. */
     SIM_STEP(host, sim_push(host, sim_remote(1, 4096), host->locals, 8));
     SIM_STEP(host, sim_work(host, 50000 * NS));
     SIM_STEP(host, sim_push(host, sim_remote(1, 4096), host->locals, 8));
@@ -122,7 +122,7 @@ static void note_packets(struct sim_host *host)
     SIM_END(host);
 }
 
-/* 256 words of data and 3, and the gap: 7 clocks, 18 with CD. */
+/* 256 words of data and 3 more, and the gap: 7 clocks, or 18 with CD. */
 static void packets_follow_after_their_words_and_the_gap(void **state)
 {
     (void)state;
@@ -165,9 +165,9 @@ static void write_blocks(struct sim_host *host)
     SIM_END(host);
 }
 
-/* A block takes 61 words of 10 ns, the link 9,760 ns for it: four have left when all 64 windows
- * have been written. From then on whoever knows of no free window reads the status, again and
- * again while there is none. */
+/* A block takes 61 words of 10 ns, and the link takes 9,760 ns for it: four have left when all 64
+ * windows have been written. From then on a host that knows of no free window reads the status,
+ * again and again while there is none. */
 static void a_host_reads_the_status_when_it_knows_of_no_free_window(void **state)
 {
     (void)state;
@@ -191,7 +191,7 @@ static void a_host_reads_the_status_when_it_knows_of_no_free_window(void **state
         } else if (i < 64 + 4) {
             assert_int_equal(reads, 0);
         }
-        /* In the end one window comes free in the time of a packet on the link. */
+        /* In the end one window becomes free for each packet time on the link. */
         if (i > 80) {
             uint64_t ps = windows.ended_ps[i] - from_ps;
             assert_in_range(ps, (9760 - READ_NS) * NS, (9760 + READ_NS) * NS);

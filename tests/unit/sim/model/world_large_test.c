@@ -1,5 +1,5 @@
-/* Worlds as a whole: the same every time, wherever they lie in memory; as large as they can be,
- * and gone when they are closed; copies of a multicast, banks that change sides under traffic. */
+/* Worlds as a whole: the same every time, wherever they lie in memory; as large as they can be, and
+ * gone when they are closed; copies of a multicast; banks that change sides under traffic. */
 #include "world_by_hand.h"
 
 #if defined(__GLIBC__)
@@ -27,7 +27,7 @@ static void see(struct sim_host *host, struct wanderer *mine, uint64_t what)
     mine->sum = (mine->sum ^ what ^ host->now_ps) * UINT64_C(0x100000001b3);
 }
 
-/* Some step to some node: what it is follows from the random numbers alone. */
+/* Takes some step to some node, which follows from the random numbers alone. */
 static void step(struct sim_host *host)
 {
     struct wanderer *mine = host->locals;
@@ -90,7 +90,7 @@ static void fill_cd(struct sim_machine *machine)
         .clock = SIM_CLOCK_NIC, .word_cycles = 1, .gap_cycles = 7, .cd_gap_cycles = 11};
 }
 
-/* With other things in memory between, the next world has other addresses. */
+/* Other allocations in between give the next world other addresses. */
 static void a_run_does_not_depend_on_addresses(void **state)
 {
     (void)state;
@@ -148,8 +148,7 @@ static void as_many_nodes_as_there_can_be(void **state)
     assert_true(memory_in_use() <= before + 4096);
     struct rusage usage;
     assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
-    /* KiB; a node that does nothing has some pages. Sanitizers and emulators have memory of
-     * their own. */
+    /* In KiB; an idle node has some pages. Sanitizers and emulators have memory of their own. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     if (!getenv("DN_TEST_EMULATED")) {
         assert_true(usage.ru_maxrss < 2L * 1024 * 1024);
@@ -183,7 +182,7 @@ static void tell_most(struct sim_host *host)
     SIM_END(host);
 }
 
-/* Also to the one that sends, which is among them. */
+/* The sender is one of the nodes, and gets a copy, too. */
 static void a_multicast_reaches_its_nodes_and_no_others(void **state)
 {
     (void)state;
@@ -242,8 +241,8 @@ static uint32_t count_blocks(struct sim_host *host)
     return count;
 }
 
-/* In the midst of them. The first bank has all that came before its end, the other the rest: none
- * is lost, none is in both. */
+/* Switches in the midst of the blocks. The first bank has all that came before its end, the other
+ * the rest: none is lost, none is in both. */
 static void switch_in_between(struct sim_host *host)
 {
     struct banks *mine = host->locals;

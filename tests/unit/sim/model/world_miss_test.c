@@ -1,4 +1,4 @@
-/* Misses: who misses pays, once, and nobody else does. */
+/* Misses: whatever misses pays once, and nothing else does. */
 #include "world_by_hand.h"
 
 /* Dispatch and refill, at 20 ns: 10 + 50 clocks. */
@@ -17,7 +17,7 @@ static void assert_refills(uint64_t ps, uint64_t hit_ps, uint32_t refills)
 
 /* ---- Header TLB ---------------------------------------------------------------------------- */
 
-/* One store to a page of each of many nodes, in rounds; what the header TLB took is noted. */
+/* One store to a page of each of many nodes, in rounds; notes how long the header TLB took. */
 enum { NODES_MAX = 1400 };
 
 struct scatter {
@@ -70,7 +70,7 @@ static void run_scatter(struct sim_machine *machine, struct scatter *locals)
     sim_world_close(world);
 }
 
-/* 1,024 pages fit, 4 to a set; then every store hits. As fast as they go, and one at a time. */
+/* 1,024 pages fit, 4 to a set; then every store hits. Both at full speed and one at a time. */
 static void as_many_pages_as_the_header_tlb_holds_miss_once(void **state)
 {
     (void)state;
@@ -89,8 +89,8 @@ static void as_many_pages_as_the_header_tlb_holds_miss_once(void **state)
     }
 }
 
-/* 256 more: every set has 5 pages in turn, of which the one that was used longest ago goes, so
- * that each is gone when it is used again. */
+/* 256 more: every set gets 5 pages in turn and drops the one that was used longest ago, so each
+ * page is gone when it is used again. */
 static void one_page_more_in_a_set_misses_always(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ struct two_pages {
     uint32_t i;
 };
 
-/* Meet in the FIFO behind a long block, the one that hits before the one that misses. */
+/* They meet in the FIFO behind a long block, the one that hits before the one that misses. */
 static void hit_then_miss(struct sim_host *host)
 {
     struct two_pages *mine = host->locals;
@@ -180,8 +180,8 @@ static void send_short_blocks(struct sim_host *host)
     SIM_END(host);
 }
 
-/* 40 ns from each other: the others come while the first one's refill is under way, and wait for
- * that one alone. */
+/* The blocks are 40 ns apart: the others come while the first one's refill is under way, and wait
+ * for that refill only. */
 static void an_area_is_refilled_once_for_all_that_wait_for_it(void **state)
 {
     (void)state;
@@ -219,8 +219,8 @@ static void fill_cd(struct sim_machine *machine)
         .clock = SIM_CLOCK_TP, .cycles = 6, .cd_cycles = 5, .miss_cycles = 4};
 }
 
-/* A burst to many peers: InfiniSWIF makes all their contexts at once, and each one's first packet
- * has missed; so has each one's header. */
+/* A burst to many peers: InfiniSWIF makes all their contexts at once, and the first packet to each
+ * peer has missed, and so has its header. */
 static void each_new_peer_of_a_burst_misses(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Order: stores and blocks of one user take effect in the order they were given, whatever one
- * of them misses; and what one user does is not taken for another's. */
+/* Order: stores and blocks of one user take effect in the order they were given, whichever of them
+ * misses; and one user's operations are not taken for another's. */
 #include "world_by_hand.h"
 
 enum { FLAG = 0, DATA = 4096, WORDS = 3 };
@@ -90,7 +90,8 @@ static void in_order(struct sim_machine *machine, enum step one, enum step two, 
     sim_world_close(world);
 }
 
-/* All orders of what meets the TLBs and what passes them by, on links of several speeds. */
+/* All orders of operations that use the TLBs and operations that bypass them, on links of several
+ * speeds. */
 static void all_orders(struct sim_machine *machine)
 {
     static const uint64_t rates[] = {250000000, 500000000, 8000000000};
@@ -120,13 +121,13 @@ static void nothing_overtakes_what_is_padded(void **state)
     struct sim_machine machine;
     fill(&machine);
     machine.packet_pad_bytes = 128;
-    /* The host is faster than the padding takes. */
+    /* The host is faster than the padding. */
     machine.host_write = machine.host_write8 = 1 * NS;
     machine.host_burst_cycles = 0;
     all_orders(&machine);
 }
 
-/* CD numbers its packets: one that is overtaken would have to be sent again. */
+/* CD numbers its packets: an overtaken one would have to be resent. */
 static void no_packet_of_cd_is_overtaken(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Polls: of their reads only those happen as events that can see something new. The result is
- * that of reading again and again, to the picosecond. */
+/* Polls: only those reads of a poll happen as events that can see something new. The result is the
+ * same as reading again and again, to the picosecond. */
 #include "world_by_hand.h"
 
 struct sending {
@@ -9,7 +9,7 @@ struct sending {
     uint32_t i, count;
 };
 
-/* The word takes all values from 1 on; that some are gone before they were seen is part of it. */
+/* The word takes all values from 1 on; some may be gone before they are seen. */
 static void send_values(struct sim_host *host)
 {
     struct sending *mine = host->locals;
@@ -58,7 +58,7 @@ static void run(struct sim_machine *machine, uint64_t pause_ps, struct reading *
     sim_world_close(world);
 }
 
-/* The condition comes to hold, and ends to, several times between two reads. */
+/* The condition begins to hold, and ceases to, several times between two reads. */
 static void same_in_all_phases(struct sim_machine *machine, uint64_t pause_ps)
 {
     for (uint64_t phase = 0; phase < 400; phase += 7) {
@@ -83,8 +83,8 @@ static void a_poll_is_reading_again_and_again(void **state)
     same_in_all_phases(&machine, 0);
 }
 
-/* Where they hold up what they wait for. One packet at a time: what a program's reads will be is
- * known of a poll only. */
+/* Reads here hold up what they wait for. One packet at a time, because future reads are known only
+ * for a poll. */
 static void also_where_there_is_one_port(void **state)
 {
     (void)state;
@@ -96,8 +96,8 @@ static void also_where_there_is_one_port(void **state)
     same_in_all_phases(&machine, 400 * NS);
 }
 
-/* By hand: reads of 500 ns from 130 ns on; the packet is at LLCM at some time in one of them, and
- * is written at the first edge of 10 ns behind that read. */
+/* By hand: reads of 500 ns from 130 ns on. The packet reaches LLCM during one of them, and is
+ * written at the first edge of 10 ns after that read. */
 static void a_write_waits_for_the_read_that_has_the_port(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* The modelled machine: times are what the stages add up to, and memory is what the programs
- * wrote. */
+/* The modelled machine: times are the sums of the stages, and memory is what the programs wrote. */
 #include "world_by_hand.h"
 
 /* ---- One store ------------------------------------------------------------------------- */
@@ -49,7 +48,7 @@ static void a_store_takes_the_sum_of_its_stages(void **state)
         sum_ps += ps;
     }
     assert_int_equal(sum_ps, 220 * NS);
-    /* From the bus to LLCM nothing is lost between the stages: all clocks have 10 ns. */
+    /* From the bus to LLCM no time is lost between the stages: all clocks have 10 ns. */
     assert_int_equal(passage->to_ps[SIM_STAGE_LLCM_WRITE] - passage->from_ps[SIM_STAGE_HOST_WRITE],
                      220 * NS);
     /* The poll's reads begin when the write is done, and follow each other. */

@@ -1,5 +1,5 @@
-/* Several users of one NIC: none stops another, none is taken for another, and what they do
- * happens in the order of time. */
+/* Several users of one NIC: none stops another, none is taken for another, and their operations
+ * happen in the order of time. */
 #include "world_by_hand.h"
 
 static struct sim_world *open_users(struct sim_machine *machine, uint32_t nodes,
@@ -62,7 +62,7 @@ static void watch(struct sim_host *host)
     SIM_END(host);
 }
 
-/* One has more to say than its credit and the link can take; the other says one thing in the
+/* One user has more to send than its credit and the link can take; the other sends one thing in the
  * midst of it. */
 static void a_user_at_its_limit_does_not_stop_another(void **state)
 {
@@ -82,7 +82,7 @@ static void a_user_at_its_limit_does_not_stop_another(void **state)
     }
     ends_well(world);
     sim_world_close(world);
-    /* What is in the send buffers goes first, and one of each in turn from then on. */
+    /* What is in the send buffers goes first; then the two users take turns. */
     uint64_t packet_ps = 640 * NS;
     uint64_t way_ps = 2000 * NS; /* kick, stages, a header miss, wire and reads */
     assert_in_range(watching[1].seen_ps, 10000 * NS, 10000 * NS + 6 * packet_ps + way_ps);
@@ -100,8 +100,8 @@ static void tell_all(struct sim_host *host)
     struct telling *mine = host->locals;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, 1, 0);
-    /* Its header misses, so that the next ones meet in the FIFO; it is this user's turn, so
-     * that the other's is the next. */
+    /* Its header misses, so the next ones meet in the FIFO; it is this user's turn, so the other's
+     * comes next. */
     SIM_STEP(host, sim_store(host, mine->kick + 8, 5, 8));
     SIM_STEP(host, sim_store_all(host, mine->kick + 16, 77, 8, 1, 3));
     SIM_END(host);
@@ -150,7 +150,7 @@ static void write_block(struct sim_host *host)
     SIM_END(host);
 }
 
-/* 61 words of 10 ns: the other's store is at the NIC long before. */
+/* 61 words of 10 ns: the other's store is at the NIC long before they are written. */
 static void a_store_does_not_wait_for_a_block_that_is_being_written(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ struct checking {
     uint64_t last_ps;
 };
 
-/* Reads on and on, and looks at the way of each packet that has come. */
+/* Reads on and on, and checks the way of each packet that has come. */
 static void check_ways(struct sim_host *host)
 {
     struct checking *mine = host->locals;
@@ -244,9 +244,9 @@ static void stream(struct sim_host *host)
     SIM_END(host);
 }
 
-/* The same place at two nodes. One user has all its windows in the NIC when the other begins,
- * whose windows are drained one in two packets of 976 ns: it writes 40 blocks, 8 more than it
- * has windows, without waiting for one. */
+/* The same place at two nodes. One user has all its windows in the NIC when the other begins. The
+ * NIC then drains one of the other's windows in two packets of 976 ns, so it writes 40 blocks, 8
+ * more than it has windows, without waiting for one. */
 static void windows_go_back_to_their_users(void **state)
 {
     (void)state;
@@ -276,8 +276,8 @@ static void pull_word(struct sim_host *host)
     SIM_END(host);
 }
 
-/* More than a NIC has descriptors for: the last ones go when the first have their answers, at
- * which the NIC has nothing else to do. */
+/* More operations than a NIC has descriptors: the last ones go when the first get their answers,
+ * when the NIC has nothing else to do. */
 static void who_waits_for_a_descriptor_gets_one(void **state)
 {
     (void)state;
@@ -300,7 +300,7 @@ static void who_waits_for_a_descriptor_gets_one(void **state)
 
 /* ---- Shares ------------------------------------------------------------------------------ */
 
-/* Credits never promise more than the FIFO has, so that nobody is left without. */
+/* Credits never promise more than the FIFO has, so no user is left without. */
 static void every_user_has_a_credit(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ struct mapping {
     uint64_t kick;
 };
 
-/* As the header table has room for them: 29 bits of kick addresses. */
+/* As many pages as the header table has room for: 29 bits of kick addresses. */
 static void map_pages(struct sim_host *host)
 {
     struct mapping *mine = host->locals;

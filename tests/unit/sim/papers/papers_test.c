@@ -89,7 +89,7 @@ static void names_are_there_and_differ(void **state)
     }
 }
 
-/* What is printed stays; what is right is compared; and somebody says why. */
+/* A slip keeps the printed value, compares the right one, and says why. */
 static void slips_are_named(void **state)
 {
     (void)state;
@@ -122,7 +122,7 @@ static void slips_are_named(void **state)
     }
 }
 
-/* Of Table 6, each column's rows add to its total; of Table 5, two rows differ by the last. */
+/* In Table 6 each column's rows add up to its total; in Table 5 two rows differ by the last. */
 static void the_papers_sums_hold(void **state)
 {
     (void)state;
@@ -272,8 +272,8 @@ static void moments_are_spread_evenly(void **state)
     }
 }
 
-/* Environment D, whose clocks have the same edges: what is on average is half a bus clock and
- * half a read. */
+/* Environment D, whose clocks have the same edges: the only averages are half a bus clock and half
+ * a read. */
 static void a_loop_is_the_sum_of_its_parts(void **state)
 {
     (void)state;
@@ -303,8 +303,8 @@ static void a_loop_is_the_sum_of_its_parts(void **state)
     sim_machine_free(&machine);
 }
 
-/* The simulation differs from the equation by what packets wait for edges: less than one of
- * DL's and one of TP's. */
+/* The simulation differs from the equation only by the time that packets wait for edges: less than
+ * one of DL's and one of TP's. */
 static void transits_follow_equation_1(void **state)
 {
     (void)state;

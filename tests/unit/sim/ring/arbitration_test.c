@@ -1,4 +1,4 @@
-/* Who goes first: packets on their way, and those at NICs only when their patience ends. */
+/* Which packets go first: those on their way; those at NICs only when their patience ends. */
 #include "unit/unit.h"
 
 #include "sim/ring/net.h"
@@ -19,8 +19,8 @@ static void take_delivery(void *context, uint64_t cycle, const struct net_delive
     }
 }
 
-/* Node 0 fills the links to node 2 for as long as it lasts; in the middle of it node 1 sends
- * one packet the same way. After how many cycles it is there. */
+/* Node 0 fills the links to node 2 for as long as its packets last; in the middle of that node 1
+ * sends one packet the same way. Gives after how many cycles that one arrives. */
 static uint64_t cycles_beside_a_stream(uint32_t patience_cycles, uint32_t virtual_network)
 {
     struct world world = {0};
@@ -65,7 +65,7 @@ static void a_nic_lets_others_by_as_long_as_it_is_patient(void **state)
     }
 }
 
-/* Longer than the stream lasts: it goes when there is room. */
+/* The patience is longer than the stream lasts: the packet goes when there is room. */
 static void it_goes_when_nobody_else_does(void **state)
 {
     (void)state;

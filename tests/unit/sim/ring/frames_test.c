@@ -22,12 +22,12 @@ struct pipe {
 struct link {
     struct frames_config config;
     uint32_t frame_cycles, link_cycles;
-    double frame_loss, answer_loss; /* lost or damaged: to the rules it is the same */
-    uint64_t loss_pattern;          /* of the first 64 that are sent, these are lost */
+    double frame_loss, answer_loss; /* lost or damaged: the rules treat both alike */
+    uint64_t loss_pattern;          /* a bit for each of the first 64 that are sent: 1 is lost */
     uint32_t loss_pattern_at;
-    uint64_t damaged_frame; /* of all that are sent, this one is damaged; 0: none */
-    uint64_t damaged_every; /* and so is each of these; 0: none */
-    uint32_t cursed_count;  /* so often the frame of that number will be damaged */
+    uint64_t damaged_frame; /* the transmission that is damaged, counted from 1; 0: none */
+    uint64_t damaged_every; /* each multiple of this is damaged as well; 0: none */
+    uint32_t cursed_count;  /* how often the frame of that number will be damaged */
     uint16_t cursed_number;
     struct base_random random;
 
@@ -49,7 +49,7 @@ static uint64_t content_of(uint64_t index)
     return index * UINT64_C(0x9e3779b97f4a7c15) + 1;
 }
 
-/* A link to carry so many frames; the fields that stay 0 are the test's to set. */
+/* A link to carry that many frames; the test sets the fields that stay 0 here. */
 static struct link *new_link(struct frames_config config, uint64_t wanted_count, uint16_t first)
 {
     struct link *link = &link_of_test;
@@ -200,7 +200,7 @@ static void a_link_without_errors_is_kept_busy(void **state)
                 assert_int_equal(link->sender.resent_count, 0);
                 assert_int_equal(link->sender.timeout_count, 0);
                 assert_int_equal(link->nack_count, 0);
-                /* One behind the other, then the last one's way and its ACK's. */
+                /* They go one behind the other, then comes the last one's way and its ACK's. */
                 assert_true(link->cycle <=
                             (1000u + ack_frames) * frame_cycles + 2 * link_cycles + 2);
                 /* The count begins anew at each ACK. */
@@ -212,7 +212,7 @@ static void a_link_without_errors_is_kept_busy(void **state)
 
 /* ---- One thing lost ---------------------------------------------------------------------- */
 
-/* One damaged frame: one NACK, what followed it sent again, once. No timer. */
+/* One damaged frame costs one NACK, and what followed it is resent once. No timer fires. */
 static void a_damaged_frame_costs_one_nack(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void every_gap_has_its_nack(void **state)
     assert_int_equal(link->sender.timeout_count, 0);
 }
 
-/* What is missing comes before the NACK could go out: there is nothing to go back for. */
+/* The missing frame comes before the NACK could go out: nothing need be resent. */
 static void a_nack_that_waits_too_long_is_an_ack(void **state)
 {
     (void)state;
@@ -255,8 +255,8 @@ static void a_nack_that_waits_too_long_is_an_ack(void **state)
     assert_false(frames_receiver_answer(&receiver, 5, &answer));
 }
 
-/* Frames that are acknowledged while they wait to be sent again do not go out: their places in
- * the buffer are new ones' by then. */
+/* Frames that are acknowledged while they wait to be resent do not go out: new ones have their
+ * places in the buffer by then. */
 static void what_is_acknowledged_is_not_sent_again(void **state)
 {
     (void)state;
@@ -273,7 +273,7 @@ static void what_is_acknowledged_is_not_sent_again(void **state)
     frames_sender_answered(&sender, 101, (struct frames_answer){.number = 65535});
     assert_true(frames_sender_next(&sender, 102, &number));
     assert_int_equal(number, 0);
-    /* The link was dead: all that is not acknowledged, at once. */
+    /* The link was dead: everything not acknowledged goes out at once. */
     frames_sender_restart(&sender, 103);
     assert_int_equal(frames_sender_due(&sender), 0);
     assert_true(frames_sender_next(&sender, 104, &number));
@@ -282,7 +282,7 @@ static void what_is_acknowledged_is_not_sent_again(void **state)
     assert_int_equal(number, 1);
 }
 
-/* Nothing comes behind the last one: the timer it is. */
+/* Nothing follows the last frame, so only the timer notices. */
 static void a_lost_last_frame_is_sent_again_by_the_timer(void **state)
 {
     (void)state;
@@ -306,7 +306,7 @@ static void a_lost_last_ack_is_said_again(void **state)
     assert_int_equal(link->receiver.duplicate_count, 1);
 }
 
-/* The frame that a NACK asked for is damaged, too: no timer is needed for the second NACK. */
+/* The frame that a NACK asked for is damaged again: the second NACK needs no timer. */
 static void a_gap_that_comes_again_has_a_nack_of_its_own(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void a_gap_that_comes_again_has_a_nack_of_its_own(void **state)
 
 /* ---- Anything lost ----------------------------------------------------------------------- */
 
-/* Every way to lose any of the first 16 things that are sent, in either direction. */
+/* Tries every way to lose any of the first 16 things that are sent, in either direction. */
 static void every_pattern_of_losses_ends_well(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void random_losses_never_lose_double_or_reorder(void **state)
         link->answer_loss = losses[base_random_below(&random, 5)];
         link->frame_cycles = 1 + (uint32_t)base_random_below(&random, 8);
         link->link_cycles = 1 + (uint32_t)base_random_below(&random, 40);
-        /* Stop-and-wait with half of everything lost is slow; it only has to get on. */
+        /* Stop-and-wait with half of everything lost is slow; it only has to make progress. */
         (void)run(link, 3000000);
         link->frame_loss = link->answer_loss = 0;
         link->wanted_count = link->pushed_count;
@@ -398,7 +398,7 @@ static void the_largest_window_tells_old_from_new(void **state)
     assert_true(run(link, 100000000));
     assert_true(link->sender.resent_count > 0);
 
-    /* A whole window is out, all has come, every ACK was lost: it is all old. */
+    /* A whole window is out, all has come, every ACK was lost: every number is old. */
     config.resend_cycles = 100000;
     config.ack_cycles = 0;
     link = new_link(config, FRAMES_WINDOW_MAX, 40000);
@@ -462,13 +462,13 @@ static struct link *literal_link(uint32_t ack_frames, uint64_t damaged_frame)
     return link;
 }
 
-/* One damaged frame of 200, before the first ACK. Every frame that is sent again has come
- * before, and makes a NACK, for which all are sent again; a new one never has its turn. */
+/* One of 200 frames is damaged before the first ACK. Every frame that is resent has come before and
+ * makes a NACK, for which all are resent; a new one never gets its turn. */
 static void the_literal_rules_livelock(void **state)
 {
     (void)state;
     struct link *link = literal_link(16, 0);
-    assert_true(run(link, PATIENCE)); /* They do while nothing goes wrong. */
+    assert_true(run(link, PATIENCE)); /* They work while nothing goes wrong. */
     assert_int_equal(link->sent_count, FRAMES);
 
     link = literal_link(16, 9);
@@ -491,8 +491,8 @@ static void the_literal_rules_livelock(void **state)
     assert_true(link->sent_count < FRAMES + 20 && link->cycle < 1000);
 }
 
-/* Wherever the damaged one is: the literal rules mostly never end, be it in resending for ever
- * or in waiting for what nobody sends; the repaired rules always do. */
+/* Wherever the damaged frame is, the literal rules mostly never end: they resend for ever, or wait
+ * for what nobody sends. The repaired rules always end. */
 static void the_literal_rules_seldom_recover(void **state)
 {
     (void)state;
@@ -550,7 +550,7 @@ static void answers_that_make_no_sense_change_nothing(void **state)
     struct frames_sender before = sender;
     frames_sender_answered(&sender, 3, (struct frames_answer){.number = 65533});
     assert_memory_equal(&sender, &before, sizeof sender);
-    /* All that went out came, the next is asked for: there is nothing to go back to. */
+    /* All that went out has come, and the next is asked for: nothing need be resent. */
     frames_sender_answered(&sender, 3, (struct frames_answer){.number = 4, .nack = true});
     assert_int_equal(sender.oldest, 4);
     assert_int_equal(sender.next, 4);

@@ -1,6 +1,6 @@
-/* The whole way of a packet over one link, with every bit there: lines with ECC from the NIC,
- * transfers with a CRC over a link that turns bits, the frames' rules, and lines with ECC to the
- * other NIC. What comes out is what went in. */
+/* The whole way of a packet over one link, bit by bit: lines with ECC from the NIC, transfers with
+ * a CRC over a link that flips bits, the frames' rules, and lines with ECC to the other NIC. What
+ * comes out is what went in. */
 #include "unit/unit.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static struct pipe frames_pipe, answers_pipe;
 static struct sent buffer[WINDOW];
 static uint64_t turned_bits, damaged, corrected;
 
-/* Turns each bit with the chance of 1 in so many. */
+/* Flips each bit with a chance of 1 in `one_in`. */
 static void turn_bits(unsigned char *bytes, uint32_t count, uint64_t one_in)
 {
     static uint64_t until; /* bits that are still right */
@@ -47,7 +47,7 @@ static void turn_bits(unsigned char *bytes, uint32_t count, uint64_t one_in)
         bytes[at / 8] ^= (unsigned char)(1u << at % 8);
         turned_bits++;
         at++;
-        /* Of about the right mean; that it is not geometric does not matter here. */
+        /* The mean is about right; that the draw is not geometric does not matter here. */
         until = base_random_below(&chance, 2 * one_in);
     }
     until -= bits - at;
@@ -75,7 +75,7 @@ static struct sent *arrived(struct pipe *pipe, uint64_t cycle)
 
 /* ---- Packets ------------------------------------------------------------------------------- */
 
-/* A packet's bytes are its number's. */
+/* A packet's bytes follow from its number. */
 static uint32_t make_packet(uint64_t number, unsigned char packet[PACKET_BYTES])
 {
     struct base_random random = {.state = number};
@@ -120,7 +120,7 @@ static struct wire_line next_line(void)
     return line;
 }
 
-/* The other NIC; gives how many packets have come. */
+/* The other NIC takes a line; gives how many packets have come. */
 static uint64_t take_line(const struct wire_line *line)
 {
     static unsigned char lines[LINES_ROOM];

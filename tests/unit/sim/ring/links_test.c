@@ -9,7 +9,7 @@ static struct net_config damaged_ring(uint32_t nodes, double bit_error_rate)
     return config;
 }
 
-/* Seen from outside nothing but time is lost, at any rate. */
+/* From outside, errors cost nothing but time, at any rate. */
 static void damage_is_repaired(void **state)
 {
     (void)state;
@@ -21,8 +21,8 @@ static void damage_is_repaired(void **state)
         saturate(&world, 20000, 24, i + 1);
         struct net_counters counters;
         net_counters(world.net, &counters);
-        /* 20,000 packets of 12.5 flits go over 2 links each: 5e7 bits, and as many again for
-         * all that is sent in vain at the highest rate. */
+        /* 20,000 packets of 12.5 flits go over 2 links each: 5e7 bits, and as many again for all
+         * that is sent in vain at the highest rate. */
         if (i == 0) {
             assert_int_equal(counters.frames_damaged, 0);
             assert_int_equal(counters.frames_resent, 0);
@@ -68,8 +68,8 @@ static void any_shape_and_frame_repairs_damage(void **state)
     }
 }
 
-/* A lone packet pays for its frame: the CRC comes a cycle behind each, and what has waited for
- * it goes on together. */
+/* A lone packet pays for its frame: the CRC comes a cycle behind each, and what has waited for it
+ * goes on together. */
 static void a_frame_adds_its_own_length(void **state)
 {
     (void)state;
@@ -83,8 +83,8 @@ static void a_frame_adds_its_own_length(void **state)
     close_world(&world);
 }
 
-/* The literal rules: in the time in which the repaired ones deliver all of it, most is stuck
- * behind frames that are sent again for ever. */
+/* The literal rules: in the time in which the repaired ones deliver everything, most is stuck
+ * behind frames that are resent for ever. */
 static void the_papers_rules_as_written_do_not_get_through(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void links_that_die_and_return_lose_nothing(void **state)
     }
 }
 
-/* While it is dead nothing comes over it; afterwards all does, and the link is as fast as ever. */
+/* A dead link carries nothing; after its return all comes, and the link is as fast as before. */
 static void a_dead_link_carries_nothing(void **state)
 {
     (void)state;
@@ -205,7 +205,7 @@ static void a_dead_link_carries_nothing(void **state)
     close_world(&world);
 }
 
-/* What was on a link when it was gone for a moment goes out again at once, not after a timer. */
+/* What was on a link during a short outage goes out again at once, not after a timer. */
 static void a_return_is_no_time_out(void **state)
 {
     (void)state;

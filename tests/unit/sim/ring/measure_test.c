@@ -172,10 +172,10 @@ static void the_bound_is_what_the_paper_and_pencil_say(void **state)
         start(&experiment, rings[i].nodes);
         assert_true(net_bound_get(&experiment, &bound));
         assert_true(fabs(bound.channel - rings[i].channel) < 1e-9);
-        /* Nobody gets more than a flit in a cycle from his router. */
+        /* No node gets more than a flit in a cycle from its router. */
         assert_true(rings[i].nodes == 5 ? bound.rate <= 1 : bound.rate == bound.channel);
-        /* A channel of 12 places cannot keep a link busy that a credit takes 36 cycles to go
-         * round; the other one helps with half of the packets that leave the ring. */
+        /* A channel of 12 places cannot keep a link busy if a credit takes 36 cycles to go round;
+         * the other one helps with half of the packets that leave the ring. */
         double leaving = rings[i].channel / 2;
         experiment.traffic.networks = 1;
         experiment.network.buffer_flits = 12;
@@ -203,7 +203,7 @@ static void saturation_is_near_the_bound(void **state)
         assert_true(result.outcome == NET_STEADY || result.outcome == NET_UNSTEADY);
         assert_true(result.accepted > 0.95 * bound.rate && result.accepted < 1.02 * bound.rate);
         net_result_free(&result);
-        /* Beyond it nothing breaks down. */
+        /* Above the bound nothing breaks down. */
         measure(&experiment, 1.3 * bound.rate < 1 ? 1.3 * bound.rate : 1, &result);
         assert_int_equal(result.outcome, NET_SATURATED);
         assert_true(result.accepted > 0.95 * bound.rate);

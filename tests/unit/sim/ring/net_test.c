@@ -1,4 +1,4 @@
-/* Networks of routers: to the cycle when empty, exactly once and in order when full, and what
+/* Networks of routers: exact to the cycle when empty, exactly once and in order when full, and what
  * happens when packets wait for each other in a circle. */
 #include "net_world.h"
 
@@ -27,7 +27,7 @@ static void expect_zero_load(const struct net_config *config, uint32_t flits)
             assert_int_equal(world.last.injected_cycle, start);
             assert_int_equal(world.last.entered_cycle, start);
             assert_int_equal(world.last.hops, left[0] + left[1] + 1);
-            /* Credits come home before the next one starts. */
+            /* Credits return before the next one starts. */
             for (uint32_t i = 0; i < config->credit_cycles + config->nic_cycles; i++) {
                 net_step(world.net);
             }
@@ -55,7 +55,7 @@ static void an_empty_net_takes_the_sum_of_its_delays(void **state)
     }
 }
 
-/* The sum once by hand: 0 -> 3 on a ring of 8 with the board's delays. */
+/* The sum, done once by hand: 0 -> 3 on a ring of 8 with the board's delays. */
 static void the_sum_is_what_the_delays_say(void **state)
 {
     (void)state;
@@ -70,7 +70,7 @@ static void the_sum_is_what_the_delays_say(void **state)
     assert_int_equal(net_zero_load_cycles(&config, 1, 7, 1), 4 + 3 * 3 + 2 * 16 + 4);
 }
 
-/* Where a packet waits for its own credits, or its NIC for go, the forecast knows it, too. */
+/* The forecast is also right where a packet waits for its own credits, or its NIC for go. */
 static void small_buffers_are_foreseen(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void a_full_net_delivers_each_packet_once_in_order(void **state)
     }
 }
 
-/* Little of everything: where packets would wait for each other, they do so soon. */
+/* Little of everything: packets that can wait for each other soon do. */
 static void small_nets_do_not_lock_up(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void a_seed_gives_the_same_run(void **state)
     assert_true(sums[0] != sums[2]);
 }
 
-/* Two packets in one link's way share it flit by flit; two links of flits take a link's time. */
+/* Two packets that want the same link share it flit by flit, and together take twice the time. */
 static void a_link_carries_a_flit_in_a_cycle(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void a_link_carries_a_flit_in_a_cycle(void **state)
     close_world(&world);
 }
 
-/* Two streams that meet at a link get half of it each where NICs have no patience: on different
+/* Where NICs have no patience, two streams that meet at a link get half of it each: on different
  * channels, on the same one, and from the same NIC. */
 static void a_link_is_shared_fairly(void **state)
 {
@@ -234,7 +234,7 @@ static void packets_go_the_shorter_way(void **state)
     (void)state;
     expect_way(6, 1, 3, PORT_RIGHT);
     expect_way(1, 6, 3, PORT_LEFT);
-    /* As long one way as the other: even places to the right. */
+    /* Both ways are as long: even places go to the right. */
     expect_way(0, 4, 4, PORT_RIGHT);
     expect_way(6, 2, 4, PORT_RIGHT);
     expect_way(1, 5, 4, PORT_LEFT);
@@ -257,7 +257,7 @@ static void links_are_listed(void **state)
     close_world(&world);
 }
 
-/* One virtual network that is stuck behind a busy NIC does not hold up the other. */
+/* A virtual network that is stuck behind a busy NIC does not hold up the other. */
 static void virtual_networks_do_not_wait_for_each_other(void **state)
 {
     (void)state;
@@ -340,7 +340,7 @@ static void a_group_gets_it_once_each(void **state)
             send_to_group(&world, source, 5, source % 2, 7);
             drain(&world);
             assert_int_equal(world.sent[source].deliveries, different);
-            /* The last one it comes to: as far as to a neighbour, and on. */
+            /* The last member to get it: as for a single packet over that many links. */
             uint64_t links = world.last.hops - 1;
             assert_int_equal(world.last_cycle - start, 4 + (links + 1) * 3 + links * 16 + 4 + 6);
         }
@@ -391,7 +391,7 @@ static void expect_caught(uint32_t nodes, uint32_t flits)
 {
     struct net_config config = shaped(NET_RING, nodes, 1);
     config.routing = NET_BROKEN;
-    /* NICs that let others by fill a ring more seldom, and so it locks up later. */
+    /* NICs that let others by fill a ring more rarely, so it locks up later. */
     config.patience_cycles = 0;
     struct world world;
     open_world(&world, &config);
@@ -439,8 +439,8 @@ static void expect_caught(uint32_t nodes, uint32_t flits)
 static void a_ring_without_a_dateline_is_caught(void **state)
 {
     (void)state;
-    /* A ring of 4 cannot lock up: where both ways are as long only even places go right, so that
-     * no packet holds 1 -> 2 and wants 2 -> 3. */
+    /* A ring of 4 cannot lock up: where both ways are as long only even places go right, so no
+     * packet holds 1 -> 2 and wants 2 -> 3. */
     expect_caught(5, 40);
     expect_caught(8, 16);
     expect_caught(16, 16);

@@ -43,7 +43,7 @@ static inline void delivered(void *context, uint64_t cycle, const struct net_del
         assert_int_equal(delivery->target, sent->target);
         assert_int_equal(sent->deliveries, 1);
     }
-    /* Groups go another way than single packets may: they have an order of their own. */
+    /* Groups may go another way than single packets, so they have an order of their own. */
     uint64_t pair = (uint64_t)sent->source * world->nodes + delivery->target;
     uint64_t lane = (pair * world->config.virtual_networks + sent->virtual_network) * 2;
     uint64_t *newest = &world->newest[lane + sent->to_group];
@@ -103,7 +103,7 @@ static inline void send_to_group(struct world *world, uint32_t source, uint32_t 
     net_send_group(world->net, source, group, virtual_network, flits, world->sent_count - 1);
 }
 
-/* Until nothing is left; fails when packets wait for each other or that takes too long. */
+/* Runs until nothing is left; fails if packets wait for each other or that takes too long. */
 static inline void drain(struct world *world)
 {
     char text[1024];
@@ -130,7 +130,7 @@ static inline struct net_config shaped(enum net_shape shape, uint32_t width, uin
     return config;
 }
 
-/* NICs never run dry until so many packets are sent; then all has to arrive. Flits of 1 .. max. */
+/* Keeps NICs busy until that many packets are sent; then all have to arrive. Flits of 1 .. max. */
 static inline void saturate(struct world *world, uint64_t packets, uint32_t flits_max,
                             uint64_t seed)
 {

@@ -1,4 +1,4 @@
-/* A hundred thousand packets over links with bit errors, each looked at: what `make soak` does
+/* A hundred thousand packets over links with bit errors, each checked: `make soak` does the same
  * with a hundred million (tests/soak/net.c). */
 #include "unit/unit.h"
 
@@ -28,7 +28,7 @@ static void a_bit_error_rate_of_1e6_harms_nothing(void **state)
     (void)state;
     struct pour_plan plan = plan_of(1e-6, 100000);
     pour_well(&plan);
-    /* As many as the bits that were sent over links let expect, 6 deviations either way. */
+    /* As many as expected for the bits that went over links, 6 deviations either way. */
     double flits = (double)(result.counters.flit_hops - result.counters.flits_delivered);
     double expected = flits * plan.config.flit_bytes * 8 * 1e-6;
     assert_true((double)result.counters.frames_damaged > expected - 6 * 9);
@@ -66,7 +66,7 @@ static void nor_do_links_that_die_and_return(void **state)
     pour_well(&plan);
 }
 
-/* What these tests are worth: the paper's literal rules do not pass them, nor does a router
+/* Shows that these tests can fail: the paper's literal rules do not pass them, nor does a router
  * without a dateline. */
 static void what_is_broken_is_found(void **state)
 {

@@ -1,4 +1,4 @@
-/* Traffic: who sends to whom, how much, and the same again from the same seed. */
+/* Traffic: which nodes send to which, how much, and the same again from the same seed. */
 #include "unit/unit.h"
 
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct seen {
     uint64_t packets, flits;
     uint64_t from_to[NODES_MAX][NODES_MAX];
     uint64_t long_packets;
-    uint64_t sum; /* of who, when and what, in order */
+    uint64_t sum; /* over source, time and packet, in order */
 };
 
 struct world {
@@ -233,7 +233,7 @@ static void a_share_goes_to_the_hot_spot(void **state)
     for (unsigned i = 0; i < 8; i++) {
         hot += seen.from_to[i][5];
     }
-    /* Seven of eight send half of theirs there, and a seventh of the rest. */
+    /* Seven of eight nodes send half of their packets there, and a seventh of the rest. */
     double share = (double)hot / (double)seen.packets;
     assert_true(share > 0.48 && share < 0.52);
 }
@@ -276,7 +276,7 @@ static void multicast_reaches_every_member(void **state)
     assert_int_equal(counters.packets_wanted, counters.packets);
     for (unsigned i = 0; i < 12; i++) {
         for (unsigned j = 0; j < 12; j++) {
-            /* The same packets, but for those of members to themselves. */
+            /* The same packets, except those of members to themselves. */
             assert_true(by_tables.from_to[i][j] > 0);
             assert_int_equal(by_unicast.from_to[i][j], i == j ? 0 : by_tables.from_to[i][j]);
         }

@@ -1,4 +1,4 @@
-/* The storm's authentication: everything in the packet counts, and so does who seals. */
+/* The storm's authentication: every byte of the packet counts, and so does the node that seals. */
 #include "unit/unit.h"
 
 #include "sim/storm/guard.h"

@@ -1,5 +1,5 @@
-/* The network: without faults packets come whole, in order and in time; with one, it does
- * what its name says and nothing else. No board is there: packets are sent and awaited by
+/* The network: without faults packets come whole, in order and in time; with a fault, it does what
+ * the fault's name says and nothing else. There is no board: the test sends and receives packets by
  * hand. */
 #include "unit/unit.h"
 
@@ -14,7 +14,7 @@ static const uint64_t GAP_NS = 1000;
 struct seen {
     uint32_t arrived;
     uint32_t again;     /* second copies */
-    uint32_t changed;   /* bytes other than sent */
+    uint32_t changed;   /* bytes differ from those sent */
     uint32_t overtaken; /* a younger one came first */
     uint64_t latest_ns; /* the longest way */
 };
@@ -200,7 +200,7 @@ static void a_partition_cuts_one_way_and_heals(void **state)
     struct sim_event arrival;
     assert_true(sim_events_take(&world->events, &arrival));
     assert_int_equal(arrival.subject, 0);
-    /* To itself a node always gets through, and to nodes outside the set. */
+    /* A node always gets through to itself, and to nodes outside the set. */
     storm_network_send(world, &world->nodes[0], 0, packet, PACKET_BYTES);
     storm_network_send(world, &world->nodes[0], 2, packet, PACKET_BYTES);
     assert_int_equal(world->events.count, 2);
@@ -229,8 +229,8 @@ static void a_full_link_drops(void **state)
     storm_world_free(world);
 }
 
-/* Whatever a stranger sends is of another group, for another node, or not authentic; or it
- * is an old packet, unchanged, for whom it was meant for. */
+/* Whatever a stranger sends is from another group, for another node, or not authentic; or it is an
+ * old packet, unchanged, to the node that it was meant for. */
 static void forged_packets_are_not_to_be_believed(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The storm's oracle notices: it is fed right effects, which it must accept, and wrong
- * ones, each of which it must complain about in the words that fit. */
+/* The storm's oracle notices: it must accept the right effects that it is fed, and complain about
+ * each wrong one in the words that fit. */
 #include "unit/unit.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static int tear_down(void **state)
         assert_false((world)->oracle->failed);             \
     } while (0)
 
-/* It complained, and with these words in its sentence. */
+/* Asserts that it complained, with these words in its sentence. */
 static void assert_complains(struct world *world, const char *words)
 {
     assert_true(world->oracle->failed);
@@ -72,7 +72,7 @@ static const struct storm_operation *operation(const struct world *world, uint32
     return &world->oracle->operations[index];
 }
 
-/* From node 0, lane 1, to node 1 unless the gift says else. */
+/* Gives from node 0, lane 1, to node 1, unless the gift says otherwise. */
 static uint32_t give(struct world *world, struct storm_gift gift)
 {
     gift.target = gift.target ? gift.target : 1;

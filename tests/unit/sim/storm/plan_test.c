@@ -1,4 +1,5 @@
-/* Plans: every seed of every scenario makes sense, and leaving out changes nothing else. */
+/* Plans: every seed of every scenario makes sense, and leaving something out changes nothing
+ * else. */
 #include "unit/unit.h"
 
 #include "sim/storm/storm.h"

@@ -1,5 +1,5 @@
-/* Whole runs: the same seed gives the same bytes, every fault comes about, nothing is
- * found where nothing is wrong. */
+/* Whole runs: the same seed gives the same bytes, every fault happens, and no failure is found
+ * where nothing is wrong. */
 #include "unit/unit.h"
 
 #include <stdlib.h>

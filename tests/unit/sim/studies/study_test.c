@@ -33,7 +33,7 @@ static void levels_are_the_logarithm_rounded_up(void **state)
     assert_int_equal(sim_tree_levels(WIRE_NODES_MAX), 6);
 }
 
-/* Everybody but node 0 is exactly one parent's child, in the place that it knows. */
+/* Every node except node 0 is the child of exactly one parent, in the place that it knows. */
 static void every_node_has_one_parent(void **state)
 {
     static const uint32_t counts[] = {1, 2, 7, 8, 9, 63, 64, 65, 513, 5000, WIRE_NODES_MAX};
@@ -149,7 +149,7 @@ static void a_point_gives_the_same_row_each_time(void **state)
     (void)state;
     for (unsigned i = 0; sim_study_at(i); i++) {
         const struct sim_study *study = sim_study_at(i);
-        /* Those that look for saturation take longer. */
+        /* Studies that look for saturation take longer. */
         bool is_slow = strcmp(study->name, "ring") == 0 || strcmp(study->name, "multicast") == 0;
         struct sim_study_choice choice = choose(study->machine, is_slow ? 16 : 70);
         unsigned count = study->list(&choice, points);
@@ -163,8 +163,8 @@ static void a_point_gives_the_same_row_each_time(void **state)
     }
 }
 
-/* Sizes at which groups are full, have one member, or lack all but one; each variant. A team
- * that leaves early, or adds wrongly, is an error of the row. */
+/* Sizes at which groups are full, have one member, or lack all but one; each variant. The row has
+ * an error if a team leaves early or adds wrongly. */
 static void teams_of_any_size_meet(void **state)
 {
     static const uint32_t sizes[] = {2, 3, 7, 8, 9, 10, 57, 63, 64, 65, 66, 73, 128, 513, 600};
@@ -201,7 +201,7 @@ static double column(const struct sim_study *study, const struct sim_study_row *
     return row->values[i].number;
 }
 
-/* A ring of twice as many nodes carries as much; each has half of it, and waits longer. */
+/* A ring of twice as many nodes carries as much; each node gets half of it, and waits longer. */
 static void a_larger_ring_carries_no_more(void **state)
 {
     const struct sim_study *study = sim_study_find("ring");
@@ -236,8 +236,8 @@ static void multicast_takes_the_ring_once(void **state)
     sim_machine_free(&machine);
 }
 
-/* Paper 000, Table 7: two nodes of environment D meet in 2,075 ns. Through a switch it takes
- * longer, by its transit and another cable at least. */
+/* Paper 000, Table 7: two nodes of environment D meet in 2,075 ns. Through a switch it takes longer
+ * by at least the switch's transit and another cable. */
 static void two_nodes_take_what_the_paper_measured(void **state)
 {
     const struct sim_study *study = sim_study_find("barrier");
