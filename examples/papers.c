@@ -1,11 +1,11 @@
 /* The papers' experiments, live: what DIMMnet-1's authors measured on their boards
  * (paper 000, sections 5.2 to 5.4), done with the same primitives on this machine; and
- * paper 004's lock and messages, of which it printed no figures.
+ * paper 004's lock and messages, for which it printed no figures.
  *
  *     dimmnet run -n 4 papers [FILE]
  *
- * With a FILE that `dimmnet sim papers --json` wrote, the simulated boards' figures stand
- * beside.
+ * With a FILE that `dimmnet sim papers --json` wrote, the table also shows the simulated boards'
+ * figures.
  *
  * Nodes 0 and 1 do the two-node experiments by polling, as the paper did; the other
  * nodes sleep in a barrier until it is their turn. */
@@ -49,8 +49,8 @@ static void round_trips(int count)
     }
 }
 
-/* Section 5.3: the child stores its one-byte phase count into its byte of a word at the
- * parent, who reads all eight at once and then stores the phase back to its children. */
+/* Section 5.3: the child stores its one-byte phase count into its byte of a word at the parent,
+ * which reads all eight at once and then stores the phase back to its children. */
 static void host_barriers(int count)
 {
     static uint8_t phase;

@@ -1,5 +1,5 @@
-/* What the programs that repeat the papers' experiments have in common: the median of a block of
- * operations, a core to poll on, and a table with the paper's figure and the simulated one. */
+/* What the programs that repeat the papers' experiments share: the median of a block of operations,
+ * a core to poll on, and a table with the paper's figure and the simulated one. */
 #ifndef PAPERS_TABLE_H
 #define PAPERS_TABLE_H
 
@@ -56,15 +56,15 @@ static inline void take_a_core(int rank)
     }
 }
 
-/* A figure of the papers: the paper and its table that it is in. */
+/* A figure of the papers, and where it is printed. */
 struct figure {
     const char *source, *table, *row, *column;
     double paper;
-    double units; /* of the table in one of the paper, 0: the same; 1000 for its ms in us */
+    double units; /* the table's units in one of the paper's; 0: the same; 1000: us for its ms */
 };
 
-/* What the simulated machine gave for it, by the file that `dimmnet sim papers --json` wrote;
- * negative: nobody asked it. */
+/* What the simulated machine gave for it, from the file that `dimmnet sim papers --json` wrote;
+ * negative: there is none. */
 static inline double simulated(const char *path, const struct figure *figure)
 {
     char wanted[160];
@@ -93,7 +93,7 @@ static inline void show_head(void)
     fflush(stdout);
 }
 
-/* More of MB/s and less of time is better. */
+/* More MB/s is better, and less time. */
 static inline void show(const char *what, double here, const char *unit,
                         const struct figure *figure, const char *path, const char *source)
 {

@@ -1,12 +1,12 @@
-/* Publish and subscribe: node 0 keeps the list, everybody else subscribes to some topics
- * and publishes on others; what is published goes to node 0 and from there to whoever
+/* Publish and subscribe: node 0 keeps the list; every other node subscribes to some topics
+ * and publishes on others. What is published goes to node 0, and from there to the nodes that
  * subscribed.
  *
  *     nodes 1..n --- subscribe, publish ---> node 0 --- news ---> nodes 1..n
  *
  * A channel has an order per sender, so a subscriber gets each publisher's news in order.
- * All that a node publishes fits into its ring at node 0, so it never waits there for a
- * broker that waits for it.
+ * All that a node publishes fits into its ring at node 0, so it never waits for a broker
+ * that waits for it.
  *
  *     dimmnet run -n 4 build/examples/publish */
 #include <dimmnet.h>
@@ -107,7 +107,7 @@ int main(void)
     }
     must(dn_context_open(node, CHANNEL, ranks, (size_t)size, ranks, (size_t)size, NULL, &context));
     if (dn_rank(node) == BROKER) {
-        /* The others' barrier needs us while we serve: arrive now, look later. */
+        /* The others' barrier needs us while we serve, so we arrive now and look later. */
         struct dn_team *all = dn_team_all(node);
         must(dn_barrier_arrive(all));
         broker(size);

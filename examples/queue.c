@@ -2,9 +2,9 @@
  *
  *     node 0's LLCM:  lock | head | tail | jobs ...
  *
- * Whoever has the lock may change the queue. A node that dies with the lock leaves the
- * queue to be looked after by the next one, who is told by DN_EOWNERDEAD; here every
- * change is one store of head or tail, so there is nothing to repair.
+ * The node that has the lock may change the queue. If it dies with the lock, the next one gets
+ * DN_EOWNERDEAD and has to look after the queue; here every change is one store of head or tail,
+ * so there is nothing to repair.
  *
  *     dimmnet run -n 4 build/examples/queue */
 #include <dimmnet.h>

@@ -1,13 +1,13 @@
-/* The papers' ring buffer (paper 000): one producer, one consumer, and nobody ever
- * reads remotely.
+/* The papers' ring buffer (paper 000): one producer, one consumer, and no remote
+ * reads.
  *
  *     node 0, the producer            node 1, the consumer
  *     LLCM:  head  <------ AOTF ----- how many messages were taken
  *     how many were put ---- AOTF --> LLCM:  tail
  *     a message --------- BOTF -----> bank:  slots
  *
- * A slot is filled before its tail is stored, because BOTF and AOTF of one lane take
- * effect at a target in program order; it is filled again only after its head came back.
+ * A slot is filled before its tail is stored, because BOTF and AOTF of one lane take effect at a
+ * target in program order. It is filled again only after its head came back.
  *
  *     dimmnet run -n 2 build/examples/ring */
 #include <dimmnet.h>

@@ -1,11 +1,11 @@
-/* A stencil with barriers: heat spreads along a rod that the nodes have between them.
+/* A stencil with barriers: heat spreads along a rod that is split between the nodes.
  *
  *     node 0:  [edge | cells ... | edge]   node 1:  [edge | cells ... | edge]   ...
  *
  * In each step a node stores its outer cells into its neighbours' edges, waits at the
- * barrier until everybody's have come, and computes its next cells. Two rods, one for even
- * and one for odd steps, make one barrier a step enough: while a slow neighbour still
- * reads the one, the other is written.
+ * barrier until all have come, and computes its next cells. With two rods, one for even
+ * and one for odd steps, one barrier a step is enough: while a slow neighbour still
+ * reads one rod, the other is written.
  *
  *     dimmnet run -n 4 build/examples/stencil */
 #include <dimmnet.h>
@@ -22,7 +22,7 @@ static void must(int error)
     }
 }
 
-/* One cell into the same place of another node's rod. */
+/* Stores one cell into the same place of another node's rod. */
 static void put_cell(struct dn_node *node, const double *cell, double *edge, int rank)
 {
     struct dn_remote place;
@@ -49,7 +49,7 @@ int main(void)
     if (rank == 0) {
         rods[0][CELLS / 2] = 1000; /* all the heat is in one cell */
     }
-    must(dn_barrier(dn_team_all(node), DN_FOREVER)); /* everybody's edges are cold */
+    must(dn_barrier(dn_team_all(node), DN_FOREVER)); /* all edges are cold */
 
     for (int step = 0; step < STEPS; step++) {
         double *now = rods[step % 2];

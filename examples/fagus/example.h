@@ -1,5 +1,5 @@
-/* What the Fagus examples have in common: errors end them, a clock, shares of work, and the
- * line that they print. */
+/* What the Fagus examples share: a check that ends the program on an error, a clock, shares of
+ * work, and the line that they print. */
 #ifndef EXAMPLE_H
 #define EXAMPLE_H
 
@@ -25,8 +25,8 @@ static inline void *must_have(void *memory)
     return memory;
 }
 
-/* Shared memory that belongs to a node, and a variable that is bound to nothing yet. Collective,
- * as the calls themselves. */
+/* Shared memory that belongs to a node; a variable that is bound to nothing yet. Both are
+ * collective, like the calls that they make. */
 static inline void *shared(size_t bytes, int node)
 {
     void *pointer;
@@ -50,7 +50,7 @@ static inline double now_s(void)
 
 /* ---- Arguments ------------------------------------------------------------------------------ */
 
-/* Numbers, in this order; those that are left out have their defaults. */
+/* The numbers on the command line, in this order; those that are left out have their defaults. */
 struct parameter {
     const char *name;
     size_t least, most, otherwise;
@@ -77,13 +77,13 @@ static inline void show_usage(FILE *to, const char *program, const char *what,
                 "usage\n");
 }
 
-/* Sets the values, or ends the program: for --help, and for what makes no sense. */
+/* Sets the values, or ends the program: for --help, and when an argument makes no sense. */
 static inline void read_arguments(int argc, char **argv, const char *what,
                                   const struct parameter *parameters, int count, size_t *values)
 {
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         const char *rank = getenv("DIMMNET_RANK");
-        if (!rank || strcmp(rank, "0") == 0) { /* one of them is enough */
+        if (!rank || strcmp(rank, "0") == 0) { /* one node is enough */
             show_usage(stdout, argv[0], what, parameters, count);
         }
         exit(0);
@@ -108,14 +108,14 @@ static inline void read_arguments(int argc, char **argv, const char *what,
 
 /* ---- Work and result ------------------------------------------------------------------------ */
 
-/* Of `count` things dealt in order, where the share of a node begins; that of the next is where
- * it ends. */
+/* Where the share of a node begins among `count` things; the next node's share begins where it
+ * ends. */
 static inline size_t share(size_t count, int node, int nodes)
 {
     return count * (size_t)node / (size_t)nodes;
 }
 
-/* What the program has to say in the end, and its exit status. */
+/* Prints the result; gives the exit status. */
 static inline int report(const char *what, double seconds, double alone_seconds, int is_right)
 {
     printf("%s, %d nodes: %.3f s, alone %.3f s, speed-up %.2f; %s\n", what, fagus_size(), seconds,

@@ -1,7 +1,7 @@
-/* The examples' arithmetic, without a word about who has which memory: the same functions serve
+/* The examples' arithmetic, which does not know who has which memory: the same functions serve
  * Fagus, the serial run that it is compared with, and bench/fagus_threads.c. None is inlined, so
- * that all of them run the same instructions: results agree to the last bit, and times differ by
- * what the sharing costs. */
+ * that all run the same instructions: results agree to the last bit, and times differ by what the
+ * sharing costs. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -13,7 +13,7 @@
 
 /* ---- sor: successive over-relaxation of a plate --------------------------------------------- */
 
-/* Every other cell of a row, from `first` on, moves towards the mean of its four neighbours, and
+/* Moves every other cell of a row, from `first` on, towards the mean of its four neighbours, and
  * beyond it. The outermost cells stay as they are. */
 KERNEL void sor_row(double *row, const double *above, const double *below, size_t cells,
                     size_t first)
@@ -25,7 +25,7 @@ KERNEL void sor_row(double *row, const double *above, const double *below, size_
     }
 }
 
-/* The plate at the beginning, cells of all temperatures. */
+/* The plate at the beginning: cells of all temperatures. */
 KERNEL void sor_start(double *row, size_t index, size_t cells)
 {
     for (size_t j = 0; j < cells; j++) {
@@ -50,7 +50,7 @@ KERNEL void lu_start(lu_row *panel, size_t index, size_t size)
     }
 }
 
-/* The panel's own columns: below the diagonal L, above it U. */
+/* Factors the panel's own columns: L below the diagonal, U above it. */
 KERNEL void lu_factor(lu_row *panel, size_t index, size_t size)
 {
     lu_row *diagonal = panel + index * LU_WIDTH;
@@ -65,7 +65,7 @@ KERNEL void lu_factor(lu_row *panel, size_t index, size_t size)
     }
 }
 
-/* What a factored panel to the left does to another one. */
+/* Applies a factored panel on the left to another panel. */
 KERNEL void lu_update(lu_row *restrict panel, const lu_row *restrict factored, size_t index,
                       size_t size)
 {
@@ -86,7 +86,7 @@ KERNEL void lu_update(lu_row *restrict panel, const lu_row *restrict factored, s
 
 enum { MATRIX_BAND = 64 };
 
-/* Whole numbers, so that no order of adding rounds. */
+/* Whole numbers, so that every order of adding gives the same sum. */
 KERNEL void matrix_start(double *row, size_t index, size_t size)
 {
     for (size_t j = 0; j < size; j++) {
@@ -123,13 +123,13 @@ struct velocity {
 KERNEL void nbody_start(struct body *body, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
-        double turn = (double)i * 2.399963; /* so that no two lie together */
+        double turn = (double)i * 2.399963; /* so that no two lie at the same place */
         double height = (double)(i * 37 % 1000) / 1000;
         body[i] = (struct body){{cos(turn), sin(turn), height}, 1 + (double)(i % 3)};
     }
 }
 
-/* One step of those from `first` to `end`: where they are in the next picture. */
+/* One step of the bodies from `first` to `end`: where they are in the next picture. */
 KERNEL void nbody_step(struct body *next, struct velocity *velocity, const struct body *now,
                        size_t count, size_t first, size_t end)
 {
@@ -205,12 +205,12 @@ KERNEL void radix_pass(uint32_t *into, const uint32_t *keys, size_t count, int p
     radix_place(into, places, keys, count, pass);
 }
 
-/* The same as radix_place where the places lie in several parts of equal size (but the last):
- * appends each key to the list of the part that it goes to. Gives how long the lists are. */
+/* Like radix_place, where the places lie in several parts of equal size (except the last): appends
+ * each key to the list of the part that it goes to. Gives how long the lists are. */
 KERNEL void radix_route(uint32_t *const *lists, size_t *lengths, const uint64_t *places,
                         const uint32_t *keys, size_t count, int pass, size_t part)
 {
-    size_t part_of[RADIX_DIGITS]; /* and how many more with that digit go there */
+    size_t part_of[RADIX_DIGITS]; /* where the next key goes; `left` is how many more go there */
     size_t left[RADIX_DIGITS];
     for (size_t digit = 0; digit < RADIX_DIGITS; digit++) {
         part_of[digit] = places[digit] / part;
@@ -235,7 +235,7 @@ enum { TSP_CITIES_MAX = 16 };
 struct tsp_map {
     int cities;
     int distance[TSP_CITIES_MAX][TSP_CITIES_MAX];
-    int nearest[TSP_CITIES_MAX]; /* how far it is from a city at least */
+    int nearest[TSP_CITIES_MAX]; /* the least distance from a city to any other */
 };
 
 /* The beginning of a trip, or a whole one. */

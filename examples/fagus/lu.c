@@ -1,4 +1,4 @@
-/* LU decomposition: a matrix becomes the product of a lower and an upper triangle, in its place.
+/* LU decomposition: a matrix is replaced by a lower and an upper triangle, whose product it is.
  *
  *       panel 0   panel 1   panel 2   panel 3  ...
  *     |         |         |         |         |
@@ -7,8 +7,8 @@
  *
  * Each panel of columns is bound to a variable. Its node holds it for writing from the beginning
  * until it is finished: when all panels to its left have changed it and it is factored itself.
- * Who needs a panel acquires it for reading, and so waits until its node releases it, finished;
- * the content comes with the grant, once to each node. No barrier is needed.
+ * A node that needs a panel acquires it for reading, and so waits until its node has finished and
+ * released it; the content comes with the grant, once to each node. No barrier is needed.
  *
  * The result is that of a serial run to the last bit.
  *
@@ -48,10 +48,10 @@ static void make_matrix(struct matrix *matrix)
             lu_start(matrix->panel[k], k, matrix->size);
         }
     }
-    must(fagus_barrier(NULL)); /* everybody holds what is his before anybody asks */
+    must(fagus_barrier(NULL)); /* every node holds its panels before any node asks */
 }
 
-/* A panel to whose left all is done. */
+/* Finishes a panel whose left neighbours are all done. */
 static void finish_panel(struct matrix *matrix, size_t k)
 {
     lu_factor(matrix->panel[k], k, matrix->size);
@@ -71,7 +71,7 @@ static void decompose(struct matrix *matrix)
             }
             lu_update(matrix->panel[j], matrix->panel[k], k, matrix->size);
             if (j == k + 1) {
-                finish_panel(matrix, j); /* before the others: somebody waits for it */
+                finish_panel(matrix, j); /* before the others, because other nodes wait for it */
             }
         }
         must(fagus_release(matrix->sync[k]));
@@ -79,7 +79,7 @@ static void decompose(struct matrix *matrix)
     must(fagus_barrier(NULL));
 }
 
-/* The same by one node. Gives its time, and whether every number is the same. */
+/* The same on one node. Gives its time, and whether every number is the same. */
 static double decompose_alone(const struct matrix *matrix, bool *is_same)
 {
     size_t bytes = matrix->size * sizeof(lu_row);

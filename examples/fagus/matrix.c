@@ -4,8 +4,8 @@
  *     right    bands of 64 rows, dealt to the nodes in turn; each node fills its own
  *
  * A node's strips of left and product are bound to one variable, two ranges, which the node
- * holds for writing. Every band has a variable of its own, and everybody acquires all of them
- * for reading, beginning at different ones: a band comes to each node once, while others
+ * holds for writing. Every band has a variable of its own, and all nodes acquire all of them
+ * for reading, each beginning at a different one: a band comes to each node once, while others
  * compute.
  *
  * All numbers are whole, so the result is that of a serial run exactly, in whatever order the
@@ -76,7 +76,7 @@ static void make_problem(struct problem *problem)
         make_band(problem, band);
     }
 
-    /* Every node fills what is its own. */
+    /* Every node fills its own part. */
     struct strip *mine = &problem->strip[fagus_rank()];
     must(fagus_acquire(mine->sync, FAGUS_WRITE));
     for (size_t i = 0; i < mine->rows; i++) {
@@ -103,11 +103,11 @@ static void multiply(struct problem *problem)
                         band * MATRIX_BAND);
         must(fagus_release(problem->band_sync[band]));
     }
-    must(fagus_release(mine->sync)); /* the product is there for all */
+    must(fagus_release(mine->sync)); /* now all nodes can get the product */
     must(fagus_barrier(NULL));
 }
 
-/* The same by one node, from numbers of its own. Gives its time, and whether every number is the
+/* The same on one node, from its own numbers. Gives its time, and whether every number is the
  * same. */
 static double multiply_alone(const struct problem *problem, bool *is_same)
 {

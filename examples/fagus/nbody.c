@@ -1,15 +1,15 @@
-/* Bodies that attract each other, all of them all others.
+/* Bodies that all attract each other.
  *
- * Each node moves its share of the bodies, and needs where all of them are. That is what a
- * barrier with a variable is for: fagus_barrier(picture) waits for everybody, and then what any
- * node has written in the picture is the same on all. Nobody acquires anything, and only what
+ * Each node moves its share of the bodies, and needs to know where all of them are. That is what a
+ * barrier with a variable is for: fagus_barrier(picture) waits for all nodes, and then all of them
+ * see what any node has written in the picture. No node acquires anything, and only what
  * was written travels.
  *
  *     picture[0]  | bodies of node 0 | of node 1 | ...    step 0 reads it and writes [1],
  *     picture[1]  | bodies of node 0 | of node 1 | ...    step 1 reads that and writes [0], ...
  *
- * Two pictures in turn make one barrier a step enough: nobody writes what a slow neighbour still
- * reads. Velocities are nobody else's business and lie in ordinary memory.
+ * With two pictures in turn one barrier a step is enough: no node writes what a slow neighbour
+ * still reads. Other nodes do not need the velocities, which lie in ordinary memory.
  *
  * The result is that of a serial run to the last bit.
  *
@@ -25,7 +25,7 @@ struct space {
     size_t first, end; /* this node's */
     struct body *picture[2];
     struct fagus_sync *sync[2];
-    struct velocity *velocity; /* of all, of which this node knows its own */
+    struct velocity *velocity; /* of all bodies; this node knows those of its own */
 };
 
 static void make_space(struct space *space)
@@ -41,7 +41,7 @@ static void make_space(struct space *space)
     space->end = share(space->bodies, fagus_rank() + 1, fagus_size());
     space->velocity = must_have(calloc(space->bodies, sizeof(struct velocity)));
     nbody_start(space->picture[0], space->first, space->end);
-    must(fagus_barrier(space->sync[0])); /* everybody's bodies, on all nodes */
+    must(fagus_barrier(space->sync[0])); /* now all nodes have all bodies */
 }
 
 static void move(struct space *space, size_t steps)
@@ -54,7 +54,7 @@ static void move(struct space *space, size_t steps)
     }
 }
 
-/* The same by one node. Gives its time, and whether every body is at the same place. */
+/* The same on one node. Gives its time, and whether every body is at the same place. */
 static double move_alone(const struct space *space, size_t steps, bool *is_same)
 {
     struct body *picture[2];

@@ -1,10 +1,10 @@
-/* Paper 001's measurements of Fagus on DIMMnet-1, live: 10,000 bytes sent with both ways to notice
- * them, and comm_sync; and what it never came to: acquiring an object that another node had.
+/* Paper 001's measurements of Fagus on DIMMnet-1, live: sending 10,000 bytes with both ways to
+ * notice them, and comm_sync; and one that the paper lacks: acquiring an object from another node.
  *
  *     FAGUS_FORCE_REMOTE=1 dimmnet run -n 2 papers [FILE]
  *
- * With a FILE that `dimmnet sim papers --json` wrote, the simulated boards' figures stand
- * beside. Without FAGUS_FORCE_REMOTE the nodes share one memory and nothing has to move. */
+ * With a FILE that `dimmnet sim papers --json` wrote, the table also shows the simulated boards'
+ * figures. Without FAGUS_FORCE_REMOTE the nodes share one memory and nothing has to move. */
 #define _GNU_SOURCE
 #include "../papers_table.h"
 #include "example.h"
@@ -22,7 +22,7 @@ static void sent(ssize_t bytes, const char *what)
     }
 }
 
-/* Evaluation 1. The last one is answered, so that all have come. */
+/* Evaluation 1. The last one is answered, which shows that all have come. */
 static void sends(int count)
 {
     static unsigned char data[SEND_BYTES];
@@ -51,7 +51,7 @@ static void barriers(int count)
 static struct fagus_sync *object_sync;
 static uint64_t *object;
 
-/* The nodes take turns: each waits with the object's own word until the other has had it. */
+/* The nodes take turns: each waits on the object's own word until the other has had it. */
 static void hand_overs(int count)
 {
     static uint64_t turn;

@@ -1,13 +1,13 @@
 /* Radix sort: keys are ordered by their lowest digit, then by the next one, and so on, each time
- * without disturbing the order of equal digits. Each node has an equal part of the array.
+ * keeping the order of equal digits. Each node has an equal part of the array.
  *
  *     1  every node counts the digits of its keys; a barrier with the table of `counts` gives
- *        all nodes all of them, and so everybody knows where each key belongs
+ *        all counts to all nodes, so that every node knows where each key belongs
  *     2  every node writes a list of keys for each part: list[from][to]
  *     3  every node acquires the lists that are for it, and puts the keys into its part
  *
- * How long a list is changes in every pass, and so does its binding (fagus_rebind): what is
- * behind the list's end stays at home.
+ * A list has another length in every pass, so its binding changes too (fagus_rebind): what is
+ * behind the list's end does not travel.
  *
  * The result is that of a serial run exactly.
  *
@@ -80,7 +80,7 @@ static void make_sorting(struct sorting *sorting)
     int me = fagus_rank();
     must(fagus_acquire(sorting->keys_sync[me], FAGUS_WRITE)); /* until all is sorted */
     radix_start(sorting->keys[me], part_begin(sorting, me), part_begin(sorting, me + 1));
-    /* Memory is there before the clock runs, as when one node sorts alone. */
+    /* Touch memory before the clock runs, as when one node sorts alone. */
     for (int to = 0; to < sorting->nodes; to++) {
         memset(sorting->list[list_index(sorting, me, to)]->keys, 0,
                sorting->part * sizeof(uint32_t));
@@ -88,7 +88,7 @@ static void make_sorting(struct sorting *sorting)
     must(fagus_barrier(NULL));
 }
 
-/* Step 1. The offsets are kept for step 3: a fast node's next counts may come before. */
+/* Step 1. The offsets are kept for step 3, because a fast node's next counts may come before. */
 static void count_digits(struct sorting *sorting, int pass)
 {
     int me = fagus_rank();
@@ -127,7 +127,7 @@ static void write_lists(struct sorting *sorting, int pass)
     free(lengths);
 }
 
-/* Step 3: of a node's keys with some digit the first ones may belong to the part before. */
+/* Step 3. The first of a node's keys with some digit may belong to the part before. */
 static void read_lists(struct sorting *sorting, int pass)
 {
     int me = fagus_rank();
@@ -158,7 +158,7 @@ static void sort(struct sorting *sorting)
     must(fagus_barrier(NULL));
 }
 
-/* The same by one node, straight from one array to another. Gives its time, and whether all keys
+/* The same on one node, directly from one array to another. Gives its time, and whether all keys
  * are the same. */
 static double sort_alone(const struct sorting *sorting, bool *is_same)
 {

@@ -8,11 +8,11 @@
  *             | inner rows    `inner[1]`
  *                    ...
  *
- * A cell needs its four neighbours only, and those have the other colour, as on a chessboard:
- * in one phase all change the red cells, in the next one the black cells, with a barrier
- * between them. What the nodes really tell each other is every other cell of the edges, and
- * that is all that Fagus sends: the program compares the bytes that came with those that the
- * serial run sees change.
+ * A cell needs only its four neighbours, and those have the other colour, as on a chessboard:
+ * in one phase all nodes change the red cells, in the next the black cells, with a barrier
+ * between them. The nodes only need to tell each other every other cell of the edges, and
+ * Fagus sends no more than that: the program compares the bytes that came with those that change
+ * in the serial run.
  *
  * The result is that of a serial run to the last bit.
  *
@@ -24,10 +24,10 @@
 #include "kernels.h"
 
 struct plate {
-    size_t rows;               /* with one more above and below that never change */
-    size_t cells;              /* of a row, with one at each end that never changes */
+    size_t rows;               /* plus one above and one below that never change */
+    size_t cells;              /* of a row, plus one at each end that never changes */
     double **row;              /* 0 .. rows + 1 */
-    struct fagus_sync **edge;  /* of rows that two nodes use, else NULL */
+    struct fagus_sync **edge;  /* for rows that two nodes use, else NULL */
     struct fagus_sync **inner; /* a node's other rows */
     size_t first, end;         /* this node's */
 };
@@ -43,8 +43,8 @@ static bool is_edge(const struct plate *plate, size_t row)
     return false;
 }
 
-/* A strip belongs to its node, so that what is bound there is managed there. The outermost rows
- * are with the strips beside them. */
+/* A strip belongs to its node, so that its bindings are managed there. The outermost rows belong to
+ * the strips beside them. */
 static void make_strip(struct plate *plate, int node)
 {
     size_t first = node == 0 ? 0 : 1 + share(plate->rows, node, fagus_size());
@@ -95,8 +95,8 @@ static void make_plate(struct plate *plate)
     must(fagus_barrier(NULL));
 }
 
-/* One row. Everybody acquires edges from the top of the plate to its bottom, so nobody waits in
- * a circle. */
+/* Computes one row. All nodes acquire edges from the top of the plate to its bottom, so they never
+ * wait in a circle. */
 static void relax_row(struct plate *plate, size_t i, size_t colour)
 {
     for (size_t k = i - 1; k <= i + 1; k++) {
@@ -123,7 +123,7 @@ static void relax(struct plate *plate, size_t rounds)
     }
 }
 
-/* What the protocol brought of the edges to all nodes together. */
+/* How many bytes of the edges the protocol brought to all nodes together. */
 static uint64_t bytes_brought(const struct plate *plate)
 {
     struct fagus_flag *sum;
@@ -147,7 +147,7 @@ struct alone {
     uint64_t edge_bytes_changed;
 };
 
-/* One row, and what has really changed in it if it is an edge. */
+/* Computes one row, and counts what has changed in it if it is an edge. */
 static void relax_row_alone(struct alone *alone, const struct plate *plate, size_t i, size_t colour,
                             double *before)
 {

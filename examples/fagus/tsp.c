@@ -2,16 +2,16 @@
  *
  * A piece of work is the beginning of a trip. A node takes the last one of the queue. A short
  * beginning is split: one for each next city goes back into the queue. A longer one is searched
- * to its end, but for whatever cannot become shorter than the best trip so far.
+ * to its end, except where it cannot become shorter than the best trip so far.
  *
  *     queue   beginnings, and how many nodes work on one: bound to one variable, small enough to
- *             come whole with each grant; a condition wakes who found it empty
+ *             come whole with each grant; a condition wakes nodes that found it empty
  *     best    the best trip so far: read before each piece of work, written when there is a
  *             better one
  *
  * The map is an ordinary variable that node 0 fills and fagus_distribute copies to all.
  *
- * The length is that of a serial run exactly. (The trip may be another one of that length.)
+ * The length is exactly that of a serial run. (The trip may be another one of that length.)
  *
  *     dimmnet run -n 2 build/examples/fagus/tsp [cities], 4 to 16 */
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum { QUEUE_PLACES = 16, SPLIT_COUNT = 4 /* cities of a beginning that is searc
 
 struct queue {
     uint32_t count;
-    uint32_t working; /* nodes that may yet put something in */
+    uint32_t working; /* nodes that may still put something in */
     struct tsp_trip place[QUEUE_PLACES];
 };
 
@@ -92,11 +92,11 @@ static void end_work(void)
 {
     must(fagus_acquire(queue_sync, FAGUS_WRITE));
     queue->working--;
-    must(fagus_condition_broadcast(queue_changed)); /* there may be work, or no more of it */
+    must(fagus_condition_broadcast(queue_changed)); /* there may be work, or none any more */
     must(fagus_release(queue_sync));
 }
 
-/* Searches all trips that begin so. */
+/* Searches all trips that begin like this. */
 static void do_work(const struct tsp_trip *work)
 {
     must(fagus_acquire(best_sync, FAGUS_READ));
@@ -106,7 +106,7 @@ static void do_work(const struct tsp_trip *work)
     tsp_search(&map, work, &mine);
     if (mine.length < before) {
         must(fagus_acquire(best_sync, FAGUS_WRITE));
-        if (mine.length < best->length) { /* nobody else was better meanwhile */
+        if (mine.length < best->length) { /* no other node was better meanwhile */
             *best = mine;
         }
         must(fagus_release(best_sync));
@@ -125,7 +125,7 @@ static void search(void)
     must(fagus_barrier(NULL));
 }
 
-/* Whether a trip is one, and as long as it says. */
+/* Whether it is a round trip, and as long as it says. */
 static bool is_trip(const struct tsp_trip *trip)
 {
     int length = 0;

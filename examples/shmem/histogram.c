@@ -1,6 +1,6 @@
 /* Counts random values in a table that is spread over the PEs: bin b is entry b / count of
- * PE b % count. Everybody counts in everybody's part at once; the additions are atomic, so
- * none is lost.
+ * PE b % count. All PEs count in all parts at once; the additions are atomic, so none is
+ * lost.
  *
  *     oshcc -O2 histogram.c -o histogram && oshrun -n 4 ./histogram */
 #include <shmem.h>
@@ -25,7 +25,7 @@ static unsigned start_of(int pe)
     return 12345u + 977u * (unsigned)pe;
 }
 
-/* Counts the same values again, of all PEs but only for the bins of this one, without help. */
+/* Counts all PEs' values again, but only for the bins of this PE and without help. */
 static int count_wrong_bins(int me, int count)
 {
     static long expected[BINS_PER_PE];

@@ -2,8 +2,8 @@
  *
  *     PE 0 -> PE 1 -> PE 2 -> ... -> PE 0
  *
- * The token is a static variable: those of the program are symmetric, that is, every PE
- * has its own at a place that the others can name.
+ * The token is a static variable. A program's static variables are symmetric: every PE
+ * has its own, at a place that the others can name.
  *
  *     oshcc -O2 ring.c -o ring && oshrun -n 4 ./ring */
 #include <shmem.h>

@@ -1,6 +1,6 @@
 /* Sorts integers that lie scattered over the PEs (a bucket sort).
  *
- * PE p is to have the keys of the p-th part of the range. Every PE puts its keys in order of
+ * PE p shall have the keys of the p-th part of the range. Every PE puts its keys in order of
  * their owners, asks each owner by one fetch-and-add for room in its bucket, and puts them
  * there. After a barrier every PE sorts its bucket.
  *
@@ -26,7 +26,8 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* In the order of their owners, where each owner's begin: starts[count] is the end. */
+/* Arranges keys in the order of their owners; `starts` says where each owner's begin, and
+ * starts[count] is the end. */
 static void arrange(const int *keys, int *arranged, long *starts, int count)
 {
     long *next = calloc((size_t)count + 1, sizeof *next);
@@ -48,7 +49,7 @@ static void arrange(const int *keys, int *arranged, long *starts, int count)
     free(next);
 }
 
-/* Whether the bucket is in order and all of it this PE's. */
+/* Whether the bucket is in order and holds only this PE's keys. */
 static int is_sorted(const int *bucket, int me, int count)
 {
     for (long i = 0; i < filled; i++) {
@@ -75,12 +76,12 @@ int main(void)
     for (int i = 0; i < KEYS; i++) {
         keys[i] = rand() % KEY_RANGE;
         totals[0]++;
-        totals[1] -= keys[i]; /* subtracted here, added below: what remains was lost */
+        totals[1] -= keys[i]; /* subtracted here, added below: the sum is 0 if no key is lost */
     }
 
     arrange(keys, arranged, starts, count);
     for (int i = 0; i < count; i++) {
-        int pe = (me + i) % count; /* everybody begins with another one */
+        int pe = (me + i) % count; /* every PE begins with another one */
         long length = starts[pe + 1] - starts[pe];
         long place = shmem_long_atomic_fetch_add(&filled, length, pe);
         if (place + length > room) {

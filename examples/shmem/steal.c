@@ -1,4 +1,4 @@
-/* Work stealing: all tasks are PE 0's in the beginning; who has nothing to do takes half of
+/* Work stealing: at the beginning PE 0 has all tasks; a PE that has nothing to do takes half of
  * what another one has left.
  *
  * What a PE has left is an interval of task numbers, [first, end), in one 64-bit word:
@@ -6,7 +6,7 @@
  *     |  end, 32 bits  |  first, 32 bits  |
  *
  * Its owner takes the first task and a thief the upper half, both by compare-and-swap, so
- * each task is done once. A thief needs no help of its victim, who may be busy with a task.
+ * each task is done once. A thief needs no help from its victim, which may be busy with a task.
  *
  *     oshcc -O2 steal.c -o steal && oshrun -n 4 ./steal */
 #include <shmem.h>
@@ -35,7 +35,7 @@ static uint64_t end_of(uint64_t word)
     return word >> 32;
 }
 
-/* A task whose length nobody can guess: the steps until each of some numbers becomes 1. */
+/* A task whose length cannot be guessed: the steps until each of some numbers becomes 1. */
 static long do_task(uint64_t task)
 {
     long steps = 0;
@@ -62,7 +62,7 @@ static long take_own(int me)
     return -1;
 }
 
-/* The upper half of another one's interval becomes this PE's. False: there was none. */
+/* Takes the upper half of another PE's interval. False: there was none. */
 static int steal(int me, int victim)
 {
     uint64_t seen = shmem_uint64_atomic_fetch(&interval, victim);
@@ -74,7 +74,7 @@ static int steal(int me, int victim)
     if (shmem_uint64_atomic_compare_swap(&interval, seen, left, victim) != seen) {
         return 0;
     }
-    /* A swap and not a set: it has happened when it returns. */
+    /* A swap, not a set: it has taken effect when it returns. */
     (void)shmem_uint64_atomic_swap(&interval, pack(middle, end_of(seen)), me);
     return 1;
 }

@@ -1,5 +1,5 @@
-/* Heat spreads over a plate. Every PE has a strip of its rows, with a row more above and
- * below (the halo) for what the neighbours have there:
+/* Heat spreads over a plate. Every PE has a strip of its rows, with one more row above and
+ * below (the halo) for the neighbours' outer rows:
  *
  *     PE 0:  [halo]                     PE 1:  [halo] <- last row of PE 0
  *            [row 1 ]                          [row 1 ] -> lower halo of PE 0
@@ -8,9 +8,9 @@
  *            [halo  ] <- first row of PE 1     [halo  ]
  *
  * In each step a PE puts its outer rows into the neighbours' halos, each with a signal that
- * arrives behind the data, and computes when both signals of its own have come. Two plates,
- * for even and odd steps, make that enough: a neighbour that sends step n + 1 has all that
- * it needs of step n - 1. No barrier is needed.
+ * arrives behind the data, and computes when both of its own signals have come. Two plates,
+ * for even and odd steps, are enough: a neighbour that sends step n + 1 no longer needs
+ * anything of step n - 1. No barrier is needed.
  *
  *     oshcc -O2 stencil.c -o stencil && oshrun -n 4 ./stencil */
 #include <shmem.h>
@@ -25,8 +25,8 @@ typedef double row[COLUMNS];
 static row plates[2][ROWS + 2];
 static uint64_t steps_above, steps_below; /* which halos have come, counted from 1 */
 
-/* The next state of `rows` rows, of which there is one more on each side. No heat leaves the
- * plate: beyond its edge a row or a column is as warm as the last one. */
+/* Computes the next state of `rows` rows, with one more on each side. No heat leaves the plate:
+ * beyond its edge a row or a column is as warm as the last one. */
 static void compute(row *next, row *now, int rows, int is_first, int is_last)
 {
     for (int i = 1; i <= rows; i++) {
@@ -59,7 +59,7 @@ static void spread(int me, int count)
     }
 }
 
-/* The whole plate at once, by one PE: every cell must come out the same, to the last bit. */
+/* Computes the whole plate on one PE: every cell must come out the same, to the last bit. */
 static int differs_from_alone(int count, row start)
 {
     int rows = count * ROWS;
@@ -97,7 +97,7 @@ int main(void)
 
     spread(me, count);
 
-    shmem_barrier_all(); /* everybody's rows are ready to be read */
+    shmem_barrier_all(); /* all rows are ready to be read */
     int different = 0;
     if (me == 0) {
         different = differs_from_alone(count, start);
