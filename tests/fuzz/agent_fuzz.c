@@ -1,5 +1,5 @@
-/* The frames between launcher and agent on any bytes, from either side: what is taken lies
- * inside, and put again gives the same bytes. The rest as a file of hosts. */
+/* The frames between launcher and agent on any bytes, from either side: a frame that is taken lies
+ * inside them, and put again gives the same bytes. The rest is read as a file of hosts. */
 #include "cli/remote/frame.h"
 #include "cli/remote/hosts.h"
 #include "cli/remote/order.h"
@@ -25,7 +25,7 @@ static void try_order(const unsigned char *bytes, size_t length)
     remote_order_release(&read);
 }
 
-/* A contact that any fabric believes has a text. */
+/* Any contact that a fabric accepts can be printed. */
 static void try_contact(const unsigned char *bytes, size_t length)
 {
     struct fabric_contact contact;

@@ -1,5 +1,5 @@
-/* Differences from outside: what is accepted changes nothing but words of the range, and is what
- * making them again from the result gives. */
+/* Differences from outside: those that are accepted change only words of the range, and making them
+ * again from the result gives the same. */
 #include "fagus/diff.h"
 #include "fuzz.h"
 

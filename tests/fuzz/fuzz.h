@@ -19,14 +19,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
         }                                                                           \
     } while (0)
 
-/* What happens, for who looks into a finding: build with -DFUZZ_TRACES. */
+/* Traces for a person who looks into a finding: build with -DFUZZ_TRACES. */
 #ifdef FUZZ_TRACES
 #define FUZZ_TRACE(...) fprintf(stderr, __VA_ARGS__)
 #else
 #define FUZZ_TRACE(...) (void)0
 #endif
 
-/* A copy of exactly that length: a read behind it is a read outside of a heap block. */
+/* A copy of exactly that length, so that a read behind it is outside a heap block. */
 static inline unsigned char *fuzz_copy(const void *from, size_t bytes)
 {
     unsigned char *copy = calloc(1, bytes > 0 ? bytes : 1);

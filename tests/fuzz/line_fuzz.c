@@ -1,5 +1,5 @@
-/* Lines of any bytes: what is accepted is a line, encoded again it differs in no bit or in the
- * one that was corrected, and a packet is inside its room. */
+/* Lines of any bytes: an accepted one is a line, encoded again it differs in no bit except one that
+ * was corrected, and a packet stays inside its room. */
 #include "fuzz.h"
 #include "wire/line.h"
 

@@ -1,4 +1,4 @@
-/* A machine file of any bytes: it is refused with one line that names it, or it is a machine
+/* A machine file of any bytes: it is refused with one line that names it, or it gives a machine
  * whose shown values make the same machine again. */
 #include "fuzz.h"
 #include "sim/model/machine.h"

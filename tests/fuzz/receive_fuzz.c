@@ -1,16 +1,16 @@
 /* The whole receive path: packets of any kind, time and local operations, as the input
- * says. Some packets carry a valid tag and come from nodes that mean no good, some are
+ * says. Some packets carry a valid tag and come from malicious nodes, some are
  * damaged, some are any bytes.
  *
  * Kept true: nothing traps or leaves its memory; an unauthenticated packet changes nothing
- * (receive_world.h); what a board sends is well-formed and never numbered twice; nobody has
- * to be called again at once for ever; when the played nodes fall silent, what was asked of
- * them ends. */
+ * (receive_world.h); what a board sends is well-formed and never numbered twice; no board
+ * asks for ever to be called again at once; when the played nodes fall silent, everything that
+ * was asked of them ends. */
 #include "receive_world.h"
 
 enum { TAGS = 8, ACTIONS_MAX = 600, BODY_ROOM = PACKET_BYTES_MAX - WIRE_OVERHEAD_BYTES };
 
-/* A node as the fuzzer plays it; of nodes 0 and 1, what it pretends of them. */
+/* A node that the fuzzer plays; for nodes 0 and 1, what it says in their names. */
 struct player {
     uint32_t incarnation;
     uint64_t counter;
@@ -25,10 +25,10 @@ static struct {
     const uint8_t *data;
     size_t bytes;
     struct player players[NODES];
-    unsigned char last[PACKET_BYTES_MAX]; /* the last packet forged, to be sent again */
+    unsigned char last[PACKET_BYTES_MAX]; /* the last forged packet, to be sent again */
     uint32_t last_bytes;
     uint16_t last_target;
-    bool boards_forged; /* something was said in a board's name: they need not finish */
+    bool boards_forged; /* something was said in a board's name: the boards need not finish */
 } play;
 
 static uint8_t take8(void)
@@ -79,7 +79,7 @@ static void look_into(struct player *player, const unsigned char *body, uint32_t
     }
 }
 
-/* One packet of the board goes to the network or to who is played. False: it has none. */
+/* Sends one packet of the board to the network or to a played node. False: it has none. */
 static bool transmit(uint16_t number)
 {
     unsigned char packet[PACKET_BYTES_MAX];
@@ -219,7 +219,7 @@ static uint32_t take_body(const struct player *player, enum wire_class class, un
     uint8_t choice = take8();
     uint32_t bytes = 0;
     if (choice >= 250) {
-        /* Any bytes, but of a length that a header may have. */
+        /* Any bytes, but with a length that a header may have. */
         bytes = (uint32_t)take8() % 8 * 8 + 8;
         for (uint32_t i = 0; i < bytes; i++) {
             to[i] = take8();
@@ -237,8 +237,7 @@ static uint32_t take_body(const struct player *player, enum wire_class class, un
     return bytes;
 }
 
-/* A sealed packet of a played node, kept in play.last. Its tag is right, nothing else need
- * be. */
+/* A sealed packet from a played node, kept in play.last. Its tag is right; nothing else need be. */
 static void forge(void)
 {
     uint8_t who = take8();
@@ -433,7 +432,7 @@ static void use_services(void)
     FUZZ_ASSERT(is_expected(error));
 }
 
-/* What is known from elsewhere, datagrams, new lives. */
+/* What a launcher would tell, datagrams, new lives. */
 static void disturb(void)
 {
     static const unsigned char body[24] = {WIRE_AOTF, 0, 8};

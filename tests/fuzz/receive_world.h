@@ -1,9 +1,9 @@
 /* The world of receive_fuzz.c: two boards of a group of four, a guard, and a network that
- * keeps a few packets. The other two nodes are played by the fuzzer.
+ * keeps a few packets. The fuzzer plays the other two nodes.
  *
- * receive() is the point of it all: a packet that is not authentic, or not for this node, or
- * of a life of its sender that is over, leaves every byte of the board's memory as it was,
- * apart from InfiniSWIF's counters. */
+ * receive() is the point of it all: a packet that is not authentic, not for this node, or from a
+ * past life of its sender leaves every byte of the board's memory as it was,
+ * except InfiniSWIF's counters. */
 #ifndef FUZZ_RECEIVE_WORLD_H
 #define FUZZ_RECEIVE_WORLD_H
 
@@ -33,7 +33,7 @@ enum {
 /* A user's operation; `target` says who can end it. */
 struct work {
     struct nic_completion completion;
-    uint16_t target; /* NODES: everybody (QUIET) */
+    uint16_t target; /* NODES: all of them (QUIET) */
     unsigned char buffer[BUFFER_BYTES];
 };
 
@@ -106,7 +106,7 @@ static void tag_of(const unsigned char *packet, uint32_t bytes, unsigned char *t
     wire_put64(tag + 8, mix(other, bytes));
 }
 
-/* Acknowledgements and body are encrypted, so that nobody believes them too early. */
+/* Acknowledgements and body are encrypted, so that code that trusts them too early is found. */
 static void crypt(const struct wire_header *header, unsigned char *packet, uint32_t bytes)
 {
     uint64_t key = mix(header->counter, header->source);
@@ -173,7 +173,7 @@ static void note_lost(void *context, uint64_t now_ns, uint16_t peer)
     const struct node *node = context;
     FUZZ_TRACE("%llu lost %u\n", (unsigned long long)now_ns, peer);
     FUZZ_ASSERT(now_ns == world.now_ns && peer < NODES);
-    /* Nobody waits for the dead any more. */
+    /* Nothing waits for the dead node any more. */
     for (uint32_t i = 0; i < COMPLETIONS; i++) {
         const struct work *work = &node->works[i];
         FUZZ_ASSERT(work->target != peer || work->completion.state != NIC_PENDING);
@@ -345,8 +345,8 @@ static void receive(uint16_t number, const unsigned char *packet, uint32_t bytes
         hand_over(node, packet, bytes);
         return;
     }
-    /* That something came at all makes the engine run once more; the empty packet has that
-     * effect before the comparison begins. */
+    /* Any arrival makes the engine run once more; the empty packet does that before the comparison
+     * begins. */
     hand_over(node, packet, 0);
     struct board board_before;
     memcpy(&board_before, &node->board, sizeof board_before);
@@ -358,7 +358,7 @@ static void receive(uint16_t number, const unsigned char *packet, uint32_t bytes
     assert_unchanged(node, &board_before);
 }
 
-/* What no registered area covers stays as it was, unless an address was physical. */
+/* Memory that no registered area covers stays as it was, unless an address was physical. */
 static void check_memory(const struct node *node)
 {
     uint32_t behind = AREA_TWO_AT + AREA_TWO_BYTES;
@@ -371,7 +371,7 @@ static void check_memory(const struct node *node)
 
 /* ---- Sending --------------------------------------------------------------------------- */
 
-/* What a board sends is well-formed, its own, and numbered anew. Opens the packet. */
+/* Checks that what a board sends is well-formed, its own, and newly numbered. Opens the packet. */
 static void check_sent(uint16_t number, uint16_t target, unsigned char *packet, uint32_t bytes,
                        struct wire_header *header)
 {

@@ -1,5 +1,5 @@
-/* Feeds files, and all files of folders, to a fuzz target: so that every build can run
- * the corpus, also where there is no libFuzzer.
+/* Feeds files, and all files of folders, to a fuzz target, so that every build can run the corpus,
+ * also without libFuzzer.
  *
  * usage: TARGET FILE_OR_FOLDER... */
 #include <dirent.h>

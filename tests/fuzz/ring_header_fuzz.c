@@ -1,5 +1,5 @@
-/* Routing headers of any bytes: what is accepted is in range, encoded again gives the same
- * bytes, and its reply is a header, too. */
+/* Routing headers of any bytes: an accepted one is in range, encoded again gives the same bytes,
+ * and its reply is a header, too. */
 #include "fuzz.h"
 #include "wire/ring_header.h"
 
@@ -53,7 +53,7 @@ static void try_switches(const unsigned char *bytes)
     }
 }
 
-/* Two bytes each for how many routers and lines of tables there are, then headers. */
+/* Two bytes for the number of routers, two for the lines of tables, then headers. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     if (bytes < 4) {

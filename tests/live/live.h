@@ -3,8 +3,8 @@
  * A program is a table of checks that all nodes of a group run together, one after the
  * other; node 0 says "ok NAME" once all of them have come through one. A check that
  * fails says "FAIL NAME: ..." and ends its node, and with it the group. `PROGRAM --list N`
- * names the checks that N nodes run, so that whoever started the group notices as well
- * when one never came to an end. */
+ * names the checks that N nodes run, so that the script also notices when one
+ * never came to an end. */
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
 
@@ -25,11 +25,11 @@
 #define LIVE_MS UINT64_C(1000000)
 #define LIVE_SECOND UINT64_C(1000000000)
 
-/* Longer than anything that works takes, also on a loaded machine. */
+/* Longer than anything that works takes, even on a loaded machine. */
 #define LIVE_PATIENCE_NS (60 * LIVE_SECOND)
 
-/* "At once", also on a machine that stands still for a second or two. What would bring the same
- * about without the library's doing it at once, silence or a time-out, takes 10 s at least. */
+/* "At once", even on a machine that stands still for a second or two. If the library did not do it
+ * at once, silence or a time-out would, but only after 10 s at least. */
 #define LIVE_SOON_NS (5 * LIVE_SECOND)
 
 struct live_check {
@@ -58,7 +58,7 @@ static struct {
     size_t llcm_bytes;
     unsigned char *bank;
     size_t bank_bytes;
-    const char *check; /* that runs now */
+    const char *check; /* the one that runs now */
     uint64_t seed;     /* the same on all nodes */
 } me = {.check = "start"};
 
@@ -101,7 +101,7 @@ static inline void live_expect(const char *file, int line, const char *call, int
     }
 }
 
-/* A call that must return just this. */
+/* A call that must return exactly this. */
 #define expect(call, wanted) live_expect(__FILE__, __LINE__, #call, (call), (wanted))
 
 /* ---- Small tools ------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static inline void live_sleep_ns(uint64_t ns)
     }
 }
 
-/* Scatters a number: a generator's step, and a pattern's word for an index. */
+/* Scatters a number: for a generator's step, and for a pattern's word at an index. */
 static inline uint64_t live_mix(uint64_t number)
 {
     number += UINT64_C(0x9e3779b97f4a7c15);
@@ -157,7 +157,7 @@ static inline uint32_t *live_u32(uint64_t offset)
     return (uint32_t *)(void *)(me.llcm + offset);
 }
 
-/* Whether everything that the memory model leaves open is done the other way. */
+/* Whether DN_RELAX does everything that the memory model leaves open the other way. */
 static inline bool live_is_relaxed(void)
 {
     const char *relaxed = getenv("DN_RELAX");
@@ -182,7 +182,7 @@ static inline int live_neighbour(int steps)
     return ((me.rank + steps) % me.size + me.size) % me.size;
 }
 
-/* Bytes that tell their place and whose they are. */
+/* Bytes that tell their place and their owner. */
 static inline void live_fill(void *target, size_t bytes, uint64_t seed)
 {
     unsigned char *to = target;
@@ -272,7 +272,7 @@ static inline void live_say_ok(void)
     }
 }
 
-/* Every check finds an LLCM of zeros, and nothing of the one before under way. */
+/* Every check finds an LLCM of zeros, and nothing from the one before is under way. */
 static inline void live_run(const struct live_check *check)
 {
     me.check = check->name;
@@ -289,7 +289,7 @@ static inline bool live_applies(const struct live_check *check, int nodes)
     return nodes >= check->nodes_min && (check->nodes_max == 0 || nodes <= check->nodes_max);
 }
 
-/* Whether the command line asks for the names, which are then said. */
+/* Whether the command line asks for the names, which are then printed. */
 static inline bool live_list(int argc, char **argv, const struct live_check *checks, size_t count)
 {
     if (argc < 3 || strcmp(argv[1], "--list") != 0) {

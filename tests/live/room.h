@@ -1,4 +1,4 @@
-/* Arrays in each kind of memory that collective calls may find their data in. */
+/* Arrays in each kind of memory in which collective calls may find their data. */
 #ifndef LIVE_ROOM_H
 #define LIVE_ROOM_H
 

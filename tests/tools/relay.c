@@ -3,10 +3,10 @@
  *     node r --> 127.0.0.1:LISTEN+q --> [ lose, corrupt, delay, ... ] --> 127.0.0.1:TO+q, node q
  *
  * Every node is told that its peers are at the relay's ports, so each datagram passes here
- * once; it goes on from the port that stands for its sender, if that is one of the nodes. What
- * is meant to happen to it is drawn from a seeded generator. Nothing else is lost: datagrams are
+ * once; it goes on from the port that stands for its sender, if that is one of the nodes. A
+ * seeded generator draws what happens to it. Nothing else is lost: datagrams are
  * read only when there is room to hold them, and what the kernel had to drop is counted. The
- * counts are told on SIGTERM or SIGINT, in one line of name=number.
+ * counts are printed on SIGTERM or SIGINT, in one line of name=number.
  *
  * One thread: it polls, reads, decides, and sends what is due from a heap of times. */
 #define _GNU_SOURCE
@@ -21,14 +21,14 @@ enum {
     NODES_MAX = 64,
     HELD_MAX = 65536,          /* datagrams that wait for their time */
     HELD_BYTES_MAX = 64 << 20, /* and all their bytes */
-    READ_MAX = 64,             /* datagrams read from a socket before others have their turn */
+    READ_MAX = 64,             /* datagrams read from a socket before others get their turn */
     SOCKET_BYTES = 8 << 20,
-    RECORD_BYTES_MAX = 32 << 20, /* what comes after that is not recorded */
-    HELD_BACK_US_MIN = 200,      /* by which --reorder lets others overtake */
+    RECORD_BYTES_MAX = 32 << 20, /* what comes after these is not recorded */
+    HELD_BACK_US_MIN = 200,      /* for at least so long --reorder lets others overtake */
     HELD_BACK_US_MAX = 3000,
 };
 
-/* In the order in which they are told. */
+/* In the order in which they are printed. */
 #define COUNTS(count)                                                                        \
     count(received) count(forwarded) count(lost) count(corrupted) count(duplicated)          \
         count(reordered) count(too_large) count(queue_full) count(overflowed) count(refused) \
@@ -52,8 +52,8 @@ static struct {
 
 struct datagram {
     uint64_t due_ns;
-    uint64_t number; /* in the order of their coming, when the time is the same */
-    uint32_t rank;   /* who gets it */
+    uint64_t number; /* order of arrival, when the time is the same */
+    uint32_t rank;   /* the node that gets it */
     uint32_t from;   /* whose port it leaves from */
     uint32_t bytes;
     unsigned char data[];
@@ -128,7 +128,7 @@ static bool happens(uint64_t percent)
     return base_random_below(&randomness, 100) < percent;
 }
 
-/* One to three bits turned over, or the end cut off. */
+/* Flips one to three bits, or cuts off the end. */
 static void corrupt(struct datagram *datagram)
 {
     if (datagram->bytes == 0) {
@@ -162,7 +162,7 @@ static uint64_t leaves_link_ns(const struct datagram *datagram, uint64_t now_ns)
     return *free_ns;
 }
 
-/* The datagram is the heap's from here on, or gone. */
+/* The heap owns the datagram from here on, or it is gone. */
 static void send_later(struct datagram *datagram, uint64_t now_ns)
 {
     uint64_t jitter_us = options.jitter_ms * 1000;
@@ -240,7 +240,7 @@ static void open_socket(uint32_t rank)
         (void)snprintf(port, sizeof port, "%llu", (unsigned long long)(options.listen + rank));
         tool_die("relay", "cannot listen on port", port);
     }
-    /* As much as may be: beyond the system's limit with the right to it. */
+    /* As much as possible: beyond the system's limit if we have the right. */
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0) {
         (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     }
@@ -264,7 +264,7 @@ static void note_overflow(uint32_t rank, struct msghdr *message)
     }
 }
 
-/* The rank whose own port this is, or else the one that the datagram is for. */
+/* The rank whose own port this is; else the rank that the datagram is for. */
 static uint32_t sender(const struct sockaddr_in *address, uint32_t rank)
 {
     uint64_t from = (uint64_t)ntohs(address->sin_port) - options.to;
@@ -307,7 +307,7 @@ static void write_record(const struct datagram *datagram)
     }
 }
 
-/* Sends what is due; false when the kernel has no room, and it must be tried again. */
+/* Sends what is due; false: the kernel has no room, and we must try again. */
 static bool send_due(uint64_t now_ns)
 {
     while (held > 0 && heap[0]->due_ns <= now_ns) {
@@ -318,7 +318,7 @@ static bool send_due(uint64_t now_ns)
         if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR)) {
             return false;
         }
-        /* Nobody may be at that port yet, or any more. */
+        /* The node at that port may not be there yet, or no longer. */
         counts.refused += sent < 0;
         counts.forwarded += sent >= 0;
         if (record) {
@@ -405,7 +405,7 @@ int main(int argc, char **argv)
     tool_end_with_parent("relay");
     parse(argc, argv);
     randomness.state = options.seed;
-    /* The signal is taken in ppoll alone: none is lost between a look and a sleep. */
+    /* The signal is taken only in ppoll, so that none is lost between a look and a sleep. */
     sigset_t blocked;
     sigset_t unblocked;
     struct sigaction action = {.sa_handler = on_end};

@@ -1,11 +1,11 @@
-/* A stranger: somebody without the group's secret who sends to the ports of a running job.
+/* A stranger: a program without the group's secret that sends to the ports of a running job.
  *
  *     stranger --to PORT --nodes COUNT --rate PACKETS_PER_S [--seconds S] [--seed S]
  *              [--garbage] [--replay FILE] [--foreign FILE]
  *
  * --garbage      anything: random bytes of any length, and packets whose first bytes look right
- * --replay FILE  what the relay recorded of the job, again, as it is, to another node, and with
- *                bits turned over; the record is read on while the relay writes it
+ * --replay FILE  what the relay recorded of the job: as it is, to another node, and with
+ *                bits flipped; the record is read while the relay still writes it
  * --foreign FILE what the relay recorded of another group, as it is, and with the header of one
  *                of this job's packets (from --replay) in place of its own
  *
@@ -20,7 +20,7 @@
 
 enum {
     NODES_MAX = 64,
-    KEPT_MAX = 4096,       /* packets that a record is remembered by */
+    KEPT_MAX = 4096,       /* the packets of a record that are kept */
     KEPT_BYTES_MAX = 9216, /* the longest packet (doc/wire.md) */
     HEADER_BYTES = 28,     /* before the counter */
     TICK_US = 500,         /* packets are sent in small bursts */
@@ -32,12 +32,12 @@ struct packet {
     unsigned char data[KEPT_BYTES_MAX];
 };
 
-/* What is known of a record: the last packets of it. */
+/* What is known of a record: its last packets. */
 struct memory {
     const char *path;
     FILE *file;
     struct packet *packets;
-    uint64_t count; /* of all that were read; the last KEPT_MAX are there */
+    uint64_t count; /* of all that were read; the last KEPT_MAX are kept */
 };
 
 enum kind { GARBAGE, PLAUSIBLE, REPLAYED, MISDIRECTED, HARMED, FOREIGN, GRAFTED, KINDS };
@@ -81,7 +81,7 @@ static void open_memory(struct memory *memory)
     }
 }
 
-/* Reads one more packet, if the whole of it is there by now. */
+/* Reads one more packet, if all of it is there by now. */
 static bool read_packet(struct memory *memory)
 {
     struct packet *packet = &memory->packets[memory->count % KEPT_MAX];
@@ -136,7 +136,7 @@ static void make_garbage(struct packet *packet, bool plausible)
     }
 }
 
-/* Makes a packet of a kind; false if nothing is known yet to make it of. */
+/* Makes a packet of a kind; false: nothing is known yet to make it from. */
 static bool make(enum kind kind, struct packet *packet)
 {
     const struct packet *own = any_of(&options.own);

@@ -1,5 +1,5 @@
-/* What the tools beside the network tests share: options with numbers, the time, and the
- * file of packets that the relay writes and the stranger reads. */
+/* What the tools of the network tests share: options with numbers, the time, and the file of
+ * packets that the relay writes and the stranger reads. */
 #ifndef TOOLS_TOOL_H
 #define TOOLS_TOOL_H
 
@@ -56,7 +56,7 @@ __attribute__((noreturn)) static inline void tool_die(const char *tool, const ch
     exit(1);
 }
 
-/* Whoever started the tool may be killed before it can end it. */
+/* The script that started the tool may be killed before it can end it. */
 static inline void tool_end_with_parent(const char *tool)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) {
@@ -64,7 +64,7 @@ static inline void tool_end_with_parent(const char *tool)
     }
 }
 
-/* Takes one "--name number" if the table has it; false if it does not. A number that is none
+/* Takes one "--name number" if the table has it; false if it does not. A number that is malformed
  * or too large ends the program. */
 static inline bool tool_take_number(const char *tool, const struct tool_number *numbers,
                                     size_t count, const char *name, const char *text)

@@ -1,11 +1,11 @@
-/* Barriers with a variable, right behind what holders released and bound: a barrier knows all of
- * it, also what the network is still bringing to the variable's manager. */
+/* Barriers with a variable, right after holders released and bound: a barrier knows all of that,
+ * even what the network is still bringing to the variable's manager. */
 #include "fagus_live.h"
 
 enum { PAGE = 4096, ROUNDS = 30 };
 
-/* Each in turn releases a version, and all meet at once at a barrier; then they write it without
- * holding it, each its share. */
+/* Each node in turn releases a version, and all meet at once at a barrier; then each writes its
+ * share without holding the variable. */
 static void release_and_meet(size_t bytes)
 {
     unsigned char *memory = fagus_get(bytes, FAGUS_ROUND_ROBIN);
@@ -40,7 +40,7 @@ static void a_barrier_knows_what_was_just_released(void)
     release_and_meet(3 * PAGE + 40);
 }
 
-/* The others wait in the barrier already when a holder binds other ranges. */
+/* The others already wait in the barrier when a holder binds other ranges. */
 static void a_barrier_knows_what_was_just_bound(void)
 {
     enum { PIECES = 12, PIECE = 100 };
@@ -63,8 +63,8 @@ static void a_barrier_knows_what_was_just_bound(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* After barriers alone all nodes may still bind it together: what is newly bound is at first what
- * its home has, as when it is bound before. */
+/* After barriers alone all nodes may still bind it together: newly bound memory starts as its home
+ * has it, as when it is bound before. */
 static void what_is_bound_after_a_barrier_comes_from_its_home(void)
 {
     static const size_t lengths[] = {64, PAGE};

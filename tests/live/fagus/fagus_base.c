@@ -1,5 +1,5 @@
 /* Fagus without its variables: shared memory, flags, threads, mistakes. With --end, --terabyte,
- * --start, --death or --stats it is one program that a script judges. */
+ * --start, --death or --stats it does one thing, which a script judges. */
 #include "fagus_live.h"
 
 #include <signal.h>
@@ -9,7 +9,7 @@ enum { PAGE = 4096, MEGABYTE = 1 << 20 };
 
 /* ---- Memory ------------------------------------------------------------------------------ */
 
-/* Every node's number, on all of them. */
+/* Requires that the number is the same on all nodes. */
 static void require_same(uint64_t number)
 {
     uint64_t first = number;
@@ -36,7 +36,7 @@ static void addresses_are_the_same_everywhere(void)
     }
 }
 
-/* One copy, or each node its own: nothing comes by itself then. */
+/* There is one copy, or each node has its own: then nothing comes by itself. */
 static void memory_is_one_where_it_is_shared(void)
 {
     uint64_t *words = fagus_get((size_t)me.size * sizeof *words, FAGUS_ROUND_ROBIN);
@@ -177,7 +177,7 @@ static void bad_input_is_named(void)
     fagus_expect(fagus_home(memory), FAGUS_ERANGE);
 }
 
-/* Everybody learns it, and things go on. */
+/* All nodes hear of it, and can go on. */
 static void different_calls_are_refused(void)
 {
     void *pointer = &pointer;
@@ -409,7 +409,7 @@ static void thread_mistakes_are_named(void)
     fagus_expect(fagus_flag_free(flag), 0);
 }
 
-/* Nobody leaves before all have come. */
+/* No node leaves before all have come. */
 static void comm_sync_waits_for_all(void)
 {
     struct fagus_flag *flag = flag_at(0);
@@ -449,7 +449,7 @@ static const struct live_check checks[] = {
 
 /* ---- Programs for the script ---------------------------------------------------------------- */
 
-/* Before, after, and for a process by itself once more. */
+/* Calls before and after, and a process that starts once more by itself. */
 static void come_and_go(void)
 {
     void *pointer;
@@ -503,7 +503,7 @@ static void reserve_a_terabyte(void)
     (void)dprintf(STDOUT_FILENO, "well\n");
 }
 
-/* What fagus_init says. */
+/* Prints what fagus_init says. */
 static void start(void)
 {
     (void)dprintf(STDOUT_FILENO, "%.15s\n", fagus_strerror(fagus_init()));
@@ -547,7 +547,7 @@ static void outlive_a_node(void)
     (void)dprintf(STDOUT_FILENO, "survived\n");
 }
 
-/* Two variables, of which one is used; what FAGUS_STATS says of them is the script's to read. */
+/* Makes two variables and uses one; the script reads what FAGUS_STATS says about them. */
 static void use_a_variable(void)
 {
     struct fagus_sync *hot;

@@ -35,7 +35,7 @@ static void touch(size_t offset, bool is_write)
     }
 }
 
-/* What is right passes, through all the ways to bind and hold. */
+/* Correct accesses pass, through all the ways to bind and hold. */
 static void well(void)
 {
     for (int round = 0; round < 3; round++) {
@@ -63,7 +63,7 @@ static void well(void)
     fagus_expect(fagus_release(first), 0);
     touch(0, true); /* no longer bound */
     fagus_expect(fagus_barrier(second), 0);
-    touch(2 * page, true); /* from now on everybody's */
+    touch(2 * page, true); /* from now on all nodes may write it */
     fagus_expect(fagus_barrier(second), 0);
     fagus_expect(fagus_sync_free(first), 0);
     fagus_expect(fagus_sync_free(second), 0);

@@ -65,7 +65,7 @@ static void *consume(void *unused)
     return NULL;
 }
 
-/* Every node makes and takes as much. Nobody may sleep through his signal. */
+/* Every node makes and takes as much. No waiter may miss its signal. */
 static void a_queue_of_work_is_emptied(void)
 {
     struct fagus_thread *producer;
@@ -119,7 +119,7 @@ static void a_broadcast_wakes_everybody(void)
     tear_down();
 }
 
-/* One signal, one waiter: a turn that goes round comes to each of them. */
+/* One signal wakes one waiter: a turn that goes round comes to each of them. */
 static void signals_wake_one_each(void)
 {
     set_up();
@@ -132,7 +132,7 @@ static void signals_wake_one_each(void)
         }
         require(work->turn <= (uint64_t)me.size);
     }
-    /* The last to come begins; whoever is woken wakes the next. */
+    /* The last to come begins; each thread that is woken wakes the next. */
     work->turn++;
     fagus_expect(fagus_condition_signal(not_empty), 0);
     fagus_expect(fagus_release(variable), 0);
@@ -152,7 +152,7 @@ static void mistakes_are_named(void)
     fagus_expect(fagus_condition_broadcast(NULL), FAGUS_EINVAL);
     fagus_expect(fagus_condition_create(NULL), FAGUS_EINVAL);
     fagus_expect(fagus_condition_free(NULL), FAGUS_EINVAL);
-    /* Nobody there: nothing happens, and it is not kept. */
+    /* Nobody waits: nothing happens, and the signal is not kept. */
     fagus_expect(fagus_condition_signal(not_empty), 0);
     fagus_expect(fagus_condition_broadcast(not_empty), 0);
     fagus_expect(comm_sync(), 0);

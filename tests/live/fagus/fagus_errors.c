@@ -1,12 +1,12 @@
-/* Wrong calls and hard times: each has a named error on every node, nothing else changes, and the
- * right calls work afterwards. With --times or --fork it is one program that a script judges. */
+/* Wrong calls and full tables: each has a named error on every node, nothing else changes, and the
+ * right calls work afterwards. With --times or --fork it does one thing, which a script judges. */
 #include "fagus_live.h"
 
 #include <sys/wait.h>
 
 enum { PAGE = 4096, MANY = 100000 };
 
-/* Whatever was done wrong before, this works: every node adds 1 to each byte in turn. */
+/* Whatever went wrong before, this works: every node adds 1 to each byte in turn. */
 static void require_soundness(struct fagus_sync *sync, unsigned char *object, size_t bytes)
 {
     fagus_meet();
@@ -25,7 +25,7 @@ static void require_soundness(struct fagus_sync *sync, unsigned char *object, si
 
 /* ---- Bindings --------------------------------------------------------------------------- */
 
-/* By one byte at any end, inside and around; a neighbour is no overlap. */
+/* Overlaps by one byte at any end, inside and around; a neighbour does not overlap. */
 static void overlaps_are_refused_to_the_byte(void)
 {
     unsigned char *memory = fagus_get(4 * PAGE, FAGUS_ROUND_ROBIN);
@@ -51,7 +51,7 @@ static void overlaps_are_refused_to_the_byte(void)
     fagus_expect(fagus_bind(other, memory + 1499, 1), FAGUS_EOVERLAP);
     require_soundness(sync, memory + 1000, 500);
     fagus_expect(fagus_sync_free(sync), 0);
-    /* What was bound to a freed variable is free. */
+    /* Memory that was bound to a freed variable is free. */
     fagus_expect(fagus_bind(other, memory + 1400, 100), 0);
     fagus_expect(fagus_sync_free(other), 0);
     fagus_expect(fagus_sync_free(third), 0);
@@ -88,7 +88,7 @@ static void a_holder_is_refused_the_same_way(void)
 static struct fagus_sync *shared_sync;
 static uint64_t *shared_words;
 
-/* A thread that has nothing. */
+/* A thread that holds nothing. */
 static void *meddle(void *argument)
 {
     (void)argument;
@@ -114,7 +114,8 @@ static void in_a_thread(void *(*run)(void *))
     live_thread_join(thread);
 }
 
-/* What one thread holds no other can release, nor bind anew; and not twice. */
+/* No other thread can release or rebind what one thread holds; nor can the thread release it
+ * twice. */
 static void threads_cannot_use_what_others_hold(void)
 {
     static const enum fagus_mode modes[] = {FAGUS_READ, FAGUS_WRITE};
@@ -151,8 +152,8 @@ static void *inherit_nothing(void *argument)
     return argument;
 }
 
-/* The next thread has the same stack and the same thread-local memory, as a rule; and yet what
- * the one before held is not its own. */
+/* The next thread usually has the same stack and the same thread-local memory, but must not own
+ * what the one before held. */
 static void what_an_ended_thread_held_is_nobodys(void)
 {
     static enum fagus_mode modes[] = {FAGUS_READ, FAGUS_WRITE};
@@ -172,7 +173,7 @@ static void what_an_ended_thread_held_is_nobodys(void)
     }
 }
 
-/* A variable that one node holds is neither freed nor made equal; all nodes are told. */
+/* A variable that one node holds is neither freed nor used in a barrier; all nodes are told. */
 static void what_is_held_is_not_freed(void)
 {
     unsigned char *memory = fagus_get(1000, 0);
@@ -196,7 +197,7 @@ static void what_is_held_is_not_freed(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* A handle that was freed stays invalid, also when there are new ones. */
+/* A freed handle stays invalid, also when there are new ones. */
 static void freed_variables_are_known(void)
 {
     unsigned char *memory = fagus_get(1000, 0);
@@ -243,8 +244,8 @@ static void conditions_want_a_writer(void)
 
 /* ---- Different calls -------------------------------------------------------------------- */
 
-/* Node 0 makes one call, the others another; whoever's could not be made is told. The plain barrier
- * is the cheapest one and does not look. */
+/* Node 0 makes one call, the others another; the nodes whose call could not be made are told. The
+ * plain barrier is the cheapest call and does not check. */
 static void different_collective_calls(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
@@ -278,7 +279,7 @@ static void different_collective_calls(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* All nodes are at the same call, whatever went wrong before. */
+/* Requires that all nodes are at the same call, whatever went wrong before. */
 static void require_step(void)
 {
     static uint64_t step;
@@ -288,8 +289,8 @@ static void require_step(void)
                  (unsigned long long)step);
 }
 
-/* The others wait for all nodes already when node 0 acquires it: it gives them time for that, until
- * it was enough. Where it was not, all are refused at once. */
+/* The others already wait for all nodes when node 0 acquires it: it gives them more and more time
+ * for that, until it was enough. Where it was not, all are refused at once. */
 static void bind_while_one_acquires(unsigned char *memory)
 {
     bool first = me.rank == 0;
@@ -319,7 +320,7 @@ static void bind_while_one_acquires(unsigned char *memory)
     fagus_expect(fagus_flag_free(flag), 0);
 }
 
-/* Some take it for a call of all nodes, and some for a holder's. */
+/* Some nodes take it for a call of all nodes, and some for a holder's call. */
 static void bindings_out_of_turn_keep_the_step(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
@@ -350,7 +351,7 @@ static void bindings_out_of_turn_keep_the_step(void)
         fagus_expect(fagus_rebind(sync, NULL, 0), FAGUS_ENOTHELD);
     }
     require_step();
-    /* A variable that is none, at one node. */
+    /* One node passes something that is no variable. */
     fagus_expect(fagus_barrier(first ? (struct fagus_sync *)(void *)&word : sync),
                  first ? FAGUS_EINVAL : FAGUS_EMISMATCH);
     fagus_expect(fagus_sync_free(first ? NULL : sync), first ? FAGUS_EINVAL : FAGUS_EMISMATCH);
@@ -359,7 +360,7 @@ static void bindings_out_of_turn_keep_the_step(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* What a node knows of a variable is old, and behind it lies something that is bound. */
+/* What a node knows of a variable is old, and something bound lies behind it. */
 static void overlaps_behind_old_ranges_are_found(void)
 {
     unsigned char *memory = fagus_get(2 * PAGE, FAGUS_BLOCK);
@@ -420,8 +421,8 @@ static void there_is_room_for_so_many_variables(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* So many ranges that their list has no room with the others: it is refused as a whole, and the
- * differences of a large object, which have none either, are done without. */
+/* The list has so many ranges that there is no room for it: it is refused as a whole. There is no
+ * room for the differences of a large object either, which does without them. */
 static void long_lists_and_differences_may_have_no_room(void)
 {
     enum { OBJECT = 1 << 20, RANGES = OBJECT / 10 };
@@ -511,12 +512,12 @@ static void before_and_after(void)
     fagus_expect(fagus_condition_create(&old_condition), 0);
     fagus_expect(fagus_acquire(old_sync, FAGUS_READ), 0);
     fagus_meet();
-    /* Held to the end: that is no reason to stay. */
+    /* A variable held to the end is no reason to stay. */
     fagus_expect(fagus_finalize(), 0);
     require(all_say_state());
 }
 
-/* A child has nothing of it; what the parent holds stays the parent's. */
+/* A child has no part in it; what the parent holds stays the parent's. */
 static void forked(void)
 {
     fagus_begin();

@@ -1,18 +1,18 @@
-/* A node is killed at a chosen or any moment while all nodes read and write under variables.
+/* A node is killed at a chosen or random moment while all nodes read and write under variables.
  *
  *     fagus_kill FILE MOMENT VICTIM SHIFT
  *
  * Variable v is managed by node v. Its object holds a sequence number and words that follow from
- * it; a version changes one word in GROUPS, so that differences travel. In FILE, which is not
- * Fagus's, the nodes note what they do: which sequence was surely released, which may have been,
+ * it; a version changes one word in GROUPS, so that differences travel. In FILE, which Fagus does
+ * not know, the nodes note what they do: which sequence was surely released, which may have been,
  * who holds for writing, who has had what. So a survivor knows what it must find:
  *
- *   - what is held is whole, and not older than what was surely released: over packets that is what
- *     the living have released and what anybody has found, for the release of one who died may not
- *     have left its node;
- *   - who holds it after a writer who died is told so;
+ *   - what is held is whole, and not older than what was surely released: by packets that is what
+ *     the living have released and what anybody has found, for the release of a node that died may
+ *     not have left it;
+ *   - a node that holds it after a writer who died is told so;
  *   - FAGUS_ELOST comes only where no living node has had the last version;
- *   - FAGUS_EPEER comes only over packets, where the manager is dead;
+ *   - FAGUS_EPEER comes only by packets, where the manager is dead;
  *   - barriers say FAGUS_EPEER, and nobody waits for ever. */
 #include "fagus_live.h"
 
@@ -33,15 +33,15 @@ enum {
 struct noted {
     _Atomic uint64_t about;           /* a release of it was begun */
     _Atomic uint64_t done[NODES_MAX]; /* this node's release of it has returned */
-    _Atomic uint64_t found;           /* by who acquired it */
-    _Atomic uint64_t writer;          /* rank + 1 of who surely holds it for writing */
+    _Atomic uint64_t found;           /* by a node that acquired it */
+    _Atomic uint64_t writer;          /* rank + 1 of the node that surely holds it for writing */
     _Atomic uint64_t had[NODES_MAX];
 };
 
 static struct notes {
     struct noted noted[VARIABLES];
     _Atomic uint64_t dead[NODES_MAX]; /* or about to die */
-    _Atomic uint64_t is_held;         /* for the victim to wait for */
+    _Atomic uint64_t is_held;         /* the victim waits for this */
     _Atomic uint64_t ended;           /* survivors that have done everything */
 } * notes;
 
@@ -55,7 +55,7 @@ static int long_list = -1;         /* the variable with more ranges than its man
 static uint64_t random_state;
 static int victim;
 static int second_victim = -1;
-static int lost_variable = -1; /* found so by this node's last acquire */
+static int lost_variable = -1; /* lost, as this node's last acquire found */
 static uint64_t lost_count;
 static uint64_t told_count;
 
@@ -112,7 +112,7 @@ static bool is_whole(int variable)
     return index == words[variable];
 }
 
-/* The next version of what is there, or all words of one. */
+/* Writes the next version of what is there, or all words of one. */
 static void write_version(int variable, uint64_t sequence, bool is_all)
 {
     for (size_t index = 0; index < words[variable]; index++) {
@@ -146,7 +146,7 @@ static struct before look_before(int variable)
     return before;
 }
 
-/* As who has acquired it knows: the dead are noted before they die. */
+/* As known after an acquire: the dead are noted before they die. */
 static uint64_t surely_released(const struct before *before)
 {
     uint64_t sequence = before->found;
@@ -163,13 +163,13 @@ static bool is_small(int variable)
     return words[variable] * 8 <= 448;
 }
 
-/* Where one cannot look at it directly it cannot be reached any more. */
+/* Where memory cannot be looked at directly it can no longer be reached. */
 static bool memory_dies_with_its_node(void)
 {
     return live_is_udp() || live_is_relaxed();
 }
 
-/* The last version may be any that a dead one began to release. */
+/* The last version may be any that a dead node began to release. */
 static void check_lost(int variable)
 {
     if (variable == long_list && memory_dies_with_its_node()) {
@@ -186,7 +186,7 @@ static void check_lost(int variable)
     }
 }
 
-/* After an acquire. Whether the content counts. */
+/* After an acquire; gives whether the content counts. */
 static bool check_held(int variable, enum fagus_mode mode, int result, const struct before *before)
 {
     struct noted *noted = &notes->noted[variable];
@@ -195,7 +195,7 @@ static bool check_held(int variable, enum fagus_mode mode, int result, const str
                  "acquire of variable %d gave \"%s\"", variable, fagus_strerror(result));
     require_else(writer == 0 || is_dead((int)writer - 1), "node %d has variable %d as well",
                  (int)writer - 1, variable);
-    /* Of readers who come together one is told. */
+    /* Of readers who come together, one is told. */
     require_else(writer == 0 || result != 0 || mode == FAGUS_READ,
                  "nobody said that node %d died with variable %d", (int)writer - 1, variable);
     if (result != 0) {
@@ -223,13 +223,13 @@ static bool check_held(int variable, enum fagus_mode mode, int result, const str
     return true;
 }
 
-/* False: the variable is cut off, rightly. */
+/* False: the variable is cut off, and rightly. */
 static bool may_go_on(const char *call, int variable, int result)
 {
     if (result != FAGUS_EPEER) {
         return true;
     }
-    /* A long list of ranges is with who bound them and who has learnt them. */
+    /* Only the node that bound a long list of ranges, and those that have learnt it, have it. */
     require_else(memory_dies_with_its_node() && (is_dead(variable) || variable == long_list),
                  "%s of variable %d gave FAGUS_EPEER, but its manager lives", call, variable);
     is_cut_off[variable] = true;
@@ -249,7 +249,7 @@ static void release_version(int variable, uint64_t sequence)
     }
 }
 
-/* Acquires in a way; whether it is held. */
+/* Acquires in some way; gives whether it is held. */
 static bool take(int variable, enum fagus_mode mode, bool *is_sound)
 {
     struct before before = look_before(variable);
@@ -262,11 +262,11 @@ static bool take(int variable, enum fagus_mode mode, bool *is_sound)
     return true;
 }
 
-/* Another thread that reads together with one who was told. */
+/* Another thread that reads together with the one that was told. */
 static void *read_lost(void *argument)
 {
     (void)argument;
-    /* A writer may wait for the first one, and nobody overtakes a writer. */
+    /* A writer may wait for the first reader, and nobody overtakes a writer. */
     int result = fagus_acquire_timed(syncs[lost_variable], FAGUS_READ, 5 * LIVE_MS);
     bool is_cut = result == FAGUS_EPEER && memory_dies_with_its_node() && is_dead(lost_variable);
     if (result != FAGUS_ETIMEOUT && !is_cut) {
@@ -324,7 +324,7 @@ static void take_to_write(int variable)
     atomic_store(&notes->noted[variable].writer, (uint64_t)me.rank + 1);
 }
 
-/* Each of what the victim does last is given a variable: its own, or another's. */
+/* What the victim may do last; each gets a variable, its own or another's. */
 static void holding_to_write(int variable)
 {
     take_to_write(variable);
@@ -342,7 +342,7 @@ static void holding_to_read(int variable)
     die();
 }
 
-/* Somebody else holds it for long; see hold_for_long. */
+/* Another node holds it for long; see hold_for_long. */
 static void waiting(int variable, enum fagus_mode mode)
 {
     uint64_t end_ns = live_now_ns() + LIVE_PATIENCE_NS;
@@ -380,7 +380,7 @@ static void in_a_barrier_with_data(int variable)
     die();
 }
 
-/* It has the newest version, alone unless others are very fast. */
+/* The victim has the newest version, alone unless others are very fast. */
 static void just_after_release(int variable)
 {
     take_to_write(variable);
@@ -390,7 +390,7 @@ static void just_after_release(int variable)
     die();
 }
 
-/* A new binding was begun: the object's second half is not bound any more. */
+/* A new binding was begun: the object's second half is no longer bound. */
 static void binding_anew(int variable)
 {
     take_to_write(variable);
@@ -400,7 +400,7 @@ static void binding_anew(int variable)
     die();
 }
 
-/* The first words of the object, as so many ranges. */
+/* Binds the first words of the object, as `count` ranges. */
 static void bind_in_pieces(int variable, size_t bound, size_t count)
 {
     struct fagus_range ranges[SHORT_RANGES + 1];
@@ -413,7 +413,7 @@ static void bind_in_pieces(int variable, size_t bound, size_t count)
     fagus_expect(fagus_rebind(syncs[variable], ranges, count), 0);
 }
 
-/* The same with lists that have no room in the record: the released one, and two begun ones. */
+/* The same with lists for which the record has no room: the released one, and two begun ones. */
 static void binding_many_anew(int variable)
 {
     for (int i = 0; i < 3; i++) {
@@ -440,7 +440,7 @@ static void in_a_condition(int variable)
     die();
 }
 
-/* Wherever it is then. */
+/* Wherever the victim is then. */
 static void at_any_time(int variable)
 {
     (void)variable;
@@ -497,7 +497,7 @@ static bool all_victims_are_dead(void)
     return is_dead(victim) && (second_victim < 0 || is_dead(second_victim));
 }
 
-/* While the victim waits for it. */
+/* Holds it while the victim waits for it. */
 static void hold_for_long(int variable)
 {
     take_to_write(variable);
@@ -513,7 +513,7 @@ static void hold_for_long(int variable)
     release_version(variable, sequence);
 }
 
-/* What a node does that outlives the others. A death is known to the library some time after. */
+/* What a node does that outlives the others. The library learns of a death some time after it. */
 static void survive(const struct moment *moment, int variable)
 {
     uint64_t end_ns = live_now_ns() + LIVE_PATIENCE_NS;
@@ -530,7 +530,7 @@ static void survive(const struct moment *moment, int variable)
         }
     }
     make_steps(STEPS_AFTER);
-    /* Who died in a barrier had come to it. */
+    /* A node that died in a barrier had come to it. */
     int result = fagus_barrier(strcmp(moment->name, "in_a_barrier") == 0 ? NULL : syncs[variable]);
     require_else(result == FAGUS_EPEER || (is_at_barrier && result == 0),
                  "a barrier without all gave \"%s\"", fagus_strerror(result));
@@ -540,7 +540,7 @@ static void survive(const struct moment *moment, int variable)
     for (int i = 0; i < VARIABLES; i++) {
         step(i);
     }
-    /* Who leaves takes its copies and records along. */
+    /* A node that leaves takes its copies and records along. */
     uint64_t survivors = (uint64_t)me.size - (second_victim < 0 ? 1 : 2);
     atomic_fetch_add(&notes->ended, 1);
     end_ns = live_now_ns() + LIVE_PATIENCE_NS;

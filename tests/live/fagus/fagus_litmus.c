@@ -6,10 +6,9 @@
  * they saw in a round is put together and tested for the outcome that no interleaving of the
  * programs explains. With variables acquired and released it must never appear.
  *
- * With --weak the programs leave out a part of that, for so many rounds as there are cells. Then
+ * With --weak the programs leave out a part of that, for as many rounds as there are cells. Then
  * the outcome must appear, which shows that the test can fail. It is certain where memory is not
- * shared: nothing travels that is not asked for, so a reader that does not acquire sees what it
- * had. */
+ * shared: nothing travels unasked, so a reader that does not acquire sees what it had. */
 #include "fagus_live.h"
 
 enum {
@@ -71,13 +70,13 @@ static void write_held(int cell, int which, uint64_t value)
     fagus_expect(fagus_release(syncs[cell][which]), 0);
 }
 
-/* Without holding, if the outcome is wanted. */
+/* Reads without holding, if the outcome is wanted. */
 static uint64_t read_maybe_held(int cell, int which)
 {
     return is_weak ? *location(cell, which) : read_held(cell, which);
 }
 
-/* In every other round, and if the outcome is wanted, until the other's write has come. */
+/* In every other round, and if the outcome is wanted, waits until the other's write has come. */
 static uint64_t read_first(int cell, int which)
 {
     uint64_t value;
@@ -120,8 +119,8 @@ static bool both_are_old(const struct outcome *seen)
     return seen[0].first == 0 && seen[1].first == 0;
 }
 
-/* No machine of ours reads what is written later, so --weak does the accesses in the other
- * order: just what the outcome would prove. */
+/* None of our machines reads what is written later, so --weak does the accesses in the other order:
+ * exactly what the outcome would prove. */
 static void load_buffering(int cell, struct outcome *seen)
 {
     int theirs = me.rank == 0 ? X : Y;
@@ -158,7 +157,7 @@ static bool readers_disagree(const struct outcome *seen)
     return seen[2].first == 1 && seen[2].second == 0 && seen[3].first == 1 && seen[3].second == 0;
 }
 
-/* Two write one place, all read it twice, and again at the end. */
+/* Two nodes write one place, all read it twice, and again at the end. */
 static void coherence(int cell, struct outcome *seen)
 {
     if (me.rank < 2 && is_weak) {
@@ -177,7 +176,7 @@ static bool no_order_of_writes(const struct outcome *seen)
 {
     bool is_broken = false;
     for (int i = 0; i < me.size; i++) {
-        /* What was seen last is the second write, so nobody saw the first one after it. */
+        /* The value seen last is the second write, so no node may see the first one after it. */
         uint64_t last = seen[0].last;
         is_broken = is_broken || seen[i].last != last || last == 0 ||
                     (seen[i].first == last && seen[i].second != last) ||
@@ -200,7 +199,7 @@ static void causality(int cell, struct outcome *seen)
     }
 }
 
-/* Both under one hold; the second one too late, if the outcome is wanted. */
+/* Writes both under one hold; the second one too late, if the outcome is wanted. */
 static void write_pair(int cell)
 {
     dawdle();
@@ -238,7 +237,7 @@ static bool is_torn(const struct outcome *seen)
     return seen[1].first != seen[1].second;
 }
 
-/* What was written before a barrier with the variable is there behind it. */
+/* What was written before a barrier with the variable is there after it. */
 static void barrier(int cell, struct outcome *seen)
 {
     if (me.rank < 2) {
@@ -259,7 +258,7 @@ static bool something_is_missing(const struct outcome *seen)
     return is_missing;
 }
 
-/* A flag says that it is there, and brings nothing. */
+/* A flag says that the data is there, and does not bring it. */
 static void flag_passing(int cell, struct outcome *seen)
 {
     flag_value++;
@@ -273,7 +272,7 @@ static void flag_passing(int cell, struct outcome *seen)
     }
 }
 
-/* Who waits for a condition sees what was written before its signal. */
+/* A thread that waits for a condition sees what was written before its signal. */
 static void condition_passing(int cell, struct outcome *seen)
 {
     if (me.rank == 0) {
@@ -331,7 +330,7 @@ static void set_up(void)
     fagus_expect(fagus_condition_create(&condition), 0);
 }
 
-/* Zeros in all cells, by any of the nodes. */
+/* One of the nodes writes zeros into all cells. */
 static void reset(int who)
 {
     static const int variables[] = {X, Y, PAIR};
@@ -345,13 +344,13 @@ static void reset(int who)
         fagus_expect(fagus_release(sync), 0);
     }
     fagus_expect(fagus_barrier(NULL), 0);
-    /* Who writes without holding begins with zeros, too. */
+    /* A node that writes without holding begins with zeros, too. */
     for (int cell = 0; cell < CELLS; cell++) {
         fagus_expect(fagus_barrier(syncs[cell][PAIR]), 0);
     }
 }
 
-/* One round in each cell; how often the outcome came. */
+/* Runs one round in each cell; gives how often the outcome came. */
 static uint64_t run_cells(const struct shape *shape)
 {
     struct outcome mine[CELLS] = {0};

@@ -8,7 +8,7 @@ enum { LONGEST = 100000 };
 static unsigned char sent[LONGEST];
 static unsigned char received[LONGEST + 8];
 
-/* The next datagram must come from there and be just this long. */
+/* Requires that the next datagram comes from there and has this length. */
 static void expect_from(int node, size_t bytes)
 {
     int sender = -1;
@@ -35,7 +35,7 @@ static void send_all_lengths(void)
     for (size_t i = 0; i < LIVE_COUNT(lengths); i++) {
         size_t bytes = lengths[i];
         live_fill(sent, bytes, me.seed + i + (uint64_t)me.rank);
-        /* Half of them first receive: nobody's buffer need hold it all. */
+        /* Half of them receive first, so that no buffer need hold it all. */
         bool sends_first = me.rank % 2 == 0;
         if (me.size == 1 && bytes > 10000) {
             continue;
@@ -51,7 +51,7 @@ static void send_all_lengths(void)
     }
 }
 
-/* Everybody to node 0, in the order of each sender. */
+/* All nodes send to node 0, in the order of each sender. */
 static void send_many_to_one(void)
 {
     enum { COUNT = 300 };
@@ -94,7 +94,7 @@ static void send_pieces(void)
     expect_from(live_neighbour(-1), 0);
 }
 
-/* What does not fit stays the next one. */
+/* A datagram that does not fit stays the next one. */
 static void receive_what_is_too_long(void)
 {
     require(dimmnet_sendto(live_neighbour(1), sent, 100) == 100);
@@ -112,7 +112,7 @@ static void receive_in_time(void)
     expect_errno(dimmnet_recvfrom(received, 8, NULL, 5 * LIVE_MS), EAGAIN);
     require(live_now_ns() - before_ns >= 5 * LIVE_MS);
     fagus_expect(comm_sync(), 0);
-    /* One that comes while the receiver sleeps. */
+    /* A datagram that comes while the receiver sleeps. */
     if (me.rank == 0) {
         live_sleep_ns(20 * LIVE_MS);
     }
@@ -198,7 +198,7 @@ static void *receive_one(void *unused)
     return NULL;
 }
 
-/* Whoever waits goes on waiting by the other way. */
+/* A waiter goes on waiting by the other way. */
 static void the_way_changes_while_one_waits(void)
 {
     for (int round = 0; round < 6; round++) {

@@ -5,8 +5,8 @@
  * In each phase every thread makes its steps: it acquires one to three variables in some way,
  * looks at all that is bound to them, writes, moves pieces from one to another, looks again and
  * releases. Between phases the nodes' first threads write between barriers with a variable, and
- * make some variable anew. What is done follows from DN_TEST_SEED, node, thread and phase; who
- * comes first does not. */
+ * make some variable anew. DN_TEST_SEED, node, thread and phase decide what is done, but not
+ * which thread comes first. */
 #include "fagus_live.h"
 #include "fagus_random.h"
 
@@ -21,7 +21,7 @@ static const char *folder;
 static uint32_t thread_count;
 static uint32_t phase_count;
 static uint32_t step_count;
-static uint32_t phase; /* that runs now */
+static uint32_t phase; /* the one that runs now */
 
 /* One of the threads, and one more for what is done between phases. */
 struct worker {
@@ -80,7 +80,7 @@ static uint32_t look(uint32_t variable, uint64_t movable, struct seen *seen)
     return count;
 }
 
-/* The header, which must be one; zeros where there is none. */
+/* Reads the header, which must be valid; zeros where there is none. */
 static struct header look_at_header(uint32_t variable, const struct worker *worker)
 {
     struct header header = {0, 0, 0};
@@ -113,7 +113,7 @@ static void write_once(struct held *held, struct written write)
     held->written[held->record.written_count++] = write;
 }
 
-/* All of a piece, a few bytes at one place, or a sprinkle. */
+/* Writes all of a piece, a few bytes at one place, or a sprinkle. */
 static void write_piece(struct worker *worker, struct held *held, uint32_t piece)
 {
     uint32_t size = plan.pieces[piece].bytes;
@@ -137,7 +137,7 @@ static void write_header(uint32_t variable, uint64_t sequence, uint64_t movable)
     memcpy(bytes_of(variable), &header, sizeof header);
 }
 
-/* All that is bound to a variable, in any order. */
+/* Lists all that is bound to a variable, in any order. */
 static size_t list_ranges(uint32_t variable, uint64_t movable, uint64_t *random,
                           struct fagus_range *ranges)
 {
@@ -158,7 +158,7 @@ static void rebind(struct worker *worker, uint32_t variable, uint64_t movable)
     fagus_expect(fagus_rebind(syncs[variable], ranges, count), 0);
 }
 
-/* Some piece of one variable goes to another, or is bound anew where it is. Both are held. */
+/* Moves some piece of one variable to another, or binds it anew where it is. Both are held. */
 static void move_piece(struct worker *worker, struct record *from, struct record *to)
 {
     uint32_t bit = (uint32_t)live_random(&worker->random, MOVABLE);
@@ -225,7 +225,7 @@ static void dwell(struct worker *worker)
     }
 }
 
-/* In one of the three ways; false: it was not had. */
+/* Acquires in one of the three ways; false: it was not granted. */
 static bool acquire(struct worker *worker, struct fagus_sync *sync, enum fagus_mode mode)
 {
     int error;
@@ -269,8 +269,8 @@ static bool begin_to_hold(struct worker *worker, struct held *held, uint32_t var
     return true;
 }
 
-/* The end of a step's holding: all variables together, so that a piece that has moved is in one
- * place at any time. */
+/* Ends a step's holds: all variables together, so that a piece that has moved is in one place at
+ * any time. */
 static void release_all(struct worker *worker, struct held *held, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -289,8 +289,8 @@ static void release_all(struct worker *worker, struct held *held, uint32_t count
     worker->counts[0] += count;
 }
 
-/* Some of the variables are wanted by all in a phase. Every other one of the tiny ones are
- * neighbours anyhow. */
+/* In a phase all threads prefer the same few variables. Every other tiny one is a neighbour of
+ * such anyhow. */
 static uint32_t pick_variable(struct worker *worker)
 {
     if (is_one_in(worker, 3)) {
@@ -309,7 +309,7 @@ static void make_step(struct worker *worker, struct held *held)
     for (uint32_t i = 0; i < wanted; i++) {
         variables[i] = pick_variable(worker);
     }
-    /* By number, each once: nobody waits for somebody who waits for him. */
+    /* By number, each once, so that two never wait for each other. */
     uint32_t least = 0;
     for (uint32_t i = 0; i < wanted; i++) {
         uint32_t next = VARIABLES;
@@ -370,7 +370,7 @@ static void log_equal(struct worker *worker, struct held *held, uint32_t variabl
     worker->counts[3]++;
 }
 
-/* Writes in those words of 8 bytes of the variable's pieces that are this node's in this phase. */
+/* Writes those words of 8 bytes in the variable's pieces that belong to this node in this phase. */
 static void write_own_words(struct worker *worker, struct held *held)
 {
     const struct record *record = &held->record;
@@ -392,7 +392,7 @@ static void write_own_words(struct worker *worker, struct held *held)
     }
 }
 
-/* All see the same, write here and there, and see the same again. */
+/* All nodes see the same, write here and there, and see the same again. */
 static void meet_with(struct worker *worker, struct held *held, uint32_t variable, uint32_t number)
 {
     fagus_expect(fagus_barrier(syncs[variable]), 0);

@@ -4,8 +4,8 @@
  * A piece is bound to one variable at a time. A tiny variable has one piece of 1 to 8 bytes for
  * ever. A headed variable has a header, which says which of the movable pieces are bound to it
  * as well: those move from one variable to another. All kinds of pieces lie side by side, mostly
- * without a gap, so that lines, words and pages are shared by variables that know nothing of
- * each other; others lie across the edges of packets and pages.
+ * without a gap, so that unrelated variables share lines, words and pages; others lie across the
+ * edges of packets and pages.
  *
  * Every grant is a record in its thread's own file. All nodes run on one machine, so its clock
  * puts the grants in order: a time after acquire and one before release. */
@@ -23,14 +23,14 @@ enum {
     ARENAS = 3,
     PAGE = 4096,
     THREADS_MAX = 4,
-    /* Of one variable: its own piece and all the movable ones. */
+    /* Of one variable: its own piece and all movable ones. */
     VARIABLE_PIECES_MAX = 1 + MOVABLE,
     WRITES_MAX = 256,
 };
 
 struct header {
     uint64_t sequence;
-    uint64_t movable; /* a bit for each piece that is bound, too */
+    uint64_t movable; /* a bit for each movable piece that is also bound to it */
     uint64_t check;
 };
 
@@ -44,7 +44,7 @@ struct plan {
     uint64_t seed;
     uint64_t arena_bytes[ARENAS];
     struct piece pieces[PIECES];
-    uint64_t movable[HEADED]; /* at first */
+    uint64_t movable[HEADED]; /* at the beginning */
 };
 
 static inline uint64_t header_check(uint32_t variable, uint64_t sequence, uint64_t movable)
@@ -78,7 +78,7 @@ static inline uint32_t plan_size(uint32_t piece, uint64_t *random)
                       : large[live_random(random, LIVE_COUNT(large))];
 }
 
-/* Where a piece goes that may begin at `cursor`. */
+/* Where to put a piece that may begin at `cursor`. */
 static inline uint64_t plan_place(uint64_t cursor, uint32_t bytes, uint64_t *random)
 {
     uint64_t kind = live_random(random, 20);
@@ -119,7 +119,7 @@ static inline void plan_make(struct plan *plan, uint64_t seed)
     }
 }
 
-/* The pieces of a variable with these movable ones; how many. */
+/* Gives the pieces of a variable with these movable ones, and how many there are. */
 static inline uint32_t pieces_of(uint32_t variable, uint64_t movable,
                                  uint32_t pieces[VARIABLE_PIECES_MAX])
 {
@@ -153,8 +153,8 @@ static inline uint64_t piece_hash(const unsigned char *bytes, uint32_t count)
 
 enum kind {
     GRANT = 1,   /* a thread held a variable */
-    EQUAL = 2,   /* after a barrier with the variable: seen */
-    WRITTEN = 3, /* between two barriers: what this node wrote */
+    EQUAL = 2,   /* what a node saw after a barrier with the variable */
+    WRITTEN = 3, /* what this node wrote between two barriers */
 };
 
 struct seen {
@@ -168,7 +168,7 @@ struct written {
     uint32_t piece;
     uint32_t at;
     uint32_t bytes;
-    uint32_t is_void; /* what was there is written again */
+    uint32_t is_void; /* it writes again what was there */
     uint64_t seed;    /* of live_fill */
 };
 

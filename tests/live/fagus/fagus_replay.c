@@ -5,8 +5,8 @@
  *                                         wrote a header; the judge must notice
  *
  * Every acquire and release is an event at its time. Between them a writer is alone with its
- * variable, a reader without a writer. What a thread saw at both ends is what the grants before
- * left, and its own changes. */
+ * variable, and a reader is without a writer. A thread must see at both ends what the grants
+ * before left, and its own changes. */
 #include "fagus_random.h"
 
 #include <dirent.h>
@@ -89,7 +89,7 @@ __attribute__((format(printf, 2, 3))) static void fault(const struct entry *entr
     printf("\n");
 }
 
-/* What it holds instead, if that was there once. */
+/* Says what it holds instead, if that was there once. */
 static void explain(const struct seen *seen)
 {
     uint32_t piece = seen->piece;
@@ -209,7 +209,7 @@ static void end_grant(const struct entry *entry)
     }
 }
 
-/* By time; of what ends at once all changes come before any comparing. */
+/* In order of time; when several end at once, all changes come before any comparison. */
 static void replay_grants(const struct event *events, size_t count)
 {
     for (size_t i = 0; i < count;) {
@@ -253,7 +253,7 @@ static void replay_phase(uint32_t phase, struct event *events)
     replay_grants(events, count);
 }
 
-/* What all nodes saw after the barrier with this number; then what they wrote after it. */
+/* Checks what all nodes saw after the barrier with this number, then applies what they wrote. */
 static uint32_t replay_barrier(uint32_t phase, uint32_t number)
 {
     uint32_t count = 0;

@@ -1,5 +1,5 @@
 /* Synchronisation variables: exact sums, whole versions, bindings that move, ranges that share
- * words' neighbours, pages and packets, barriers that merge, and the mistakes' names. */
+ * words, pages and packets with others, barriers that merge, and the errors of wrong calls. */
 #include "fagus_live.h"
 
 static void take(struct fagus_sync *sync, enum fagus_mode mode)
@@ -97,7 +97,7 @@ struct versions {
     int rounds;
 };
 
-/* Every byte tells the version: one that is not whole has two kinds. */
+/* Every byte tells the version, so a version that is not whole has two kinds. */
 static void *read_versions(void *argument)
 {
     struct versions *versions = argument;
@@ -164,7 +164,7 @@ static void readers_see_whole_large_versions(void)
 
 /* ---- Differences ------------------------------------------------------------------------ */
 
-/* Few words of a large object change; a serial copy of what was written is compared. */
+/* Few words of a large object change; the result is compared with a serial copy. */
 static void few_changes_of_a_large_object(void)
 {
     enum { WORDS = 40000, TURNS = 120 };
@@ -216,7 +216,7 @@ static void few_changes_of_a_large_object(void)
 
 /* ---- Bindings --------------------------------------------------------------------------- */
 
-/* A variable walks over an array: whoever has it moves it on, and fills what it came to. */
+/* A variable walks over an array: its holder moves it on, and fills what it came to. */
 static void bindings_move(void)
 {
     enum { PIECES = 24, STEPS = 96 };
@@ -294,7 +294,7 @@ static void many_ranges(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* What is bound and never released is what its homes have. */
+/* Memory that is bound and never released has the content of its homes. */
 static void first_copies_are_the_homes(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -323,8 +323,8 @@ static void first_copies_are_the_homes(void)
 
 /* ---- False sharing ---------------------------------------------------------------------- */
 
-/* Objects of 1 to 40 bytes side by side, each with its variable, written by all: nobody's bytes
- * are lost to a neighbour's. */
+/* Objects of 1 to 40 bytes side by side, each with its variable, written by all nodes: no bytes are
+ * lost to a neighbour's. */
 static void neighbours_do_not_disturb(void)
 {
     enum { OBJECTS = 40, TURNS = 400 };
@@ -364,8 +364,8 @@ static void neighbours_do_not_disturb(void)
 
 /* ---- Barriers --------------------------------------------------------------------------- */
 
-/* Each node writes its words of every page, then all have all; in some rounds one writes while it
- * holds the variable. */
+/* Each node writes its words of every page, then all nodes have all words; in some rounds one node
+ * writes while it holds the variable. */
 static void merge_at_barriers(size_t words, size_t skip)
 {
     uint64_t *memory = fagus_get(8 * (words + skip), FAGUS_ROUND_ROBIN);
@@ -412,7 +412,7 @@ static void barriers_merge_what_all_wrote(void)
     merge_at_barriers(5000, 509);
 }
 
-/* Two nodes that write the same word: all get the same one of the two. */
+/* Two nodes write the same word: all nodes get the same one of the two. */
 static void writers_of_one_word_agree(void)
 {
     uint64_t *memory = fagus_get(8 * (size_t)(me.size + 64), 0);
@@ -489,7 +489,7 @@ static void *read_on(void *argument)
     struct reading *reading = argument;
     while (!*reading->stop) {
         take(reading->sync, FAGUS_READ);
-        live_sleep_ns(200 * LIVE_US); /* there is always somebody who reads */
+        live_sleep_ns(200 * LIVE_US); /* there is always a reader */
         give(reading->sync);
     }
     return NULL;
@@ -577,7 +577,8 @@ static void mistakes_have_names(void)
     fagus_expect(fagus_free(memory), 0);
 }
 
-/* A range goes from one variable to another; who has not heard of the first does not mind. */
+/* A range goes from one variable to another; a node that has not heard of the first can still use
+ * it. */
 static void ranges_change_their_variable(void)
 {
     unsigned char *memory = fagus_get(4096, 0);

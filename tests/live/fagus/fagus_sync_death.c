@@ -1,7 +1,7 @@
-/* Nodes that die with a variable, having had it last, waiting for it, reading it, or anywhere.
+/* Nodes that die holding a variable, having had it last, waiting for it, reading it, or anywhere.
  * fagus_sync_death STORY BYTES: the survivors say what they got and found.
  *
- * The object's bytes are all equal in a version, so that half of one is seen. */
+ * All bytes of the object are equal in a version, so half of one shows. */
 #include <signal.h>
 
 #include "fagus_live.h"
@@ -11,7 +11,7 @@ enum { VERSIONS = 6 };
 static struct fagus_sync *variable;
 static unsigned char *object;
 static size_t bytes;
-static struct fagus_flag *flag; /* nobody sets it: who waits for it hears of deaths */
+static struct fagus_flag *flag; /* never set: those who wait for it hear of deaths */
 static struct fagus_flag *met;  /* how many have done everything */
 
 static void die(void)
@@ -36,7 +36,7 @@ static void set_up(int home)
     fagus_expect(fagus_flag_create(&met, 0), 0);
 }
 
-/* Versions 1 to VERSIONS, by the nodes in turn, the last one by `last`. */
+/* Releases versions 1 to VERSIONS, by the nodes in turn, the last one by `last`. */
 static void release_versions(int last)
 {
     for (int version = 1; version <= VERSIONS; version++) {
@@ -66,7 +66,7 @@ static const char *word_of(int result)
     }
 }
 
-/* One acquire, what it gave, and the version found. */
+/* Acquires once; tells the result and the version found. */
 static int acquire_and_tell(enum fagus_mode mode)
 {
     int result = fagus_acquire_timed(variable, mode, LIVE_PATIENCE_NS);
@@ -91,8 +91,8 @@ static void leave_and_survive(void)
     (void)dprintf(STDOUT_FILENO, "ok survivor\n");
 }
 
-/* Each death is told once; who is told more often than there are nodes is told that the flag's node
- * is gone, or everybody. */
+/* Each death is told once; a node that is told more often than there are nodes is told that the
+ * flag's node, or every node, is gone. */
 static int wait_through_deaths(struct fagus_flag *awaited, uint64_t value)
 {
     int told = 0;
@@ -104,8 +104,9 @@ static int wait_through_deaths(struct fagus_flag *awaited, uint64_t value)
     return result;
 }
 
-/* After a death fagus_finalize waits for nobody, and who leaves takes its copies and records along.
- * So the survivors meet first, at node 0, which is one of them: if that has left, all have met. */
+/* After a death fagus_finalize waits for nobody, and a node that leaves takes its copies and
+ * records along. So the survivors meet first, at node 0, which is one of them: if that has left,
+ * all have met. */
 static void meet_and_survive(int dead)
 {
     fagus_expect(fagus_flag_add(met, 1, NULL), 0);
@@ -113,7 +114,7 @@ static void meet_and_survive(int dead)
     leave_and_survive();
 }
 
-/* All survivors read, then write, in any order; nobody finds anything but whole versions. */
+/* All survivors read, then write, in any order; they find nothing but whole versions. */
 static void go_on(void)
 {
     for (int i = 0; i < 20; i++) {
@@ -151,7 +152,7 @@ static void holder(void)
     meet_and_survive(1);
 }
 
-/* The same of a node that released the last version itself. */
+/* The same for a node that released the last version itself. */
 static void owner_who_writes(void)
 {
     set_up(0);
@@ -175,7 +176,7 @@ static void owner_who_writes(void)
 }
 
 /* As `holder`; the survivors see in turn that it stays lost for readers, and node 0 mends it. Where
- * memory is shared it finds what the dead one had written so far. */
+ * memory is shared it finds what the dead node had written so far. */
 static void mended(void)
 {
     set_up(0);
@@ -213,7 +214,7 @@ enum { MANY_RANGES = 20 };
 
 static struct fagus_range many[MANY_RANGES];
 
-/* Node 1 binds many ranges anew, releases them and dies before anybody else has learnt of it. */
+/* Node 1 binds many ranges anew, releases them and dies before any other node has learnt of it. */
 static void lone_binder(void)
 {
     set_up(0);
@@ -259,7 +260,7 @@ static void lone_binder(void)
     meet_and_survive(1);
 }
 
-/* Node 1 released the last version, and dies idle; with `copied` node 2 has read it. */
+/* Node 1 released the last version and dies idle; with `copied` node 2 has read it. */
 static void owner(bool copied)
 {
     set_up(0);
@@ -290,8 +291,8 @@ static void copied_owner(void)
     owner(true);
 }
 
-/* Node 1 released the last version and waits for the others in fagus_finalize: they have it all the
- * same. */
+/* Node 1 released the last version and waits for the others in fagus_finalize: they can still get
+ * it. */
 static void owner_waits_to_leave(void)
 {
     set_up(0);
@@ -305,8 +306,8 @@ static void owner_waits_to_leave(void)
     (void)dprintf(STDOUT_FILENO, "ok survivor\n");
 }
 
-/* After node 2 has died nobody waits for anybody: node 1, who released the last version, leaves.
- * What was only in its memory is lost, where that is out of reach, but old it is not. */
+/* After node 2 has died nobody waits for anybody: node 1, which released the last version, leaves.
+ * What was only in its memory is lost if that is out of reach, but no node gets an old version. */
 static void owner_leaves(void)
 {
     set_up(0);
@@ -357,7 +358,7 @@ static void waiter(void)
     meet_and_survive(1);
 }
 
-/* Node 1 dies reading: writers do not wait for it. */
+/* Node 1 dies while it reads: writers do not wait for it. */
 static void reader(void)
 {
     set_up(0);
@@ -432,8 +433,8 @@ static uint64_t read_stamp(void)
     return stamp;
 }
 
-/* Two nodes die at any moment while all read and write. What is held is whole and not older than
- * what this node had before, unless it was told that it is lost. */
+/* Two nodes die at any moment while all read and write. What a node holds is whole and not older
+ * than what it had before, unless it was told that the object is lost. */
 static void storm(void)
 {
     set_up(0);
@@ -477,7 +478,7 @@ static void storm(void)
     meet_and_survive(2);
 }
 
-/* Words that no other node writes, as many as each of them has. */
+/* Writes words that no other node writes, as many as each of the others has. */
 static size_t write_own_share(int value)
 {
     size_t share = bytes / (size_t)me.size / 8 * 8;
@@ -493,7 +494,7 @@ static void barrier(void)
         size_t share = write_own_share(i + 1);
         fagus_expect(fagus_barrier(variable), 0);
         require(live_all_are(object, share * (size_t)me.size, (unsigned char)(i + 1)));
-        fagus_expect(fagus_barrier(NULL), 0); /* nobody writes what another one still looks at */
+        fagus_expect(fagus_barrier(NULL), 0); /* no node writes what another still looks at */
     }
     if (me.rank == 1) {
         die();
@@ -503,8 +504,9 @@ static void barrier(void)
     meet_and_survive(1);
 }
 
-/* After a barrier that some passed and some did not, a version is what its last holder released:
- * nobody takes for it what the barrier had made here. The last node, which lives, releases one. */
+/* After a barrier that some passed and some did not, the version is what its last holder
+ * released: no node takes for it what the barrier had made there. The last node, which lives,
+ * releases one. */
 static void release_after_barriers(struct fagus_flag *released, struct fagus_flag *done)
 {
     enum { RELEASED = 1, NOT_HELD = 2 };
@@ -529,11 +531,11 @@ static void release_after_barriers(struct fagus_flag *released, struct fagus_fla
         }
         fagus_expect(fagus_flag_add(done, 1, NULL), 0);
     }
-    /* All stay until all have read it: the last node, who has it, and the manager. */
+    /* All stay until all have read it: the last node has it, and the manager is needed. */
     (void)wait_through_deaths(done, (uint64_t)me.size - 2);
 }
 
-/* Barriers with data until somebody dies, at whatever step; what passed is the same on all. */
+/* Barriers with data until a node dies, at whatever step; what passed is the same on all. */
 static void barriers_until_a_death(void)
 {
     struct fagus_flag *released;

@@ -1,4 +1,4 @@
-/* Whether somebody else gets at a group's memory.
+/* Whether another user or process can get at a group's memory.
  *
  *     privacy hold               a node that has something to hide; says "holding INODE FD",
  *                                INODE being the memory's, FD its descriptor here
@@ -23,7 +23,7 @@
 
 /* ---- The group --------------------------------------------------------------- */
 
-/* The descriptor of the group's memory, found as anybody would. */
+/* The descriptor of the group's memory, found as any program could. */
 static int group_fd(void)
 {
     for (int fd = 0; fd < 1000; fd++) {
@@ -66,7 +66,7 @@ static void report(bool success, int pid, const char *way)
     }
 }
 
-/* Opens what a path names, and maps it if it can. */
+/* Opens what a path names, and maps it if possible. */
 static bool can_open(const char *path)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -77,7 +77,7 @@ static bool can_open(const char *path)
     return fd >= 0;
 }
 
-/* Any file of a folder of /proc/PID, listed; for descriptors also guessed. */
+/* Tries any file of a folder of /proc/PID, as listed; descriptors are also guessed. */
 static bool can_open_any(int pid, const char *folder)
 {
     char path[400];
@@ -117,8 +117,8 @@ static bool can_take_descriptor(int pid)
     return success;
 }
 
-/* Any mapped address will do: this program is at the same one only by chance, so the
- * question is what error comes. */
+/* Any mapped address will do: this program has the same one only by chance, so what counts is the
+ * error. */
 static bool can_read_memory(int pid)
 {
     char byte;
@@ -195,8 +195,8 @@ static int wait_for_child(pid_t child)
     return WEXITSTATUS(status);
 }
 
-/* A child that becomes another program has nothing of the memory, one that does not has
- * no mapping of it. */
+/* A child that becomes another program has nothing of the memory; one that does not has no mapping
+ * of it. */
 static void inherit(const char *self)
 {
     live_attach();
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "hold") == 0) {
         hold();
     } else if (strcmp(what, "attack") == 0 && argc > 2) {
-        /* Not through exit: what watches for leaks wants to trace, too. */
+        /* Not through exit: a leak checker wants to trace, too. */
         _exit(attack(argc - 2, argv + 2));
     } else if (strcmp(what, "inherit") == 0) {
         inherit(argv[0]);

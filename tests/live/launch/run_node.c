@@ -29,7 +29,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-/* Tells everybody the time and is killed. */
+/* Tells all nodes the time, and is killed. */
 static int be_killed(struct dn_node *node)
 {
     for (int rank = 1; rank < dn_size(node); rank++) {

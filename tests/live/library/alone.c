@@ -1,5 +1,5 @@
-/* A program that nobody launched is a group of one; and what a launcher could tell it
- * wrongly is refused. Started without `dimmnet run`. */
+/* A program that was not launched is a group of one; and wrong words from a launcher are refused.
+ * Started without `dimmnet run`. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static struct dn_node *attach(const struct dn_options *options)
     return node;
 }
 
-/* Attaching fails by this code and gives no node. */
+/* Asserts that attaching fails with this code and gives no node. */
 static void refused(const struct dn_options *options, int wanted)
 {
     struct dn_node *node = NULL;
@@ -53,13 +53,13 @@ static void sizes_from_the_environment(void)
     require(setenv("DN_LLCM_BYTES", "64K", 1) == 0 && setenv("DN_BANK_BYTES", "2M", 1) == 0 &&
             setenv("DN_HEAP_BYTES", "12288", 1) == 0);
     require_sizes(NULL, 64 << 10, 2 << 20, 12288);
-    /* The program's own word comes before the environment's. */
+    /* The program's options come before the environment. */
     require_sizes(&options, 64 << 10, 5 << 20, 12288);
     require(unsetenv("DN_LLCM_BYTES") == 0 && unsetenv("DN_BANK_BYTES") == 0);
     require(unsetenv("DN_HEAP_BYTES") == 0);
 }
 
-/* Of a program with an older header, whose struct ended before the bank's size. */
+/* A program with an older header, whose struct ended before the bank's size. */
 static void sizes_of_a_smaller_struct(void)
 {
     struct dn_options options = {.struct_bytes = offsetof(struct dn_options, bank_bytes),
@@ -124,7 +124,7 @@ static size_t count_group_mappings(void)
     return count;
 }
 
-/* One life of a node, with something of everything. */
+/* One life of a node that uses something of everything. */
 static void live_once(void)
 {
     struct dn_node *node = attach(NULL);
@@ -183,7 +183,7 @@ static void *store_later(void *argument)
     return NULL;
 }
 
-/* Nobody else is there, but another thread can end an endless wait. */
+/* No other node is there, but another thread can end an endless wait. */
 static void endless_wait_for_a_thread(void)
 {
     struct dn_node *node = attach(NULL);
@@ -239,7 +239,7 @@ static void groups_that_are_none(void)
     live_once();
 }
 
-/* Only the words differ from a true group. */
+/* Only the words differ from those of a true group. */
 static void ranks_that_are_none(void)
 {
     struct dn_node *node = attach(NULL);
@@ -254,7 +254,7 @@ static void ranks_that_are_none(void)
     claim_group(group, "");
     claim_group(group, "4096");
     claim_group(group, "18446744073709551616");
-    /* Taken before. */
+    /* This rank is already taken. */
     claim_group(group, "0");
 }
 

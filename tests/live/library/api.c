@@ -1,5 +1,5 @@
-/* Every call of dimmnet.h refuses what makes no sense, by the right code, and writes
- * nothing then: neither at a node nor through its outputs. */
+/* Every call of dimmnet.h refuses what makes no sense with the right code, and then writes nothing:
+ * neither at a node nor through its outputs. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +14,7 @@ enum { GUARD = 0x5a };
 
 enum { ATOMICS = 12 };
 
-/* One macro for both widths: what each number stands for must not differ. */
+/* One macro for both widths, so that each number stands for the same in both. */
 #define DEFINE_ATOMIC(suffix, type)                                                      \
     static int atomic_##suffix(int which, struct dn_node *node, struct dn_remote remote, \
                                type *old)                                                \
@@ -42,8 +42,8 @@ enum { FETCHING = 7 };
 
 enum transfer { BOTF, SIGNALLED_BODY, PUSH, PUSH_OP, PULL, PULL_OP, KICK, TRANSFERS };
 
-/* A transfer with this much at this place; the local side is guarded, and so are the
- * operation and the kick, which only a success may set. */
+/* A transfer of this size at this place. The local side is guarded, and so are the operation and
+ * the kick, which only a success may set. */
 static int transfer(enum transfer which, struct dn_node *node, struct dn_remote remote,
                     size_t bytes)
 {
@@ -91,7 +91,7 @@ static void refuses_addressed_calls(struct dn_node *handle, int wanted)
     }
 }
 
-/* Each call that takes a handle answers with `wanted` and touches none of its outputs. */
+/* Checks that each call that takes a handle gives `wanted` and touches none of its outputs. */
 static void refuses_all_calls(struct dn_node *handle, int wanted)
 {
     unsigned char own[16] = {0};
@@ -180,8 +180,8 @@ static void second_attach(void)
     require(second == me.node);
 }
 
-/* Programs of an older and of a newer header: what a struct lacks is zero, and what it has too
- * much must be. */
+/* Programs with an older and with a newer header: what a struct lacks is zero, and what it has
+ * beyond ours must be zero. */
 static void options_grow(void)
 {
     struct {
@@ -204,7 +204,7 @@ static void options_grow(void)
         {sizeof options - 8, 1, 0},
         {sizeof(size_t) - 1, 0, DN_EINVAL},
         {0, 0, DN_EINVAL},
-        {SIZE_MAX, 0, DN_EINVAL}, /* never set */
+        {SIZE_MAX, 0, DN_EINVAL}, /* the program forgot to set it */
     };
     for (size_t i = 0; i < LIVE_COUNT(cases); i++) {
         struct dn_context *context;
@@ -225,7 +225,7 @@ static void options_grow(void)
     }
 }
 
-/* A flag that a fabric has no use for is refused; one that nobody knows is a mistake. */
+/* A flag for which a fabric has no use is refused; an unknown one is a mistake. */
 static void flags_are_not_ignored(void)
 {
     static const uint32_t others[] = {DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST,
@@ -269,10 +269,10 @@ static void store_errors_come_once(void)
         expect(dn_quiet(me.node), DN_EALIGN);
         expect(dn_quiet(me.node), 0);
 
-        expect(dn_kick_store(&kick, 64, 1, 8), DN_ERANGE); /* said already */
+        expect(dn_kick_store(&kick, 64, 1, 8), DN_ERANGE); /* the call itself has said it */
         expect(dn_quiet(me.node), 0);
 
-        /* A barrier tells of any lane, one error at a time, and is over all the same. */
+        /* A barrier reports errors of any lane, one at a time, and completes all the same. */
         dn_store_u64(&lane_kick, 100, 1);
         dn_store_u64(&kick, 1, 1);
         expect(dn_barrier(all, LIVE_PATIENCE_NS), DN_EALIGN);
@@ -280,7 +280,7 @@ static void store_errors_come_once(void)
         expect(dn_barrier(all, LIVE_PATIENCE_NS), 0);
         expect(dn_quiet(lane), 0);
 
-        /* In two steps: waiting tells, testing leaves it. */
+        /* In two steps: waiting reports the error, testing leaves it. */
         int passed = 0;
         dn_store_u64(&lane_kick, 64, 1);
         expect(dn_barrier_arrive(all), 0);
@@ -320,7 +320,7 @@ static void forked_child(void)
         expect(dn_team_size(all), DN_ESTATE);
         struct dn_node *second = NULL;
         expect(dn_attach(&second, NULL), DN_ESTATE);
-        /* Done before the fork, or never: nobody is here to do it. */
+        /* It was done before the fork, or never is: here no thread can do it. */
         int error = dn_op_wait(&op, DN_FOREVER);
         require(error == 0 || error == DN_ESTATE);
         _exit(0);
@@ -328,7 +328,7 @@ static void forked_child(void)
     int status;
     require(waitpid(child, &status, 0) == child);
     require_else(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended by %#x", status);
-    /* The parent is none the worse for it. */
+    /* It has done the parent no harm. */
     expect(dn_op_wait(&op, LIVE_PATIENCE_NS), 0);
     expect(dn_lane_close(lane), 0);
     live_barrier();
@@ -348,7 +348,7 @@ static void *open_and_close_lanes(void *argument)
     return NULL;
 }
 
-/* Whatever lock another thread held at the fork, the child is answered. */
+/* Whatever lock another thread held at the fork, calls of the child return. */
 static void forked_child_of_busy_threads(void)
 {
     pthread_t thread;
@@ -374,7 +374,7 @@ static void forked_child_of_busy_threads(void)
 
 /* ---- Addresses --------------------------------------------------------------- */
 
-/* Everything in reach that a wrong address could hit first. */
+/* Fills everything within reach that a wrong address could hit first. */
 static void guard_memory(void)
 {
     live_fill(me.llcm, me.llcm_bytes, (uint64_t)me.rank);
@@ -455,7 +455,7 @@ static void bad_transfer_addresses(void)
     expect(dn_lane_close(lane), 0);
 }
 
-/* One word at a bad address, by every atomic and as the flag of a signal. */
+/* One word at a bad address, with every atomic and as the flag of a signal. */
 static void refused_as_word(struct dn_remote remote, unsigned bytes, int wanted)
 {
     for (int which = 0; which < ATOMICS; which++) {
@@ -543,7 +543,7 @@ static void missing_pointers(void)
     expect(dn_op_test(NULL, &done), DN_EINVAL);
     expect(dn_op_test(&op, NULL), DN_EINVAL);
     expect(dn_op_wait(NULL, 0), DN_EINVAL);
-    /* Words that no transfer began. */
+    /* Words that belong to no transfer. */
     expect(dn_op_test(&op, &done), DN_EINVAL);
     expect(dn_op_wait(&op, DN_FOREVER), DN_EINVAL);
     memset(&op, 0, sizeof op);
@@ -570,7 +570,7 @@ static void bad_waits(void)
     expect(dn_wait_until_u32(me.node, shifted[0], DN_EQ, 0, ever), DN_EALIGN);
     expect(dn_wait_until_u32(me.node, shifted[1], DN_EQ, 0, ever), DN_EALIGN);
     expect(dn_wait_until_u64(me.node, shifted[2], DN_EQ, 0, ever), DN_EALIGN);
-    /* What no value can meet. */
+    /* No value can meet this. */
     expect(dn_wait_until_u32(me.node, small, DN_LT, 0, ever), DN_EINVAL);
     expect(dn_wait_until_u64(me.node, large, DN_LT, 0, ever), DN_EINVAL);
     expect(dn_wait_until_u32(me.node, small, DN_GT, UINT32_MAX, ever), DN_EINVAL);
@@ -591,7 +591,7 @@ static void bad_waits_for_any(void)
         {{me.llcm, 8, (enum dn_comparison)6, 0}, DN_EINVAL},
         {{me.llcm + 2, 4, DN_EQ, 0}, DN_EALIGN},
         {{me.llcm + 4, 8, DN_EQ, 0}, DN_EALIGN},
-        /* What no value can meet. */
+        /* No value can meet this. */
         {{me.llcm, 8, DN_LT, 0}, DN_EINVAL},
         {{me.llcm, 4, DN_LT, 0}, DN_EINVAL},
         {{me.llcm, 8, DN_GT, UINT64_MAX}, DN_EINVAL},
@@ -604,7 +604,7 @@ static void bad_waits_for_any(void)
     expect(dn_wait_until_any(me.node, &good, 0, DN_FOREVER, &index), DN_EINVAL);
     expect(dn_wait_until_any(me.node, &good, 1, DN_FOREVER, NULL), DN_EINVAL);
     for (size_t i = 0; i < LIVE_COUNT(bad); i++) {
-        /* Beside one that holds, and before it. */
+        /* Behind one that holds, and alone. */
         struct dn_condition conditions[] = {good, bad[i].condition};
         int error = dn_wait_until_any(me.node, conditions, 2, 0, &index);
         require_else(error == bad[i].error, "bad condition %zu gave %s", i, dn_errname(error));
@@ -678,7 +678,7 @@ static void names(void)
 
 /* ---- The end ----------------------------------------------------------------- */
 
-/* Leaves; nothing works after it, and a rank is not given twice. */
+/* Leaves; nothing works afterwards, and a rank is not given twice. */
 static void detached(void)
 {
     struct dn_node *lane;
@@ -692,7 +692,7 @@ static void detached(void)
     refuses_all_calls(lane, DN_ESTATE);
     const char *group = getenv("DIMMNET_GROUP_FD");
     if (group) {
-        /* The number may be another file's by now, which is left as it is. */
+        /* The number may be another file's by now, which is left alone. */
         int fd = atoi(group);
         require(dup2(STDOUT_FILENO, fd) == fd && fcntl(fd, F_GETFD) == 0);
         expect(dn_attach(&again, NULL), DN_EGROUP);

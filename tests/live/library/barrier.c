@@ -1,5 +1,5 @@
-/* Barriers: nobody leaves before all have come, whatever the delays, time-outs, threads
- * and allocations between. */
+/* Barriers: no node leaves before all have come, whatever the delays, time-outs, threads and
+ * allocations between. */
 #define _GNU_SOURCE
 #include <stdatomic.h>
 
@@ -23,8 +23,8 @@ static void random_delay(uint64_t *random)
 
 /* ---- In step ----------------------------------------------------------------- */
 
-/* A node's own count of what it has done: written before it arrives, read by the others
- * after they have left. Nobody is one behind, nobody two ahead. */
+/* A node's own count of what it has done: it writes it before it arrives, and the others read it
+ * after they have left. No count is one behind or two ahead. */
 enum { COUNT_AT = 0, FROM_ALL_AT = 4096 };
 
 static void require_step(uint64_t round)
@@ -49,7 +49,7 @@ static void in_step(void)
     }
 }
 
-/* What was sent to everybody before is there after, however it was sent. */
+/* What was sent to all nodes before the barrier is there after it, however it was sent. */
 static void everything_sent_before_is_there(void)
 {
     uint64_t random = me.seed + 1000 * (uint64_t)me.rank;
@@ -76,7 +76,7 @@ static void everything_sent_before_is_there(void)
 
 /* ---- Time-outs --------------------------------------------------------------- */
 
-/* Time-outs of all lengths; a call that timed out has arrived, and the next goes on. */
+/* Time-outs of all lengths; a call that timed out has arrived, and the next one goes on. */
 static void timed_out_and_called_again(void)
 {
     uint64_t random = me.seed + 1000 * (uint64_t)me.rank;
@@ -104,7 +104,7 @@ static void timed_out_and_called_again(void)
     require(me.size == 1 || me.size > 16 || times > 0);
 }
 
-/* An arrival that is still open is no other call's. */
+/* An arrival that is still open does not count for another call. */
 static void open_arrival_refuses_allocation(void)
 {
     void *block = me.llcm;
@@ -201,8 +201,8 @@ enum { THREADS = 2, BARRIERS_OF_A_THREAD = 100 };
 
 static _Atomic uint64_t passed_here;
 
-/* Every barrier of every thread is one of the node's; which thread's meets which thread's
- * elsewhere is open. */
+/* Every barrier of every thread is one of the node's; which thread meets which thread of another
+ * node is open. */
 static void *call_barriers(void *argument)
 {
     uint64_t random = me.seed + 1000 * (uint64_t)me.rank + *(const uint64_t *)argument;
@@ -246,8 +246,8 @@ static void *come_late(void *argument)
     return NULL;
 }
 
-/* A second thread's call waits for the first one's; its time-out counts from its start,
- * and has not arrived when it passes. */
+/* A second thread's call waits for the first one's. Its time-out counts from its start, and if it
+ * passes, the call has not arrived. */
 static void timed_out_behind_another_thread(void)
 {
     pthread_t threads[2];

@@ -1,4 +1,4 @@
-/* Stores outside, or astride the end of, a kick; or inside, when the argument says so. */
+/* Stores outside a kick, or across its end; or inside, when the argument says so. */
 #include <stdlib.h>
 #include <string.h>
 

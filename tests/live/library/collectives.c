@@ -1,6 +1,5 @@
-/* Prefixes, own operators, all-to-all and varying numbers of bytes, against the same
- * computed by one node alone. With --storm, it is also the nodes of groups in which members
- * are killed. */
+/* Prefixes, own operators, all-to-all and varying numbers of bytes, against the same computed by
+ * one node alone. With --storm, it also runs in groups whose members are killed. */
 #include <complex.h>
 #include <signal.h>
 
@@ -8,7 +7,7 @@
 
 static struct dn_team *all;
 
-/* Each node another kind of memory, and all of them in turn. */
+/* Each node uses another kind of memory, and all kinds in turn. */
 static unsigned char *some_source(int round)
 {
     return room.at[(me.rank + round) % PLACES];
@@ -28,7 +27,7 @@ static double summand(int rank, size_t i, uint64_t salt)
     return (double)(int64_t)word / (double)(UINT64_C(1) << word % 41);
 }
 
-/* What member `rank` gets; of the first one's exclusive prefix there is none. */
+/* What member `rank` gets; the first one has no exclusive prefix. */
 static double prefix(int rank, size_t i, uint64_t salt, enum dn_scan_kind kind)
 {
     double total = summand(0, i, salt);
@@ -70,7 +69,7 @@ static void prefixes_of_all_sizes(void)
     make_room(200001 * sizeof(double));
     for (int round = 0; round < 2 * PLACES * PLACES; round++) {
         for (size_t i = 0; i < LIVE_COUNT(counts); i++) {
-            /* The long ones in some of the mixtures only. */
+            /* The long ones only in some of the mixtures. */
             if (counts[i] < 5000 || round % 7 == (int)i % 7) {
                 enum dn_scan_kind kind = (round + (int)i) % 2 ? DN_INCLUSIVE : DN_EXCLUSIVE;
                 scan_once(counts[i], kind, (round + (int)i) % 3 == 0, round);
@@ -80,7 +79,7 @@ static void prefixes_of_all_sizes(void)
     free_room();
 }
 
-/* Everybody's data in memory of the group: one chunk, whatever its length. */
+/* All data lies in memory of the group: one chunk, whatever its length. */
 static void prefixes_in_place(void)
 {
     make_room(100001 * sizeof(double));
@@ -100,8 +99,8 @@ static void prefixes_in_place(void)
 
 /* ---- Operators of one's own ---------------------------------------------------------------- */
 
-/* A linear map x -> factor x + offset; one after the other is associative, and the order
- * matters. The context counts. */
+/* A linear map x -> factor x + offset. Composition is associative, and the order matters. The
+ * context counts. */
 struct map {
     uint64_t factor;
     uint64_t offset;
@@ -248,7 +247,7 @@ static void long_doubles_and_complex_numbers(void)
 
 static const size_t block_bytes[] = {0, 1, 8, 100, 511, 4096, 30001, 262144, 300007};
 
-/* What a node has for another one. */
+/* What one node has for another. */
 static uint64_t salt_of(int from, int to, size_t i)
 {
     return me.seed + i * 100003 + (uint64_t)from * 1009 + (uint64_t)to;
@@ -280,7 +279,7 @@ static void everybody_sends_to_everybody(void)
     free_room();
 }
 
-/* All in memory of the group: read where it lies. */
+/* All data lies in memory of the group, and is read there. */
 static void everybody_sends_in_place(void)
 {
     size_t bytes = 500000;
@@ -297,7 +296,7 @@ static void everybody_sends_in_place(void)
     free_room();
 }
 
-/* How many bytes a node has for another one in a round: mostly few, sometimes many. */
+/* How many bytes one node has for another in a round: mostly few, sometimes many. */
 static size_t size_of(int from, int to, int round)
 {
     uint64_t word = live_mix(me.seed + (uint64_t)round * 4093 + (uint64_t)(from * 64 + to));
@@ -544,8 +543,8 @@ static int call_one(struct dn_team *team, uint64_t *random, uint64_t *work, uint
     }
 }
 
-/* The team has broken at all survivors in the same call, whose number they compare. Another
- * member may die while they do so: then they compare once more without it. */
+/* The team has broken at all survivors in the same call, whose number they compare. If another
+ * member dies meanwhile, they compare once more without it. */
 static struct dn_team *go_on_without_the_dead(struct dn_team *team, uint64_t calls)
 {
     for (;;) {
@@ -565,8 +564,8 @@ static struct dn_team *go_on_without_the_dead(struct dn_team *team, uint64_t cal
     }
 }
 
-/* Whoever is named dies somewhere in a row of calls; all others hear of it in the same call
- * and go on as a smaller team. */
+/* The named nodes die somewhere in a row of calls; all others hear of it in the same call and go on
+ * as a smaller team. */
 static int run_storm(int argc, char **argv)
 {
     uint64_t random = me.seed;

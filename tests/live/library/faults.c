@@ -6,9 +6,9 @@
  *     faults anytime         one node is killed anywhere from before it attaches to after
  *                            it has left
  *
- * Everything random follows from the seed, and all nodes know who will die. A survivor
- * says "survived", and for each death "epeer_us T": how long after it its call returned
- * DN_EPEER. */
+ * Everything random follows from the seed, and all nodes know which will die. A survivor
+ * says "survived", and for each death "epeer_us T": how many microseconds after it its call
+ * returned DN_EPEER. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,14 +17,14 @@
 
 /* Places in LLCM. */
 enum {
-    NEVER_AT = 0,     /* nobody writes here */
+    NEVER_AT = 0,     /* never written */
     DEATHS_AT = 1024, /* when each rank died: a word each */
-    COME_AT = 2048,   /* who have come to a meeting, at its host */
+    COME_AT = 2048,   /* how many have come to a meeting, at its host */
     GO_AT = 2112,     /* the last meeting that is over */
     RING_AT = 2176,
     COUNT_AT = 2240,   /* what the host counted */
     STREAM_AT = 8192,  /* slots, flag and acknowledgement of a stream */
-    SCRATCH_AT = 65536 /* anybody writes anything */
+    SCRATCH_AT = 65536 /* any node writes anything */
 };
 
 enum { NODES_MAX = 64 };
@@ -59,7 +59,7 @@ static void wait_for_ever(uint64_t offset, enum dn_comparison comparison, uint64
     expect(dn_wait_until_u64(me.node, live_u64(offset), comparison, value, DN_FOREVER), 0);
 }
 
-/* All who live come together at the lowest of them. A barrier of all is none any more. */
+/* All living nodes meet at the lowest of them. A barrier of all is no longer possible. */
 static void meet(void)
 {
     int host = living_after(me.size - 1);
@@ -78,7 +78,7 @@ static void meet(void)
         /* What a node has sent and not completed may die with it. */
         expect(dn_quiet(me.node), 0);
     }
-    /* Who went first may be dead by now, which is for later. */
+    /* The node that went first may be dead by now, which is handled later. */
     uint64_t deadline_ns = live_now_ns() + LIVE_PATIENCE_NS;
     while (dn_wait_until_u64(me.node, live_u64(GO_AT), DN_GE, meetings, DN_FOREVER) == DN_EPEER) {
         require(live_now_ns() < deadline_ns);
@@ -86,7 +86,7 @@ static void meet(void)
     }
 }
 
-/* Something from each living node to the next one, by waits without end. */
+/* Each living node sends something to the next one, with waits without end. */
 static void exchange(uint64_t number)
 {
     uint64_t value = live_mix(number);
@@ -100,7 +100,7 @@ static void exchange(uint64_t number)
 
 /* ---- Dying ------------------------------------------------------------------- */
 
-/* A thread of the one who dies: tells everybody the time, and then nothing any more. */
+/* A thread of a node that dies: tells all nodes the time, and then nothing any more. */
 static void *die_after(void *argument)
 {
     struct dn_node *lane;
@@ -117,7 +117,7 @@ static void *die_after(void *argument)
     return NULL;
 }
 
-/* What the dying are doing: anything that touches others. */
+/* What the dying nodes do: anything that touches others. */
 static void be_busy_for_ever(uint64_t *random)
 {
     unsigned char block[512] = {0};
@@ -154,7 +154,7 @@ enum blocking {
     SHORT_WAITS,
     TRANSFERS,
     ATOMICS,
-    IN_BARRIER, /* from here on only before the first death: then they end at once */
+    IN_BARRIER, /* these and the next only before the first death: after it they end at once */
     SHORT_BARRIERS,
     IN_ALLOC,
     BLOCKING_KINDS,
@@ -170,7 +170,7 @@ static int some_doomed(void)
     return me.rank;
 }
 
-/* Each thread writes to a place of its own over there. */
+/* Each thread writes to a place of its own at the target. */
 static _Thread_local uint64_t thread_number;
 
 static struct dn_remote scratch_of_thread(int rank)
@@ -178,7 +178,7 @@ static struct dn_remote scratch_of_thread(int rank)
     return live_place(rank, SCRATCH_AT + 512 * (uint64_t)me.rank + 128 * thread_number);
 }
 
-/* Repeats transfers to one who will die, and waits for each. */
+/* Repeats transfers to a node that will die, and waits for each. */
 static int transfer_until_error(int to)
 {
     unsigned char block[64] = {0};
@@ -221,7 +221,7 @@ static int atomics_until_error(int to)
     }
 }
 
-/* Until it ends by itself; nothing but a death can end it. */
+/* Blocks until the call ends by itself; only a death can end it. */
 static int block(enum blocking kind)
 {
     const uint64_t *word = live_u64(NEVER_AT);
@@ -256,14 +256,14 @@ static void say_delay(int rank)
     require_else(died_ns != 0, "node %d was said to be dead before it died", rank);
     uint64_t took_us = (now_ns - died_ns) / LIVE_US;
     (void)dprintf(STDOUT_FILENO, "epeer_us %llu\n", (unsigned long long)took_us);
-    /* 100 ms is the promise; whoever started this judges, as it depends on the machine. */
+    /* The promise is 100 ms; the script judges that, as it depends on the machine. */
     require_else(took_us < LIVE_SOON_NS / LIVE_US,
                  "the death of node %d was heard of after %llu us", rank,
                  (unsigned long long)took_us);
 }
 
-/* A store to a dead node is lost like a packet that was on its way: the next quiet says so, once,
- * a fence does not, and a barrier with others is none of the dead one's business. */
+/* A store to a dead node is lost like a packet that was on its way: the next quiet says so, once, a
+ * fence does not, and a barrier with others does not concern the dead node. */
 static void require_stores_are_lost(int dead)
 {
     struct dn_team *alone;
@@ -285,7 +285,7 @@ static void require_stores_are_lost(int dead)
     expect(dn_team_free(alone), 0);
 }
 
-/* Nothing reaches a dead node, and mistakes are still called by their names. */
+/* Nothing reaches a dead node, and mistakes still get their own codes. */
 static void require_out_of_reach(int dead)
 {
     struct dn_remote place = live_place(dead, SCRATCH_AT);
@@ -343,7 +343,7 @@ static void accept_deaths(void)
     }
 }
 
-/* All have died who should have, and no more. */
+/* Requires that all have died who should have, and no others. */
 static void require_lives(void)
 {
     size_t count = 77;
@@ -368,7 +368,7 @@ static int doomed_left(void)
     return count;
 }
 
-/* Threads of one node, each in a call of its own; all of them hear. */
+/* Threads of one node, each in a call of its own; all of them hear of the death. */
 struct blocked_thread {
     pthread_t thread;
     uint64_t number;
@@ -402,7 +402,7 @@ static void survive_blocked(uint64_t *random, bool is_first)
     expect(block(WAIT_U64), DN_EPEER);
 }
 
-/* Everybody in barriers, the dying too: a phase is complete for all survivors or none. */
+/* All are in barriers, the dying too: a phase is complete for all survivors or for none. */
 static uint64_t survive_in_barriers(void)
 {
     uint64_t passed = 0;
@@ -433,7 +433,7 @@ static uint64_t survive_in_allocations(void)
     }
 }
 
-/* The dying node streams to everybody: a flag that is seen has its body, to the last. */
+/* The dying node streams to all: a flag that is seen has its body, to the last. */
 enum { SLOTS = 8, SLOT_BYTES = 1024, FLAG_AT = STREAM_AT + SLOTS * SLOT_BYTES };
 
 static void stream_until_death(void)
@@ -477,7 +477,7 @@ static void survive_a_stream(void)
 
 enum mode { BLOCKED, STREAM, BARRIERS, ALLOCATIONS, MODES };
 
-/* The doomed do not return. */
+/* Doomed nodes do not return. */
 static void go_through(enum mode mode, uint64_t *random, bool is_first, uint64_t delay_ns)
 {
     uint64_t passed = 0;
@@ -503,7 +503,7 @@ static void go_through(enum mode mode, uint64_t *random, bool is_first, uint64_t
     default: passed = survive_in_allocations(); break;
     }
     if (doomed) {
-        /* Its peers' deaths end its calls, too, before its own comes. */
+        /* Its peers' deaths end its calls, too, before it dies itself. */
         live_thread_join(thread);
     }
     while (doomed_left() > 0) {
@@ -515,7 +515,7 @@ static void go_through(enum mode mode, uint64_t *random, bool is_first, uint64_t
     *live_u64(COUNT_AT) = passed;
 }
 
-/* The survivors have passed as many barriers as each other. */
+/* The survivors have all passed the same number of barriers. */
 static void require_equal_counts(void)
 {
     uint64_t count;
@@ -549,7 +549,7 @@ static void one_round(uint64_t *common, uint64_t *random, int victims, bool is_f
     require_lives();
     require_no_barrier();
     if (live_is_udp()) {
-        (void)dn_quiet(me.node); /* tells of what died with them, once */
+        (void)dn_quiet(me.node); /* reports what died with them, once */
     }
     expect(dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, LIVE_MS), DN_ETIMEOUT);
     if (living_count() > 1) {
@@ -575,7 +575,7 @@ static void cascade(int kills)
         one_round(&common, &random, left > 1 && live_random(&common, 3) == 0 ? 2 : 1, is_first);
     }
     if (living_count() == 1) {
-        /* Nobody is left who could end an endless wait. */
+        /* No node is left that could end an endless wait. */
         expect(block(WAIT_U64), DN_EPEER);
         expect(block(WAIT_ANY), DN_EPEER);
     }
@@ -583,7 +583,7 @@ static void cascade(int kills)
 
 /* ---- At any time ------------------------------------------------------------- */
 
-/* From outside, so that the moment may be before anything was done or after everything. */
+/* Killed from outside, so that it may happen before anything was done or after everything. */
 static void be_killed_sometime(uint64_t *random)
 {
     pid_t victim = getpid();
@@ -599,7 +599,7 @@ static void be_killed_sometime(uint64_t *random)
     }
 }
 
-/* A short program, as everybody writes them; the first DN_EPEER ends it. */
+/* A short program as users write them; the first DN_EPEER ends it. */
 static int short_program(void)
 {
     for (uint64_t round = 1; round <= 20; round++) {
@@ -635,7 +635,7 @@ static void anytime(void)
     int error = short_program();
     require_else(error == 0 || error == DN_EPEER, "%s", dn_strerror(error));
     if (error) {
-        /* Whoever died, or whoever left because of it. */
+        /* A node that died, or one that left because of it. */
         int gone = 0;
         for (int peer = 0; peer < me.size; peer++) {
             enum dn_life life;

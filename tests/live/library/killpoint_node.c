@@ -1,17 +1,17 @@
 /* A node that does everything that changes shared memory, round after round, until one of
- * its peers is killed; and then shows that nothing of it was left half done.
+ * its peers is killed; and then shows that nothing was left half done.
  *
  *     killpoint_node --list     the names of all kill points in the library
  *     killpoint_node VICTIM     runs; DN_KILL says where the node VICTIM dies
  *
- * Whatever a node hears of a death, it calls the collective calls of its round until one
+ * When a node hears of a death, it still makes the collective calls of its round until one
  * of them says so, too: then all survivors have ended at the same one. */
 #define _GNU_SOURCE
 #include "live/live.h"
 
 #ifdef DN_KILLPOINTS
 
-/* As src/base/killpoint.h declares them, which is not for users. */
+/* As in src/base/killpoint.h, which is not for users. */
 struct base_killpoint {
     const char *name;
 };
@@ -40,7 +40,7 @@ static uint64_t private_words[501];
 
 /* ---- One round --------------------------------------------------------------- */
 
-/* 0, or DN_EPEER, which is kept in mind. */
+/* Gives 0, or DN_EPEER, which it remembers. */
 static int try_call(int error)
 {
     require_else(error == 0 || error == DN_EPEER, "a call gave %s", dn_errname(error));
@@ -58,7 +58,7 @@ static uint64_t body_seed(int sender, uint64_t stream, uint64_t round)
     return live_mix((uint64_t)sender * 1000 + stream) + round * 4096;
 }
 
-/* A message to a node, in three ways: body first, then the flag. */
+/* Sends a message to a node, in three ways: body first, then the flag. */
 static void send_to(int to, uint64_t round)
 {
     static unsigned char body[STREAMS][BODY_BYTES];
@@ -98,12 +98,12 @@ static void receive_from(int from, uint64_t round)
     }
 }
 
-/* All sleep but one, who wakes them; everybody has a turn. */
+/* All sleep but one, which wakes them; each has a turn. */
 static void sleep_and_wake(uint64_t round)
 {
     int waker = (int)(round / 2 % (uint64_t)me.size);
     if (me.rank == waker) {
-        /* Long enough for this node to sleep, too. */
+        /* Long enough that this node sleeps, too. */
         int error = dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, 5 * LIVE_MS);
         try_call(error == DN_ETIMEOUT ? 0 : error);
         for (int rank = 0; rank < me.size; rank++) {
@@ -113,7 +113,7 @@ static void sleep_and_wake(uint64_t round)
     try_call(dn_wait_until_u64(me.node, live_u64(ALARM_AT), DN_GE, round, DN_FOREVER));
 }
 
-/* A name for a piece of memory, told to the next node, used by it and taken back. */
+/* Names a piece of memory, and tells the next node, which uses it; then takes the name back. */
 static void lend_area(void *piece, uint64_t round)
 {
     uint32_t area;
@@ -173,7 +173,7 @@ static bool one_round(uint64_t round)
 
 /* ---- After a death ----------------------------------------------------------- */
 
-/* Under each flag that the victim wrote is its whole body, and it counted right. */
+/* Requires that each flag that the victim wrote has its whole body, and the right count. */
 static void require_whole_messages(void)
 {
     for (uint64_t i = 0; i < STREAMS; i++) {
@@ -231,7 +231,7 @@ static void survive_death(void)
     expect(dn_botf(me.node, live_place(victim, 0), &life, 4), DN_EPEER);
 }
 
-/* It may have died while it left: then it has left, or it is dead; one or the other. */
+/* It may have died while it left: then it has either left or died. */
 static void survive_leaving(void)
 {
     enum dn_life life = DN_ATTACHED;

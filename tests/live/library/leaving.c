@@ -1,9 +1,9 @@
 /* Ends that are no SIGKILL, and a stop that is no end: what the others see of a node that
  * leaves, exits without leaving, never comes, or is stopped for a while.
  *
- *     leaving SCENARIO [FILE]     who stays to the end says "stayed"
+ *     leaving SCENARIO [FILE]     a node that stays to the end says "stayed"
  *
- * Node 1 (the last of two, or the second of several) is the one it happens to. */
+ * It happens to node 1 (the last of two, or the second of several). */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
@@ -33,7 +33,7 @@ static void require_gone(int rank, enum dn_life wanted)
     expect(dn_alloc(me.node, 64, &(void *){NULL}), DN_EPEER);
 }
 
-/* A process that is not attached is told by a file that it may end. */
+/* A file tells a process that is not attached that it may end. */
 static int wait_for_file(const char *path)
 {
     for (int i = 0; i < 20000; i++) {
@@ -58,7 +58,7 @@ static void make_file_when_all_are_there(const char *path)
 
 /* ---- Leaving ----------------------------------------------------------------- */
 
-/* Sends what nobody has waited for, and leaves at once: it is all there. */
+/* Sends without waiting, and leaves at once: everything arrives. */
 static void send_and_leave(void)
 {
     static unsigned char body[30000];
@@ -73,8 +73,8 @@ static void send_and_leave(void)
     expect(dn_detach(me.node), 0);
 }
 
-/* The others' waits go on, and end when somebody else ends them. The process that left
- * is still there. */
+/* The others' waits go on, and end when another node ends them. The process that left is still
+ * there. */
 static void leave(const char *path)
 {
     live_barrier();
@@ -105,7 +105,7 @@ static void leave(const char *path)
     make_file_when_all_are_there(path);
 }
 
-/* With everybody else gone, an endless wait ends, however they went. */
+/* When all others are gone, an endless wait ends, however they went. */
 static void last_one(void)
 {
     live_barrier();
@@ -132,7 +132,7 @@ static void last_one(void)
 
 /* ---- Exiting without leaving ------------------------------------------------- */
 
-/* How the process ends decides nothing: it was attached, so it is dead. */
+/* The exit status decides nothing: the process was attached, so it is dead. */
 static void vanish(int status)
 {
     live_barrier();
@@ -149,7 +149,7 @@ static void vanish(int status)
     }
 }
 
-/* Leaves, and then is killed: that is no death any more. */
+/* Leaves, and then is killed: that no longer counts as a death. */
 static void killed_after_leaving(void)
 {
     live_barrier();
@@ -172,7 +172,7 @@ static void never_attaches(const char *path)
     uint64_t value = 4;
     uint64_t read;
     require(live_life_of(1) == DN_STARTING);
-    if (!live_is_udp()) { /* there nobody answers yet */
+    if (!live_is_udp()) { /* there it does not answer yet */
         expect(dn_botf(me.node, live_place(1, DATA_AT), &value, 8), 0);
         expect(dn_quiet(me.node), 0);
         expect(dn_read_u64(me.node, live_place(1, DATA_AT), &read), 0);
@@ -253,7 +253,7 @@ static void stopped(void)
     } else if (me.rank == 0) {
         watch_the_stopped();
     } else {
-        /* In an endless barrier, and asleep, all the time. */
+        /* In an endless barrier, asleep, all the time. */
         expect(dn_barrier(dn_team_all(me.node), DN_FOREVER), 0);
     }
     live_barrier();
@@ -261,8 +261,8 @@ static void stopped(void)
 
 /* ---- A launcher that is held up ---------------------------------------------- */
 
-/* Node 0 writes more than anybody reads, node 1 dies, and the others hear of it although
- * the launcher cannot get rid of its output. What node 2 heard is in the file. */
+/* Node 0 writes more than is read, node 1 dies, and the others hear of it although the launcher
+ * cannot get rid of its output. The file tells what node 2 heard. */
 static void flooded(const char *path)
 {
     static char line[4096];

@@ -1,5 +1,5 @@
-/* Locks between nodes: one at a time, in order, given up, inherited. Told by an argument,
- * it is also the nodes of lock.sh's groups in which somebody is killed. */
+/* Locks between nodes: one holder at a time, in order, given up, inherited. With an argument it
+ * also runs in lock.sh's groups in which a node is killed. */
 #include <signal.h>
 
 #include "live/live.h"
@@ -45,7 +45,7 @@ static void wait_at(uint64_t offset, uint64_t value)
     }
 }
 
-/* Under the lock: nobody else is here, and a read and a separate write are no race. */
+/* Under the lock no other node is here, so a read and a separate write are no race. */
 static void count_once(struct dn_node *lane, uint64_t who)
 {
     uint64_t owner;
@@ -131,9 +131,9 @@ static void what_is_written_under_the_lock_is_seen(void)
 
 /* ---- Order --------------------------------------------------------------------- */
 
-/* Node 0 holds it while the others queue one after the other, each once the one before
- * stands in the queue (the word then names it); then each notes its turn. By packets nobody
- * but the manager sees the queue; there unit tests look into it. */
+/* Node 0 holds it while the others queue one after the other, each once the one before stands in
+ * the queue (the word then names it); then each notes its turn. By packets only the manager sees
+ * the queue; there unit tests look into it. */
 static void first_come_first_served(void)
 {
     struct dn_lock *lock = open_at(LOCK);
@@ -172,7 +172,7 @@ static void first_come_first_served(void)
     expect(dn_lock_close(lock), 0);
 }
 
-/* All go on asking until each has had it often: who is kept out by the others' haste shows,
+/* All go on asking until each has had it often: a node that the others' haste keeps out shows,
  * however little of the machine it gets. */
 static void nobody_starves(void)
 {
@@ -224,7 +224,7 @@ static void trying_and_timing_out(void)
     if (me.rank == 0) {
         expect(dn_lock_give(lock), 0);
         expect(dn_lock_give(lock), DN_ENOTHELD);
-        expect(dn_lock_try(lock), 0); /* those who gave up are out of the way */
+        expect(dn_lock_try(lock), 0); /* those that gave up are out of the way */
         expect(dn_lock_give(lock), 0);
     }
     live_barrier();
@@ -233,7 +233,7 @@ static void trying_and_timing_out(void)
     expect(dn_lock_close(lock), 0);
 }
 
-/* Time-outs of all lengths, so that grants and giving up meet. */
+/* Time-outs of all lengths, so that grants and giving up coincide. */
 static void giving_up_and_being_granted_meet(void)
 {
     struct dn_lock *lock = open_at(LOCK);
@@ -257,7 +257,7 @@ static void giving_up_and_being_granted_meet(void)
     expect(dn_lock_close(lock), 0);
 }
 
-/* Who only polls, or gives up again and again, uses no records up. */
+/* A node that only polls, or gives up again and again, uses up no records. */
 static void giving_up_often_uses_no_records_up(void)
 {
     struct dn_lock *lock = open_at(LOCK);
@@ -275,7 +275,7 @@ static void giving_up_often_uses_no_records_up(void)
     expect(dn_lock_close(lock), 0);
 }
 
-/* A node has 65536 requesters; one more is told so, and closing one makes room. */
+/* A node has 65536 requesters; one more is refused, and closing one makes room. */
 static void handles_run_out_and_come_back(void)
 {
     enum { MOST = 1 << 16 };
@@ -285,7 +285,7 @@ static void handles_run_out_and_come_back(void)
         expect(dn_lock_open(me.node, live_place(0, LOCK), &locks[i]), 0);
     }
     expect(dn_lock_open(me.node, live_place(0, LOCK), &other), DN_EFULL);
-    /* One gives up: its record stays in the queue, and no other is free for it. (By packets
+    /* One gives up: its record stays in the queue, and no other record is free for it. (By packets
      * there are no records.) */
     expect(dn_lock_take(locks[0], LIVE_PATIENCE_NS), 0);
     expect(dn_lock_take(locks[1], 1), DN_ETIMEOUT);
@@ -405,8 +405,8 @@ static void die_now(void)
     }
 }
 
-/* Node 1 dies with the lock; the others wait for it. The first to get it hears of it, and
- * says how long after the death. */
+/* Node 1 dies with the lock; the others wait for it. The first to get it is told, and says how long
+ * after the death. */
 static int run_holder(void)
 {
     struct dn_lock *lock = open_at(LOCK);
@@ -432,7 +432,7 @@ static int run_holder(void)
                      (unsigned long long)(took_ns / LIVE_MS));
     }
     expect(dn_lock_give(lock), 0);
-    /* Once told, it is an ordinary lock again. */
+    /* After that it is an ordinary lock again. */
     for (int i = 0; i < 50; i++) {
         expect(dn_lock_take(lock, LIVE_PATIENCE_NS), 0);
         count_once(me.node, (uint64_t)me.rank + 1);
@@ -441,8 +441,8 @@ static int run_holder(void)
     return 0;
 }
 
-/* Waiters die in the queue; it closes over them. By packets a lock may be given to one whose
- * death is not known yet, and then counts as held by it. */
+/* Waiters die in the queue, which closes over them. By packets a lock may be given to one whose
+ * death is not known yet; then it counts as the holder. */
 static int run_waiter(void)
 {
     struct dn_lock *lock = open_at(LOCK);
@@ -479,14 +479,14 @@ static int run_waiter(void)
     return 0;
 }
 
-/* Everybody works; a node other than 0 dies after a while, at any step, by its own alarm.
- * Also the workload of the kill-point build. The owner word tells whether it was inside. */
+/* All nodes work; a node other than 0 dies after a while, at any step, by its own alarm. This is
+ * also the workload of the kill-point build. The owner word tells whether it was inside. */
 static int run_storm(void)
 {
     struct dn_lock *lock = open_at(LOCK);
     uint64_t random = me.seed * 31 + (uint64_t)me.rank;
     uint64_t end_ns = live_now_ns() + 120 * LIVE_MS;
-    /* With a kill point for others, node 2 dies of age, so that somebody inherits. */
+    /* With a kill point for others, node 2 dies after some time, so that its lock is inherited. */
     if (getenv("DN_KILL") ? me.rank == 2 : me.rank % 3 == 1) {
         struct itimerspec when = {.it_value.tv_nsec = (long)live_random(&random, 100000000) + 1};
         struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
@@ -517,8 +517,8 @@ static int run_storm(void)
     return 0;
 }
 
-/* Node 1, in whose memory the lock is, dies. Where its memory outlives it the lock does, too;
- * by packets both end, and who held or wanted the lock is told. */
+/* Node 1, in whose memory the lock is, dies. Where its memory outlives it so does the lock; by
+ * packets both end, and nodes that held or wanted the lock are told. */
 static int run_manager(void)
 {
     struct dn_remote word = live_place(1, LOCK);

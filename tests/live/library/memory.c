@@ -1,5 +1,5 @@
-/* Reachable memory: what a node has, symmetric allocation, areas with names that can be
- * taken back. */
+/* Reachable memory: what a node has, symmetric allocation, named areas whose names can be taken
+ * back. */
 #define _GNU_SOURCE
 #include "live/live.h"
 
@@ -7,7 +7,7 @@ static uint64_t heap_bytes;
 
 /* ---- A node's own ------------------------------------------------------------ */
 
-/* Looked at before anybody writes. */
+/* Checked before any node writes. */
 static bool llcm_started_as_zeros;
 
 static void starts_as_zeros(void)
@@ -165,7 +165,7 @@ static void nodes_disagree(void)
     require(untouched == me.llcm);
 }
 
-/* A barrier is no allocation, also when the allocation just before was the same. */
+/* A barrier is no allocation, even when the allocation just before was the same. */
 static void barrier_meets_allocation(void)
 {
     bool other = me.rank == me.size - 1;
@@ -225,7 +225,7 @@ static void publish_name(uint32_t name)
     live_barrier();
 }
 
-/* Each kind of access to the next node's area, at the places given. */
+/* Each kind of access to the next node's area, at the given places. */
 static void use_area(struct dn_remote remote, size_t bytes, int wanted)
 {
     unsigned char block[64] = {0};
@@ -297,7 +297,7 @@ static void registered_pieces(void)
     expect(dn_free(me.node, block), 0);
 }
 
-/* What counts is where a word is, not its offset in the area. */
+/* A word's alignment is that of its address, not of its offset in the area. */
 static void words_in_a_shifted_area(void)
 {
     uint32_t area;
@@ -348,7 +348,7 @@ static void taken_back(void)
     expect(dn_deregister(me.node, second), 0);
 }
 
-/* A name means something only at the node that gave it. */
+/* A name is valid only at the node that gave it. */
 static void name_of_another_node(void)
 {
     uint32_t areas[3] = {0};
@@ -411,7 +411,7 @@ static void full_table(void)
         for (size_t j = 0; j < i; j++) {
             require(areas[i] != areas[j]);
         }
-        /* Each name is its own piece. */
+        /* Each name reaches its own piece. */
         expect(dn_set_u64(me.node, live_at(me.rank, areas[i], 0), i + 1), 0);
     }
     expect(dn_quiet(me.node), 0);
@@ -426,8 +426,8 @@ static void full_table(void)
     }
 }
 
-/* Node 0 gives one piece after the other the same slot, and the others look all the
- * time: each gets the piece that the name was made for, or hears that it is stale. */
+/* Node 0 gives the same slot to one piece after the other, and the others look all the time: each
+ * gets the piece that the name was made for, or hears that it is stale. */
 enum { PIECES = 8, PIECE_BYTES = 64, PIECES_AT = 8192, CURRENT_AT = 64, END_AT = 128 };
 
 static void change_pieces(void)

@@ -1,5 +1,5 @@
-/* Messages: nothing lost, doubled, torn or out of order, whatever the sizes, the rings and
- * the speed of the receivers; and what happens when somebody dies. */
+/* Messages: nothing lost, doubled, torn or out of order, whatever the sizes, the rings and the
+ * speed of the receivers; and what happens when a node dies. */
 #define _GNU_SOURCE
 #include <signal.h>
 
@@ -15,7 +15,7 @@ static uint64_t rounds(uint64_t many)
     return live_is_relaxed() || me.size > sysconf(_SC_NPROCESSORS_ONLN) ? many / 4 + 1 : many;
 }
 
-/* A context with everybody, oneself included. */
+/* Opens a context with all nodes, this one included. */
 static struct dn_context *open_with(uint32_t channel, uint64_t ring_bytes, uint32_t entries)
 {
     int ranks[NODES_MAX];
@@ -32,7 +32,7 @@ static struct dn_context *open_with(uint32_t channel, uint64_t ring_bytes, uint3
     return context;
 }
 
-/* All have received what they will: then nobody can lose anything by a close. */
+/* All have received what they will, so that a close loses nothing. */
 static void close_all(struct dn_context *context)
 {
     live_barrier();
@@ -40,7 +40,7 @@ static void close_all(struct dn_context *context)
     live_barrier();
 }
 
-/* Everybody knows the length and content of message `number` from one node to another. */
+/* All nodes know the length and content of message `number` from one node to another. */
 static uint64_t seed_of(int from, int to, uint64_t number)
 {
     return live_mix(me.seed + ((uint64_t)from * 64 + (uint64_t)to) * 1000003 + number);
@@ -60,7 +60,7 @@ static size_t bytes_of(int from, int to, uint64_t number)
     }
 }
 
-/* From private memory or the bank: those take different ways. */
+/* Sends from private memory or from the bank, which take different ways. */
 static void send_number(struct dn_context *context, int to, uint64_t number)
 {
     size_t bytes = bytes_of(me.rank, to, number);
@@ -118,7 +118,7 @@ static void *send_to_all(void *argument)
     return NULL;
 }
 
-/* Everybody sends to everybody, itself included, and receives in whatever way. */
+/* Every node sends to every node, itself included, and receives in any way. */
 static void all_to_all(struct dn_context *context, uint64_t slow_one_in)
 {
     uint64_t next[NODES_MAX] = {0};
@@ -216,7 +216,7 @@ static void any_is_fair(void)
         int sender;
         expect(dn_recv(context, DN_ANY, &number, sizeof number, 0, &sender, NULL), 0);
         require(number == turn[sender]++);
-        /* Nobody is served twice while another waits for its first. */
+        /* No source is served twice while another waits for its first. */
         for (int rank = 1; rank < me.size; rank++) {
             require(turn[sender] <= turn[rank] + 1);
         }
@@ -269,7 +269,7 @@ static void opened_again_and_again(void)
     }
 }
 
-/* The last message is a large one from memory that is the library's own. */
+/* The last message is large, from memory of the library's own. */
 static void what_was_sent_survives_the_close(void)
 {
     struct dn_context *context = open_with(201, 0, 0);
@@ -327,7 +327,7 @@ static void buffers_to_write_into(void)
     close_all(context);
 }
 
-/* Everybody starts large sends to everybody, then large receives: nobody waits in turn. */
+/* All start large sends to all, then large receives: none waits for its turn. */
 static void sends_and_receives_under_way(void)
 {
     struct dn_context *context = open_with(7, 4096, 4);
@@ -444,7 +444,7 @@ static void time_outs_take_messages_back(void)
         expect(dn_message_cancel(&ops[1]), 0);
         expect(dn_put_signal(me.node, live_place(1, 0), NULL, 0, live_place(1, 0), full), 0);
         live_wait_u64(0, DN_EQ, 1);
-        /* Begun, and not taken further: private memory in pieces, the bank offered. */
+        /* Begun and not continued: private memory goes in pieces, the bank is offered. */
         for (int i = 0; i < 6; i++) {
             size_t bytes = i % 3 ? 100000 : 30000;
             expect(dn_send(context, 1, i % 2 ? sent : me.bank, bytes, 3 * LIVE_MS), DN_ETIMEOUT);
@@ -529,7 +529,7 @@ static void mistakes_have_names(void)
     expect(dn_context_close(context), DN_ESTATE);
     expect(dn_send(context, one, sent, 1, 0), DN_ESTATE);
     live_barrier();
-    /* A receiver that does not list us, and one that is late. */
+    /* A receiver that does not list us, and one that comes late. */
     int zero = 0;
     int last = me.size - 1;
     expect(dn_context_open(me.node, 21, &zero, 1, &last, 1, NULL, &context), 0);

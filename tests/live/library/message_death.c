@@ -1,5 +1,5 @@
-/* Messages and death: node 0 survives, the last node dies by SIGKILL at a random moment of
- * what both do. Run with --keep-going; node 0 says "ok NAME" for each behaviour.
+/* Messages and death: node 0 survives, the last node dies by SIGKILL at a random moment of what
+ * both do. Run with --keep-going; node 0 says "ok NAME" for each behaviour.
  *
  *     message_death sender | receiver */
 #define _GNU_SOURCE
@@ -9,7 +9,7 @@
 
 enum { BYTES_MAX = 150000 };
 
-/* The launcher tells of a death within 100 ms; a loaded machine takes its time besides. */
+/* The launcher tells of a death within 100 ms; the rest is for a loaded machine. */
 #define IN_TIME_NS (5 * LIVE_SECOND)
 
 static unsigned char *buffer;
@@ -37,9 +37,9 @@ static struct dn_context *open_with_all(uint64_t ring_bytes)
     return context;
 }
 
-/* The rest of a context's life, between this node and itself: opened, a large message
- * taken back and one received from any, closed. In a group of many sources are looked for
- * by the summary. */
+/* The rest of a context's life, between this node and itself: it is opened, a large message is
+ * taken back and one received from any, and it is closed. In a large group the summary finds
+ * sources. */
 static void live_alone(void)
 {
     struct dn_context *context;
@@ -73,7 +73,7 @@ static void send_until_death(struct dn_context *context)
         size_t bytes = bytes_of(number);
         unsigned char *from = number % 2 ? buffer : me.bank;
         live_fill(from, bytes, number);
-        /* Sometimes taken back first, which the receiver must not notice. */
+        /* Sometimes it is taken back first, which the receiver must not notice. */
         int error = number % 4 < 2 ? dn_send(context, 0, from, bytes, 20 * LIVE_US) : DN_ETIMEOUT;
         if (error == DN_ETIMEOUT) {
             error = dn_send(context, 0, from, bytes, DN_FOREVER);
@@ -82,7 +82,7 @@ static void send_until_death(struct dn_context *context)
     }
 }
 
-/* All that was completed, in order and whole, then DN_EPEER and nothing else. */
+/* Receives all that was completed, in order and whole, then DN_EPEER and nothing else. */
 static void receive_until_death(struct dn_context *context)
 {
     int dying = me.size - 1;
@@ -101,7 +101,7 @@ static void receive_until_death(struct dn_context *context)
     require(life == DN_DEAD);
     expect(dn_recv(context, dying, buffer, BYTES_MAX, DN_FOREVER, NULL, &bytes), DN_EPEER);
     expect(dn_probe(context, dying, DN_FOREVER, NULL, &bytes), DN_EPEER);
-    /* With others alive theirs may have come already, and comes first. */
+    /* With others alive, their messages may have come already, and come first. */
     if (me.size == 2) {
         expect(dn_recv(context, DN_ANY, buffer, BYTES_MAX, DN_FOREVER, NULL, &bytes), DN_EPEER);
     }
@@ -109,7 +109,7 @@ static void receive_until_death(struct dn_context *context)
     live_say_ok();
 }
 
-/* Every send comes to an end, however it was going on. */
+/* Every send ends, whatever its state. */
 static void send_to_the_dying(struct dn_context *context)
 {
     int dying = me.size - 1;

@@ -1,10 +1,10 @@
-/* Messages and leaving: node 0 sends and leaves at once, the others receive when it is gone
- * from their sight or about to be. Node 1 says "ok NAME". */
+/* Messages and leaving: node 0 sends and leaves at once; the others receive when it has gone, or is
+ * about to. Node 1 says "ok NAME". */
 #include "live/live.h"
 
 enum { SMALL = 100, LARGE = 200000, COUNT = 4 };
 
-/* Staged, in a buffer of the library's, in pieces, whole. */
+/* Sends staged, from a buffer of the library's, in pieces, and whole. */
 static void send_and_leave(struct dn_context *context)
 {
     unsigned char *data = malloc(LARGE);

@@ -1,6 +1,6 @@
-/* Order and completion: every rule of the memory model (dimmnet(7)) as messages that
- * must not be seen without what was ordered before them. They hold on every fabric, and
- * under DN_RELAX=1, which breaks whatever is not promised. */
+/* Order and completion: every rule of the memory model (dimmnet(7)), as messages that must not be
+ * seen without what was ordered before them. The rules hold on every fabric, and under DN_RELAX=1,
+ * which breaks whatever is not promised. */
 #define _GNU_SOURCE
 #include "live/live.h"
 
@@ -196,7 +196,7 @@ static void send_signal_store(struct stream *stream, const struct message *messa
     store_flag(stream, message);
 }
 
-/* In pieces, so that there is something to reorder. */
+/* Pushes in pieces, so that there is something to reorder. */
 static void push_words(struct stream *stream, const struct message *message)
 {
     for (uint64_t i = 0; i < SLOT_WORDS; i += 8) {
@@ -211,7 +211,7 @@ static void send_push_fence_store(struct stream *stream, const struct message *m
     push_words(stream, message);
     expect(dn_fence(stream->lane), 0);
     store_flag(stream, message);
-    /* The words are the stack's, and a push may still read them. */
+    /* The words are on the stack, and a push may still read them. */
     expect(dn_quiet(stream->lane), 0);
 }
 
@@ -255,7 +255,7 @@ static void send_set_fence_store(struct stream *stream, const struct message *me
     store_flag(stream, message);
 }
 
-/* Fetching atomics are done when they return. */
+/* Fetching atomics are complete when they return. */
 static void send_swap_store(struct stream *stream, const struct message *message)
 {
     for (uint64_t i = 0; i < SLOT_WORDS; i++) {
@@ -267,7 +267,7 @@ static void send_swap_store(struct stream *stream, const struct message *message
     store_flag(stream, message);
 }
 
-/* An atomic as the flag: a fence orders it after, and the next message's before. */
+/* An atomic as the flag: a fence orders it after the data, and before the next message. */
 static void send_store_fence_set(struct stream *stream, const struct message *message)
 {
     store_words(stream, message, 0, SLOT_WORDS);
@@ -388,7 +388,7 @@ enum { DATA_AT = 0, DATA_WORDS = 8, NEWS_AT = 4096, SEEN_AT = 4160, RELAY_AT = 4
 static void send_data(struct dn_node *lane, uint64_t number)
 {
     int to = live_neighbour(1);
-    /* A push reads its source until it is done, which is after this function's end. */
+    /* A push reads its source until it is done, which may be after this function returns. */
     static uint64_t words[2];
     struct dn_kick kick;
     words[0] = word_of(number, 3);
@@ -446,7 +446,7 @@ static void quiet_orders_targets(void)
     }
 }
 
-/* As above, but each message is a lane's last. */
+/* As above, but each message is the last of a lane. */
 static void closing_a_lane_completes(void)
 {
     struct dn_kick news;
@@ -467,8 +467,8 @@ static void closing_a_lane_completes(void)
     }
 }
 
-/* Nothing but the barrier between sending on any lane and looking, whichever lane the
- * barrier is called on. */
+/* Only the barrier is between sending on any lane and looking, whichever lane the barrier is called
+ * on. */
 static void barrier_completes(void)
 {
     struct dn_node *lanes_of[2] = {me.node};
@@ -484,7 +484,7 @@ static void barrier_completes(void)
     expect(dn_lane_close(lanes_of[1]), 0);
 }
 
-/* A placed push is seen by everybody, and so is a fetched word. */
+/* All nodes see a placed push, and a fetched word. */
 static void completed_operations_order_targets(void)
 {
     struct dn_kick news;
@@ -512,8 +512,8 @@ static void completed_operations_order_targets(void)
     }
 }
 
-/* What a node has seen is seen by whom it tells: data to the node after next, news to
- * the next, who tells the node after next. */
+/* A node that is told something sees what the teller has seen: data goes to the node after next,
+ * news to the next, which tells the node after next. */
 static void news_is_passed_on(void)
 {
     struct dn_kick data;
@@ -542,7 +542,7 @@ static void news_is_passed_on(void)
     }
 }
 
-/* Two nodes store to each other, are quiet, and look: one at least sees the other. */
+/* Two nodes store to each other, call quiet, and look: at least one sees the other's store. */
 static void quiet_is_a_full_fence(void)
 {
     int peer = me.rank ^ 1;
@@ -644,7 +644,7 @@ static void compare_swap_counter(void)
     require(seen == count * (uint64_t)me.size);
 }
 
-/* What swaps put in comes out once: the sums agree. */
+/* Each value that a swap puts in comes out once: the sums agree. */
 static void swapped_values(void)
 {
     uint64_t count = rounds(3000);
@@ -667,7 +667,7 @@ static void swapped_values(void)
 
 /* ---- Words are never torn ---------------------------------------------------- */
 
-/* Every byte of a value is the same, so half of another shows. */
+/* All bytes of a value are the same, so half of another shows. */
 static void stores_are_not_torn(void)
 {
     struct dn_kick kick;

@@ -12,8 +12,8 @@ static bool makes_sense(unsigned type, unsigned reduction)
 
 /* ---- What is expected --------------------------------------------------------------- */
 
-/* Element i of a node's source, as a number of this type. Floating-point ones are of very
- * different sizes, so that another order of adding gives another sum. */
+/* Element i of a node's source, as a number of this type. Floating-point ones have very different
+ * sizes, so that another order of adding gives another sum. */
 static void make_element(void *target, unsigned type, int rank, size_t i, uint64_t salt)
 {
     uint64_t word = live_mix(salt + i * 1009 + (uint64_t)rank * 7919);
@@ -87,7 +87,7 @@ static void fill(unsigned char *source, unsigned type, size_t count, uint64_t sa
     }
 }
 
-/* Long results are looked at in places: their ends, and a few hundred between. */
+/* Long results are checked in places: their ends, and a few hundred between. */
 static void check_result(const unsigned char *result, unsigned type, unsigned reduction,
                          size_t count, uint64_t salt)
 {
@@ -116,7 +116,7 @@ static void reduce_once(unsigned type, unsigned reduction, size_t count, enum pl
         make_element(first, type, me.rank, 0, salt);
         require(memcmp(first, source, type_bytes[type]) == 0);
     }
-    /* The source is this node's again at once: no peer may still read it. */
+    /* The source belongs to this node again at once: no peer may still read it. */
     memset(source, 0xee, count * type_bytes[type]);
 }
 
@@ -141,7 +141,7 @@ static void all_types_and_operations(void)
     free_room();
 }
 
-/* From one element to megabytes, round the sizes where the way of doing it changes. */
+/* From one element to megabytes, around the sizes where the way changes. */
 static void all_sizes(void)
 {
     static const size_t bytes[] = {
@@ -157,7 +157,7 @@ static void all_sizes(void)
     free_room();
 }
 
-/* Every node has its data somewhere else, in another mixture each time. */
+/* Every node has its data in another kind of memory, in another mixture each time. */
 static void memories_mixed_between_nodes(void)
 {
     static const size_t bytes[] = {64, 4096, 5000 / 8 * 8, 100000 / 8 * 8, 262144, 700000 / 8 * 8};
@@ -203,8 +203,8 @@ static void nothing_is_a_barrier(void)
     require(word == 5);
 }
 
-/* The bits of floating-point sums: the same on all nodes, and said, so that whoever ran
- * the group twice can compare. */
+/* The bits of floating-point sums are the same on all nodes. They are printed, so that two runs of
+ * the group can be compared. */
 static void floating_point_is_the_same_everywhere(void)
 {
     static double values[40000];
@@ -285,7 +285,7 @@ static void gathers_in_team_order(void)
 
 /* ---- Mistakes --------------------------------------------------------------------------- */
 
-/* Everybody hears of it, nothing is written, and the next call finds the nodes in step. */
+/* All nodes hear of it, nothing is written, and the next call finds the nodes in step. */
 static void differing_calls_are_told_to_all(void)
 {
     static uint64_t words[100000];
@@ -322,7 +322,7 @@ static void differing_calls_are_told_to_all(void)
     require(one == (uint64_t)me.size);
 }
 
-/* A node in a barrier is no part of another's reduction, also not with old words. */
+/* A node in a barrier takes no part in another's reduction, not even with old words. */
 static void a_barrier_is_no_reduction(void)
 {
     uint64_t word = 1;

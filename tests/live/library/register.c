@@ -1,7 +1,7 @@
 /* A program's own memory, registered: peers reach it where it is, its threads do not
  * notice, and it is private again afterwards.
  *
- *     register --storm     registers for ever, with threads writing; the script kills it
+ *     register --storm     registers for ever while threads write; the script kills it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -25,7 +25,7 @@ enum {
 static unsigned char zeroed[BODY_BYTES];
 static unsigned char initialised[BODY_BYTES] = {1, 2, 3};
 
-/* Tells the next node a name; gives what the node before has told. */
+/* Tells the next node a name; gives the one that the node before told. */
 static uint32_t exchange(uint32_t area)
 {
     expect(dn_set_u32(me.node, live_place(live_neighbour(1), NAME_AT), area), 0);
@@ -35,7 +35,7 @@ static uint32_t exchange(uint32_t area)
     return theirs;
 }
 
-/* How many bytes of a range the process shows from a group's file. */
+/* How many bytes of a range are mapped from a group's file. */
 static uint64_t shared_bytes(const void *start, size_t bytes)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -90,7 +90,7 @@ static void use_area(int rank, uint32_t area, uint64_t seed)
     free(body);
 }
 
-/* A node's own body, wherever it is: lent to the next node, which changes it. */
+/* Lends a node's own body, wherever it is, to the next node, which changes it. */
 static void lend(unsigned char *body)
 {
     uint32_t area;
@@ -125,7 +125,7 @@ static void lend(unsigned char *body)
     live_barrier();
     expect(dn_botf(me.node, live_at(live_neighbour(-1), theirs, 0), "x", 1), DN_ESTALE);
     live_barrier();
-    /* It is private: nobody wrote that, and writing it tells nobody. */
+    /* It is private: nobody wrote that, and nobody sees what is written now. */
     require(body[0] != 'x');
     memset(body, 3, BODY_BYTES);
     require(live_all_are(body, BODY_BYTES, 3));
@@ -178,7 +178,8 @@ static void static_memory(void)
     lend(initialised);
 }
 
-/* A thread that sleeps until its registered word changes is woken, not found by chance. */
+/* A thread that sleeps until its registered word changes is woken; it does not find it by
+ * chance. */
 static void waiting_for_it(void)
 {
     uint64_t *word = calloc(2, 4096);
@@ -328,7 +329,7 @@ static void refused_memory(void)
     expect(dn_register(me.node, zeroed, SIZE_MAX / 2, &area), DN_ERANGE);
     expect(dn_register(me.node, zeroed, 0, &area), DN_EINVAL);
     require(area == 77);
-    /* Nothing of all that has hurt. */
+    /* None of that has done harm. */
     expect(dn_register(me.node, zeroed, sizeof zeroed, &area), 0);
     expect(dn_deregister(me.node, area), 0);
 }
@@ -343,8 +344,8 @@ static void overlapping_areas(void)
     uint64_t bytes[PIECES];
     uint64_t random = me.seed + (uint64_t)me.rank;
     size_t total = 64 * PAGE_BYTES;
-    /* Aligned to itself, so that its places do not begin again in its midst (host/moved.h):
-     * pieces on both sides of that would lie apart, and one across it be refused. */
+    /* Aligned to its size, so that its places do not begin again in its midst (host/moved.h):
+     * pieces on both sides of that would lie apart, and one across it would be refused. */
     unsigned char *body = aligned_alloc(total, total);
     struct dn_remote remote;
     require(body != NULL);
@@ -397,8 +398,8 @@ static void many_areas(void)
 
 /* ---- The program's own threads ------------------------------------------------------ */
 
-/* Each thread counts in words of its own all over the range; at the end every word must
- * hold as many as were counted: a write between copying and replacing would be missing. */
+/* Each thread counts in words of its own all over the range; at the end every word must hold what
+ * was counted: a write between copying and replacing would be missing. */
 struct writer {
     uint64_t *words; /* a page apart */
     size_t count;
@@ -423,7 +424,7 @@ static void *write_on(void *argument)
     return NULL;
 }
 
-/* A thread that does nothing but start and join others. */
+/* A thread that only starts and joins others. */
 static void *nothing(void *argument)
 {
     return argument;
@@ -455,7 +456,7 @@ static void threads_lose_nothing(void)
     live_thread_start(&threads[WRITERS], start_others, NULL);
     uint64_t start_ns = live_now_ns();
     int turns = 0;
-    /* With many nodes on few cores a turn takes its time; some are enough then. */
+    /* With many nodes on few cores a turn takes long; then a few are enough. */
     for (; turns < TURNS && (turns < TURNS_LEAST || live_now_ns() - start_ns < 8 * LIVE_SECOND);
          turns++) {
         expect(dn_register(me.node, words, (PAGES + 1) * PAGE_BYTES - 8, &area), 0);
@@ -517,7 +518,7 @@ static void *block_signals(void *argument)
     return argument;
 }
 
-/* It ends, says so, and leaves everything as it was. */
+/* Registering ends, says so, and leaves everything as it was. */
 static void thread_that_cannot_be_stopped(void)
 {
     pthread_t thread;
@@ -542,7 +543,7 @@ static void thread_that_cannot_be_stopped(void)
 
 /* ---- Fork, size, mistakes ----------------------------------------------------------- */
 
-/* The child has what was there at fork(), as its own. */
+/* The child has its own copy of what was there at fork(). */
 static void fork_in_between(void)
 {
     enum { BYTES = 5 * PAGE_BYTES };
@@ -559,7 +560,7 @@ static void fork_in_between(void)
     pid_t child = fork();
     require(child >= 0);
     if (child == 0) {
-        /* The parent has changed it by now, too. */
+        /* By now the parent has changed it, too. */
         bool well = read(go[0], &byte, 1) == 1 && live_all_are(body, BYTES, 2) &&
                     shared_bytes(body, BYTES) == 0;
         memset(body, 4, BYTES);
@@ -593,7 +594,7 @@ static uint64_t shared_kib(void)
     return kib;
 }
 
-/* What was never touched stays untouched. */
+/* Pages that were never touched stay untouched. */
 static void large_and_empty(void)
 {
     uint64_t bytes = UINT64_C(8) << 30;
@@ -619,7 +620,7 @@ static void large_and_empty(void)
     require(munmap(body, bytes) == 0);
 }
 
-/* The program's mistake hurts nobody who has got the addresses since. */
+/* The program's mistake does not hurt memory that has got the addresses since. */
 static void unmapped_meanwhile(void)
 {
     size_t bytes = 8 * PAGE_BYTES;

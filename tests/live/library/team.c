@@ -1,10 +1,10 @@
-/* Teams: any list, made and freed while others run, split, barriers in two steps. Told by
- * --storm, it is also the nodes of team.sh's groups in which members are killed. */
+/* Teams: any list, made and freed while others run, split, barriers in two steps. With --storm it
+ * also runs in team.sh's groups in which members are killed. */
 #include <signal.h>
 
 #include "live/live.h"
 
-/* The sum of all members' ranks in the group, which tells who is in a team. */
+/* Checks the sum of all members' ranks in the group, which tells who is in a team. */
 static void expect_members(struct dn_team *team, uint64_t sum)
 {
     uint64_t mine = (uint64_t)me.rank + 1;
@@ -14,7 +14,7 @@ static void expect_members(struct dn_team *team, uint64_t sum)
                  (unsigned long long)sum);
 }
 
-/* A list drawn by a state that is the same on all nodes, in random order; whether this
+/* Draws a list, in random order, from a state that is the same on all nodes; gives whether this
  * node is in it. */
 static bool draw_list(uint64_t *state, int *ranks, size_t *count, uint64_t *sum)
 {
@@ -91,7 +91,7 @@ static void teams_of_one_list_are_apart(void)
     for (int i = 0; i < 3; i++) {
         expect(dn_team_create(me.node, ranks, (size_t)me.size, &teams[i]), 0);
     }
-    /* Arrived in all of them at once; no arrival counts for another team. */
+    /* Arrive in all of them at once; no arrival counts for another team. */
     for (int i = 0; i < 3; i++) {
         int passed = 1;
         if (me.size > 1 && me.rank == 0) {
@@ -181,7 +181,7 @@ static void teams_come_and_go_while_others_work(void)
     }
 }
 
-/* Far more teams than slots or service memory could hold at a time. */
+/* Far more teams than there are slots or service memory at a time. */
 static void thousands_of_teams_leave_nothing(void)
 {
     int ranks[64];
@@ -192,7 +192,7 @@ static void thousands_of_teams_leave_nothing(void)
         struct dn_team *team;
         uint64_t words[64];
         expect(dn_team_create(me.node, ranks, (size_t)me.size, &team), 0);
-        /* This one takes staging memory of half a megabyte: 1 GB is reached by 2000. */
+        /* This one takes staging memory of half a megabyte: 2000 of them would be 1 GB. */
         for (uint64_t word = 0; word < 64; word++) {
             words[word] = word * 1000 + (uint64_t)i + (uint64_t)me.rank;
         }
@@ -220,8 +220,8 @@ static void *make_teams_in_a_thread(void *argument)
     return NULL;
 }
 
-/* Lists with different first members, and on small groups several threads' lists with the
- * same one: a list of its own each. */
+/* Lists with different first members; in small groups several threads also make lists with the same
+ * first member, each its own. */
 static void threads_make_teams_at_once(void)
 {
     enum { THREADS = 3 };
@@ -305,7 +305,7 @@ static void bad_lists_have_names(void)
     expect(dn_barrier_wait(NULL, 0), DN_EINVAL);
     expect(dn_team_shrink(NULL, &team), DN_EINVAL);
     expect(dn_team_split(NULL, 0, 0, &team), DN_EINVAL);
-    /* None of it has put the nodes out of step. */
+    /* None of that has put the nodes out of step. */
     expect(dn_team_create(me.node, ranks, (size_t)me.size, &team), 0);
     expect_members(team, (uint64_t)(me.size * (me.size + 1) / 2));
     expect(dn_team_free(team), 0);
@@ -318,7 +318,7 @@ static void splits_by_colour_and_key(void)
     struct dn_team *all;
     struct dn_team *part;
     all = dn_team_all(me.node);
-    /* Every third colour, the keys turning the order round. */
+    /* Every third colour; the keys reverse the order. */
     expect(dn_team_split(all, me.rank % 3, -me.rank, &part), 0);
     int members = 0;
     uint64_t sum = 0;
@@ -373,7 +373,7 @@ static void barriers_in_two_steps(void)
     expect(dn_team_shrink(all, &team), 0);
     for (int kind = 0; kind < 3; kind++) {
         expect(dn_barrier_kind(team, kinds[kind]), 0);
-        /* More than 256, for one-byte counts. */
+        /* More than 256, because of one-byte counts. */
         for (int i = 0; i < 300; i++) {
             int passed = 0;
             round++;
@@ -397,7 +397,7 @@ static void barriers_in_two_steps(void)
                     }
                 }
             }
-            /* Everybody told its neighbour the round before the barrier. */
+            /* Every node told its neighbour the round before the barrier. */
             require_else(dn_load_u64(live_u64(0)) >= round, "the neighbour has not come");
             expect(dn_barrier_wait(team, 0), DN_ESTATE);
             expect(dn_barrier_test(team, &passed), DN_ESTATE);
@@ -406,8 +406,8 @@ static void barriers_in_two_steps(void)
     expect(dn_team_free(team), 0);
 }
 
-/* Between two host-driven barriers just as many other calls as make a one-byte count of
- * phases look the same. */
+/* Between two host-driven barriers, make as many other calls as give a one-byte count of phases the
+ * same value again. */
 static void old_counts_are_not_taken_for_new(void)
 {
     struct dn_team *team;
@@ -452,7 +452,7 @@ static void a_barrier_that_timed_out_goes_on(void)
     expect(dn_team_free(team), 0);
 }
 
-/* A barrier still open is passed by freeing. */
+/* Freeing a team passes a barrier that is still open. */
 static void freeing_ends_an_open_barrier(void)
 {
     struct dn_team *all = dn_team_all(me.node);
@@ -494,11 +494,11 @@ static void die_within(uint64_t ns, uint64_t *random)
     require(timer_settime(timer, 0, &when, NULL) == 0);
 }
 
-/* One more use of the team; how many members there are and how many want to end. */
+/* Uses the team once more; gives how many members there are and how many want to end. */
 static int use(struct dn_team *team, uint64_t *random, bool ends, uint64_t *count, uint64_t *ending)
 {
     uint64_t words[600] = {1, ends};
-    /* A word, a small or a larger one; all members draw the same. */
+    /* One word, a few or more; all members draw the same. */
     size_t length = (size_t[]){2, 60, 600}[live_random(random, 3)];
     int error = dn_allreduce(team, words, words, length, DN_UINT64, DN_SUM);
     if (!error && live_random(random, 2)) {
@@ -517,9 +517,9 @@ static int use(struct dn_team *team, uint64_t *random, bool ends, uint64_t *coun
     return error;
 }
 
-/* All work on a team; whoever the command line names dies somewhere within 15 ms. The
- * survivors shrink the team as often as it breaks, and end together on one that holds
- * just them. Also the workload of the kill-point build. */
+/* All work on a team; the nodes that the command line names die somewhere within 15 ms. The
+ * survivors shrink the team as often as it breaks, and end together on one that holds just them.
+ * This is also the workload of the kill-point build. */
 static int run_storm(int argc, char **argv)
 {
     int ranks[64];
@@ -565,14 +565,14 @@ static int run_storm(int argc, char **argv)
     require_else(victims == 0 || count == (uint64_t)(me.size - victims), "%llu members are left",
                  (unsigned long long)count);
     expect(dn_team_free(team), 0);
-    /* Nobody is killed behind this line: where few calls fit into the time, the last one may be
+    /* No node is killed behind this line: where few calls fit into the time, the last one may be
      * the first to come to a kill point. */
     (void)dprintf(STDOUT_FILENO, "ok survivor %d\n", me.rank);
     return dn_detach(me.node) ? 1 : 0;
 }
 
-/* The last node dies; of the survivors, one dies while the team shrinks, after it has come
- * there, and node 1 comes only then: it asks for another list than those who wait. */
+/* The last node dies. One of the survivors dies while the team shrinks, after it has come there,
+ * and node 1 comes only then: it asks for another list than those that wait. */
 static int run_late(void)
 {
     struct dn_team *all;

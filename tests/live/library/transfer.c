@@ -1,5 +1,5 @@
-/* What is sent arrives, all of it, and nothing beside it: blocks of every size and
- * alignment, single stores, and every atomic. */
+/* All that is sent arrives, and nothing else: blocks of every size and alignment, single stores,
+ * and every atomic. */
 #define _GNU_SOURCE
 #include "live/live.h"
 
@@ -33,8 +33,8 @@ static void wait_by_testing(struct dn_op *op)
     expect(dn_op_wait(op, DN_FOREVER), 0);
 }
 
-/* Everybody sends a block to the next node, or pulls it from there. The remote side is
- * the bank; `memory` is the local side. */
+/* Every node sends a block to the next node, or pulls it from there. The remote side is the bank;
+ * `memory` is the local side. */
 static void move_block(const struct block *block, unsigned char *memory)
 {
     unsigned char *local = memory + GUARD_BYTES + block->from_shift;
@@ -43,7 +43,7 @@ static void move_block(const struct block *block, unsigned char *memory)
     switch (block->way) {
     case BOTF:
         expect(dn_botf(me.node, remote, local, block->bytes), 0);
-        /* It is ours again, which a delayed block must not see. */
+        /* It belongs to us again: a delayed block must not see this. */
         memset(local, 0, block->bytes < 64 ? block->bytes : 64);
         break;
     case PUT_SIGNAL:
@@ -68,7 +68,7 @@ static void move_block(const struct block *block, unsigned char *memory)
     }
 }
 
-/* All bytes there, and the guards as they were. */
+/* Requires all bytes, and the guards as they were. */
 static void require_block(const struct block *block, const unsigned char *start, size_t shift,
                           int sender)
 {
@@ -162,8 +162,8 @@ static void blocks_at_the_ends(void)
     require(*live_u32(me.llcm_bytes - 104) == 0x22222222);
 }
 
-/* A put is in place at return: a flag that another lane sends, which nothing orders with it, finds
- * it there. A get has it here. */
+/* A put is in place when it returns: a flag from another lane, which nothing orders with it, finds
+ * it there. A get has its data here. */
 static void blocking_blocks(void)
 {
     enum { FLAG_AT = 0, LARGEST = 300000 };
@@ -215,7 +215,7 @@ static void nothing_is_a_block(void)
     require(live_all_are(me.llcm, 64, 0) && live_all_are(me.llcm + 72, me.llcm_bytes - 72, 0));
 }
 
-/* A node may send to itself, also onto itself. */
+/* A node may send to itself, even onto the source. */
 static void blocks_to_oneself(void)
 {
     unsigned char before[200];
@@ -236,7 +236,7 @@ static void blocks_to_oneself(void)
 
 /* ---- Stores ------------------------------------------------------------------ */
 
-/* Each width at each place of a word, and the bytes beside it as they were. */
+/* Each width at each place of a word; the bytes beside it stay as they were. */
 static void single_stores(void)
 {
     struct dn_kick kick;
@@ -294,8 +294,8 @@ static void stores_from_all_to_all(void)
 
 /* ---- Atomics ----------------------------------------------------------------- */
 
-/* Fetches, and tells of the old value; then the same without fetching. The word is
- * somebody else's, so its result is read over there. */
+/* Fetches and checks the old value; then the same without fetching. The word belongs to another
+ * node, so its result is read there. */
 #define DEFINE_TRY_ATOMICS(suffix, type)                                                     \
     static void expect_old_##suffix(const char *what, type old, type wanted)                 \
     {                                                                                        \
@@ -370,7 +370,7 @@ static void atomic_results(void)
     require(live_all_are(me.llcm + 144, 112, GUARD));
 }
 
-/* The last word of each area is a word. */
+/* The last word of each area can be used. */
 static void atomics_at_the_ends(void)
 {
     int to = live_neighbour(1);

@@ -88,7 +88,7 @@ static void comparisons(void)
     }
 }
 
-/* Each comparison comes true by the next node's store, not before. */
+/* The next node's store makes each comparison true, and nothing before it does. */
 static void changes_end_waits(void)
 {
     static const struct {
@@ -159,7 +159,7 @@ static void timeouts_are_not_early(void)
         require_in_time(began_ns, timeouts_ns[i]);
         require(index == 77);
     }
-    /* Almost for ever is not a wrapped deadline; what holds is seen at once. */
+    /* A very long time-out must not wrap; a condition that holds is seen at once. */
     *live_u64(0) = 1;
     expect(dn_wait_until_u64(me.node, live_u64(0), DN_EQ, 1, UINT64_MAX - 1), 0);
     expect(dn_wait_until_u64(me.node, live_u64(0), DN_EQ, 1, 0), 0);
@@ -175,7 +175,7 @@ static void on_signal(int number)
     atomic_fetch_add(&signals_seen, 1);
 }
 
-/* A program that uses signals: no wait, and no barrier, ends before its time. */
+/* In a program that uses signals no wait, and no barrier, ends before its time. */
 static void signals_do_not_end_waits(void)
 {
     struct sigaction action = {.sa_handler = on_signal};
@@ -289,7 +289,7 @@ int ppoll(struct pollfd *sockets, nfds_t count, const struct timespec *timeout,
 enum {
     WAKE_SAMPLES = 31,
     WAKE_LEAST = 5,         /* that found it asleep */
-    WAKE_SAMPLES_MAX = 620, /* a busy machine lets a sleeper wait for its turn most of the time */
+    WAKE_SAMPLES_MAX = 620, /* on a busy machine a sleeper mostly waits for its turn */
     WORD_AT = 0,
     BODY_AT = 1024,
     READY_AT = 2048,
@@ -301,14 +301,14 @@ typedef void (*wake_function)(int to);
 
 static struct dn_kick wake_kick;
 
-/* A store, and then the wait that node 0 goes on to. */
+/* Stores, and then makes the wait that node 0 goes on to. */
 static void wake_by_store_and_wait(int to)
 {
     (void)to;
     dn_store_u64(&wake_kick, 0, live_now_ns());
 }
 
-/* Node 0's part: a message for each time that node 1 is ready, until it says 0. */
+/* Node 0's part: sends a message each time that node 1 is ready, until it says 0. */
 static void wake_until_enough(wake_function wake)
 {
     for (uint64_t sample = 1;; sample++) {
@@ -316,11 +316,11 @@ static void wake_until_enough(wake_function wake)
         if (!*live_u64(READY_AT + 64)) {
             return;
         }
-        /* Into the longest naps, and at any moment of one. */
+        /* Into the longest naps, at any moment of one. */
         live_sleep_ns(6 * LIVE_MS + sample % WAKE_SAMPLES * 63 * LIVE_US);
         wake(1);
         if (wake != wake_by_store_and_wait) {
-            /* The next wait would wake it, too. */
+            /* The next wait would also wake it. */
             live_sleep_ns(3 * LIVE_MS);
         }
     }
@@ -334,7 +334,7 @@ static void be_ready(uint64_t sample, uint64_t more)
            0);
 }
 
-/* Node 1's part: of its waits in which it was asleep when the word was sent, most were woken. */
+/* Node 1's part: most of its waits that slept when the word was sent were woken. */
 static void sleep_until_woken(bool must_be_woken)
 {
     uint64_t sample = 0;
@@ -446,7 +446,7 @@ static void push_wakes(void)
     try_wake(wake_by_push, true);
 }
 
-/* Under DN_RELAX a fence is not when a store takes effect, so there only naps find it. */
+/* Under DN_RELAX a store does not take effect at a fence, so only naps find it there. */
 static void fence_wakes(void)
 {
     try_wake(wake_by_store_and_fence, !live_is_relaxed());
@@ -500,7 +500,7 @@ static void *wait_for_numbers(void *argument)
     return NULL;
 }
 
-/* Each thread has its own word at the next node, half of them share a line. */
+/* Each thread has its own word at the next node; half of the words share a line. */
 static void many_threads_wait_in_one_node(void)
 {
     struct waiter waiters[THREADS];
@@ -530,8 +530,8 @@ static void many_threads_wait_in_one_node(void)
     }
 }
 
-/* A thread that waits for nothing that comes does not keep the others from being woken,
- * and its time-out is its own. */
+/* A thread that waits in vain does not keep the others from being woken, and has its own
+ * time-out. */
 static void *time_out_beside(void *argument)
 {
     const uint64_t *word = argument;
@@ -630,7 +630,7 @@ static void threads_hammer_their_lanes(void)
     }
 }
 
-/* Threads on one lane get no order, but everything arrives. */
+/* Threads on one lane have no order, but everything arrives. */
 static void *send_on_the_common_lane(void *argument)
 {
     uint64_t *numbers = argument;
@@ -683,7 +683,7 @@ static void token_goes_round(void)
     }
 }
 
-/* All wait for the slowest of them, each in turn. */
+/* All wait for the slowest node; each node is that in turn. */
 static void all_wait_for_one(void)
 {
     for (uint64_t round = 1; round <= 16; round++) {

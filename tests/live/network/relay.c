@@ -1,5 +1,5 @@
-/* The relay of the network tests does what it is asked and nothing else: what goes in comes
- * out, unless it was meant not to.
+/* The relay of the network tests does what it is asked and nothing else: what goes in comes out,
+ * unless it was asked otherwise.
  *
  *     relay RELAY_PROGRAM */
 #define _GNU_SOURCE
@@ -62,7 +62,7 @@ static void close_nodes(void)
     }
 }
 
-/* Ports in a row, below those that the kernel gives out by itself. */
+/* Ports in a row, below those that the kernel hands out. */
 static void open_nodes(uint64_t *random)
 {
     int bound = 0;
@@ -80,7 +80,7 @@ static void open_nodes(uint64_t *random)
     }
 }
 
-/* A line of the relay's, which is short; false when it has ended instead. */
+/* Reads a short line from the relay; false: it has ended instead. */
 static bool read_line(char *line, size_t room)
 {
     size_t have = 0;
@@ -194,7 +194,7 @@ static ssize_t receive_within(int rank, int timeout_ms)
     return recv(bench.nodes[rank], buffer, sizeof buffer, 0);
 }
 
-/* The next datagram at a rank, which must come, however little the relay gets of the machine. */
+/* Receives the next datagram at a rank; it must come, however little CPU time the relay gets. */
 static ssize_t receive_one(int rank)
 {
     return receive_within(rank, PATIENCE_MS);
@@ -327,7 +327,7 @@ static void the_corrupted_differ(void)
         send_one(0, i, 1000);
     }
     for (struct stamp stamp; (got = came < COUNT ? receive_one(0) : receive_more(0)) >= 0; came++) {
-        /* In a header of 16 bytes a turned bit may not show; in the rest it must. */
+        /* In a header of 16 bytes a flipped bit may not show; in the rest it must. */
         harmed += got != 1000 || !is_unharmed((size_t)got, &stamp);
     }
     stop();
@@ -362,7 +362,7 @@ static void some_are_overtaken(void)
 
 static void a_thin_link_is_thin(void)
 {
-    /* 100 datagrams of 1000 bytes find a queue of 50000: half of them, in half a second. */
+    /* 100 datagrams of 1000 bytes meet a queue of 50000: half of them pass, in half a second. */
     const char *const wanted[] = {"--rate", "100000", "--queue", "50000", NULL};
     struct stamp stamp;
     uint64_t came = 0;
@@ -400,7 +400,7 @@ static void what_is_too_large_is_lost(void)
     require(counts.too_large == 2 && counts.forwarded == 2);
 }
 
-/* Two nodes that know each other by the relay's ports, and nobody else. */
+/* Two nodes that know each other by the relay's ports, and no other node. */
 static void senders_keep_their_ports(void)
 {
     const char *const none[] = {NULL};
@@ -453,7 +453,7 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, senders_keep_their_ports),    LIVE_CHECK(1, what_passes_is_recorded),
 };
 
-/* One process without a group; the checks are run one by one all the same. */
+/* One process without a group; the checks still run one by one. */
 int main(int argc, char **argv)
 {
     if (live_list(argc, argv, checks, LIVE_COUNT(checks))) {

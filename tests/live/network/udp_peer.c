@@ -1,11 +1,11 @@
 /* Nodes that wait for something that never comes, while the test does something to the network
- * or to one of them. Whoever hears DN_EPEER says so, and goes on with those that are left.
+ * or to one of them. A node that hears DN_EPEER says so, and goes on with those that are left.
  *
  *     udp_peer SETTLE_MS
  *
- * Peers fall silent together, and each is missed a little later than another: SETTLE_MS after
- * the first DN_EPEER all that are gone are known to be, and as long a node stays before it
- * leaves, so that nobody takes it for one that left in peace.
+ * Peers fall silent together, but each is missed at a slightly different time: SETTLE_MS after
+ * the first DN_EPEER all that are gone are known to be. A node stays as long before it
+ * leaves, so that none is taken for one that left in peace.
  *
  * Each node says "node R pid P", "waiting R", then "epeer R US" (when it heard, by the clock of
  * the day), "dead R: Q ..." (who is gone, in its view), and "team R: N" (how many it goes on
@@ -21,7 +21,7 @@ static uint64_t day_us(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* One call does not write between another's words. */
+/* One write, so that lines of several nodes do not mix. */
 static void say_dead(void)
 {
     char line[512];
@@ -36,7 +36,7 @@ static void say_dead(void)
     (void)dprintf(STDOUT_FILENO, "%s\n", line);
 }
 
-/* Whoever is dead or has left is out of reach. */
+/* A node that is dead or has left is out of reach. */
 static bool is_gone(int rank)
 {
     enum dn_life life;
@@ -44,7 +44,7 @@ static bool is_gone(int rank)
     return life == DN_DEAD || life == DN_LEFT;
 }
 
-/* Those who are left go on: their team works, and whom it has not it cannot reach. */
+/* Those that are left go on: their team works, and it cannot reach the others. */
 static void go_on(struct dn_team *all)
 {
     struct dn_team *left;

@@ -11,7 +11,7 @@
  * come together by primitives alone, so that they tell by themselves what works. */
 #include "live/live.h"
 
-/* Places in LLCM, which the parts share with nobody. Flags hold the number of a round. */
+/* Places in LLCM, used by the parts only. Flags hold the number of a round. */
 enum {
     SEEN_AT = 0,     /* a word for each rank: the last barrier it was before */
     FLAG_AT = 1024,  /* a flag for each use of them, a line each */
@@ -32,7 +32,7 @@ enum flag {
     LOOK,
     AREA,
     AREA_USED,
-    COME, /* at node 0: who have come to meetings */
+    COME, /* at node 0: how many have come to meetings */
     GO,   /* the last meeting that is over, and what node 0 said there */
     SUM,  /* at node 0: what sum_of_all adds up */
 };
@@ -52,7 +52,7 @@ enum {
     BANK_USED = 8 * MIB,
 };
 
-/* TSan's own thread does not let itself be stopped, and so no private memory is registered. */
+/* TSan's own thread cannot be stopped, so no private memory is registered. */
 #ifdef __SANITIZE_THREAD__
 enum { IS_TSAN = 1 };
 #else
@@ -95,7 +95,7 @@ static uint64_t salt(int rank, uint64_t what)
 static size_t length(int rank, uint64_t what, size_t most)
 {
     uint64_t mixed = salt(rank, what + 500);
-    /* Often short, so that edges of packets and lines are met. */
+    /* Often short, so that edges of packets and lines are hit. */
     return mixed % 4 == 0 ? (size_t)(mixed >> 8) % 64 : (size_t)(mixed >> 8) % (most + 1);
 }
 
@@ -167,7 +167,7 @@ static uint64_t sum_of_all(uint64_t value)
 
 /* ---- One-sided, in order ------------------------------------------------------------------ */
 
-/* Stores of every width, each place twice: the second value is the one that stays. */
+/* Stores of every width, each place twice: the second value stays. */
 static void stores(void)
 {
     struct dn_kick kick;
@@ -214,7 +214,7 @@ static void steps(void)
         require_else(now >= seen, "a word went back from %llu to %llu", (unsigned long long)seen,
                      (unsigned long long)now);
         seen = now;
-        /* Also drives the network while this node does nothing else. */
+        /* This also drives the network while this node does nothing else. */
         (void)dn_wait_until_u64(me.node, live_u64(flag_at(STEPS)), DN_GT, seen, 50 * LIVE_US);
         require(live_now_ns() < deadline_ns);
     }
@@ -275,8 +275,8 @@ static void check_pushed(const unsigned char *found, int from, const char *what)
     }
 }
 
-/* What is complete is there, whoever tells of it: a lane without any order to the one that
- * pushed, while the packets of both overtake each other. */
+/* What is complete is there, whoever tells of it: here a lane that is not ordered with the pushing
+ * one, while the packets of both overtake each other. */
 static void completions(void)
 {
     unsigned char *body = me.bank + SCRATCH_AT;
@@ -294,7 +294,7 @@ static void completions(void)
     }
 }
 
-/* Pushes, then a fence and a flag for the target, then quiet and a flag for somebody else, who
+/* Pushes, then a fence and a flag for the target, then quiet and a flag for a third node, which
  * looks at the target's memory. */
 static void pushes(void)
 {
@@ -319,8 +319,8 @@ static void pushes(void)
     await_flag(PUSHED);
     check_pushed(me.bank + PUSH_AT, turn.from, "a push");
     await_flag(LOOK);
-    /* Whoever told us stands as far before us as we do before our third, and its target
-     * is the one before us. */
+    /* The node that told us stands as far before us as we do before our third, and its target is
+     * the one before us. */
     int teller = live_neighbour(-((third - me.rank + me.size) % me.size));
     int looked_at = live_neighbour(-1);
     expect(dn_pull(me.node, live_at(looked_at, DN_BANK, PUSH_AT), body,
@@ -365,7 +365,7 @@ static struct dn_remote counter(int host, enum counter which)
     return live_place(host, COUNT_AT + 64 * (uint64_t)which);
 }
 
-/* What the nodes do to the host's counters, and what came back. */
+/* What the nodes do to the host's counters, and what they got back. */
 struct atomics {
     uint64_t olds;    /* of fetch-add, added up */
     uint64_t squares; /* and their squares */
@@ -402,7 +402,7 @@ static void do_atomics(int host, struct atomics *result)
     expect(dn_quiet(me.node), 0);
 }
 
-/* The host looks at what all have done, and starts anew. */
+/* The host checks what all have done, and starts anew. */
 static void check_counters(uint64_t total, struct atomics *result)
 {
     uint64_t *words[COUNTERS];
@@ -464,12 +464,12 @@ static void barriers(void)
         require_else(seen == turn.number, "after the barrier node %d's store is not there: %llu",
                      rank, (unsigned long long)seen);
     }
-    /* Nobody stores for the next round before all have looked. */
+    /* No node stores for the next round before all have looked. */
     expect(dn_barrier_arrive(all), 0);
     expect(dn_barrier_wait(all, LIVE_PATIENCE_NS), 0);
 }
 
-/* Only who has the lock changes the words behind it, and they are always equal. */
+/* Only the node that has the lock changes the words behind it, and they are always equal. */
 static void locks(void)
 {
     uint64_t words[8];
@@ -543,7 +543,7 @@ static void reductions(void)
 
 static const size_t message_sizes[] = {0, 1, 100, 2048, 2049, 9000, 40000, 100000};
 
-/* Small and large ones, from private memory and from the bank, in order. */
+/* Small and large messages, from private memory and from the bank, in order. */
 static void messages(void)
 {
     enum { MESSAGES = LIVE_COUNT(message_sizes) };
@@ -575,7 +575,7 @@ static void messages(void)
     live_barrier();
 }
 
-/* Everybody writes to one node, who takes what comes. */
+/* All nodes write to one node, which takes what comes. */
 static void notes(void)
 {
     int host = (int)(turn.number % (uint64_t)me.size);
@@ -735,7 +735,7 @@ static void one_round(void)
     me.check = "end of a round";
 }
 
-/* Node 0 has the clock. */
+/* Node 0 decides by its clock. */
 static bool goes_on(uint64_t start_ns)
 {
     return meet(turn.number < wanted.rounds ||
@@ -757,7 +757,7 @@ int main(int argc, char **argv)
         }
     }
     me.check = "end";
-    /* Who leaves may take the last acknowledgement along where packets are lost: nobody goes
+    /* Where packets are lost, a node that leaves may take the last acknowledgement along: none goes
      * before all have completed what they sent. */
     live_barrier();
     expect(dn_lane_close(second), 0);

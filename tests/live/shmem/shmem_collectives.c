@@ -1,6 +1,6 @@
-/* Teams and collective calls of OpenSHMEM, against the same computed by one PE alone. Every
- * typed function is called, through the tables of shmem.h. With --mistake it is one program
- * that ought to end with a sentence. */
+/* Teams and collective calls of OpenSHMEM, against the same computed by one PE alone. Every typed
+ * function is called, through the tables of shmem.h. With --mistake it makes one mistake, and must
+ * end with a sentence. */
 #include "shmem_spec.h"
 
 /* Symmetric memory of both kinds; every check alternates. */
@@ -14,7 +14,7 @@ static void *room(int which, int round, size_t bytes)
     return round % 2 == 0 || bytes > STATIC_BYTES ? heap_room[which] : static_room[which];
 }
 
-/* Byte i of what a PE has for another one. */
+/* Byte i of what one PE has for another. */
 static unsigned char byte_of(int from, int to, size_t i)
 {
     return (unsigned char)live_mix((uint64_t)from * 1000003 + (uint64_t)to * 10007 + i);
@@ -42,7 +42,7 @@ static void predefined_teams(void)
 {
     require(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me.rank &&
             shmem_team_n_pes(SHMEM_TEAM_WORLD) == me.size);
-    /* Who shares no memory with others is alone in the shared team. */
+    /* A PE that shares no memory with others is alone in the shared team. */
     bool is_alone = live_is_udp();
     require(shmem_team_my_pe(SHMEM_TEAM_SHARED) == (is_alone ? 0 : me.rank));
     require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (is_alone ? 1 : me.size));
@@ -215,7 +215,7 @@ static void teams_of_two_dimensions(void)
 
 /* ---- Data on teams ------------------------------------------------------------------------ */
 
-/* The teams that the checks below run on: all, the others reversed, each PE alone. */
+/* The teams for the checks below: all, the others reversed, each PE alone. */
 static shmem_team_t teams[4];
 
 static void make_teams(void)
@@ -314,7 +314,7 @@ static void data_of_all_types(void)
     }
 }
 
-/* Sizes at which the way of doing it changes, by the calls of bytes. */
+/* Sizes around those where the way changes, by the calls for bytes. */
 static void data_of_all_sizes(void)
 {
     static const size_t sizes[] = {0, 1, 511, 512, 513, 4096, 4097, 60000, 262144, 300001};
@@ -350,8 +350,8 @@ static void data_of_all_sizes(void)
 
 /* ---- Reductions ----------------------------------------------------------------------------- */
 
-/* Small whole numbers: exact in every type, and products stay in range by wrapping or being
- * of ones and twos. */
+/* Small whole numbers: exact in every type; products stay in range by wrapping, or consist of ones
+ * and twos. */
 static long value_of(int pe, size_t i, bool small)
 {
     long number = (long)(live_mix((uint64_t)pe * 131 + i) % 5);
@@ -460,7 +460,7 @@ static void generic_names(void)
 
 /* ---- Barriers ------------------------------------------------------------------------------- */
 
-/* What was put before is there after, and nobody leaves before all have come. */
+/* What was put before is there after, and no PE leaves before all have come. */
 static void barriers_complete_and_hold(void)
 {
     static long from_left[2];
@@ -576,7 +576,7 @@ EACH_TO_ALL(CHECK_TO_ALL, )
 #define CALL_TO_ALL(NAME, TYPE, COUNT, OPERATION) \
     to_all_##NAME##_##OPERATION(triple, (COUNT), round++);
 
-/* Every set of every stride, in another order on odd PEs as far as sets are apart. */
+/* Every set of every stride, on odd PEs in another order where sets are disjoint. */
 static void active_sets_of_all_strides(void)
 {
     int round = 0;
@@ -615,8 +615,8 @@ static void active_set_reductions_of_all_types(void)
     EACH_TO_ALL(CALL_TO_ALL, 900)
 }
 
-/* Threads that use different sets and teams for the first time, in another order on each PE:
- * the triple decides whom they meet. */
+/* Threads use different sets and teams for the first time, in another order on each PE: the triple
+ * decides which ones meet. */
 struct duty {
     int number;
     shmem_team_t team;

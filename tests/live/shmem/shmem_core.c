@@ -1,6 +1,6 @@
-/* The inside of OpenSHMEM's one-sided calls: both segments at any load address, contexts of
- * threads and of teams, sleepers that are woken, locks of threads and in masses, memory. With
- * --mistake it is one program that ought to end with a sentence, or with a status. */
+/* The inside of OpenSHMEM's one-sided calls: both segments at any load address, contexts of threads
+ * and of teams, sleepers that are woken, locks of threads and in masses, memory. With --mistake it
+ * makes one mistake, and must end with a sentence, or with a status. */
 #include "shmem_spec.h"
 
 #include <signal.h>
@@ -87,7 +87,7 @@ static void pointers_reach_both_segments(void)
 
 /* ---- Transfers -------------------------------------------------------------------------- */
 
-/* All lengths around the words that go by one store, and long ones, from and to any
+/* All lengths around those of words that take one store, and long ones, from and to any
  * alignment. */
 static void blocks_of_all_lengths(void)
 {
@@ -136,7 +136,8 @@ static void fences_order_puts(void)
             for (int i = 0; i < 64; i++) {
                 require(mine[64 + i] >= round);
             }
-            /* The source of a non-blocking put is ours again, and its target read. */
+            /* The source of a non-blocking put belongs to us again, and its target has been
+             * read. */
             shmem_barrier_all();
         }
     }
@@ -198,7 +199,7 @@ static void atomics_of_all_pes_add_up(void)
 
 /* ---- Waiting ------------------------------------------------------------------------------ */
 
-/* Long enough to fall asleep; the store must wake, whatever it is and wherever it goes. */
+/* Waits long enough to fall asleep; any store to any place must wake it. */
 static void sleepers_are_woken(void)
 {
     clear();
@@ -253,7 +254,7 @@ static void forms_of_waiting(void)
     shmem_int_wait_until_all_vector(ivars, 8, NULL, SHMEM_CMP_GE, wanted);
 }
 
-/* None of several words that hold is passed over for ever. */
+/* No word that holds is passed over for ever. */
 static void any_is_fair(void)
 {
     clear();
@@ -438,7 +439,7 @@ static int status_of(pid_t child)
     return WEXITSTATUS(status);
 }
 
-/* A child has the variables as they were; its end is not the PE's, and it may not call. */
+/* A child has the variables as they were; its end is not the PE's, and it may not make calls. */
 static void forked_children_are_no_pes(void)
 {
     clear();
@@ -552,7 +553,7 @@ static void end_in_a_way(const char *way)
         }
         shmem_barrier_all();
         shmem_uint64_atomic_set(words, 1, me.rank);
-        /* Who is still in the barrier would speak of the death, not of the lock. */
+        /* A PE that is still in the barrier would report the death, not the lock. */
         for (int pe = 0; last && pe < me.size; pe++) {
             while (shmem_uint64_g(words, pe) == 0) {
             }

@@ -24,7 +24,7 @@ static inline void spec_begin(void)
     me.size = shmem_n_pes();
 }
 
-/* Waits until somebody has complained; live_late_group of live.bash says so by a file. */
+/* Waits until a PE has complained; live_late_group of live.bash says so by a file. */
 static inline void spec_come_late(void)
 {
     const char *said = getenv("LIVE_SAID");

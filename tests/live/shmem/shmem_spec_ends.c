@@ -1,5 +1,5 @@
 /* Programs that end early, and programs with one mistake each. shmem_spec_ends.sh and
- * shmem_spec_debug.sh say what must come of them.
+ * shmem_spec_debug.sh say what must happen then.
  *
  * usage: shmem_spec_ends exit WHERE [thread], kill WHERE, or the name of a mistake */
 #include <signal.h>
@@ -144,7 +144,7 @@ static int end_while_others(const char *place, bool by_signal, bool in_thread)
                 end_early(by_signal, in_thread);
             }
             places[i].run();
-            /* Whoever comes back from there has not been told. */
+            /* A PE that returns from there has not been told. */
             live_sleep_ns(100 * LIVE_SECOND);
         }
     }
@@ -234,7 +234,7 @@ static void different_sizes(void)
     (void)shmem_malloc(me.rank == 0 ? 1000 : 100000);
 }
 
-/* One PE makes another collective call than the rest. */
+/* One PE makes a different collective call. */
 static void another_collective(void)
 {
     if (me.rank == 0) {

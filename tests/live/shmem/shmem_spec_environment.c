@@ -1,5 +1,5 @@
-/* Says what the environment of an OpenSHMEM program asks for is there: argument 1 is the size
- * of an allocation that must fit, argument 2 one that must not. */
+/* Checks that an OpenSHMEM program gets what its environment asks for: argument 1 is the size of an
+ * allocation that must fit, argument 2 one that must not. */
 #include "shmem_spec.h"
 
 int main(int argc, char **argv)

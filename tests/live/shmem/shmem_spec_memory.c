@@ -99,7 +99,7 @@ static void queries(void)
     shmem_free(heap);
 }
 
-/* The specification leaves it open; programs of several parts do it. */
+/* The specification leaves this open; programs of several parts do it. */
 static void a_second_init_does_nothing(void)
 {
     shmem_init();
@@ -161,7 +161,7 @@ static void calloc_clears_what_was_used(void)
         unsigned char *clean = shmem_calloc(1000, 10);
         require(clean && live_all_are(clean, 10000, 0));
         shmem_barrier_all();
-        /* Nobody's clearing comes after another PE's first store. */
+        /* No clearing comes after another PE's first store. */
         shmem_uchar_p(&clean[5], 9, right());
         shmem_barrier_all();
         require(clean[5] == 9);
@@ -358,7 +358,7 @@ static void static_variables_take_large_transfers(void)
 
 /* ---- shmem_ptr --------------------------------------------------------------------- */
 
-/* Where memory is not shared there is no pointer, but to a PE's own; DN_RELAX plays a fabric
+/* Where memory is not shared there is no pointer except to a PE's own; DN_RELAX imitates a fabric
  * that has none at all. */
 static bool without_pointers(void)
 {

@@ -44,12 +44,12 @@ int main(void)
     long two_longs[2] = {9, 10};
     shmem_put64(box, two, 2, live_neighbour(1));
     shmem_long_put(longs_box, two_longs, 2, live_neighbour(1));
-    /* A generic name is the function that it stands for. */
+    /* A generic name calls the function that it stands for. */
     shmem_put(longs_box, two_longs, 1, live_neighbour(1));
     shmem_pcontrol(2, "more", 3.5);
     shmem_barrier_all();
     require(box[0] == 7 && box[1] == 8 && longs_box[0] == 9 && longs_box[1] == 10);
-    /* Nothing inside the library calls what the program put in front. */
+    /* The library itself does not call the functions that the program put in front. */
     void *memory = shmem_malloc(100);
     shmem_free(memory);
     require(puts64 == 1 && longs == 2 && barriers == 1 && level == 2);

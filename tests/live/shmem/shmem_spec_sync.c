@@ -110,14 +110,14 @@ static void quiet_orders_puts_to_all_pes(void)
         shmem_long_wait_until(&flag, SHMEM_CMP_GE, round);
         shmem_long_get(got, data, DATA, left());
         expect_round(got, round);
-        /* The PE two steps back has been read from at our left one; it may go on. */
+        /* Our left neighbour has read what the PE two steps back put there; that one may go on. */
         shmem_long_atomic_set(&seen, round, live_neighbour(-2));
         shmem_quiet();
     }
     shmem_barrier_all();
 }
 
-/* A barrier completes the default context, and only orders nothing of another one. */
+/* A barrier completes the default context, and orders nothing of another one. */
 static void a_barrier_completes_the_default_context(void)
 {
     static long data[DATA];
@@ -280,7 +280,7 @@ static void comparisons_of_unsigned_words(void)
     }
 }
 
-/* A wait for each comparison, met by a store from elsewhere. */
+/* Waits with each comparison, which a store from another PE makes true. */
 static void every_comparison_is_waited_for(void)
 {
     static long words[6];
@@ -481,7 +481,7 @@ static void bits_are_each_ones_own(void)
     }
 }
 
-/* Values go from hand to hand: none is lost, none is there twice. */
+/* Values are passed on from PE to PE: none is lost, none is there twice. */
 static void swapped_values_stay_unique(void)
 {
     static double place;

@@ -15,7 +15,7 @@ static void predefined_teams(void)
 {
     require(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me.rank);
     require(shmem_team_n_pes(SHMEM_TEAM_WORLD) == me.size);
-    /* All PEs of this test are on one host; over packets they share no memory even so. */
+    /* All PEs of this test are on one host, but over packets they share no memory. */
     require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (live_is_udp() ? 1 : me.size));
     int mine = shmem_team_my_pe(SHMEM_TEAM_SHARED);
     require(shmem_team_translate_pe(SHMEM_TEAM_SHARED, mine, SHMEM_TEAM_WORLD) == me.rank);
@@ -44,7 +44,7 @@ static void the_invalid_team(void)
     shmem_team_destroy(SHMEM_TEAM_INVALID);
 }
 
-/* A team by triple; checks that who is in it is what the triple says. */
+/* Makes a team by triple; checks that its members are those that the triple says. */
 static shmem_team_t split(shmem_team_t parent, int start, int stride, int size)
 {
     shmem_team_t team = SHMEM_TEAM_WORLD;
@@ -96,7 +96,7 @@ static void impossible_triples_are_refused(void)
     }
 }
 
-/* Teams of teams, and PEs that are in neither of two. */
+/* Teams of teams, and PEs that belong to neither of two. */
 static void teams_are_split_again(void)
 {
     shmem_team_t even = split(SHMEM_TEAM_WORLD, 0, 2, (me.size + 1) / 2);
@@ -201,7 +201,7 @@ static void contexts_use_the_numbers_of_their_team(void)
     require(shmem_ctx_long_atomic_fetch(context, &counter, 0) == me.size);
     shmem_sync_all();
     shmem_ctx_destroy(context);
-    /* A context that is left is destroyed with its team. */
+    /* A context that is not destroyed before goes with its team. */
     require(shmem_team_create_ctx(team, 0, &context) == 0);
     shmem_ctx_long_put_nbi(context, &box, &(long){77}, 1, next);
     shmem_ctx_quiet(context);
@@ -260,7 +260,7 @@ static void use_team(shmem_team_t team)
     count = shmem_team_n_pes(team);
 }
 
-/* Three elements of each member, which its number tells. */
+/* Three elements of each member, which follow from its number. */
 static int element(int pe, int place)
 {
     return pe * 7 + place;
@@ -507,7 +507,7 @@ static void long_reductions(void)
     for (int i = 0; i < LENGTH; i++) {
         require(dest[i] == i * me.size + me.size * (me.size - 1) / 2);
     }
-    /* Nothing to do is done by all. */
+    /* A call with nothing to do is made by all. */
     require(shmem_int_sum_reduce(SHMEM_TEAM_WORLD, dest, source, 0) == 0);
     require(shmem_int_fcollect(SHMEM_TEAM_WORLD, dest, source, 0) == 0);
     require(shmem_int_collect(SHMEM_TEAM_WORLD, dest, source, 0) == 0);

@@ -64,7 +64,7 @@ static void other_threads_compute(void)
     static long box;
     pthread_t thread;
     live_thread_start(&thread, compute, NULL);
-    /* Few: each turn waits until those who compute have had theirs, on every core. */
+    /* Few turns: each waits until the threads that compute have had theirs, on every core. */
     for (long i = 1; i <= 40; i++) {
         shmem_long_p(&box, i, right());
         shmem_long_wait_until(&box, SHMEM_CMP_GE, i);
@@ -174,7 +174,7 @@ static void *wait_for_partner(void *argument)
 {
     int number = *(int *)argument;
     for (long i = 1; i <= TIMES; i++) {
-        shmem_fence(); /* without it the set of the round before may come after this one */
+        shmem_fence(); /* otherwise the set of the round before may come after this one */
         shmem_long_atomic_set(&ping[number], i, right());
         shmem_long_wait_until(&ping[number], SHMEM_CMP_GE, i);
     }
@@ -238,7 +238,7 @@ static void threads_make_contexts(void)
     require(serial_counter == 50 * THREADS);
 }
 
-/* A call that is made by a thread that did not call shmem_init. */
+/* A call from a thread that did not call shmem_init. */
 static void *barrier_in_a_thread(void *argument)
 {
     if (*(int *)argument == 0) {
@@ -255,7 +255,7 @@ static void any_thread_may_make_a_collective_call(void)
     in_threads(barrier_in_a_thread);
 }
 
-/* A lock of this PE is for one of its threads at a time, as for one PE at a time. */
+/* A lock serves one thread of this PE at a time, as it serves one PE at a time. */
 static long lock;
 static long locked_total;
 

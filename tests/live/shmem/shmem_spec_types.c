@@ -187,7 +187,7 @@ static void transfers_of_every_size(void)
 
 /* ---- Atomics ----------------------------------------------------------------------- */
 
-/* The word of the next PE belongs to this one while a check runs. */
+/* While a check runs the word of the next PE belongs to this one. */
 #define AMO_EXTENDED(NAME, TYPE, P, B)                                         \
     static void extended_##P##_##NAME(void)                                    \
     {                                                                          \
