@@ -10,7 +10,7 @@ live_programs=$live_build/tests/live
 live_work=$(mktemp -d)
 trap 'rm -rf "$live_work"' EXIT
 
-# Every process that a test starts inherits this; so one that remains is found.
+# Every process that a test starts inherits this, so one that remains is found.
 export LIVE_TEST_MARK=live-test-$$-$RANDOM
 # Everything random follows from these two; a failure prints them.
 export DN_TEST_SEED=${DN_TEST_SEED:-$((RANDOM * 32768 + RANDOM + 1))}
@@ -45,9 +45,8 @@ live_show_group()
     done
 }
 
-# live_free_ports COUNT: the first of so many free ports in a row, below those that the kernel
-# gives out by itself. What is free now may be taken a moment later; so each test has a range of its
-# own, and goes round in it.
+# live_free_ports COUNT: the first of COUNT free ports in a row, below those that the kernel hands
+# out. A free port may be taken a moment later, so each test goes round in a range of its own.
 live_free_ports()
 {
     local at first port taken
@@ -68,7 +67,7 @@ live_free_ports()
     done
 }
 
-# live_verdict NAME COMMAND...: the command's success is the test's.
+# live_verdict NAME COMMAND...: the test passes if the command succeeds.
 live_verdict()
 {
     local name=$1
@@ -92,8 +91,8 @@ live_group()
         status=$?
 }
 
-# live_late_group SENTENCE WORD...: live_group of the words, in which somebody waits
-# (spec_come_late) until the sentence is on standard error, or for 20 s.
+# live_late_group SENTENCE WORD...: live_group of the words, in which a PE waits (spec_come_late)
+# until the sentence is on standard error, or for 20 s.
 live_late_group()
 {
     local sentence=$1
@@ -108,16 +107,15 @@ live_late_group()
     wait
 }
 
-# Runs a program to its end without the launcher, as live_group does with it.
+# Runs a program to its end without the launcher; otherwise as live_group.
 live_alone()
 {
     status=0
     timeout -k 5 110 "$@" >"$live_work/out" 2>"$live_work/err" </dev/null || status=$?
 }
 
-# live_checks PROGRAM NODES: all checks of a program, in one group, or with NODES `alone`
-# without the launcher. What is not said to be ok has failed; what comes after it was not
-# reached.
+# live_checks PROGRAM NODES: runs all checks of a program in one group, or with NODES `alone`
+# without the launcher. A check that does not say ok has failed; those after it were not reached.
 live_checks()
 {
     local program=$1 nodes=$2 name missing=()
@@ -139,7 +137,7 @@ live_checks()
     fi
 }
 
-# The tools that look must not find themselves.
+# The tools that search must not find themselves.
 live_marked_processes()
 {
     local mark=LIVE_TEST_MARK=$LIVE_TEST_MARK
@@ -162,8 +160,8 @@ live_eventually()
 
 live_no_process() { [ -z "$(live_marked_processes)" ]; }
 
-# live_all_have_ended NODES POINT, after a group that lost nodes at a kill point: everybody died or
-# came to its end. Notes whether the point was reached.
+# live_all_have_ended NODES POINT, after a group that lost nodes at a kill point: each node died or
+# reached its end. Notes whether the point was reached.
 live_all_have_ended()
 {
     local survivors dead
@@ -176,15 +174,15 @@ live_all_have_ended()
     fi
 }
 
-# Nothing of any group that this test started is there any more. What has no name (and
-# faults.sh shows that a group makes none) is gone with the last process that holds it.
+# Nothing remains of any group that this test started. What has no name (and faults.sh shows that a
+# group makes none) is gone with the last process that holds it.
 live_nothing_remains()
 {
     live_eventually live_no_process || { ps -fp "$(live_marked_processes | paste -sd,)"; return 1; }
 }
 
-# A node's program in Python that looks for its group's secret, as it is and as text, in the
-# words of every process, and then says "looked".
+# A node's program in Python that looks for its group's secret, as bytes and as text, in the
+# arguments and environment of every process, and then says "looked".
 live_secret_search()
 {
     cat <<'END'
@@ -205,7 +203,7 @@ print("looked")
 END
 }
 
-# The last line, and the test's status.
+# Prints the last line; gives the test's status.
 live_finish()
 {
     echo "$live_passed passed, $live_failed failed"

@@ -11,7 +11,7 @@ fagus_relax=${DN_RELAX-}
 # shellcheck source-path=SCRIPTDIR source=../network/udp.bash
 . "$(dirname "${BASH_SOURCE[0]}")/../network/udp.bash"
 
-# All modes, or those that the stage of `make test` is about.
+# All modes, or those of this stage of `make test`.
 fagus_modes=(shared remote udp bad)
 if [ -n "$fagus_relax" ]; then
     export DN_RELAX=$fagus_relax

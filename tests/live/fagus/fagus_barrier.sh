@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Barriers right behind releases and bindings, with 2 to 4 nodes in each mode.
+# Barriers right after releases and bindings, with 2 to 4 nodes in each mode.
 # usage: fagus_barrier.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=fagus.bash
 . "$(dirname "$0")/fagus.bash"

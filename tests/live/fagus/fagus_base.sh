@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
-# all_said WORD COUNT: so many nodes said just this, and the last group ended well.
+# all_said WORD COUNT: that many nodes said exactly this, and the last group ended well.
 all_said()
 {
     if [ "$status" -ne 0 ] || [ "$(grep -cxF -- "$1" "$live_work/out")" -ne "$2" ]; then
@@ -16,7 +16,7 @@ all_said()
 
 program=$live_programs/fagus_base
 
-# Everything once, with what the environment says of fabric and mode.
+# Everything once, with the fabric and mode of the environment.
 round()
 {
     local nodes
@@ -46,7 +46,7 @@ fi
 live_alone "$program" --end
 live_verdict "a process by itself comes and goes" all_said well 1
 
-# One report of all nodes together, which names what was used.
+# One report for all nodes together, which names what was used.
 reported()
 {
     all_said well 3 || return 1

@@ -6,7 +6,7 @@
 
 program=$live_programs/fagus_errors
 
-# The last group ended well, and so many nodes said so.
+# The last group ended well, and that many nodes said so.
 all_well()
 {
     [ "$status" -eq 0 ] && [ "$(grep -cx well "$live_work/out")" -eq "$1" ] &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every Fagus example runs in all modes, on 1 to 4 nodes, and finds its result to be that of its
-# own serial run; none leaves anything. usage: fagus_examples.sh BUILD_FOLDER
+# Every Fagus example runs in all modes, on 1 to 4 nodes, and its result is that of its own serial
+# run; none leaves anything behind. usage: fagus_examples.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
@@ -30,7 +30,7 @@ runs()
     live_nothing_remains
 }
 
-# Red-black rows change every other word, and no more than that is to travel.
+# Red-black rows change every other word, and no more than that may travel.
 sends_what_changes()
 {
     local ratio
@@ -42,7 +42,7 @@ sends_what_changes()
     fi
 }
 
-# What makes no sense is refused: refuses NAME ARGUMENT...
+# Arguments that make no sense are refused: refuses NAME ARGUMENT...
 refuses()
 {
     local name=$1
@@ -54,7 +54,7 @@ refuses()
     fi
 }
 
-# One node of several says how it is used.
+# One of several nodes prints the usage.
 helps()
 {
     live_group -n 2 --timeout 60 "$live_build/examples/fagus/$1" --help
@@ -68,7 +68,7 @@ helps()
 # Paper 001's measurements: four rows, the first three beside the paper's figures.
 repeats_the_paper()
 {
-    # A hundred thousand turns of two nodes that want a core each.
+    # A hundred thousand turns of two nodes, each of which wants a core.
     FAGUS_FORCE_REMOTE=1 live_group -n 2 --timeout 100 "$live_build/examples/fagus/papers"
     if [ "$status" -ne 0 ] || [ "$(grep -c 'paper 001, evaluation [12]$' "$live_work/out")" -ne 3 ] ||
         ! grep -q '^64 bytes acquired from elsewhere' "$live_work/out"; then

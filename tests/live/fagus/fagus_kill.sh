@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A node is killed at chosen moments and at any, on every fabric: the others find whole versions
-# that are not old, or are told. usage: fagus_kill.sh BUILD_FOLDER; DN_TEST_DEATHS is how many
-# deaths at any time (3).
+# A node is killed at chosen and at random moments, on every fabric: the others find whole versions
+# that are not old, or are told. usage: fagus_kill.sh BUILD_FOLDER; DN_TEST_DEATHS is the number of
+# deaths at random moments (3).
 # shellcheck source-path=SCRIPTDIR source=fagus.bash
 . "$(dirname "$0")/fagus.bash"
 
@@ -24,7 +24,7 @@ killed()
     fi
 }
 
-# death MODE NODES MOMENT: each with a seed, a victim and sizes of its own.
+# death MODE NODES MOMENT: each with its own seed, victim and sizes.
 death()
 {
     local victim shift

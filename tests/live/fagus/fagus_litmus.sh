@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Litmus shapes: with synchronisation the outcome that no interleaving explains never comes,
-# without it does. usage: fagus_litmus.sh BUILD_FOLDER; DN_TEST_ROUNDS multiplies the rounds (1).
+# Litmus shapes: with synchronisation, the outcome that no interleaving explains never comes;
+# without it, it does. usage: fagus_litmus.sh BUILD_FOLDER; DN_TEST_ROUNDS multiplies the rounds
+# (1).
 # shellcheck source-path=SCRIPTDIR source=fagus.bash
 . "$(dirname "$0")/fagus.bash"
 

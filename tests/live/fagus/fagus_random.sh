@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Random work on shared memory by threads of 2 to 8 nodes, replayed serially and compared.
-# usage: fagus_random.sh BUILD_FOLDER; DN_TEST_RANDOM is how many rounds (1). A failure names its
-# mode and seed; DN_TEST_SEED repeats what every thread does.
+# usage: fagus_random.sh BUILD_FOLDER; DN_TEST_RANDOM is the number of rounds (1). A failure names
+# its mode and seed; DN_TEST_SEED repeats what every thread does.
 # shellcheck source-path=SCRIPTDIR source=fagus.bash
 . "$(dirname "$0")/fagus.bash"
 

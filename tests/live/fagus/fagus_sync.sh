@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
-# The story's survivors, all of them, said just these lines, in any order: "LINE; LINE".
+# All of the story's survivors said exactly these lines, in any order: "LINE; LINE".
 told()
 {
     local story=$1 bytes=$2 nodes=$3 dead=$4 wanted=$5 said
@@ -18,7 +18,7 @@ told()
     fi
 }
 
-# deaths MODE: shared, mem or udp say what can be known afterwards.
+# deaths MODE: shared, mem or udp decide what can be known afterwards.
 deaths()
 {
     local mode=$1 bytes
@@ -124,7 +124,7 @@ guards()
     fi
 }
 
-# Everything once, with what the environment says of fabric and mode.
+# Everything once, with the fabric and mode of the environment.
 round()
 {
     local nodes

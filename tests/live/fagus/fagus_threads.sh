@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Threads of one node meet in the shared memory, in each mode: what TSan is to see of Fagus beside
-# fagus_random.sh. Deaths, guarded pages and terabytes are not for it; and litmus shapes have one
-# thread on each node. usage: fagus_threads.sh BUILD_FOLDER
+# Threads of one node meet in the shared memory, in each mode: the part of Fagus that TSan checks,
+# beside fagus_random.sh. TSan cannot do deaths, guarded pages and terabytes; and litmus shapes have
+# only one thread on each node. usage: fagus_threads.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=fagus.bash
 . "$(dirname "$0")/fagus.bash"
 

@@ -4,10 +4,10 @@
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
-# The points that the library was built with, by name.
+# The names of the kill points that the library was built with.
 points() { strings "$live_build/libfagus.so" | grep -E '^sync: ' | sort -u; }
 
-# killed POINT RANK PASSAGE BYTES: who does not die there, or of age, comes to its end.
+# killed POINT RANK PASSAGE BYTES: nodes that do not die there, or after some time, reach their end.
 killed()
 {
     local story=storm

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../live.bash"
 pages=$(cd "$(dirname "$0")/../../../man" && pwd)
 
-# The options that the help of a command tells; --help itself is not asked for.
+# The options in the help of a command, except --help itself.
 in_help()
 {
     "$live_dimmnet" "$@" --help | grep -E '^  -' |
@@ -13,7 +13,7 @@ in_help()
         grep -vxE -- '-h|--help' | sort
 }
 
-# in_page PAGE SECTION: those that have an entry in that section of the page.
+# in_page PAGE SECTION: the options that have an entry in that section of the page.
 in_page()
 {
     awk -v section="$2" '/^\.S[hs] / { inside = $2 == section } inside && /^\.It Fl/' \

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # What the tests of groups on several hosts share. Sourced by them after live.bash.
 #
-# The hosts are all this one: the "remote shell" only leaves the host's name out.
+# All hosts are this one: the "remote shell" just drops the host's name.
 # shellcheck disable=SC2034,SC2154 # names for those who source this, and from live.bash
 unset DN_FABRIC
 node=$live_programs/run_node
@@ -33,7 +33,7 @@ expect_out()
     return 1
 }
 
-# The launcher said one line like it.
+# The launcher said one line that matches.
 expect_message()
 {
     if [ "$(grep -c '^dimmnet run' err)" -ne 1 ] || ! grep -qE -- "$1" err; then
@@ -55,8 +55,8 @@ refused()
     fi
 }
 
-# Starts a group in the background as a job of its own, with no signal ignored (nohup and
-# background shells do that); leaves $launcher.
+# Starts a group in the background as a job of its own, with no signal ignored (nohup and background
+# shells ignore some); leaves $launcher.
 start()
 {
     rm -f out err

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Groups on several hosts: who runs where, what makes no sense, hosts that cannot be reached,
+# Groups on several hosts: which node runs where, what makes no sense, hosts that cannot be reached,
 # and what is passed on between nodes and the launcher. usage: hosts.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash source=hosts.bash
 # shellcheck disable=SC2016,SC2154 # single quotes for shells inside; names from hosts.bash
@@ -36,7 +36,7 @@ only_hosts_that_are_needed()
     expect_status 0 && expect_out <<<1
 }
 
-# The library's variables come along, others by name.
+# The library's variables are passed on; others if they are named.
 environments_are_passed()
 {
     cat >clean <<'END'
@@ -93,7 +93,7 @@ bad_addresses_are_refused()
 }
 
 
-# One of them says it; the others may have come as far, too.
+# One host says it; the others may have come as far, too.
 several_may_say_it()
 {
     live_group "${here[@]}" no-such
@@ -127,7 +127,7 @@ unreachable_hosts_are_named()
         --fabric udp --hosts three --rsh false true &&
         refused 1 'host (alpha|beta|gamma): this is not an agent: "(alpha|beta|gamma) ' \
             --fabric udp --hosts three --rsh echo true || return 1
-    # What the remote shell says is seen, too.
+    # The remote shell's own messages are seen, too.
     cat >broken <<'END'
 #!/bin/sh
 [ "$1" != beta ] || { echo "no way to $1" >&2; exit 255; }
@@ -142,7 +142,7 @@ END
 
 some_wait() { pgrep -P "$launcher" -f 'sleep 100' >/dev/null; }
 
-# Nobody answers: the user's patience counts.
+# The host does not answer: the user's patience counts.
 silent_hosts_time_out()
 {
     printf '#!/bin/sh\nexec sleep 100\n' >silent
@@ -174,7 +174,7 @@ live_verdict "hosts that cannot be reached are named" unreachable_hosts_are_name
 live_verdict "hosts that say nothing" silent_hosts_time_out
 live_verdict "hosts of another version" another_version_is_refused
 
-# An agent is not for people, and believes nobody.
+# An agent is not for people, and trusts no input.
 agents_believe_nobody()
 {
     local said
@@ -232,7 +232,7 @@ node_0_reads_standard_input()
     head -c 1000000 /dev/urandom | base64 >text
     timeout 60 "$live_dimmnet" run "${here[@]}" cat <text >out 2>err || status=$?
     expect_status 0 && cmp text out || return 1
-    # Who does not read it holds nobody up.
+    # A node that does not read its input holds no other up.
     status=0
     timeout 60 "$live_dimmnet" run "${here[@]}" true <text >out 2>err || status=$?
     expect_status 0
@@ -247,7 +247,7 @@ stopped_reader()
         exec yes' >pipe 2>err &
     launcher=$!
     set +m
-    # Nobody reads: all is full long before the death, which is told all the same.
+    # Nobody reads: all is full long before the death, which is still told.
     live_eventually grep -q 'node 2 (pid .* on beta) was killed by SIGKILL' err || return 1
     kill -0 "$launcher" || return 1
     cat <&7 >received &

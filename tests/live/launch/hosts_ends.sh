@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Groups on several hosts: how they end, who learns of it, and that nothing remains.
+# Groups on several hosts: how they end, which nodes learn of it, and that nothing remains.
 # usage: hosts_ends.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash source=hosts.bash
 # shellcheck disable=SC2016,SC2154 # single quotes for shells inside; names from hosts.bash
@@ -18,8 +18,8 @@ statuses_are_passed_on()
 
 keep_going()
 {
-    # The first failure decides the status: the second waits until the first one is said. The
-    # others stay for longer than they would have without the option.
+    # The first failure decides the status: the second waits until the first is reported. The others
+    # stay longer than they could without the option.
     rm -f err
     live_group "${here[@]}" --keep-going sh -c '
         said() { until grep -q "exited with status $1" err; do sleep 0.02; done; }
@@ -139,7 +139,7 @@ a_killed_agent()
         grep -q '2 is dead' out && live_nothing_remains
 }
 
-# Not only its children: what has left their process groups, too.
+# Not only its children, but also processes that left their process groups.
 a_killed_agent_leaves_nothing()
 {
     start "${here[@]}" sh -c 'sleep 100 & setsid sleep 100 & (setsid sh -c "sleep 100; true" &)
@@ -183,11 +183,11 @@ guardian_of_launcher()
 {
     ps -o pid=,comm= --ppid "$launcher" | awk '$2 == "dimmnet-guard" { print $1 }'
 }
-# It takes its name when it has begun to run.
+# A process has its name only once it has begun to run.
 has_guardian() { [ -n "$(guardian_of_launcher)" ]; }
 
-# Agents go by themselves when their input ends, as it does on a host that nobody can reach
-# to kill them: here the guardian is killed before the launcher.
+# Agents end by themselves when their input ends, as on a host that cannot be reached to kill them:
+# here the guardian is killed before the launcher.
 a_launcher_without_guardian()
 {
     start "${here[@]}" sh -c 'echo ready; sleep 100; true'

@@ -81,7 +81,7 @@ paths_decide_the_packets()
 {
     packets_are 1472 --hosts four && packets_are 1452 --hosts six || return 1
     packets_are 1462 --hosts four --mtu 1490 && packets_are 1472 --hosts four --mtu 1501 || return 1
-    # The smaller one counts, whoever has it.
+    # The smaller one counts, on whichever host.
     ip -n "${space_of}a" link set "${space_of}x" mtu 1300
     packets_are 1272 --hosts four || return 1
     ip -n "${space_of}a" link set "${space_of}x" mtu 1500
@@ -108,7 +108,7 @@ hosts_without_a_way()
         "host ${space_of}c cannot reach host ${space_of}a at 10.77.0.1:[0-9]+: Network is unreachable"
 }
 
-# The launcher's own network is another one: it needs none of its hosts' addresses.
+# The launcher is in another network: it needs none of its hosts' addresses.
 a_killed_agent()
 {
     start "${far[@]}" --hosts four --keep-going --label sh -c 'echo "pid $$"; exec "$0" witness' "$node"

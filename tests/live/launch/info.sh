@@ -25,7 +25,7 @@ led = lambda leader: next(each for each in one("group") if each["leader"] == lea
 sys.exit(0 if eval("(" + sys.argv[1] + ")") else "not so: " + sys.argv[1] + "\n" + open("told").read())' "$1"
 }
 
-# The same again and again, of what is said of a process: reports come now and then.
+# Repeats that for what is said about a process: reports come now and then.
 eventually_told()
 {
     local tries
@@ -37,7 +37,7 @@ eventually_told()
     return 1
 }
 
-# verdict NAME COMMAND: the group that it started is ended afterwards.
+# verdict NAME COMMAND: ends the group that the command started afterwards.
 verdict()
 {
     launcher=
@@ -112,7 +112,7 @@ all(nodes[r]['address'].startswith('127.0.0.1:') for r in nodes)" ||
     local pid
     pid=$(sed -n 's/^\[1\] pid //p' out)
     eventually_told "$pid" "len(one('group')) == 1 and nodes[1]['process_id'] == $pid" || return 1
-    # A node's own copy of the group's memory is no group of its own.
+    # A node's own copy of the group's memory does not count as a group.
     info --json
     told_objects "[g['leader'] for g in one('group')].count($launcher) == 1 and
 $pid not in [g['leader'] for g in one('group')]" || return 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `dimmnet perf` as a command: words that make no sense, and on either fabric a row with all
-# that it promises. How fast anything is does not matter here. usage: perf.sh BUILD_FOLDER
+# `dimmnet perf` as a command: words that make no sense, and on either fabric a row with all that it
+# promises. Speed does not matter here. usage: perf.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
@@ -40,7 +40,7 @@ bad_words_are_refused()
 }
 live_verdict "words that make no sense are refused" bad_words_are_refused
 
-# row PATTERN WORD...: one JSON object like it, with numbers that can be.
+# row PATTERN WORD...: one matching JSON object, with plausible numbers.
 row()
 {
     local pattern=$1

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Nobody else gets at a group's memory: no other user, no program that a node starts, and
-# nobody at all after its end. usage: privacy.sh BUILD_FOLDER
+# Nobody else can get at a group's memory: no other user, no program that a node starts, and nobody
+# at all after its end. usage: privacy.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
-# The command that makes a command another user's.
+# The command that runs a command as another user.
 as_owner=(setpriv --reuid 65533 --regid 65533 --clear-groups --)
 as_stranger=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
 
@@ -31,7 +31,7 @@ stop_group()
     live_nothing_remains
 }
 
-# Everybody who may have the memory: launcher, guardian, nodes.
+# All processes that may have the memory: launcher, guardian, nodes.
 attack_fails()
 {
     local pids
@@ -40,7 +40,7 @@ attack_fails()
     LIVE_TEST_MARK='' "${as_stranger[@]}" "$programs/privacy" attack "${pids[@]}"
 }
 
-# The same program must be able to succeed, or its failure would show nothing.
+# The same program must be able to succeed, or its failure would prove nothing.
 attack_of_root_succeeds()
 {
     local pids
@@ -53,7 +53,7 @@ attack_of_root_succeeds()
     done
 }
 
-# Whoever has a file with that number, as root sees it.
+# The processes that have a file with that number, as root sees it.
 holders_of()
 {
     find /proc/[0-9]*/fd -maxdepth 1 -type l -lname '*memfd:dimmnet*' -print0 2>/dev/null |
@@ -62,7 +62,7 @@ holders_of()
         2>/dev/null
 }
 
-# Its processes have it, and nobody else.
+# The group's processes have it, and no others.
 only_the_group_holds()
 {
     local pids others
@@ -79,7 +79,7 @@ memory_is_gone()
     [ -z "$holders" ] || { echo "still held: $holders"; return 1; }
 }
 
-# try_group NAME [command...]: what a stranger gets of a group that was started so.
+# try_group NAME [command...]: what a stranger can get from a group that was started this way.
 try_group()
 {
     local name=$1
@@ -108,7 +108,7 @@ if [ "$(id -u)" -ne 0 ]; then
 elif ! "${as_stranger[@]}" true 2>/dev/null; then
     live_skip "another user" "setpriv does not work here"
 else
-    # Where every user can read them.
+    # In a place that every user can read.
     programs=$live_work/programs
     mkdir "$programs"
     cp "$live_dimmnet" "$live_programs/privacy" "$live_build"/libdimmnet.so.0 "$programs"

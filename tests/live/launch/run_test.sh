@@ -13,7 +13,7 @@ node=$build/tests/live/run_node
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Every process that a test starts inherits this; so a process that remains is found.
+# Every process that a test starts inherits this, so one that remains is found.
 export RUN_TEST_MARK=run-test-$$-$RANDOM
 unset DN_LLCM_BYTES DN_BANK_BYTES DN_HEAP_BYTES
 ulimit -c 0
@@ -27,8 +27,8 @@ run()
     timeout -k 5 60 "$dimmnet" run "$@" >out 2>err || status=$?
 }
 
-# Starts in the background as a job of its own, so that SIGTSTP works, with no signal ignored
-# (nohup and background shells do that); leaves $launcher.
+# Starts in the background as a job of its own, so that SIGTSTP works, with no signal ignored (nohup
+# and background shells ignore some); leaves $launcher.
 start()
 {
     rm -f out err
@@ -61,7 +61,7 @@ eventually()
 
 lines_are() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
 
-# The tools that look must not find themselves.
+# The tools that search must not find themselves.
 marked_processes()
 {
     local mark=RUN_TEST_MARK=$RUN_TEST_MARK
@@ -96,7 +96,7 @@ expect_status()
     fi
 }
 
-# err is one line, and matches.
+# err is one line that matches.
 expect_message()
 {
     if [ "$(wc -l <err)" -ne 1 ] || ! grep -qE -- "$1" err; then
@@ -202,7 +202,7 @@ test_a_program_is_found_as_execvp_does()
     chmod +x second/tool
     PATH=$PWD/first:$PWD/second:$PATH run -n 1 tool a 'b c'
     expect_same "$(cat out)" 'from second: a b c'
-    # A script without its interpreter's name is given to the shell.
+    # A script that names no interpreter is given to the shell.
     chmod +x first/tool
     PATH=$PWD/first:$PWD/second:$PATH run -n 1 tool
     expect_same "$(cat out)" 'from first'
@@ -259,8 +259,9 @@ test_the_others_are_terminated()
         touch "ready.$DIMMNET_RANK"
         sleep 30 & wait'
     expect_status 3
-    # They have 200 ms to say so; who gets none of a busy machine in that time cannot. That each
-    # gets the signal is for cli/phase_test.c, which has a clock of its own.
+    # They have 200 ms to say so; a node that gets no CPU time in that time cannot.
+    # tests/unit/cli/launch/group_phase_test.c, which has its own clock, checks that each gets the
+    # signal.
     expect_same "$(grep -vx 'told [12]' out || true)" ''
     expect_same "$(sort out | uniq -d)" ''
     expect_same "$(grep -c dimmnet err)" 1
@@ -280,8 +281,8 @@ test_who_ignores_sigterm_is_killed()
 
 test_keep_going_lets_the_others_finish()
 {
-    # The first failure decides the status: the second waits until the first one is said. The
-    # others stay for longer than they would have without the option.
+    # The first failure decides the status: the second waits until the first is reported. The others
+    # stay longer than they could without the option.
     run -n 4 --keep-going sh -c '
         said() { until grep -q "exited with status $1" err; do sleep 0.02; done; }
         case $DIMMNET_RANK in
@@ -309,7 +310,7 @@ test_a_node_may_attach_from_further_down()
     run -n 2 sh -c '"$0" leave; exit 0' "$node"
     expect_status 0
     [ ! -s err ]
-    # It dies, its shell does not.
+    # It dies, but its shell does not.
     local began_ms
     began_ms=$(now_ms)
     run -n 2 sh -c '"$0" stay; sleep 30' "$node"
@@ -417,7 +418,7 @@ test_unfinished_lines_do_not_merge()
 {
     run -n 3 sh -c 'printf "%s" "$DIMMNET_RANK"'
     expect_same "$(sort out)" $'0\n1\n2'
-    # What one node alone writes comes out as it is.
+    # What a single node writes comes out unchanged.
     run -n 1 printf 'no newline'
     expect_same "$(od -c out)" "$(printf 'no newline' | od -c)"
 }
@@ -452,7 +453,7 @@ test_a_stopped_reader_does_not_delay_a_death()
     eventually grep -q 'node 2 .* was killed by SIGKILL' err
     [ $(($(now_ms) - began_ms)) -lt 10000 ]
     eventually no_nodes_of "$launcher"
-    # The launcher stays for its output, and ends when that is read.
+    # The launcher stays until its output is read, and then ends.
     kill -0 "$launcher"
     cat <&7 >received &
     local reader=$!
@@ -597,7 +598,7 @@ test_ending_signals_are_passed_on()
         finish
         expect_status $((128 + number))
         expect_same "$(grep -c "got $signal" out)" 2
-        # What the launcher does itself is no news; a shell may speak of its children.
+        # The launcher does not report what it does itself; a shell may report its children.
         expect_same "$(grep -c dimmnet err)" 0
     done <<'SIGNALS'
 INT 2
@@ -681,8 +682,8 @@ test_nodes_start_with_clean_signals()
     timeout 60 env --ignore-signal=CHLD --block-signal=USR1 "$dimmnet" run -n 2 \
         grep -E '^Sig(Blk|Ign)' /proc/self/status >out || status=$?
     expect_status 0
-    # GNU make leaves signals 32 and 33 ignored, which the C library keeps to itself; a parent
-    # with threads takes the second one back.
+    # GNU make leaves signals 32 and 33 ignored, which the C library reserves; a parent with threads
+    # takes the second one back.
     sed -i -E 's/^SigIgn:\t0000000[01][08]0000000$/SigIgn:\t0000000000000000/' out
     expect_same "$(sort -u out | tr -d '\t')" $'SigBlk:0000000000000000\nSigIgn:0000000000000000'
 }
@@ -700,7 +701,7 @@ test_nothing_remains_when_the_launcher_is_killed()
     finish
     expect_status 137
     nothing_remains
-    # Not even what left its process group and its parents.
+    # Not even processes that left their process group and their parents.
     start -n 2 sh -c "$DESCENDANTS"
     eventually lines_are out 2
     kill -KILL "$launcher"
@@ -745,7 +746,7 @@ test_a_killed_guardian_is_replaced()
     local guardian
     eventually guardian_is_new ''
     guardian=$(children_named "$launcher" dimmnet-guard)
-    # Nothing but SIGKILL ends it.
+    # Only SIGKILL ends it.
     kill -TERM "$guardian"
     kill -HUP "$guardian"
     sleep 0.1
@@ -813,7 +814,7 @@ test_killed_groups_leave_nothing()
 
 allowed_cores() { sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status; }
 
-# 0-2,5 as "0 1 2 5".
+# Expands 0-2,5 to "0 1 2 5".
 expand_cores()
 {
     local part
@@ -843,7 +844,7 @@ test_nodes_are_pinned_when_they_fit()
     if [ "${#cores[@]}" -lt 64 ]; then
         run -n $((${#cores[@]} + 1)) sed -n "$show" /proc/self/status
         expect_same "$(sort -u out)" "$all"
-        # Equally many on each core.
+        # The same number on each core.
         run -n $((2 * count)) --label sed -n "$show" /proc/self/status
         for ((rank = count; rank < 2 * count; rank++)); do
             expected+="[$rank] ${cores[rank - count]}"$'\n'

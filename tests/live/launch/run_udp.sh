@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The launcher's side of the udp fabric: what nodes are given and what they are not, options
-# that make no sense, ports. The nodes here are shells. usage: run_udp.sh BUILD_FOLDER
+# The launcher's side of the udp fabric: what nodes are given and what not, options that make no
+# sense, ports. The nodes here are shells. usage: run_udp.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 # shellcheck disable=SC2016 # most of the single quotes are for shells inside
 . "$(dirname "$0")/../live.bash"
@@ -19,7 +19,7 @@ expect_out()
     return 1
 }
 
-# refused STATUS PATTERN OPTION...: one line like it, no output, nothing started.
+# refused STATUS PATTERN OPTION...: one matching line, no output, nothing started.
 refused()
 {
     local wanted=$1 pattern=$2
@@ -88,7 +88,7 @@ live_verdict "packets without authentication are warned of" no_auth_is_said
 
 # ---- What a node is given ----------------------------------------------------------------
 
-# The open descriptors of the shell that runs this, by what they are, but files and pipes.
+# The kinds of the open descriptors of the shell that runs this, without files and pipes.
 readonly LIST='for fd in /proc/$$/fd/*; do readlink "$fd"; done | sed "s/:\[[0-9]*\]$//" |
     grep -e memfd -e inode -e socket | sort | tr "\n" " "'
 
@@ -99,7 +99,7 @@ descriptors_are_right()
     expect_status 0 && expect_out <<<"$held"$'\n'"$held"$'\n'"$held"
 }
 
-# Each has one socket, which is the one it is told, bound to the port it should have.
+# Each node has one socket, the one that it is told, bound to the right port.
 sockets_are_their_own()
 {
     local port
@@ -132,7 +132,7 @@ live_verdict "a group on mem inside one on udp" nothing_is_told_twice
 
 # ---- Ports -------------------------------------------------------------------------------
 
-# Nodes end one after the other; the port of one that ended is free though the group runs.
+# Nodes end one after the other; the port of a node that ended is free though the group runs.
 ports_are_free_after_a_node()
 {
     local port

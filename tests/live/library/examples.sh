@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Every example runs and ends well, as its own comment says to run it. usage: examples.sh
-# BUILD_FOLDER
+# Every example runs as its own comment says, and ends well. usage: examples.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Nodes that die, leave or stop, and what the others hear of it. usage: faults.sh BUILD_FOLDER
-# DN_TEST_KILLS is how many nodes are killed at random (30).
+# Nodes that die, leave or stop, and what the others hear of it. usage: faults.sh BUILD_FOLDER;
+# DN_TEST_KILLS is the number of nodes that are killed at random (30).
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
 kills=${DN_TEST_KILLS:-30}
 first_seed=$DN_TEST_SEED
 
-# How many lines of out are just this.
+# How many lines of out are exactly this.
 said() { grep -cxF "$1" "$live_work/out"; }
 
 # expect_group STATUS SURVIVORS WORD: how the last group ended, and how many said the word.
@@ -24,11 +24,11 @@ expect_group()
     live_nothing_remains
 }
 
-# What the launcher itself said; a sanitizer may have spoken, too, of a process that was
-# killed while it looked.
+# What the launcher itself said; a sanitizer may also have reported a process that was killed while
+# it looked.
 launcher_lines() { grep '^dimmnet run: ' "$live_work/err"; }
 
-# expect_message PATTERN: the launcher said one line like it.
+# expect_message PATTERN: the launcher said one matching line.
 expect_message()
 {
     if [ "$(launcher_lines | wc -l)" -ne 1 ] || ! launcher_lines | grep -qE -- "$1"; then
@@ -39,7 +39,7 @@ expect_message()
 
 # ---- Random kills ---------------------------------------------------------------------
 
-# A death is a line of the launcher's; each names its node.
+# The launcher reports each death in a line that names the node.
 cascade_is_right()
 {
     local nodes=$1 count=$2
@@ -52,7 +52,7 @@ cascade_is_right()
     fi
 }
 
-# run_cascades: until $kills nodes have died. Leaves the delays in epeer.
+# run_cascades: runs until $kills nodes have died. Leaves the delays in epeer.
 run_cascades()
 {
     local sizes=(2 3 4 8 4 2 5) i=0 left=$kills nodes count
@@ -82,7 +82,7 @@ anytime_is_right()
     esac
 }
 
-# One of four is killed at any moment of its life, or comes through.
+# One of four is killed at any moment of its life, or survives.
 run_anytimes()
 {
     local i
@@ -107,7 +107,7 @@ fi
 live_verdict "a node is killed at any time" run_anytimes
 export DN_TEST_SEED=$first_seed
 
-# A node that is not the launcher's child but a shell's.
+# The node is not the launcher's child but a shell's.
 run_further_down()
 {
     # shellcheck disable=SC2016 # for the shell inside
@@ -151,7 +151,7 @@ stopped|0|nodes|
 SCENARIOS
 done
 
-# In namespaces of its own a group's names would be the only ones.
+# In namespaces of its own the group's names would be the only ones.
 no_name_is_left()
 {
     local names
@@ -178,8 +178,8 @@ else
     live_skip "no name of a group is left" "no namespaces without root"
 fi
 
-# Without --keep-going the others have 200 ms to say what they heard. How many of them get that
-# much of a busy machine is open, but nobody stays longer.
+# Without --keep-going the others have 200 ms to say what they heard. On a busy machine some may not
+# get to it, but none stays longer.
 death_ends_the_group()
 {
     live_group -n 4 --timeout 30 "$live_programs/leaving" exit_3
@@ -206,7 +206,7 @@ killed_launcher_takes_all()
 }
 live_verdict "a killed launcher takes its nodes along" killed_launcher_takes_all
 
-# Nobody reads what node 0 writes; deaths are announced all the same.
+# Nobody reads what node 0 writes; deaths are still announced.
 deaths_are_heard_in_a_flood()
 {
     local launcher took_ms

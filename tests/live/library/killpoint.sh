@@ -25,7 +25,7 @@ run_kill()
     live_nothing_remains
 }
 
-# The services' points have tests of their own: killpoint_service, killpoint_message.
+# killpoint_service and killpoint_message test the services' points.
 mapfile -t points < <("$live_programs/killpoint_node" --list | sort -u |
     grep -E '^team: (not )?arrived$|^(atomic|attach|botf|call|deregister|detach|push|put_signal|register): ')
 echo "${#points[@]} kill points"
@@ -40,7 +40,7 @@ for ((i = 0; i < ${#points[@]}; i++)); do
     esac
 done
 
-# Without an order nobody dies, which shows that the orders did it.
+# Without an order no node dies, which shows that the orders did it.
 nobody_is_killed()
 {
     unset DN_KILL

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Death at every step of sending and receiving: the peer ends with DN_EPEER, what was
-# complete arrives, and nothing else does. usage: killpoint_message.sh BUILD_FOLDER
+# Death at every step of sending and receiving: the peer ends with DN_EPEER, complete messages
+# arrive, and nothing else does. usage: killpoint_message.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
 status=0
 
-# The points that the library was built with, by name.
+# The names of the kill points that the library was built with.
 points()
 {
     strings "$live_build/libdimmnet.so" | grep '^message: ' | sort -u
 }
 
-# killed WHO POINT PASSAGE: the last node dies there, or, if it never passes the point so
-# often, a little later. The summary is for many sources.
+# killed WHO POINT PASSAGE: the last node dies there or, if it does not pass the point that often, a
+# little later. The summary is for many sources.
 killed()
 {
     local line nodes=3
@@ -26,8 +26,8 @@ killed()
     ! grep '^FAIL' "$live_work/out"
 }
 
-# Which points nobody died at: some take a race, a second death or many sources to pass, so
-# it is said, not judged.
+# Points at which no node died: some need a race, a second death or many sources, so they are only
+# listed.
 say_what_was_missed()
 {
     points | grep -vxFf "$live_work/reached" | sed 's/^/not reached this time: /'

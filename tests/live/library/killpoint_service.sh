@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Death at every step of locks, teams, barriers and exchanges: the others go on, the lock is
-# never with two, the team shrinks. usage: killpoint_service.sh BUILD_FOLDER
+# Death at every step of locks, teams, barriers and exchanges: the others go on, two nodes never
+# have the lock, the team shrinks. usage: killpoint_service.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
-# The points that the library was built with, by name.
+# The names of the kill points that the library was built with.
 points()
 {
     strings "$live_build/libdimmnet.so" | grep -E '^(lock|team|host barrier|nic barrier|stream|scan): ' |
         sort -u
 }
 
-# killed POINT RANK PASSAGE: who does not die there, or of age, comes to its end.
+# killed POINT RANK PASSAGE: nodes that do not die there, or after some time, reach their end.
 killed()
 {
     local program=team
@@ -22,8 +22,8 @@ killed()
     live_all_have_ended 4 "$1"
 }
 
-# Which points nobody died at: some take a race, a second death or many sources to pass, so
-# it is said, not judged.
+# Points at which no node died: some need a race, a second death or many sources, so they are only
+# listed.
 say_what_was_missed()
 {
     points | grep -vxFf "$live_work/reached" | sed 's/^/not reached this time: /'

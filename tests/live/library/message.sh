@@ -10,7 +10,7 @@ done
 
 status=0
 
-# died WHO NODES SEED: what node 0 has to say, at a moment that the seed chooses.
+# died WHO NODES SEED: the seed chooses the moment of the death; node 0 must say its words.
 died()
 {
     local line
@@ -39,7 +39,7 @@ for nodes in 2 4; do
     live_verdict "a sender leaves, $nodes nodes" leaves "$nodes"
 done
 
-# Every node of the example but the broker says what it got.
+# Every node of the example except the broker says what it got.
 news_arrive()
 {
     live_group -n 4 --timeout 60 "$live_build/examples/publish"

@@ -7,7 +7,7 @@ for nodes in alone 2 4; do
     live_checks register "$nodes"
 done
 
-# Another signal, and one that is none.
+# Another signal, and one that cannot be used.
 other_signal()
 {
     DN_STOP_SIGNAL=40 live_group -n 2 "$live_programs/register" threads_lose_nothing
@@ -17,7 +17,7 @@ other_signal()
 }
 live_verdict "the signal can be chosen" other_signal
 
-# Little registered memory: what does not fit has a name, what fits works.
+# Little registered memory: what does not fit gives a named error, what fits works.
 little_memory()
 {
     DN_REGISTERED_BYTES=64M live_group -n 2 "$live_programs/register" overlapping_areas

@@ -20,7 +20,7 @@ survivors()
 for nodes in 1 2 3 8; do
     live_checks team "$nodes"
 done
-# The first of the list, the last rank, leads.
+# The first of the list, which is the last rank, leads.
 for ((round = 1; round <= ${DN_TEST_DEATHS:-3}; round++)); do
     DN_TEST_SEED=$((DN_TEST_SEED + round))
     live_verdict "a member dies, round $round" survivors 4 1 --storm 1

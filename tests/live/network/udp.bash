@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # What the tests of the udp fabric share, beside live.bash, which it sources; $1 is the build
-# folder. Everything is on loopback or in network namespaces that a test makes itself, and
-# whatever way the test ends, what it started is ended and what it made is removed.
+# folder. Everything is on loopback or in network namespaces that a test makes itself. However the
+# test ends, what it started is ended and what it made is removed.
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "${BASH_SOURCE[0]}")/../live.bash"
 
-# A death that the launcher tells is heard so soon, also on a busy machine; without its word the
+# A death that the launcher tells is heard this soon, even on a busy machine; without its word the
 # peer time-out would tell it after 10 s.
 # shellcheck disable=SC2034 # for the tests
 readonly UDP_SOON_MS=5000
@@ -41,7 +41,7 @@ udp_clean_up()
 trap udp_clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# udp_verdict NAME COMMAND...: as live_verdict, and nothing of the case goes on after it.
+# udp_verdict NAME COMMAND...: as live_verdict; nothing of the case goes on afterwards.
 udp_verdict()
 {
     status=0
@@ -78,7 +78,7 @@ udp_relay_start()
     return 1
 }
 
-# The same between the ports of before.
+# The same between the ports used before.
 udp_relay_again()
 {
     local nodes=$1
@@ -99,7 +99,7 @@ udp_relay_stop()
     kill -TERM "$udp_relay_process" && wait "$udp_relay_process"
 }
 
-# udp_number NAME FILE: from a line of name=number.
+# udp_number NAME FILE: the number from a line of name=number.
 udp_number() { sed -n "s/.* $1=\([0-9]*\).*/\1/p" "$2"; }
 
 # udp_has NAME FILE: that number is there and not 0.
@@ -138,7 +138,7 @@ udp_job_wait()
 udp_said() { grep -q -- "$1" "$live_work/out"; }
 udp_job_ended() { ! kill -0 "$udp_job" 2>/dev/null; }
 
-# Waits until the job has said a line like it; 1 when it ended without.
+# Waits until the job has said a matching line; 1 if it ended without.
 udp_job_says()
 {
     live_eventually eval "udp_said '$1' || udp_job_ended" >/dev/null
@@ -152,7 +152,7 @@ udp_now_us() { echo "${EPOCHREALTIME/./}"; }
 udp_pid_of() { sed -n "s/^node $1 pid //p" "$live_work/out"; }
 udp_lines() { grep -cE -- "$1" "$live_work/out"; }
 
-# udp_say_lines COUNT PATTERN: so many lines like it were said.
+# udp_say_lines COUNT PATTERN: that many matching lines were said.
 udp_say_lines()
 {
     local count
@@ -160,11 +160,11 @@ udp_say_lines()
     [ "$count" -eq "$1" ] || { echo "$count lines like \"$2\", not $1"; return 1; }
 }
 
-# All so many nodes wait, or the job has ended.
+# That many nodes all wait, or the job has ended.
 udp_all_wait() { live_eventually eval "[ \$(udp_lines '^waiting') -eq $1 ] || udp_job_ended"; }
 
-# udp_heard_within FROM_US LEAST_MS MOST_MS: every node heard DN_EPEER in that time. What it
-# took goes to descriptor 3.
+# udp_heard_within FROM_US LEAST_MS MOST_MS: every node heard DN_EPEER in that time. Prints how long
+# it took to descriptor 3.
 udp_heard_within()
 {
     local heard_us took_ms worst_ms=0

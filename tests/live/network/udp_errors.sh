@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What goes wrong without anybody's being killed by the network: another group's packets, paths
-# that take only short packets, networks that go away and come back, nodes that stand still.
-# Results stay right, or the error is clear; nothing hangs. usage: udp_errors.sh BUILD_FOLDER
+# What goes wrong though the network kills no node: another group's packets, paths that take only
+# short packets, networks that go away and come back, nodes that stand still. Results stay right, or
+# the error is clear; nothing hangs. usage: udp_errors.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
@@ -12,7 +12,7 @@ by_relay() { echo --port "$udp_port" --relay-port "$udp_relay_port"; }
 
 # ---- Nodes that stand still ---------------------------------------------------------------
 
-# Time stands still for one node, and then jumps. Nobody is dead.
+# Time stands still for one node, and then jumps. No node counts as dead.
 stopped_for_a_while()
 {
     local pid
@@ -27,7 +27,7 @@ stopped_for_a_while()
 }
 udp_verdict "a node that stands still for 2 s" stopped_for_a_while
 
-# Longer than the peer time-out: the others have gone on, and it hears that, too.
+# Longer than the peer time-out: the others have gone on, and the node hears that, too.
 stopped_for_too_long()
 {
     local pid
@@ -47,7 +47,7 @@ udp_verdict "a node that stands still for longer than the peer time-out" stopped
 
 # ---- Networks that go away ------------------------------------------------------------------
 
-# While the relay is away its ports are closed, and the kernel says so to whoever sends there.
+# While the relay is away its ports are closed, and the kernel tells senders so.
 away_and_back()
 {
     udp_relay_start "$1" || return 1
@@ -64,7 +64,7 @@ away_and_back()
 udp_verdict "the network is away for 2 s, 2 nodes" away_and_back 2
 udp_verdict "the network is away for 2 s, 3 nodes" away_and_back 3
 
-# Nothing gets through any more: after the peer time-out, and not long before, all know it.
+# Nothing gets through any more: after the peer time-out, and not long before, all nodes know it.
 away_for_good()
 {
     local cut_us
@@ -81,7 +81,7 @@ away_for_good()
 }
 udp_verdict "the network is away for good" away_for_good
 
-# Nobody was ever there: the nodes attach, and the first thing that needs another one fails.
+# No peer was ever there: the nodes attach, and the first call that needs another node fails.
 never_there()
 {
     udp_port=$(live_free_ports 2)
@@ -94,7 +94,7 @@ udp_verdict "a network that is not there" never_there
 
 # ---- Short packets only -----------------------------------------------------------------------
 
-# The relay counts without the 28 bytes of IP and UDP.
+# The relay does not count the 28 bytes of IP and UDP.
 short_packets()
 {
     udp_relay_start 3 --mtu 1252 || return 1
@@ -106,7 +106,7 @@ short_packets()
 }
 udp_verdict "an MTU that was told" short_packets
 
-# Long packets vanish without a word, short ones pass: right in the end, or a clear error.
+# Long packets vanish silently, short ones pass: right in the end, or a clear error.
 short_packets_untold()
 {
     udp_relay_start 2 --mtu 1252 || return 1
@@ -121,8 +121,8 @@ udp_verdict "an MTU that was not told" short_packets_untold
 
 # ---- Another key --------------------------------------------------------------------------------
 
-# One group's packets go to another one's nodes. They are refused: the one hears nobody, the
-# other one is not disturbed.
+# One group's packets go to another group's nodes. They are refused: the first group hears nothing,
+# the other is not disturbed.
 wrong_key()
 {
     local other_status=0 port

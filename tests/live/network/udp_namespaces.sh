@@ -9,8 +9,8 @@
 #                    |
 #     c 10.77.3.2 ---+
 #
-# The launcher runs in a. Its word to the agents on b and c goes through pipes, so it does not
-# share what happens to the network.
+# The launcher runs in a. Its word to the agents on b and c goes through pipes, so network faults do
+# not affect it.
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
@@ -18,7 +18,7 @@ readonly PREFIX=dn$$
 readonly UDP=(--fabric udp --timeout 30)
 namespaces=()
 
-# udp.bash calls it at every end. What still runs in a namespace is ours alone.
+# udp.bash calls this however the test ends. What still runs in a namespace is ours alone.
 udp_clean_up_more()
 {
     local name pids
@@ -66,7 +66,7 @@ ip netns add "$PREFIX-try" 2>/dev/null || udp_skip "this machine allows no netwo
 ip netns del "$PREFIX-try"
 make_network || udp_skip "this machine cannot connect network namespaces"
 
-# What the launcher starts agents with.
+# The command by which the launcher starts agents.
 cat >"$live_work/rsh" <<END
 #!/bin/sh
 host=\$1
@@ -86,7 +86,7 @@ over()
     local hosts=$1
     shift
     : >"$live_work/out"
-    # No function in between: the process that is told to end is the launcher itself.
+    # No function in between, so that the process that is told to end is the launcher itself.
     ip netns exec "$PREFIX-a" "$live_dimmnet" run --hosts "$live_work/$hosts" --rsh "$live_work/rsh" \
         "${UDP[@]}" "$@" >"$live_work/out" 2>"$live_work/err" </dev/null &
     udp_job=$!
@@ -95,7 +95,7 @@ over()
 
 # ---- As it should be, and loss -------------------------------------------------------------
 
-# set_loss PERCENT: of what the router passes on.
+# set_loss PERCENT: of the packets that the router passes on.
 set_loss()
 {
     in_ router nft -f - <<END
@@ -163,7 +163,7 @@ parted()
         udp_say_lines 2 '^team [01]: 2$' && udp_say_lines 1 '^team 2: 1$' && udp_heard_within "$cut_us" 700 10000
 }
 
-# A host that does not know the way any more: the kernel refuses to send.
+# A host that no longer knows the way: the kernel refuses to send.
 route_lost()
 {
     over hosts -n 3 "$udp_traffic" --seconds 4
@@ -191,8 +191,9 @@ udp_verdict "an address that is no host's" no_way_from_the_start
 
 # ---- Paths that narrow ------------------------------------------------------------------------
 
-# narrowed NAMESPACE DEVICE: shorter packets from now on. Right, or an error soon: where long
-# packets vanish and short ones are answered, a peer is given up after eight of its time-outs.
+# narrowed NAMESPACE DEVICE: only shorter packets pass from now on. The result is right, or an error
+# comes soon: where long packets vanish and short ones are answered, a peer is given up after eight
+# of its time-outs.
 narrowed()
 {
     over hosts -n 3 --peer-timeout 2000 "$udp_traffic" --seconds 3
@@ -207,7 +208,7 @@ narrowed()
     fi
 }
 
-# A path that is narrow from the start is seen.
+# A path that is narrow from the start is noticed.
 narrow()
 {
     ip_in b link set eth0 mtu 1300
@@ -235,7 +236,7 @@ one_killed()
         udp_heard_within "$from_us" 0 "$UDP_SOON_MS"
 }
 
-# All that runs on b ends at once, the launcher's agent, too.
+# All that runs on b ends at once, including the launcher's agent.
 host_killed()
 {
     local from_us
@@ -249,7 +250,7 @@ host_killed()
         udp_heard_within "$from_us" 0 "$UDP_SOON_MS"
 }
 
-# The agent stands still and cannot tell of the death: silence does.
+# The agent stands still and cannot tell of the death: silence shows it.
 killed_untold()
 {
     local from_us pid others

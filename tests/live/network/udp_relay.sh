@@ -4,8 +4,8 @@
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
-# through NODES ROUNDS COUNTS RELAY_OPTION...: each of the counts, which are the relay's, shows
-# that the network was as bad as it should have been.
+# through NODES ROUNDS COUNTS RELAY_OPTION...: each of the relay's COUNTS must show that the network
+# was as bad as it should have been.
 through()
 {
     local nodes=$1 rounds=$2 counts=$3 count
@@ -20,7 +20,7 @@ through()
     done
 }
 
-# The launcher's word that a node has left comes before the acknowledgements that it sent.
+# The launcher's word that a node has left comes before the acknowledgements that the node sent.
 leave_slowly()
 {
     local round

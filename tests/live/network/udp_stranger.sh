@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# A stranger floods a running job's ports with garbage, with the job's own packets again and
-# with packets of another group. The job's results are right, and it says what it refused.
+# A stranger floods a running job's ports with garbage, with the job's own packets again and with
+# packets of another group. The job's results are right, and it reports what it refused.
 # usage: udp_stranger.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
 readonly NODES=3
 
-# A job of somebody else's, whose packets the stranger has.
+# Another group's job, whose packets the stranger has.
 another_group_is_recorded()
 {
     udp_relay_start "$NODES" --record "$live_work/foreign" || return 1
@@ -17,7 +17,7 @@ another_group_is_recorded()
     udp_traffic_is_right && [ -s "$live_work/foreign" ]
 }
 
-# Whether nodes of the job have counted something under a name of a pattern.
+# Whether nodes of the job have counted something under a name that matches a pattern.
 is_counted()
 {
     "$live_dimmnet" info --json "$udp_job" 2>"$live_work/info" | grep -qE "\"($1)\":[1-9]"
@@ -25,7 +25,7 @@ is_counted()
 
 is_counted_or_over() { is_counted "$1" || udp_job_ended; }
 
-# Packets that are none, of another group, not authentic, or came before: the job has seen each
+# Malformed packets, packets of another group, not authentic or repeated ones: the job has seen each
 # kind.
 counters_are_told()
 {
@@ -38,7 +38,7 @@ counters_are_told()
     done
 }
 
-# flooded SECONDS OPTION...: the stranger is there before the job and after it.
+# flooded SECONDS OPTION...: the stranger starts before the job and stays after it.
 flooded()
 {
     local seconds=$1 stranger kind told=0
@@ -53,7 +53,7 @@ flooded()
     udp_job_start -n "$NODES" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
         --timeout 40 "$@" "$udp_traffic" --seconds "$seconds" --until "$live_work/counted"
     udp_job_says '^ok round 2$' || return 1
-    # The job goes on meanwhile, however little the machine lets it do.
+    # The job goes on meanwhile, however little CPU time it gets.
     counters_are_told || told=1
     touch "$live_work/counted"
     udp_job_wait
@@ -66,8 +66,7 @@ flooded()
     return "$told"
 }
 
-# The network is gone, and the stranger says again what the nodes said before: that is no sign
-# of life.
+# The network is gone, and the stranger repeats what the nodes said before: that is no sign of life.
 silent_but_replayed()
 {
     local cut_us
@@ -75,7 +74,7 @@ silent_but_replayed()
     udp_job_start -n "$NODES" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
         --timeout 25 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
     udp_all_wait "$NODES"
-    # Some probes of waiting nodes are among what is recorded.
+    # Probes of waiting nodes are among the recorded packets.
     sleep 1
     udp_relay_stop
     cut_us=$(udp_now_us)

@@ -17,14 +17,14 @@ mistake()
     grep -q "$3" "$live_work/err"
 }
 
-# The launcher itself would end the job a moment after a death, said or not.
+# The launcher itself would end the job a moment after a death, whether it is reported or not.
 death()
 {
     local options=(--keep-going)
     mistake "$@"
 }
 
-# Not a mistake that ends the job: somebody comes late, and the others say whom they wait for.
+# A mistake that does not end the job: a PE comes late, and the others say for whom they wait.
 late()
 {
     local sentence='waiting for PE 0, which has not made the call'

@@ -18,7 +18,7 @@ mistake()
 }
 
 # death PES WAY SENTENCE: one PE says what the death of another means to it. The launcher itself
-# would end the job a moment after a death, said or not.
+# would end the job a moment after a death, whether it is reported or not.
 death()
 {
     local options=(--keep-going)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Every OpenSHMEM example compiles by the line in its head, runs and finds its own result
-# right; so does the build's own. usage: shmem_examples.sh BUILD_FOLDER
+# Every OpenSHMEM example compiles by the line in its head, runs, and finds its own result right; so
+# does the one that the build made. usage: shmem_examples.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
 examples=$(cd "$(dirname "$0")/../../../examples/shmem" && pwd)
 export PATH=$live_build:$PATH
 
-# ran_well: the last command's verdict, and that it left nothing.
+# ran_well: the last command succeeded and left nothing.
 ran_well()
 {
     if [ "$status" -ne 0 ]; then
@@ -24,7 +24,7 @@ runs()
     ran_well
 }
 
-# The line as people copy it, in a folder with the example's source.
+# The line as users copy it, in a folder with the example's source.
 runs_by_its_line()
 {
     local name=$1 line
@@ -39,7 +39,7 @@ runs_by_its_line()
     ran_well
 }
 
-# A sanitized build's libraries want a program that is sanitized, too.
+# The libraries of a sanitized build need a sanitized program.
 if grep -q -- -fsanitize= "$live_build/build.ninja"; then
     runs_by_its_line() { :; }
 fi

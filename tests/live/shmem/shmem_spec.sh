@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of the OpenSHMEM specification that need no more than PEs: 1 to 8 of them.
+# The tests of the OpenSHMEM specification that need only PEs: 1 to 8 of them.
 # usage: shmem_spec.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"

@@ -6,8 +6,7 @@
 
 program=$live_programs/shmem_spec_ends
 
-# mistake DEBUG NAME CALL SENTENCE: the job fails, and somebody says `PE n: CALL: ...` with
-# these words.
+# mistake DEBUG NAME CALL SENTENCE: the job fails, and a PE says `PE n: CALL: ...` with these words.
 mistake()
 {
     local debug=$1 name=$2 call=$3 sentence=$4 group=(live_group)
@@ -24,8 +23,8 @@ mistake()
     live_nothing_remains
 }
 
-# Each line: when it is found (always, or with SHMEM_DEBUG alone), the mistake, the call that
-# is named, and what must be said.
+# Each line: when it is found (always, or only with SHMEM_DEBUG), the mistake, the call that is
+# named, and what must be said.
 while IFS='|' read -r when name call sentence; do
     live_verdict "SHMEM_DEBUG=1 finds $name" mistake 1 "$name" "$call" "$sentence"
     if [ "$when" = always ]; then
@@ -70,7 +69,7 @@ always|call_after_finalize|shmem_long_p|after shmem_finalize
 always|without_init|shmem_long_p|before shmem_init
 END
 
-# A program without mistakes works the same in debug mode, which says who is slow, and rightly.
+# A program without mistakes works the same in debug mode, which rightly says which PE is slow.
 correct_program()
 {
     SHMEM_DEBUG=1 live_group -n "$2" --timeout 60 "$live_programs/$1"

@@ -8,8 +8,8 @@ program=$live_programs/shmem_spec_ends
 places="barrier sync wait wait_any signal test lock reduction malloc finalize sleep computing
 transfers end"
 
-# global_exit PES PLACE [thread]: the status of one PE is that of the job, while the others
-# are at this place.
+# global_exit PES PLACE [thread]: the job gets the status of one PE, while the others are at this
+# place.
 global_exit()
 {
     local pes=$1

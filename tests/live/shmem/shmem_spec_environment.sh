@@ -17,7 +17,7 @@ heap()
     [ "$status" -eq 0 ] && grep -qx 'ok environment' "$live_work/out"
 }
 
-# says WORDS VARIABLE...: PE 0 alone prints a line with these words, once.
+# says WORDS VARIABLE...: only PE 0 prints a line with these words, once.
 says()
 {
     local words=$1
@@ -26,7 +26,7 @@ says()
     [ "$(grep -c -- "$words" "$live_work/out")" -eq 1 ] || { echo "not once: $words"; return 1; }
 }
 
-# refused VALUE: no heap size; the program ends and says so.
+# refused VALUE: it is no heap size; the program ends and says so.
 refused()
 {
     if heap 1000 $((1 << 45)) "SHMEM_SYMMETRIC_SIZE=$1"; then
@@ -42,7 +42,7 @@ silent()
         [ ! -s "$live_work/err" ]
 }
 
-# A heap that nobody touches takes no memory: the job's memory stays far below its size.
+# An untouched heap takes no memory: the job's memory stays far below the heap's size.
 costs_nothing()
 {
     heap $((60 * G)) $((65 * G)) SHMEM_SYMMETRIC_SIZE=64G

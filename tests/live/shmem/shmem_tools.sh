@@ -36,7 +36,7 @@ int main()
 }
 END
 
-# says TEXT COMMAND...: its output has a line with just that.
+# says TEXT COMMAND...: its output has a line with exactly that.
 says()
 {
     local text=$1

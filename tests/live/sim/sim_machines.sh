@@ -89,7 +89,7 @@ assert told["host", "read_ns"]["value"] == 173 and told["software", "turn_ns"]["
 assert told["clock", "nic_mhz"]["source"] is None and told["tlb", "refill"]["value"] == "core"
 assert all(each["machine"] == "mine" and each["help"] for each in told.values())
 END
-    # By a path, from elsewhere; and one that inherits from it, relative to itself.
+    # By a path, from another folder; and one that inherits from it, relative to itself.
     mkdir -p deep
     printf '[machine]\ninherit = ../mine.ini\n[host]\nwrite_ns = 1 | x\n' >deep/more.ini
     sim show "$live_work/deep/more.ini"

@@ -45,7 +45,7 @@ a_deadlock_names_its_circle()
             "$live_work/out"
 }
 
-# The bar; doc/ring.md has the derivation. Rings of 8 and 16 are a unit test's.
+# The bar; doc/ring.md has the derivation. A unit test covers rings of 8 and 16.
 saturation_is_near_the_bound()
 {
     net ring-64 --sweep --json

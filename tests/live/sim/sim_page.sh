@@ -14,7 +14,7 @@ if [ -z "$browser" ]; then
     exit
 fi
 
-# browse WIDTH OPTION... PAGE: what the browser prints, with its complaints in the file `log`.
+# browse WIDTH OPTION... PAGE: prints what the browser prints; its complaints go to the file `log`.
 browse()
 {
     local width=$1
@@ -24,14 +24,14 @@ browse()
         --enable-logging=stderr --v=0 "$@" 2>log
 }
 
-# A page says in its title how wide it came out.
+# A page's title says how wide it came out.
 measured()
 {
     sed 's|</body>|<script>document.title=document.documentElement.scrollWidth+" of "+innerWidth</script></body>|' \
         "$1" >"measured-$1"
 }
 
-# Text and picture come from one start of the browser, which takes most of the time.
+# One start of the browser gives text and picture, because starting takes most of the time.
 is_shown_well()
 {
     local page=$1 width

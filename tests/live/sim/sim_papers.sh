@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `dimmnet sim papers`: its bars, worked out anew from its JSON. usage: sim_papers.sh BUILD_FOLDER
+# `dimmnet sim papers`: its bars, computed anew from its JSON. usage: sim_papers.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 cd "$live_work" || exit
@@ -35,7 +35,7 @@ words_are_checked()
     ended_with 0 && grep -q '^usage: dimmnet sim papers' out && [ ! -s err ]
 }
 
-# The papers' figures stand here once more, so that nothing depends on the program's own.
+# The papers' figures are repeated here, so that nothing depends on the program's own.
 the_bars_hold()
 {
     papers --json
@@ -147,7 +147,7 @@ a_wrong_machine_is_found_out()
     echo '[link' >wrong/dimmnet1-F.ini
     papers --json --table 000/5 --machines wrong
     ended_with 1 && grep -q 'dimmnet1-F.ini:1: ' err || return 1
-    # What a table needs and a machine has not.
+    # A table needs something that a machine does not have.
     printf '[machine]\ninherit = dimmnet1-D\n[bank]\nbytes = 0 | none\n' >wrong/fagus-p3.ini
     papers --json --table 001/1 --machines wrong
     ended_with 1 && grep -q 'fagus-p3: \[bank\] bytes is 0, but 10016 are sent' err || return 1

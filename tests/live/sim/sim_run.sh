@@ -49,7 +49,7 @@ words_are_checked()
     ended_with 0 && grep -q '^usage: dimmnet sim run' out
 }
 
-# Latency and bandwidth are in the order that the machines' own values give.
+# The order of latencies and bandwidths is the one that the machines' own values give.
 figures_are_plausible()
 {
     local program machine
@@ -78,7 +78,7 @@ assert told["push", "dimmnet2"]["context_hits"] > 0
 END
 }
 
-# A file of three lines that changes one value changes what comes out.
+# A file of three lines that changes one value changes the result.
 a_machine_of_ones_own()
 {
     printf '[machine]\ninherit = dimmnet1-D\n[link]\nwire_ns = 1132 | a longer cable\n' >far.ini
@@ -92,7 +92,7 @@ assert 1900 <= far - near <= 2200, (near, far)
 END
 }
 
-# The name of a file is anybody's.
+# A file may have any name.
 names_are_texts()
 {
     local name='so "called\.ini'
@@ -109,7 +109,8 @@ assert {json.loads(line)["machine"] for line in open("out")} == {'so "called\\'}
 END
 }
 
-# Every board its own loop; every node its turn with the lock, as many packets for each.
+# Every board has its own loop; every node has its turn with the lock, with as many packets for
+# each.
 all_nodes_take_part()
 {
     local nodes

@@ -64,7 +64,7 @@ jobs_do_not_matter()
     done
 }
 
-# The same figures in all formats; what a team does takes longer the more there are.
+# The same figures in all formats; a team's work takes longer the larger the team is.
 formats_agree()
 {
     study barrier --max-nodes 64 --csv && ended_with 0 && mv out csv &&
@@ -112,7 +112,7 @@ machines_and_topologies_matter()
         study barrier --max-nodes 64 --csv --topology fat-tree && ended_with 0 && mv out fat &&
         study barrier --max-nodes 64 --csv --machine dimmnet1-design && ended_with 0 || return 1
     ! cmp -s tree fat && ! cmp -s tree out && grep -q ',fat-tree,' fat || return 1
-    # No multicast where the switch has none.
+    # There is no multicast where the switch has none.
     study barrier --max-nodes 4 --csv --machine dimmnet1-A
     ended_with 0 && ! grep -q multicast out && grep -q '^4,nic,' out
 }

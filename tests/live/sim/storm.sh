@@ -11,7 +11,7 @@ ended_with() { [ "$status" -eq "$1" ] || { echo "status $status, not $1"; return
 # The value of a field of the last JSON object.
 field() { tail -n 1 "$live_work/out" | sed -n "s/.*\"$1\":\"\{0,1\}\([^,\"}]*\).*/\1/p"; }
 
-# What of a summary depends on the seeds alone.
+# The part of a summary that depends on the seeds alone.
 lasting() { tail -n 1 "$live_work/out" | sed 's/"per_s".*"trace_hash"/"trace_hash"/'; }
 
 # ---- Runs -------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ no_failure_where_one_is_expected()
 
 # ---- Failures and signals ----------------------------------------------------------------
 
-# storm_behind OPTION...: starts a long storm; leaves its $pid.
+# storm_behind OPTION...: starts a long storm in the background; leaves its $pid.
 storm_behind()
 {
     "$live_dimmnet" storm --seeds 0..9999999 "$@" >"$live_work/out" 2>"$live_work/err" &
