@@ -45,8 +45,8 @@ bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char 
     return guardian->launcher_fd >= 0;
 }
 
-/* Keeps nothing of the launcher's: whoever waits for the end of a pipe must not wait for
- * this process. */
+/* Keeps nothing of the launcher's open: a process that waits for the end of a pipe must not wait
+ * for this one. */
 static void keep_only(int fd)
 {
     (void)dup2(fd, 0);

@@ -33,7 +33,7 @@ static bool is_dead[NODES_MAX];   /* as all nodes know from the seed */
 static bool is_doomed[NODES_MAX]; /* dies in this round */
 static bool is_accepted[NODES_MAX];
 static uint64_t meetings;
-static struct dn_kick kicks[NODES_MAX]; /* mapped while everybody lived */
+static struct dn_kick kicks[NODES_MAX]; /* mapped while all nodes lived */
 
 /* ---- Without barriers -------------------------------------------------------- */
 

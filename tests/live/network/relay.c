@@ -217,7 +217,7 @@ static bool is_unharmed(size_t bytes, struct stamp *stamp)
     return memcmp(wanted + sizeof *stamp, buffer + sizeof *stamp, bytes - sizeof *stamp) == 0;
 }
 
-/* Sends COUNT datagrams of so many bytes to node 0 and notes in `times` how often each came. */
+/* Sends COUNT datagrams of `bytes` to node 0, and notes in `times` how often each came. */
 static uint64_t pass_through(size_t bytes, unsigned *times)
 {
     uint64_t came = 0;

@@ -66,7 +66,7 @@ static void what_is_allowed(void)
     if (fagus_release(variable) != 0 || fagus_barrier(variable) != 0) {
         abort();
     }
-    *(volatile unsigned char *)bytes = 2; /* everybody writes what barriers are called with */
+    *(volatile unsigned char *)bytes = 2; /* all nodes may write what barriers are called with */
     if (fagus_sync_free(variable) != 0 || fagus_finalize() != 0) {
         abort();
     }

@@ -241,7 +241,7 @@ static void what_was_sent_is_in_place_before_the_lock_is_given(void **state)
         cluster_settle(NULL);
     }
     assert_int_equal(world.quiets_too_late, 0);
-    /* A node that was sent to has died: that is told, and does not keep the lock from anybody. */
+    /* A node that was sent to has died: that is told, and keeps no node from the lock. */
     world.quiet_result = DN_EPEER;
     assert_int_equal(lock_take(lock, DN_FOREVER), 0);
     assert_int_equal(lock_give(lock), DN_EPEER);

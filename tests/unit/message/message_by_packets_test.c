@@ -20,7 +20,7 @@ static unsigned char *bank_of(uint32_t rank)
     return group_segment(&all.mirrors[rank].process.view, rank, DN_BANK);
 }
 
-/* A context with everybody. */
+/* Opens a context with all nodes. */
 static struct dn_context *open_at(uint32_t rank, uint64_t ring_bytes)
 {
     static const int ranks[NODES] = {0, 1, 2};

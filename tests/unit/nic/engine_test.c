@@ -81,7 +81,7 @@ static void mistakes_of_a_store_are_answered(void **state)
     assert_int_equal(nic_aotf(engine, 0, kick + 4096, 1, 8), DN_EINVAL); /* the next page */
     assert_int_equal(nic_aotf(engine, 0, UINT64_MAX - 7, 1, 8), DN_EINVAL);
     assert_int_equal(nic_user_set(engine, 1, 4), 0);
-    assert_int_equal(nic_aotf(engine, 1, kick, 1, 8), DN_EINVAL); /* somebody else's page */
+    assert_int_equal(nic_aotf(engine, 1, kick, 1, 8), DN_EINVAL); /* another user's page */
     assert_int_equal(nic_aotf(engine, NIC_USERS, kick, 1, 8), DN_EINVAL);
     assert_int_equal(net_counters(net, 0)->transactions, 0);
 }

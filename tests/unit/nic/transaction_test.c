@@ -186,7 +186,7 @@ static void turns_go_round_the_users_that_have_entries(void **state)
     for (uint32_t i = 0; i < 15; i++) {
         assert_int_equal(nic_transaction_turn(&fifo, 0), users[i % 5]);
     }
-    /* Leave out users of whom nothing can move, and those that have nothing. */
+    /* Leave out users whose operations cannot move, and those that have none. */
     assert_int_equal(nic_transaction_turn(&fifo, UINT64_C(1) << 0), 5);
     assert_int_equal(nic_transaction_turn(&fifo, UINT64_C(3) << 31), 63);
     nic_transaction_remove(&fifo, nic_transaction_first(&fifo, 0));

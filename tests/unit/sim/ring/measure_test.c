@@ -186,7 +186,7 @@ static void the_bound_is_what_the_paper_and_pencil_say(void **state)
     }
 }
 
-/* The bar: within 5 % of the bound. The ring of 64 is in tests/live/sim_net.sh. */
+/* The bar: within 5 % of the bound. tests/live/sim/sim_net.sh tests the ring of 64. */
 static void saturation_is_near_the_bound(void **state)
 {
     (void)state;

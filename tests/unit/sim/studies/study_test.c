@@ -218,7 +218,7 @@ static void a_larger_ring_carries_no_more(void **state)
     sim_machine_free(&machine);
 }
 
-/* One packet round the ring takes all of its links, whoever gets it. */
+/* One packet round the ring takes all of its links, whichever nodes get it. */
 static void multicast_takes_the_ring_once(void **state)
 {
     const struct sim_study *study = sim_study_find("multicast");
