@@ -75,7 +75,7 @@ void launch_phase_on_failure(struct launch *launch, int status, uint64_t now_ns)
     }
 }
 
-/* The node that wants the end has GRACE to end itself. When it has, the others are terminated. */
+/* The node that wants the end has the GRACE phase to end itself; then the others are terminated. */
 void launch_phase_on_wanted_end(struct launch *launch, int status, uint64_t now_ns)
 {
     decide_status(launch, status);

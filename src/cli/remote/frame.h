@@ -3,7 +3,7 @@
  *
  *     | payload bytes | kind | words ... | tail ... |      all words 32 bits, little-endian
  *
- * Each kind has a fixed number of words and a most number of bytes for its tail;
+ * Each kind has a fixed number of words and a largest size of its tail;
  * remote_frame_take refuses everything else. Nothing here does I/O. */
 #ifndef CLI_REMOTE_FRAME_H
 #define CLI_REMOTE_FRAME_H

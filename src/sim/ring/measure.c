@@ -17,8 +17,8 @@ const char *const net_outcome_names[NET_OUTCOMES] = {
  * by this many packets of each node, which add up as the root of the number of nodes. */
 #define BACKLOG_SHARE 0.01
 enum { BACKLOG_PACKETS = 4, BATCHES_MAX = 64 };
-/* A network certainly saturates if it does not accept more than this share of a batch, and this
- * many packets of each node wait. */
+/* A network certainly saturates if more than this share of a batch is not accepted, and this many
+ * packets of each node wait. */
 #define OVERFULL_SHARE 0.1
 enum { OVERFULL_PACKETS = 16 };
 /* A network that cannot take this rate takes nothing. */

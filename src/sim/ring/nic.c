@@ -156,7 +156,7 @@ void net_nics_send(struct net *net)
 
 void net_nics_receive(struct net *net)
 {
-    /* The user may send from this call: that adds to queues, not to this line. */
+    /* The user may send when it is told: that adds to queues, not to this line. */
     struct burst *burst = &net->deliveries.bursts[net->deliveries.now];
     for (uint32_t i = 0; i < burst->count; i++) {
         uint32_t node = burst->events[i].where, number = burst->events[i].what;

@@ -7,7 +7,7 @@
  * only as far as that router, and for the upper ones beyond it; the upper ones wait for each
  * other only as far as that router, which no packet in them passes. If all started in the
  * lower half, as the paper has it, the upper half would be empty before the dateline and the
- * lower half after it: a ring of 8 would saturate at 80 % of what its links carry instead of 92.
+ * lower half after it: a ring of 8 would saturate at 80 % of what its links carry, not at 92.
  * A half may have more than one channel; again the source's number chooses.
  *
  * Multicast: a packet for a group goes to the right. In each router the group is the index of

@@ -117,7 +117,7 @@ struct storm_node {
     uint32_t waiting;                 /* packets that came during a pause */
     uint64_t timer_ns;                /* when its timer event comes; UINT64_MAX: there is none */
     uint64_t timer_generation;        /* tells that event from older ones */
-    uint64_t wake_ns;                 /* when the traffic last asked to be woken */
+    uint64_t wake_ns;                 /* the last wake-up time that the traffic asked for */
     uint64_t link_free_ns;            /* when its link will have sent all that it was given */
     uint64_t memory_room, space_room; /* allocated, for this run and later ones */
 };

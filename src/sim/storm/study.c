@@ -165,7 +165,7 @@ static struct shares measure_incast(bool congestion_control, double *limit, uint
     swif_config_default(&config, SENDERS + 1);
     config.congestion_control = congestion_control;
     config.ltee_count = config.rtee_count = 4 * SENDERS;
-    /* Enough for a window and what waits behind it; less saves memory for 65 nodes. */
+    /* Enough for a window and what waits behind it; more would cost memory in 65 nodes. */
     config.buffer_count[WIRE_REQUEST] = config.buffer_count[WIRE_REPLY] = 2 * SWIF_WINDOW_MAX;
     for (uint16_t i = 0; i <= SENDERS; i++) {
         study_net_add(&net, i, &config);
