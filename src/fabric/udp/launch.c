@@ -142,7 +142,8 @@ static void descriptors(const struct fabric_roster *roster, uint32_t index, int 
 {
     const struct making *making = roster->state;
     fds[0] = making->file.fd;
-    fds[1] = making->socket_fds[index];
+    /* A launcher without nodes of its own has the roster alone. */
+    fds[1] = index < roster->rank_count ? making->socket_fds[index] : -1;
 }
 
 static void release(struct fabric_roster *roster)
