@@ -261,7 +261,7 @@ static int take_value(const char *command, const struct options_row *row, const 
         }
         break;
     case OPTIONS_SHOW:
-    case OPTIONS_END: INVARIANT(!"a row of this kind takes no value");
+    case OPTIONS_END: INVARIANT(false); /* such a row takes no value */
     }
     store(row, target, number);
     return CLI_OK;
