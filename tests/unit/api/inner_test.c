@@ -1,7 +1,6 @@
 /* What the libraries above see of the layers below, in a group of one. */
 #include "api/inner.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include "unit/api/node.h"
@@ -45,10 +44,7 @@ static void the_programs_variables(void **unused)
 {
     (void)unused;
     struct inner_program_data data;
-    /* An emulator's own mappings are not what /proc says of this process. */
-    if (getenv("DN_TEST_EMULATED")) {
-        skip();
-    }
+    unit_needs_true_mappings();
     assert_int_equal(inner_program_data_share(node, &data), 0);
     uint64_t offset = (uint64_t)((uintptr_t)&variable - data.base);
     assert_true(offset < data.bytes);

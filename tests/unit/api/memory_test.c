@@ -59,6 +59,7 @@ static void private_memory_keeps_its_content(void **unused)
     unsigned char *memory = malloc(BYTES);
     struct dn_remote remote = {.rank = 0, .offset = 1000};
     uint64_t value = 0;
+    unit_needs_true_mappings();
     memset(memory, 0x11, BYTES);
     assert_int_equal(dn_register(node, memory, BYTES, &remote.area), 0);
     assert_int_equal(dn_read_u64(node, remote, &value), 0);

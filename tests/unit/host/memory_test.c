@@ -75,15 +75,6 @@ static void places_are_checked(void **state)
 /* TSan has a thread of its own, which takes no signal, and it delays handlers: nothing can be moved
  * there. */
 #ifndef __SANITIZE_THREAD__
-/* An emulator of user programs keeps mappings of its own beside the program's, and what
- * /proc says of this process is not what it sees. */
-static void need_true_mappings(void)
-{
-    if (getenv("DN_TEST_EMULATED")) {
-        skip();
-    }
-}
-
 static void move_data(void)
 {
     assert_int_equal(host_program_data(ranges, &range_count), 0);
@@ -115,7 +106,7 @@ static void *seen_by_others(const void *object, uint64_t bytes)
 static void data_moves_to_its_place(void **state)
 {
     (void)state;
-    need_true_mappings();
+    unit_needs_true_mappings();
     uint64_t offset;
     initialised[500] = 5;
     move_data();
@@ -141,7 +132,7 @@ static void data_moves_to_its_place(void **state)
 static void moved_data_can_be_registered(void **state)
 {
     (void)state;
-    need_true_mappings();
+    unit_needs_true_mappings();
     uint32_t area;
     move_data();
     assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, &area), 0);
@@ -178,7 +169,7 @@ static void count_up(uint32_t number, void *context)
 static void threads_do_not_notice(void **state)
 {
     (void)state;
-    need_true_mappings();
+    unit_needs_true_mappings();
     unit_run_threads(4, count_up, NULL);
 }
 #endif
