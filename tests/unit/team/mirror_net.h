@@ -1,12 +1,15 @@
-/* The worst packet fabric that is allowed, for teams: nodes are processes, each with its own copy
- * of the group's memory. What they reflect stands in queues, one for each pair, which a
- * thread of the receiver empties in any order among the senders and never at once.
+/* The worst packet fabric that is allowed: nodes are processes, each with its own copy of the
+ * group's memory. What they reflect stands in queues, one for each pair, which a thread of the
+ * receiver empties in any order among the senders and never at once.
+ *
+ * Nodes of one host are in place for each other: they share the words in front and each other's
+ * memory, and each has its own mirrors of the nodes on other hosts.
  *
  * Only a death loses anything: a process that is killed has sent a prefix of what it wanted to,
  * and that arrives. Lives change at different times in the copies. A node that asks another
  * finds what had been sent to both before. A push is carried out at the last moment. */
-#ifndef UNIT_COLL_MIRROR_NET_H
-#define UNIT_COLL_MIRROR_NET_H
+#ifndef UNIT_TEAM_MIRROR_NET_H
+#define UNIT_TEAM_MIRROR_NET_H
 
 #include <signal.h>
 #include <stdlib.h>
@@ -52,6 +55,8 @@ struct net_log {
 
 struct net {
     uint32_t node_count;
+    uint32_t hosts[NET_NODES_MAX];
+    int fd; /* the copies, one behind the other */
     struct group_memory *copies[NET_NODES_MAX];
     struct group_geometry geometry;
     struct net_log logs[NET_NODES_MAX];
@@ -71,6 +76,43 @@ static struct net *net;
             _exit(1);                                                                           \
         }                                                                                       \
     } while (0)
+
+/* ---- Copies ------------------------------------------------------------------------------ */
+
+/* The rank in whose copy a host keeps the words in front. */
+static inline uint32_t net_first_of_host(uint32_t rank)
+{
+    uint32_t first = 0;
+    while (net->hosts[first] != net->hosts[rank]) {
+        first++;
+    }
+    return first;
+}
+
+/* In whose copy lies what that rank finds at an offset. */
+static inline uint32_t net_home(uint32_t rank, uint64_t offset)
+{
+    if (offset < net->geometry.nodes_offset) {
+        return net_first_of_host(rank);
+    }
+    uint64_t owner = (offset - net->geometry.nodes_offset) / net->geometry.node_stride_bytes;
+    return net->hosts[owner] == net->hosts[rank] ? (uint32_t)owner : rank;
+}
+
+static inline unsigned char *net_place(uint32_t rank, uint64_t offset)
+{
+    return (unsigned char *)net->copies[net_home(rank, offset)] + offset;
+}
+
+/* In a node's process: its copy shows what it shares with its host. */
+static inline bool net_share(uint32_t rank, uint64_t offset, uint64_t bytes)
+{
+    uint32_t home = net_home(rank, offset);
+    void *place = (unsigned char *)net->copies[rank] + offset;
+    return home == rank ||
+           mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                net->fd, (off_t)(home * net->geometry.total_bytes + offset)) == place;
+}
 
 /* ---- A node ----------------------------------------------------------------------------- */
 
@@ -214,7 +256,7 @@ static inline int net_reflect(struct fabric_lane *lane, uint32_t rank, const voi
 {
     const unsigned char *piece = place;
     uint64_t offset = (uint64_t)(piece - (const unsigned char *)lane->view->group);
-    if (rank == own.rank) {
+    if (net_home(rank, offset) == net_home(own.rank, offset)) {
         return 0;
     }
     if (net_gone(rank)) {
@@ -246,7 +288,7 @@ static inline int net_refresh(struct fabric_lane *lane, uint32_t rank, void *pla
     unsigned char *base = (unsigned char *)lane->view->group;
     int error = net_ask(rank);
     if (!error) {
-        memcpy(place, (unsigned char *)net->copies[rank] + ((unsigned char *)place - base), bytes);
+        memmove(place, net_place(rank, (uint64_t)((unsigned char *)place - base)), bytes);
     }
     return error;
 }
@@ -260,7 +302,7 @@ static inline int net_atomic(struct fabric_lane *lane, struct dn_remote remote,
     net_require(bytes == 4);
     int error = net_ask((uint32_t)remote.rank);
     if (!error) {
-        unsigned char *place = (unsigned char *)net->copies[remote.rank] + remote.offset;
+        unsigned char *place = net_place((uint32_t)remote.rank, remote.offset);
         *old = nic_apply_u32((uint32_t *)(void *)place, (enum wire_atomic)operation,
                              (uint32_t)operand, (uint32_t)expected);
     }
@@ -305,8 +347,7 @@ static inline int net_quiet(struct fabric_lane *lane)
         if (net_gone(push->rank)) {
             error = DN_EPEER;
         } else {
-            memcpy((unsigned char *)net->copies[push->rank] + push->offset, push->source,
-                   push->bytes);
+            memcpy(net_place(push->rank, push->offset), push->source, push->bytes);
         }
     }
     own.push_count = 0;
@@ -373,20 +414,31 @@ static const struct fabric_ops net_ops = {
 
 /* ---- The test's side ------------------------------------------------------------------------- */
 
-static inline void net_make(uint32_t node_count)
+/* With hosts NULL each node has its own. */
+static inline void net_make_hosts(uint32_t node_count, const uint32_t *hosts)
 {
     struct group_sizes sizes = {UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES, UNIT_PAGE_BYTES};
     net = mmap(NULL, sizeof *net, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(net != MAP_FAILED);
     net->node_count = node_count;
     assert_int_equal(group_geometry(node_count, &sizes, UNIT_PAGE_BYTES, &net->geometry), 0);
+    net->fd = memfd_create("net", MFD_CLOEXEC);
+    assert_true(net->fd >= 0);
+    assert_int_equal(ftruncate(net->fd, (off_t)(node_count * net->geometry.total_bytes)), 0);
     for (uint32_t rank = 0; rank < node_count; rank++) {
+        net->hosts[rank] = hosts ? hosts[rank] : rank;
         void *copy = mmap(NULL, net->geometry.total_bytes, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                          MAP_SHARED | MAP_NORESERVE, net->fd,
+                          (off_t)(rank * net->geometry.total_bytes));
         assert_true(copy != MAP_FAILED);
         net->copies[rank] = copy;
         group_group_init(copy, &net->geometry, 1);
     }
+}
+
+static inline void net_make(uint32_t node_count)
+{
+    net_make_hosts(node_count, NULL);
 }
 
 static inline void net_free(void)
@@ -394,6 +446,7 @@ static inline void net_free(void)
     for (uint32_t rank = 0; rank < net->node_count; rank++) {
         assert_int_equal(munmap(net->copies[rank], net->geometry.total_bytes), 0);
     }
+    assert_int_equal(close(net->fd), 0);
     assert_int_equal(munmap(net, sizeof *net), 0);
 }
 
@@ -433,20 +486,27 @@ static inline _Noreturn void net_be_node(uint32_t rank, uint64_t seed, uint64_t 
     (void)pthread_mutex_init(&own.group_lock, NULL);
     group_view_make(net->copies[rank], rank, &process->view);
     process->control = process->view;
+    process->all_in_place = true;
+    bool shares = net_share(rank, 0, net->geometry.nodes_offset);
     for (uint32_t other = 0; other < net->node_count; other++) {
-        if (other != rank) {
+        uint64_t stride_bytes = net->geometry.node_stride_bytes;
+        shares &= net_share(rank, net->geometry.nodes_offset + other * stride_bytes, stride_bytes);
+        if (net->hosts[other] != net->hosts[rank]) {
             atomic_fetch_or(&process->view.ports[other].call, GROUP_CALL_BY_PACKETS);
+            process->all_in_place = false;
         }
     }
     process->default_lane = &own.node;
     net_services_make();
     (void)pthread_mutex_init(&process->table_lock, NULL);
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
-    bool ready = base_extents_init(&process->arena,
+    bool ready = shares &&
+                 base_extents_init(&process->arena,
                                    GROUP_SERVICE_BYTES - group_service_free_offset(&process->view));
     own.node = (struct dn_node){
         .lane = {.open = FABRIC_LANE_OPEN,
                  .node_count = net->node_count,
+                 .all_in_place = process->all_in_place,
                  .ports = process->view.ports,
                  .ops = &net_ops,
                  .stored_to = process->stored_to,
@@ -471,7 +531,11 @@ static inline void net_announce(uint32_t rank, bool well, struct base_random *ra
     uint32_t first = (uint32_t)(base_random_next(random) % net->node_count);
     for (uint32_t i = 0; i < net->node_count; i++) {
         struct group_view view;
-        group_view_make(net->copies[(first + i) % net->node_count], rank, &view);
+        uint32_t copy = (first + i) % net->node_count;
+        if (net_first_of_host(copy) != copy) {
+            continue;
+        }
+        group_view_make(net->copies[copy], rank, &view);
         if (well) {
             group_life_leave(&view);
         } else {
@@ -495,7 +559,7 @@ static inline uint32_t net_run_nodes(uint64_t seed, uint32_t victim, uint64_t di
         for (uint32_t copy = 0; copy < net->node_count; copy++) {
             struct group_view other;
             group_view_make(net->copies[copy], rank, &other);
-            assert_true(group_life_attach(&other, rank + 1));
+            assert_true(net_first_of_host(copy) != copy || group_life_attach(&other, rank + 1));
         }
     }
     for (uint32_t rank = 0; rank < net->node_count; rank++) {
