@@ -22,7 +22,7 @@ enum {
     GROUP_AREAS = 256, /* a port's area table, the built-in ones included */
     GROUP_AREA_FIRST_FREE = 4,
     GROUP_LOCK_RECORDS = 1 << 16, /* lock requesters of a node at a time */
-    GROUP_TEAM_SLOTS = 256,       /* teams that a node is making at a time, as their leader */
+    GROUP_TEAM_SLOTS = 256,       /* teams for which a node offers a block at a time */
 };
 
 /* A node's service memory: lock records, team slots, and then the arena from which its owner

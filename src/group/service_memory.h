@@ -17,11 +17,11 @@ static inline struct group_service *group_service(const struct group_view *view,
     return (struct group_service *)(void *)group_service_memory(view, rank);
 }
 
-/* In rank 0's service memory behind the tables: the words of the team of all. Its
- * length depends on the group; what owners hand out starts behind it, at every rank. */
-static inline void *group_service_team_of_all(const struct group_view *view)
+/* Behind the tables of every rank: a block of words for the team of all, from the start of the
+ * node's memory. Its length depends on the group; what owners hand out starts behind it. */
+static inline uint64_t group_service_team_of_all(const struct group_view *view)
 {
-    return group_service_memory(view, 0) + sizeof(struct group_service);
+    return view->group->geometry.service_offset + sizeof(struct group_service);
 }
 
 static inline uint64_t group_service_free_offset(const struct group_view *view)

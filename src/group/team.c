@@ -117,10 +117,9 @@ bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offs
     return false;
 }
 
-struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t leader,
-                                        uint64_t key)
+struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t rank, uint64_t key)
 {
-    struct group_team_slot *slots = group_service(view, leader)->team_slots;
+    struct group_team_slot *slots = group_service(view, rank)->team_slots;
     for (uint32_t i = 0; i < GROUP_TEAM_SLOTS; i++) {
         if (atomic_load_explicit(&slots[i].key, memory_order_acquire) == key) {
             return &slots[i];
@@ -138,9 +137,9 @@ void group_team_withdraw(const struct group_view *view, uint64_t key)
     }
 }
 
-bool group_team_find(const struct group_view *view, uint32_t leader, uint64_t key, uint64_t *offset)
+bool group_team_find(const struct group_view *view, uint32_t rank, uint64_t key, uint64_t *offset)
 {
-    const struct group_team_slot *slot = group_team_slot(view, leader, key);
+    const struct group_team_slot *slot = group_team_slot(view, rank, key);
     if (!slot) {
         return false;
     }

@@ -133,24 +133,22 @@ bool group_team_decide(const struct group_team *team, bool made);
 
 /* ---- Meeting: how the members of a new team find its words ------------------- */
 
-/* The leader, which is the first member, offers a block under a key that all members know. Only
- * the leader writes it, and the key last. */
+/* A member offers a block under a key that all members know. Only that member writes the slot,
+ * and the key last. */
 struct group_team_slot {
     _Atomic uint64_t key;    /* 0: free */
-    _Atomic uint64_t offset; /* from the start of the leader's node memory */
+    _Atomic uint64_t offset; /* from the start of the member's node memory */
 };
 
-/* The slot of a key among the leader's, or NULL. */
-struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t leader,
-                                        uint64_t key);
+/* The slot of a key among a rank's, or NULL. */
+struct group_team_slot *group_team_slot(const struct group_view *view, uint32_t rank, uint64_t key);
 
-/* The leader's side. False: all slots are taken. */
+/* This node's offer. False: all slots are taken. */
 bool group_team_offer(const struct group_view *view, uint64_t key, uint64_t offset);
 void group_team_withdraw(const struct group_view *view, uint64_t key);
 
-/* The others' side: whether the leader offers the key. */
-bool group_team_find(const struct group_view *view, uint32_t leader, uint64_t key,
-                     uint64_t *offset);
+/* Whether a rank offers a block under the key, and where. */
+bool group_team_find(const struct group_view *view, uint32_t rank, uint64_t key, uint64_t *offset);
 
 /* Whether every member has freed its handle or is gone: the block may be used again. */
 bool group_team_is_over(const struct group_team *team);

@@ -1,9 +1,9 @@
 /* Making, splitting, shrinking and freeing teams.
  *
- * The first member of a list leads: it takes the team's words from its service memory
- * and offers them under a key, and the others find them there. The key is made of the list and
- * of a name that all members know, or of how often this list has been asked for. A first
- * phase shows that all members have come. */
+ * The team's words lie in blocks of service memory: in place one block, of the first member, which
+ * leads; by packets one of each member. Whoever has a block offers it under a key, and the others
+ * find it there. The key is made of the list and of a name that all members know, or of how often
+ * this list has been asked for. A first phase shows that all members have come. */
 #include "team/team.h"
 
 #include <stdlib.h>
@@ -26,7 +26,6 @@ static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what 
 static struct dn_team *handles;
 static struct list_count *list_counts;
 static struct dn_team team_of_all;
-static uint32_t *all_ranks;
 
 /* ---- Handles ---------------------------------------------------------------- */
 
@@ -34,7 +33,7 @@ static struct dn_team *take_handle(void)
 {
     pthread_mutex_lock(&handles_lock);
     struct dn_team *team = handles;
-    while (team && (team->open || team->block_offset)) {
+    while (team && (team->open || team->own_block)) {
         team = team->next;
     }
     if (!team) {
@@ -55,7 +54,7 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
 {
     team->node = node;
     team->key = 0;
-    team->block_offset = 0;
+    team->own_block = 0;
     team->is_all = false;
     team->kind = DN_BARRIER_FASTEST;
     team->host_stage = GROUP_HOST_GATHERING;
@@ -69,65 +68,78 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->packets = NULL;
 }
 
-/* Gives back the blocks of teams that this node led and that all members have let go. */
+static int make_lists(struct dn_team *team, size_t count)
+{
+    team->ranks = calloc(count, sizeof *team->ranks);
+    team->blocks = calloc(count, sizeof *team->blocks);
+    return team->ranks && team->blocks ? 0 : DN_ENOMEM;
+}
+
+static void free_lists(struct dn_team *team)
+{
+    free(team->ranks);
+    free(team->blocks);
+    team->ranks = NULL;
+    team->blocks = NULL;
+}
+
+/* Gives back this node's blocks of teams that all members have let go. */
 static void reclaim_blocks(struct host_process *process)
 {
     pthread_mutex_lock(&handles_lock);
     for (struct dn_team *team = handles; team; team = team->next) {
-        if (!team->open && team->block_offset && group_team_is_over(&team->nic)) {
-            host_arena_give(process, team->block_offset);
-            team->block_offset = 0;
-            free(team->ranks);
-            team->ranks = NULL;
+        if (!team->open && team->own_block && group_team_is_over(&team->nic)) {
+            host_arena_give(process, team->own_block);
+            team->own_block = 0;
+            free_lists(team);
         }
     }
     pthread_mutex_unlock(&handles_lock);
 }
 
-/* Lets go of the team's words. The leader may use them again once all members have. */
-static void let_go(struct dn_team *team)
-{
-    _Atomic uint32_t *left = &team->nic.members[team->nic.index].left;
-    team->way->leave(team);
-    /* After that nothing that this member sent may arrive in the words of others. */
-    (void)fabric_settle(team_lane(team));
-    /* Release: pairs with the acquire in group_team_is_over. */
-    atomic_store_explicit(left, 1, memory_order_release);
-    team_reflect_to(team, 0, left, sizeof *left);
-    KILL_POINT("team: left");
-}
-
 /* The turn ends before the handle is closed, so that the handle's next user finds it free. */
 static void close_handle(struct dn_team *team)
 {
-    struct host_process *process = team->node->process;
-    let_go(team);
     pthread_mutex_lock(&handles_lock);
-    if (!team->block_offset) {
-        free(team->ranks);
-        team->ranks = NULL;
+    if (!team->own_block) {
+        free_lists(team);
     }
     team_turn_give(team);
     team->open = 0;
     pthread_mutex_unlock(&handles_lock);
+}
+
+static void let_go(struct dn_team *team)
+{
+    struct host_process *process = team->node->process;
+    team->way->leave(team);
+    close_handle(team);
     reclaim_blocks(process);
 }
 
-static const struct team_way *choose_way(const struct dn_team *team)
+static const struct team_way *choose_way(const struct dn_node *node, const uint32_t *ranks,
+                                         uint32_t count)
 {
-    for (uint32_t index = 0; index < team->nic.count; index++) {
-        if (fabric_road(&team->node->lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS) {
+    for (uint32_t index = 0; index < count; index++) {
+        if (fabric_road(&node->lane, ranks[index]) == FABRIC_BY_PACKETS) {
             return &team_by_packets;
         }
     }
     return &team_in_place;
 }
 
-static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t count, uint32_t index,
-                      void *block)
+/* Whose block a member reads and writes. */
+static uint32_t home_of(const struct dn_team *team, uint32_t index)
 {
-    group_team_make(&team->node->process->view, ranks, count, index, block, &team->nic);
-    team->way = choose_way(team);
+    return team->way->in_place ? 0 : index;
+}
+
+static void make_view(struct dn_team *team, uint32_t count, uint32_t index)
+{
+    const struct group_view *view = &team->node->process->view;
+    uint32_t home = home_of(team, index);
+    group_team_make(view, team->ranks, count, index,
+                    group_node_memory(view, team->ranks[home]) + team->blocks[home], &team->nic);
     /* Also in place there may be more to do: another layer, or nodes outside of the team. */
     team->arrives_by_store = team->way->in_place && team->node->lane.is_prompt;
     if (!team->way->in_place) {
@@ -140,18 +152,20 @@ static void make_view(struct dn_team *team, const uint32_t *ranks, uint32_t coun
 int team_all_make(struct dn_node *node)
 {
     const struct group_view *view = &node->process->view;
-    all_ranks = malloc(view->node_count * sizeof *all_ranks);
-    if (!all_ranks) {
-        return DN_ENOMEM;
+    struct dn_team *team = &team_of_all;
+    int error = make_lists(team, view->node_count);
+    if (error) {
+        return error;
     }
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        all_ranks[rank] = rank;
+        team->ranks[rank] = rank;
+        team->blocks[rank] = group_service_team_of_all(view);
     }
-    reset_handle(&team_of_all, node);
-    team_of_all.is_all = true;
-    make_view(&team_of_all, all_ranks, view->node_count, view->rank,
-              group_service_team_of_all(view));
-    team_of_all.open = TEAM_OPEN;
+    reset_handle(team, node);
+    team->is_all = true;
+    team->way = choose_way(node, team->ranks, view->node_count);
+    make_view(team, view->node_count, view->rank);
+    team->open = TEAM_OPEN;
     return 0;
 }
 
@@ -161,18 +175,14 @@ void team_all_end(struct dn_node *node)
     pthread_mutex_lock(&handles_lock);
     team_of_all.way->leave(&team_of_all);
     team_of_all.open = 0;
-    free(all_ranks);
-    all_ranks = NULL;
+    free_lists(&team_of_all);
     for (struct dn_team *team = handles; team; team = team->next) {
         if (team->open == TEAM_OPEN) {
             team->way->leave(team);
-            atomic_store_explicit(&team->nic.members[team->nic.index].left, 1,
-                                  memory_order_release);
         }
         team->open = 0;
-        team->block_offset = 0;
-        free(team->ranks);
-        team->ranks = NULL;
+        team->own_block = 0;
+        free_lists(team);
     }
     while (list_counts) {
         struct list_count *next = list_counts->next;
@@ -265,16 +275,22 @@ static uint64_t next_key(const uint32_t *ranks, size_t count)
 
 struct meeting {
     const struct group_view *view;
-    const uint32_t *ranks;
-    size_t count;
-    uint64_t key;
-    uint64_t offset;
+    const struct dn_team *team;
+    uint32_t count;
+    uint32_t offers; /* how many members offer a block, from the first one on */
+    uint32_t found;  /* how many of these have been found */
 };
 
-static bool is_offered(void *context)
+static bool all_are_offered(void *context)
 {
     struct meeting *meeting = context;
-    return group_team_find(meeting->view, meeting->ranks[0], meeting->key, &meeting->offset);
+    const struct dn_team *team = meeting->team;
+    while (meeting->found < meeting->offers &&
+           group_team_find(meeting->view, team->ranks[meeting->found], team->key,
+                           &team->blocks[meeting->found])) {
+        meeting->found++;
+    }
+    return meeting->found == meeting->offers;
 }
 
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
@@ -282,87 +298,93 @@ static bool somebody_is_gone(const struct dn_node *node, void *context, bool for
     const struct meeting *meeting = context;
     (void)node;
     (void)forever;
-    for (size_t i = 0; i < meeting->count; i++) {
-        if (group_life_gone(group_life(meeting->view, meeting->ranks[i]))) {
+    for (uint32_t i = 0; i < meeting->count; i++) {
+        if (group_life_gone(group_life(meeting->view, meeting->team->ranks[i]))) {
             return true;
         }
     }
     return false;
 }
 
-/* Tells the members that there is an offer, or none any more: the offset first, then the key. */
-static void reflect_slot(const struct dn_team *team, const struct group_team_slot *slot)
+/* Tells the others that there is an offer, or none any more: the offset first, then the key. */
+static void tell_slot(const struct dn_team *team, uint32_t count,
+                      const struct group_team_slot *slot)
 {
-    if (slot) {
-        team_reflect(team, &slot->offset, sizeof slot->offset);
-        team_reflect(team, &slot->key, sizeof slot->key);
+    const struct group_view *view = &team->node->process->view;
+    for (uint32_t i = 0; i < count; i++) {
+        if (team->ranks[i] != view->rank) {
+            (void)fabric_reflect(team_lane(team), team->ranks[i], &slot->offset,
+                                 sizeof slot->offset);
+            (void)fabric_reflect(team_lane(team), team->ranks[i], &slot->key, sizeof slot->key);
+            fabric_wake(view, team->ranks[i]);
+        }
     }
 }
 
-/* One thread at a time looks for a free slot. */
-static bool offer(const struct dn_team *team, uint64_t key, uint64_t offset)
-{
-    const struct group_view *view = &team->node->process->view;
-    pthread_mutex_lock(&handles_lock);
-    bool offered = group_team_offer(view, key, offset);
-    if (offered) {
-        reflect_slot(team, group_team_slot(view, view->rank, key));
-    }
-    pthread_mutex_unlock(&handles_lock);
-    return offered;
-}
-
-static void withdraw(const struct dn_team *team, uint64_t key)
-{
-    const struct group_view *view = &team->node->process->view;
-    pthread_mutex_lock(&handles_lock);
-    const struct group_team_slot *slot = group_team_slot(view, view->rank, key);
-    group_team_withdraw(view, key);
-    reflect_slot(team, slot);
-    pthread_mutex_unlock(&handles_lock);
-}
-
-/* The leader's part of a meeting. */
-static int lead(struct dn_team *team, const uint32_t *ranks, size_t count, uint64_t key)
+/* Makes this member's block, and offers it. One thread at a time looks for a free slot. */
+static int offer_block(struct dn_team *team, uint32_t count)
 {
     struct host_process *process = team->node->process;
-    uint64_t bytes = group_team_bytes((uint32_t)count);
-    uint64_t offset;
-    void *block = host_arena_take(process, bytes, &offset);
-    if (!block) {
+    const struct group_view *view = &process->view;
+    uint64_t block;
+    if (!host_arena_take(process, group_team_bytes(count), &block)) {
         return DN_ENOMEM;
     }
-    make_view(team, ranks, (uint32_t)count, 0, block);
-    team_reflect(team, block, bytes);
-    /* One member's arrival must not come to another before the block's zeros do. */
-    (void)fabric_settle(team_lane(team));
-    if (!offer(team, key, offset)) {
-        host_arena_give(process, offset);
-        return DN_EFULL;
+    pthread_mutex_lock(&handles_lock);
+    bool offered = group_team_offer(view, team->key, block);
+    if (offered) {
+        team->own_block = block;
+        tell_slot(team, count, group_team_slot(view, view->rank, team->key));
     }
-    team->block_offset = offset;
-    for (size_t i = 1; i < count; i++) {
-        fabric_wake(&process->view, ranks[i]);
+    pthread_mutex_unlock(&handles_lock);
+    if (!offered) {
+        host_arena_give(process, block);
     }
-    return 0;
+    return offered ? 0 : DN_EFULL;
 }
 
-/* The team's words: made and offered by the leader, found by the others. */
-static int meet(struct dn_team *team, const uint32_t *ranks, size_t count, uint32_t index,
-                uint64_t key)
+static void withdraw_block(const struct dn_team *team, uint32_t count)
 {
-    struct dn_node *node = team->node;
-    const struct group_view *view = &node->process->view;
-    struct meeting meeting = {view, ranks, count, key, 0};
-    if (index == 0) {
-        return lead(team, ranks, count, key);
+    const struct group_view *view = &team->node->process->view;
+    pthread_mutex_lock(&handles_lock);
+    const struct group_team_slot *slot = group_team_slot(view, view->rank, team->key);
+    if (slot) {
+        group_team_withdraw(view, team->key);
+        tell_slot(team, count, slot);
     }
-    struct host_condition condition = {is_offered, somebody_is_gone, &meeting, GROUP_WATCH_NOTHING};
-    int error = host_wait(node, &condition, DN_FOREVER);
+    pthread_mutex_unlock(&handles_lock);
+}
+
+/* Finds the team's words, and shows that all members have. */
+static int meet(struct dn_team *team, uint32_t count, uint32_t index)
+{
+    struct meeting meeting = {
+        .view = &team->node->process->view,
+        .team = team,
+        .count = count,
+        .offers = team->way->in_place ? 1 : count,
+    };
+    struct host_condition condition = {all_are_offered, somebody_is_gone, &meeting,
+                                       GROUP_WATCH_NOTHING};
+    int error = home_of(team, index) == index ? offer_block(team, count) : 0;
+    error = error ? error : host_wait(team->node, &condition, DN_FOREVER);
     if (!error) {
-        make_view(team, ranks, (uint32_t)count, index,
-                  group_node_memory(view, ranks[0]) + meeting.offset);
+        make_view(team, count, index);
+        error = team_first_phase(team);
+        withdraw_block(team, count);
+        if (error) {
+            let_go(team);
+        }
+        return error;
     }
+    if (team->own_block) {
+        /* Others may have found the block, and write there until they let go of the team. */
+        team->blocks[index] = team->own_block;
+        make_view(team, count, index);
+        team_note_left(team);
+        withdraw_block(team, count);
+    }
+    close_handle(team);
     return error;
 }
 
@@ -378,36 +400,24 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
     reclaim_blocks(node->process);
     key = key ? key : next_key(ranks, count);
     struct dn_team *team = key ? take_handle() : NULL;
-    uint32_t *own_ranks = malloc(count * sizeof *own_ranks);
-    if (!team || !own_ranks) {
-        free(own_ranks);
-        if (team) {
-            team->open = 0;
-        }
+    if (!team) {
         return DN_ENOMEM;
     }
-    memcpy(own_ranks, ranks, count * sizeof *own_ranks);
     reset_handle(team, node);
-    team->key = key;
-    team->ranks = own_ranks;
-    error = meet(team, own_ranks, count, index, key);
-    if (error) {
-        free(own_ranks);
-        team->ranks = NULL;
-        team->open = 0;
-        return error;
-    }
-    error = team_first_phase(team);
-    if (index == 0) {
-        withdraw(team, key);
-    }
+    error = make_lists(team, count);
     if (error) {
         close_handle(team);
         return error;
     }
-    team->open = TEAM_OPEN;
-    *made = team;
-    return 0;
+    memcpy(team->ranks, ranks, count * sizeof *ranks);
+    team->key = key;
+    team->way = choose_way(node, ranks, (uint32_t)count);
+    error = meet(team, (uint32_t)count, index);
+    if (!error) {
+        team->open = TEAM_OPEN;
+        *made = team;
+    }
+    return error;
 }
 
 static int create_list(struct dn_node *node, const int *ranks, size_t count, const uint64_t *name,
@@ -540,6 +550,6 @@ int team_free(struct dn_team *team)
     if (team->staging && !error) {
         host_arena_give(team->node->process, team->staging);
     }
-    close_handle(team);
+    let_go(team);
     return 0;
 }

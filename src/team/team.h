@@ -14,8 +14,11 @@ struct dn_team {
     const struct team_way *way; /* how its members reach each other (way.h) */
     struct group_team nic;
     uint32_t *ranks;
-    uint64_t key;          /* under which its members met; 0 for the team of all */
-    uint64_t block_offset; /* in the leader's service arena; only at the leader */
+    /* Where the members' blocks of words lie, each from the start of its node's memory: the
+     * leader's in place, one for each member by packets. */
+    uint64_t *blocks;
+    uint64_t key;       /* under which its members met; 0 for the team of all */
+    uint64_t own_block; /* what this node took from its arena for it; 0: nothing */
     bool is_all;
     enum dn_barrier_kind kind;
     enum group_host_stage host_stage; /* of the open arrival, with DN_BARRIER_HOST */

@@ -1,7 +1,15 @@
-/* Reflects words, gives data, asks and decides. */
+/* Tells words, gives data, asks and decides. */
 #include "team/team_by_packets.h"
 
+#include "fabric/in_place.h"
 #include "team/staging.h"
+
+/* The same words in another member's block: its memory, or the mirror of it. */
+static void *at_member(const struct dn_team *team, uint32_t index, const void *words)
+{
+    const unsigned char *own = (const unsigned char *)team->nic.members;
+    return team_memory(team, index, team->blocks[index]) + ((const unsigned char *)words - own);
+}
 
 static struct dn_remote at_rank(const struct dn_team *team, uint32_t index, const void *place)
 {
@@ -20,17 +28,25 @@ static uint32_t next_of(const struct dn_team *team, uint32_t step)
     return index < team->nic.count ? index : index - team->nic.count;
 }
 
-void team_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes)
+/* Sends a piece of the group's memory to the same place at a member. */
+static void reflect(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes)
 {
-    if (bytes != 0) {
-        (void)fabric_reflect(team_lane(team), team->nic.ranks[index], piece, bytes);
-    }
+    (void)fabric_reflect(team_lane(team), team->nic.ranks[index], piece, bytes);
 }
 
-void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes)
+void team_tell(const struct dn_team *team, uint32_t index, const void *words, uint64_t bytes)
+{
+    unsigned char *theirs = at_member(team, index, words);
+    /* In place this is the telling, and a single word has release: pairs with the acquire in
+     * group_team_has_arrived. By packets it only fills the mirror, which is sent. */
+    in_place_block(theirs, words, bytes);
+    reflect(team, index, theirs, bytes);
+}
+
+static void tell_all(const struct dn_team *team, const void *words, uint64_t bytes)
 {
     for (uint32_t step = 1; step < team->nic.count; step++) {
-        team_reflect_to(team, next_of(team, step), piece, bytes);
+        team_tell(team, next_of(team, step), words, bytes);
     }
 }
 
@@ -40,14 +56,19 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
                  uint64_t bytes)
 {
     struct fabric_lane *lane = team_lane(team);
-    if (bytes > TEAM_SMALL_BYTES &&
-        fabric_road(lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS) {
+    bool by_packets = fabric_road(lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS;
+    if (bytes > TEAM_SMALL_BYTES && by_packets) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
         /* No lane's quiet waits for this push, which is the library's own operation. */
         (void)fabric_settle(lane);
-    } else {
+    } else if (bytes != 0) {
         team_copy(place, source, bytes);
-        team_reflect_to(team, index, place, bytes);
+        reflect(team, index, place, bytes);
+        if (!by_packets) {
+            /* The place may be in the memory of a member that is away from both: then it does go
+             * by packets, and the arrival, a store, would overtake it. */
+            (void)fabric_settle(lane);
+        }
     }
 }
 
@@ -69,10 +90,10 @@ static void tell_arrival(const struct dn_team *team, bool contributes)
     for (uint32_t step = 1; step < nic->count; step++) {
         uint32_t index = next_of(team, step);
         if (contributes) {
-            team_reflect_to(team, index, &own->contribution[team->phase & 1],
-                            sizeof own->contribution[0]);
+            team_tell(team, index, &own->contribution[team->phase & 1],
+                      sizeof own->contribution[0]);
         }
-        team_reflect_to(team, index, &own->arrived, sizeof own->arrived);
+        team_tell(team, index, &own->arrived, sizeof own->arrived);
         KILL_POINT("team: arrival told to one more");
     }
 }
@@ -106,11 +127,12 @@ static bool take_over(const struct dn_team *team, uint32_t index, uint32_t witne
 {
     struct fabric_lane *lane = team_lane(team);
     uint32_t rank = team->nic.ranks[witness];
-    struct group_team_member *member = &team->nic.members[index];
-    struct group_team_contribution *contribution = &member->contribution[team->phase & 1];
-    if (fabric_refresh(lane, rank, contribution, sizeof *contribution) != 0) {
+    struct group_team_contribution *own = &team->nic.members[index].contribution[team->phase & 1];
+    struct group_team_contribution *theirs = at_member(team, witness, own);
+    if (fabric_refresh(lane, rank, theirs, sizeof *theirs) != 0) {
         return false;
     }
+    in_place_block((unsigned char *)own, theirs, sizeof *own);
     unsigned char *data = common_data(team, index, team->phase);
     return !data || fabric_refresh(lane, rank, data, TEAM_SMALL_BYTES) == 0;
 }
@@ -120,9 +142,9 @@ static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t wit
                         uint32_t *phase)
 {
     struct fabric_lane *lane = team_lane(team);
-    const _Atomic uint32_t *word = group_team_arrived_word(&team->nic, index);
+    const void *word = at_member(team, witness, group_team_arrived_word(&team->nic, index));
     uint64_t answer = 0;
-    int error = lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ, sizeof *word, 0,
+    int error = lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ, sizeof *phase, 0,
                                   0, &answer);
     *phase = (uint32_t)answer;
     return error;
@@ -187,11 +209,13 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
         return;
     }
     const unsigned char *data = common_data(team, index, known);
-    team_reflect_to(team, other, data, data ? TEAM_SMALL_BYTES : 0);
-    team_reflect_to(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
+    if (data) {
+        reflect(team, other, data, TEAM_SMALL_BYTES);
+    }
+    team_tell(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
     (void)fabric_settle(lane);
-    (void)lane->ops->atomic(lane, at_rank(team, other, &member->arrived), FABRIC_COMPARE_SWAP,
-                            sizeof member->arrived, known, theirs, &old);
+    (void)lane->ops->atomic(lane, at_rank(team, other, at_member(team, other, &member->arrived)),
+                            FABRIC_COMPARE_SWAP, sizeof member->arrived, known, theirs, &old);
 }
 
 /* Leaves what this member has seen of dead members' arrivals with those who live. */
@@ -212,7 +236,7 @@ static void testify(const struct dn_team *team)
     }
     if (anybody) {
         /* The last barrier may have been a tree's, which told few of this member's arrival. */
-        team_reflect(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
+        tell_all(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
     }
 }
 
@@ -220,14 +244,19 @@ static void leave(struct dn_team *team)
 {
     team_packet_barrier_close(team);
     testify(team);
+    /* After that nothing that this member sent may arrive in the words of others. */
+    (void)fabric_settle(team_lane(team));
+    team_note_left(team);
+    tell_all(team, &team->nic.members[team->nic.index].left, sizeof(uint32_t));
+    KILL_POINT("team: left");
 }
 
 /* ---- Deciding -------------------------------------------------------------------------- */
 
-/* Gives what one member's copy says, or says from now on. DN_EPEER: the member is gone. */
+/* Gives what one member's block says, or says from now on. DN_EPEER: the member is gone. */
 static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, uint32_t *outcome)
 {
-    _Atomic uint32_t *word = &team->nic.members[0].outcome;
+    _Atomic uint32_t *word = at_member(team, index, &team->nic.members[0].outcome);
     uint64_t old = GROUP_TEAM_OPEN;
     if (index == team->nic.index) {
         uint32_t open = GROUP_TEAM_OPEN;
@@ -244,7 +273,7 @@ static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, 
     return 0;
 }
 
-/* The first member's copy decides; if it is gone, all copies in team order, so that the last
+/* The first member's block decides; if it is gone, all blocks in team order, so that the last
  * survivor's has the last word, the same one for everybody. */
 static bool decide(const struct dn_team *team, bool made)
 {
@@ -253,8 +282,8 @@ static bool decide(const struct dn_team *team, bool made)
     KILL_POINT("team: not decided");
     if (decide_at(team, 0, wish, &wish) == 0) {
         KILL_POINT("team: decided, not noted");
-        /* It is noted here, too: if the first member dies, a member that asks all copies finds
-         * it. If somebody has asked this copy before, it may say something else. */
+        /* It is noted here, too: if the first member dies, a member that asks all blocks finds
+         * it. If somebody has asked this one before, it may say something else. */
         (void)decide_at(team, team->nic.index, wish, &outcome);
         if (outcome == wish) {
             return wish == GROUP_TEAM_MADE;

@@ -1,19 +1,18 @@
 /* The way of a team with members that are reached by packets, whose memory is mirrored here
  * (fabric/fabric.h).
  *
- * Every member has the team's block in its own copy of the leader's memory. It writes its
- * words there and reflects them to the others: first what it brings to the phase, then its
- * arrival, a single word. A node's reflections take effect at another one in the order they
- * were made, so a member that sees an arrival has what belongs to it. Data goes the same way:
- * it is pushed before the arrival and never fetched, so that a phase is one way, and nobody
- * has to read from a member that may be dead.
+ * Every member has a block of the team's words in its own memory. A member writes its words
+ * there and then into the blocks of the others: first what it brings to the phase, then its
+ * arrival, a single word. What a node sends takes effect at another one in the order it was
+ * sent, so a member that sees an arrival has what belongs to it. Data goes the same way: it is
+ * pushed before the arrival and never fetched, so that a phase is one way, and nobody has to
+ * read from a member that may be dead.
  *
- * Some members may be in place for each other. A member in place is given data where it looks
- * for them, and is woken like every member (team_wake_members), as it may sleep on its call
- * word. But two members in place with the leader share its copy of the block, into which both
- * their NICs write what a third member sends them: one of them may see an arrival before its
- * own data. No fabric has such groups yet; they need a team of two levels, in place within a
- * host and by packets between one member of each.
+ * Some members may be in place for each other. Each of them still has a block of its own: if they
+ * shared one, the NICs of both would write there what a third member sends to each, and one of
+ * them could see that member's arrival before its own data, or an old word after a new one. A
+ * member in place is written to, and given data, by stores; and it is woken like every member
+ * (team_wake_members), as it may sleep on its call word.
  *
  * A member that dies while it reflects has arrived for some and not for others. Before a
  * member takes a phase for broken it therefore asks all who live, and takes over what one of
@@ -25,12 +24,16 @@
  * Data that differs from member to member cannot be taken over; a call that sends such data
  * has another phase behind, which then breaks for everybody.
  *
- * Only the team's leader uses the block's memory again, once all members have let go. Before
- * it lets go, each of them waits until its reflections are in place. */
+ * A member uses the memory of its block again once all members have let go. Before a member lets
+ * go, it waits until what it sent is in place. */
 #ifndef TEAM_TEAM_BY_PACKETS_H
 #define TEAM_TEAM_BY_PACKETS_H
 
 #include "team/way.h"
+
+/* Writes words of this member's block into the same place of another member's block. A member
+ * that is gone need not be told: the phase says what that means. */
+void team_tell(const struct dn_team *team, uint32_t index, const void *words, uint64_t bytes);
 
 /* Notes that a member has come to this phase, unless it is known to have. */
 void team_packets_note(const struct dn_team *team, uint32_t index, uint32_t phase);

@@ -13,6 +13,12 @@ static void do_nothing(struct dn_team *team)
     (void)team;
 }
 
+static void leave(struct dn_team *team)
+{
+    team_note_left(team);
+    KILL_POINT("team: left");
+}
+
 static bool decide(const struct dn_team *team, bool made)
 {
     return group_team_decide(&team->nic, made);
@@ -58,7 +64,7 @@ const struct team_way team_in_place = {
     .tell_arrival = tell_nobody,
     .ask = do_nothing,
     .decide = decide,
-    .leave = do_nothing,
+    .leave = leave,
     .give = give,
     .give_all = give_all,
     .agree_on_kind = agree_on_kind,

@@ -1,6 +1,6 @@
 /* The papers' two barriers over packets.
  *
- * Host-driven: a host reflects what it stores at its parent and its children to them alone.
+ * Host-driven: a host tells what it stores at its parent and its children to them alone.
  * Run by the NICs: the packet services' barrier (nic/services.h), which the team opens when it
  * first agrees on that kind.
  *
@@ -138,7 +138,7 @@ static void tell_neighbours_of_arrival(const struct dn_team *team)
     uint32_t first = nic->index == 0 ? 1 : (nic->index - 1) / 2;
     uint32_t last = nic->index == 0 ? 2 : first;
     for (uint32_t index = first; index <= last && index < nic->count; index++) {
-        team_reflect_to(team, index, &member->arrived, sizeof member->arrived);
+        team_tell(team, index, &member->arrived, sizeof member->arrived);
     }
 }
 
@@ -159,7 +159,7 @@ int team_packets_nic_passed(const struct dn_team *team)
 
 /* ---- Driven by the hosts ---------------------------------------------------------------- */
 
-/* Sends on what the host has just stored in its own copy of the tree. */
+/* Sends on what the host has just stored in its own block's tree. */
 void team_packets_tell_host_part(const struct dn_team *team, enum group_host_stage before)
 {
     const struct group_team *nic = &team->nic;
@@ -169,17 +169,17 @@ void team_packets_tell_host_part(const struct dn_team *team, enum group_host_sta
      * others if this member dies. */
     if (before == GROUP_HOST_GATHERING && nic->index != 0) {
         uint32_t parent = group_host_parent(nic);
-        team_reflect_to(team, parent, &member->arrived, sizeof member->arrived);
-        team_reflect_to(team, parent, group_host_byte_at_parent(nic, nodes), sizeof(uint8_t));
+        team_tell(team, parent, &member->arrived, sizeof member->arrived);
+        team_tell(team, parent, group_host_byte_at_parent(nic, nodes), sizeof(uint8_t));
     }
     if (team->host_stage == GROUP_HOST_DONE) {
         uint32_t first;
         uint32_t children = group_host_children(nic, &first);
         for (uint32_t child = first; child < first + children; child++) {
             if (nic->index == 0) {
-                team_reflect_to(team, child, &member->arrived, sizeof member->arrived);
+                team_tell(team, child, &member->arrived, sizeof member->arrived);
             }
-            team_reflect_to(team, child, &nodes[child].release, sizeof(uint8_t));
+            team_tell(team, child, &nodes[child].release, sizeof(uint8_t));
         }
     }
 }

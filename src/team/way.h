@@ -4,9 +4,9 @@
  * By packets (team_by_packets.h) it tells them what it wrote, and gives them the data they need.
  * A team picks its way when it is made, and nothing else here asks for the road to a member.
  *
- * One member by packets is enough for the whole team to go by packets. All members pick the same
- * way: who shares a host is an equivalence, so if one member is away from another, every member is
- * away from one of these two. */
+ * One member by packets is enough for the whole team to go by packets, where members in place are
+ * still written to in place. All members pick the same way: who shares a host is an equivalence,
+ * so if one member is away from another, every member is away from one of these two. */
 #ifndef TEAM_WAY_H
 #define TEAM_WAY_H
 
@@ -25,7 +25,8 @@ struct team_way {
     void (*ask)(struct dn_team *team);
     /* group_team_decide. */
     bool (*decide)(const struct dn_team *team, bool made);
-    /* This member is about to let go of the team: nobody can ask it afterwards. */
+    /* This member lets go of the team: nobody can ask it afterwards, and nothing that it sent
+     * comes to a block any more. */
     void (*leave)(struct dn_team *team);
 
     /* Gives another member, or all others, `bytes` from `source`, to be found at `place` in the
@@ -61,11 +62,12 @@ static inline struct fabric_lane *team_lane(const struct dn_team *team)
     return &team->node->process->default_lane->lane;
 }
 
-/* Sends a piece of the group's memory to the same place at one member, or at all others, as
- * fabric_reflect: nothing happens for members in place. A member that is gone need not be told:
- * the phase says what that means. */
-void team_reflect_to(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes);
-void team_reflect(const struct dn_team *team, const void *piece, uint64_t bytes);
+/* Writes that this member has freed its handle. Release: pairs with the acquire in
+ * group_team_is_over. */
+static inline void team_note_left(const struct dn_team *team)
+{
+    atomic_store_explicit(&team->nic.members[team->nic.index].left, 1, memory_order_release);
+}
 
 /* Copies bytes that may be none, and may stand there already. */
 static inline void team_copy(void *to, const void *from, uint64_t bytes)
