@@ -256,13 +256,14 @@ static inline int net_reflect(struct fabric_lane *lane, uint32_t rank, const voi
 {
     const unsigned char *piece = place;
     uint64_t offset = (uint64_t)(piece - (const unsigned char *)lane->view->group);
+    /* A store in place counts as well: a node may die behind it. */
+    net_send_counts();
     if (net_home(rank, offset) == net_home(own.rank, offset)) {
         return 0;
     }
     if (net_gone(rank)) {
         return DN_EPEER;
     }
-    net_send_counts();
     pthread_mutex_lock(&own.lock);
     for (uint64_t at = 0; at < bytes; at += NET_PIECE_BYTES) {
         uint64_t left = bytes - at;
@@ -377,9 +378,8 @@ static inline void net_services_make(void)
     config.incarnation = 1;
     config.team_count = 1;
     uint64_t bytes = nic_services_bytes(&config);
-    void *space = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    net_require(space != NULL);
-    memset(space, 0, bytes);
+    void *space = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    net_require(space != MAP_FAILED);
     own.services = nic_services_init(&config, &(struct nic_services_hooks){0}, space);
     net_require(nic_packet_barrier_open(own.services, 1, 1, &alone, 1) == 0);
 }

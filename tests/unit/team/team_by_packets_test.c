@@ -464,6 +464,45 @@ static void a_tree_that_a_death_cuts_ends_for_all_alike(void **state)
     die_everywhere(4, 2, 1, 1, run_tree);
 }
 
+/* ---- Several nodes on a host ---------------------------------------------------------------- */
+
+static const uint32_t two_and_one[] = {0, 0, 1};
+static const uint32_t crossed[] = {0, 1, 0, 1};
+
+static void a_mixed_group_has_the_same_results(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes;
+        const uint32_t *hosts;
+        void (*run)(struct dn_node *node);
+    } cases[] = {
+        {3, two_and_one, run_results},
+        {4, crossed, run_results},
+        {4, crossed, run_making},
+        {3, two_and_one, run_refused},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        common_seed = i + 1;
+        net_make_hosts(cases[i].nodes, cases[i].hosts);
+        assert_int_equal(net_run_nodes(i + 1, UINT32_MAX, 0, cases[i].run), 0);
+        net_free();
+    }
+}
+
+static void survivors_of_a_mixed_group_agree(void **state)
+{
+    (void)state;
+    die_everywhere_on(two_and_one, 3, 1, 1, 5, run_until_broken);
+    die_everywhere_on(two_and_one, 3, 2, 2, 7, run_until_broken);
+    die_everywhere_on(crossed, 4, 0, 3, 9, run_until_broken);
+    for (uint32_t victim = 0; victim < 4; victim++) {
+        die_everywhere_on(crossed, 4, victim, 1 + victim % 2, 2, run_making_under_death);
+    }
+    die_everywhere_on(two_and_one, 3, 0, 1, 1, run_tree);
+    die_everywhere_on(crossed, 4, 1, 1, 1, run_tree);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +512,8 @@ int main(void)
         cmocka_unit_test(survivors_agree_wherever_a_member_dies),
         cmocka_unit_test(survivors_agree_whether_a_team_was_made),
         cmocka_unit_test(a_tree_that_a_death_cuts_ends_for_all_alike),
+        cmocka_unit_test(a_mixed_group_has_the_same_results),
+        cmocka_unit_test(survivors_of_a_mixed_group_agree),
     };
     return cmocka_run_group_tests_name("coll/team_mirror", tests, NULL, NULL);
 }
