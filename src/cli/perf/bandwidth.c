@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/perf/perf_node.h"
 
 /* ---- rate: 8-byte stores per second --------------------------------------- */
@@ -43,34 +42,19 @@ static void store_stream(void *context, uint64_t count)
 
 int perf_rate(struct perf_world *world)
 {
+    static const struct perf_row rows[] = {
+        {"through the pointer", "raw store stream", ">= 0.95", PERF_RATE, NULL, 8, raw_stream,
+         pointer_stream, .rank_0_only = true},
+        {"through dn_store", "raw store stream", ">= 0.5", PERF_RATE, NULL, 8, raw_stream,
+         store_stream, .rank_0_only = true},
+    };
     struct stream stream;
-    bool works = world->rank == 0;
     int error = perf_map_line(world, 1, STREAM_OFFSET, STREAM_BYTES, &stream.kick);
     if (error) {
         return error;
     }
     stream.words = dn_kick_pointer(&stream.kick);
-    static const struct {
-        const char *detail;
-        const char *bar;
-        perf_block block;
-    } ways[] = {{"through the pointer", ">= 0.95", pointer_stream},
-                {"through dn_store", ">= 0.5", store_stream}};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        struct perf_row row = {.test = "rate",
-                               .detail = ways[i].detail,
-                               .limit = "raw store stream",
-                               .bar = ways[i].bar,
-                               .nodes = 2,
-                               .bytes = 8};
-        struct perf_pair pair = {works ? raw_stream : perf_nothing,
-                                 works ? ways[i].block : perf_nothing, &stream, 0};
-        error = perf_measure(world->node, &pair, &row.figure);
-        if (!error && works) {
-            perf_report_rate(world->json, &row);
-        }
-    }
-    return error;
+    return perf_run(world, rows, sizeof rows / sizeof rows[0], &stream);
 }
 
 /* ---- botf, push, pull: between this node's bank and the next node's -------- */
@@ -134,38 +118,23 @@ static void our_pull(void *context, uint64_t count)
     }
 }
 
-/* One test between two memories: its name, and both blocks. */
-struct way {
-    const char *test;
-    const char *detail;
-    const char *bar;
-    perf_block raw;
-    perf_block ours;
-};
-
-static int measure_size(struct perf_world *world, const struct way *way, struct copy *copy,
+static int measure_size(struct perf_world *world, struct perf_row row, struct copy *copy,
                         size_t bytes)
 {
-    bool works = world->rank == 0;
     struct dn_kick kick;
-    struct perf_row row = {.test = way->test,
-                           .detail = way->detail,
-                           .limit = "memcpy, same memories",
-                           .bar = bytes < 4096 ? "" : way->bar,
-                           .nodes = 2,
-                           .bytes = bytes};
-    struct perf_pair pair = {works ? way->raw : perf_nothing, works ? way->ours : perf_nothing,
-                             copy, bytes > (1 << 20) ? 1 : 0};
+    row.kind = PERF_BANDWIDTH;
+    row.limit = "memcpy, same memories";
+    row.bar = bytes < 4096 ? "" : row.bar;
+    row.bytes = bytes;
+    row.count = bytes > (1 << 20) ? 1 : 0;
+    row.rank_0_only = true;
     int error = dn_kick_map(world->node, copy->remote, bytes, &kick);
     if (error) {
         return error;
     }
     copy->theirs = dn_kick_pointer(&kick);
     copy->bytes = bytes;
-    error = copy->theirs ? perf_measure(world->node, &pair, &row.figure) : DN_EGROUP;
-    if (!error && works) {
-        perf_report_bandwidth(world->json, &row);
-    }
+    error = copy->theirs ? perf_run(world, &row, 1, copy) : DN_EGROUP;
     int unmap_error = dn_kick_unmap(&kick);
     return error ? error : unmap_error;
 }
@@ -174,15 +143,14 @@ static const size_t block_sizes[] = {464, 4096, 65536, 1 << 20, 64 << 20};
 
 enum { BLOCK_SIZES = sizeof block_sizes / sizeof block_sizes[0], FIRST_LARGE_SIZE = 2 };
 
-static int measure_banks(struct perf_world *world, const char *test, perf_block raw,
-                         perf_block ours)
+static int measure_banks(struct perf_world *world, perf_block raw, perf_block ours)
 {
-    struct way way = {test, "", ">= 0.9", raw, ours};
+    const struct perf_row row = {.bar = ">= 0.9", .raw = raw, .ours = ours};
     struct copy copy = {.node = world->node, .remote = {1, DN_BANK, 0}};
     copy.mine = dn_bank(world->node, NULL);
     int error = 0;
     for (int i = 0; i < BLOCK_SIZES && !error; i++) {
-        error = measure_size(world, &way, &copy, block_sizes[i]);
+        error = measure_size(world, row, &copy, block_sizes[i]);
     }
     return error;
 }
@@ -197,11 +165,11 @@ static int share_area(struct perf_world *world, void *memory, size_t bytes, uint
 
 /* The same from one process's private memory into the other's, which is registered; only for
  * sizes that are large enough to be worth it. */
-static int measure_registered(struct perf_world *world, const char *test, perf_block raw,
-                              perf_block ours)
+static int measure_registered(struct perf_world *world, perf_block raw, perf_block ours)
 {
+    const struct perf_row row = {
+        .detail = "registered memory", .bar = ">= 0.8", .raw = raw, .ours = ours};
     size_t bytes = block_sizes[BLOCK_SIZES - 1];
-    struct way way = {test, "registered memory", ">= 0.8", raw, ours};
     uint32_t area = 0;
     void *memory = aligned_alloc(4096, bytes);
     if (!memory) {
@@ -211,7 +179,7 @@ static int measure_registered(struct perf_world *world, const char *test, perf_b
     int error = share_area(world, memory, bytes, &area);
     struct copy copy = {.node = world->node, .remote = {1, area, 0}, .mine = memory};
     for (int i = FIRST_LARGE_SIZE; i < BLOCK_SIZES && !error; i++) {
-        error = measure_size(world, &way, &copy, block_sizes[i]);
+        error = measure_size(world, row, &copy, block_sizes[i]);
     }
     error = error ? error
                   : dn_barrier(dn_team_all(world->node), DN_FOREVER); /* all copies are done */
@@ -227,17 +195,17 @@ static int measure_registered(struct perf_world *world, const char *test, perf_b
 
 int perf_botf(struct perf_world *world)
 {
-    return measure_banks(world, "botf", raw_write, our_botf);
+    return measure_banks(world, raw_write, our_botf);
 }
 
 int perf_push(struct perf_world *world)
 {
-    int error = measure_banks(world, "push", raw_write, our_push);
-    return error ? error : measure_registered(world, "push", raw_write, our_push);
+    int error = measure_banks(world, raw_write, our_push);
+    return error ? error : measure_registered(world, raw_write, our_push);
 }
 
 int perf_pull(struct perf_world *world)
 {
-    int error = measure_banks(world, "pull", raw_read, our_pull);
-    return error ? error : measure_registered(world, "pull", raw_read, our_pull);
+    int error = measure_banks(world, raw_read, our_pull);
+    return error ? error : measure_registered(world, raw_read, our_pull);
 }

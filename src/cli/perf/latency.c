@@ -1,34 +1,16 @@
 /* Round trips, atomics, barriers, tokens, idling. */
 #define _GNU_SOURCE
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/perf/perf_node.h"
-#include "host/clock.h"
 #include "team/team.h"
-
-/* Where the measured words lie in each node's LLCM. */
-enum { WORD_OFFSET = 0, COUNTER_OFFSET = 4096 };
-
-static void raw_store(uint64_t *word, uint64_t value)
-{
-    __atomic_store_n(word, value, __ATOMIC_RELEASE);
-}
-
-static void raw_wait(const uint64_t *word, uint64_t value)
-{
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
-        cpu_relax_briefly();
-    }
-}
 
 /* ---- aotf: an 8-byte round trip ---------------------------------------- */
 
+/* Two words that take turns: each node stores in another's, and waits on its own. */
 struct pingpong {
     struct dn_node *node;
     struct dn_kick kick; /* onto the other node's word */
@@ -38,17 +20,28 @@ struct pingpong {
     bool starts;
 };
 
+static int open_pingpong(struct perf_world *world, int peer, struct pingpong *game)
+{
+    *game = (struct pingpong){.node = world->node, .starts = world->rank == 0};
+    int error = perf_map_line(world, peer, PERF_WORD_OFFSET, sizeof(uint64_t), &game->kick);
+    if (!error) {
+        game->theirs = dn_kick_pointer(&game->kick);
+        game->mine = perf_own_word(world);
+    }
+    return error;
+}
+
 static void raw_pingpong(void *context, uint64_t count)
 {
     struct pingpong *game = context;
     for (uint64_t i = 0; i < count; i++) {
         uint64_t value = ++game->value;
         if (game->starts) {
-            raw_store(game->theirs, value);
-            raw_wait(game->mine, value);
+            __atomic_store_n(game->theirs, value, __ATOMIC_RELEASE);
+            perf_raw_wait(game->mine, value);
         } else {
-            raw_wait(game->mine, value);
-            raw_store(game->theirs, value);
+            perf_raw_wait(game->mine, value);
+            __atomic_store_n(game->theirs, value, __ATOMIC_RELEASE);
         }
     }
 }
@@ -92,33 +85,15 @@ static void waiting_pingpong(void *context, uint64_t count)
 
 int perf_aotf(struct perf_world *world)
 {
-    struct pingpong game = {.node = world->node, .starts = world->rank == 0};
-    int error = perf_map_line(world, 1 - world->rank, WORD_OFFSET, sizeof(uint64_t), &game.kick);
-    if (error) {
-        return error;
-    }
-    game.theirs = dn_kick_pointer(&game.kick);
-    game.mine = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
-    static const struct {
-        const char *detail;
-        const char *bar;
-        perf_block block;
-    } ways[] = {{"polled by dn_load", "<= 1.05", polling_pingpong},
-                {"dn_wait_until", "<= 1.1", waiting_pingpong}};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        struct perf_row row = {.test = "aotf",
-                               .detail = ways[i].detail,
-                               .limit = "raw store ping-pong",
-                               .bar = ways[i].bar,
-                               .nodes = 2,
-                               .bytes = 8};
-        struct perf_pair pair = {raw_pingpong, ways[i].block, &game, 0};
-        error = perf_measure(world->node, &pair, &row.figure);
-        if (!error && world->rank == 0) {
-            perf_report_time(world->json, &row, "rtt_ns");
-        }
-    }
-    return error;
+    static const struct perf_row rows[] = {
+        {"polled by dn_load", "raw store ping-pong", "<= 1.05", PERF_TIME, "rtt_ns", 8,
+         raw_pingpong, .ours = polling_pingpong},
+        {"dn_wait_until", "raw store ping-pong", "<= 1.1", PERF_TIME, "rtt_ns", 8, raw_pingpong,
+         .ours = waiting_pingpong},
+    };
+    struct pingpong game;
+    int error = open_pingpong(world, 1 - world->rank, &game);
+    return error ? error : perf_run(world, rows, sizeof rows / sizeof rows[0], &game);
 }
 
 /* ---- atomic: on a word of the other node, nobody contending -------------- */
@@ -179,35 +154,20 @@ static void our_compare_swap(void *context, uint64_t count)
 
 int perf_atomic(struct perf_world *world)
 {
+    static const struct perf_row rows[] = {
+        {"fetch-add", "lock xadd, same line", "<= 1.5", PERF_TIME, "op_ns", 8, raw_fetch_add,
+         our_fetch_add, .rank_0_only = true},
+        {"compare-swap", "lock cmpxchg, same line", "<= 1.5", PERF_TIME, "op_ns", 8,
+         raw_compare_swap, our_compare_swap, .rank_0_only = true},
+    };
     struct dn_kick kick;
-    int error = perf_map_line(world, 1, COUNTER_OFFSET, sizeof(uint64_t), &kick);
+    int error = perf_map_line(world, 1, PERF_COUNTER_OFFSET, sizeof(uint64_t), &kick);
     if (error) {
         return error;
     }
-    struct counter counter = {world->node, {1, DN_LLCM, COUNTER_OFFSET}, dn_kick_pointer(&kick), 0};
-    bool works = world->rank == 0;
-    static const struct {
-        const char *detail;
-        const char *limit;
-        perf_block raw;
-        perf_block ours;
-    } ways[] = {{"fetch-add", "lock xadd, same line", raw_fetch_add, our_fetch_add},
-                {"compare-swap", "lock cmpxchg, same line", raw_compare_swap, our_compare_swap}};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        struct perf_row row = {.test = "atomic",
-                               .detail = ways[i].detail,
-                               .limit = ways[i].limit,
-                               .bar = "<= 1.5",
-                               .nodes = 2,
-                               .bytes = 8};
-        struct perf_pair pair = {works ? ways[i].raw : perf_nothing,
-                                 works ? ways[i].ours : perf_nothing, &counter, 0};
-        error = perf_measure(world->node, &pair, &row.figure);
-        if (!error && works) {
-            perf_report_time(world->json, &row, "op_ns");
-        }
-    }
-    return error;
+    struct counter counter = {
+        world->node, {1, DN_LLCM, PERF_COUNTER_OFFSET}, dn_kick_pointer(&kick), 0};
+    return perf_run(world, rows, sizeof rows / sizeof rows[0], &counter);
 }
 
 /* ---- barrier ------------------------------------------------------------ */
@@ -259,7 +219,7 @@ int perf_gather(struct perf_world *world, struct perf_gathering *made)
     struct perf_gathering gathering = {
         .node = world->node, .rank = world->rank, .size = world->size};
     struct dn_kick kick;
-    int error = perf_map_line(world, 0, COUNTER_OFFSET, 2 * CACHE_LINE_BYTES, &kick);
+    int error = perf_map_line(world, 0, PERF_COUNTER_OFFSET, 2 * CACHE_LINE_BYTES, &kick);
     if (error) {
         return error;
     }
@@ -285,16 +245,12 @@ int perf_barrier(struct perf_world *world)
     if (error) {
         return error;
     }
-    struct perf_row row = {.test = "barrier",
-                           .limit = gathering.limit,
+    struct perf_row row = {.limit = gathering.limit,
                            .bar = gathering.has_core ? "<= 1.15" : "<= 1.4",
-                           .nodes = world->size};
-    struct perf_pair pair = {gathering.raw, our_barrier, &gathering, 0};
-    error = perf_measure(world->node, &pair, &row.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &row, "barrier_ns");
-    }
-    return error;
+                           .json_name = "barrier_ns",
+                           .raw = gathering.raw,
+                           .ours = our_barrier};
+    return perf_run(world, &row, 1, &gathering);
 }
 
 /* ---- token: passed round, per hop --------------------------------------- */
@@ -351,61 +307,51 @@ static bool find_pipes(struct perf_world *world, struct ring *ring)
 
 int perf_token(struct perf_world *world)
 {
-    struct ring ring = {.words = {.node = world->node, .starts = world->rank == 0}};
+    static const struct perf_row row = {.detail = "per hop",
+                                        .limit = "the same by pipes",
+                                        .bar = ">= 4",
+                                        .kind = PERF_SPEEDUP,
+                                        .json_name = "hop_ns",
+                                        .bytes = 8,
+                                        .raw = pipe_token,
+                                        .ours = our_token,
+                                        .count = 5};
+    struct ring ring = {.failed = false};
+    struct perf_figure figure;
     if (!find_pipes(world, &ring)) {
         return DN_EINVAL;
     }
-    int next = (world->rank + 1) % world->size;
-    int error = perf_map_line(world, next, WORD_OFFSET, sizeof(uint64_t), &ring.words.kick);
-    if (error) {
-        return error;
-    }
-    ring.words.mine = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
-    struct perf_row row = {.test = "token",
-                           .detail = "per hop",
-                           .limit = "the same by pipes",
-                           .bar = ">= 4",
-                           .nodes = world->size,
-                           .bytes = 8};
-    struct perf_pair pair = {pipe_token, our_token, &ring, 5};
-    error = perf_measure(world->node, &pair, &row.figure);
+    int error = open_pingpong(world, (world->rank + 1) % world->size, &ring.words);
+    error = error ? error : perf_measure_row(world, &row, &ring, &figure);
     if (ring.failed) {
         return DN_ESYSTEM;
     }
     if (!error && world->rank == 0) {
-        row.figure.ours_ns /= world->size;
-        row.figure.p99_ns /= world->size;
-        row.figure.raw_ns /= world->size;
-        perf_report_speedup(world->json, &row, "hop_ns");
+        figure.ours_ns /= world->size;
+        figure.p99_ns /= world->size;
+        figure.raw_ns /= world->size;
+        perf_report_row(world, &row, &figure);
     }
     return error;
 }
 
 /* ---- idle: a node that waits for seconds ---------------------------------- */
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
 int perf_idle(struct perf_world *world)
 {
-    struct dn_remote flag = {1, DN_LLCM, WORD_OFFSET};
-    struct dn_remote answer = {0, DN_LLCM, WORD_OFFSET};
-    uint64_t *mine = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
+    static const struct perf_row row = {
+        .detail = "waits for 3 s", .limit = "one core", .bar = "<= 0.02"};
+    struct dn_remote flag = {1, DN_LLCM, PERF_WORD_OFFSET};
+    struct dn_remote answer = {0, DN_LLCM, PERF_WORD_OFFSET};
+    uint64_t *mine = perf_own_word(world);
     int error = dn_barrier(dn_team_all(world->node), DN_FOREVER);
     if (error) {
         return error;
     }
     if (world->rank == 1) {
-        double cpu_before = cpu_seconds();
-        uint64_t start_ns = host_now_ns();
+        struct perf_usage before = perf_usage_now();
         error = dn_wait_until_u64(world->node, mine, DN_NE, 0, DN_FOREVER);
-        double share = (cpu_seconds() - cpu_before) / ((double)(host_now_ns() - start_ns) * 1e-9);
-        uint64_t parts_per_million = (uint64_t)(share * 1e6) + 1;
+        uint64_t parts_per_million = (uint64_t)(perf_usage_share(&before) * 1e6) + 1;
         return error ? error
                      : dn_put_signal(world->node, answer, NULL, 0, answer, parts_per_million);
     }
@@ -414,12 +360,7 @@ int perf_idle(struct perf_world *world)
     error = dn_put_signal(world->node, flag, NULL, 0, flag, 1);
     error = error ? error : dn_wait_until_u64(world->node, mine, DN_NE, 0, DN_FOREVER);
     if (!error) {
-        struct perf_row row = {.test = "idle",
-                               .detail = "waits for 3 s",
-                               .limit = "one core",
-                               .bar = "<= 0.02",
-                               .nodes = 2};
-        perf_report_share(world->json, &row, (double)(*mine - 1) * 1e-4);
+        perf_report_share(world, &row, (double)(*mine - 1) * 1e-4);
     }
     return error;
 }

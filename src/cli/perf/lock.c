@@ -1,5 +1,4 @@
 /* Locks: taken by one node alone, and passed between two that contend. */
-#include "base/base.h"
 #include "cli/perf/perf_node.h"
 #include "group/lock.h"
 
@@ -55,9 +54,7 @@ static void raw_pingpong(void *context, uint64_t count)
         if (contest->rank == 0) {
             __atomic_store_n(theirs, value, __ATOMIC_RELEASE);
         }
-        while (__atomic_load_n(mine, __ATOMIC_ACQUIRE) != value) {
-            cpu_relax_briefly();
-        }
+        perf_raw_wait(mine, value);
         if (contest->rank == 1) {
             __atomic_store_n(theirs, value, __ATOMIC_RELEASE);
         }
@@ -90,6 +87,12 @@ static void our_contest(void *context, uint64_t count)
 
 int perf_lock(struct perf_world *world)
 {
+    static const struct perf_row rows[] = {
+        {"take and give", "raw compare-swap + store, same line", "<= 2.5", PERF_TIME, "lock_ns", 0,
+         raw_alone, our_alone, .rank_0_only = true},
+        {"change of owner", "raw store ping-pong", "<= 0.95", PERF_TIME, "change_ns", 0,
+         raw_pingpong, .ours = our_contest},
+    };
     struct dn_kick kick;
     struct contest contest = {.rank = (uint64_t)world->rank};
     struct dn_remote word = {0, DN_LLCM, LINE_OFFSET};
@@ -99,33 +102,6 @@ int perf_lock(struct perf_world *world)
         return error;
     }
     contest.line = dn_kick_pointer(&kick);
-    static const struct {
-        const char *detail;
-        const char *limit;
-        const char *bar;
-        const char *json_name;
-        perf_block raw;
-        perf_block ours;
-        bool both;
-    } ways[] = {
-        {"take and give", "raw compare-swap + store, same line", "<= 2.5", "lock_ns", raw_alone,
-         our_alone, false},
-        {"change of owner", "raw store ping-pong", "<= 0.95", "change_ns", raw_pingpong,
-         our_contest, true},
-    };
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        bool works = ways[i].both || world->rank == 0;
-        struct perf_row row = {.test = "lock",
-                               .detail = ways[i].detail,
-                               .limit = ways[i].limit,
-                               .bar = ways[i].bar,
-                               .nodes = 2};
-        struct perf_pair pair = {works ? ways[i].raw : perf_nothing,
-                                 works ? ways[i].ours : perf_nothing, &contest, 0};
-        error = perf_measure(world->node, &pair, &row.figure);
-        if (!error && world->rank == 0) {
-            perf_report_time(world->json, &row, ways[i].json_name);
-        }
-    }
+    error = perf_run(world, rows, sizeof rows / sizeof rows[0], &contest);
     return error ? error : dn_lock_close(contest.lock);
 }

@@ -2,12 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/perf/perf_node.h"
 
 enum {
     CHANNEL = 1,
-    WORD_OFFSET = 0,
     RING_OFFSET = 8192, /* of the raw ring, in node 1's LLCM: tail, head, words */
     RING_WORDS = 8192,
     LARGE_BYTES = 1 << 20,
@@ -44,13 +42,6 @@ static void note(struct exchange *exchange, int error)
 
 /* ---- 8 bytes there and back -------------------------------------------------- */
 
-static void raw_wait(const uint64_t *word, uint64_t value)
-{
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
-        cpu_relax_briefly();
-    }
-}
-
 static void raw_round_trips(void *context, uint64_t count)
 {
     struct exchange *exchange = context;
@@ -58,9 +49,9 @@ static void raw_round_trips(void *context, uint64_t count)
         uint64_t value = ++exchange->value;
         if (exchange->starts) {
             __atomic_store_n(exchange->theirs, value, __ATOMIC_RELEASE);
-            raw_wait(exchange->mine, value);
+            perf_raw_wait(exchange->mine, value);
         } else {
-            raw_wait(exchange->mine, value);
+            perf_raw_wait(exchange->mine, value);
             __atomic_store_n(exchange->theirs, value, __ATOMIC_RELEASE);
         }
     }
@@ -128,7 +119,7 @@ static void raw_stream(void *context, uint64_t count)
     uint64_t value = ++exchange->value;
     if (exchange->starts) {
         raw_put(exchange, count);
-        raw_wait(exchange->mine, value);
+        perf_raw_wait(exchange->mine, value);
     } else {
         raw_take(exchange, count);
         __atomic_store_n(exchange->theirs, value, __ATOMIC_RELEASE);
@@ -168,10 +159,10 @@ static void raw_large(void *context, uint64_t count)
     uint64_t value = ++exchange->value;
     if (exchange->starts) {
         __atomic_store_n(exchange->theirs, value, __ATOMIC_RELEASE);
-        raw_wait(exchange->mine, value);
+        perf_raw_wait(exchange->mine, value);
         return;
     }
-    raw_wait(exchange->mine, value);
+    perf_raw_wait(exchange->mine, value);
     for (uint64_t i = 0; i < count; i++) {
         uint64_t part = next_part(exchange);
         memcpy(exchange->to + part, exchange->reachable + part, LARGE_BYTES);
@@ -199,37 +190,27 @@ static void our_large(void *context, uint64_t count)
 
 /* ---- the rows ---------------------------------------------------------------------- */
 
-static int measure(struct perf_world *world, struct exchange *exchange, struct perf_row *row,
-                   perf_block raw, perf_block ours)
+static int measure(struct perf_world *world, struct exchange *exchange, const struct perf_row *row)
 {
-    struct perf_pair pair = {raw, ours, exchange, row->bytes > 8 ? 4 : 0};
-    int error = perf_measure(world->node, &pair, &row->figure);
-    return error ? error : exchange->error;
+    struct perf_figure figure;
+    int error = perf_measure_row(world, row, exchange, &figure);
+    error = error ? error : exchange->error;
+    if (!error && world->rank == 0) {
+        perf_report_row(world, row, &figure);
+    }
+    return error;
 }
 
 static int measure_small(struct perf_world *world, struct exchange *exchange)
 {
-    struct perf_row trip = {.test = "sendrecv",
-                            .detail = "round trip",
-                            .limit = "raw store ping-pong",
-                            .bar = "<= 1.4",
-                            .nodes = 2,
-                            .bytes = 8};
-    struct perf_row stream = {.test = "sendrecv",
-                              .detail = "messages per second",
-                              .limit = "raw single-producer ring",
-                              .bar = ">= 0.25",
-                              .nodes = 2,
-                              .bytes = 8};
-    int error = measure(world, exchange, &trip, raw_round_trips, our_round_trips);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &trip, "rtt_ns");
-    }
-    error = error ? error : measure(world, exchange, &stream, raw_stream, our_stream);
-    if (!error && world->rank == 0) {
-        perf_report_rate(world->json, &stream);
-    }
-    return error;
+    static const struct perf_row rows[] = {
+        {"round trip", "raw store ping-pong", "<= 1.4", PERF_TIME, "rtt_ns", 8, raw_round_trips,
+         .ours = our_round_trips},
+        {"messages per second", "raw single-producer ring", ">= 0.25", PERF_RATE, NULL, 8,
+         raw_stream, .ours = our_stream},
+    };
+    int error = measure(world, exchange, &rows[0]);
+    return error ? error : measure(world, exchange, &rows[1]);
 }
 
 static int measure_large(struct perf_world *world, struct exchange *exchange)
@@ -237,19 +218,18 @@ static int measure_large(struct perf_world *world, struct exchange *exchange)
     unsigned char *anywhere = malloc(WINDOW_BYTES);
     int error = anywhere ? 0 : DN_ENOMEM;
     for (int reachable = 1; reachable >= 0 && !error; reachable--) {
-        struct perf_row row = {.test = "sendrecv",
-                               .detail = reachable ? "from library memory" : "from any memory",
+        struct perf_row row = {.detail = reachable ? "from library memory" : "from any memory",
                                .limit = "memcpy by the receiver",
                                .bar = reachable ? ">= 0.9" : ">= 0.6",
-                               .nodes = 2,
-                               .bytes = LARGE_BYTES};
+                               .kind = PERF_BANDWIDTH,
+                               .bytes = LARGE_BYTES,
+                               .raw = raw_large,
+                               .ours = our_large,
+                               .count = 4};
         exchange->from = reachable ? dn_bank(world->node, NULL) : anywhere;
         exchange->to = exchange->from;
         memset(exchange->from, 1, WINDOW_BYTES);
-        error = measure(world, exchange, &row, raw_large, our_large);
-        if (!error && world->rank == 0) {
-            perf_report_bandwidth(world->json, &row);
-        }
+        error = measure(world, exchange, &row);
     }
     free(anywhere);
     return error;
@@ -261,7 +241,7 @@ int perf_sendrecv(struct perf_world *world)
     struct dn_kick word;
     struct dn_kick ring;
     struct dn_kick block;
-    int error = perf_map_line(world, exchange.peer, WORD_OFFSET, sizeof(uint64_t), &word);
+    int error = perf_map_line(world, exchange.peer, PERF_WORD_OFFSET, sizeof(uint64_t), &word);
     error = error ? error
                   : perf_map_line(world, 1, RING_OFFSET,
                                   2 * CACHE_LINE_BYTES + RING_WORDS * sizeof(uint64_t), &ring);
@@ -276,7 +256,7 @@ int perf_sendrecv(struct perf_world *world)
     }
     unsigned char *lines = dn_kick_pointer(&ring);
     exchange.theirs = dn_kick_pointer(&word);
-    exchange.mine = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
+    exchange.mine = perf_own_word(world);
     exchange.ring_tail = (uint64_t *)(void *)lines;
     exchange.ring_head = (uint64_t *)(void *)(lines + CACHE_LINE_BYTES);
     exchange.ring_words = (uint64_t *)(void *)(lines + 2 * CACHE_LINE_BYTES);

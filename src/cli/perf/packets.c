@@ -3,21 +3,18 @@
 #include "cli/perf/packets.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "cli/cli.h"
 #include "host/clock.h"
 
-/* Where the measured words lie in each node's LLCM. */
-enum { WORD_OFFSET = 0, ADDRESS_OFFSET = 64, COUNTER_OFFSET = 4096 };
+/* Where the address of the other end's raw socket lies in each node's LLCM. */
+enum { ADDRESS_OFFSET = 64 };
 
 /* Operations in a block, where each may have to wait for the scheduler. */
 enum { BUSY_COUNT = 16 };
 
-#define BLOCK_NS 1.0e6 /* a round trip takes some microseconds */
 #define IDLE_SECONDS 2
 
 /* ---- two ends that meet ------------------------------------------------------------ */
@@ -44,13 +41,13 @@ int perf_packets_open(struct perf_world *world, struct perf_packets *link)
     link->world = world;
     link->starts = world->rank == 0;
     link->peer = 1 - world->rank;
-    link->word = (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + WORD_OFFSET);
+    link->word = perf_own_word(world);
     int error = raw_udp_open(&link->raw, &mine);
     if (error) {
         cli_say("dimmnet perf", "no raw socket to compare with: %s", strerror(errno));
         return error;
     }
-    struct dn_remote word = {link->peer, DN_LLCM, WORD_OFFSET};
+    struct dn_remote word = {link->peer, DN_LLCM, PERF_WORD_OFFSET};
     error = dn_kick_map(world->node, word, sizeof(uint64_t), &link->kick);
     error = error ? error : exchange_addresses(link, &mine);
     if (error) {
@@ -103,12 +100,10 @@ void perf_packets_raw_datagrams(void *context, uint64_t count)
     }
 }
 
-int perf_packets_measure(struct perf_packets *link, perf_block raw, perf_block ours, void *context,
-                         uint64_t count, struct perf_figure *figure)
+int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
+                         struct perf_figure *figure)
 {
-    struct perf_pair pair = {raw, ours, context, count};
-    struct perf_shape shape = {BLOCK_NS, link->apart_ns};
-    int error = perf_measure_shaped(link->node, &pair, &shape, figure);
+    int error = perf_measure_row(link->world, row, link, figure);
     error = error ? error : link->error;
     if (!error && link->raw.failed) {
         cli_say("dimmnet perf", "raw datagrams were lost: there is nothing to compare with");
@@ -117,17 +112,30 @@ int perf_packets_measure(struct perf_packets *link, perf_block raw, perf_block o
     return error;
 }
 
-struct perf_row perf_packets_row(const struct perf_packets *link, const char *test,
-                                 const char *detail, uint64_t bytes)
+int perf_packets_run(struct perf_packets *link, struct perf_row row)
 {
-    return (struct perf_row){.test = test,
-                             .detail = detail,
-                             .limit = "raw UDP round trip",
-                             .bar = "-",
-                             .nodes = 2,
-                             .bytes = bytes,
-                             .fabric = link->world->fabric,
-                             .protection = link->world->protection};
+    struct perf_figure figure;
+    row.raw = row.limit ? row.raw : perf_packets_raw_trips;
+    row.limit = row.limit ? row.limit : "raw UDP round trip";
+    int error = perf_packets_measure(link, &row, &figure);
+    if (!error && link->starts) {
+        perf_report_row(link->world, &row, &figure);
+    }
+    return error;
+}
+
+int perf_packets_run_alone(struct perf_world *world, const struct perf_row *rows, size_t count)
+{
+    struct perf_packets link;
+    int error = perf_packets_open(world, &link);
+    if (error) {
+        return error;
+    }
+    for (size_t i = 0; i < count && !error; i++) {
+        error = perf_packets_run(&link, rows[i]);
+    }
+    perf_packets_close(&link);
+    return error;
 }
 
 /* ---- aotf: an 8-byte round trip ------------------------------------------------------ */
@@ -147,36 +155,21 @@ static void our_trips(void *context, uint64_t count)
     perf_packets_flush(link);
 }
 
-/* Measures one row: an operation that takes a round trip. */
-static int measure_trip(struct perf_world *world, struct perf_packets *link, struct perf_row *row,
-                        perf_block ours, void *context, const char *json_name)
-{
-    int error = perf_packets_measure(link, perf_packets_raw_trips, ours, context, 0, &row->figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, row, json_name);
-    }
-    return error;
-}
-
 int perf_packets_aotf(struct perf_world *world)
 {
-    struct perf_packets link;
-    int error = perf_packets_open(world, &link);
-    if (error) {
-        return error;
-    }
-    struct perf_row row = perf_packets_row(&link, "aotf", "dn_wait_until", sizeof(uint64_t));
-    row.bar = "<= 1.25";
-    error = measure_trip(world, &link, &row, our_trips, &link, "rtt_ns");
-    perf_packets_close(&link);
-    return error;
+    static const struct perf_row row = {.detail = "dn_wait_until",
+                                        .bar = "<= 1.25",
+                                        .json_name = "rtt_ns",
+                                        .bytes = sizeof(uint64_t),
+                                        .ours = our_trips};
+    return perf_packets_run_alone(world, &row, 1);
 }
 
 /* ---- atomic: the other node serves it -------------------------------------------------- */
 
 static void add(struct perf_packets *link, uint64_t count)
 {
-    struct dn_remote counter = {1, DN_LLCM, COUNTER_OFFSET};
+    struct dn_remote counter = {1, DN_LLCM, PERF_COUNTER_OFFSET};
     uint64_t old;
     for (uint64_t i = 0; i < count && !link->error; i++) {
         (void)perf_packets_note(link, dn_fetch_add_u64(link->node, counter, 1, &old));
@@ -213,22 +206,18 @@ static void our_fetch_add_busy(void *context, uint64_t count)
 
 int perf_packets_atomic(struct perf_world *world)
 {
-    struct perf_packets link;
-    int error = perf_packets_open(world, &link);
-    if (error) {
-        return error;
-    }
-    struct perf_row row = perf_packets_row(&link, "atomic", "fetch-add", sizeof(uint64_t));
-    error = measure_trip(world, &link, &row, our_fetch_add, &link, "op_ns");
-    row.detail = "target computes";
-    error = error ? error
-                  : perf_packets_measure(&link, perf_packets_raw_trips, our_fetch_add_busy, &link,
-                                         BUSY_COUNT, &row.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &row, "op_ns");
-    }
-    perf_packets_close(&link);
-    return error;
+    static const struct perf_row rows[] = {
+        {.detail = "fetch-add",
+         .json_name = "op_ns",
+         .bytes = sizeof(uint64_t),
+         .ours = our_fetch_add},
+        {.detail = "target computes",
+         .json_name = "op_ns",
+         .bytes = sizeof(uint64_t),
+         .ours = our_fetch_add_busy,
+         .count = BUSY_COUNT},
+    };
+    return perf_packets_run_alone(world, rows, sizeof rows / sizeof rows[0]);
 }
 
 /* ---- barrier --------------------------------------------------------------------------- */
@@ -243,16 +232,9 @@ static void our_barrier(void *context, uint64_t count)
 
 int perf_packets_barrier(struct perf_world *world)
 {
-    struct perf_packets link;
-    int error = perf_packets_open(world, &link);
-    if (error) {
-        return error;
-    }
-    struct perf_row row = perf_packets_row(&link, "barrier", "", 0);
-    row.bar = "<= 1.3";
-    error = measure_trip(world, &link, &row, our_barrier, &link, "barrier_ns");
-    perf_packets_close(&link);
-    return error;
+    static const struct perf_row row = {
+        .bar = "<= 1.3", .json_name = "barrier_ns", .ours = our_barrier};
+    return perf_packets_run_alone(world, &row, 1);
 }
 
 /* ---- reduce ------------------------------------------------------------------------------ */
@@ -288,14 +270,15 @@ int perf_packets_reduce(struct perf_world *world)
     reduction.team = dn_team_all(world->node);
     error = dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
-        bool is_one = sizes[i] == sizeof(double);
-        struct perf_row row = perf_packets_row(&reduction.link, "reduce",
-                                               is_one ? "one double" : "doubles", sizes[i]);
+        struct perf_row row = {.detail = i == 0 ? "one double" : "doubles",
+                               .json_name = "reduce_ns",
+                               .bytes = sizes[i],
+                               .ours = our_reduce};
         reduction.source = memory;
         reduction.result = reduction.source + LARGEST / sizeof(double);
         reduction.count = sizes[i] / sizeof(double);
         memset(reduction.source, 0, sizes[i]);
-        error = measure_trip(world, &reduction.link, &row, our_reduce, &reduction, "reduce_ns");
+        error = perf_packets_run(&reduction.link, row);
     }
     error = error ? error : dn_free(world->node, memory);
     perf_packets_close(&reduction.link);
@@ -304,18 +287,10 @@ int perf_packets_reduce(struct perf_world *world)
 
 /* ---- idle: a node with nothing to do ------------------------------------------------------ */
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
 /* Rank 1 waits or sleeps, and tells rank 0 what share of a core it used. */
 static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_million)
 {
-    struct dn_remote answer = {0, DN_LLCM, COUNTER_OFFSET};
+    struct dn_remote answer = {0, DN_LLCM, PERF_COUNTER_OFFSET};
     struct timespec seconds = {.tv_sec = IDLE_SECONDS};
     int error = dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error && link->starts) {
@@ -323,22 +298,19 @@ static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_milli
         perf_packets_tell(link);
         error = dn_quiet(link->node);
     } else if (!error) {
-        double cpu_before = cpu_seconds();
-        uint64_t start_ns = host_now_ns();
+        struct perf_usage before = perf_usage_now();
         if (!waits) {
             (void)nanosleep(&seconds, NULL);
         }
-        double share = (cpu_seconds() - cpu_before) / ((double)(host_now_ns() - start_ns) * 1e-9);
+        double share = perf_usage_share(&before);
         perf_packets_await(link);
-        if (waits) {
-            share = (cpu_seconds() - cpu_before) / ((double)(host_now_ns() - start_ns) * 1e-9);
-        }
+        share = waits ? perf_usage_share(&before) : share;
         uint64_t parts = (uint64_t)(share * 1e6);
         error = link->error ? link->error : dn_botf(link->node, answer, &parts, sizeof parts);
     }
     error = error ? error : dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error) {
-        memcpy(parts_per_million, (unsigned char *)dn_llcm(link->node, NULL) + COUNTER_OFFSET,
+        memcpy(parts_per_million, (unsigned char *)dn_llcm(link->node, NULL) + PERF_COUNTER_OFFSET,
                sizeof *parts_per_million);
     }
     return error;
@@ -353,13 +325,12 @@ int perf_packets_idle(struct perf_world *world)
     }
     for (int waits = 0; waits <= 1 && !error; waits++) {
         uint64_t parts_per_million = 0;
-        struct perf_row row = perf_packets_row(&link, "idle",
-                                               waits ? "waits for 2 s" : "sleeps for 2 s", 0);
-        row.limit = "one core";
-        row.bar = "<= 0.01";
+        struct perf_row row = {.detail = waits ? "waits for 2 s" : "sleeps for 2 s",
+                               .limit = "one core",
+                               .bar = "<= 0.01"};
         error = idle(&link, waits, &parts_per_million);
         if (!error && world->rank == 0) {
-            perf_report_share(world->json, &row, (double)parts_per_million * 1e-4);
+            perf_report_share(world, &row, (double)parts_per_million * 1e-4);
         }
     }
     perf_packets_close(&link);

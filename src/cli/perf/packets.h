@@ -18,7 +18,6 @@ struct perf_packets {
     uint64_t *word;      /* the peer stores here */
     uint64_t turn;       /* what the word holds next, on both nodes */
     int error;           /* the first one; blocks then return at once */
-    double apart_ns;     /* of the operations measured next, as in perf_shape */
 };
 
 /* Both ends meet. Returns DN_E..., after printing what a code cannot tell. */
@@ -40,14 +39,16 @@ void perf_packets_flush(struct perf_packets *link);
 void perf_packets_raw_trips(void *context, uint64_t count);
 void perf_packets_raw_datagrams(void *context, uint64_t count);
 
-/* perf_measure with blocks of `count` operations, or of a millisecond (count 0). A fault of the
- * raw end is an error, too. */
-int perf_packets_measure(struct perf_packets *link, perf_block raw, perf_block ours, void *context,
-                         uint64_t count, struct perf_figure *figure);
+/* Measures a row. The link is the blocks' context, or that starts with the link. A fault of the raw
+ * end is an error, too. */
+int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
+                         struct perf_figure *figure);
 
-/* A row, filled in with what all rows share. */
-struct perf_row perf_packets_row(const struct perf_packets *link, const char *test,
-                                 const char *detail, uint64_t bytes);
+/* Measures a row and prints it. One that names no limit is compared with raw round trips. */
+int perf_packets_run(struct perf_packets *link, struct perf_row row);
+
+/* Opens a link, runs rows of which it is the whole context, and closes it. */
+int perf_packets_run_alone(struct perf_world *world, const struct perf_row *rows, size_t count);
 
 /* ---- The tests ------------------------------------------------------------------------ */
 

@@ -90,46 +90,36 @@ static void our_large_stream(void *context, uint64_t count)
     stream_messages(exchange, count, exchange->large, LARGE_BYTES);
 }
 
-static int measure_large(struct perf_world *world, struct exchange *exchange)
+static int measure_messages(struct perf_world *world, struct exchange *exchange)
 {
-    struct perf_row row = perf_packets_row(&exchange->link, "sendrecv", "from library memory",
-                                           LARGE_BYTES);
+    static const struct perf_row trip = {.detail = "round trip",
+                                         .json_name = "rtt_ns",
+                                         .bytes = sizeof(uint64_t),
+                                         .ours = our_trips};
+    static const struct perf_row rate = {.detail = "messages per second",
+                                         .limit = "one raw datagram each",
+                                         .kind = PERF_RATE,
+                                         .bytes = sizeof(uint64_t),
+                                         .raw = perf_packets_raw_datagrams,
+                                         .ours = our_small_stream};
+    static const struct perf_row large = {.detail = "from library memory",
+                                          .limit = "raw GSO + GRO, copied into place",
+                                          .kind = PERF_BANDWIDTH,
+                                          .bytes = LARGE_BYTES,
+                                          .raw = raw_large_stream,
+                                          .ours = our_large_stream,
+                                          .count = LARGE_COUNT};
+    int error = perf_packets_run(&exchange->link, trip);
+    error = error ? error : perf_packets_run(&exchange->link, rate);
     exchange->large = dn_bank(world->node, NULL);
     memset(exchange->large, 1, LARGE_BYTES);
     exchange->raw = (struct raw_udp_stream){
-        .segment_bytes = exchange->link.world->packet_bytes,
+        .segment_bytes = world->packet_bytes,
         .place_bytes = LARGE_BYTES,
         .source = exchange->large,
         .target = exchange->large,
     };
-    row.limit = "raw GSO + GRO, copied into place";
-    int error = perf_packets_measure(&exchange->link, raw_large_stream, our_large_stream, exchange,
-                                     LARGE_COUNT, &row.figure);
-    if (!error && world->rank == 0) {
-        perf_report_bandwidth(world->json, &row);
-    }
-    return error;
-}
-
-static int measure_messages(struct perf_world *world, struct exchange *exchange)
-{
-    struct perf_packets *link = &exchange->link;
-    struct perf_row trip = perf_packets_row(link, "sendrecv", "round trip", sizeof(uint64_t));
-    struct perf_row rate = perf_packets_row(link, "sendrecv", "messages per second",
-                                            sizeof(uint64_t));
-    rate.limit = "one raw datagram each";
-    int error = perf_packets_measure(link, perf_packets_raw_trips, our_trips, exchange, 0,
-                                     &trip.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &trip, "rtt_ns");
-    }
-    error = error ? error
-                  : perf_packets_measure(link, perf_packets_raw_datagrams, our_small_stream,
-                                         exchange, 0, &rate.figure);
-    if (!error && world->rank == 0) {
-        perf_report_rate(world->json, &rate);
-    }
-    return error ? error : measure_large(world, exchange);
+    return error ? error : perf_packets_run(&exchange->link, large);
 }
 
 int perf_packets_sendrecv(struct perf_world *world)
@@ -155,8 +145,8 @@ struct contest {
     struct perf_packets link; /* first: the raw blocks' context */
     struct dn_lock *near;     /* in this node's own memory */
     struct dn_lock *far;      /* in the peer's */
-    uint64_t hold_ns; /* how long each keeps the lock */
-    bool unfair;      /* some block did not pass the lock back and forth */
+    uint64_t hold_ns;         /* how long each keeps the lock */
+    bool unfair;              /* some block did not pass the lock back and forth */
 };
 
 static void hold(uint64_t hold_ns)
@@ -233,25 +223,29 @@ static void our_contest(void *context, uint64_t count)
     contest->unfair = contest->unfair || had < count / 2 - count / 16;
 }
 
-static int measure_contest(struct perf_world *world, struct contest *contest, const char *detail,
-                           uint64_t hold_ns)
+static int measure_contest(struct contest *contest, const char *detail, uint64_t hold_ns)
 {
-    struct perf_row row = perf_packets_row(&contest->link, "lock", detail, 0);
-    row.limit = "raw one-way, half a round trip";
-    row.bar = "<= 1.5";
+    struct perf_row row = {.detail = detail,
+                           .limit = "raw one-way, half a round trip",
+                           .bar = "<= 1.5",
+                           .json_name = "change_ns",
+                           .raw = raw_ways,
+                           .ours = our_contest,
+                           .apart_ns = (double)hold_ns};
+    struct perf_figure figure;
     contest->hold_ns = hold_ns;
-    contest->link.apart_ns = (double)hold_ns;
-    int error = perf_packets_measure(&contest->link, raw_ways, our_contest, contest, 0,
-                                     &row.figure);
-    if (!error && world->rank == 0) {
+    int error = perf_packets_measure(&contest->link, &row, &figure);
+    if (!error && contest->link.starts) {
         row.limit = contest->unfair ? "raw one-way (not always in turn)" : row.limit;
-        perf_report_time(world->json, &row, "change_ns");
+        perf_report_row(contest->link.world, &row, &figure);
     }
     return error;
 }
 
 int perf_packets_lock(struct perf_world *world)
 {
+    static const struct perf_row alone = {
+        .detail = "take and give", .json_name = "lock_ns", .ours = our_lock_alone};
     struct contest contest = {.hold_ns = 0};
     struct dn_remote words[2] = {{world->rank, DN_LLCM, LOCK_OFFSET},
                                  {1 - world->rank, DN_LLCM, LOCK_OFFSET}};
@@ -259,17 +253,11 @@ int perf_packets_lock(struct perf_world *world)
     if (error) {
         return error;
     }
-    struct perf_row alone = perf_packets_row(&contest.link, "lock", "take and give", 0);
     error = dn_lock_open(world->node, words[0], &contest.near);
     error = error ? error : dn_lock_open(world->node, words[1], &contest.far);
-    error = error ? error
-                  : perf_packets_measure(&contest.link, perf_packets_raw_trips, our_lock_alone,
-                                         &contest, 0, &alone.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &alone, "lock_ns");
-    }
-    error = error ? error : measure_contest(world, &contest, "change, held 20 us", HOLD_NS);
-    error = error ? error : measure_contest(world, &contest, "change of owner", 0);
+    error = error ? error : perf_packets_run(&contest.link, alone);
+    error = error ? error : measure_contest(&contest, "change, held 20 us", HOLD_NS);
+    error = error ? error : measure_contest(&contest, "change of owner", 0);
     error = error ? error : dn_lock_close(contest.near);
     error = error ? error : dn_lock_close(contest.far);
     perf_packets_close(&contest.link);

@@ -62,29 +62,21 @@ static void our_stores(void *context, uint64_t count)
 
 int perf_packets_rate(struct perf_world *world)
 {
+    static const struct perf_row rows[] = {
+        {"dn_botf", "one raw datagram each", ">= 5", PERF_RATE, NULL, sizeof(uint64_t),
+         perf_packets_raw_datagrams, .ours = our_small_blocks},
+        {"dn_store", "one raw datagram each", NULL, PERF_RATE, NULL, sizeof(uint64_t),
+         perf_packets_raw_datagrams, .ours = our_stores},
+    };
     struct stream stream;
     struct dn_remote place = {1, DN_LLCM, SMALL_OFFSET};
-    static const struct {
-        const char *detail;
-        const char *bar;
-        perf_block block;
-    } ways[] = {{"dn_botf", ">= 5", our_small_blocks}, {"dn_store", "-", our_stores}};
     int error = perf_packets_open(world, &stream.link);
     if (error) {
         return error;
     }
     error = dn_kick_map(world->node, place, SMALL_BYTES, &stream.kick);
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !error; i++) {
-        struct perf_row row = perf_packets_row(&stream.link, "rate", ways[i].detail,
-                                               sizeof(uint64_t));
-        row.limit = "one raw datagram each";
-        row.bar = ways[i].bar;
-        error = perf_packets_measure(&stream.link, perf_packets_raw_datagrams, ways[i].block,
-                                     &stream, 0, &row.figure);
-        if (!error && world->rank == 0) {
-            perf_report_rate(world->json, &row);
-        }
-    }
+    error = error ? error : perf_packets_run(&stream.link, rows[0]);
+    error = error ? error : perf_packets_run(&stream.link, rows[1]);
     perf_packets_close(&stream.link);
     return error;
 }
@@ -181,21 +173,20 @@ static uint32_t fastest_segment(struct stream *stream)
 }
 
 /* What a row is compared with. */
-struct limit {
+static const struct {
+    const char *detail;
     const char *name;
     bool fastest; /* the fastest raw segments, else segments as large as the fabric's packets */
     bool copies;  /* into place, as ours does */
-};
-
-static const struct limit limits[] = {
-    {"raw GSO + GRO, fastest segments", true, false},
-    {"raw GSO + GRO, packets as ours", false, false},
-    {"the same, copied into place", false, true},
+} limits[] = {
+    {NULL, "raw GSO + GRO, fastest segments", true, false},
+    {"equal packets", "raw GSO + GRO, packets as ours", false, false},
+    {"copied", "the same, copied into place", false, true},
 };
 
 /* Measures the rows of one kind of transfer; the first has the bar. */
-static int measure_blocks(struct perf_world *world, const char *test, perf_block ours,
-                          const char *bar, size_t limit_count)
+static int measure_blocks(struct perf_world *world, perf_block ours, const char *bar,
+                          size_t limit_count)
 {
     struct stream stream;
     int error = perf_packets_open(world, &stream.link);
@@ -207,16 +198,16 @@ static int measure_blocks(struct perf_world *world, const char *test, perf_block
     stream.raw = (struct raw_udp_stream){.place_bytes = PLACE_BYTES, .source = stream.bank};
     uint32_t fastest = fastest_segment(&stream);
     for (size_t i = 0; i < limit_count && !error; i++) {
-        struct perf_row row = perf_packets_row(&stream.link, test, "", BLOCK_BYTES);
-        row.detail = limits[i].copies ? "copied" : limits[i].fastest ? "" : "equal packets";
-        row.limit = limits[i].name;
-        row.bar = i == 0 ? bar : "-";
+        const struct perf_row row = {.detail = limits[i].detail,
+                                     .limit = limits[i].name,
+                                     .bar = i == 0 ? bar : NULL,
+                                     .kind = PERF_BANDWIDTH,
+                                     .bytes = BLOCK_BYTES,
+                                     .raw = raw_blocks,
+                                     .ours = ours};
         stream.raw.segment_bytes = limits[i].fastest ? fastest : world->packet_bytes;
         stream.raw.target = limits[i].copies ? stream.bank : NULL;
-        error = perf_packets_measure(&stream.link, raw_blocks, ours, &stream, 0, &row.figure);
-        if (!error && world->rank == 0) {
-            perf_report_bandwidth(world->json, &row);
-        }
+        error = perf_packets_run(&stream.link, row);
     }
     perf_packets_close(&stream.link);
     return error;
@@ -225,15 +216,15 @@ static int measure_blocks(struct perf_world *world, const char *test, perf_block
 int perf_packets_push(struct perf_world *world)
 {
     const char *bar = strcmp(world->protection, "none") == 0 ? ">= 0.3" : ">= 0.16";
-    return measure_blocks(world, "push", our_pushes, bar, sizeof limits / sizeof limits[0]);
+    return measure_blocks(world, our_pushes, bar, sizeof limits / sizeof limits[0]);
 }
 
 int perf_packets_pull(struct perf_world *world)
 {
-    return measure_blocks(world, "pull", our_pulls, "-", 1);
+    return measure_blocks(world, our_pulls, NULL, 1);
 }
 
 int perf_packets_botf(struct perf_world *world)
 {
-    return measure_blocks(world, "botf", our_blocks, "-", 1);
+    return measure_blocks(world, our_blocks, NULL, 1);
 }

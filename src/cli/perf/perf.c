@@ -18,7 +18,7 @@
 
 #define COMMAND "dimmnet perf"
 
-enum { COUNTS_MAX = 4, TOKEN_NODES_MAX = 64, TEST_COUNT = 13 };
+enum { TOKEN_NODES_MAX = 64, CHOSEN_MAX = 13 };
 
 struct perf_options {
     uint32_t nodes; /* 0: the test's own */
@@ -27,38 +27,26 @@ struct perf_options {
     const struct fabric_launch *fabric; /* the chosen one */
     const uint64_t *settings;           /* the fabric's */
     char self[4096];                    /* this program's file */
-    const struct perf_entry *chosen[TEST_COUNT];
+    const struct perf_entry *chosen[CHOSEN_MAX];
     int chosen_count;
 };
 
-struct perf_entry {
-    const char *name;
-    const char *help;
-    uint32_t counts[COUNTS_MAX]; /* nodes of the groups to start; 0 ends the list */
-    bool any_count;              /* -n may change them */
-    bool by_packets;             /* it works by packets: with 2 nodes, except for start */
-};
+/* The start of groups is measured here, every other test by the nodes of a group. */
+static bool is_start(const struct perf_entry *entry)
+{
+    return !entry->in_place;
+}
 
-static const struct perf_entry entries[TEST_COUNT] = {
-    {"aotf", "8-byte round trip by stores", {2}, false, true},
-    {"rate", "8-byte stores per second", {2}, false, true},
-    {"botf", "blocks in order, 464 B to 64 MB", {2}, false, true},
-    {"push", "RDMA writes, 464 B to 64 MB", {2}, false, true},
-    {"pull", "RDMA reads, 464 B to 64 MB", {2}, false, true},
-    {"atomic", "fetch-add and compare-swap on a remote word", {2}, false, true},
-    {"barrier", "barrier of all nodes", {2, 4, 8}, true, true},
-    {"sendrecv", "messages: 8-byte round trip and stream, 1 MB", {2}, false, true},
-    {"reduce", "allreduce of a double, 64 KB, 1 MB", {2, 4, 8, 16}, true, true},
-    {"lock", "a lock alone, and with two contending", {2}, false, true},
-    {"token", "a token passed round, per hop", {8}, true, false},
-    {"idle", "CPU time of a node that waits", {2}, false, true},
-    {"start", "start and end of a group", {8}, true, true},
-};
+/* Whether the test is for the chosen fabric. */
+static bool is_possible(const struct perf_options *options, const struct perf_entry *entry)
+{
+    return options->fabric->shares_memory || entry->by_packets || is_start(entry);
+}
 
 static void list_tests(void)
 {
-    for (int i = 0; i < TEST_COUNT; i++) {
-        printf("  %-8s %s\n", entries[i].name, entries[i].help);
+    for (const struct perf_entry *entry = perf_entries; entry->name; entry++) {
+        printf("  %-8s %s\n", entry->name, entry->help);
     }
 }
 
@@ -178,19 +166,19 @@ static void start_ours(void *context, uint64_t count)
 
 static int measure_start(const struct perf_options *options, uint32_t nodes)
 {
+    static const struct perf_row row = {
+        .limit = "fork + exec of empty programs", .bar = "<= 5", .json_name = "start_ns"};
     struct start start = {options, nodes, false};
-    struct perf_pair pair = {start_raw, start_ours, &start, 1};
-    struct perf_row row = {.test = "start",
-                           .limit = "fork + exec of empty programs",
-                           .bar = "<= 5",
-                           .nodes = (int)nodes};
-    perf_measure_alone(&pair, &row.figure);
+    struct perf_pair pair = {.raw = start_raw, .ours = start_ours, .context = &start, .count = 1};
+    const struct perf_world world = {.test = perf_start, .size = (int)nodes, .json = options->json};
+    struct perf_figure figure;
+    (void)perf_measure(NULL, &pair, &figure);
     if (start.failed) {
         cli_say(COMMAND, "start: a process failed");
         return CLI_FAULT;
     }
     clear_progress();
-    perf_report_time(options->json, &row, "start_ns");
+    perf_report_row(&world, &row, &figure);
     return CLI_OK;
 }
 
@@ -252,13 +240,13 @@ static int measure_in_group(const struct perf_options *options, const struct per
 static int measure(const struct perf_options *options, const struct perf_entry *entry)
 {
     int status = CLI_OK;
-    bool is_start = strcmp(entry->name, "start") == 0;
-    bool pairs_only = !options->fabric->shares_memory && !is_start;
-    for (int i = 0; i < COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
+    bool pairs_only = !options->fabric->shares_memory && !is_start(entry);
+    for (int i = 0; i < PERF_COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
         bool given = options->nodes && entry->any_count && !pairs_only;
         uint32_t nodes = given ? options->nodes : entry->counts[i];
         show_progress(entry->name, nodes);
-        status = is_start ? measure_start(options, nodes) : measure_in_group(options, entry, nodes);
+        status = is_start(entry) ? measure_start(options, nodes)
+                                 : measure_in_group(options, entry, nodes);
         if (given || pairs_only) {
             break;
         }
@@ -266,26 +254,16 @@ static int measure(const struct perf_options *options, const struct perf_entry *
     return status;
 }
 
-static const struct perf_entry *find_entry(const char *name)
-{
-    for (int i = 0; i < TEST_COUNT; i++) {
-        if (strcmp(entries[i].name, name) == 0) {
-            return &entries[i];
-        }
-    }
-    return NULL;
-}
-
 /* ---- The command line ----------------------------------------------------------------------- */
 
 static int take_test(void *target, const char *value)
 {
     struct perf_options *options = target;
-    const struct perf_entry *entry = find_entry(value);
+    const struct perf_entry *entry = perf_find_entry(value);
     if (!entry) {
         return cli_refuse(COMMAND, "there is no test \"%s\"; see " COMMAND " --help", value);
     }
-    if (options->chosen_count < TEST_COUNT) {
+    if (options->chosen_count < CHOSEN_MAX) {
         options->chosen[options->chosen_count++] = entry;
     }
     return CLI_OK;
@@ -320,16 +298,16 @@ static const struct options_command perf_command = {
 /* Checks that the words make sense together; without named tests, chooses all of the fabric's. */
 static int complete(struct perf_options *options)
 {
-    bool by_packets = !options->fabric->shares_memory;
-    for (int i = 0; i < options->chosen_count && by_packets; i++) {
-        if (!options->chosen[i]->by_packets) {
+    for (int i = 0; i < options->chosen_count; i++) {
+        if (!is_possible(options, options->chosen[i])) {
             return cli_refuse(COMMAND, "%s is not for --fabric %s", options->chosen[i]->name,
                               options->fabric->name);
         }
     }
-    for (int i = 0, named = options->chosen_count; named == 0 && i < TEST_COUNT; i++) {
-        if (!by_packets || entries[i].by_packets) {
-            options->chosen[options->chosen_count++] = &entries[i];
+    bool all = options->chosen_count == 0;
+    for (const struct perf_entry *entry = perf_entries; all && entry->name; entry++) {
+        if (is_possible(options, entry)) {
+            (void)take_test(options, entry->name);
         }
     }
     return CLI_OK;

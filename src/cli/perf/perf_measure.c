@@ -17,21 +17,19 @@ enum {
 #define RAWS_AGREE 0.10
 #define LONGEST_NS UINT64_C(15000000000)
 
-static const struct perf_shape default_shape = {.block_ns = 300000.0};
-
 static int compare_doubles(const void *left, const void *right)
 {
     double difference = *(const double *)left - *(const double *)right;
     return difference < 0 ? -1 : difference > 0;
 }
 
-double perf_median(double *values, uint64_t count)
+static double median(double *values, uint64_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
     return count == 0 ? 0 : (values[(count - 1) / 2] + values[count / 2]) / 2;
 }
 
-double perf_p99(double *values, uint64_t count)
+static double p99(double *values, uint64_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
     return count == 0 ? 0 : values[(count * 99 - 1) / 100];
@@ -52,9 +50,9 @@ static double timed(perf_block block, void *context, uint64_t count)
 }
 
 /* Runs a chunk on this node; only rank 0 keeps samples. */
-static void run_chunk(const struct perf_pair *pair, uint64_t count, double apart_ns,
-                      struct samples *samples)
+static void run_chunk(const struct perf_pair *pair, uint64_t count, struct samples *samples)
 {
+    double apart_ns = pair->apart_ns;
     double before_ns = timed(pair->raw, pair->context, count) - apart_ns;
     for (int triple = 0; triple < CHUNK_TRIPLES; triple++) {
         double ours_ns = timed(pair->ours, pair->context, count) - apart_ns;
@@ -74,19 +72,22 @@ static void run_chunk(const struct perf_pair *pair, uint64_t count, double apart
 static void conclude(struct samples *samples, struct perf_figure *figure)
 {
     figure->triples = samples->count;
-    figure->ratio = perf_median(samples->ratio, samples->count);
-    figure->raw_ns = perf_median(samples->raw_ns, samples->count);
-    figure->ours_ns = perf_median(samples->ours_ns, samples->count);
-    figure->p99_ns = perf_p99(samples->ours_ns, samples->count);
+    figure->ratio = median(samples->ratio, samples->count);
+    figure->raw_ns = median(samples->raw_ns, samples->count);
+    figure->ours_ns = median(samples->ours_ns, samples->count);
+    figure->p99_ns = p99(samples->ours_ns, samples->count);
 }
 
 /* Rank 0 puts its decision into the last line but one of its LLCM; the others read it after a
- * barrier. */
+ * barrier. Without a group it stands as it is. */
 #define DECISION_OFFSET_FROM_END 128
 
 static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
 {
     size_t bytes;
+    if (!node) {
+        return 0;
+    }
     (void)dn_llcm(node, &bytes);
     struct dn_remote place = {0, DN_LLCM, bytes - DECISION_OFFSET_FROM_END};
     int error = dn_rank(node) == 0 ? dn_botf(node, place, &mine, sizeof mine) : 0;
@@ -96,16 +97,15 @@ static int decide(struct dn_node *node, uint64_t mine, uint64_t *decided)
 }
 
 /* Finds how many operations make a block: doubles them until a raw block can be timed. */
-static int calibrate(struct dn_node *node, const struct perf_pair *pair, double block_ns,
-                     uint64_t *count)
+static int calibrate(struct dn_node *node, const struct perf_pair *pair, uint64_t *count)
 {
     uint64_t tried = pair->count ? pair->count : CALIBRATION_FIRST;
     double took_ns = 0;
     int error = 0;
     for (bool again = !pair->count; again && !error;) {
         took_ns = timed(pair->raw, pair->context, tried) * (double)tried;
-        uint64_t next = took_ns < block_ns / 2 ? tried * 2 : tried;
-        error = node ? decide(node, next, &next) : 0;
+        uint64_t next = took_ns < pair->block_ns / 2 ? tried * 2 : tried;
+        error = decide(node, next, &next);
         again = next != tried;
         tried = next;
     }
@@ -113,19 +113,18 @@ static int calibrate(struct dn_node *node, const struct perf_pair *pair, double 
     return error;
 }
 
-int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
-                        const struct perf_shape *shape, struct perf_figure *figure)
+int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure)
 {
     static struct samples samples;
-    bool keeps_time = dn_rank(node) == 0;
+    bool keeps_time = !node || dn_rank(node) == 0;
     uint64_t started_ns = host_now_ns();
     uint64_t count;
     uint64_t go_on = 1;
     samples.count = 0;
     memset(figure, 0, sizeof *figure);
-    int error = calibrate(node, pair, shape->block_ns, &count);
+    int error = calibrate(node, pair, &count);
     for (int chunk = 0; chunk < CHUNKS_MAX && go_on && !error; chunk++) {
-        run_chunk(pair, count, shape->apart_ns, keeps_time ? &samples : NULL);
+        run_chunk(pair, count, keeps_time ? &samples : NULL);
         go_on = samples.count < TRIPLES_WANTED && host_now_ns() - started_ns < LONGEST_NS;
         error = decide(node, go_on, &go_on);
     }
@@ -133,24 +132,4 @@ int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
         conclude(&samples, figure);
     }
     return error;
-}
-
-int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure)
-{
-    return perf_measure_shaped(node, pair, &default_shape, figure);
-}
-
-void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure)
-{
-    static struct samples samples;
-    uint64_t started_ns = host_now_ns();
-    uint64_t count;
-    samples.count = 0;
-    (void)calibrate(NULL, pair, default_shape.block_ns, &count);
-    for (int chunk = 0; chunk < CHUNKS_MAX && samples.count < TRIPLES_WANTED &&
-                        host_now_ns() - started_ns < LONGEST_NS;
-         chunk++) {
-        run_chunk(pair, count, 0, &samples);
-    }
-    conclude(&samples, figure);
 }

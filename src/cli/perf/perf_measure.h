@@ -16,13 +16,9 @@ struct perf_pair {
     perf_block raw;
     perf_block ours;
     void *context;
-    uint64_t count; /* operations in a block; 0: as many as take about 0.3 ms raw */
-};
-
-/* For blocks of another length, or operations of which a part is not measured. */
-struct perf_shape {
-    double block_ns; /* of raw blocks, where the count is 0 */
-    double apart_ns; /* taken off each operation, raw or ours */
+    uint64_t count;  /* operations in a block; 0: as many as take about block_ns raw */
+    double block_ns; /* where the count is 0 */
+    double apart_ns; /* taken off each operation, raw or ours: a part that is not measured */
 };
 
 struct perf_figure {
@@ -34,17 +30,8 @@ struct perf_figure {
 };
 
 /* Runs on every node of the group at once; rank 0 keeps the time and gets the figure (the
- * others get zeros). Nodes that take no part in the blocks pass empty ones. Returns a
- * negative DN_E... when a peer fails. */
+ * others get zeros). Nodes that take no part in the blocks pass empty ones. Work that needs no
+ * group has the node NULL. Returns a negative DN_E... when a peer fails. */
 int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure);
-int perf_measure_shaped(struct dn_node *node, const struct perf_pair *pair,
-                        const struct perf_shape *shape, struct perf_figure *figure);
-
-/* The same for work that needs no group. */
-void perf_measure_alone(const struct perf_pair *pair, struct perf_figure *figure);
-
-/* The median of `count` values, and the value below which 99 % lie. Both sort the values. */
-double perf_median(double *values, uint64_t count);
-double perf_p99(double *values, uint64_t count);
 
 #endif

@@ -4,36 +4,113 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/size_text.h"
 #include "cli/cli.h"
 #include "cli/perf/packets.h"
 #include "fabric/launch.h"
+#include "host/clock.h"
 
-/* A test for each road between nodes; NULL: it makes no sense there. */
-static const struct {
-    const char *name;
-    perf_test in_place;
-    perf_test by_packets;
-} tests[] = {
-    {"aotf", perf_aotf, perf_packets_aotf},
-    {"rate", perf_rate, perf_packets_rate},
-    {"botf", perf_botf, perf_packets_botf},
-    {"push", perf_push, perf_packets_push},
-    {"pull", perf_pull, perf_packets_pull},
-    {"atomic", perf_atomic, perf_packets_atomic},
-    {"idle", perf_idle, perf_packets_idle},
-    {"barrier", perf_barrier, perf_packets_barrier},
-    {"token", perf_token, NULL},
-    {"lock", perf_lock, perf_packets_lock},
-    {"reduce", perf_reduce, perf_packets_reduce},
-    {"sendrecv", perf_sendrecv, perf_packets_sendrecv},
+const struct perf_entry perf_entries[] = {
+    {"aotf", "8-byte round trip by stores", {2}, false, perf_aotf, perf_packets_aotf},
+    {"rate", "8-byte stores per second", {2}, false, perf_rate, perf_packets_rate},
+    {"botf", "blocks in order, 464 B to 64 MB", {2}, false, perf_botf, perf_packets_botf},
+    {"push", "RDMA writes, 464 B to 64 MB", {2}, false, perf_push, perf_packets_push},
+    {"pull", "RDMA reads, 464 B to 64 MB", {2}, false, perf_pull, perf_packets_pull},
+    {"atomic",
+     "fetch-add and compare-swap on a remote word",
+     {2},
+     false,
+     perf_atomic,
+     perf_packets_atomic},
+    {"barrier", "barrier of all nodes", {2, 4, 8}, true, perf_barrier, perf_packets_barrier},
+    {"sendrecv",
+     "messages: 8-byte round trip and stream, 1 MB",
+     {2},
+     false,
+     perf_sendrecv,
+     perf_packets_sendrecv},
+    {"reduce",
+     "allreduce of a double, 64 KB, 1 MB",
+     {2, 4, 8, 16},
+     true,
+     perf_reduce,
+     perf_packets_reduce},
+    {"lock", "a lock alone, and with two contending", {2}, false, perf_lock, perf_packets_lock},
+    {"token", "a token passed round, per hop", {8}, true, perf_token, NULL},
+    {"idle", "CPU time of a node that waits", {2}, false, perf_idle, perf_packets_idle},
+    {"start", "start and end of a group", {8}, true, NULL, NULL},
+    {.name = NULL},
 };
 
-void perf_nothing(void *context, uint64_t count)
+const struct perf_entry *perf_find_entry(const char *name)
+{
+    const struct perf_entry *entry = perf_entries;
+    while (entry->name && strcmp(entry->name, name) != 0) {
+        entry++;
+    }
+    return entry->name ? entry : NULL;
+}
+
+/* A block that does nothing, for nodes that only look on. */
+static void do_nothing(void *context, uint64_t count)
 {
     (void)context;
     (void)count;
+}
+
+int perf_measure_row(const struct perf_world *world, const struct perf_row *row, void *context,
+                     struct perf_figure *figure)
+{
+    bool works = world->rank == 0 || !row->rank_0_only;
+    struct perf_pair pair = {
+        .raw = works ? row->raw : do_nothing,
+        .ours = works ? row->ours : do_nothing,
+        .context = context,
+        .count = row->count,
+        /* By packets a round trip takes some microseconds. */
+        .block_ns = world->packet_bytes > 0 ? 1.0e6 : 3.0e5,
+        .apart_ns = row->apart_ns,
+    };
+    return perf_measure(world->node, &pair, figure);
+}
+
+int perf_run(const struct perf_world *world, const struct perf_row *rows, size_t count,
+             void *context)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        struct perf_figure figure;
+        error = perf_measure_row(world, &rows[i], context, &figure);
+        if (!error && world->rank == 0) {
+            perf_report_row(world, &rows[i], &figure);
+        }
+    }
+    return error;
+}
+
+/* ---- What several tests share --------------------------------------------------------- */
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+struct perf_usage perf_usage_now(void)
+{
+    double used = cpu_seconds();
+    return (struct perf_usage){used, host_now_ns()};
+}
+
+double perf_usage_share(const struct perf_usage *since)
+{
+    struct perf_usage now = perf_usage_now();
+    return (now.cpu_seconds - since->cpu_seconds) /
+           ((double)(now.start_ns - since->start_ns) * 1e-9);
 }
 
 int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t bytes,
@@ -47,6 +124,13 @@ int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t by
     }
     return error;
 }
+
+uint64_t *perf_own_word(const struct perf_world *world)
+{
+    return (uint64_t *)((unsigned char *)dn_llcm(world->node, NULL) + PERF_WORD_OFFSET);
+}
+
+/* ---- The node ------------------------------------------------------------------------- */
 
 static void note_fact(void *context, const struct fabric_fact *fact)
 {
@@ -89,12 +173,10 @@ int cli_perf_node(int argc, char **argv)
     if (!error && strcmp(argv[1], "start") == 0) {
         return dn_detach(world.node) ? CLI_FAULT : 0;
     }
-    perf_test run = NULL;
-    for (size_t i = 0; i < sizeof tests / sizeof tests[0] && !error; i++) {
-        perf_test test = world.packet_bytes > 0 ? tests[i].by_packets : tests[i].in_place;
-        run = strcmp(argv[1], tests[i].name) == 0 ? test : run;
-    }
-    if (!error && run) {
+    const struct perf_entry *entry = error ? NULL : perf_find_entry(argv[1]);
+    perf_test run = !entry ? NULL : world.packet_bytes > 0 ? entry->by_packets : entry->in_place;
+    if (run) {
+        world.test = entry->name;
         world.rank = dn_rank(world.node);
         world.size = dn_size(world.node);
         world.json = format && strcmp(format, "json") == 0;

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/base.h"
 #include "cli/perf/perf_report.h"
 
 /* The environment that the parent gives its nodes: the format, "json" or "table", and
@@ -11,18 +12,37 @@
 #define PERF_ENV_FORMAT "DIMMNET_PERF_FORMAT"
 #define PERF_ENV_PIPES "DIMMNET_PERF_PIPES"
 
-/* A measured group, as one of its nodes sees it. */
-struct perf_world {
-    struct dn_node *node;
-    int rank;
-    int size;
-    bool json;
-    uint32_t packet_bytes; /* by packets: the most in one; 0: in place */
-    char fabric[16];       /* by packets only */
-    char protection[16];   /* the same */
-};
+/* Where the measured words lie in each node's LLCM. */
+enum { PERF_WORD_OFFSET = 0, PERF_COUNTER_OFFSET = 4096 };
 
 typedef int (*perf_test)(struct perf_world *world);
+
+enum { PERF_COUNTS_MAX = 4 };
+
+struct perf_entry {
+    const char *name;
+    const char *help;
+    uint32_t counts[PERF_COUNTS_MAX]; /* nodes of the groups to start; 0 ends the list */
+    bool any_count;                   /* -n may change them */
+    /* A test for each road between nodes; by packets it is for 2 of them. NULL: it makes no sense
+     * there. Both NULL: the parent itself measures. */
+    perf_test in_place;
+    perf_test by_packets;
+};
+
+/* All tests; one without a name ends them. */
+extern const struct perf_entry perf_entries[];
+
+/* NULL: there is no such test. */
+const struct perf_entry *perf_find_entry(const char *name);
+
+/* Measures a row on all nodes of the group at once; see perf_measure. */
+int perf_measure_row(const struct perf_world *world, const struct perf_row *row, void *context,
+                     struct perf_figure *figure);
+
+/* Measures rows one after the other; rank 0 prints each. */
+int perf_run(const struct perf_world *world, const struct perf_row *rows, size_t count,
+             void *context);
 
 /* Stores and waiting: latency.c. */
 int perf_aotf(struct perf_world *world);
@@ -44,6 +64,18 @@ int perf_sendrecv(struct perf_world *world);
 int perf_lock(struct perf_world *world);
 int perf_reduce(struct perf_world *world);
 
+/* ---- What several tests share --------------------------------------------------------- */
+
+/* The word at PERF_WORD_OFFSET in this node's own LLCM. */
+uint64_t *perf_own_word(const struct perf_world *world);
+
+static inline void perf_raw_wait(const uint64_t *word, uint64_t value)
+{
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value) {
+        cpu_relax_briefly();
+    }
+}
+
 /* A raw barrier to compare with. If each node has a core: flags on the same lines as the
  * library's own words; else a central counter whose waiters always yield. */
 struct perf_gathering {
@@ -61,15 +93,21 @@ struct perf_gathering {
 
 int perf_gather(struct perf_world *world, struct perf_gathering *gathering);
 
-/* `dimmnet perf-node TEST`, which people never call. */
-int cli_perf_node(int argc, char **argv);
+/* The CPU time of this process, to see what share of a core it uses from now on. */
+struct perf_usage {
+    double cpu_seconds;
+    uint64_t start_ns;
+};
 
-/* A block that does nothing, for nodes that only look on. */
-void perf_nothing(void *context, uint64_t count);
+struct perf_usage perf_usage_now(void);
+double perf_usage_share(const struct perf_usage *since);
 
 /* Maps a kick onto a line of a peer's LLCM. An error if the kick has no plain pointer (DN_RELAX):
  * then there is no raw figure to compare with. */
 int perf_map_line(struct perf_world *world, int rank, uint64_t offset, size_t bytes,
                   struct dn_kick *kick);
+
+/* `dimmnet perf-node TEST`, which people never call. */
+int cli_perf_node(int argc, char **argv);
 
 #endif

@@ -30,23 +30,6 @@ static void raw_copy(void *context, uint64_t count)
     }
 }
 
-static int measure_large(struct perf_world *world, struct reduction *reduction, size_t bytes)
-{
-    struct perf_row row = {.test = "reduce",
-                           .detail = "doubles",
-                           .limit = "memcpy of as much",
-                           .bar = "-",
-                           .nodes = world->size,
-                           .bytes = bytes};
-    struct perf_pair pair = {raw_copy, our_reduce, reduction, 0};
-    reduction->count = bytes / sizeof(double);
-    int error = perf_measure(world->node, &pair, &row.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &row, "reduce_ns");
-    }
-    return error;
-}
-
 int perf_reduce(struct perf_world *world)
 {
     enum { LARGEST = 1 << 20, LARGE_NODES_MAX = 4 };
@@ -60,20 +43,22 @@ int perf_reduce(struct perf_world *world)
     memset(memory, 0, (size_t)2 * LARGEST);
     reduction.source = memory;
     reduction.result = reduction.source + LARGEST / sizeof(double);
-    struct perf_row row = {.test = "reduce",
-                           .detail = "one double",
+    struct perf_row row = {.detail = "one double",
                            .limit = reduction.gathering.limit,
                            .bar = reduction.gathering.has_core ? "<= 1.25" : "<= 1.4",
-                           .nodes = world->size,
-                           .bytes = sizeof(double)};
-    struct perf_pair pair = {reduction.gathering.raw, our_reduce, &reduction, 0};
-    error = perf_measure(world->node, &pair, &row.figure);
-    if (!error && world->rank == 0) {
-        perf_report_time(world->json, &row, "reduce_ns");
-    }
-    for (size_t bytes = 64 * 1024; bytes <= LARGEST && world->size <= LARGE_NODES_MAX && !error;
-         bytes *= 16) {
-        error = measure_large(world, &reduction, bytes);
+                           .json_name = "reduce_ns",
+                           .bytes = sizeof(double),
+                           .raw = reduction.gathering.raw,
+                           .ours = our_reduce};
+    error = perf_run(world, &row, 1, &reduction);
+    row.detail = "doubles";
+    row.limit = "memcpy of as much";
+    row.bar = NULL;
+    row.raw = raw_copy;
+    for (row.bytes = 64 * 1024; row.bytes <= LARGEST && world->size <= LARGE_NODES_MAX && !error;
+         row.bytes *= 16) {
+        reduction.count = row.bytes / sizeof(double);
+        error = perf_run(world, &row, 1, &reduction);
     }
     return error ? error : dn_free(world->node, memory);
 }
