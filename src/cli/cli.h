@@ -21,7 +21,8 @@ int cli_agent(int argc, char **argv);
 /* Writes one line to stderr at once: "COMMAND: ...". */
 void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Does the same for a mistake of the user's, and gives CLI_USAGE. */
+/* Do the same and give a status: CLI_USAGE for a mistake of the user's, CLI_FAULT for a fault. */
 int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int cli_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -31,8 +31,7 @@ static int finish_stdout(void)
     if (fflush(stdout) == 0 && !ferror(stdout)) {
         return CLI_OK;
     }
-    cli_say("dimmnet", "cannot write standard output");
-    return CLI_FAULT;
+    return cli_fail("dimmnet", "cannot write standard output");
 }
 
 int main(int argc, char **argv)

@@ -33,3 +33,12 @@ int cli_refuse(const char *command, const char *format, ...)
     va_end(arguments);
     return CLI_USAGE;
 }
+
+int cli_fail(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(command, format, arguments);
+    va_end(arguments);
+    return CLI_FAULT;
+}

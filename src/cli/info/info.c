@@ -41,8 +41,7 @@ static int tell_all(bool json)
 {
     struct groups groups;
     if (!info_groups_find(0, &groups)) {
-        cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "cannot look through /proc: %s", strerror(errno));
     }
     info_print_machine(json);
     info_print_list(json, &groups);
@@ -60,15 +59,13 @@ static int tell_one(bool json, const char *text)
     }
     (void)snprintf(path, sizeof path, "/proc/%d/fd/.", (int)process);
     if (access(path, R_OK) != 0 && errno == EACCES) {
-        cli_say(COMMAND, "process %d: %s", (int)process, strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "process %d: %s", (int)process, strerror(errno));
     }
     if (access(path, R_OK) != 0) {
         return cli_refuse(COMMAND, "there is no process %d", (int)process);
     }
     if (!info_groups_find((pid_t)process, &groups)) {
-        cli_say(COMMAND, "cannot look through /proc: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "cannot look through /proc: %s", strerror(errno));
     }
     const struct groups_entry *entry = info_groups_of(&groups, (pid_t)process);
     int status = entry ? CLI_OK : cli_refuse(COMMAND, "process %d is in no group", (int)process);

@@ -89,9 +89,8 @@ int launch_make_group(struct launch *launch, uint32_t core_count)
                           request->node_count);
     }
     if (error) {
-        cli_say(request->command, "cannot make the group's memory: %s",
-                error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
-        return CLI_FAULT;
+        return cli_fail(request->command, "cannot make the group's memory: %s",
+                        error == DN_ESYSTEM ? strerror(errno) : dn_strerror(error));
     }
     return 0;
 }
@@ -176,8 +175,7 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
     if (!launch_signals_take(&launch->signals) ||
         !launch_guardian_open(&launch->guardian, child_count, mark_name, mark_value) ||
         !launch_guardian_start(&launch->guardian)) {
-        cli_say(launch->request->command, "cannot start the guardian: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(launch->request->command, "cannot start the guardian: %s", strerror(errno));
     }
     return 0;
 }
@@ -197,8 +195,7 @@ static int take_charge_of_nodes(struct launch *launch)
                                   remote_agent_host_id(launch->agent));
     }
     if (!launch_guardian_make_id(launch->group_id)) {
-        cli_say(launch->request->command, "cannot name the group: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(launch->request->command, "cannot name the group: %s", strerror(errno));
     }
     return launch_take_charge(launch, launch->rank_count, GUARDIAN_ENV_GROUP_ID, launch->group_id);
 }
@@ -229,8 +226,7 @@ int launch_prepare(struct launch *launch)
     launch->plan.rank_count = launch->rank_count;
     if (!launch_allocate(launch, POLLS_OF_OUR_OWN) || !launch_open_sinks(launch) ||
         !open_descriptors(launch)) {
-        cli_say(request->command, "cannot prepare the nodes: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(request->command, "cannot prepare the nodes: %s", strerror(errno));
     }
     return 0;
 }

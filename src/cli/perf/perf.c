@@ -174,8 +174,7 @@ static int measure_start(const struct perf_options *options, uint32_t nodes)
     struct perf_figure figure;
     (void)perf_measure(NULL, &pair, &figure);
     if (start.failed) {
-        cli_say(COMMAND, "start: a process failed");
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "start: a process failed");
     }
     clear_progress();
     perf_report_row(&world, &row, &figure);
@@ -207,8 +206,8 @@ static int measure_in_group(const struct perf_options *options, const struct per
     int fds[TOKEN_NODES_MAX][2];
     bool token = strcmp(entry->name, "token") == 0;
     if (token && (nodes > TOKEN_NODES_MAX || !make_pipes(nodes, fds, pipes, sizeof pipes))) {
-        cli_say(COMMAND, "token: no pipes for %u nodes (at most %d)", nodes, TOKEN_NODES_MAX);
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "token: no pipes for %u nodes (at most %d)", nodes,
+                        TOKEN_NODES_MAX);
     }
     memcpy(self, options->self, sizeof self);
     (void)snprintf(test, sizeof test, "%s", entry->name);
@@ -336,8 +335,7 @@ int cli_perf(int argc, char **argv)
         return status;
     }
     if (readlink("/proc/self/exe", options.self, sizeof options.self - 1) < 0) {
-        cli_say(COMMAND, "cannot find its own file: /proc is needed");
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "cannot find its own file: /proc is needed");
     }
     if (!options.json) {
         perf_report_header();

@@ -168,8 +168,7 @@ static int allocate(struct agent *agent)
     agent->told_lives = calloc(agent->launch.rank_count, sizeof *agent->told_lives);
     agent->input = malloc(POST_WINDOW_BYTES);
     if (!agent->told_lives || !agent->input) {
-        cli_say(agent->request.command, "no memory");
-        return CLI_FAULT;
+        return cli_fail(agent->request.command, "no memory");
     }
     agent->credit_bytes[0] = POST_WINDOW_BYTES;
     agent->credit_bytes[1] = POST_WINDOW_BYTES;
@@ -611,8 +610,8 @@ int cli_agent(int argc, char **argv)
                                            "and not for people");
     }
     if (!launch_fill_standard_descriptors() || !take_descriptors(&agent)) {
-        cli_say("dimmnet agent", "cannot take the standard descriptors: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail("dimmnet agent", "cannot take the standard descriptors: %s",
+                        strerror(errno));
     }
     agent.launch.notify_fd = -1;
     agent.launch.reports_fd = -1;

@@ -322,8 +322,7 @@ static int make_command(struct launch *launch)
                                    : bytes > 0           ? path
                                                          : "dimmnet");
     if (!fleet->words || !fleet->rsh || !fleet->remote_dimmnet) {
-        cli_say(launch->request->command, "no memory");
-        return CLI_FAULT;
+        return cli_fail(launch->request->command, "no memory");
     }
     if (fleet->remote_dimmnet[strspn(fleet->remote_dimmnet, harmless)] != '\0') {
         return cli_refuse(launch->request->command,
@@ -416,16 +415,14 @@ static int prepare(struct launch *launch)
     struct group_sizes sizes;
     if (!launch_fill_standard_descriptors() || !make_links(launch) ||
         !make_environment(fleet, request)) {
-        cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(request->command, "cannot prepare the hosts: %s", strerror(errno));
     }
     int status = make_command(launch);
     status = status ? status : resolve_all(launch);
     uint64_t files = FILES_BY_LINK * (uint64_t)fleet->count;
     status = status ? status : launch_raise_file_limit(launch, files, files);
     if (!status && !launch_guardian_make_id(launch->group_id)) {
-        cli_say(request->command, "cannot name the group: %s", strerror(errno));
-        status = CLI_FAULT;
+        status = cli_fail(request->command, "cannot name the group: %s", strerror(errno));
     }
     status = status
                  ? status
@@ -434,8 +431,7 @@ static int prepare(struct launch *launch)
     status = status ? status : launch_fabric_decide_sizes(request, &sizes);
     status = status ? status : launch_fabric_open(&launch->roster, request, &sizes, 0, 0);
     if (!status && !make_nodes(launch)) {
-        cli_say(request->command, "cannot prepare the hosts: %s", strerror(errno));
-        status = CLI_FAULT;
+        status = cli_fail(request->command, "cannot prepare the hosts: %s", strerror(errno));
     }
     return status;
 }

@@ -54,8 +54,7 @@ static int print_list(bool json, bool part, const char *(*name)(unsigned), load_
         struct sim_machine machine;
         char error[SIM_ERROR_BYTES];
         if (!load(&machine, name(i), error)) {
-            cli_say(MACHINES, "%s", error);
-            return CLI_FAULT;
+            return cli_fail(MACHINES, "%s", error);
         }
         if (json) {
             printf("{\"machine\":\"%s\",\"part\":%s,\"text\":", machine.name,

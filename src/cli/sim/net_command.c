@@ -167,20 +167,17 @@ static int run_one(const struct options *options, const struct net_report *repor
         tracing.timeline = sim_timeline_open(options->trace, options->from_cycle * tracing.cycle_ps,
                                              options->to_cycle * tracing.cycle_ps, error);
         if (!tracing.timeline) {
-            cli_say(COMMAND, "%s", error);
-            return CLI_FAULT;
+            return cli_fail(COMMAND, "%s", error);
         }
         watch.held = draw_held;
     }
     double rate = options->rate >= 0 ? options->rate : experiment->traffic.rate;
     bool done = net_measure(experiment, rate, &watch, &result, error);
     if (tracing.timeline && !sim_timeline_close(tracing.timeline)) {
-        cli_say(COMMAND, "%s could not be written to its end", options->trace);
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s could not be written to its end", options->trace);
     }
     if (!done) {
-        cli_say(COMMAND, "%s", error);
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s", error);
     }
     net_report_head(report);
     net_report_row(report, &result);
@@ -269,8 +266,7 @@ static int run_points(struct sweep *sweep)
     case JOBS_INTERRUPTED: return 128 + jobs_signal();
     case JOBS_FAULT: break;
     }
-    cli_say(COMMAND, "cannot start a process: %s", strerror(errno));
-    return CLI_FAULT;
+    return cli_fail(COMMAND, "cannot start a process: %s", strerror(errno));
 }
 
 static int run_sweep(const struct options *options, const struct net_report *report)
@@ -280,8 +276,7 @@ static int run_sweep(const struct options *options, const struct net_report *rep
     struct net_bound bound;
     char error[NET_ERROR_BYTES];
     if (!net_measure_saturation(&report->file->experiment, NULL, &saturation, error)) {
-        cli_say(COMMAND, "%s", error);
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s", error);
     }
     net_report_head(report);
     sweep.report = report;

@@ -388,8 +388,7 @@ static int run(const struct papers_options *options, struct papers_sims *all)
             continue;
         }
         if (!table->simulate(&all[i], error)) {
-            cli_say(COMMAND, "paper %s, %s: %s", table->source, table->name, error);
-            return CLI_FAULT;
+            return cli_fail(COMMAND, "paper %s, %s: %s", table->source, table->name, error);
         }
         if (options->json) {
             print_cells(table, &all[i]);
@@ -408,8 +407,7 @@ static int run(const struct papers_options *options, struct papers_sims *all)
     }
     bool held = judge(options, all);
     if (options->html && !sim_papers_page(options->html, all)) {
-        cli_say(COMMAND, "%s: %s", options->html, strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
     return held ? CLI_OK : CLI_FAULT;
 }

@@ -94,8 +94,7 @@ int sim_papers_map(const char *command, const char *machine)
     for (unsigned i = 0; i < sizeof loops / sizeof loops[0]; i++) {
         struct papers_way way;
         if (!papers_measure_way(machine, loops[i].topology, &way, error)) {
-            cli_say(command, "%s", error);
-            return CLI_FAULT;
+            return cli_fail(command, "%s", error);
         }
         print_map(loops[i].title, &way);
         print_kinds(&way);

@@ -135,8 +135,7 @@ static int run(struct options *options)
         options->wish.timeline = sim_timeline_open(options->trace, options->from_ps, options->to_ps,
                                                    error);
         if (!options->wish.timeline) {
-            cli_say(COMMAND, "%s", error);
-            return CLI_FAULT;
+            return cli_fail(COMMAND, "%s", error);
         }
     }
     bool done = sim_trial_run(&options->wish, &result, error);
@@ -144,8 +143,7 @@ static int run(struct options *options)
         cli_say(COMMAND, "%s", error);
     }
     if (options->wish.timeline && !sim_timeline_close(options->wish.timeline)) {
-        cli_say(COMMAND, "%s could not be written to its end", options->trace);
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s could not be written to its end", options->trace);
     }
     if (!done) {
         return CLI_FAULT;

@@ -194,16 +194,14 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
     int error = errno;
     clear_progress(&sweep);
     if (end == JOBS_FAULT) {
-        cli_say(COMMAND, "cannot start a process: %s", strerror(error));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "cannot start a process: %s", strerror(error));
     }
     if (end == JOBS_INTERRUPTED) {
         return 128 + jobs_signal();
     }
     if (options->html &&
         !sim_study_page(options->html, sweep.study, machine->name, sweep.rows, sweep.count)) {
-        cli_say(COMMAND, "%s: %s", options->html, strerror(errno));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
     return sweep.failed > 0 ? CLI_FAULT : CLI_OK;
 }

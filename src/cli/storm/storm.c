@@ -257,8 +257,7 @@ static int run_seeds(struct storm *storm, FILE *trace)
     storm->total.elapsed_ns = host_now_ns() - storm->begin_ns;
     storm->total.cpu_ns = children_cpu_ns();
     if (end == JOBS_FAULT) {
-        cli_say(COMMAND, "cannot start a process: %s", strerror(error));
-        return CLI_FAULT;
+        return cli_fail(COMMAND, "cannot start a process: %s", strerror(error));
     }
     return end == JOBS_INTERRUPTED ? 128 + jobs_signal() : CLI_OK;
 }
@@ -354,8 +353,7 @@ int cli_storm(int argc, char **argv)
     if (options.trace) {
         trace = strcmp(options.trace, "-") == 0 ? stdout : fopen(options.trace, "w");
         if (!trace) {
-            cli_say(COMMAND, "cannot write \"%s\": %s", options.trace, strerror(errno));
-            return CLI_FAULT;
+            return cli_fail(COMMAND, "cannot write \"%s\": %s", options.trace, strerror(errno));
         }
     }
     status = run_storm(&options, trace);
