@@ -25,4 +25,9 @@ void cli_say(const char *command, const char *format, ...) __attribute__((format
 int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Shows how far a command has come, on stderr if that is a terminal, in place of what was shown
+ * before; clearing it is for what is printed next. */
+void cli_show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_clear_progress(void);
+
 #endif

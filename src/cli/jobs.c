@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/cli.h"
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -96,11 +97,6 @@ static void take_signals(void)
         }
     }
     (void)sigprocmask(SIG_BLOCK, &blocked, &waiting_mask);
-}
-
-int jobs_signal(void)
-{
-    return caught;
 }
 
 /* ---- In a worker ------------------------------------------------------------------------ */
@@ -373,4 +369,16 @@ enum jobs_end jobs_run(const struct jobs *jobs)
     free(series);
     errno = error;
     return end;
+}
+
+int jobs_conclude(const char *command, enum jobs_end end)
+{
+    int error = errno;
+    cli_clear_progress();
+    switch (end) {
+    case JOBS_DONE: return CLI_OK;
+    case JOBS_INTERRUPTED: return 128 + caught;
+    case JOBS_FAULT: break;
+    }
+    return cli_fail(command, "cannot start a process: %s", strerror(error));
 }

@@ -34,15 +34,15 @@ struct jobs {
 
 enum jobs_end {
     JOBS_DONE,
-    JOBS_INTERRUPTED, /* by SIGINT, SIGTERM or SIGHUP: jobs_signal says which */
+    JOBS_INTERRUPTED, /* by SIGINT, SIGTERM or SIGHUP */
     JOBS_FAULT,       /* a process could not be started, or there is no memory; errno */
 };
 /* Nothing is left running when it returns. From the first call on, the three signals are held
  * back except while it waits for workers; `take` may call it again. */
 enum jobs_end jobs_run(const struct jobs *jobs);
 
-/* The signal that came, or 0. */
-int jobs_signal(void);
+/* An exit status for that end; says on stderr what a fault was. */
+int jobs_conclude(const char *command, enum jobs_end end);
 
 /* As many as there are cores for this process. */
 unsigned jobs_usual(void);

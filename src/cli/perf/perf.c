@@ -50,21 +50,6 @@ static void list_tests(void)
     }
 }
 
-/* Shows progress on a terminal; clear_progress erases it before the row is printed. */
-static void show_progress(const char *test, uint32_t nodes)
-{
-    if (isatty(STDERR_FILENO)) {
-        (void)fprintf(stderr, "\r\033[Kmeasuring %s on %u nodes ...", test, nodes);
-    }
-}
-
-static void clear_progress(void)
-{
-    if (isatty(STDERR_FILENO)) {
-        (void)fprintf(stderr, "\r\033[K");
-    }
-}
-
 /* ---- start: whole processes, timed from here ------------------------------- */
 
 struct start {
@@ -176,7 +161,7 @@ static int measure_start(const struct perf_options *options, uint32_t nodes)
     if (start.failed) {
         return cli_fail(COMMAND, "start: a process failed");
     }
-    clear_progress();
+    cli_clear_progress();
     perf_report_row(&world, &row, &figure);
     return CLI_OK;
 }
@@ -243,7 +228,7 @@ static int measure(const struct perf_options *options, const struct perf_entry *
     for (int i = 0; i < PERF_COUNTS_MAX && entry->counts[i] && status == CLI_OK; i++) {
         bool given = options->nodes && entry->any_count && !pairs_only;
         uint32_t nodes = given ? options->nodes : entry->counts[i];
-        show_progress(entry->name, nodes);
+        cli_show_progress("measuring %s on %u nodes ...", entry->name, nodes);
         status = is_start(entry) ? measure_start(options, nodes)
                                  : measure_in_group(options, entry, nodes);
         if (given || pairs_only) {
@@ -343,7 +328,7 @@ int cli_perf(int argc, char **argv)
     }
     for (int i = 0; i < options.chosen_count && status == CLI_OK; i++) {
         status = measure(&options, options.chosen[i]);
-        clear_progress();
+        cli_clear_progress();
     }
     return status;
 }

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/jobs.h"
@@ -12,6 +11,7 @@
 #include "cli/sim/sim.h"
 #include "cli/sim/net_page.h"
 #include "cli/sim/net_report.h"
+#include "host/clock.h"
 #include "sim/model/timeline.h"
 
 #define COMMAND "dimmnet sim net"
@@ -115,13 +115,6 @@ static bool check_options(const struct options *options)
 
 /* ---- One rate ----------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 struct tracing {
     struct sim_timeline *timeline;
     uint64_t cycle_ps;
@@ -160,7 +153,7 @@ static int run_one(const struct options *options, const struct net_report *repor
 {
     const struct net_experiment *experiment = &report->file->experiment;
     struct tracing tracing = {.cycle_ps = UINT64_C(1000000000) / experiment->network.clock_khz};
-    struct net_watch watch = {.context = &tracing, .now_ns = options->speed ? now_ns : NULL};
+    struct net_watch watch = {.context = &tracing, .now_ns = options->speed ? host_now_ns : NULL};
     struct net_result result;
     char error[NET_ERROR_BYTES];
     if (options->trace) {
@@ -217,7 +210,7 @@ struct message {
 static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
-    const struct net_watch watch = {.now_ns = sweep->options->speed ? now_ns : NULL};
+    const struct net_watch watch = {.now_ns = sweep->options->speed ? host_now_ns : NULL};
     struct message *message = result;
     double rate = sweep->saturation * shares[number];
     message->good = net_measure(&sweep->report->file->experiment, rate < 1 ? rate : 1, &watch,
@@ -261,12 +254,8 @@ static int run_points(struct sweep *sweep)
         .run = run_point,
         .take = take_point,
     };
-    switch (jobs_run(&jobs)) {
-    case JOBS_DONE: return sweep->status;
-    case JOBS_INTERRUPTED: return 128 + jobs_signal();
-    case JOBS_FAULT: break;
-    }
-    return cli_fail(COMMAND, "cannot start a process: %s", strerror(errno));
+    int status = jobs_conclude(COMMAND, jobs_run(&jobs));
+    return status ? status : sweep->status;
 }
 
 static int run_sweep(const struct options *options, const struct net_report *report)

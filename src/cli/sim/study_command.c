@@ -34,7 +34,6 @@ struct sweep {
     struct sim_study_row rows[SIM_STUDY_POINTS_MAX]; /* for the page */
     unsigned count;
     unsigned failed;
-    bool progress_is_shown;
 };
 
 /* ---- Options ------------------------------------------------------------------------------ */
@@ -119,22 +118,11 @@ static uint64_t bytes_max(void)
                                        : UINT64_MAX;
 }
 
-static void clear_progress(struct sweep *sweep)
-{
-    if (sweep->progress_is_shown) {
-        (void)fprintf(stderr, "\r\033[K");
-        sweep->progress_is_shown = false;
-    }
-}
-
 static void show_progress(void *context, uint64_t done, unsigned running)
 {
-    struct sweep *sweep = context;
-    if (isatty(STDERR_FILENO)) {
-        sweep->progress_is_shown = true;
-        (void)fprintf(stderr, "\r\033[K%s: %" PRIu64 " of %u points, %u running",
-                      sweep->study->name, done, sweep->count, running);
-    }
+    const struct sweep *sweep = context;
+    cli_show_progress("%s: %" PRIu64 " of %u points, %u running", sweep->study->name, done,
+                      sweep->count, running);
 }
 
 static void say_failure(const struct sweep *sweep, uint64_t number, const char *why)
@@ -149,7 +137,7 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
     struct sweep *sweep = context;
     const struct sim_study_row *row = result;
     char line[SIM_STUDY_LINE_BYTES];
-    clear_progress(sweep);
+    cli_clear_progress();
     sweep->rows[number] = death ? (struct sim_study_row){.error = "it died"} : *row;
     if (death || row->error[0]) {
         sweep->failed++;
@@ -190,14 +178,9 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
     }
     (void)fwrite(line, 1, sim_study_head(sweep.study, sweep.format, line), stdout);
     (void)fflush(stdout);
-    enum jobs_end end = jobs_run(&jobs);
-    int error = errno;
-    clear_progress(&sweep);
-    if (end == JOBS_FAULT) {
-        return cli_fail(COMMAND, "cannot start a process: %s", strerror(error));
-    }
-    if (end == JOBS_INTERRUPTED) {
-        return 128 + jobs_signal();
+    int status = jobs_conclude(COMMAND, jobs_run(&jobs));
+    if (status) {
+        return status;
     }
     if (options->html &&
         !sim_study_page(options->html, sweep.study, machine->name, sweep.rows, sweep.count)) {

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/mutant.h"
 #include "base/size_text.h"
@@ -171,29 +170,17 @@ struct storm {
     struct storm_total total;
     struct storm_choice failing; /* the first that failed */
     uint64_t begin_ns;
-    bool progress_is_shown;
 };
-
-static void clear_progress(struct storm *storm)
-{
-    if (storm->progress_is_shown) {
-        (void)fprintf(stderr, "\r\033[K");
-        storm->progress_is_shown = false;
-    }
-}
 
 static void show_progress(void *context, uint64_t done, unsigned running)
 {
-    struct storm *storm = context;
+    const struct storm *storm = context;
     const struct storm_options *options = storm->options;
     (void)running;
-    if (isatty(STDERR_FILENO)) {
-        storm->progress_is_shown = true;
-        (void)fprintf(
-            stderr, "\r\033[K%" PRIu64 " of %" PRIu64 " seeds, %.0f per second, %" PRIu64 " failed",
-            done, options->seed_last - options->seed_first + 1,
-            (double)done * 1e9 / (double)(host_now_ns() - storm->begin_ns), storm->total.failed);
-    }
+    cli_show_progress("%" PRIu64 " of %" PRIu64 " seeds, %.0f per second, %" PRIu64 " failed", done,
+                      options->seed_last - options->seed_first + 1,
+                      (double)done * 1e9 / (double)(host_now_ns() - storm->begin_ns),
+                      storm->total.failed);
 }
 
 static uint64_t children_cpu_ns(void)
@@ -229,7 +216,7 @@ static bool take_result(void *context, const struct storm_choice *choice,
     const struct storm_options *options = storm->options;
     storm_total_add(&storm->total, result);
     if (result->failed) {
-        clear_progress(storm);
+        cli_clear_progress();
         storm->failing = storm->total.failed == 1 ? *choice : storm->failing;
         report_failure(options, storm->total.failed, choice, result->failure);
     }
@@ -251,15 +238,10 @@ static int run_seeds(struct storm *storm, FILE *trace)
         .progress = show_progress,
     };
     storm->begin_ns = host_now_ns();
-    enum jobs_end end = seeds_run(&seeds);
-    int error = errno;
-    clear_progress(storm);
+    int status = jobs_conclude(COMMAND, seeds_run(&seeds));
     storm->total.elapsed_ns = host_now_ns() - storm->begin_ns;
     storm->total.cpu_ns = children_cpu_ns();
-    if (end == JOBS_FAULT) {
-        return cli_fail(COMMAND, "cannot start a process: %s", strerror(error));
-    }
-    return end == JOBS_INTERRUPTED ? 128 + jobs_signal() : CLI_OK;
+    return status;
 }
 
 static bool still_fails(void *context, const struct storm_choice *choice)

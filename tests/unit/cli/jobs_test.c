@@ -241,7 +241,7 @@ static void a_signal_ends_all_in_order(void **state)
     struct jobs jobs = jobs_of(series, 3, true);
     series->signals = 1;
     assert_int_equal(jobs_run(&jobs), JOBS_INTERRUPTED);
-    assert_int_equal(jobs_signal(), SIGTERM);
+    assert_int_equal(jobs_conclude("test", JOBS_INTERRUPTED), 128 + SIGTERM);
     assert_true(series->taken <= 1);
     end(series);
 }
