@@ -1,22 +1,24 @@
 /* What would end or break a JSON string is escaped; UTF-8 goes through as it is. */
 #include "cli/json.h"
 
-void cli_json_text(FILE *file, const char *text)
+#include <stdio.h>
+
+void cli_json_text(const char *text)
 {
     if (!text) {
-        (void)fputs("null", file);
+        printf("null");
         return;
     }
-    (void)fputc('"', file);
+    (void)putchar('"');
     for (; *text; text++) {
         if ((unsigned char)*text < ' ') {
-            (void)fprintf(file, "\\u%04x", (unsigned)(unsigned char)*text);
+            printf("\\u%04x", (unsigned)(unsigned char)*text);
         } else {
             if (*text == '"' || *text == '\\') {
-                (void)fputc('\\', file);
+                (void)putchar('\\');
             }
-            (void)fputc(*text, file);
+            (void)putchar(*text);
         }
     }
-    (void)fputc('"', file);
+    (void)putchar('"');
 }

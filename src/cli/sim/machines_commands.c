@@ -59,7 +59,7 @@ static int print_list(bool json, bool part, const char *(*name)(unsigned), load_
         if (json) {
             printf("{\"machine\":\"%s\",\"part\":%s,\"text\":", machine.name,
                    part ? "true" : "false");
-            cli_json_text(stdout, machine.text);
+            cli_json_text(machine.text);
             printf("}\n");
         } else {
             printf("  %-18s %s\n", machine.name, machine.text);
@@ -160,15 +160,15 @@ static void print_value_json(void *context, const struct sim_machine_value *valu
     }
     bool number = value->value[0] >= '0' && value->value[0] <= '9';
     printf("{\"machine\":");
-    cli_json_text(stdout, table->machine);
+    cli_json_text(table->machine);
     printf(",\"section\":\"%s\",\"key\":\"%s\",\"value\":", value->section, value->key);
     printf(number ? "%s" : "\"%s\"", value->value);
     printf(",\"basis\":\"%s\",\"source\":", basis(value->source));
-    cli_json_text(stdout, value->source);
+    cli_json_text(value->source);
     printf(",\"file\":");
-    cli_json_text(stdout, value->file);
+    cli_json_text(value->file);
     printf(",\"help\":");
-    cli_json_text(stdout, value->help);
+    cli_json_text(value->help);
     printf("}\n");
 }
 

@@ -2,6 +2,7 @@
  * beyond saturation. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -309,7 +310,6 @@ int cli_sim_net(int argc, char **argv)
         return cli_refuse(COMMAND, "%s", error);
     }
     const struct net_report report = {
-        .stream = stdout,
         .format = options.format,
         .file = &file,
         .speed = options.speed,

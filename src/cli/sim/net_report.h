@@ -2,15 +2,12 @@
 #ifndef CLI_SIM_NET_REPORT_H
 #define CLI_SIM_NET_REPORT_H
 
-#include <stdio.h>
-
 #include "sim/ring/bound.h"
 #include "sim/ring/net_file.h"
 
 enum net_report_format { NET_REPORT_TABLE, NET_REPORT_CSV, NET_REPORT_JSON };
 
 struct net_report {
-    FILE *stream;
     enum net_report_format format;
     const struct net_file *file;
     bool speed; /* the simulator's own, too, which is never the same twice */

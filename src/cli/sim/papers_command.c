@@ -118,7 +118,7 @@ static int check_options(const struct papers_options *options)
 static void print_json_text(const char *name, const char *text)
 {
     printf("\"%s\":", name);
-    cli_json_text(stdout, text);
+    cli_json_text(text);
     (void)putchar(',');
 }
 

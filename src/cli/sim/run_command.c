@@ -85,7 +85,7 @@ static double mb_per_s(const struct sim_trial_result *result)
 static void print_json(const struct options *options, const struct sim_trial_result *result)
 {
     printf("{\"test\":\"%s\",\"machine\":", options->wish.trial);
-    cli_json_text(stdout, options->wish.machine->name);
+    cli_json_text(options->wish.machine->name);
     printf(",\"topology\":\"%s\",\"nodes\":%" PRIu32 ",\"rounds\":%" PRIu32,
            sim_topology_names[result->topology], result->node_count, result->rounds);
     if (result->bytes > 0) {

@@ -2,6 +2,7 @@
 #include "cli/storm/storm_report.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/json.h"
@@ -65,38 +66,38 @@ static double per_second(uint64_t count, uint64_t elapsed_ns)
 
 /* ---- Commands ------------------------------------------------------------------------- */
 
-static void add_without(FILE *file, const char *name, bool *first)
+static void add_without(const char *name, bool *first)
 {
-    (void)fprintf(file, "%s%s", *first ? " --without " : ",", name);
+    printf("%s%s", *first ? " --without " : ",", name);
     *first = false;
 }
 
-void storm_report_command(FILE *file, const struct storm_choice *choice, const char *mutant)
+static void print_command(const struct storm_choice *choice, const char *mutant)
 {
     bool first = true;
-    (void)fprintf(file, "dimmnet storm --seeds %" PRIu64 "..%" PRIu64 " --scenario %s",
-                  choice->seed, choice->seed, choice->scenario);
+    printf("dimmnet storm --seeds %" PRIu64 "..%" PRIu64 " --scenario %s", choice->seed,
+           choice->seed, choice->scenario);
     if (choice->luck) {
-        (void)fprintf(file, " --luck %" PRIu64, choice->luck);
+        printf(" --luck %" PRIu64, choice->luck);
     }
     if (choice->node_count) {
-        (void)fprintf(file, " --nodes %" PRIu32, choice->node_count);
+        printf(" --nodes %" PRIu32, choice->node_count);
     }
     if (choice->operations) {
-        (void)fprintf(file, " --operations %" PRIu32, choice->operations);
+        printf(" --operations %" PRIu32, choice->operations);
     }
     for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
         if (choice->without_fault[i]) {
-            add_without(file, storm_fault_name(i), &first);
+            add_without(storm_fault_name(i), &first);
         }
     }
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
         if (choice->without_work[i]) {
-            add_without(file, storm_work_name(i), &first);
+            add_without(storm_work_name(i), &first);
         }
     }
     if (mutant) {
-        (void)fprintf(file, " --mutant %s", mutant);
+        printf(" --mutant %s", mutant);
     }
 }
 
@@ -106,13 +107,13 @@ void storm_report_failure(bool json, const struct storm_choice *choice, const ch
     if (json) {
         printf("{\"test\":\"storm\",\"scenario\":\"%s\",\"seed\":%" PRIu64 ",\"failure\":",
                choice->scenario, choice->seed);
-        cli_json_text(stdout, failure);
+        cli_json_text(failure);
         printf(",\"repeat\":\"");
-        storm_report_command(stdout, choice, mutant);
+        print_command(choice, mutant);
         printf("\"}\n");
     } else {
         printf("seed %" PRIu64 " failed: %s\n  repeat: ", choice->seed, failure);
-        storm_report_command(stdout, choice, mutant);
+        print_command(choice, mutant);
         printf("\n");
     }
     (void)fflush(stdout);

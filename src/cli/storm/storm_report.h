@@ -2,8 +2,6 @@
 #ifndef CLI_STORM_STORM_REPORT_H
 #define CLI_STORM_STORM_REPORT_H
 
-#include <stdio.h>
-
 #include "sim/storm/storm.h"
 #include "sim/storm/study.h"
 
@@ -27,9 +25,6 @@ void storm_total_add(struct storm_total *total, const struct storm_result *resul
 /* The whole summary, as a table or as one JSON object. */
 void storm_report_summary(bool json, const struct storm_choice *choice, uint64_t seed_first,
                           uint64_t seed_last, const struct storm_total *total);
-
-/* The command that runs the choice again. */
-void storm_report_command(FILE *file, const struct storm_choice *choice, const char *mutant);
 
 /* A failing run: its sentence and its command, as lines or as one JSON object. */
 void storm_report_failure(bool json, const struct storm_choice *choice, const char *mutant,
