@@ -32,7 +32,7 @@ static double latency_of(const struct net_result *result, unsigned which)
     }
 }
 
-static void put_latencies(struct cli_page *page, const struct net_result *results, unsigned count)
+static void put_latencies(FILE *page, const struct net_result *results, unsigned count)
 {
     static const char *const names[PERCENTILES] = {"mean", "50 %", "90 %", "99 %", "99.9 %", "max"};
     double *x = calloc(count, sizeof *x);
@@ -60,7 +60,7 @@ static void put_latencies(struct cli_page *page, const struct net_result *result
     free(y);
 }
 
-static void put_throughput(struct cli_page *page, const struct net_result *results, unsigned count,
+static void put_throughput(FILE *page, const struct net_result *results, unsigned count,
                            const struct net_bound *bound)
 {
     double *offered = calloc(count, sizeof *offered);
@@ -88,8 +88,7 @@ static void put_throughput(struct cli_page *page, const struct net_result *resul
     free(accepted);
 }
 
-static void put_links(struct cli_page *page, const struct net_file *file,
-                      const struct net_result *result)
+static void put_links(FILE *page, const struct net_file *file, const struct net_result *result)
 {
     const struct net_config *network = &file->experiment.network;
     struct cli_link *links = calloc(result->link_count + 1u, sizeof *links);
@@ -108,7 +107,7 @@ static void put_links(struct cli_page *page, const struct net_file *file,
     free(links);
 }
 
-static void put_table(struct cli_page *page, const struct net_result *results, unsigned count)
+static void put_table(FILE *page, const struct net_result *results, unsigned count)
 {
     static const char *const columns[] = {"rate", "offered", "accepted", "mean",   "50 %",   "90 %",
                                           "99 %", "99.9 %",  "max",      "resent", "outcome"};
@@ -134,7 +133,7 @@ static void put_table(struct cli_page *page, const struct net_result *results, u
     cli_page_table_end(page);
 }
 
-static void put_saturation(struct cli_page *page, const struct net_file *file,
+static void put_saturation(FILE *page, const struct net_file *file,
                            const struct net_result *saturation, const struct net_bound *bound)
 {
     const struct net_config *network = &file->experiment.network;
@@ -162,7 +161,7 @@ bool net_page_write(const char *path, const struct net_file *file, const struct 
     (void)snprintf(subtitle, sizeof subtitle, "%s%s%s; cycles of %g ns", file->text,
                    *file->text ? ": " : "", title,
                    1e6 / (double)file->experiment.network.clock_khz);
-    struct cli_page *page = cli_page_open(path, file->name, subtitle);
+    FILE *page = cli_page_open(path, file->name, subtitle);
     if (!page) {
         return false;
     }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "cli/sim/page_state.h"
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1b1b1f;--paper:#fdfdfb;--line:#c8c8c4;--soft:#f0f0ec}"
@@ -32,113 +31,95 @@ static const char style[] =
     ".key i{display:inline-block;width:1.1em;height:.35em;margin-right:.35em;vertical-align:middle}"
     ".ramp{height:.7rem;max-width:16rem;border-radius:3px}";
 
-struct cli_page *cli_page_open(const char *path, const char *title, const char *subtitle)
+FILE *cli_page_open(const char *path, const char *title, const char *subtitle)
 {
-    struct cli_page *page = calloc(1, sizeof *page);
-    INVARIANT(page);
-    page->file = fopen(path, "w");
-    if (!page->file) {
-        int error = errno;
-        free(page);
-        errno = error;
+    FILE *page = fopen(path, "w");
+    if (!page) {
         return NULL;
     }
-    fprintf(page->file,
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>");
-    cli_page_escape(page, title);
-    fprintf(page->file, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>", style);
-    cli_page_escape(page, title);
-    fputs("</h1>\n<p class=\"subtitle\">", page->file);
-    cli_page_escape(page, subtitle);
-    fputs("</p>\n", page->file);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+          page);
+    cli_page_put(page, "<title>", title, "</title>\n<style>");
+    fputs(style, page);
+    cli_page_put(page, "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n");
+    cli_page_put(page, "<p class=\"subtitle\">", subtitle, "</p>\n");
     return page;
 }
 
-bool cli_page_close(struct cli_page *page)
+bool cli_page_close(FILE *page)
 {
-    fputs("</body>\n</html>\n", page->file);
-    bool failed = ferror(page->file) != 0;
+    fputs("</body>\n</html>\n", page);
+    bool failed = ferror(page) != 0;
     int error = errno;
-    failed = fclose(page->file) != 0 || failed;
-    error = failed && errno ? errno : error;
-    free(page);
-    errno = error;
+    failed = fclose(page) != 0 || failed;
+    errno = failed && errno ? errno : error;
     return !failed;
 }
 
-void cli_page_escape(struct cli_page *page, const char *text)
+void cli_page_put(FILE *page, const char *before, const char *text, const char *after)
 {
+    fputs(before, page);
     for (; *text; text++) {
         switch (*text) {
-        case '<': fputs("&lt;", page->file); break;
-        case '>': fputs("&gt;", page->file); break;
-        case '&': fputs("&amp;", page->file); break;
-        case '"': fputs("&quot;", page->file); break;
-        default: fputc(*text, page->file);
+        case '<': fputs("&lt;", page); break;
+        case '>': fputs("&gt;", page); break;
+        case '&': fputs("&amp;", page); break;
+        case '"': fputs("&quot;", page); break;
+        default: fputc(*text, page);
         }
     }
+    fputs(after, page);
 }
 
-void cli_page_heading(struct cli_page *page, const char *text)
+void cli_page_heading(FILE *page, const char *text)
 {
-    fputs("<h2>", page->file);
-    cli_page_escape(page, text);
-    fputs("</h2>\n", page->file);
+    cli_page_put(page, "<h2>", text, "</h2>\n");
 }
 
-void cli_page_text(struct cli_page *page, const char *text)
+void cli_page_text(FILE *page, const char *text)
 {
-    fputs("<p>", page->file);
-    cli_page_escape(page, text);
-    fputs("</p>\n", page->file);
+    cli_page_put(page, "<p>", text, "</p>\n");
 }
 
 /* ---- Tables ------------------------------------------------------------------------------ */
 
-void cli_page_table_begin(struct cli_page *page, const char *caption, const char *const *columns,
-                          size_t count)
+void cli_page_table_begin(FILE *page, const char *caption, const char *const *columns, size_t count)
 {
-    fputs("<div class=\"scroll\"><table><caption>", page->file);
-    cli_page_escape(page, caption);
-    fputs("</caption>\n<tr>", page->file);
+    cli_page_put(page, "<div class=\"scroll\"><table><caption>", caption, "</caption>\n<tr>");
     for (size_t i = 0; i < count; i++) {
-        fputs("<th>", page->file);
-        cli_page_escape(page, columns[i]);
-        fputs("</th>", page->file);
+        cli_page_put(page, "<th>", columns[i], "</th>");
     }
-    fputs("</tr>\n", page->file);
+    fputs("</tr>\n", page);
 }
 
-void cli_page_row_begin(struct cli_page *page)
+void cli_page_row_begin(FILE *page)
 {
-    fputs("<tr>", page->file);
+    fputs("<tr>", page);
 }
 
-void cli_page_cell_text(struct cli_page *page, const char *text)
+void cli_page_cell_text(FILE *page, const char *text)
 {
-    fputs("<td>", page->file);
-    cli_page_escape(page, text);
-    fputs("</td>", page->file);
+    cli_page_put(page, "<td>", text, "</td>");
 }
 
-void cli_page_cell_number(struct cli_page *page, double number, int decimals)
+void cli_page_cell_number(FILE *page, double number, int decimals)
 {
     if (isnan(number)) {
-        fputs("<td></td>", page->file);
+        fputs("<td></td>", page);
     } else {
-        fprintf(page->file, "<td class=\"number\">%.*f</td>", decimals, number);
+        fprintf(page, "<td class=\"number\">%.*f</td>", decimals, number);
     }
 }
 
-void cli_page_row_end(struct cli_page *page)
+void cli_page_row_end(FILE *page)
 {
-    fputs("</tr>\n", page->file);
+    fputs("</tr>\n", page);
 }
 
-void cli_page_table_end(struct cli_page *page)
+void cli_page_table_end(FILE *page)
 {
-    fputs("</table></div>\n", page->file);
+    fputs("</table></div>\n", page);
 }
 
 /* ---- A network ------------------------------------------------------------------------------ */
@@ -150,26 +131,25 @@ enum {
 };
 
 /* Blue for no load, through amber, to red for full load. */
-static void put_colour(struct cli_page *page, double use)
+static void put_colour(FILE *page, double use)
 {
     double share = use < 0 ? 0 : use > 1 ? 1 : use;
-    fprintf(page->file, "hsl(%.0f,75%%,%.0f%%)", 215 - 215 * share, 58 - 10 * share);
+    fprintf(page, "hsl(%.0f,75%%,%.0f%%)", 215 - 215 * share, 58 - 10 * share);
 }
 
-static void put_line(struct cli_page *page, double x1, double y1, double x2, double y2,
-                     double stroke, const struct cli_link *link)
+static void put_line(FILE *page, double x1, double y1, double x2, double y2, double stroke,
+                     const struct cli_link *link)
 {
-    fprintf(page->file,
+    fprintf(page,
             "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke-width=\"%.2f\" stroke=\"",
             x1, y1, x2, y2, stroke);
     put_colour(page, link->use);
-    fprintf(page->file, "\"><title>%" PRIu32 " to %" PRIu32 ": %.3f</title></line>\n", link->from,
+    fprintf(page, "\"><title>%" PRIu32 " to %" PRIu32 ": %.3f</title></line>\n", link->from,
             link->to, link->use);
 }
 
 /* Draws both directions as circles; the one to the right is outside. */
-static void draw_ring(struct cli_page *page, uint32_t nodes, const struct cli_link *links,
-                      size_t count)
+static void draw_ring(FILE *page, uint32_t nodes, const struct cli_link *links, size_t count)
 {
     const double centre = SIZE / 2.0;
     uint32_t pieces = nodes < RING_PIECES_MAX ? nodes : RING_PIECES_MAX;
@@ -193,19 +173,18 @@ static void draw_ring(struct cli_page *page, uint32_t nodes, const struct cli_li
     }
     for (uint32_t i = 0; i < nodes && nodes <= 64; i++) {
         double angle = 2 * M_PI * i / nodes - M_PI / 2;
-        fprintf(page->file,
-                "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%" PRIu32 "</text>\n",
+        fprintf(page, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%" PRIu32 "</text>\n",
                 centre + 168 * cos(angle), centre + 168 * sin(angle) + 3, i);
     }
-    fprintf(page->file,
+    fprintf(page,
             "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">outside: to the right</text>"
             "<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">inside: to the left</text>\n",
             centre, centre - 6, centre, centre + 10);
 }
 
 /* A cell shows the load of its busiest link. */
-static void draw_cells(struct cli_page *page, uint32_t width, uint32_t height,
-                       const struct cli_link *links, size_t count)
+static void draw_cells(FILE *page, uint32_t width, uint32_t height, const struct cli_link *links,
+                       size_t count)
 {
     uint32_t across = width < 64 ? width : 64;
     uint32_t down = height < 64 ? height : 64;
@@ -219,18 +198,18 @@ static void draw_cells(struct cli_page *page, uint32_t width, uint32_t height,
     }
     double side = (SIZE - 20.0) / (across > down ? across : down);
     for (uint32_t i = 0; i < across * down; i++) {
-        fprintf(page->file, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
+        fprintf(page, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
                 10 + side * (i % across), 10 + side * (i / across), side * 0.92, side * 0.92);
         put_colour(page, use[i]);
-        fprintf(page->file, "\"><title>%.3f</title></rect>\n", use[i]);
+        fprintf(page, "\"><title>%.3f</title></rect>\n", use[i]);
     }
     free(use);
 }
 
 /* The two directions of a link lie beside each other; a link that closes a ring ends at the
  * picture's edge. */
-static void draw_grid(struct cli_page *page, uint32_t width, uint32_t height,
-                      const struct cli_link *links, size_t count)
+static void draw_grid(FILE *page, uint32_t width, uint32_t height, const struct cli_link *links,
+                      size_t count)
 {
     double step = (SIZE - 20.0) / (width > height ? width : height);
     for (size_t i = 0; i < count; i++) {
@@ -252,19 +231,16 @@ static void draw_grid(struct cli_page *page, uint32_t width, uint32_t height,
                  step * 0.13, &links[i]);
     }
     for (uint32_t i = 0; i < width * height; i++) {
-        fprintf(page->file, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"var(--ink)\"/>\n",
+        fprintf(page, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%.2f\" fill=\"var(--ink)\"/>\n",
                 10 + step * (i % width + 0.5), 10 + step * (i / width + 0.5), step * 0.12);
     }
 }
 
-void cli_page_network(struct cli_page *page, const char *title, uint32_t width, uint32_t height,
+void cli_page_network(FILE *page, const char *title, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count)
 {
-    fputs("<figure class=\"network\"><figcaption>", page->file);
-    cli_page_escape(page, title);
-    fprintf(page->file,
-            "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"network\">\n",
-            SIZE, SIZE);
+    cli_page_put(page, "<figure class=\"network\"><figcaption>", title, "</figcaption>\n");
+    fprintf(page, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"network\">\n", SIZE, SIZE);
     if (height == 1) {
         draw_ring(page, width, links, count);
     } else if ((uint64_t)width * height > GRID_NODES_MAX) {
@@ -275,5 +251,5 @@ void cli_page_network(struct cli_page *page, const char *title, uint32_t width, 
     fputs("</svg>\n<div class=\"key\"><span>idle</span><div class=\"ramp\" style=\"flex:1;"
           "background:linear-gradient(90deg,hsl(215,75%,58%),hsl(108,75%,53%),hsl(0,75%,48%))\">"
           "</div><span>full</span></div></figure>\n",
-          page->file);
+          page);
 }

@@ -2,7 +2,7 @@
  * It has no script and loads nothing, and is light or dark as the reader's device asks. It is made
  * for phones first: charts are drawn 360 units wide, so that letters keep their size there.
  *
- *     struct cli_page *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic", error);
+ *     FILE *page = cli_page_open("sweep.html", "Ring of 64", "uniform traffic");
  *     cli_page_chart(page, &chart);
  *     bool written = cli_page_close(page); */
 #ifndef CLI_SIM_PAGE_H
@@ -11,25 +11,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-struct cli_page;
+#include <stdio.h>
 
 /* NULL: the file cannot be written; errno says why. */
-struct cli_page *cli_page_open(const char *path, const char *title, const char *subtitle);
+FILE *cli_page_open(const char *path, const char *title, const char *subtitle);
 /* False: something could not be written; errno says why. */
-bool cli_page_close(struct cli_page *page);
+bool cli_page_close(FILE *page);
 
-void cli_page_heading(struct cli_page *page, const char *text);
-void cli_page_text(struct cli_page *page, const char *text);
+void cli_page_heading(FILE *page, const char *text);
+void cli_page_text(FILE *page, const char *text);
+
+/* A text whose special characters are escaped, between two pieces of HTML. */
+void cli_page_put(FILE *page, const char *before, const char *text, const char *after);
 
 /* A table, row by row. Cells with a number (not NaN) are aligned to the right. */
-void cli_page_table_begin(struct cli_page *page, const char *caption, const char *const *columns,
+void cli_page_table_begin(FILE *page, const char *caption, const char *const *columns,
                           size_t count);
-void cli_page_row_begin(struct cli_page *page);
-void cli_page_cell_text(struct cli_page *page, const char *text);
-void cli_page_cell_number(struct cli_page *page, double number, int decimals);
-void cli_page_row_end(struct cli_page *page);
-void cli_page_table_end(struct cli_page *page);
+void cli_page_row_begin(FILE *page);
+void cli_page_cell_text(FILE *page, const char *text);
+void cli_page_cell_number(FILE *page, double number, int decimals);
+void cli_page_row_end(FILE *page);
+void cli_page_table_end(FILE *page);
 
 enum { CLI_SERIES_MAX = 16 };
 
@@ -49,7 +51,7 @@ struct cli_chart {
 };
 
 /* A chart; the page also has its figures as a folded table, for readers who cannot see it. */
-void cli_page_chart(struct cli_page *page, const struct cli_chart *chart);
+void cli_page_chart(FILE *page, const struct cli_chart *chart);
 
 struct cli_link {
     uint32_t from, to;
@@ -58,7 +60,7 @@ struct cli_link {
 
 /* A ring (height 1) or a grid of nodes, and the load of each link. If there are more links than a
  * picture can show, neighbours are drawn as one piece, with the load of its busiest link. */
-void cli_page_network(struct cli_page *page, const char *title, uint32_t width, uint32_t height,
+void cli_page_network(FILE *page, const char *title, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count);
 
 #endif

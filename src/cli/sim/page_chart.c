@@ -1,7 +1,7 @@
 /* Charts: lines and points on linear or logarithmic axes. */
 #include <math.h>
 
-#include "cli/sim/page_state.h"
+#include "cli/sim/page.h"
 
 enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
 
@@ -85,111 +85,109 @@ static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MA
     return count;
 }
 
-static void put_tick_text(struct cli_page *page, double tick)
+static void put_tick_text(FILE *page, double tick)
 {
     double size = fabs(tick);
     if (size >= 1e6) {
-        fprintf(page->file, "%.3gM", tick / 1e6);
+        fprintf(page, "%.3gM", tick / 1e6);
     } else if (size >= 1e4) {
-        fprintf(page->file, "%.3gk", tick / 1e3);
+        fprintf(page, "%.3gk", tick / 1e3);
     } else {
-        fprintf(page->file, "%.4g", tick);
+        fprintf(page, "%.4g", tick);
     }
 }
 
-static void draw_axes(struct cli_page *page, const struct cli_chart *chart, const struct axis *x,
+static void draw_axes(FILE *page, const struct cli_chart *chart, const struct axis *x,
                       const struct axis *y)
 {
     double ticks[TICKS_MAX];
     unsigned count = x->is_logarithmic ? logarithmic_ticks(x, ticks) : linear_ticks(x, ticks);
     for (unsigned i = 0; i < count; i++) {
         double at = place(x, ticks[i]);
-        fprintf(page->file,
+        fprintf(page,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 12);
         put_tick_text(page, ticks[i]);
-        fputs("</text>\n", page->file);
+        fputs("</text>\n", page);
     }
     count = y->is_logarithmic ? logarithmic_ticks(y, ticks) : linear_ticks(y, ticks);
     for (unsigned i = 0; i < count; i++) {
         double at = place(y, ticks[i]);
-        fprintf(page->file,
+        fprintf(page,
                 "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
                 LEFT, WIDTH - RIGHT, at, at, LEFT - 4, at + 3);
         put_tick_text(page, ticks[i]);
-        fputs("</text>\n", page->file);
+        fputs("</text>\n", page);
     }
-    fprintf(page->file,
+    fprintf(page,
             "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>"
             "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n",
             LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM, LEFT, LEFT, TOP,
             HEIGHT - BOTTOM);
-    fprintf(page->file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
-            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6);
-    cli_page_escape(page, chart->x_label);
-    fprintf(page->file,
-            "</text><text transform=\"translate(10 %d) rotate(-90)\" text-anchor=\"middle\">",
+    fprintf(page, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (LEFT + WIDTH - RIGHT) / 2,
+            HEIGHT - 6);
+    cli_page_put(page, "", chart->x_label, "</text>");
+    fprintf(page, "<text transform=\"translate(10 %d) rotate(-90)\" text-anchor=\"middle\">",
             (TOP + HEIGHT - BOTTOM) / 2);
-    cli_page_escape(page, chart->y_label);
-    fputs("</text>\n", page->file);
+    cli_page_put(page, "", chart->y_label, "</text>\n");
 }
 
-static void draw_series(struct cli_page *page, const struct cli_chart *chart, size_t number,
+static void draw_series(FILE *page, const struct cli_chart *chart, size_t number,
                         const struct axis *x, const struct axis *y)
 {
     const struct cli_series *series = &chart->series[number];
     const char *colour = colours[number % COLOURS];
     if (!series->points_only) {
         bool down = false;
-        fprintf(page->file,
+        fprintf(page,
                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" stroke-dasharray=\"%s\" "
                 "d=\"",
                 colour, dashes[number % DASHES]);
         for (size_t i = 0; i < series->count; i++) {
             if (is_shown(chart, series, i)) {
-                fprintf(page->file, "%c%.1f %.1f", down ? 'L' : 'M', place(x, series->x[i]),
+                fprintf(page, "%c%.1f %.1f", down ? 'L' : 'M', place(x, series->x[i]),
                         place(y, series->y[i]));
                 down = true;
             }
         }
-        fputs("\"/>\n", page->file);
+        fputs("\"/>\n", page);
     }
     for (size_t i = 0; i < series->count; i++) {
         if (is_shown(chart, series, i)) {
-            fprintf(page->file, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"><title>",
+            fprintf(page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"><title>",
                     place(x, series->x[i]), place(y, series->y[i]), colour);
-            cli_page_escape(page, series->name);
-            fprintf(page->file, ": %.6g, %.6g</title></circle>\n", series->x[i], series->y[i]);
+            cli_page_put(page, "", series->name, "");
+            fprintf(page, ": %.6g, %.6g</title></circle>\n", series->x[i], series->y[i]);
         }
     }
 }
 
-static void put_numbers(struct cli_page *page, const struct cli_chart *chart)
+static void put_numbers(FILE *page, const struct cli_chart *chart)
 {
     const char *const columns[] = {"", chart->x_label, chart->y_label};
-    fputs("<details><summary>the numbers</summary>\n", page->file);
+    fputs("<details><summary>the numbers</summary>\n", page);
     cli_page_table_begin(page, "", columns, 3);
     for (size_t number = 0; number < chart->series_count; number++) {
         const struct cli_series *series = &chart->series[number];
         for (size_t i = 0; i < series->count; i++) {
             cli_page_row_begin(page);
             cli_page_cell_text(page, series->name);
-            fprintf(page->file, "<td class=\"number\">%.6g</td>", series->x[i]);
+            fprintf(page, "<td class=\"number\">%.6g</td>", series->x[i]);
             if (isfinite(series->y[i])) {
-                fprintf(page->file, "<td class=\"number\">%.6g</td>", series->y[i]);
+                fprintf(page, "<td class=\"number\">%.6g</td>", series->y[i]);
             } else {
-                fputs("<td></td>", page->file);
+                fputs("<td></td>", page);
             }
             cli_page_row_end(page);
         }
     }
     cli_page_table_end(page);
-    fputs("</details>\n", page->file);
+    fputs("</details>\n", page);
 }
 
-void cli_page_chart(struct cli_page *page, const struct cli_chart *chart)
+void cli_page_chart(FILE *page, const struct cli_chart *chart)
 {
     struct axis x = {INFINITY, -INFINITY, chart->x_is_logarithmic, LEFT, WIDTH - RIGHT - LEFT};
     struct axis y = {INFINITY, -INFINITY, chart->y_is_logarithmic, HEIGHT - BOTTOM,
@@ -204,23 +202,19 @@ void cli_page_chart(struct cli_page *page, const struct cli_chart *chart)
     }
     finish(&x);
     finish(&y);
-    fputs("<figure class=\"chart\"><figcaption>", page->file);
-    cli_page_escape(page, chart->title);
-    fprintf(page->file, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
-            WIDTH, HEIGHT);
-    cli_page_escape(page, chart->title);
-    fputs("\">\n", page->file);
+    cli_page_put(page, "<figure class=\"chart\"><figcaption>", chart->title, "</figcaption>\n");
+    fprintf(page, "<svg viewBox=\"0 0 %d %d\" role=\"img\"", WIDTH, HEIGHT);
+    cli_page_put(page, " aria-label=\"", chart->title, "\">\n");
     draw_axes(page, chart, &x, &y);
     for (size_t number = 0; number < chart->series_count; number++) {
         draw_series(page, chart, number, &x, &y);
     }
-    fputs("</svg>\n<div class=\"key\">", page->file);
+    fputs("</svg>\n<div class=\"key\">", page);
     for (size_t number = 0; number < chart->series_count; number++) {
-        fprintf(page->file, "<span><i style=\"background:%s\"></i>", colours[number % COLOURS]);
-        cli_page_escape(page, chart->series[number].name);
-        fputs("</span>", page->file);
+        fprintf(page, "<span><i style=\"background:%s\"></i>", colours[number % COLOURS]);
+        cli_page_put(page, "", chart->series[number].name, "</span>");
     }
-    fputs("</div>\n", page->file);
+    fputs("</div>\n", page);
     put_numbers(page, chart);
-    fputs("</figure>\n", page->file);
+    fputs("</figure>\n", page);
 }

@@ -24,7 +24,7 @@ struct errors {
     unsigned number; /* of cells so far */
 };
 
-static void put_cell(struct cli_page *page, const struct papers_cell *cell, struct errors *errors)
+static void put_cell(FILE *page, const struct papers_cell *cell, struct errors *errors)
 {
     enum kind kind = kind_of(cell);
     cli_page_row_begin(page);
@@ -45,8 +45,8 @@ static void put_cell(struct cli_page *page, const struct papers_cell *cell, stru
     }
 }
 
-static void put_table(struct cli_page *page, const struct papers_table *table,
-                      const struct papers_sims *sims, struct errors *errors)
+static void put_table(FILE *page, const struct papers_table *table, const struct papers_sims *sims,
+                      struct errors *errors)
 {
     static const char *const columns[] = {"row",       "column",   "unit", "paper",
                                           "simulated", "error, %", "",     ""};
@@ -65,7 +65,7 @@ static void put_table(struct cli_page *page, const struct papers_table *table,
     cli_page_table_end(page);
 }
 
-static void put_errors(struct cli_page *page, const struct errors *errors)
+static void put_errors(FILE *page, const struct errors *errors)
 {
     char title[TEXT_BYTES];
     (void)snprintf(title, sizeof title, "error of every cell, up to %d %%, in the order below",
@@ -85,7 +85,7 @@ static void put_errors(struct cli_page *page, const struct errors *errors)
     cli_page_chart(page, &chart);
 }
 
-static void put_bars(struct cli_page *page, const struct papers_sims *all)
+static void put_bars(FILE *page, const struct papers_sims *all)
 {
     static const char *const columns[] = {"table", "bar", "mean", "worst", ""};
     cli_page_table_begin(page, "bars", columns, sizeof columns / sizeof columns[0]);
@@ -116,9 +116,9 @@ static void put_bars(struct cli_page *page, const struct papers_sims *all)
 bool sim_papers_page(const char *path, const struct papers_sims *all)
 {
     static struct errors errors;
-    struct cli_page *page = cli_page_open(path, "The papers' figures, simulated",
-                                          "DIMMnet-1, Fagus on it, InfiniSWIF: what the papers "
-                                          "print, and what the simulated machines do");
+    FILE *page = cli_page_open(path, "The papers' figures, simulated",
+                               "DIMMnet-1, Fagus on it, InfiniSWIF: what the papers "
+                               "print, and what the simulated machines do");
     if (!page) {
         return false;
     }

@@ -72,7 +72,7 @@ static void gather(struct gathered *gathered, const struct sim_study *study, uns
     }
 }
 
-static void put_chart(struct cli_page *page, const struct sim_study *study, unsigned y_column,
+static void put_chart(FILE *page, const struct sim_study *study, unsigned y_column,
                       const struct sim_study_row *rows, unsigned count)
 {
     static struct gathered gathered;
@@ -103,8 +103,8 @@ static void put_chart(struct cli_page *page, const struct sim_study *study, unsi
     cli_page_chart(page, &chart);
 }
 
-static void put_table(struct cli_page *page, const struct sim_study *study,
-                      const struct sim_study_row *rows, unsigned count)
+static void put_table(FILE *page, const struct sim_study *study, const struct sim_study_row *rows,
+                      unsigned count)
 {
     const char *names[SIM_STUDY_COLUMNS_MAX];
     for (unsigned column = 0; column < study->column_count; column++) {
@@ -134,7 +134,7 @@ bool sim_study_page(const char *path, const struct sim_study *study, const char 
 {
     char title[TITLE_BYTES];
     (void)snprintf(title, sizeof title, "%s on %s", study->name, machine);
-    struct cli_page *page = cli_page_open(path, title, study->text);
+    FILE *page = cli_page_open(path, title, study->text);
     if (!page) {
         return false;
     }
