@@ -23,12 +23,11 @@ enum { BUSY_COUNT = 16 };
 static int exchange_addresses(struct perf_packets *link, const struct sockaddr_in *mine)
 {
     struct dn_remote place = {link->peer, DN_LLCM, ADDRESS_OFFSET};
-    struct sockaddr_in peer;
+    const unsigned char *llcm = dn_llcm(link->node, NULL);
     int error = dn_botf(link->node, place, mine, sizeof *mine);
     error = error ? error : dn_barrier(dn_team_all(link->node), DN_FOREVER);
     if (!error) {
-        memcpy(&peer, (unsigned char *)dn_llcm(link->node, NULL) + ADDRESS_OFFSET, sizeof peer);
-        raw_udp_meet(&link->raw, &peer);
+        memcpy(&link->raw.peer, llcm + ADDRESS_OFFSET, sizeof link->raw.peer);
     }
     return error;
 }

@@ -53,7 +53,7 @@ static void list_tests(void)
 /* ---- start: whole processes, timed from here ------------------------------- */
 
 struct start {
-    const struct perf_options *options;
+    struct perf_options *options;
     uint32_t nodes;
     bool failed;
 };
@@ -95,8 +95,8 @@ static char perf_start[] = "start";
 
 /* The words of a command line, each with its own storage. */
 struct words {
-    char text[8 + 2 * FABRIC_OPTIONS_MAX][32];
-    char *argv[12 + 2 * FABRIC_OPTIONS_MAX];
+    char text[4 + FABRIC_OPTIONS_MAX][64];
+    char *argv[8 + FABRIC_OPTIONS_MAX];
     size_t count;
 };
 
@@ -118,10 +118,8 @@ static void add_options(struct words *words, const struct perf_options *perf)
     const struct fabric_option *options = perf->fabric->options;
     for (size_t i = 0; options[i].name; i++) {
         if (settings[i] != options[i].unless_given) {
-            add_word(words, "--%s", options[i].name);
-        }
-        if (settings[i] != options[i].unless_given && options[i].value) {
-            add_word(words, "%" PRIu64, settings[i]);
+            add_word(words, options[i].value ? "--%s=%" PRIu64 : "--%s", options[i].name,
+                     settings[i]);
         }
     }
 }
@@ -129,9 +127,8 @@ static void add_options(struct words *words, const struct perf_options *perf)
 static void start_ours(void *context, uint64_t count)
 {
     struct start *start = context;
-    char self[sizeof start->options->self];
+    char *self = start->options->self;
     struct words words = {.count = 0};
-    memcpy(self, start->options->self, sizeof self);
     add_word(&words, "dimmnet");
     add_word(&words, "run");
     add_word(&words, "-n%u", start->nodes);
@@ -149,7 +146,7 @@ static void start_ours(void *context, uint64_t count)
     }
 }
 
-static int measure_start(const struct perf_options *options, uint32_t nodes)
+static int measure_start(struct perf_options *options, uint32_t nodes)
 {
     static const struct perf_row row = {
         .limit = "fork + exec of empty programs", .bar = "<= 5", .json_name = "start_ns"};
@@ -181,10 +178,9 @@ static bool make_pipes(uint32_t nodes, int fds[][2], char *text, size_t room)
     return true;
 }
 
-static int measure_in_group(const struct perf_options *options, const struct perf_entry *entry,
+static int measure_in_group(struct perf_options *options, const struct perf_entry *entry,
                             uint32_t nodes)
 {
-    char self[sizeof options->self];
     char test[16];
     char format[64];
     char pipes[TOKEN_NODES_MAX * 16 + 64] = "";
@@ -194,11 +190,10 @@ static int measure_in_group(const struct perf_options *options, const struct per
         return cli_fail(COMMAND, "token: no pipes for %u nodes (at most %d)", nodes,
                         TOKEN_NODES_MAX);
     }
-    memcpy(self, options->self, sizeof self);
     (void)snprintf(test, sizeof test, "%s", entry->name);
     (void)snprintf(format, sizeof format, "%s=%s", PERF_ENV_FORMAT,
                    options->json ? "json" : "table");
-    char *const argv[] = {self, perf_node, test, NULL};
+    char *const argv[] = {options->self, perf_node, test, NULL};
     const char *const environment[] = {format, token ? pipes : NULL, NULL};
     struct launch_request request = {
         .command = COMMAND,
@@ -221,7 +216,7 @@ static int measure_in_group(const struct perf_options *options, const struct per
     return status;
 }
 
-static int measure(const struct perf_options *options, const struct perf_entry *entry)
+static int measure(struct perf_options *options, const struct perf_entry *entry)
 {
     int status = CLI_OK;
     bool pairs_only = !options->fabric->shares_memory && !is_start(entry);

@@ -54,11 +54,6 @@ int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound)
     return 0;
 }
 
-void raw_udp_meet(struct raw_udp *end, const struct sockaddr_in *peer)
-{
-    end->peer = *peer;
-}
-
 void raw_udp_close(struct raw_udp *end)
 {
     free(end->room);

@@ -38,9 +38,8 @@ struct raw_udp_stream {
 };
 
 /* Opens a socket on the loopback, with large buffers and GRO; *bound is the address to tell the
- * other end. DN_ESYSTEM and errno, DN_ENOMEM. */
+ * other end, which becomes that one's peer. DN_ESYSTEM and errno, DN_ENOMEM. */
 int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound);
-void raw_udp_meet(struct raw_udp *end, const struct sockaddr_in *peer);
 void raw_udp_close(struct raw_udp *end);
 
 /* 8 bytes one way: one end sends a turn, the other waits for it. */

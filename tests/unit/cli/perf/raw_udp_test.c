@@ -28,8 +28,8 @@ static int set_up(void **state)
         assert_int_equal(raw_udp_open(&pair->ends[i], &bound[i]), 0);
         assert_true(bound[i].sin_port != 0);
     }
-    raw_udp_meet(&pair->ends[0], &bound[1]);
-    raw_udp_meet(&pair->ends[1], &bound[0]);
+    pair->ends[0].peer = bound[1];
+    pair->ends[1].peer = bound[0];
     pair->source = malloc(PLACE_BYTES);
     pair->target = calloc(1, PLACE_BYTES);
     assert_non_null(pair->source);
