@@ -44,23 +44,23 @@ int perf_measure_row(const struct perf_world *world, const struct perf_row *row,
 int perf_run(const struct perf_world *world, const struct perf_row *rows, size_t count,
              void *context);
 
-/* Stores and waiting: latency.c. */
+/* Stores and waiting: measure_latency.c. */
 int perf_aotf(struct perf_world *world);
 int perf_barrier(struct perf_world *world);
 int perf_token(struct perf_world *world);
 int perf_atomic(struct perf_world *world);
 int perf_idle(struct perf_world *world);
 
-/* Streams and blocks: bandwidth.c. */
+/* Streams and blocks: measure_bandwidth.c. */
 int perf_rate(struct perf_world *world);
 int perf_botf(struct perf_world *world);
 int perf_push(struct perf_world *world);
 int perf_pull(struct perf_world *world);
 
-/* Messages: message.c. */
+/* Messages: measure_message.c. */
 int perf_sendrecv(struct perf_world *world);
 
-/* Locks: lock.c; reductions: reduce.c. */
+/* Locks: measure_lock.c; reductions: measure_reduce.c. */
 int perf_lock(struct perf_world *world);
 int perf_reduce(struct perf_world *world);
 
