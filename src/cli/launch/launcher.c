@@ -77,13 +77,18 @@ int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t nee
     return 0;
 }
 
-int launch_make_group(struct launch *launch, uint32_t core_count)
+int launch_make_group(struct launch *launch)
 {
     static const struct group_sizes lives_alone = {1, 1, 1, 1}; /* a page each */
     const struct launch_request *request = launch->request;
+    /* Nodes use this to see whether each has a core. An agent assumes that all hosts are like its
+     * own; a fleet's launcher has no nodes. */
+    uint64_t cores = launch->fleet
+                         ? 1
+                         : (uint64_t)host_core_count() * request->node_count / launch->rank_count;
     int error = host_group_create(request->node_count,
                                   request->fabric->shares_memory ? &request->sizes : &lives_alone,
-                                  core_count, &launch->group);
+                                  (uint32_t)cores, &launch->group);
     if (error == DN_ERANGE) {
         return cli_refuse(request->command, "%u nodes of these sizes are too much memory to map",
                           request->node_count);
@@ -157,15 +162,19 @@ static bool open_descriptors(struct launch *launch)
     launch->reports_fd = reports[0];
     launch->plan.report_fd = reports[1];
     launch->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    launch->plan.notify_fd = launch->notify_fd;
     launch->plan.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     return fcntl(reports[0], F_SETFL, O_NONBLOCK) == 0 && launch->notify_fd >= 0 &&
            launch->plan.null_fd >= 0 && open_stdin(launch);
 }
 
-int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
-                       const char *mark_value)
+int launch_take_charge(struct launch *launch, uint32_t child_count)
 {
+    /* The processes of one host have a mark of their own where a group has several hosts. */
+    const char *mark_name = launch->agent || launch->fleet ? GUARDIAN_ENV_HOST_ID
+                                                           : GUARDIAN_ENV_GROUP_ID;
+    if (!launch->agent && !launch_guardian_make_id(launch->group_id)) {
+        return cli_fail(launch->request->command, "cannot name the group: %s", strerror(errno));
+    }
     /* Orphans of nodes become our children, so that none is lost. */
     launch->children_are_ours = !launch_sweep_has_children();
     (void)prctl(PR_GET_CHILD_SUBREAPER, &launch->old_subreaper);
@@ -173,31 +182,21 @@ int launch_take_charge(struct launch *launch, uint32_t child_count, const char *
     launch->is_reaper = true;
     /* The guardian starts first, so that it inherits less. */
     if (!launch_signals_take(&launch->signals) ||
-        !launch_guardian_open(&launch->guardian, child_count, mark_name, mark_value) ||
+        !launch_guardian_open(&launch->guardian, child_count, mark_name,
+                              launch->agent ? remote_agent_host_id(launch->agent)
+                                            : launch->group_id) ||
         !launch_guardian_start(&launch->guardian)) {
         return cli_fail(launch->request->command, "cannot start the guardian: %s", strerror(errno));
     }
     return 0;
 }
 
-/* Nodes use this to see whether each has a core. On several hosts it assumes that all hosts are
- * like this one. */
-static uint32_t count_cores(const struct launch *launch)
+void launch_sweep(struct launch *launch)
 {
-    uint64_t cores = host_core_count();
-    return (uint32_t)(cores * launch->request->node_count / launch->rank_count);
-}
-
-static int take_charge_of_nodes(struct launch *launch)
-{
-    if (launch->agent) {
-        return launch_take_charge(launch, launch->rank_count, GUARDIAN_ENV_HOST_ID,
-                                  remote_agent_host_id(launch->agent));
+    launch_guardian_close(&launch->guardian);
+    if (launch->is_reaper && launch->children_are_ours) {
+        launch_sweep_children();
     }
-    if (!launch_guardian_make_id(launch->group_id)) {
-        return cli_fail(launch->request->command, "cannot name the group: %s", strerror(errno));
-    }
-    return launch_take_charge(launch, launch->rank_count, GUARDIAN_ENV_GROUP_ID, launch->group_id);
 }
 
 int launch_prepare(struct launch *launch)
@@ -213,17 +212,11 @@ int launch_prepare(struct launch *launch)
     /* Two pipe ends, what the fabric has and, at times, a pidfd for each node. */
     uint64_t needed = (2 + (uint64_t)request->fabric->files_by_node) * launch->rank_count;
     int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
-    status = status ? status : take_charge_of_nodes(launch);
-    status = status ? status : launch_make_group(launch, count_cores(launch));
+    status = status ? status : launch_take_charge(launch, launch->rank_count);
+    status = status ? status : launch_make_group(launch);
     if (status) {
         return status;
     }
-    launch->plan.group_fd = launch->group.fd;
-    launch->plan.group_id = launch->group_id;
-    launch->plan.guardian = &launch->guardian;
-    launch->plan.launcher_pid = getpid();
-    launch->plan.rank_first = launch->rank_first;
-    launch->plan.rank_count = launch->rank_count;
     if (!launch_allocate(launch, POLLS_OF_OUR_OWN) || !launch_open_sinks(launch) ||
         !open_descriptors(launch)) {
         return cli_fail(request->command, "cannot prepare the nodes: %s", strerror(errno));
@@ -239,8 +232,18 @@ void launch_close_fd(int *fd)
     *fd = -1;
 }
 
+void launch_open_output(struct launch *launch, uint32_t number, int fd)
+{
+    struct output *output = &launch->outputs[number];
+    launch_output_open(output, fd, number, number % 2 == 0 ? launch->out : launch->err);
+    if (launch->request->label) {
+        (void)snprintf(output->label, sizeof output->label, "[%u] ",
+                       launch->rank_first + number / 2);
+    }
+}
+
 /* A pipe whose reading end becomes an output; gives the writing end, or -1. */
-static int open_output(struct launch *launch, uint32_t index, unsigned which)
+static int open_pipe(struct launch *launch, uint32_t number)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -248,22 +251,18 @@ static int open_output(struct launch *launch, uint32_t index, unsigned which)
     }
     /* Each end has its own flags: the node's end still blocks. */
     (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    struct output *output = &launch->outputs[2 * index + which];
-    launch_output_open(output, ends[0], 2 * index + which, which == 0 ? launch->out : launch->err);
-    if (launch->request->label) {
-        (void)snprintf(output->label, sizeof output->label, "[%u] ", launch->rank_first + index);
-    }
+    launch_open_output(launch, number, ends[0]);
     return ends[1];
 }
 
 static bool start_one(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
-    int out_fd = open_output(launch, index, 0);
-    int err_fd = open_output(launch, index, 1);
+    int out_fd = open_pipe(launch, 2 * index);
+    int err_fd = open_pipe(launch, 2 * index + 1);
     pid_t pid = -1;
     if (out_fd >= 0 && err_fd >= 0) {
-        pid = launch_start_node(&launch->plan, index, out_fd, err_fd);
+        pid = launch_start_node(launch, index, out_fd, err_fd);
     }
     int error = errno;
     launch_close_fd(&out_fd);
@@ -278,10 +277,19 @@ static bool start_one(struct launch *launch, uint32_t index)
     return pid > 0;
 }
 
+static void close_nodes_ends(struct start_plan *plan)
+{
+    launch_close_fd(&plan->report_fd);
+    launch_close_fd(&plan->null_fd);
+    if (plan->stdin_fd != STDIN_FILENO) {
+        launch_close_fd(&plan->stdin_fd);
+    }
+}
+
 bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
 {
     bool started = true;
-    int error = launch_start_plan_make(&launch->plan, launch->request);
+    int error = launch_start_plan_make(launch);
     if (error) {
         launch_say(launch, "cannot prepare the nodes: %s", strerror(error));
         started = false;
@@ -296,11 +304,7 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
         glance(launch);
     }
     /* From now on only nodes hold these, so the end of a pipe tells something about them. */
-    launch_close_fd(&launch->plan.report_fd);
-    launch_close_fd(&launch->plan.null_fd);
-    if (launch->plan.stdin_fd != STDIN_FILENO) {
-        launch_close_fd(&launch->plan.stdin_fd);
-    }
+    close_nodes_ends(&launch->plan);
     return started;
 }
 
@@ -317,11 +321,7 @@ void launch_release(struct launch *launch)
     launch_sink_close(&launch->sinks[1]);
     launch_close_fd(&launch->reports_fd);
     launch_close_fd(&launch->notify_fd);
-    launch_close_fd(&launch->plan.report_fd);
-    launch_close_fd(&launch->plan.null_fd);
-    if (launch->plan.stdin_fd != STDIN_FILENO) {
-        launch_close_fd(&launch->plan.stdin_fd);
-    }
+    close_nodes_ends(&launch->plan);
     launch_start_plan_release(&launch->plan);
     fabric_roster_release(&launch->roster);
     if (launch->group.group) {
@@ -349,7 +349,7 @@ void launch_init(struct launch *launch, const struct launch_request *request)
         .group = {.fd = -1},
         .signals = {.fd = -1},
         .guardian = {.launcher_fd = -1},
-        .plan = {.roster = &launch->roster, .report_fd = -1, .null_fd = -1, .stdin_fd = -1},
+        .plan = {.report_fd = -1, .null_fd = -1, .stdin_fd = -1},
         .reports_fd = -1,
         .notify_fd = -1,
         .sinks = {{.fd = -1}, {.fd = -1}},

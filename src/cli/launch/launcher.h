@@ -110,18 +110,21 @@ int launch_prepare(struct launch *launch);
  * which has been said. */
 bool launch_start(struct launch *launch, void (*glance)(struct launch *launch));
 void launch_release(struct launch *launch);
-/* Takes over signals and orphans, and starts a guardian. */
-int launch_take_charge(struct launch *launch, uint32_t child_count, const char *mark_name,
-                       const char *mark_value);
+/* Names the group, takes over signals and orphans, and starts a guardian. */
+int launch_take_charge(struct launch *launch, uint32_t child_count);
+/* Ends the guardian and every process that is left here of the group. */
+void launch_sweep(struct launch *launch);
 /* Makes room for `wanted` descriptors besides our own, if the user's limit allows. */
 int launch_raise_file_limit(struct launch *launch, uint64_t wanted, uint64_t needed);
 /* Opens /dev/null for those of the descriptors 0 to 2 that are closed. */
 bool launch_fill_standard_descriptors(void);
 /* The group's memory or, where the fabric shares none, its lives. */
-int launch_make_group(struct launch *launch, uint32_t core_count);
+int launch_make_group(struct launch *launch);
 /* Closes a descriptor unless it is -1, and sets it to -1. */
 void launch_close_fd(int *fd);
 bool launch_open_sinks(struct launch *launch);
+/* Opens the output of node number / 2, standard error if odd; `fd` as in launch_output_open. */
+void launch_open_output(struct launch *launch, uint32_t number, int fd);
 /* Allocates the tables of nodes, and a poll table with `poll_count` more places. */
 bool launch_allocate(struct launch *launch, uint32_t poll_count);
 
@@ -129,11 +132,22 @@ bool launch_allocate(struct launch *launch, uint32_t poll_count);
 void launch_say(struct launch *launch, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A place in a poll table; -1: nothing to look at. */
+static inline struct pollfd launch_poll_for(int fd, short events)
+{
+    return (struct pollfd){.fd = fd, .events = events};
+}
+
 /* loop.c: runs until the group has ended and its output is out. */
 void launch_loop_run(struct launch *launch);
 
 /* Between two starts: looks at ends, signals and time, not at output. */
 void launch_loop_glance(struct launch *launch);
+
+/* After poll has looked at the nodes' descriptors. `attached` has a place for each node, or is
+ * NULL: none is watched. */
+void launch_loop_on_nodes(struct launch *launch, const struct pollfd *notify,
+                          const struct pollfd *reports, const struct pollfd *attached);
 
 /* group_phase.c: events. Each moves the phase; the first one decides the status. */
 void launch_phase_on_start_failure(struct launch *launch, int status);

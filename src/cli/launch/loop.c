@@ -6,7 +6,6 @@
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
-#include "cli/launch/sweep.h"
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -16,25 +15,20 @@ enum { GUARDIAN_RETRY_MS = 100 };
 /* Places in the poll table; the nodes' outputs and watched processes follow. */
 enum { AT_SIGNALS, AT_NOTIFY, AT_REPORTS, AT_FEED, AT_OUT, AT_ERR, AT_STREAMS };
 
-static void set(struct pollfd *entry, int fd, short events)
-{
-    *entry = (struct pollfd){.fd = fd, .events = events};
-}
-
 static nfds_t fill_polls(struct launch *launch)
 {
     struct pollfd *polls = launch->polls;
     uint32_t count = launch->rank_count;
     short events = 0;
-    set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
-    set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
-    set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
+    polls[AT_SIGNALS] = launch_poll_for(launch->signals.fd, POLLIN);
+    polls[AT_NOTIFY] = launch_poll_for(launch->notify_fd, POLLIN);
+    polls[AT_REPORTS] = launch_poll_for(launch->reports_fd, POLLIN);
     int feed_fd = launch->fleet ? remote_fleet_input_poll_fd(launch, &events)
                                 : launch_feed_poll_fd(&launch->feed, &events);
-    set(&polls[AT_FEED], feed_fd, events);
+    polls[AT_FEED] = launch_poll_for(feed_fd, events);
     for (unsigned i = 0; i < 2; i++) {
         struct sink *sink = &launch->sinks[i];
-        set(&polls[AT_OUT + i], launch_sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
+        polls[AT_OUT + i] = launch_poll_for(launch_sink_is_waiting(sink) ? sink->fd : -1, POLLOUT);
     }
     if (launch->fleet) {
         return AT_STREAMS + remote_fleet_fill_polls(launch, polls + AT_STREAMS);
@@ -44,13 +38,14 @@ static nfds_t fill_polls(struct launch *launch)
         struct output *output = &launch->outputs[i];
         bool read_it = launch->phase != LAUNCH_DRAINING && output->fd >= 0 &&
                        launch_output_may_read(output);
-        set(&polls[AT_STREAMS + i], read_it ? output->fd : -1, POLLIN);
+        polls[AT_STREAMS + i] = launch_poll_for(read_it ? output->fd : -1, POLLIN);
     }
     if (launch->attached_count == 0) {
         return AT_STREAMS + 2 * count;
     }
     for (uint32_t rank = 0; rank < count; rank++) {
-        set(&polls[AT_STREAMS + 2 * count + rank], launch->nodes[rank].attached_fd, POLLIN);
+        polls[AT_STREAMS + 2 * count + rank] = launch_poll_for(launch->nodes[rank].attached_fd,
+                                                               POLLIN);
     }
     return AT_STREAMS + 3 * count;
 }
@@ -104,23 +99,30 @@ static void on_signals(struct launch *launch)
     }
 }
 
+void launch_loop_on_nodes(struct launch *launch, const struct pollfd *notify,
+                          const struct pollfd *reports, const struct pollfd *attached)
+{
+    if (notify->revents) {
+        launch_ends_watch_attached(launch);
+    }
+    for (uint32_t i = 0; attached && i < launch->rank_count; i++) {
+        if (attached[i].revents && launch->nodes[i].attached_fd == attached[i].fd) {
+            launch_ends_on_attached_end(launch, i);
+        }
+    }
+    if (reports->revents) {
+        launch_ends_read_reports(launch);
+    }
+}
+
 /* The nodes' own descriptors. */
 static void on_nodes_ready(struct launch *launch, nfds_t polled)
 {
     const struct pollfd *polls = launch->polls;
     uint32_t count = launch->rank_count;
-    if (polls[AT_NOTIFY].revents) {
-        launch_ends_watch_attached(launch);
-    }
-    for (nfds_t i = AT_STREAMS + 2 * count; i < polled; i++) {
-        uint32_t index = (uint32_t)(i - AT_STREAMS - 2 * count);
-        if (polls[i].revents && launch->nodes[index].attached_fd == polls[i].fd) {
-            launch_ends_on_attached_end(launch, index);
-        }
-    }
-    if (polls[AT_REPORTS].revents) {
-        launch_ends_read_reports(launch);
-    }
+    nfds_t attached = AT_STREAMS + 2 * (nfds_t)count;
+    launch_loop_on_nodes(launch, &polls[AT_NOTIFY], &polls[AT_REPORTS],
+                         polled > attached ? &polls[attached] : NULL);
     if (polls[AT_FEED].revents && launch->feed.pipe_fd >= 0) {
         launch_feed_move(&launch->feed);
     }
@@ -159,12 +161,8 @@ static void on_ready(struct launch *launch, nfds_t polled)
 static void begin_draining(struct launch *launch)
 {
     launch_phase_on_all_ended(launch);
-    if (launch->fleet) {
-        return;
-    }
-    launch_guardian_close(&launch->guardian);
-    if (launch->children_are_ours) {
-        launch_sweep_children();
+    if (!launch->fleet) {
+        launch_sweep(launch);
     }
 }
 

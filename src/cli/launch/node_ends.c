@@ -78,7 +78,7 @@ void launch_ends_judge(struct launch *launch, uint32_t rank, pid_t pid, const ch
         launch_phase_on_wanted_end_begun(launch, host_now_ns());
         return;
     }
-    if (launch->phase == LAUNCH_RUNNING && !launch->request->quiet) {
+    if (launch->phase == LAUNCH_RUNNING) {
         launch_say(launch, "node %u (pid %d%s%s) %s", rank, (int)pid, host ? " on " : "",
                    host ? host : "", sentence);
     }
@@ -99,8 +99,7 @@ static void on_failure(struct launch *launch, uint32_t index, pid_t pid,
 static void unwatch(struct launch *launch, struct node *node)
 {
     if (node->attached_fd >= 0) {
-        (void)close(node->attached_fd);
-        node->attached_fd = -1;
+        launch_close_fd(&node->attached_fd);
         launch->attached_count--;
     }
 }
@@ -280,24 +279,23 @@ void launch_ends_on_attached_end(struct launch *launch, uint32_t index)
 
 void launch_ends_read_reports(struct launch *launch)
 {
-    struct start_report report;
+    int error;
     while (launch->reports_fd >= 0) {
-        ssize_t bytes = read(launch->reports_fd, &report, sizeof report);
+        ssize_t bytes = read(launch->reports_fd, &error, sizeof error);
         if (bytes < 0) {
             return;
         }
         if (bytes == 0) {
-            (void)close(launch->reports_fd); /* every node has become its program */
-            launch->reports_fd = -1;
+            launch_close_fd(&launch->reports_fd); /* every node has become its program */
             return;
         }
         if (launch->agent) {
-            remote_agent_tell_not_started(launch, report.error);
+            remote_agent_tell_not_started(launch, error);
             continue;
         }
         if (launch->phase == LAUNCH_RUNNING) {
             launch_say(launch, "cannot start \"%s\": %s", launch->request->argv[0],
-                       strerror(report.error));
+                       strerror(error));
         }
         launch_phase_on_start_failure(launch, CLI_USAGE);
     }

@@ -28,7 +28,6 @@ struct launch_request {
     bool label;                       /* "[rank] " before every line */
     bool keep_going;                  /* a node's failure is announced, and the others go on */
     bool no_pin;                      /* leave the choice of cores to the kernel */
-    bool quiet;                       /* say nothing of nodes that fail; the status tells */
 };
 
 /* Reads the environment; what it does not set gets its default. Gives 0, or CLI_USAGE after having

@@ -10,14 +10,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/base.h"
-#include "cli/launch/program.h"
-#include "cli/launch/signals.h"
-#include "host/group.h"
+#include "cli/launch/launcher.h"
 
 extern char **environ;
 
-static size_t list_length(const char *const *list)
+size_t launch_list_length(const char *const *list)
 {
     size_t length = 0;
     while (list && list[length]) {
@@ -59,10 +56,12 @@ static bool is_among(const char *variable, char *const *list, size_t count)
 }
 
 /* Takes our own variables, then the request's, then those that we inherited under other names. */
-static int make_environment(struct start_plan *plan, const struct launch_request *request)
+static int make_environment(struct launch *launch)
 {
-    size_t added = list_length(request->environment);
-    size_t inherited = list_length((const char *const *)environ);
+    struct start_plan *plan = &launch->plan;
+    const struct launch_request *request = launch->request;
+    size_t added = launch_list_length(request->environment);
+    size_t inherited = launch_list_length((const char *const *)environ);
     char **list = calloc(7 + FABRIC_DESCRIPTORS_MAX + added + inherited + 1, sizeof *list);
     if (!list) {
         return ENOMEM;
@@ -70,18 +69,18 @@ static int make_environment(struct start_plan *plan, const struct launch_request
     plan->environment = list;
     char(*text)[64] = plan->fixed_text;
     (void)snprintf(text[0], sizeof text[0], HOST_ENV_SIZE "=%u", request->node_count);
-    (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", plan->group_fd);
-    (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", plan->notify_fd);
+    (void)snprintf(text[1], sizeof text[1], HOST_ENV_GROUP_FD "=%d", launch->group.fd);
+    (void)snprintf(text[2], sizeof text[2], HOST_ENV_NOTIFY_FD "=%d", launch->notify_fd);
     (void)snprintf(text[3], sizeof text[3], HOST_ENV_LAUNCHER "=%d", (int)plan->launcher_pid);
-    (void)snprintf(text[4], sizeof text[4], GUARDIAN_ENV_GROUP_ID "=%s", plan->group_id);
+    (void)snprintf(text[4], sizeof text[4], GUARDIAN_ENV_GROUP_ID "=%s", launch->group_id);
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=0");
     size_t count = 0;
     for (unsigned i = 0; i < 5; i++) {
         list[count++] = text[i];
     }
     list[count++] = plan->rank_text;
-    if (strcmp(plan->guardian->mark, text[4]) != 0) {
-        list[count++] = plan->guardian->mark;
+    if (strcmp(launch->guardian.mark, text[4]) != 0) {
+        list[count++] = launch->guardian.mark;
     }
     for (unsigned i = 0; request->fabric->variables[i]; i++) {
         list[count++] = plan->fabric_text[i];
@@ -102,7 +101,7 @@ static int make_environment(struct start_plan *plan, const struct launch_request
 static int make_shell_argv(struct start_plan *plan)
 {
     static char shell[] = "sh";
-    size_t count = list_length((const char *const *)plan->argv);
+    size_t count = launch_list_length((const char *const *)plan->argv);
     plan->shell_argv = calloc(count + 2, sizeof *plan->shell_argv);
     if (!plan->shell_argv) {
         return ENOMEM;
@@ -115,17 +114,19 @@ static int make_shell_argv(struct start_plan *plan)
     return 0;
 }
 
-int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request)
+int launch_start_plan_make(struct launch *launch)
 {
-    plan->argv = request->argv;
+    struct start_plan *plan = &launch->plan;
+    plan->argv = launch->request->argv;
+    plan->launcher_pid = getpid();
     int error = make_shell_argv(plan);
-    error = error ? error : make_environment(plan, request);
-    if (!error && !request->no_pin &&
+    error = error ? error : make_environment(launch);
+    if (!error && !launch->request->no_pin &&
         sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
         /* Pin also when there are several nodes for each core: the kernel would gather nodes
          * that wake each other on one core and leave the others idle. */
         uint32_t cores = (uint32_t)CPU_COUNT_S(sizeof plan->allowed, plan->allowed);
-        plan->pin = plan->rank_count <= cores || plan->rank_count % cores == 0;
+        plan->pin = launch->rank_count <= cores || launch->rank_count % cores == 0;
         plan->core_count = cores;
     }
     return error;
@@ -158,33 +159,35 @@ static void pin_to_core(const struct start_plan *plan, uint32_t index)
 }
 
 /* The program keeps the group's descriptors and, of the fabric's, only its own. */
-static bool keep_descriptors(const struct start_plan *plan)
+static bool keep_descriptors(const struct launch *launch)
 {
-    bool are_kept = fcntl(plan->group_fd, F_SETFD, 0) == 0 &&
-                    fcntl(plan->notify_fd, F_SETFD, 0) == 0;
-    for (unsigned i = 0; plan->roster->fabric->variables[i]; i++) {
-        are_kept = are_kept && fcntl(plan->fabric_fds[i], F_SETFD, 0) == 0;
+    bool are_kept = fcntl(launch->group.fd, F_SETFD, 0) == 0 &&
+                    fcntl(launch->notify_fd, F_SETFD, 0) == 0;
+    for (unsigned i = 0; launch->request->fabric->variables[i]; i++) {
+        are_kept = are_kept && fcntl(launch->plan.fabric_fds[i], F_SETFD, 0) == 0;
     }
     return are_kept;
 }
 
-static void name_descriptors(struct start_plan *plan, uint32_t index)
+static void name_descriptors(struct launch *launch, uint32_t index)
 {
-    const struct fabric_launch *fabric = plan->roster->fabric;
-    fabric->descriptors(plan->roster, index, plan->fabric_fds);
+    struct start_plan *plan = &launch->plan;
+    const struct fabric_launch *fabric = launch->request->fabric;
+    fabric->descriptors(&launch->roster, index, plan->fabric_fds);
     for (unsigned i = 0; fabric->variables[i]; i++) {
         (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=%d",
                        fabric->variables[i], plan->fabric_fds[i]);
     }
 }
 
-_Noreturn static void become_node(const struct start_plan *plan, uint32_t index, int out_fd,
+_Noreturn static void become_node(const struct launch *launch, uint32_t index, int out_fd,
                                   int err_fd)
 {
-    uint32_t rank = plan->rank_first + index;
+    const struct start_plan *plan = &launch->plan;
+    bool is_first = launch->rank_first + index == 0;
     /* Make the process group first, then list it: the guardian kills what is listed. */
     (void)setpgid(0, 0);
-    atomic_store(&plan->guardian->process_groups[index], (int32_t)getpid());
+    atomic_store(&launch->guardian.process_groups[index], (int32_t)getpid());
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != plan->launcher_pid) {
         _exit(127); /* the launcher died before the kernel was told to kill us with it */
@@ -196,9 +199,9 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
         (void)setrlimit(RLIMIT_NOFILE, &plan->old_files);
     }
     int error = 0;
-    if (dup2(rank == 0 ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
+    if (dup2(is_first ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
         dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
-        !keep_descriptors(plan)) {
+        !keep_descriptors(launch)) {
         error = errno;
     } else {
         launch_signals_clear_in_child();
@@ -208,25 +211,25 @@ _Noreturn static void become_node(const struct start_plan *plan, uint32_t index,
             (void)execve("/bin/sh", plan->shell_argv, plan->environment);
         }
     }
-    const struct start_report report = {.rank = rank, .error = error};
-    ssize_t written = write(plan->report_fd, &report, sizeof report);
+    ssize_t written = write(plan->report_fd, &error, sizeof error);
     (void)written; /* without a reader there is nobody to tell */
     _exit(127);
 }
 
-pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd)
+pid_t launch_start_node(struct launch *launch, uint32_t index, int out_fd, int err_fd)
 {
+    struct start_plan *plan = &launch->plan;
     (void)snprintf(plan->rank_text, sizeof plan->rank_text, HOST_ENV_RANK "=%u",
-                   plan->rank_first + index);
-    name_descriptors(plan, index);
+                   launch->rank_first + index);
+    name_descriptors(launch, index);
     pid_t pid = fork();
     if (pid == 0) {
-        become_node(plan, index, out_fd, err_fd);
+        become_node(launch, index, out_fd, err_fd);
     }
     if (pid > 0) {
         /* Parent and child both do this, so that neither has to wait for the other. */
         (void)setpgid(pid, pid);
-        atomic_store(&plan->guardian->process_groups[index], (int32_t)pid);
+        atomic_store(&launch->guardian.process_groups[index], (int32_t)pid);
     }
     return pid;
 }

@@ -17,6 +17,8 @@ enum {
     START_CORE_SETS = START_CORES_MAX / CPU_SETSIZE,
 };
 
+struct launch;
+
 struct start_plan {
     char *path; /* the program's file */
     char *const *argv;
@@ -26,16 +28,9 @@ struct start_plan {
     char fabric_text[FABRIC_DESCRIPTORS_MAX][64]; /* its words of the fabric's descriptors */
     int fabric_fds[FABRIC_DESCRIPTORS_MAX];       /* those descriptors, of the node that starts */
     char fixed_text[5][64];                       /* its other words that are made here */
-    const char *group_id;                         /* the value of its DIMMNET_GROUP_ID */
 
-    uint32_t rank_first; /* of the nodes that are started here */
-    uint32_t rank_count;
     pid_t launcher_pid;
-    struct guardian *guardian;
-    int group_fd;
-    int notify_fd;
-    const struct fabric_roster *roster;
-    int report_fd; /* a pipe on which a node says that it could not exec; close-on-exec */
+    int report_fd; /* a pipe for the errno of a node that could not exec; close-on-exec */
     int null_fd;
     int stdin_fd; /* of node 0; -1: it is started elsewhere */
 
@@ -46,20 +41,16 @@ struct start_plan {
     struct rlimit old_files; /* what nodes get back */
 };
 
-/* What a node that could not become its program says. */
-struct start_report {
-    uint32_t rank;
-    int error;
-};
+/* The number of words before the NULL that ends them; the list may be NULL. */
+size_t launch_list_length(const char *const *list);
 
-/* Fills in argv, environment and pins from the request; the caller has filled in path, ranks,
- * descriptors, group's id and guardian before. 0 or an errno; launch_start_plan_release either
- * way. */
-int launch_start_plan_make(struct start_plan *plan, const struct launch_request *request);
+/* Fills in argv, environment and pins; the caller has filled in the path and the descriptors
+ * before. 0 or an errno; launch_start_plan_release either way. */
+int launch_start_plan_make(struct launch *launch);
 void launch_start_plan_release(struct start_plan *plan);
 
 /* Forks node rank_first + index, whose standard output and error go to these descriptors. Gives its
  * pid, or -1 and errno. */
-pid_t launch_start_node(struct start_plan *plan, uint32_t index, int out_fd, int err_fd);
+pid_t launch_start_node(struct launch *launch, uint32_t index, int out_fd, int err_fd);
 
 #endif

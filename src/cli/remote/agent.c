@@ -12,7 +12,6 @@
 #include "cli/cli.h"
 #include "cli/remote/order.h"
 #include "cli/remote/post.h"
-#include "cli/launch/sweep.h"
 
 /* ORDER, PEERS and START come in this order; then all others. */
 enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGENT_DRAINS };
@@ -366,16 +365,6 @@ static void drain(struct agent *agent)
     }
 }
 
-static void begin_draining(struct agent *agent)
-{
-    struct launch *launch = &agent->launch;
-    agent->stage = AGENT_DRAINS;
-    launch_guardian_close(&launch->guardian);
-    if (launch->children_are_ours) {
-        launch_sweep_children();
-    }
-}
-
 /* ---- What it hears ----------------------------------------------------------------- */
 
 static void on_life(struct agent *agent, const struct frame *frame)
@@ -416,31 +405,17 @@ static void on_frame(struct agent *agent, const struct frame *frame)
 {
     if (frame->kind == FRAME_PING) {
         say(agent, FRAME_PONG, NULL, NULL, 0);
-        return;
+    } else if (agent->stage == AGENT_GREETS && frame->kind == FRAME_ORDER) {
+        on_order(agent, frame);
+    } else if (agent->stage == AGENT_IS_BOUND && frame->kind == FRAME_PEERS) {
+        on_peers(agent, frame);
+    } else if (agent->stage == AGENT_IS_READY && frame->kind == FRAME_START) {
+        on_start(agent, frame);
+    } else if (agent->stage >= AGENT_RUNS) {
+        on_running_frame(agent, frame);
+    } else {
+        end_all(agent);
     }
-    switch (agent->stage) {
-    case AGENT_GREETS:
-        if (frame->kind == FRAME_ORDER) {
-            on_order(agent, frame);
-            return;
-        }
-        break;
-    case AGENT_IS_BOUND:
-        if (frame->kind == FRAME_PEERS) {
-            on_peers(agent, frame);
-            return;
-        }
-        break;
-    case AGENT_IS_READY:
-        if (frame->kind == FRAME_START) {
-            on_start(agent, frame);
-            return;
-        }
-        break;
-    case AGENT_RUNS:
-    case AGENT_DRAINS: on_running_frame(agent, frame); return;
-    }
-    end_all(agent);
 }
 
 static void hear(struct agent *agent)
@@ -465,32 +440,27 @@ static void hear(struct agent *agent)
 
 enum { AT_FROM, AT_TO, AT_SIGNALS, AT_NOTIFY, AT_REPORTS, AT_INPUT, AT_STREAMS };
 
-static void set(struct pollfd *entry, int fd, short events)
-{
-    *entry = (struct pollfd){.fd = fd, .events = events};
-}
-
 static nfds_t fill_polls(const struct agent *agent, struct pollfd *polls)
 {
     const struct launch *launch = &agent->launch;
     bool runs = agent->stage == AGENT_RUNS;
     bool has_input = agent->input_bytes > 0 || agent->input_has_ended;
     uint32_t count = launch->rank_count;
-    set(&polls[AT_FROM], agent->is_done ? -1 : agent->from_fd, POLLIN);
-    set(&polls[AT_TO], launch_sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
-    set(&polls[AT_SIGNALS], launch->signals.fd, POLLIN);
-    set(&polls[AT_NOTIFY], launch->notify_fd, POLLIN);
-    set(&polls[AT_REPORTS], launch->reports_fd, POLLIN);
-    set(&polls[AT_INPUT], has_input ? launch->feed.pipe_fd : -1, POLLOUT);
+    polls[AT_FROM] = launch_poll_for(agent->is_done ? -1 : agent->from_fd, POLLIN);
+    polls[AT_TO] = launch_poll_for(launch_sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
+    polls[AT_SIGNALS] = launch_poll_for(launch->signals.fd, POLLIN);
+    polls[AT_NOTIFY] = launch_poll_for(launch->notify_fd, POLLIN);
+    polls[AT_REPORTS] = launch_poll_for(launch->reports_fd, POLLIN);
+    polls[AT_INPUT] = launch_poll_for(has_input ? launch->feed.pipe_fd : -1, POLLOUT);
     if (!runs) {
         return AT_STREAMS;
     }
     for (uint32_t i = 0; i < 2 * count; i++) {
         bool read_it = launch->outputs[i].fd >= 0 && may_send(agent, i % 2);
-        set(&polls[AT_STREAMS + i], read_it ? launch->outputs[i].fd : -1, POLLIN);
+        polls[AT_STREAMS + i] = launch_poll_for(read_it ? launch->outputs[i].fd : -1, POLLIN);
     }
     for (uint32_t i = 0; i < count; i++) {
-        set(&polls[AT_STREAMS + 2 * count + i], launch->nodes[i].attached_fd, POLLIN);
+        polls[AT_STREAMS + 2 * count + i] = launch_poll_for(launch->nodes[i].attached_fd, POLLIN);
     }
     return AT_STREAMS + 3 * count;
 }
@@ -502,18 +472,8 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
     if (polls[AT_SIGNALS].revents) {
         on_signals(launch);
     }
-    if (polls[AT_NOTIFY].revents) {
-        launch_ends_watch_attached(launch);
-    }
-    for (uint32_t i = 0; polled > AT_STREAMS && i < count; i++) {
-        const struct pollfd *entry = &polls[AT_STREAMS + 2 * count + i];
-        if (entry->revents && launch->nodes[i].attached_fd == entry->fd) {
-            launch_ends_on_attached_end(launch, i);
-        }
-    }
-    if (polls[AT_REPORTS].revents) {
-        launch_ends_read_reports(launch);
-    }
+    launch_loop_on_nodes(launch, &polls[AT_NOTIFY], &polls[AT_REPORTS],
+                         polled > AT_STREAMS ? &polls[AT_STREAMS + 2 * count] : NULL);
     for (uint32_t i = 0; polled > AT_STREAMS && i < 2 * count; i++) {
         if (polls[AT_STREAMS + i].revents && may_send(agent, i % 2)) {
             (void)pass_output_on(agent, i);
@@ -542,7 +502,8 @@ static void work(struct agent *agent)
     struct pollfd few[AT_STREAMS];
     while (!agent->is_over) {
         if (agent->stage == AGENT_RUNS && launch->live_count == 0 && !agent->is_done) {
-            begin_draining(agent);
+            agent->stage = AGENT_DRAINS;
+            launch_sweep(launch);
         }
         if (agent->stage == AGENT_DRAINS && !agent->is_done) {
             drain(agent);
@@ -585,10 +546,7 @@ static void release(struct agent *agent)
     struct launch *launch = &agent->launch;
     if (launch->request) {
         launch_phase_signal_nodes(launch, SIGKILL);
-        launch_guardian_close(&launch->guardian);
-        if (launch->is_reaper && launch->children_are_ours) {
-            launch_sweep_children();
-        }
+        launch_sweep(launch);
         launch_release(launch);
     }
     free(agent->told_lives);

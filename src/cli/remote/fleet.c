@@ -10,7 +10,6 @@
 
 #include "cli/cli.h"
 #include "cli/remote/fleet_state.h"
-#include "cli/launch/sweep.h"
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -299,9 +298,9 @@ nfds_t remote_fleet_fill_polls(struct launch *launch, struct pollfd *polls)
         struct pollfd *own = &polls[POLLS_BY_LINK * i];
         bool writes = launch_sink_is_waiting(&link->to);
         bool reads_err = link->err.fd >= 0 && launch_output_may_read(&link->err);
-        own[0] = (struct pollfd){.fd = link->from_fd, .events = POLLIN};
-        own[1] = (struct pollfd){.fd = writes ? link->to.fd : -1, .events = POLLOUT};
-        own[2] = (struct pollfd){.fd = reads_err ? link->err.fd : -1, .events = POLLIN};
+        own[0] = launch_poll_for(link->from_fd, POLLIN);
+        own[1] = launch_poll_for(writes ? link->to.fd : -1, POLLOUT);
+        own[2] = launch_poll_for(reads_err ? link->err.fd : -1, POLLIN);
     }
     return POLLS_BY_LINK * (nfds_t)fleet->count;
 }

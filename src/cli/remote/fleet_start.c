@@ -14,7 +14,6 @@
 #include "cli/remote/fleet_state.h"
 #include "cli/remote/order.h"
 #include "cli/launch/program.h"
-#include "cli/launch/sweep.h"
 #include "host/clock.h"
 
 extern char **environ;
@@ -75,14 +74,8 @@ static bool is_for_nodes(const char *variable)
 static bool make_environment(struct fleet *fleet, const struct launch_request *request)
 {
     size_t count = 0;
-    size_t given = 0;
-    size_t ours = 0;
-    while (request->environment && request->environment[given]) {
-        given++;
-    }
-    while (environ[ours]) {
-        ours++;
-    }
+    size_t given = launch_list_length(request->environment);
+    size_t ours = launch_list_length((const char *const *)environ);
     fleet->environment = calloc(ours + given + 1, sizeof *fleet->environment);
     if (!fleet->environment) {
         return false;
@@ -350,10 +343,7 @@ static int open_link(struct launch *launch, uint32_t index)
     static char agent[] = "agent";
     struct fleet *fleet = launch->fleet;
     struct link *link = &fleet->links[index];
-    size_t count = 0;
-    while (fleet->rsh[count]) {
-        count++;
-    }
+    size_t count = launch_list_length((const char *const *)fleet->rsh);
     fleet->rsh[count] = link->host->name;
     fleet->rsh[count + 1] = fleet->remote_dimmnet;
     fleet->rsh[count + 2] = agent;
@@ -397,11 +387,7 @@ static bool make_nodes(struct launch *launch)
         return false;
     }
     for (uint32_t i = 0; i < 2 * launch->rank_count; i++) {
-        struct output *output = &launch->outputs[i];
-        launch_output_open(output, OUTPUT_FED, i, i % 2 == 0 ? launch->out : launch->err);
-        if (launch->request->label) {
-            (void)snprintf(output->label, sizeof output->label, "[%u] ", i / 2);
-        }
+        launch_open_output(launch, i, OUTPUT_FED);
         launch->nodes[i / 2].state = NODE_RUNNING;
     }
     launch->live_count = launch->rank_count;
@@ -421,13 +407,8 @@ static int prepare(struct launch *launch)
     status = status ? status : resolve_all(launch);
     uint64_t files = FILES_BY_LINK * (uint64_t)fleet->count;
     status = status ? status : launch_raise_file_limit(launch, files, files);
-    if (!status && !launch_guardian_make_id(launch->group_id)) {
-        status = cli_fail(request->command, "cannot name the group: %s", strerror(errno));
-    }
-    status = status
-                 ? status
-                 : launch_take_charge(launch, fleet->count, GUARDIAN_ENV_HOST_ID, launch->group_id);
-    status = status ? status : launch_make_group(launch, 1);
+    status = status ? status : launch_take_charge(launch, fleet->count);
+    status = status ? status : launch_make_group(launch);
     status = status ? status : launch_fabric_decide_sizes(request, &sizes);
     status = status ? status : launch_fabric_open(&launch->roster, request, &sizes, 0, 0);
     if (!status && !make_nodes(launch)) {
@@ -442,10 +423,7 @@ static void release(struct launch *launch)
     for (uint32_t i = 0; i < fleet->count; i++) {
         remote_link_release(&fleet->links[i]);
     }
-    launch_guardian_close(&launch->guardian);
-    if (launch->is_reaper && launch->children_are_ours) {
-        launch_sweep_children();
-    }
+    launch_sweep(launch);
     free(fleet->links);
     free(fleet->rsh);
     free(fleet->words);
