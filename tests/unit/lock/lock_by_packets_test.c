@@ -1,23 +1,27 @@
-/* Handles on locks where other nodes' memory is a mirror: three nodes in one process, their
- * services joined by a carrier that moves on whenever a node waits. */
-#include "unit/group.h"
-#include "unit/nic/services_group.h"
+/* Handles on locks where some node is away: several nodes in one process, whose services are joined
+ * by a fabric that moves on whenever a node waits. */
+#include "unit/fake_fabric.h"
 
 #include "lock/lock.h"
-#include "host/node.h"
+#include "nic/services_state.h"
+
+struct nodes {
+    uint32_t count;
+    uint32_t hosts[FAKE_NODES_MAX];
+};
+
+static struct nodes apart = {3, {0, 1, 2}};
+static struct nodes two_and_one = {3, {0, 0, 1}};
+static struct nodes crossed = {4, {0, 1, 0, 1}};
 
 enum {
-    NODES = 3,
     MANAGER = 0,
-    STEPS = 20, /* of the carrier, each time that it moves */
-    SLOW = 200, /* looks of a waiter between two moves of a slow carrier */
+    MOVES = 8,  /* of the fabric, each time that it moves */
+    SLOW = 200, /* looks of a waiter between two moves of a slow fabric */
 };
 
 static struct {
-    struct unit_group made;
-    struct host_process processes[NODES];
-    struct dn_node nodes[NODES];
-    uint32_t delay;    /* looks of a waiter between two moves of the carrier */
+    uint32_t delay;    /* looks of a waiter between two moves of the fabric */
     uint32_t looks;    /* of waiters, so far */
     void (*act)(void); /* called at a waiter's tenth look */
     struct dn_lock *of_others;
@@ -26,27 +30,15 @@ static struct {
     int quiet_result;
 } world;
 
-/* ---- A fabric ------------------------------------------------------------------------ */
-
-static struct nic_services *services_take(struct fabric_lane *lane, uint64_t *now_ns)
-{
-    *now_ns = group.now_ns;
-    return group.nodes[lane->view->rank].services;
-}
-
-static void services_give(struct fabric_lane *lane)
-{
-    cluster_run(lane->view->rank);
-}
+/* ---- The fabric, with an ear at it ------------------------------------------------------- */
 
 static bool progress(struct fabric_lane *lane)
 {
-    (void)lane;
     if (++world.looks == 10 && world.act) {
         world.act();
     }
-    for (uint32_t i = 0; world.looks % (world.delay + 1) == 0 && i < STEPS; i++) {
-        cluster_step();
+    for (uint32_t i = 0; world.looks % (world.delay + 1) == 0 && i < MOVES; i++) {
+        (void)fake_ops.progress(lane);
     }
     return false;
 }
@@ -58,59 +50,48 @@ static void nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
     (void)progress(lane);
 }
 
-static void *word_of(uint32_t manager)
+/* The word of a lock at the start of a manager's LLCM, as that node sees it. */
+static void *word_at(uint32_t rank, uint32_t manager)
 {
-    return group_segment(&world.processes[0].view, manager, DN_LLCM);
+    return group_segment(&fake_nodes[rank].process.view, manager, DN_LLCM);
 }
 
 static const struct nic_lock_queue *queue_of(uint32_t manager)
 {
-    const struct group_view *view = &world.processes[0].view;
-    return nic_lock_queue_find(group.nodes[manager].services,
-                               (uintptr_t)word_of(manager) -
+    const struct group_view *view = &fake_nodes[manager].process.view;
+    return nic_lock_queue_find(fake_nodes[manager].services,
+                               (uintptr_t)word_at(manager, manager) -
                                    (uintptr_t)group_node_memory(view, manager));
 }
 
 static int quiet(struct fabric_lane *lane)
 {
-    const struct nic_lock_queue *queue = group.nodes[MANAGER].alive ? queue_of(MANAGER) : NULL;
+    const struct nic_lock_queue *queue = fake->silent[MANAGER] ? NULL : queue_of(MANAGER);
     world.quiets++;
     world.quiets_too_late += queue && queue->first->node != lane->view->rank;
-    return world.quiet_result;
+    int error = fake_ops.quiet(lane);
+    return error ? error : world.quiet_result;
 }
-
-static const struct fabric_ops ops = {
-    .services_take = services_take,
-    .services_give = services_give,
-    .progress = progress,
-    .nap = nap,
-    .quiet = quiet,
-};
 
 static int make(void **state)
 {
-    struct nic_services_config config = cluster_config();
-    (void)state;
+    const struct nodes *nodes = *state;
+    struct nic_services_config services;
+    static struct fabric_ops ops;
     memset(&world, 0, sizeof world);
-    unit_group_make(&world.made, NODES, 1);
-    config.lock_waiter_count = 64;
-    config.lock_request_count = 64;
-    cluster_begin(1, NODES, &config);
-    group.wire_room = CLUSTER_WIRE_MAX;
-    for (uint32_t rank = 0; rank < NODES; rank++) {
-        struct host_process *process = &world.processes[rank];
-        struct dn_node *node = &world.nodes[rank];
-        process->view = world.made.views[rank];
-        process->default_lane = node;
-        node->process = process;
-        node->lane = (struct fabric_lane){.open = FABRIC_LANE_OPEN,
-                                          .node_count = NODES,
-                                          .ops = &ops,
-                                          .ports = process->view.ports,
-                                          .sleeping = process->view.group->sleeping,
-                                          .stored_to = process->stored_to,
-                                          .view = &process->view};
-        atomic_store(&process->view.ports[rank].life, DN_ATTACHED);
+    nic_services_config_default(&services, nodes->count);
+    services.lock_count = 2;
+    services.lock_waiter_count = 64;
+    services.lock_request_count = 64;
+    fake_make(&(struct fake_settings){
+        .node_count = nodes->count, .hosts = nodes->hosts, .seed = 1, .services = &services});
+    fake_attach();
+    ops = fake_ops;
+    ops.progress = progress;
+    ops.nap = nap;
+    ops.quiet = quiet;
+    for (uint32_t rank = 0; rank < nodes->count; rank++) {
+        fake_nodes[rank].node.lane.ops = &ops;
     }
     return 0;
 }
@@ -119,8 +100,7 @@ static int unmake(void **state)
 {
     (void)state;
     lock_end();
-    cluster_end();
-    unit_group_free(&world.made);
+    fake_free();
     return 0;
 }
 
@@ -128,7 +108,7 @@ static int unmake(void **state)
 static struct dn_lock *open_at(uint32_t rank, uint32_t manager)
 {
     struct dn_lock *lock = NULL;
-    assert_int_equal(lock_open(&world.nodes[rank], manager, word_of(manager), &lock), 0);
+    assert_int_equal(lock_open(&fake_nodes[rank].node, manager, word_at(rank, manager), &lock), 0);
     return lock;
 }
 
@@ -140,9 +120,9 @@ static struct dn_lock *open_handle(uint32_t rank)
 /* Asserts that no node has the lock, waits for it, or watches another for it. */
 static void assert_all_is_over(void)
 {
-    cluster_settle(NULL);
+    fake_deliver_all();
     assert_null(queue_of(MANAGER));
-    cluster_assert_nobody_watches();
+    fake_assert_nobody_watches();
 }
 
 /* ---- Taking and giving --------------------------------------------------------------- */
@@ -150,8 +130,8 @@ static void assert_all_is_over(void)
 static void a_lock_is_taken_wherever_its_word_lies(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < NODES * NODES; i++) {
-        struct dn_lock *lock = open_at(i / NODES, i % NODES);
+    for (uint32_t i = 0; i < fake->node_count * fake->node_count; i++) {
+        struct dn_lock *lock = open_at(i / fake->node_count, i % fake->node_count);
         assert_int_equal(lock_take(lock, DN_FOREVER), 0);
         assert_int_equal(lock_take(lock, DN_FOREVER), DN_EBUSY);
         assert_int_equal(lock_try(lock), DN_EBUSY);
@@ -162,7 +142,8 @@ static void a_lock_is_taken_wherever_its_word_lies(void **state)
         assert_int_equal(lock_give(lock), 0);
         assert_int_equal(lock_close(lock), 0);
         assert_int_equal(lock_close(lock), DN_ESTATE);
-        assert_int_equal(*(uint64_t *)word_of(i % NODES), 0); /* not used */
+        assert_int_equal(*(uint64_t *)word_at(i % fake->node_count, i % fake->node_count),
+                         0); /* not used */
     }
     assert_all_is_over();
 }
@@ -172,7 +153,7 @@ static void who_finds_it_taken_goes_away_or_gives_up(void **state)
     (void)state;
     struct dn_lock *held = open_handle(1);
     assert_int_equal(lock_take(held, DN_FOREVER), 0);
-    for (uint32_t rank = 0; rank < NODES; rank++) {
+    for (uint32_t rank = 0; rank < fake->node_count; rank++) {
         struct dn_lock *lock = open_handle(rank);
         assert_int_equal(lock_try(lock), DN_EBUSY);
         assert_int_equal(lock_take(lock, 0), DN_ETIMEOUT);
@@ -183,7 +164,7 @@ static void who_finds_it_taken_goes_away_or_gives_up(void **state)
         assert_int_equal(lock_give(lock), DN_ENOTHELD);
         assert_int_equal(lock_close(lock), 0);
     }
-    cluster_settle(NULL);
+    fake_deliver_all();
     assert_ptr_equal(queue_of(MANAGER)->first, queue_of(MANAGER)->last);
     assert_int_equal(lock_give(held), 0);
     assert_all_is_over();
@@ -197,9 +178,10 @@ static void give_of_others(void)
 static void who_waits_has_it_when_the_holder_gives_it(void **state)
 {
     (void)state;
-    for (uint32_t i = 0; i < NODES * NODES; i++) {
-        struct dn_lock *lock = open_handle(i % NODES);
-        world.of_others = open_handle(i / NODES); /* perhaps another thread of the same node */
+    for (uint32_t i = 0; i < fake->node_count * fake->node_count; i++) {
+        struct dn_lock *lock = open_handle(i % fake->node_count);
+        world.of_others = open_handle(
+            i / fake->node_count); /* perhaps another thread of the same node */
         assert_int_equal(lock_take(world.of_others, DN_FOREVER), 0);
         world.act = give_of_others;
         world.looks = 0;
@@ -209,7 +191,7 @@ static void who_waits_has_it_when_the_holder_gives_it(void **state)
         assert_int_equal(lock_close(world.of_others), 0);
         assert_int_equal(lock_close(lock), 0);
         world.act = NULL;
-        cluster_settle(NULL);
+        fake_deliver_all();
     }
     assert_all_is_over();
 }
@@ -224,7 +206,7 @@ static void a_free_lock_is_had_however_short_the_time(void **state)
     for (uint64_t timeout_ns = 0; timeout_ns < 3; timeout_ns++) {
         assert_int_equal(lock_take(lock, timeout_ns), 0);
         assert_int_equal(lock_give(lock), 0);
-        cluster_settle(NULL);
+        fake_deliver_all();
     }
     assert_all_is_over();
 }
@@ -238,7 +220,7 @@ static void what_was_sent_is_in_place_before_the_lock_is_given(void **state)
         assert_int_equal(world.quiets, i - 1);
         assert_int_equal(lock_give(lock), 0);
         assert_int_equal(world.quiets, i);
-        cluster_settle(NULL);
+        fake_deliver_all();
     }
     assert_int_equal(world.quiets_too_late, 0);
     /* A node that was sent to has died: that is told, and keeps no node from the lock. */
@@ -246,6 +228,47 @@ static void what_was_sent_is_in_place_before_the_lock_is_given(void **state)
     assert_int_equal(lock_take(lock, DN_FOREVER), 0);
     assert_int_equal(lock_give(lock), DN_EPEER);
     assert_int_equal(lock_give(lock), DN_ENOTHELD);
+    assert_all_is_over();
+}
+
+/* ---- Several nodes at once ---------------------------------------------------------------- */
+
+enum { ROUNDS = 40 };
+
+/* Counts up, in every node's LLCM behind the lock's word, with a load and a store. */
+static void count_under_lock(uint32_t rank, void *context)
+{
+    struct fabric_lane *lane = &fake_nodes[rank].node.lane;
+    struct dn_lock *lock = ((struct dn_lock **)context)[rank];
+    lane->ops = &fake_ops; /* the ear is for one thread */
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        unit_expect(lock_take(lock, UNIT_PATIENCE_NS) == 0);
+        for (uint32_t at = 0; at < fake->node_count; at++) {
+            struct dn_remote remote = {.rank = (int)at, .area = DN_LLCM, .offset = 64};
+            uint64_t count = 0;
+            unit_expect(lane->ops->pull(lane, remote, &count, sizeof count, NULL) == 0);
+            unit_expect(lane->ops->store(lane, remote, count + 1, sizeof count) == 0);
+        }
+        unit_expect(lock_give(lock) == 0);
+    }
+}
+
+/* The next holder finds what the last one has written, in place and by packets. */
+static void a_lock_orders_what_is_written_under_it(void **state)
+{
+    struct dn_lock *locks[FAKE_NODES_MAX];
+    (void)state;
+    for (uint32_t manager = 0; manager < fake->node_count; manager++) {
+        for (uint32_t rank = 0; rank < fake->node_count; rank++) {
+            locks[rank] = open_at(rank, manager);
+        }
+        unit_run_threads(fake->node_count, count_under_lock, locks);
+        for (uint32_t rank = 0; rank < fake->node_count; rank++) {
+            const uint64_t *count = word_at(rank, rank);
+            assert_int_equal(count[8], (manager + 1) * fake->node_count * ROUNDS);
+            assert_int_equal(lock_close(locks[rank]), 0);
+        }
+    }
     assert_all_is_over();
 }
 
@@ -257,7 +280,7 @@ static void handles_run_out_and_come_back(void **state)
     for (uint32_t i = 0; i < GROUP_LOCK_RECORDS; i++) {
         locks[i] = open_handle(1);
     }
-    assert_int_equal(lock_open(&world.nodes[1], MANAGER, word_of(MANAGER), &more), DN_EFULL);
+    assert_int_equal(lock_open(&fake_nodes[1].node, MANAGER, word_at(1, MANAGER), &more), DN_EFULL);
     assert_null(more);
     assert_int_equal(lock_close(locks[7]), 0);
     assert_non_null(open_handle(1));
@@ -267,7 +290,7 @@ static void handles_run_out_and_come_back(void **state)
 
 static void kill_one(void)
 {
-    cluster_kill(1);
+    fake_silence(1, true);
 }
 
 static void a_dead_holders_lock_is_inherited(void **state)
@@ -287,7 +310,7 @@ static void a_dead_holders_lock_is_inherited(void **state)
 
 static void kill_manager(void)
 {
-    cluster_kill(MANAGER);
+    fake_silence(MANAGER, true);
 }
 
 static void a_lock_ends_with_its_manager(void **state)
@@ -300,19 +323,19 @@ static void a_lock_ends_with_its_manager(void **state)
     world.looks = 0;
     assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
     assert_int_equal(lock_give(lock), DN_ENOTHELD);
-    cluster_settle(NULL);
+    fake_deliver_all();
     assert_int_equal(lock_give(held), DN_EPEER);
     assert_int_equal(lock_give(held), DN_ENOTHELD);
     assert_int_equal(lock_take(held, DN_FOREVER), DN_EPEER);
     assert_int_equal(lock_try(held), DN_EPEER);
     assert_int_equal(lock_close(held), 0);
     assert_int_equal(lock_close(lock), 0);
-    cluster_assert_nobody_watches();
+    fake_assert_nobody_watches();
 }
 
 static void announce_manager(void)
 {
-    atomic_store(&world.processes[0].view.ports[MANAGER].life, DN_DEAD);
+    fake_announce(MANAGER, false, NULL);
 }
 
 /* The launcher says it before the network notices the silence. */
@@ -326,24 +349,29 @@ static void a_manager_that_is_said_to_be_gone_is_not_waited_for(void **state)
     world.looks = 0;
     assert_int_equal(lock_take(lock, UNIT_PATIENCE_NS), DN_EPEER);
     assert_int_equal(lock_try(lock), DN_EPEER);
-    cluster_settle(NULL);
+    fake_deliver_all();
     assert_ptr_equal(queue_of(MANAGER)->first, queue_of(MANAGER)->last);
 }
+
+#define TEST(name, nodes)                                   \
+    {                                                       \
+#name " (" #nodes ")", name, make, unmake, &(nodes) \
+    }
+#define TEST_ON_ALL(name) TEST(name, apart), TEST(name, two_and_one), TEST(name, crossed)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_lock_is_taken_wherever_its_word_lies, make, unmake),
-        cmocka_unit_test_setup_teardown(who_finds_it_taken_goes_away_or_gives_up, make, unmake),
-        cmocka_unit_test_setup_teardown(who_waits_has_it_when_the_holder_gives_it, make, unmake),
-        cmocka_unit_test_setup_teardown(a_free_lock_is_had_however_short_the_time, make, unmake),
-        cmocka_unit_test_setup_teardown(what_was_sent_is_in_place_before_the_lock_is_given, make,
-                                        unmake),
-        cmocka_unit_test_setup_teardown(handles_run_out_and_come_back, make, unmake),
-        cmocka_unit_test_setup_teardown(a_dead_holders_lock_is_inherited, make, unmake),
-        cmocka_unit_test_setup_teardown(a_lock_ends_with_its_manager, make, unmake),
-        cmocka_unit_test_setup_teardown(a_manager_that_is_said_to_be_gone_is_not_waited_for, make,
-                                        unmake),
+        TEST_ON_ALL(a_lock_is_taken_wherever_its_word_lies),
+        TEST_ON_ALL(who_finds_it_taken_goes_away_or_gives_up),
+        TEST_ON_ALL(who_waits_has_it_when_the_holder_gives_it),
+        TEST_ON_ALL(a_free_lock_is_had_however_short_the_time),
+        TEST_ON_ALL(what_was_sent_is_in_place_before_the_lock_is_given),
+        TEST_ON_ALL(a_lock_orders_what_is_written_under_it),
+        TEST(handles_run_out_and_come_back, apart),
+        TEST_ON_ALL(a_dead_holders_lock_is_inherited),
+        TEST_ON_ALL(a_lock_ends_with_its_manager),
+        TEST_ON_ALL(a_manager_that_is_said_to_be_gone_is_not_waited_for),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("lock/lock_by_packets", tests, NULL, NULL);
 }

@@ -1,62 +1,9 @@
 /* Messages between nodes that have only mirrors of each other's memory, over a fabric that delivers
  * late: nothing is seen before it is whole, nothing is lost or doubled, a box is not used again
  * while something may still arrive in it, and no node floods another. */
-#include "unit/mirror.h"
+#include "contexts.h"
 
-#include "message/message_context.h"
-
-enum { CHANNEL = 7, NODES = 3, BANK_BYTES = 4 << 20, MESSAGE_MAX = 300000 };
-
-static struct unit_mirrors all;
-static unsigned char *buffer;
-
-static struct dn_node *node_of(uint32_t rank)
-{
-    return &all.mirrors[rank].node;
-}
-
-static unsigned char *bank_of(uint32_t rank)
-{
-    return group_segment(&all.mirrors[rank].process.view, rank, DN_BANK);
-}
-
-/* Opens a context with all nodes. */
-static struct dn_context *open_at(uint32_t rank, uint64_t ring_bytes)
-{
-    static const int ranks[NODES] = {0, 1, 2};
-    struct dn_context_options options = {.struct_bytes = sizeof options, .ring_bytes = ring_bytes};
-    struct dn_context *context = NULL;
-    assert_int_equal(
-        dn_context_open(node_of(rank), CHANNEL, ranks, NODES, ranks, NODES, &options, &context), 0);
-    return context;
-}
-
-static void close_it(struct dn_context *context)
-{
-    assert_int_equal(dn_context_close(context), 0);
-}
-
-static unsigned char byte_of(uint64_t number, uint64_t at)
-{
-    return (unsigned char)(number * 31 + at * 7 + (at >> 8));
-}
-
-static void fill(unsigned char *data, uint64_t bytes, uint64_t number)
-{
-    for (uint64_t i = 0; i < bytes; i++) {
-        data[i] = byte_of(number, i);
-    }
-}
-
-static bool is_number(const unsigned char *data, uint64_t bytes, uint64_t number)
-{
-    for (uint64_t i = 0; i < bytes; i++) {
-        if (data[i] != byte_of(number, i)) {
-            return false;
-        }
-    }
-    return true;
-}
+enum { NODES = 3 };
 
 static int receive(struct dn_context *context, int source, uint64_t timeout_ns, size_t *bytes)
 {
@@ -76,28 +23,28 @@ static void nothing_is_seen_before_it_is_whole(void **state)
     struct base_random random = {5};
     memset(data, 0xff, sizeof data);
     assert_int_equal(dn_send(from, 0, data, 1, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
+    fake_deliver_all();
     size_t bytes;
     assert_int_equal(receive(to, 1, 0, &bytes), 0);
-    all.held = true;
+    fake->held = true;
     for (int i = 0; i < 2000; i++) {
         uint64_t length = base_random_below(&random, sizeof data + 1);
-        uint64_t before = unit_mirrors_sent(&all, 1, 0);
+        uint64_t before = fake_sent(1, 0);
         assert_int_equal(dn_send(from, 0, data, length, 0), 0);
-        uint64_t count = unit_mirrors_sent(&all, 1, 0) - before;
+        uint64_t count = fake_sent(1, 0) - before;
         assert_true(count >= 2 && count <= 5);
         while (count-- > 0) {
             assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
-            assert_true(unit_mirrors_deliver(&all, 1, 0));
+            assert_true(fake_deliver(1, 0));
         }
         assert_int_equal(receive(to, 1, 0, &bytes), 0);
         assert_int_equal(bytes, length);
         assert_true(length == 0 || (buffer[0] == 0xff && buffer[length - 1] == 0xff));
         assert_int_equal(receive(to, 1, 0, &bytes), DN_ETIMEOUT);
-        while (unit_mirrors_deliver(&all, 0, 1)) {
+        while (fake_deliver(0, 1)) {
         }
     }
-    all.held = false;
+    fake->held = false;
     close_it(from);
     close_it(to);
 }
@@ -185,7 +132,7 @@ static void room_costs_few_words(void **state)
     (void)state;
     struct dn_context *to = open_at(0, RING);
     struct dn_context *from = open_at(1, 0);
-    uint64_t before = unit_mirrors_sent(&all, 0, 1);
+    uint64_t before = fake_sent(0, 1);
     for (uint64_t i = 0; i < COUNT; i++) {
         uint64_t word = 0;
         assert_int_equal(dn_send(from, 0, &i, sizeof i, UNIT_PATIENCE_NS), 0);
@@ -193,7 +140,7 @@ static void room_costs_few_words(void **state)
         assert_int_equal(word, i);
     }
     uint64_t laps = COUNT * (uint64_t)GROUP_UNIT_BYTES / RING;
-    assert_true(unit_mirrors_sent(&all, 0, 1) - before <= 4 * laps + 4);
+    assert_true(fake_sent(0, 1) - before <= 4 * laps + 4);
     close_it(from);
     close_it(to);
 }
@@ -215,7 +162,7 @@ static void a_box_is_held_and_let_go(void **state)
     size_t bytes;
     assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), 0);
     assert_int_equal(receive(to, 1, UNIT_MS, &bytes), DN_ETIMEOUT);
-    unit_mirrors_deliver_all(&all);
+    fake_deliver_all();
     from = open_at(1, 0);
     assert_true(group_message_unused(to->view, slot));
     /* The second one goes on where the first one ended. */
@@ -241,16 +188,16 @@ static void nothing_falls_into_a_box_that_was_let_go(void **state)
     struct dn_context *from = open_at(1, 0);
     const struct group_message_slot *slot = to->slot;
     assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
-    all.held = true;
+    fake_deliver_all();
+    fake->held = true;
     assert_int_equal(dn_send(from, 0, "y", 1, UNIT_PATIENCE_NS), 0);
-    assert_non_null(all.ways[1][0].first);
+    assert_true(fake_is_under_way(1, 0));
     close_it(to);
-    assert_false(group_message_unused(&all.mirrors[0].process.view, slot));
+    assert_false(group_message_unused(view_of(0), slot));
     close_it(from);
-    assert_true(group_message_unused(&all.mirrors[0].process.view, slot));
-    assert_null(all.ways[1][0].first);
-    all.held = false;
+    assert_true(group_message_unused(view_of(0), slot));
+    assert_false(fake_is_under_way(1, 0));
+    fake->held = false;
 }
 
 /* The owner withdraws, and the word of that is still under way to a source that is about to
@@ -272,7 +219,7 @@ static void a_box_that_closes_is_not_held(void **state)
     atomic_store(&mirror->key, key); /* as if it had not come yet */
     assert_int_equal(dn_isend(from, 0, "x", 1, &op), 0);
     assert_int_equal(atomic_load(&mirror->key), 0);
-    assert_true(group_message_unused(&all.mirrors[0].process.view, slot));
+    assert_true(group_message_unused(view_of(0), slot));
     to = open_at(0, 0);
     assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
     size_t bytes;
@@ -289,13 +236,13 @@ static void a_sender_that_waits_does_not_flood(void **state)
     struct dn_message_op op;
     int done = 0;
     uint64_t start_ns = unit_now_ns();
-    uint64_t before = all.mirrors[1].requests;
+    uint64_t before = atomic_load(&fake_nodes[1].requests);
     assert_int_equal(dn_isend(from, 0, "x", 1, &op), 0);
     while (unit_now_ns() < start_ns + 30 * UNIT_MS) {
         assert_int_equal(dn_message_test(&op, &done, NULL, NULL), 0);
         assert_int_equal(done, 0);
     }
-    assert_true(all.mirrors[1].requests - before <= 8);
+    assert_true(atomic_load(&fake_nodes[1].requests) - before <= 8);
     struct dn_context *to = open_at(0, 0);
     assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
     size_t bytes;
@@ -322,11 +269,11 @@ static void who_is_not_listed_is_told_so(void **state)
 static void who_attached_late_finds_the_box(void **state)
 {
     (void)state;
-    _Atomic uint32_t *life = &all.mirrors[0].process.view.ports[1].life;
+    _Atomic uint32_t *life = &view_of(0)->ports[1].life;
     atomic_store(life, DN_STARTING);
     struct dn_context *to = open_at(0, 2048);
     atomic_store(life, DN_ATTACHED);
-    assert_int_equal(unit_mirrors_sent(&all, 0, 1), 0);
+    assert_int_equal(fake_sent(0, 1), 0);
     struct dn_context *from = open_at(1, 0);
     size_t bytes;
     for (uint64_t i = 0; i < 300; i++) {
@@ -408,9 +355,9 @@ static void what_has_arrived_of_the_dead_is_received(void **state)
     struct dn_context *from = open_at(1, 0);
     assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
+    fake_deliver_all();
     assert_int_equal(dn_send(from, 0, "lost", 4, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_kill(&all, 1);
+    fake_kill(1);
     receive_from_the_dead(to, "two");
     /* Its bit no longer counts: the box can be used again. */
     assert_false(atomic_load(&to->slot->users[0]) == 0);
@@ -438,8 +385,8 @@ static void what_is_behind_a_lost_message_is_not_received(void **state)
     assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_isend(from, 2, bank_of(1), BYTES, &op), 0);
     assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
-    unit_mirrors_kill(&all, 1);
+    fake_deliver_all();
+    fake_kill(1);
     assert_int_equal(dn_send(other, 0, "else", 4, UNIT_PATIENCE_NS), 0);
     receive_from_the_dead(other, NULL);
     /* Those from the living node are received. */
@@ -460,15 +407,15 @@ static void what_is_behind_one_taken_back_is_received(void **state)
     struct dn_message_op op;
     assert_int_equal(dn_send(from, 0, "one", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_isend(from, 0, long_message, sizeof long_message, &op), 0);
-    unit_mirrors_deliver_all(&all);
+    fake_deliver_all();
     assert_int_equal(dn_message_cancel(&op), 0);
     assert_int_equal(dn_send(from, 0, "two", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_send(from, 2, "one", 3, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_isend(from, 2, bank_of(1), sizeof long_message, &op), 0);
     assert_int_equal(dn_message_cancel(&op), 0);
     assert_int_equal(dn_send(from, 2, "two", 3, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
-    unit_mirrors_kill(&all, 1);
+    fake_deliver_all();
+    fake_kill(1);
     receive_from_the_dead(other, "two");
     receive_from_the_dead(to, "two");
     close_it(other);
@@ -485,7 +432,7 @@ static void sends_to_the_dead_end(void **state)
     (void)to;
     assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
     assert_int_equal(dn_isend(from, 0, bank_of(1), 100000, &op), 0);
-    unit_mirrors_kill(&all, 0);
+    fake_kill(0);
     assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), DN_EPEER);
     assert_int_equal(dn_send(from, 0, "x", 1, DN_FOREVER), DN_EPEER);
     assert_int_equal(dn_send(other, 0, "x", 1, DN_FOREVER), DN_EPEER);
@@ -500,24 +447,11 @@ static void sends_to_the_dead_end(void **state)
 
 static int setup(void **state)
 {
-    struct group_sizes sizes = {UNIT_PAGE_BYTES, BANK_BYTES, UNIT_PAGE_BYTES, 0};
     (void)state;
-    unit_mirrors_make(&all, NODES, sizes, 11);
-    buffer = malloc(MESSAGE_MAX);
-    return buffer ? 0 : -1;
+    return make_nodes(NODES, NULL);
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    unit_mirrors_deliver_all(&all);
-    message_end(node_of(0));
-    unit_mirrors_free(&all);
-    free(buffer);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, end_nodes)
 
 int main(void)
 {

@@ -1,28 +1,8 @@
 /* Rings and boxes that a peer has filled with what no sender writes: nothing outside a buffer is
  * touched, every call returns, the source is given up, and the others still work. */
-#include "unit/mirror.h"
+#include "contexts.h"
 
-#include "message/message_context.h"
-
-enum { CHANNEL = 7, NODES = 3, BANK_BYTES = 1 << 20, BUFFER_BYTES = 200000, RING_BYTES = 1024 };
-
-static struct unit_mirrors all;
-static unsigned char *buffer;
-
-static struct dn_node *node_of(uint32_t rank)
-{
-    return &all.mirrors[rank].node;
-}
-
-static struct dn_context *open_at(uint32_t rank)
-{
-    static const int ranks[NODES] = {0, 1, 2};
-    struct dn_context_options options = {.struct_bytes = sizeof options, .ring_bytes = RING_BYTES};
-    struct dn_context *context = NULL;
-    assert_int_equal(
-        dn_context_open(node_of(rank), CHANNEL, ranks, NODES, ranks, NODES, &options, &context), 0);
-    return context;
-}
+enum { NODES = 3, BUFFER_BYTES = 200000, RING_BYTES = 1024 };
 
 /* Writes an entry `units` behind the head of node 0's ring for node 1. */
 static void write_entry(struct dn_context *to, uint64_t units, struct group_entry entry)
@@ -54,7 +34,7 @@ static int receive(struct dn_context *to, int source, size_t capacity)
  * not. */
 static void assert_given_up(struct dn_context *to)
 {
-    struct dn_context *other = open_at(2);
+    struct dn_context *other = open_at(2, RING_BYTES);
     const void *data;
     size_t bytes;
     int done;
@@ -67,10 +47,10 @@ static void assert_given_up(struct dn_context *to)
     assert_int_equal(dn_message_test(&op, &done, NULL, NULL), DN_EPEER);
     assert_int_equal(receive(to, DN_ANY, 500), DN_ETIMEOUT);
     assert_int_equal(dn_send(other, 0, "else", 4, UNIT_PATIENCE_NS), 0);
-    unit_mirrors_deliver_all(&all);
+    fake_deliver_all();
     assert_int_equal(receive(to, DN_ANY, 500), 0);
     assert_memory_equal(buffer, "else", 4);
-    assert_int_equal(dn_context_close(other), 0);
+    close_it(other);
 }
 
 /* ---- Entries ------------------------------------------------------------------------------ */
@@ -79,14 +59,14 @@ static void assert_given_up(struct dn_context *to)
 static void what_is_copied_is_what_was_checked(void **state)
 {
     (void)state;
-    struct dn_context *to = open_at(0);
+    struct dn_context *to = open_at(0, RING_BYTES);
     write_entry(to, 0,
                 (struct group_entry){GROUP_ENTRY_WHOLE | GROUP_ENTRY_PLACE, 8, 0, BUFFER_BYTES / 2,
                                      GROUP_OFFERED});
     assert_int_equal(receive(to, 1, 8), DN_ETOOLONG);
     assert_int_equal(receive(to, DN_ANY, 8), DN_ETOOLONG);
     assert_int_equal(receive(to, 1, BUFFER_BYTES / 2), 0);
-    assert_int_equal(dn_context_close(to), 0);
+    close_it(to);
 }
 
 struct hostile {
@@ -136,14 +116,14 @@ static void what_no_sender_writes_ends_the_source(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
         const struct hostile *one = &hostile[i];
-        struct dn_context *to = open_at(0);
+        struct dn_context *to = open_at(0, RING_BYTES);
         print_message("%s\n", one->name);
         if (atomic_load(&one->second.header)) {
             write_entry(to, one->units, one->second);
         }
         write_entry(to, 0, one->first);
         assert_given_up(to);
-        assert_int_equal(dn_context_close(to), 0);
+        close_it(to);
     }
 }
 
@@ -154,18 +134,18 @@ static void what_reaches_beyond_the_end_ends_the_source(void **state)
                                        FIRST | IN_RING(1)};
     (void)state;
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
-        struct dn_context *to = open_at(0);
-        struct dn_context *from = open_at(1);
+        struct dn_context *to = open_at(0, RING_BYTES);
+        struct dn_context *from = open_at(1, RING_BYTES);
         struct group_ring_in *ring = &to->source_of[1]->ring;
         while (group_ring_row(ring, atomic_load(&ring->head)) > 1) {
             assert_int_equal(dn_send(from, 0, "x", 1, UNIT_PATIENCE_NS), 0);
-            unit_mirrors_deliver_all(&all);
+            fake_deliver_all();
             assert_int_equal(receive(to, 1, 500), 0);
         }
         atomic_store(&group_ring_at_head(ring)->header, headers[i]);
         assert_given_up(to);
-        assert_int_equal(dn_context_close(from), 0);
-        assert_int_equal(dn_context_close(to), 0);
+        close_it(from);
+        close_it(to);
     }
 }
 
@@ -174,7 +154,7 @@ static void a_ring_without_a_message_keeps_nobody(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 3; kind++) {
-        struct dn_context *to = open_at(0);
+        struct dn_context *to = open_at(0, RING_BYTES);
         const struct group_ring_in *ring = &to->source_of[1]->ring;
         uint64_t step = kind == 2 ? 4 : 1;
         for (uint64_t i = 0; i < ring->unit_count; i += step) {
@@ -194,7 +174,7 @@ static void a_ring_without_a_message_keeps_nobody(void **state)
         }
         assert_int_equal(receive(to, 1, 8), DN_ETIMEOUT);
         assert_int_equal(receive(to, DN_ANY, 8), DN_ETIMEOUT);
-        assert_int_equal(dn_context_close(to), 0);
+        close_it(to);
     }
 }
 
@@ -207,8 +187,8 @@ static void a_box_without_sense_is_none(void **state)
     (void)state;
     for (uint32_t sender = 0; sender < 2; sender++) {
         for (int kind = 0; kind < 6; kind++) {
-            struct dn_context *to = open_at(0);
-            struct dn_context *from = sender == 0 ? to : open_at(1);
+            struct dn_context *to = open_at(0, RING_BYTES);
+            struct dn_context *from = sender == 0 ? to : open_at(1, RING_BYTES);
             struct group_service *service = group_service(from->view, 0);
             uint64_t end = from->view->node_stride_bytes - UNIT_PAGE_BYTES;
             struct group_message_slot *slot =
@@ -227,9 +207,9 @@ static void a_box_without_sense_is_none(void **state)
             }
             assert_int_equal(dn_send(from, 0, "x", 1, UNIT_MS), DN_ETIMEOUT);
             if (from != to) {
-                assert_int_equal(dn_context_close(from), 0);
+                close_it(from);
             }
-            assert_int_equal(dn_context_close(to), 0);
+            close_it(to);
         }
     }
 }
@@ -238,24 +218,11 @@ static void a_box_without_sense_is_none(void **state)
 
 static int setup(void **state)
 {
-    struct group_sizes sizes = {UNIT_PAGE_BYTES, BANK_BYTES, UNIT_PAGE_BYTES, 0};
     (void)state;
-    unit_mirrors_make(&all, NODES, sizes, 11);
-    buffer = malloc(BUFFER_BYTES);
-    return buffer ? 0 : -1;
+    return make_nodes(NODES, NULL);
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    unit_mirrors_deliver_all(&all);
-    message_end(node_of(0));
-    unit_mirrors_free(&all);
-    free(buffer);
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, end_nodes)
 
 int main(void)
 {
