@@ -113,6 +113,7 @@ static void let_go(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
     team->way->leave(team);
+    KILL_POINT("team: left");
     close_handle(team);
     reclaim_blocks(process);
 }

@@ -248,7 +248,6 @@ static void leave(struct dn_team *team)
     (void)fabric_settle(team_lane(team));
     team_note_left(team);
     tell_all(team, &team->nic.members[team->nic.index].left, sizeof(uint32_t));
-    KILL_POINT("team: left");
 }
 
 /* ---- Deciding -------------------------------------------------------------------------- */

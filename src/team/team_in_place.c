@@ -16,7 +16,6 @@ static void do_nothing(struct dn_team *team)
 static void leave(struct dn_team *team)
 {
     team_note_left(team);
-    KILL_POINT("team: left");
 }
 
 static bool decide(const struct dn_team *team, bool made)
