@@ -67,4 +67,17 @@ static inline bool base_word_holds(const void *word, unsigned bytes, struct base
     return base_range_has(range, base_word_load(word, bytes), bytes);
 }
 
+/* The same as the condition of a wait. */
+struct base_watched_word {
+    const void *word;
+    unsigned bytes;
+    struct base_range range;
+};
+
+static inline bool base_watched_word_holds(void *context)
+{
+    const struct base_watched_word *watched = context;
+    return base_word_holds(watched->word, watched->bytes, watched->range);
+}
+
 #endif

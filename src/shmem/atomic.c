@@ -40,159 +40,62 @@ DEFINE_RUN(u64, uint64_t)
         uint64_t word8; \
     }
 
-/* An expression of TYPE: the old value. */
-#define RUN(TYPE, CONTEXT, DEST, OPERATION, OPERAND, EXPECTED, FETCHES, PE)                 \
+/* An expression of TYPE, the old value, in a function with `context` and `pe`. */
+#define RUN(TYPE, DEST, OPERATION, OPERAND, EXPECTED, FETCHES)                              \
     ({                                                                                      \
         VALUE(TYPE) operand_ = {.value = (OPERAND)};                                        \
         VALUE(TYPE) expected_ = {.value = (EXPECTED)};                                      \
         VALUE(TYPE) old_;                                                                   \
         if (sizeof(TYPE) == 4) {                                                            \
-            old_.word4 = run_u32(CONTEXT, DEST, OPERATION, operand_.word4, expected_.word4, \
-                                 FETCHES, PE, SHMEM_CALL_NAME);                             \
+            old_.word4 = run_u32(context, DEST, OPERATION, operand_.word4, expected_.word4, \
+                                 FETCHES, pe, SHMEM_CALL_NAME);                             \
         } else {                                                                            \
-            old_.word8 = run_u64(CONTEXT, DEST, OPERATION, operand_.word8, expected_.word8, \
-                                 FETCHES, PE, SHMEM_CALL_NAME);                             \
+            old_.word8 = run_u64(context, DEST, OPERATION, operand_.word8, expected_.word8, \
+                                 FETCHES, pe, SHMEM_CALL_NAME);                             \
         }                                                                                   \
         old_.value;                                                                         \
     })
 
 /* ---- The functions --------------------------------------------------------------------- */
 
-/* An operation with an operand: fetching, and fetching without waiting, which is the same
- * here: the value is there at return. */
-#define DEFINE_FETCHING(NAME, TYPE, CALL, OPERATION)                                            \
-    TYPE pshmem_##NAME##_##CALL(TYPE *dest, TYPE value, int pe)                                 \
-    {                                                                                           \
-        return RUN(TYPE, &shmem_state.context, dest, OPERATION, value, 0, true, pe);            \
-    }                                                                                           \
-    TYPE pshmem_ctx_##NAME##_##CALL(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)            \
-    {                                                                                           \
-        return RUN(TYPE, shmem_context_of(ctx), dest, OPERATION, value, 0, true, pe);           \
-    }                                                                                           \
-    void pshmem_##NAME##_##CALL##_nbi(TYPE *fetch, TYPE *dest, TYPE value, int pe)              \
-    {                                                                                           \
-        *fetch = RUN(TYPE, &shmem_state.context, dest, OPERATION, value, 0, true, pe);          \
-    }                                                                                           \
-    void pshmem_ctx_##NAME##_##CALL##_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, TYPE value, \
-                                          int pe)                                               \
-    {                                                                                           \
-        *fetch = RUN(TYPE, shmem_context_of(ctx), dest, OPERATION, value, 0, true, pe);         \
-    }                                                                                           \
-    SHMEM_ALIAS(NAME##_##CALL)                                                                  \
-    SHMEM_ALIAS(ctx_##NAME##_##CALL)                                                            \
-    SHMEM_ALIAS(NAME##_##CALL##_nbi)                                                            \
-    SHMEM_ALIAS(ctx_##NAME##_##CALL##_nbi)
+/* What the arguments give besides `pe`. */
+#define READ(TYPE) RUN(TYPE, source, INNER_READ, 0, 0, true)
+#define COMPARE_SWAP(TYPE) RUN(TYPE, dest, INNER_COMPARE_SWAP, value, cond, true)
+#define FETCH(TYPE, OPERATION, OPERAND) RUN(TYPE, dest, OPERATION, OPERAND, 0, true)
+#define DO(TYPE, OPERATION, OPERAND) (void)RUN(TYPE, dest, OPERATION, OPERAND, 0, false)
 
-/* The same that returns nothing. */
-#define DEFINE_SETTING(NAME, TYPE, CALL, OPERATION)                                   \
-    void pshmem_##NAME##_##CALL(TYPE *dest, TYPE value, int pe)                       \
-    {                                                                                 \
-        (void)RUN(TYPE, &shmem_state.context, dest, OPERATION, value, 0, false, pe);  \
-    }                                                                                 \
-    void pshmem_ctx_##NAME##_##CALL(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe)  \
-    {                                                                                 \
-        (void)RUN(TYPE, shmem_context_of(ctx), dest, OPERATION, value, 0, false, pe); \
-    }                                                                                 \
-    SHMEM_ALIAS(NAME##_##CALL)                                                        \
-    SHMEM_ALIAS(ctx_##NAME##_##CALL)
+/* An operation that fetches: returning the old value, and without waiting for it, which is the
+ * same here: the value is there at return. */
+#define DEFINE_FETCHING(TYPE, NAME, PARAMETERS, OLD)      \
+    SHMEM_DEFINE_BOTH(TYPE, NAME, PARAMETERS, return OLD) \
+    SHMEM_DEFINE_BOTH(void, NAME##_nbi, (TYPE * fetch, SHMEM_UNPACK PARAMETERS), *fetch = OLD)
 
-#define DEFINE_EXTENDED(NAME, TYPE, A, B)                                                       \
-    TYPE pshmem_##NAME##_atomic_fetch(const TYPE *source, int pe)                               \
-    {                                                                                           \
-        return RUN(TYPE, &shmem_state.context, source, INNER_READ, 0, 0, true, pe);             \
-    }                                                                                           \
-    TYPE pshmem_ctx_##NAME##_atomic_fetch(shmem_ctx_t ctx, const TYPE *source, int pe)          \
-    {                                                                                           \
-        return RUN(TYPE, shmem_context_of(ctx), source, INNER_READ, 0, 0, true, pe);            \
-    }                                                                                           \
-    void pshmem_##NAME##_atomic_fetch_nbi(TYPE *fetch, const TYPE *source, int pe)              \
-    {                                                                                           \
-        *fetch = RUN(TYPE, &shmem_state.context, source, INNER_READ, 0, 0, true, pe);           \
-    }                                                                                           \
-    void pshmem_ctx_##NAME##_atomic_fetch_nbi(shmem_ctx_t ctx, TYPE *fetch, const TYPE *source, \
-                                              int pe)                                           \
-    {                                                                                           \
-        *fetch = RUN(TYPE, shmem_context_of(ctx), source, INNER_READ, 0, 0, true, pe);          \
-    }                                                                                           \
-    SHMEM_ALIAS(NAME##_atomic_fetch)                                                            \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_fetch)                                                      \
-    SHMEM_ALIAS(NAME##_atomic_fetch_nbi)                                                        \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_fetch_nbi)                                                  \
-    DEFINE_SETTING(NAME, TYPE, atomic_set, INNER_SWAP)                                          \
-    DEFINE_FETCHING(NAME, TYPE, atomic_swap, INNER_SWAP)
+/* An operation with a value, which fetches or not. */
+#define DEFINE_OPERATION(NAME, TYPE, CALL, OPERATION)                                    \
+    DEFINE_FETCHING(TYPE, NAME##_atomic_fetch_##CALL, (TYPE * dest, TYPE value, int pe), \
+                    FETCH(TYPE, OPERATION, value))                                       \
+    SHMEM_DEFINE_BOTH(void, NAME##_atomic_##CALL, (TYPE * dest, TYPE value, int pe),     \
+                      DO(TYPE, OPERATION, value))
 
-#define DEFINE_COMPARE_SWAP(NAME, TYPE)                                                            \
-    TYPE pshmem_##NAME##_atomic_compare_swap(TYPE *dest, TYPE cond, TYPE value, int pe)            \
-    {                                                                                              \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_COMPARE_SWAP, value, cond, true, pe);   \
-    }                                                                                              \
-    TYPE pshmem_ctx_##NAME##_atomic_compare_swap(shmem_ctx_t ctx, TYPE *dest, TYPE cond,           \
-                                                 TYPE value, int pe)                               \
-    {                                                                                              \
-        return RUN(TYPE, shmem_context_of(ctx), dest, INNER_COMPARE_SWAP, value, cond, true, pe);  \
-    }                                                                                              \
-    void pshmem_##NAME##_atomic_compare_swap_nbi(TYPE *fetch, TYPE *dest, TYPE cond, TYPE value,   \
-                                                 int pe)                                           \
-    {                                                                                              \
-        *fetch = RUN(TYPE, &shmem_state.context, dest, INNER_COMPARE_SWAP, value, cond, true, pe); \
-    }                                                                                              \
-    void pshmem_ctx_##NAME##_atomic_compare_swap_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest,     \
-                                                     TYPE cond, TYPE value, int pe)                \
-    {                                                                                              \
-        *fetch = RUN(TYPE, shmem_context_of(ctx), dest, INNER_COMPARE_SWAP, value, cond, true,     \
-                     pe);                                                                          \
-    }                                                                                              \
-    SHMEM_ALIAS(NAME##_atomic_compare_swap)                                                        \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_compare_swap)                                                  \
-    SHMEM_ALIAS(NAME##_atomic_compare_swap_nbi)                                                    \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_compare_swap_nbi)
+#define DEFINE_EXTENDED(NAME, TYPE, A, B)                                                \
+    DEFINE_FETCHING(TYPE, NAME##_atomic_fetch, (const TYPE *source, int pe), READ(TYPE)) \
+    SHMEM_DEFINE_BOTH(void, NAME##_atomic_set, (TYPE * dest, TYPE value, int pe),        \
+                      DO(TYPE, INNER_SWAP, value))                                       \
+    DEFINE_FETCHING(TYPE, NAME##_atomic_swap, (TYPE * dest, TYPE value, int pe),         \
+                    FETCH(TYPE, INNER_SWAP, value))
 
-#define DEFINE_INCREMENT(NAME, TYPE)                                                        \
-    TYPE pshmem_##NAME##_atomic_fetch_inc(TYPE *dest, int pe)                               \
-    {                                                                                       \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_ADD, 1, 0, true, pe);            \
-    }                                                                                       \
-    TYPE pshmem_ctx_##NAME##_atomic_fetch_inc(shmem_ctx_t ctx, TYPE *dest, int pe)          \
-    {                                                                                       \
-        return RUN(TYPE, shmem_context_of(ctx), dest, INNER_ADD, 1, 0, true, pe);           \
-    }                                                                                       \
-    void pshmem_##NAME##_atomic_fetch_inc_nbi(TYPE *fetch, TYPE *dest, int pe)              \
-    {                                                                                       \
-        *fetch = RUN(TYPE, &shmem_state.context, dest, INNER_ADD, 1, 0, true, pe);          \
-    }                                                                                       \
-    void pshmem_ctx_##NAME##_atomic_fetch_inc_nbi(shmem_ctx_t ctx, TYPE *fetch, TYPE *dest, \
-                                                  int pe)                                   \
-    {                                                                                       \
-        *fetch = RUN(TYPE, shmem_context_of(ctx), dest, INNER_ADD, 1, 0, true, pe);         \
-    }                                                                                       \
-    void pshmem_##NAME##_atomic_inc(TYPE *dest, int pe)                                     \
-    {                                                                                       \
-        (void)RUN(TYPE, &shmem_state.context, dest, INNER_ADD, 1, 0, false, pe);            \
-    }                                                                                       \
-    void pshmem_ctx_##NAME##_atomic_inc(shmem_ctx_t ctx, TYPE *dest, int pe)                \
-    {                                                                                       \
-        (void)RUN(TYPE, shmem_context_of(ctx), dest, INNER_ADD, 1, 0, false, pe);           \
-    }                                                                                       \
-    SHMEM_ALIAS(NAME##_atomic_fetch_inc)                                                    \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_fetch_inc)                                              \
-    SHMEM_ALIAS(NAME##_atomic_fetch_inc_nbi)                                                \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_fetch_inc_nbi)                                          \
-    SHMEM_ALIAS(NAME##_atomic_inc)                                                          \
-    SHMEM_ALIAS(ctx_##NAME##_atomic_inc)
+#define DEFINE_STANDARD(NAME, TYPE, A, B)                                                     \
+    DEFINE_FETCHING(TYPE, NAME##_atomic_compare_swap,                                         \
+                    (TYPE * dest, TYPE cond, TYPE value, int pe), COMPARE_SWAP(TYPE))         \
+    DEFINE_FETCHING(TYPE, NAME##_atomic_fetch_inc, (TYPE * dest, int pe),                     \
+                    FETCH(TYPE, INNER_ADD, 1))                                                \
+    SHMEM_DEFINE_BOTH(void, NAME##_atomic_inc, (TYPE * dest, int pe), DO(TYPE, INNER_ADD, 1)) \
+    DEFINE_OPERATION(NAME, TYPE, add, INNER_ADD)
 
-#define DEFINE_STANDARD(NAME, TYPE, A, B)                    \
-    DEFINE_COMPARE_SWAP(NAME, TYPE)                          \
-    DEFINE_INCREMENT(NAME, TYPE)                             \
-    DEFINE_FETCHING(NAME, TYPE, atomic_fetch_add, INNER_ADD) \
-    DEFINE_SETTING(NAME, TYPE, atomic_add, INNER_ADD)
-
-#define DEFINE_BITWISE(NAME, TYPE, A, B)                     \
-    DEFINE_FETCHING(NAME, TYPE, atomic_fetch_and, INNER_AND) \
-    DEFINE_SETTING(NAME, TYPE, atomic_and, INNER_AND)        \
-    DEFINE_FETCHING(NAME, TYPE, atomic_fetch_or, INNER_OR)   \
-    DEFINE_SETTING(NAME, TYPE, atomic_or, INNER_OR)          \
-    DEFINE_FETCHING(NAME, TYPE, atomic_fetch_xor, INNER_XOR) \
-    DEFINE_SETTING(NAME, TYPE, atomic_xor, INNER_XOR)
+#define DEFINE_BITWISE(NAME, TYPE, A, B)         \
+    DEFINE_OPERATION(NAME, TYPE, and, INNER_AND) \
+    DEFINE_OPERATION(NAME, TYPE, or, INNER_OR)   \
+    DEFINE_OPERATION(NAME, TYPE, xor, INNER_XOR)
 
 SHMEM_AMO_EXTENDED_TYPES(DEFINE_EXTENDED, , )
 SHMEM_AMO_STANDARD_TYPES(DEFINE_STANDARD, , )
@@ -200,49 +103,23 @@ SHMEM_AMO_BITWISE_TYPES(DEFINE_BITWISE, , )
 
 /* ---- Deprecated names -------------------------------------------------------------------- */
 
-#define DEFINE_OLD_EXTENDED(NAME, TYPE, A, B)                                         \
-    TYPE pshmem_##NAME##_fetch(const TYPE *source, int pe)                            \
-    {                                                                                 \
-        return RUN(TYPE, &shmem_state.context, source, INNER_READ, 0, 0, true, pe);   \
-    }                                                                                 \
-    void pshmem_##NAME##_set(TYPE *dest, TYPE value, int pe)                          \
-    {                                                                                 \
-        (void)RUN(TYPE, &shmem_state.context, dest, INNER_SWAP, value, 0, false, pe); \
-    }                                                                                 \
-    TYPE pshmem_##NAME##_swap(TYPE *dest, TYPE value, int pe)                         \
-    {                                                                                 \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_SWAP, value, 0, true, pe); \
-    }                                                                                 \
-    SHMEM_ALIAS(NAME##_fetch)                                                         \
-    SHMEM_ALIAS(NAME##_set)                                                           \
-    SHMEM_ALIAS(NAME##_swap)
+#define DEFINE_OLD(RETURNS, NAME, PARAMETERS, STATEMENT) \
+    SHMEM_DEFINE_ON(&shmem_state.context, RETURNS, NAME, PARAMETERS, STATEMENT)
 
-#define DEFINE_OLD_STANDARD(NAME, TYPE, A, B)                                                    \
-    TYPE pshmem_##NAME##_cswap(TYPE *dest, TYPE cond, TYPE value, int pe)                        \
-    {                                                                                            \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_COMPARE_SWAP, value, cond, true, pe); \
-    }                                                                                            \
-    TYPE pshmem_##NAME##_finc(TYPE *dest, int pe)                                                \
-    {                                                                                            \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_ADD, 1, 0, true, pe);                 \
-    }                                                                                            \
-    void pshmem_##NAME##_inc(TYPE *dest, int pe)                                                 \
-    {                                                                                            \
-        (void)RUN(TYPE, &shmem_state.context, dest, INNER_ADD, 1, 0, false, pe);                 \
-    }                                                                                            \
-    TYPE pshmem_##NAME##_fadd(TYPE *dest, TYPE value, int pe)                                    \
-    {                                                                                            \
-        return RUN(TYPE, &shmem_state.context, dest, INNER_ADD, value, 0, true, pe);             \
-    }                                                                                            \
-    void pshmem_##NAME##_add(TYPE *dest, TYPE value, int pe)                                     \
-    {                                                                                            \
-        (void)RUN(TYPE, &shmem_state.context, dest, INNER_ADD, value, 0, false, pe);             \
-    }                                                                                            \
-    SHMEM_ALIAS(NAME##_cswap)                                                                    \
-    SHMEM_ALIAS(NAME##_finc)                                                                     \
-    SHMEM_ALIAS(NAME##_inc)                                                                      \
-    SHMEM_ALIAS(NAME##_fadd)                                                                     \
-    SHMEM_ALIAS(NAME##_add)
+#define DEFINE_OLD_EXTENDED(NAME, TYPE, A, B)                                                    \
+    DEFINE_OLD(TYPE, NAME##_fetch, (const TYPE *source, int pe), return READ(TYPE))              \
+    DEFINE_OLD(void, NAME##_set, (TYPE * dest, TYPE value, int pe), DO(TYPE, INNER_SWAP, value)) \
+    DEFINE_OLD(TYPE, NAME##_swap, (TYPE * dest, TYPE value, int pe),                             \
+               return FETCH(TYPE, INNER_SWAP, value))
+
+#define DEFINE_OLD_STANDARD(NAME, TYPE, A, B)                                              \
+    DEFINE_OLD(TYPE, NAME##_cswap, (TYPE * dest, TYPE cond, TYPE value, int pe),           \
+               return COMPARE_SWAP(TYPE))                                                  \
+    DEFINE_OLD(TYPE, NAME##_finc, (TYPE * dest, int pe), return FETCH(TYPE, INNER_ADD, 1)) \
+    DEFINE_OLD(void, NAME##_inc, (TYPE * dest, int pe), DO(TYPE, INNER_ADD, 1))            \
+    DEFINE_OLD(TYPE, NAME##_fadd, (TYPE * dest, TYPE value, int pe),                       \
+               return FETCH(TYPE, INNER_ADD, value))                                       \
+    DEFINE_OLD(void, NAME##_add, (TYPE * dest, TYPE value, int pe), DO(TYPE, INNER_ADD, value))
 
 SHMEM_AMO_OLD_EXTENDED_TYPES(DEFINE_OLD_EXTENDED, , )
 SHMEM_AMO_OLD_STANDARD_TYPES(DEFINE_OLD_STANDARD, , )

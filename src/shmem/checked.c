@@ -1,7 +1,6 @@
 /* Every check, then the dn_ call. */
 #include "shmem/checked.h"
 
-#include "shmem/debug.h"
 #include "shmem/reach.h"
 
 /* ---- Checks --------------------------------------------------------------------------- */
@@ -77,53 +76,23 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
 
 /* ---- Transfers -------------------------------------------------------------------------- */
 
-void shmem_checked_put(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, const char *call)
-{
-    size_t bytes = bytes_of(count, size, call);
-    check_pe(context, pe, call);
-    if (bytes > 0) {
-        struct dn_remote remote = shmem_examine(context, dest, bytes, pe, call);
-        check_overlap(context, dest, source, bytes, pe, call);
-        shmem_require(call, dn_botf(context->lane, remote, source, bytes));
+#define DEFINE_TRANSFER(NAME, REMOTE, CALL)                                                        \
+    void shmem_checked_##NAME(const struct shmem_context *context, void *dest, const void *source, \
+                              size_t count, size_t size, int pe, const char *call)                 \
+    {                                                                                              \
+        size_t bytes = bytes_of(count, size, call);                                                \
+        check_pe(context, pe, call);                                                               \
+        if (bytes > 0) {                                                                           \
+            struct dn_remote remote = shmem_examine(context, REMOTE, bytes, pe, call);             \
+            check_overlap(context, dest, source, bytes, pe, call);                                 \
+            shmem_require(call, CALL);                                                             \
+        }                                                                                          \
     }
-}
 
-void shmem_checked_put_nbi(const struct shmem_context *context, void *dest, const void *source,
-                           size_t count, size_t size, int pe, const char *call)
-{
-    size_t bytes = bytes_of(count, size, call);
-    check_pe(context, pe, call);
-    if (bytes > 0) {
-        struct dn_remote remote = shmem_examine(context, dest, bytes, pe, call);
-        check_overlap(context, dest, source, bytes, pe, call);
-        shmem_require(call, dn_push(context->lane, remote, source, bytes, NULL));
-    }
-}
-
-void shmem_checked_get(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, const char *call)
-{
-    size_t bytes = bytes_of(count, size, call);
-    check_pe(context, pe, call);
-    if (bytes > 0) {
-        struct dn_remote remote = shmem_examine(context, source, bytes, pe, call);
-        check_overlap(context, dest, source, bytes, pe, call);
-        shmem_require(call, dn_get(context->lane, remote, dest, bytes));
-    }
-}
-
-void shmem_checked_get_nbi(const struct shmem_context *context, void *dest, const void *source,
-                           size_t count, size_t size, int pe, const char *call)
-{
-    size_t bytes = bytes_of(count, size, call);
-    check_pe(context, pe, call);
-    if (bytes > 0) {
-        struct dn_remote remote = shmem_examine(context, source, bytes, pe, call);
-        check_overlap(context, dest, source, bytes, pe, call);
-        shmem_require(call, dn_pull(context->lane, remote, dest, bytes, NULL));
-    }
-}
+DEFINE_TRANSFER(put, dest, dn_botf(context->lane, remote, source, bytes))
+DEFINE_TRANSFER(put_nbi, dest, dn_push(context->lane, remote, source, bytes, NULL))
+DEFINE_TRANSFER(get, source, dn_get(context->lane, remote, dest, bytes))
+DEFINE_TRANSFER(get_nbi, source, dn_pull(context->lane, remote, dest, bytes, NULL))
 
 void shmem_checked_p(const struct shmem_context *context, void *dest, uint64_t bits, unsigned bytes,
                      int pe, const char *call)

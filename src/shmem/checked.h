@@ -5,21 +5,15 @@
 
 #include "shmem/state.h"
 
-#define SHMEM_CHECKED __attribute__((noinline, cold, visibility("hidden")))
+#pragma GCC visibility push(hidden)
+
+#define SHMEM_CHECKED __attribute__((noinline, cold))
 
 /* `count` elements of `size` bytes. */
-SHMEM_CHECKED void shmem_checked_put(const struct shmem_context *context, void *dest,
-                                     const void *source, size_t count, size_t size, int pe,
-                                     const char *call);
-SHMEM_CHECKED void shmem_checked_put_nbi(const struct shmem_context *context, void *dest,
-                                         const void *source, size_t count, size_t size, int pe,
-                                         const char *call);
-SHMEM_CHECKED void shmem_checked_get(const struct shmem_context *context, void *dest,
-                                     const void *source, size_t count, size_t size, int pe,
-                                     const char *call);
-SHMEM_CHECKED void shmem_checked_get_nbi(const struct shmem_context *context, void *dest,
-                                         const void *source, size_t count, size_t size, int pe,
-                                         const char *call);
+typedef void shmem_transfer(const struct shmem_context *context, void *dest, const void *source,
+                            size_t count, size_t size, int pe, const char *call);
+SHMEM_CHECKED shmem_transfer shmem_checked_put, shmem_checked_put_nbi;
+SHMEM_CHECKED shmem_transfer shmem_checked_get, shmem_checked_get_nbi;
 
 /* A word given by its bits. */
 SHMEM_CHECKED void shmem_checked_p(const struct shmem_context *context, void *dest, uint64_t bits,
@@ -93,5 +87,7 @@ SHMEM_CHECKED uint64_t shmem_notice_fetching(const struct shmem_peer *peer, cons
 SHMEM_CHECKED struct dn_remote shmem_examine(const struct shmem_context *context,
                                              const void *address, size_t bytes, int pe,
                                              const char *call);
+
+#pragma GCC visibility pop
 
 #endif

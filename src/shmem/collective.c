@@ -77,7 +77,7 @@ int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source,
 }
 
 /* One block of strided elements from a PE. */
-static void fetch_strided(const struct shmem_alltoalls *exchange, void *dest, const void *source,
+static void fetch_strided(const struct shmem_strided *exchange, void *dest, const void *source,
                           int pe)
 {
     switch (exchange->size) {
@@ -94,7 +94,7 @@ static void fetch_strided(const struct shmem_alltoalls *exchange, void *dest, co
 
 /* Each PE fetches what is for it: between two barriers, so that all sources are ready, and
  * free again at the end. */
-int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_alltoalls *exchange,
+int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *exchange,
                          const char *call)
 {
     if (UNLIKELY(exchange->dst < 1 || exchange->sst < 1)) {
@@ -130,52 +130,39 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_alltoalls *
 
 void pshmem_barrier_all(void)
 {
-    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_COLLECTIVE_NAME),
-                       SHMEM_COLLECTIVE_NAME);
+    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_CALL_NAME), SHMEM_CALL_NAME);
 }
 SHMEM_ALIAS(barrier_all)
 
 void pshmem_sync_all(void)
 {
-    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_COLLECTIVE_NAME),
-                       SHMEM_COLLECTIVE_NAME);
+    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_CALL_NAME), SHMEM_CALL_NAME);
 }
 SHMEM_ALIAS(sync_all)
 
 /* What the definitions below have in common: the team and the number of bytes. */
-#define TEAM shmem_members(team, SHMEM_COLLECTIVE_NAME)
-#define BYTES(SIZE) shmem_bytes_of(nelems, (SIZE), SHMEM_COLLECTIVE_NAME)
+#define TEAM shmem_members(team, SHMEM_CALL_NAME)
+#define BYTES(SIZE) shmem_bytes_of(nelems, (SIZE), SHMEM_CALL_NAME)
 
-#define DEFINE(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, TYPE, SIZE)                \
-    int pshmem_##BROADCAST(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems, \
-                           int PE_root)                                                      \
-    {                                                                                        \
-        return shmem_team_broadcast(TEAM, dest, source, BYTES(SIZE), PE_root, true,          \
-                                    SHMEM_COLLECTIVE_NAME);                                  \
-    }                                                                                        \
-    SHMEM_ALIAS(BROADCAST)                                                                   \
-    int pshmem_##COLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)   \
-    {                                                                                        \
-        return shmem_team_collect(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);   \
-    }                                                                                        \
-    SHMEM_ALIAS(COLLECT)                                                                     \
-    int pshmem_##FCOLLECT(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)  \
-    {                                                                                        \
-        return shmem_team_fcollect(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);  \
-    }                                                                                        \
-    SHMEM_ALIAS(FCOLLECT)                                                                    \
-    int pshmem_##ALLTOALL(shmem_team_t team, TYPE *dest, const TYPE *source, size_t nelems)  \
-    {                                                                                        \
-        return shmem_team_alltoall(TEAM, dest, source, BYTES(SIZE), SHMEM_COLLECTIVE_NAME);  \
-    }                                                                                        \
-    SHMEM_ALIAS(ALLTOALL)                                                                    \
-    int pshmem_##ALLTOALLS(shmem_team_t team, TYPE *dest, const TYPE *source, ptrdiff_t dst, \
-                           ptrdiff_t sst, size_t nelems)                                     \
-    {                                                                                        \
-        struct shmem_alltoalls exchange = {dest, source, dst, sst, nelems, (SIZE)};          \
-        return shmem_team_alltoalls(TEAM, &exchange, SHMEM_COLLECTIVE_NAME);                 \
-    }                                                                                        \
-    SHMEM_ALIAS(ALLTOALLS)
+#define DEFINE(BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, TYPE, SIZE)                      \
+    SHMEM_DEFINE(int, BROADCAST,                                                                   \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems, int PE_root), \
+                 return shmem_team_broadcast(TEAM, dest, source, BYTES(SIZE), PE_root, true,       \
+                                             SHMEM_CALL_NAME))                                     \
+    SHMEM_DEFINE(int, COLLECT,                                                                     \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems),              \
+                 return shmem_team_collect(TEAM, dest, source, BYTES(SIZE), SHMEM_CALL_NAME))      \
+    SHMEM_DEFINE(int, FCOLLECT,                                                                    \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems),              \
+                 return shmem_team_fcollect(TEAM, dest, source, BYTES(SIZE), SHMEM_CALL_NAME))     \
+    SHMEM_DEFINE(int, ALLTOALL,                                                                    \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems),              \
+                 return shmem_team_alltoall(TEAM, dest, source, BYTES(SIZE), SHMEM_CALL_NAME))     \
+    SHMEM_DEFINE(int, ALLTOALLS,                                                                   \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, ptrdiff_t dst,               \
+                  ptrdiff_t sst, size_t nelems),                                                   \
+                 struct shmem_strided exchange = {dest, source, dst, sst, nelems, (SIZE), 0};      \
+                 return shmem_team_alltoalls(TEAM, &exchange, SHMEM_CALL_NAME))
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)                                                           \
     DEFINE(NAME##_broadcast, NAME##_collect, NAME##_fcollect, NAME##_alltoall, NAME##_alltoalls, \

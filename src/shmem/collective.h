@@ -3,9 +3,9 @@
 #ifndef SHMEM_COLLECTIVE_H
 #define SHMEM_COLLECTIVE_H
 
-#include "shmem/state.h"
+#include "shmem/checked.h"
 
-#define SHMEM_HIDDEN __attribute__((visibility("hidden")))
+#pragma GCC visibility push(hidden)
 
 /* A call as the checks of SHMEM_DEBUG see it. */
 struct shmem_collective {
@@ -21,8 +21,8 @@ struct shmem_collective {
 
 /* Ends the job with a sentence if the call is wrong: memory that is not symmetric or overlaps,
  * or PEs that make another call. Says which PEs do not come. */
-SHMEM_HIDDEN void shmem_collective_check(const struct shmem_team *team,
-                                         const struct shmem_collective *collective);
+void shmem_collective_check(const struct shmem_team *team,
+                            const struct shmem_collective *collective);
 
 /* The same where it belongs: the description is made only when it is looked at. */
 #define SHMEM_COLLECTIVE_CHECK(TEAM, ...)                                            \
@@ -33,18 +33,17 @@ SHMEM_HIDDEN void shmem_collective_check(const struct shmem_team *team,
     } while (0)
 
 /* The team of a handle that cannot be used: ends the job. */
-_Noreturn SHMEM_HIDDEN void shmem_no_team(const char *call) __attribute__((cold));
+_Noreturn void shmem_no_team(const char *call) __attribute__((cold));
 
 /* The same for the error of a collective call. */
-_Noreturn SHMEM_HIDDEN void shmem_collective_fail(const char *call, int error)
-    __attribute__((cold));
+_Noreturn void shmem_collective_fail(const char *call, int error) __attribute__((cold));
 
 /* The team of an active set. Not a PE of it, or no such set: ends the job. */
-SHMEM_HIDDEN struct shmem_team *shmem_active_set(int start, int log_stride, int size,
-                                                 const long *sync, const char *call);
+struct shmem_team *shmem_active_set(int start, int log_stride, int size, const long *sync,
+                                    const char *call);
 
 /* Forgets them; no PE uses one any more. */
-SHMEM_HIDDEN void shmem_active_sets_end(void);
+void shmem_active_sets_end(void);
 
 static inline struct shmem_team *shmem_members(shmem_team_t handle, const char *call)
 {
@@ -77,30 +76,21 @@ static inline size_t shmem_bytes_of(size_t count, size_t size, const char *call)
 
 /* ---- The operations, on a team or an active set alike -------------------------------- */
 
-struct shmem_alltoalls {
-    void *dest;
-    const void *source;
-    ptrdiff_t dst;
-    ptrdiff_t sst;
-    size_t count;
-    size_t size;
-};
-
-SHMEM_HIDDEN int shmem_team_barrier(struct shmem_team *team, const char *call);
+int shmem_team_barrier(struct shmem_team *team, const char *call);
 
 /* `to_root`: the root's dest is written too. */
-SHMEM_HIDDEN int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source,
-                                      size_t bytes, int root, bool to_root, const char *call);
-SHMEM_HIDDEN int shmem_team_collect(struct shmem_team *team, void *dest, const void *source,
-                                    size_t bytes, const char *call);
-SHMEM_HIDDEN int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source,
-                                     size_t bytes, const char *call);
-SHMEM_HIDDEN int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source,
-                                     size_t bytes, const char *call);
-SHMEM_HIDDEN int shmem_team_alltoalls(struct shmem_team *team,
-                                      const struct shmem_alltoalls *exchange, const char *call);
+int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                         int root, bool to_root, const char *call);
+int shmem_team_collect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                       const char *call);
+int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                        const char *call);
+int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source, size_t bytes,
+                        const char *call);
+/* `pe` of the description has no meaning. */
+int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *exchange,
+                         const char *call);
 
-/* The function's own name for messages, without the p of pshmem. */
-#define SHMEM_COLLECTIVE_NAME (__func__ + 1)
+#pragma GCC visibility pop
 
 #endif

@@ -1,5 +1,5 @@
 /* Making and destroying contexts. */
-#include "shmem/context.h"
+#include "shmem/state.h"
 
 #include <stdlib.h>
 
@@ -84,14 +84,20 @@ int pshmem_team_create_ctx(shmem_team_t handle, long options, shmem_ctx_t *ctx)
     return create(team, options, ctx);
 }
 
+/* It reaches nobody any more. */
+static void forbid(struct shmem_context *context)
+{
+    context->in_place_count = 0;
+    context->peer_count = 0;
+}
+
 /* Closing the lane completes what was sent. Its handle is freed: the context that a program
  * goes on to use is its mistake, and found where memory is checked. */
 static void close_context(struct shmem_context *context, const char *call)
 {
     shmem_require(call, dn_quiet(context->lane));
     shmem_require(call, dn_lane_close(context->lane));
-    context->in_place_count = 0;
-    context->peer_count = 0;
+    forbid(context);
     free(context);
 }
 
@@ -157,48 +163,30 @@ void shmem_team_close_contexts(struct shmem_team *team)
     }
 }
 
-static void quiet_contexts_of(const struct shmem_team *team, const char *call)
-{
-    for (const struct shmem_context *context = team->contexts; context; context = context->next) {
-        shmem_require(call, dn_quiet(context->lane));
-    }
-}
-
 void shmem_contexts_quiet(const char *call)
 {
     shmem_require(call, dn_quiet(shmem_state.node));
-    quiet_contexts_of(&shmem_state.world, call);
-    quiet_contexts_of(&shmem_state.shared, call);
     for (const struct shmem_team *team = shmem_state.teams; team; team = team->next) {
-        quiet_contexts_of(team, call);
+        for (const struct shmem_context *at = team->contexts; at; at = at->next) {
+            shmem_require(call, dn_quiet(at->lane));
+        }
     }
 }
 
 void shmem_contexts_end(void)
 {
-    shmem_team_close_contexts(&shmem_state.world);
-    shmem_team_close_contexts(&shmem_state.shared);
     for (struct shmem_team *team = shmem_state.teams; team; team = team->next) {
         shmem_team_close_contexts(team);
     }
     shmem_state.context = (struct shmem_context){0};
 }
 
-static void forbid(const struct shmem_team *team)
-{
-    for (struct shmem_context *context = team->contexts; context; context = context->next) {
-        context->in_place_count = 0;
-        context->peer_count = 0;
-    }
-}
-
 void shmem_contexts_forbid(void)
 {
-    forbid(&shmem_state.world);
-    forbid(&shmem_state.shared);
     for (const struct shmem_team *team = shmem_state.teams; team; team = team->next) {
-        forbid(team);
+        for (struct shmem_context *context = team->contexts; context; context = context->next) {
+            forbid(context);
+        }
     }
-    shmem_state.context.in_place_count = 0;
-    shmem_state.context.peer_count = 0;
+    forbid(&shmem_state.context);
 }

@@ -1,55 +1,28 @@
 /* fence and quiet. */
-#include "shmem/state.h"
+#include "shmem/reach.h"
 
-/* In place a fence orders stores and atomics, which a release fence does. It also wakes PEs
- * that may sleep on memory to which the program stored through shmem_ptr. */
-static inline void fence(const struct shmem_context *context, const char *call)
+/* In place a release fence orders stores and atomics, which is what shmem_fence is for;
+ * shmem_quiet also orders this PE's later reads behind them, by a sequentially consistent one.
+ * Both wake PEs that may sleep on memory to which the program stored through shmem_ptr. */
+ALWAYS_INLINE void order(const struct shmem_context *context, memory_order in_place,
+                         int (*by_packets)(struct dn_node *lane), const char *call)
 {
     if (LIKELY(context->in_place_count > 0)) {
-        atomic_thread_fence(memory_order_release);
+        atomic_thread_fence(in_place);
         if (inner_stored_to_sleeps(context->lane)) {
             inner_wake_stored_to(context->lane);
         }
     } else if (context != &shmem_no_context) {
         shmem_require_initialised(call);
-        shmem_require(call, dn_fence(context->lane));
+        shmem_require(call, by_packets(context->lane));
     }
 }
 
-static inline void quiet(const struct shmem_context *context, const char *call)
-{
-    if (LIKELY(context->in_place_count > 0)) {
-        atomic_thread_fence(memory_order_seq_cst);
-        if (inner_stored_to_sleeps(context->lane)) {
-            inner_wake_stored_to(context->lane);
-        }
-    } else if (context != &shmem_no_context) {
-        shmem_require_initialised(call);
-        shmem_require(call, dn_quiet(context->lane));
-    }
-}
+#define DEFINE(NAME, IN_PLACE)                                                  \
+    SHMEM_DEFINE_ON(&shmem_state.context, void, NAME, (void),                   \
+                    order(context, IN_PLACE, dn_##NAME, SHMEM_CALL_NAME))       \
+    SHMEM_DEFINE_ON(shmem_context_of(ctx), void, ctx_##NAME, (shmem_ctx_t ctx), \
+                    order(context, IN_PLACE, dn_##NAME, SHMEM_CALL_NAME))
 
-void pshmem_fence(void)
-{
-    fence(&shmem_state.context, "shmem_fence");
-}
-
-void pshmem_ctx_fence(shmem_ctx_t ctx)
-{
-    fence(shmem_context_of(ctx), "shmem_ctx_fence");
-}
-
-void pshmem_quiet(void)
-{
-    quiet(&shmem_state.context, "shmem_quiet");
-}
-
-void pshmem_ctx_quiet(shmem_ctx_t ctx)
-{
-    quiet(shmem_context_of(ctx), "shmem_ctx_quiet");
-}
-
-SHMEM_ALIAS(fence)
-SHMEM_ALIAS(ctx_fence)
-SHMEM_ALIAS(quiet)
-SHMEM_ALIAS(ctx_quiet)
+DEFINE(fence, memory_order_release)
+DEFINE(quiet, memory_order_seq_cst)

@@ -7,11 +7,9 @@
  *
  * The table is read without a lock. It only grows: an entry stays when its lock's memory is
  * freed, and serves the next lock at that address. */
-#include "shmem/lock.h"
+#include "shmem/state.h"
 
 #include <stdlib.h>
-
-#include "shmem/state.h"
 
 struct entry {
     uintptr_t address;

@@ -1,12 +1,9 @@
 /* malloc, calloc, align, realloc and free of symmetric memory. All are collective; dn_alloc
  * and dn_free compare the PEs' arguments and are barriers. */
-#include "shmem/memory.h"
+#include "shmem/state.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "shmem/debug.h"
-#include "shmem/state.h"
 
 /* As dn_alloc_aligned has it. */
 #define ALIGNMENT_MAX ((size_t)2 << 20)

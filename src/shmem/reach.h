@@ -78,7 +78,4 @@ ALWAYS_INLINE bool shmem_copy_word(void *target, const void *source, size_t byte
     return true;
 }
 
-/* The function's own name for messages, without the p of pshmem. */
-#define SHMEM_CALL_NAME (__func__ + 1)
-
 #endif

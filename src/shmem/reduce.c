@@ -55,14 +55,11 @@ static inline __attribute__((always_inline)) int reduce(struct shmem_team *team,
         NUMBER_OF(TYPE), NUMBER_OF_##OPERATION, sizeof(TYPE) \
     }
 
-#define DEFINE_REDUCE(NAME, TYPE, A, OPERATION)                                                 \
-    int pshmem_##NAME##_##OPERATION##_reduce(shmem_team_t team, TYPE *dest, const TYPE *source, \
-                                             size_t nreduce)                                    \
-    {                                                                                           \
-        return reduce(shmem_members(team, SHMEM_COLLECTIVE_NAME), dest, source, nreduce,        \
-                      WHAT(TYPE, OPERATION), SHMEM_COLLECTIVE_NAME);                            \
-    }                                                                                           \
-    SHMEM_ALIAS(NAME##_##OPERATION##_reduce)
+#define DEFINE_REDUCE(NAME, TYPE, A, OPERATION)                                             \
+    SHMEM_DEFINE(int, NAME##_##OPERATION##_reduce,                                          \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nreduce),      \
+                 return reduce(shmem_members(team, SHMEM_CALL_NAME), dest, source, nreduce, \
+                               WHAT(TYPE, OPERATION), SHMEM_CALL_NAME))
 
 SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , and)
 SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , or)
@@ -86,16 +83,14 @@ static struct shmem_team *set_of(int count, int start, int log_stride, int size,
     return shmem_active_set(start, log_stride, size, sync, call);
 }
 
-#define DEFINE_TO_ALL(NAME, TYPE, A, OPERATION)                                                   \
-    void pshmem_##NAME##_##OPERATION##_to_all(TYPE *dest, const TYPE *source, int nreduce,        \
-                                              int PE_start, int logPE_stride, int PE_size,        \
-                                              TYPE *pWrk, long *pSync)                            \
-    {                                                                                             \
-        struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync,    \
-                                        SHMEM_COLLECTIVE_NAME);                                   \
-        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, OPERATION), SHMEM_COLLECTIVE_NAME); \
-    }                                                                                             \
-    SHMEM_ALIAS(NAME##_##OPERATION##_to_all)
+#define DEFINE_TO_ALL(NAME, TYPE, A, OPERATION)                                                \
+    SHMEM_DEFINE(                                                                              \
+        void, NAME##_##OPERATION##_to_all,                                                     \
+        (TYPE * dest, const TYPE *source, int nreduce, int PE_start, int logPE_stride,         \
+         int PE_size, TYPE *pWrk, long *pSync),                                                \
+        struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync, \
+                                        SHMEM_CALL_NAME);                                      \
+        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, OPERATION), SHMEM_CALL_NAME))
 
 SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , and)
 SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , or)

@@ -2,10 +2,6 @@
  * others; blocking and not. One table line gives all functions of a type. */
 #include "shmem/reach.h"
 
-/* On memory that this CPU reaches, a blocking and a non-blocking transfer are the same. */
-typedef void checked_transfer(const struct shmem_context *context, void *dest, const void *source,
-                              size_t count, size_t size, int pe, const char *call);
-
 /* memmove, because a PE may send to itself; not for nothing, which may come from a null
  * pointer. A function of its own, so that words need no stack. */
 static __attribute__((noinline)) void put_block(const struct shmem_peer *peer, void *target,
@@ -20,9 +16,9 @@ static __attribute__((noinline)) void put_block(const struct shmem_peer *peer, v
     }
 }
 
+/* On memory that this CPU reaches, a blocking and a non-blocking transfer are the same. */
 ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, checked_transfer *checked,
-                       const char *call)
+                       size_t count, size_t size, int pe, shmem_transfer *checked, const char *call)
 {
     const struct shmem_peer *peer;
     unsigned char *target;
@@ -40,8 +36,7 @@ ALWAYS_INLINE void put(const struct shmem_context *context, void *dest, const vo
 }
 
 ALWAYS_INLINE void get(const struct shmem_context *context, void *dest, const void *source,
-                       size_t count, size_t size, int pe, checked_transfer *checked,
-                       const char *call)
+                       size_t count, size_t size, int pe, shmem_transfer *checked, const char *call)
 {
     const struct shmem_peer *peer;
     unsigned char *origin;
@@ -99,28 +94,29 @@ DEFINE_WORD(uint64_t)
         uint64_t word8; \
     }
 
-#define PUT_ELEMENT(CONTEXT, DEST, TYPE, VALUE, PE)                                            \
+/* What a function with `context` and `pe` does with an element. */
+#define PUT_ELEMENT(TYPE, DEST, VALUE)                                                         \
     ELEMENT(TYPE) element = {.value = (VALUE)};                                                \
     switch (sizeof(TYPE)) {                                                                    \
-    case 1: put_uint8_t(CONTEXT, DEST, element.word1, PE, SHMEM_CALL_NAME); break;             \
-    case 2: put_uint16_t(CONTEXT, DEST, element.word2, PE, SHMEM_CALL_NAME); break;            \
-    case 4: put_uint32_t(CONTEXT, DEST, element.word4, PE, SHMEM_CALL_NAME); break;            \
-    case 8: put_uint64_t(CONTEXT, DEST, element.word8, PE, SHMEM_CALL_NAME); break;            \
+    case 1: put_uint8_t(context, DEST, element.word1, pe, SHMEM_CALL_NAME); break;             \
+    case 2: put_uint16_t(context, DEST, element.word2, pe, SHMEM_CALL_NAME); break;            \
+    case 4: put_uint32_t(context, DEST, element.word4, pe, SHMEM_CALL_NAME); break;            \
+    case 8: put_uint64_t(context, DEST, element.word8, pe, SHMEM_CALL_NAME); break;            \
     default:                                                                                   \
-        put(CONTEXT, DEST, &element, 1, sizeof(TYPE), PE, shmem_checked_put, SHMEM_CALL_NAME); \
+        put(context, DEST, &element, 1, sizeof(TYPE), pe, shmem_checked_put, SHMEM_CALL_NAME); \
     }
 
-#define GET_ELEMENT(CONTEXT, SOURCE, TYPE, PE)                                                   \
+#define GET_ELEMENT(TYPE, SOURCE)                                                                \
     ELEMENT(TYPE) element;                                                                       \
     switch (sizeof(TYPE)) {                                                                      \
-    case 1: element.word1 = get_uint8_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;            \
-    case 2: element.word2 = get_uint16_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
-    case 4: element.word4 = get_uint32_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
-    case 8: element.word8 = get_uint64_t(CONTEXT, SOURCE, PE, SHMEM_CALL_NAME); break;           \
+    case 1: element.word1 = get_uint8_t(context, SOURCE, pe, SHMEM_CALL_NAME); break;            \
+    case 2: element.word2 = get_uint16_t(context, SOURCE, pe, SHMEM_CALL_NAME); break;           \
+    case 4: element.word4 = get_uint32_t(context, SOURCE, pe, SHMEM_CALL_NAME); break;           \
+    case 8: element.word8 = get_uint64_t(context, SOURCE, pe, SHMEM_CALL_NAME); break;           \
     default:                                                                                     \
-        get(CONTEXT, &element, SOURCE, 1, sizeof(TYPE), PE, shmem_checked_get, SHMEM_CALL_NAME); \
+        get(context, &element, SOURCE, 1, sizeof(TYPE), pe, shmem_checked_get, SHMEM_CALL_NAME); \
     }                                                                                            \
-    return element.value;
+    return element.value
 
 /* Elements of a constant size, `to_step` and `from_step` bytes apart. */
 ALWAYS_INLINE void copy_strided(unsigned char *to, const unsigned char *from, size_t to_step,
@@ -185,68 +181,38 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
 
 /* ---- The functions ------------------------------------------------------------------- */
 
-/* One function, on the default context and on any. */
-#define DEFINE_TRANSFER(WAY, BEFORE, AFTER, CAREFUL, TYPE, SIZE)                              \
-    void pshmem_##BEFORE##AFTER(TYPE *dest, const TYPE *source, size_t nelems, int pe)        \
-    {                                                                                         \
-        WAY(&shmem_state.context, dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME);  \
-    }                                                                                         \
-    void pshmem_ctx_##BEFORE##AFTER(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,          \
-                                    size_t nelems, int pe)                                    \
-    {                                                                                         \
-        WAY(shmem_context_of(ctx), dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME); \
-    }                                                                                         \
-    SHMEM_ALIAS(BEFORE##AFTER)                                                                \
-    SHMEM_ALIAS(ctx_##BEFORE##AFTER)
+#define DEFINE_TRANSFER(WAY, NAME, CAREFUL, TYPE, SIZE)                                     \
+    SHMEM_DEFINE_BOTH(void, NAME, (TYPE * dest, const TYPE *source, size_t nelems, int pe), \
+                      WAY(context, dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME))
 
-#define DEFINE_STRIDED(WAY, BEFORE, AFTER, TYPE, SIZE)                                        \
-    void pshmem_##BEFORE##AFTER(TYPE *dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                size_t nelems, int pe)                                        \
-    {                                                                                         \
-        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};            \
-        WAY(&shmem_state.context, &strided, SHMEM_CALL_NAME);                                 \
-    }                                                                                         \
-    void pshmem_ctx_##BEFORE##AFTER(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,          \
-                                    ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe)      \
-    {                                                                                         \
-        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};            \
-        WAY(shmem_context_of(ctx), &strided, SHMEM_CALL_NAME);                                \
-    }                                                                                         \
-    SHMEM_ALIAS(BEFORE##AFTER)                                                                \
-    SHMEM_ALIAS(ctx_##BEFORE##AFTER)
-
-#define DEFINE_ELEMENTS(NAME, TYPE)                                                               \
-    void pshmem_##NAME##_p(TYPE *dest, TYPE value, int pe)                                        \
-    {                                                                                             \
-        PUT_ELEMENT(&shmem_state.context, dest, TYPE, value, pe)                                  \
-    }                                                                                             \
-    void pshmem_ctx_##NAME##_p(shmem_ctx_t ctx, TYPE *dest, TYPE value, int pe){PUT_ELEMENT(      \
-        shmem_context_of(ctx), dest, TYPE, value, pe)} TYPE pshmem_##NAME##_g(const TYPE *source, \
-                                                                              int pe){            \
-        GET_ELEMENT(&shmem_state.context, source, TYPE,                                           \
-                    pe)} TYPE pshmem_ctx_##NAME##_g(shmem_ctx_t ctx, const TYPE *source, int pe){ \
-        GET_ELEMENT(shmem_context_of(ctx), source, TYPE, pe)} SHMEM_ALIAS(NAME##_p)               \
-        SHMEM_ALIAS(ctx_##NAME##_p) SHMEM_ALIAS(NAME##_g) SHMEM_ALIAS(ctx_##NAME##_g)
+#define DEFINE_STRIDED(WAY, NAME, TYPE, SIZE)                                                   \
+    SHMEM_DEFINE_BOTH(                                                                          \
+        void, NAME,                                                                             \
+        (TYPE * dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
+        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};              \
+        WAY(context, &strided, SHMEM_CALL_NAME))
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)                                              \
-    DEFINE_TRANSFER(put, NAME, _put, shmem_checked_put, TYPE, sizeof(TYPE))         \
-    DEFINE_TRANSFER(get, NAME, _get, shmem_checked_get, TYPE, sizeof(TYPE))         \
-    DEFINE_TRANSFER(put, NAME, _put_nbi, shmem_checked_put_nbi, TYPE, sizeof(TYPE)) \
-    DEFINE_TRANSFER(get, NAME, _get_nbi, shmem_checked_get_nbi, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(iput, NAME, _iput, TYPE, sizeof(TYPE))                           \
-    DEFINE_STRIDED(iget, NAME, _iget, TYPE, sizeof(TYPE))                           \
-    DEFINE_ELEMENTS(NAME, TYPE)
+    DEFINE_TRANSFER(put, NAME##_put, shmem_checked_put, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(get, NAME##_get, shmem_checked_get, TYPE, sizeof(TYPE))         \
+    DEFINE_TRANSFER(put, NAME##_put_nbi, shmem_checked_put_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_TRANSFER(get, NAME##_get_nbi, shmem_checked_get_nbi, TYPE, sizeof(TYPE)) \
+    DEFINE_STRIDED(iput, NAME##_iput, TYPE, sizeof(TYPE))                           \
+    DEFINE_STRIDED(iget, NAME##_iget, TYPE, sizeof(TYPE))                           \
+    SHMEM_DEFINE_BOTH(void, NAME##_p, (TYPE * dest, TYPE value, int pe),            \
+                      PUT_ELEMENT(TYPE, dest, value))                               \
+    SHMEM_DEFINE_BOTH(TYPE, NAME##_g, (const TYPE *source, int pe), GET_ELEMENT(TYPE, source))
 
 #define DEFINE_CONTIGUOUS(SIZE, BYTES)                                        \
-    DEFINE_TRANSFER(put, put##SIZE, , shmem_checked_put, void, BYTES)         \
-    DEFINE_TRANSFER(get, get##SIZE, , shmem_checked_get, void, BYTES)         \
-    DEFINE_TRANSFER(put, put##SIZE, _nbi, shmem_checked_put_nbi, void, BYTES) \
-    DEFINE_TRANSFER(get, get##SIZE, _nbi, shmem_checked_get_nbi, void, BYTES)
+    DEFINE_TRANSFER(put, put##SIZE, shmem_checked_put, void, BYTES)           \
+    DEFINE_TRANSFER(get, get##SIZE, shmem_checked_get, void, BYTES)           \
+    DEFINE_TRANSFER(put, put##SIZE##_nbi, shmem_checked_put_nbi, void, BYTES) \
+    DEFINE_TRANSFER(get, get##SIZE##_nbi, shmem_checked_get_nbi, void, BYTES)
 
-#define DEFINE_SIZED(SIZE, BYTES, A, B)             \
-    DEFINE_CONTIGUOUS(SIZE, BYTES)                  \
-    DEFINE_STRIDED(iput, iput##SIZE, , void, BYTES) \
-    DEFINE_STRIDED(iget, iget##SIZE, , void, BYTES)
+#define DEFINE_SIZED(SIZE, BYTES, A, B)           \
+    DEFINE_CONTIGUOUS(SIZE, BYTES)                \
+    DEFINE_STRIDED(iput, iput##SIZE, void, BYTES) \
+    DEFINE_STRIDED(iget, iget##SIZE, void, BYTES)
 
 SHMEM_RMA_TYPES(DEFINE_TYPED, , )
 SHMEM_SIZES(DEFINE_SIZED, , )

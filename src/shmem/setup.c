@@ -1,16 +1,13 @@
 /* Set-up and queries: joining the group, laying out what all calls need, the end. */
 #define _GNU_SOURCE
-#include "shmem/setup.h"
+#include "shmem/state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "shmem/context.h"
 #include "shmem/environment.h"
-#include "shmem/lock.h"
-#include "shmem/memory.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
  * sees: 1 from the moment when it begins to finalize. Where that memory is a mirror the PE has

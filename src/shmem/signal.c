@@ -33,23 +33,13 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
     }
 }
 
-#define DEFINE(NAME, TYPE, SIZE)                                                           \
-    void pshmem_##NAME(TYPE *dest, const TYPE *source, size_t nelems, uint64_t *sig_addr,  \
-                       uint64_t signal, int sig_op, int pe)                                \
-    {                                                                                      \
-        struct shmem_signalled signalled = {dest,     source, nelems, SIZE,                \
-                                            sig_addr, signal, sig_op, pe};                 \
-        put_signal(&shmem_state.context, &signalled, SHMEM_CALL_NAME);                     \
-    }                                                                                      \
-    void pshmem_ctx_##NAME(shmem_ctx_t ctx, TYPE *dest, const TYPE *source, size_t nelems, \
-                           uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)        \
-    {                                                                                      \
-        struct shmem_signalled signalled = {dest,     source, nelems, SIZE,                \
-                                            sig_addr, signal, sig_op, pe};                 \
-        put_signal(shmem_context_of(ctx), &signalled, SHMEM_CALL_NAME);                    \
-    }                                                                                      \
-    SHMEM_ALIAS(NAME)                                                                      \
-    SHMEM_ALIAS(ctx_##NAME)
+#define DEFINE(NAME, TYPE, SIZE)                                                                 \
+    SHMEM_DEFINE_BOTH(                                                                           \
+        void, NAME,                                                                              \
+        (TYPE * dest, const TYPE *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,    \
+         int sig_op, int pe),                                                                    \
+        struct shmem_signalled put = {dest, source, nelems, SIZE, sig_addr, signal, sig_op, pe}; \
+        put_signal(context, &put, SHMEM_CALL_NAME))
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)            \
     DEFINE(NAME##_put_signal, TYPE, sizeof(TYPE)) \

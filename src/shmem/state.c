@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "shmem/setup.h"
-
 struct shmem_state shmem_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct shmem_context shmem_no_context;

@@ -16,9 +16,31 @@
 #include "api/inner.h"
 #include "shmem.h"
 
+/* The name of the pshmem_ function that it stands in, for messages: without its p. */
+#define SHMEM_CALL_NAME (__func__ + 1)
+
 /* Defines the pshmem_ function's second name. */
 #define SHMEM_ALIAS(NAME) \
     extern __typeof(pshmem_##NAME) shmem_##NAME __attribute__((weak, alias("pshmem_" #NAME)));
+
+/* Defines a function under both names: its type, name, parameters in parentheses, and statement. */
+#define SHMEM_DEFINE(RETURNS, NAME, PARAMETERS, ...) \
+    RETURNS pshmem_##NAME PARAMETERS                 \
+    {                                                \
+        __VA_ARGS__;                                 \
+    }                                                \
+    SHMEM_ALIAS(NAME)
+
+/* The same on a context, which the statement finds as `context`; and, as NAME and ctx_NAME, on the
+ * default context and on any. */
+#define SHMEM_DEFINE_ON(CONTEXT, RETURNS, NAME, PARAMETERS, ...)                             \
+    SHMEM_DEFINE(RETURNS, NAME, PARAMETERS, const struct shmem_context *context = (CONTEXT); \
+                 __VA_ARGS__)
+#define SHMEM_DEFINE_BOTH(RETURNS, NAME, PARAMETERS, ...)                         \
+    SHMEM_DEFINE_ON(&shmem_state.context, RETURNS, NAME, PARAMETERS, __VA_ARGS__) \
+    SHMEM_DEFINE_ON(shmem_context_of(ctx), RETURNS, ctx_##NAME,                   \
+                    (shmem_ctx_t ctx, SHMEM_UNPACK PARAMETERS), __VA_ARGS__)
+#define SHMEM_UNPACK(...) __VA_ARGS__
 
 /* The symmetric segments. */
 enum { SHMEM_HEAP, SHMEM_STATIC, SHMEM_SEGMENTS };
@@ -57,7 +79,7 @@ struct shmem_team {
     struct shmem_peer *peers; /* the same as peers; made with the first context, or NULL */
     shmem_team_config_t config;
     struct shmem_context *contexts; /* guarded by shmem_state.lock */
-    struct shmem_team *next;        /* of all teams made by splitting; guarded likewise */
+    struct shmem_team *next;        /* of all teams; guarded likewise */
 };
 
 struct shmem_state {
@@ -81,21 +103,23 @@ struct shmem_state {
     struct shmem_team world;
     struct shmem_team shared;
 
-    pthread_mutex_t lock; /* the lists of contexts and teams */
-    struct shmem_team *teams;
+    pthread_mutex_t lock;     /* the lists of contexts and teams */
+    struct shmem_team *teams; /* all: those made by splitting, then shared and world */
 };
 
-extern struct shmem_state shmem_state __attribute__((visibility("hidden")));
+/* Nothing of what follows is for programs. */
+#pragma GCC visibility push(hidden)
+
+extern struct shmem_state shmem_state;
 
 /* ---- Ending the job --------------------------------------------------------------- */
 
 /* Prints "PE 2: shmem_put: ..." and ends the job. `call` is the function's name. */
 _Noreturn void shmem_fail(const char *call, const char *format, ...)
-    __attribute__((cold, format(printf, 2, 3), visibility("hidden")));
+    __attribute__((cold, format(printf, 2, 3)));
 
 /* The same with the sentence of a DN_E... code. */
-_Noreturn void shmem_fail_error(const char *call, int error)
-    __attribute__((cold, visibility("hidden")));
+_Noreturn void shmem_fail_error(const char *call, int error) __attribute__((cold));
 
 /* Ends the job for every error. */
 static inline void shmem_require(const char *call, int error)
@@ -106,7 +130,7 @@ static inline void shmem_require(const char *call, int error)
 }
 
 /* Ends the job unless shmem_init has been called, and shmem_finalize not. */
-void shmem_require_initialised(const char *call) __attribute__((visibility("hidden")));
+void shmem_require_initialised(const char *call);
 
 /* ---- Handles ------------------------------------------------------------------------ */
 
@@ -128,7 +152,7 @@ static inline shmem_team_t shmem_team_handle(struct shmem_team *team)
 }
 
 /* The context of a handle; for SHMEM_CTX_INVALID one that reaches nobody. */
-extern struct shmem_context shmem_no_context __attribute__((visibility("hidden")));
+extern struct shmem_context shmem_no_context;
 
 static inline struct shmem_context *shmem_context_of(shmem_ctx_t handle)
 {
@@ -140,25 +164,47 @@ static inline struct shmem_context *shmem_context_of(shmem_ctx_t handle)
 
 /* ---- Between the parts --------------------------------------------------------------- */
 
+/* Notes that the job is to end with this status. False: somebody has done so already, and
+ * *status becomes that one's. (setup.c) */
+bool shmem_want_end(int *status);
+/* Ends this process with the status of the job; the launcher ends the others. A PE that was not
+ * the first leaves the end to the first one, which may still be saying why. */
+_Noreturn void shmem_end(bool first, int status) __attribute__((cold));
+/* Whether every other PE has begun to finalize: this PE can wait for nobody any more. */
+bool shmem_others_finalize(void);
+
 /* Fills shmem_state.world and shared; the node is attached and `lock` is usable. 0 or
  * DN_E.... Ended after all PEs have arrived in shmem_finalize. (team.c) */
-int shmem_teams_start(void) __attribute__((visibility("hidden")));
-void shmem_teams_end(void) __attribute__((visibility("hidden")));
+int shmem_teams_start(void);
+void shmem_teams_end(void);
 
-/* Closes all contexts of a team that is about to be destroyed. (context.c) */
-void shmem_team_close_contexts(struct shmem_team *team) __attribute__((visibility("hidden")));
+/* Opens the default context; the teams are there. (context.c) */
+void shmem_contexts_start(void);
+/* Completes what this PE sent by any of its contexts. */
+void shmem_contexts_quiet(const char *call);
+/* Closes all; and those of a team that is about to be destroyed. */
+void shmem_contexts_end(void);
+void shmem_team_close_contexts(struct shmem_team *team);
+/* In a forked child: no context reaches anybody any more. */
+void shmem_contexts_forbid(void);
+
+/* Closes and forgets all locks. (lock.c) */
+void shmem_locks_end(void);
+
+/* SHMEM_DEBUG: ends the job when a part of the heap is used that no allocation holds. (memory.c) */
+void shmem_debug_memory(const void *address, size_t bytes, const char *call);
+/* Forgets what SHMEM_DEBUG knows of allocations. */
+void shmem_memory_end(void);
 
 /* Where the object at an own symmetric address lies at a PE (numbered among all), mapped
  * here; NULL when the address is not symmetric. (reach.c) */
-void *shmem_mapped(const void *address, int pe) __attribute__((visibility("hidden")));
-
+void *shmem_mapped(const void *address, int pe);
 /* The same as a remote address; false when [address, address + bytes) is not within one
- * symmetric segment. (reach.c) */
-bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote)
-    __attribute__((visibility("hidden")));
+ * symmetric segment. */
+bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote);
+/* Where an own static variable lies in the group's memory; other addresses as they are. */
+const void *shmem_group_address(const void *address);
 
-/* Where an own static variable lies in the group's memory; other addresses as they are.
- * (reach.c) */
-const void *shmem_group_address(const void *address) __attribute__((visibility("hidden")));
+#pragma GCC visibility pop
 
 #endif

@@ -30,15 +30,27 @@ int shmem_teams_start(void)
     if (!fill(world, false) || !fill(shared, true)) {
         return DN_ENOMEM;
     }
+    shared->next = world;
+    shmem_state.teams = shared;
     world->dn = dn_team_all(shmem_state.node);
     return inner_team_create_named(shmem_state.node, shared->pes, (size_t)shared->n_pes,
                                    SHARED_NAME, &shared->dn);
+}
+
+static bool is_predefined(const struct shmem_team *team)
+{
+    return team == &shmem_state.world || team == &shmem_state.shared;
 }
 
 static void forget_team(struct shmem_team *team)
 {
     free(team->pes);
     free(team->peers);
+    if (is_predefined(team)) {
+        *team = (struct shmem_team){0};
+    } else {
+        free(team);
+    }
 }
 
 void shmem_teams_end(void)
@@ -46,13 +58,8 @@ void shmem_teams_end(void)
     while (shmem_state.teams) {
         struct shmem_team *next = shmem_state.teams->next;
         forget_team(shmem_state.teams);
-        free(shmem_state.teams);
         shmem_state.teams = next;
     }
-    forget_team(&shmem_state.world);
-    forget_team(&shmem_state.shared);
-    shmem_state.world = (struct shmem_team){0};
-    shmem_state.shared = (struct shmem_team){0};
     shmem_active_sets_end();
 }
 
@@ -124,9 +131,16 @@ static struct shmem_team *new_team(int size, const shmem_team_config_t *config, 
     return team;
 }
 
-/* Fills in the members, from the team below; from here on the program has it. */
-static void add_team(struct shmem_team *team, struct dn_team *dn)
+/* Takes part in a split of the parent, with the others of this color, in the order of their keys;
+ * without a team it is in none. Fills in the members; then the program has it. */
+static void split(const struct shmem_team *parent, struct shmem_team *team, int color, int key,
+                  shmem_team_t *made, const char *call)
 {
+    struct dn_team *dn;
+    shmem_collective_end(call, dn_team_split(parent->dn, team ? color : -1, key, &dn));
+    if (!team) {
+        return;
+    }
     team->dn = dn;
     team->my_pe = dn_team_rank(dn);
     for (int i = 0; i < team->n_pes; i++) {
@@ -136,6 +150,7 @@ static void add_team(struct shmem_team *team, struct dn_team *dn)
     team->next = shmem_state.teams;
     shmem_state.teams = team;
     pthread_mutex_unlock(&shmem_state.lock);
+    *made = shmem_team_handle(team);
 }
 
 /* Whether a configuration can be had, which all PEs see alike. */
@@ -158,7 +173,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
                               const shmem_team_config_t *config, long config_mask,
                               shmem_team_t *made)
 {
-    const char *call = SHMEM_COLLECTIVE_NAME;
+    const char *call = SHMEM_CALL_NAME;
     *made = SHMEM_TEAM_INVALID;
     if (parent_team == SHMEM_TEAM_INVALID) {
         return -1;
@@ -173,13 +188,7 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
     long steps = stride == 0 ? 0 : ((long)parent->my_pe - start) / stride;
     bool is_member = steps >= 0 && steps < size && start + steps * stride == parent->my_pe;
     struct shmem_team *team = is_member ? new_team(size, config, config_mask, call) : NULL;
-    struct dn_team *dn;
-    int error = dn_team_split(parent->dn, is_member ? 0 : -1, (int)steps, &dn);
-    shmem_collective_end(call, error);
-    if (team) {
-        add_team(team, dn);
-        *made = shmem_team_handle(team);
-    }
+    split(parent, team, 0, (int)steps, made, call);
     return 0;
 }
 SHMEM_ALIAS(team_split_strided)
@@ -189,7 +198,7 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
                          shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,
                          long yaxis_mask, shmem_team_t *yaxis_team)
 {
-    const char *call = SHMEM_COLLECTIVE_NAME;
+    const char *call = SHMEM_CALL_NAME;
     *xaxis_team = SHMEM_TEAM_INVALID;
     *yaxis_team = SHMEM_TEAM_INVALID;
     if (parent_team == SHMEM_TEAM_INVALID) {
@@ -211,17 +220,8 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
     bool y_fits = config_fits(yaxis_config, yaxis_mask);
     struct shmem_team *x_team = x_fits ? new_team(row, xaxis_config, xaxis_mask, call) : NULL;
     struct shmem_team *y_team = y_fits ? new_team(column, yaxis_config, yaxis_mask, call) : NULL;
-    struct dn_team *dn;
-    shmem_collective_end(call, dn_team_split(parent->dn, x_fits ? y : -1, x, &dn));
-    if (x_team) {
-        add_team(x_team, dn);
-        *xaxis_team = shmem_team_handle(x_team);
-    }
-    shmem_collective_end(call, dn_team_split(parent->dn, y_fits ? x : -1, y, &dn));
-    if (y_team) {
-        add_team(y_team, dn);
-        *yaxis_team = shmem_team_handle(y_team);
-    }
+    split(parent, x_team, y, x, xaxis_team, call);
+    split(parent, y_team, x, y, yaxis_team, call);
     return x_fits && y_fits ? 0 : -1;
 }
 SHMEM_ALIAS(team_split_2d)
@@ -244,12 +244,12 @@ static bool remove_team(struct shmem_team *team)
 
 void pshmem_team_destroy(shmem_team_t handle)
 {
-    const char *call = SHMEM_COLLECTIVE_NAME;
+    const char *call = SHMEM_CALL_NAME;
     if (handle == SHMEM_TEAM_INVALID) {
         return;
     }
     struct shmem_team *team = shmem_members(handle, call);
-    if (team == &shmem_state.world || team == &shmem_state.shared) {
+    if (is_predefined(team)) {
         shmem_fail(call, "a predefined team cannot be destroyed");
     }
     SHMEM_COLLECTIVE_CHECK(team, .call = call);
@@ -259,12 +259,11 @@ void pshmem_team_destroy(shmem_team_t handle)
     shmem_team_close_contexts(team);
     shmem_collective_end(call, dn_team_free(team->dn));
     forget_team(team);
-    free(team);
 }
 SHMEM_ALIAS(team_destroy)
 
 int pshmem_team_sync(shmem_team_t team)
 {
-    return shmem_team_barrier(shmem_members(team, SHMEM_COLLECTIVE_NAME), SHMEM_COLLECTIVE_NAME);
+    return shmem_team_barrier(shmem_members(team, SHMEM_CALL_NAME), SHMEM_CALL_NAME);
 }
 SHMEM_ALIAS(team_sync)

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "shmem/wait.h"
 
-#include "shmem/setup.h"
-
 /* A program of one thread whose every peer finalizes waits in vain: nobody will write. With
  * more threads one of this PE's own may. */
 static bool is_hopeless(const struct dn_node *node, void *context, bool forever)
@@ -37,18 +35,6 @@ static void wait_for(bool (*holds)(void *context), void *context, const void *fi
 
 /* ---- One word ----------------------------------------------------------------------------- */
 
-struct watched_word {
-    const void *word;
-    unsigned bytes;
-    struct base_range range;
-};
-
-static bool watched_word_holds(void *context)
-{
-    const struct watched_word *watched = context;
-    return base_word_holds(watched->word, watched->bytes, watched->range);
-}
-
 static void check_word(const void *word, unsigned bytes, const char *call)
 {
     struct dn_remote remote;
@@ -60,9 +46,9 @@ static void check_word(const void *word, unsigned bytes, const char *call)
 
 void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
 {
-    struct watched_word watched = {word, bytes, range};
+    struct base_watched_word watched = {word, bytes, range};
     check_word(word, bytes, call);
-    wait_for(watched_word_holds, &watched, word, word, call);
+    wait_for(base_watched_word_holds, &watched, word, word, call);
 }
 
 _Noreturn void shmem_wait_refuse(int cmp, const char *call)
@@ -118,11 +104,17 @@ static bool check_words(const struct shmem_words *words)
     return false;
 }
 
-static void wait_for_words(const struct shmem_words *words, bool (*holds)(void *context),
-                           void *context)
+/* Waits for what a look has not found, or lets others go on before the next look. */
+static void go_on(const struct shmem_words *words, bool waits, bool (*holds)(void *context),
+                  void *context)
 {
     const unsigned char *first = words->words;
-    wait_for(holds, context, first, first + (words->count - 1) * words->type.bytes, words->call);
+    if (waits) {
+        wait_for(holds, context, first, first + (words->count - 1) * words->type.bytes,
+                 words->call);
+    } else {
+        shmem_look_again();
+    }
 }
 
 struct search {
@@ -175,64 +167,39 @@ static size_t collect(const struct shmem_words *words, size_t *indices)
     return found;
 }
 
-void shmem_words_wait_all(const struct shmem_words *words)
-{
-    struct search search = {words, 0};
-    if (check_words(words) && !all_hold(&search)) {
-        wait_for_words(words, all_hold, &search);
-    }
-}
-
-size_t shmem_words_wait_any(const struct shmem_words *words)
-{
-    struct search search = {words, SIZE_MAX};
-    if (check_words(words) && !any_holds(&search)) {
-        wait_for_words(words, any_holds, &search);
-    }
-    return search.index;
-}
-
-size_t shmem_words_wait_some(const struct shmem_words *words, size_t *indices)
-{
-    struct search search = {words, SIZE_MAX};
-    if (!check_words(words)) {
-        return 0;
-    }
-    size_t found;
-    /* What held may have changed before it is collected. */
-    while ((found = collect(words, indices)) == 0) {
-        wait_for_words(words, any_holds, &search);
-    }
-    return found;
-}
-
-int shmem_words_test_all(const struct shmem_words *words)
+int shmem_words_all(const struct shmem_words *words, bool waits)
 {
     struct search search = {words, 0};
     bool hold = !check_words(words) || all_hold(&search);
     if (!hold) {
-        shmem_look_again();
+        go_on(words, waits, all_hold, &search);
     }
-    return hold;
+    return hold || waits;
 }
 
-size_t shmem_words_test_any(const struct shmem_words *words)
+size_t shmem_words_any(const struct shmem_words *words, bool waits)
 {
     struct search search = {words, SIZE_MAX};
     if (check_words(words) && !any_holds(&search)) {
-        shmem_look_again();
+        go_on(words, waits, any_holds, &search);
     }
     return search.index;
 }
 
-size_t shmem_words_test_some(const struct shmem_words *words, size_t *indices)
+size_t shmem_words_some(const struct shmem_words *words, bool waits, size_t *indices)
 {
+    struct search search = {words, SIZE_MAX};
     if (!check_words(words)) {
         return 0;
     }
-    size_t found = collect(words, indices);
-    if (found == 0) {
-        shmem_look_again();
+    for (;;) {
+        size_t found = collect(words, indices);
+        if (found == 0) {
+            go_on(words, waits, any_holds, &search);
+        }
+        if (found > 0 || !waits) {
+            return found;
+        }
+        /* What held may have changed before it was collected. */
     }
-    return found;
 }

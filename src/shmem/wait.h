@@ -5,6 +5,8 @@
 #include "base/comparison.h"
 #include "shmem/state.h"
 
+#pragma GCC visibility push(hidden)
+
 _Static_assert(SHMEM_CMP_EQ == (int)DN_EQ && SHMEM_CMP_NE == (int)DN_NE &&
                    SHMEM_CMP_GT == (int)DN_GT && SHMEM_CMP_GE == (int)DN_GE &&
                    SHMEM_CMP_LT == (int)DN_LT && SHMEM_CMP_LE == (int)DN_LE,
@@ -15,14 +17,13 @@ _Static_assert(SHMEM_CMP_EQ == (int)DN_EQ && SHMEM_CMP_NE == (int)DN_NE &&
 /* Waits until a word is in a range. Inline where the width is known; polls closely while a
  * core is free, and leaves the rest to wait_slowly. */
 void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range, const char *call)
-    __attribute__((noinline, visibility("hidden")));
+    __attribute__((noinline));
 
 /* Ends the job: a comparison that can never hold, or that does not exist. */
-_Noreturn void shmem_wait_refuse(int cmp, const char *call)
-    __attribute__((cold, visibility("hidden")));
+_Noreturn void shmem_wait_refuse(int cmp, const char *call) __attribute__((cold));
 
 /* After a look that found nothing: gives the core away if others need it. */
-void shmem_look_again(void) __attribute__((visibility("hidden")));
+void shmem_look_again(void);
 
 /* ---- Several words ------------------------------------------------------------------------- */
 
@@ -37,14 +38,12 @@ struct shmem_words {
     const char *call;
 };
 
-/* Forms of waiting and looking, as the typed functions return. */
-void shmem_words_wait_all(const struct shmem_words *words) __attribute__((visibility("hidden")));
-size_t shmem_words_wait_any(const struct shmem_words *words) __attribute__((visibility("hidden")));
-size_t shmem_words_wait_some(const struct shmem_words *words, size_t *indices)
-    __attribute__((visibility("hidden")));
-int shmem_words_test_all(const struct shmem_words *words) __attribute__((visibility("hidden")));
-size_t shmem_words_test_any(const struct shmem_words *words) __attribute__((visibility("hidden")));
-size_t shmem_words_test_some(const struct shmem_words *words, size_t *indices)
-    __attribute__((visibility("hidden")));
+/* Whether all of the words hold; the index of one that does; how many do, and their indices. With
+ * `waits` a call returns when that is so; else at once, with 0, SIZE_MAX or 0 if it is not. */
+int shmem_words_all(const struct shmem_words *words, bool waits);
+size_t shmem_words_any(const struct shmem_words *words, bool waits);
+size_t shmem_words_some(const struct shmem_words *words, bool waits, size_t *indices);
+
+#pragma GCC visibility pop
 
 #endif

@@ -1,5 +1,5 @@
 /* Contexts: which PEs one has, whether the inline ways may be used, and its end. */
-#include "shmem/context.h"
+#include "shmem/state.h"
 
 #include "unit/shmem/pe.h"
 

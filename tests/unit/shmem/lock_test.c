@@ -1,5 +1,5 @@
 /* The table of locks: held, tried, given, many at once; mistakes that end the job. */
-#include "shmem/lock.h"
+#include "shmem/state.h"
 
 #include "unit/shmem/pe.h"
 

@@ -1,7 +1,6 @@
 /* Symmetric memory: alignment, growing, what SHMEM_DEBUG knows of it. */
-#include "shmem/memory.h"
+#include "shmem/state.h"
 
-#include "shmem/debug.h"
 #include "unit/shmem/pe.h"
 
 static void free_what_is_none(void)

@@ -1,5 +1,5 @@
 /* The beginning and the end of a job of one PE, and the queries. */
-#include "shmem/setup.h"
+#include "shmem/state.h"
 
 #include "unit/shmem/pe.h"
 

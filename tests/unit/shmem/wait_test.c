@@ -20,7 +20,7 @@ static void no_comparison(void)
 {
     pe_start();
     struct shmem_words words = all_of(6, 0);
-    (void)shmem_words_test_any(&words);
+    (void)shmem_words_any(&words, false);
 }
 
 static void never_true(void)
@@ -57,14 +57,14 @@ static void signed_order(void **unused)
     (void)unused;
     size_t found[WORDS];
     struct shmem_words negative = all_of(SHMEM_CMP_LT, 0);
-    assert_int_equal(shmem_words_test_some(&negative, found), 2);
+    assert_int_equal(shmem_words_some(&negative, false, found), 2);
     assert_true(found[0] == 0 && found[1] == 3);
     struct shmem_words greater = all_of(SHMEM_CMP_GT, INT32_MAX);
-    assert_int_equal(shmem_words_test_some(&greater, found), 0);
+    assert_int_equal(shmem_words_some(&greater, false, found), 0);
     struct shmem_words all = all_of(SHMEM_CMP_LE, 7);
-    assert_int_equal(shmem_words_test_all(&all), 1);
+    assert_int_equal(shmem_words_all(&all, false), 1);
     all.cmp = SHMEM_CMP_NE;
-    assert_int_equal(shmem_words_test_all(&all), 0);
+    assert_int_equal(shmem_words_all(&all, false), 0);
 }
 
 static void unsigned_order(void **unused)
@@ -73,7 +73,7 @@ static void unsigned_order(void **unused)
     size_t found[WORDS];
     struct shmem_words words = all_of(SHMEM_CMP_GT, 7);
     words.type.is_signed = false;
-    assert_int_equal(shmem_words_test_some(&words, found), 2);
+    assert_int_equal(shmem_words_some(&words, false, found), 2);
 }
 
 static void those_with_a_status_stay_out(void **unused)
@@ -83,12 +83,12 @@ static void those_with_a_status_stay_out(void **unused)
     const int nobody[WORDS] = {1, 1, 1, 1};
     struct shmem_words words = all_of(SHMEM_CMP_EQ, 7);
     words.status = status;
-    assert_int_equal(shmem_words_test_all(&words), 1);
-    assert_int_equal(shmem_words_wait_any(&words), 2);
+    assert_int_equal(shmem_words_all(&words, false), 1);
+    assert_int_equal(shmem_words_any(&words, true), 2);
     words.status = nobody;
-    assert_int_equal(shmem_words_test_any(&words), SIZE_MAX);
-    assert_int_equal(shmem_words_test_all(&words), 1);
-    shmem_words_wait_all(&words);
+    assert_int_equal(shmem_words_any(&words, false), SIZE_MAX);
+    assert_int_equal(shmem_words_all(&words, false), 1);
+    (void)shmem_words_all(&words, true);
 }
 
 static void a_value_for_each(void **unused)
@@ -98,7 +98,7 @@ static void a_value_for_each(void **unused)
     size_t found[WORDS];
     struct shmem_words words = all_of(SHMEM_CMP_GE, 0);
     words.values = wanted;
-    assert_int_equal(shmem_words_wait_some(&words, found), 2);
+    assert_int_equal(shmem_words_some(&words, true, found), 2);
     assert_true(found[0] == 0 && found[1] == 2);
 }
 
@@ -109,7 +109,7 @@ static void any_goes_round(void **unused)
     unsigned seen = 0;
     struct shmem_words words = all_of(SHMEM_CMP_NE, 99);
     for (int i = 0; i < WORDS; i++) {
-        seen |= 1u << shmem_words_test_any(&words);
+        seen |= 1u << shmem_words_any(&words, false);
     }
     assert_int_equal(seen, (1u << WORDS) - 1);
 }
@@ -129,7 +129,7 @@ static void a_thread_ends_the_wait(void **unused)
     struct shmem_words words = all_of(SHMEM_CMP_EQ, 100);
     shmem_state.thread_level = SHMEM_THREAD_MULTIPLE;
     assert_int_equal(pthread_create(&thread, NULL, change_later, NULL), 0);
-    assert_int_equal(shmem_words_wait_any(&words), 1);
+    assert_int_equal(shmem_words_any(&words, true), 1);
     assert_int_equal(pthread_join(thread, NULL), 0);
     shmem_state.thread_level = SHMEM_THREAD_SINGLE;
 }
