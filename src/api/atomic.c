@@ -9,8 +9,9 @@ __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn
                                                  uint64_t operand, uint64_t expected, uint64_t *old)
 {
     int error = api_check(node);
-    if (error || api_area_is_none(remote)) {
-        return error ? error : api_refuse_area(node, remote, bytes);
+    error = error ? error : api_check_area(node, remote, bytes);
+    if (error) {
+        return error;
     }
     struct fabric_lane *lane = &node->lane;
     return lane->ops->atomic(lane, remote, (enum fabric_atomic)operation, bytes, operand, expected,

@@ -34,18 +34,13 @@ static inline bool api_quick(const struct dn_node *node, struct dn_remote remote
     return LIKELY(node != NULL) && in_place_quick(&node->lane, remote, bytes, place);
 }
 
-/* Whether a remote address names no area at all: by packets, that number is the library's
- * own. in_place_reach gives the error. */
-static inline bool api_area_is_none(struct dn_remote remote)
-{
-    return UNLIKELY(remote.area == 0);
-}
-
-static inline int api_refuse_area(const struct dn_node *node, struct dn_remote remote,
-                                  uint64_t bytes)
+/* 0, or the error of a remote address that names no area at all: by packets, that number is the
+ * library's own. */
+static inline int api_check_area(const struct dn_node *node, struct dn_remote remote,
+                                 uint64_t bytes)
 {
     unsigned char *pointer;
-    return in_place_reach(&node->lane, remote, bytes, &pointer);
+    return UNLIKELY(remote.area == 0) ? in_place_reach(&node->lane, remote, bytes, &pointer) : 0;
 }
 
 /* Ends a quick operation: a tail call when somebody sleeps. */

@@ -87,21 +87,32 @@ static void tell(const struct message_op *op, int *sender, size_t *bytes)
     }
 }
 
+/* The operation has its buffer; message_recv fills in the rest. */
+static inline __attribute__((always_inline)) int receive(struct dn_context *context,
+                                                         enum message_kind kind, int source,
+                                                         struct message_op *op, uint64_t timeout_ns,
+                                                         int *sender, size_t *bytes)
+{
+    int error = message_context_check(context);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    error = message_recv(context, kind, source, op, timeout_ns);
+    if (LIKELY(!error)) {
+        tell(op, sender, bytes);
+    }
+    return error;
+}
+
 int dn_recv(struct dn_context *context, int source, void *buffer, size_t capacity,
             uint64_t timeout_ns, int *sender, size_t *bytes)
 {
     struct message_op op;
-    int error = LIKELY(buffer || !capacity) ? message_context_check(context) : DN_EINVAL;
-    if (UNLIKELY(error)) {
-        return error;
-    }
     op.data = buffer;
     op.bytes = capacity;
-    error = message_recv(context, MESSAGE_OP_RECV, source, &op, timeout_ns);
-    if (LIKELY(!error)) {
-        tell(&op, sender, bytes);
-    }
-    return error;
+    return LIKELY(buffer || !capacity)
+               ? receive(context, MESSAGE_OP_RECV, source, &op, timeout_ns, sender, bytes)
+               : DN_EINVAL;
 }
 
 int dn_irecv(struct dn_context *context, int source, void *buffer, size_t capacity,
@@ -121,17 +132,9 @@ int dn_probe(struct dn_context *context, int source, uint64_t timeout_ns, int *s
              size_t *bytes)
 {
     struct message_op op;
-    int error = message_context_check(context);
-    if (error) {
-        return error;
-    }
     op.data = NULL;
     op.bytes = 0;
-    error = message_recv(context, MESSAGE_OP_PROBE, source, &op, timeout_ns);
-    if (!error) {
-        tell(&op, sender, bytes);
-    }
-    return error;
+    return receive(context, MESSAGE_OP_PROBE, source, &op, timeout_ns, sender, bytes);
 }
 
 int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *bytes)
@@ -195,16 +198,12 @@ int dn_recv_in_place(struct dn_context *context, int source, uint64_t timeout_ns
                      int *sender, size_t *bytes)
 {
     struct message_op op;
-    int error = data ? message_context_check(context) : DN_EINVAL;
-    if (error) {
-        return error;
-    }
     op.data = NULL;
     op.bytes = 0;
-    error = message_recv(context, MESSAGE_OP_IN_PLACE, source, &op, timeout_ns);
+    int error = data ? receive(context, MESSAGE_OP_IN_PLACE, source, &op, timeout_ns, sender, bytes)
+                     : DN_EINVAL;
     if (!error) {
         *data = op.data;
-        tell(&op, sender, bytes);
     }
     return error;
 }

@@ -108,52 +108,43 @@ int dn_barrier_wait(struct dn_team *team, uint64_t timeout_ns)
     return error ? error : end_barrier(team, team_barrier_wait(team, timeout_ns));
 }
 
+/* The error of a reduction that makes no sense is every member's. */
+static inline int check_reduction(struct dn_team *team, int reduction_error)
+{
+    int error = check_team(team);
+    return error || LIKELY(!reduction_error) ? error : team_refuse(team, reduction_error);
+}
+
 int dn_allreduce(struct dn_team *team, const void *source, void *result, size_t count,
                  enum dn_type type, enum dn_reduction reduction)
 {
     struct team_reduction call;
-    int error = check_team(team);
-    if (error) {
-        return error;
-    }
-    error = team_reduction_of(type, reduction, count, &call);
-    return error ? team_refuse(team, error) : team_allreduce(team, source, result, &call);
+    int error = check_reduction(team, team_reduction_of(type, reduction, count, &call));
+    return error ? error : team_allreduce(team, source, result, &call);
 }
 
 int dn_allreduce_with(struct dn_team *team, const void *source, void *result, size_t count,
                       const struct dn_operator *with)
 {
     struct team_reduction call;
-    int error = check_team(team);
-    if (error) {
-        return error;
-    }
-    error = team_reduction_with(with, count, &call);
-    return error ? team_refuse(team, error) : team_allreduce(team, source, result, &call);
+    int error = check_reduction(team, team_reduction_with(with, count, &call));
+    return error ? error : team_allreduce(team, source, result, &call);
 }
 
 int dn_scan(struct dn_team *team, const void *source, void *result, size_t count, enum dn_type type,
             enum dn_reduction reduction, enum dn_scan_kind kind)
 {
     struct team_reduction call;
-    int error = check_team(team);
-    if (error) {
-        return error;
-    }
-    error = team_reduction_of(type, reduction, count, &call);
-    return error ? team_refuse(team, error) : team_scan(team, source, result, &call, kind);
+    int error = check_reduction(team, team_reduction_of(type, reduction, count, &call));
+    return error ? error : team_scan(team, source, result, &call, kind);
 }
 
 int dn_scan_with(struct dn_team *team, const void *source, void *result, size_t count,
                  const struct dn_operator *with, enum dn_scan_kind kind)
 {
     struct team_reduction call;
-    int error = check_team(team);
-    if (error) {
-        return error;
-    }
-    error = team_reduction_with(with, count, &call);
-    return error ? team_refuse(team, error) : team_scan(team, source, result, &call, kind);
+    int error = check_reduction(team, team_reduction_with(with, count, &call));
+    return error ? error : team_scan(team, source, result, &call, kind);
 }
 
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)

@@ -6,26 +6,25 @@
 #include "host/wait.h"
 
 /* A transfer of some bytes needs a pointer to them. */
-static inline int check_transfer(const struct dn_node *node, const void *local, size_t bytes)
+static inline int check_local(const struct dn_node *node, const void *local, size_t bytes)
 {
-    if (UNLIKELY(!local && bytes != 0)) {
-        return DN_EINVAL;
-    }
-    return api_check(node);
+    return LIKELY(local || bytes == 0) ? api_check(node) : DN_EINVAL;
+}
+
+/* Every check of the careful way, in order. */
+static int check_transfer(const struct dn_node *node, struct dn_remote remote, const void *local,
+                          size_t bytes)
+{
+    int error = check_local(node, local, bytes);
+    return error ? error : api_check_area(node, remote, bytes);
 }
 
 static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
                                                         struct dn_remote remote, const void *source,
                                                         size_t bytes)
 {
-    int error = check_transfer(node, source, bytes);
-    if (error) {
-        return error;
-    }
-    if (api_area_is_none(remote)) {
-        return api_refuse_area(node, remote, bytes);
-    }
-    return node->lane.ops->botf(&node->lane, remote, source, bytes);
+    int error = check_transfer(node, remote, source, bytes);
+    return error ? error : node->lane.ops->botf(&node->lane, remote, source, bytes);
 }
 
 int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
@@ -43,18 +42,19 @@ int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, s
 int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
                   struct dn_remote flag, uint64_t value)
 {
-    int error = check_transfer(node, source, bytes);
+    int error = check_local(node, source, bytes);
     if (UNLIKELY(error)) {
         return error;
     }
     if (UNLIKELY(remote.rank != flag.rank)) {
         return DN_EINVAL;
     }
-    if (api_area_is_none(remote) || api_area_is_none(flag)) {
-        error = api_refuse_area(node, remote, bytes);
-        return error ? error : api_refuse_area(node, flag, sizeof value);
-    }
     struct fabric_lane *lane = &node->lane;
+    if (UNLIKELY(remote.area == 0 || flag.area == 0)) {
+        unsigned char *pointer;
+        error = in_place_reach(lane, remote, bytes, &pointer);
+        return error ? error : in_place_reach(lane, flag, sizeof value, &pointer);
+    }
     return LIKELY(lane->is_prompt)
                ? in_place_put_signal(lane, remote, source, bytes, flag, value)
                : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
@@ -64,14 +64,8 @@ static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
                                                         struct dn_remote remote, const void *source,
                                                         size_t bytes, struct dn_op *op)
 {
-    int error = check_transfer(node, source, bytes);
-    if (error) {
-        return error;
-    }
-    if (api_area_is_none(remote)) {
-        return api_refuse_area(node, remote, bytes);
-    }
-    return node->lane.ops->push(&node->lane, remote, source, bytes, op);
+    int error = check_transfer(node, remote, source, bytes);
+    return error ? error : node->lane.ops->push(&node->lane, remote, source, bytes, op);
 }
 
 int dn_push(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
@@ -94,14 +88,8 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
                                                         struct dn_remote remote, void *target,
                                                         size_t bytes, struct dn_op *op)
 {
-    int error = check_transfer(node, target, bytes);
-    if (error) {
-        return error;
-    }
-    if (api_area_is_none(remote)) {
-        return api_refuse_area(node, remote, bytes);
-    }
-    return node->lane.ops->pull(&node->lane, remote, target, bytes, op);
+    int error = check_transfer(node, remote, target, bytes);
+    return error ? error : node->lane.ops->pull(&node->lane, remote, target, bytes, op);
 }
 
 int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes,
@@ -180,44 +168,27 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
     return error ? error : fabric_op_state(op, &done);
 }
 
-int inner_fence(struct dn_node *node)
-{
-    struct fabric_lane *lane = &node->lane;
-    if (UNLIKELY(!lane->is_prompt)) {
-        return lane->ops->fence(lane);
+/* Where operations are done at return, a fence is all that either needs. */
+#define DEFINE_ORDER(name)                                                                \
+    int inner_##name(struct dn_node *node)                                                \
+    {                                                                                     \
+        struct fabric_lane *lane = &node->lane;                                           \
+        if (UNLIKELY(!lane->is_prompt)) {                                                 \
+            return lane->ops->name(lane);                                                 \
+        }                                                                                 \
+        in_place_fence(lane);                                                             \
+        return 0;                                                                         \
+    }                                                                                     \
+    int dn_##name(struct dn_node *node)                                                   \
+    {                                                                                     \
+        int error = api_check(node);                                                      \
+        if (error) {                                                                      \
+            return error;                                                                 \
+        }                                                                                 \
+        error = inner_##name(node);                                                       \
+        int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_##name(node); \
+        return kept ? kept : error;                                                       \
     }
-    in_place_fence(lane);
-    return 0;
-}
 
-int inner_quiet(struct dn_node *node)
-{
-    struct fabric_lane *lane = &node->lane;
-    if (UNLIKELY(!lane->is_prompt)) {
-        return lane->ops->quiet(lane);
-    }
-    in_place_fence(lane);
-    return 0;
-}
-
-int dn_fence(struct dn_node *node)
-{
-    int error = api_check(node);
-    if (error) {
-        return error;
-    }
-    error = inner_fence(node);
-    int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_fence(node);
-    return kept ? kept : error;
-}
-
-int dn_quiet(struct dn_node *node)
-{
-    int error = api_check(node);
-    if (error) {
-        return error;
-    }
-    error = inner_quiet(node);
-    int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_quiet(node);
-    return kept ? kept : error;
-}
+DEFINE_ORDER(fence)
+DEFINE_ORDER(quiet)

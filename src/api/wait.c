@@ -21,25 +21,12 @@ static inline int check_word(const struct dn_node *node, const void *word, unsig
     return api_check(node);
 }
 
-/* What a poll outside the spinning fast path needs. */
-struct watched_word {
-    const void *word;
-    unsigned bytes;
-    struct base_range range;
-};
-
-static bool watched_word_holds(void *context)
-{
-    const struct watched_word *watched = context;
-    return base_word_holds(watched->word, watched->bytes, watched->range);
-}
-
 static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, const void *word,
                                                        unsigned bytes, struct base_range range,
                                                        uint64_t timeout_ns)
 {
-    struct watched_word watched = {word, bytes, range};
-    struct host_condition condition = {watched_word_holds, host_nobody_left, &watched,
+    struct base_watched_word watched = {word, bytes, range};
+    struct host_condition condition = {base_watched_word_holds, host_nobody_left, &watched,
                                        host_memory_watch_of(node->process, word)};
     return host_wait(node, &condition, timeout_ns);
 }
@@ -67,32 +54,33 @@ static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, 
     return wait_slowly(node, word, bytes, range, timeout_ns);
 }
 
-int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
-                      uint32_t value, uint64_t timeout_ns)
+/* For a constant width. */
+static inline __attribute__((always_inline)) int wait_until(struct dn_node *node, const void *word,
+                                                            unsigned bytes,
+                                                            enum dn_comparison comparison,
+                                                            uint64_t value, uint64_t timeout_ns)
 {
     struct base_range range;
-    int error = check_word(node, word, sizeof *word, comparison);
+    int error = check_word(node, word, bytes, comparison);
     if (UNLIKELY(error)) {
         return error;
     }
-    if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(sizeof *word), &range))) {
+    if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(bytes), &range))) {
         return DN_EINVAL;
     }
-    return wait_for(node, word, sizeof *word, range, timeout_ns);
+    return wait_for(node, word, bytes, range, timeout_ns);
+}
+
+int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
+                      uint32_t value, uint64_t timeout_ns)
+{
+    return wait_until(node, word, sizeof *word, comparison, value, timeout_ns);
 }
 
 int dn_wait_until_u64(struct dn_node *node, const uint64_t *word, enum dn_comparison comparison,
                       uint64_t value, uint64_t timeout_ns)
 {
-    struct base_range range;
-    int error = check_word(node, word, sizeof *word, comparison);
-    if (UNLIKELY(error)) {
-        return error;
-    }
-    if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(sizeof *word), &range))) {
-        return DN_EINVAL;
-    }
-    return wait_for(node, word, sizeof *word, range, timeout_ns);
+    return wait_until(node, word, sizeof *word, comparison, value, timeout_ns);
 }
 
 struct several {
