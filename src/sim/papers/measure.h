@@ -17,25 +17,25 @@ bool papers_machine_load(struct sim_machine *machine, const char *name,
                          char error[SIM_ERROR_BYTES]);
 
 struct papers_bench {
-    struct sim_machine machine;
-    struct sim_world *world;
+    struct sim_machine machine; /* changes made before the run take effect */
+    uint64_t bank_bytes;        /* that its SO-DIMMs must have */
+    uint64_t start_ps;          /* when the programs start */
+    struct sim_passage last[2]; /* after a run: of the last packet into each node's memory */
 };
 
-/* Loads the machine alone; changes made to it before papers_bench_start take effect. */
+/* Loads the machine alone. */
 bool papers_bench_load(struct papers_bench *bench, const char *machine,
                        char error[SIM_ERROR_BYTES]);
-/* 1 node for loops, 2 for everything else. */
-bool papers_bench_start(struct papers_bench *bench, enum sim_topology topology,
-                        char error[SIM_ERROR_BYTES]);
-/* Whether its machine has SO-DIMMs of at least that many bytes. */
-bool papers_bench_has_banks(const struct papers_bench *bench, uint64_t bytes,
-                            char error[SIM_ERROR_BYTES]);
-/* Runs until every program has ended. */
-bool papers_bench_run(struct papers_bench *bench, char error[SIM_ERROR_BYTES]);
-void papers_bench_close(struct papers_bench *bench);
-/* From start to close: two boards back to back, a program on each. */
-bool papers_bench_run_pair(struct papers_bench *bench, sim_program *first, void *first_locals,
-                           sim_program *second, void *second_locals, char error[SIM_ERROR_BYTES]);
+/* Runs the first program on node 0 and the second one, unless it is NULL, on node 1, until both
+ * have ended. A loop has only node 0. */
+bool papers_bench_run(struct papers_bench *bench, enum sim_topology topology, sim_program *first,
+                      void *first_locals, sim_program *second, void *second_locals,
+                      char error[SIM_ERROR_BYTES]);
+
+/* The mean time of a store to the other board and back. The partner's answer takes so much
+ * software beyond that of turning round, and either host then resets what it received. */
+bool papers_bench_ping(struct papers_bench *bench, uint64_t answer_ps, uint64_t reset_ps,
+                       double *ns, char error[SIM_ERROR_BYTES]);
 
 /* Spreads moments evenly: the n-th of a sequence that fills the whole span, in three directions
  * at once. The papers took the mean of thousands of rounds, in which polls and arrivals met in
@@ -47,6 +47,8 @@ uint64_t papers_spread(uint32_t n, unsigned direction, uint64_t span_ps);
  * a round does not depend on the one before. */
 void papers_begin_round(struct sim_host *host, uint32_t n);
 void papers_begin_polls(struct sim_host *host, uint32_t n, uint64_t read_ps);
+/* The time until the next edge of a clock with that period. */
+uint64_t papers_until_edge(const struct sim_host *host, uint64_t period_ps);
 
 static inline double papers_ns(uint64_t ps)
 {

@@ -13,7 +13,6 @@ enum {
     MESSAGE_BYTES = 10000,
     HEADER_BYTES = 16, /* size and flag */
     BLOCK_BYTES = WIRE_BOTF_BYTES_MAX,
-    BARRIERS = 2000,
 };
 
 /* Words of LLCM that the other node stores into. */
@@ -140,19 +139,14 @@ bool papers_measure_send(const char *machine, bool detect_thread, struct papers_
     }
     struct sending sender = {.machine = &bench.machine};
     struct sending receiver = {.machine = &bench.machine, .detect_thread = detect_thread};
-    bool ok = papers_bench_has_banks(&bench, sizeof sender.data, error) &&
-              papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, SENDER, 0, sender_program, &sender, 0);
-        sim_world_start(bench.world, RECEIVER, 0, receiver_program, &receiver, 0);
-        ok = papers_bench_run(&bench, error);
-    }
+    bench.bank_bytes = sizeof sender.data;
+    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, sender_program, &sender, receiver_program,
+                               &receiver, error);
     if (ok && receiver.wrong) {
         (void)snprintf(error, SIM_ERROR_BYTES, "%s: what was received is not what was sent",
                        machine);
         ok = false;
     }
-    papers_bench_close(&bench);
     send->total_ns = papers_ns(sender.total_ps) / SENDS;
     send->bank_ns = papers_ns(receiver.bank_ps) / SENDS;
     send->internal_ns = papers_ns(sender.internal_ps + receiver.internal_ps) / SENDS;
@@ -165,83 +159,18 @@ bool papers_measure_send(const char *machine, bool detect_thread, struct papers_
 
 /* _expBarrier and dimmnet_comm_sync make the same two stores. Their software differs, and
  * comm_sync resets the words that it received. */
-struct meeting {
-    const struct sim_machine *machine;
-    uint64_t software_ps;
-    uint64_t reset_ps;
-    uint64_t kick;
-    uint32_t round;
-    uint64_t start_ps;
-    uint64_t total_ps;
-};
-
-static void parent_program(struct sim_host *host)
-{
-    struct meeting *mine = host->locals;
-    const struct sim_machine *machine = mine->machine;
-    SIM_BEGIN(host);
-    mine->kick = sim_kick(host, RECEIVER, 0);
-    for (mine->round = 1; mine->round <= BARRIERS; mine->round++) {
-        SIM_STEP(host, papers_begin_polls(host, mine->round, machine->host_read));
-        SIM_STEP(host, sim_poll(host, ENTRY, 4, UINT32_MAX, mine->round));
-        SIM_STEP(host, sim_work(host, machine->software_turn + machine->software_pass +
-                                          mine->software_ps));
-        SIM_STEP(host, sim_store(host, mine->kick + ENTRY, mine->round, 4));
-        SIM_STEP(host, sim_work(host, mine->reset_ps));
-    }
-    SIM_END(host);
-}
-
-static void member_program(struct sim_host *host)
-{
-    struct meeting *mine = host->locals;
-    const struct sim_machine *machine = mine->machine;
-    SIM_BEGIN(host);
-    mine->kick = sim_kick(host, SENDER, 0);
-    for (mine->round = 1; mine->round <= BARRIERS; mine->round++) {
-        SIM_STEP(host, papers_begin_round(host, mine->round));
-        mine->start_ps = host->now_ps;
-        SIM_STEP(host, sim_work(host, machine->software_pass));
-        SIM_STEP(host, sim_store(host, mine->kick + ENTRY, mine->round, 4));
-        SIM_STEP(host, sim_work(host, papers_spread(mine->round, 1, machine->host_read)));
-        SIM_STEP(host, sim_poll(host, ENTRY, 4, UINT32_MAX, mine->round));
-        SIM_STEP(host, sim_work(host, mine->reset_ps));
-        mine->total_ps += host->now_ps - mine->start_ps;
-    }
-    SIM_END(host);
-}
-
-static bool run_meeting(const char *machine, bool comm_sync, double *ns,
-                        char error[SIM_ERROR_BYTES])
-{
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
-    struct meeting parent = {
-        .machine = &bench.machine,
-        .software_ps = comm_sync ? bench.machine.software_comm_sync
-                                 : bench.machine.software_library_barrier,
-        .reset_ps = comm_sync ? bench.machine.host_write : 0,
-    };
-    struct meeting member = parent;
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, SENDER, 0, parent_program, &parent, 0);
-        sim_world_start(bench.world, RECEIVER, 0, member_program, &member, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
-    *ns = papers_ns(member.total_ps) / BARRIERS;
-    return ok;
-}
 
 bool papers_measure_library_barrier(const char *machine, double *ns, char error[SIM_ERROR_BYTES])
 {
-    return run_meeting(machine, false, ns, error);
+    struct papers_bench bench;
+    return papers_bench_load(&bench, machine, error) &&
+           papers_bench_ping(&bench, bench.machine.software_library_barrier, 0, ns, error);
 }
 
 bool papers_measure_comm_sync(const char *machine, double *ns, char error[SIM_ERROR_BYTES])
 {
-    return run_meeting(machine, true, ns, error);
+    struct papers_bench bench;
+    return papers_bench_load(&bench, machine, error) &&
+           papers_bench_ping(&bench, bench.machine.software_comm_sync, bench.machine.host_write, ns,
+                             error);
 }

@@ -7,25 +7,45 @@
 /* The nodes; also the place of a node's flag in the word of LLCM that others write into. */
 enum { HOME = 0, CHILD = 1 };
 
-/* ---- Barrier ------------------------------------------------------------------------------ */
-
-struct barrier {
+/* A program's locals. */
+struct member {
     const struct sim_machine *machine;
-    bool mmx;
+    bool mmx;              /* of a barrier */
+    enum papers_type type; /* of a sum */
     uint64_t kick;
     uint32_t round;
+    uint64_t more; /* reads to come */
+    uint64_t result;
     uint64_t start_ps;
     uint64_t total_ps;
 };
 
-static uint64_t phase_of(const struct barrier *mine)
+static bool run_group(const char *machine, const struct member *how, sim_program *home_program,
+                      sim_program *child_program, double *ns, char error[SIM_ERROR_BYTES])
+{
+    struct papers_bench bench;
+    if (!papers_bench_load(&bench, machine, error)) {
+        return false;
+    }
+    struct member home = *how;
+    home.machine = &bench.machine;
+    struct member child = home;
+    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, home_program, &home, child_program, &child,
+                               error);
+    *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
+    return ok;
+}
+
+/* ---- Barrier ------------------------------------------------------------------------------ */
+
+static uint64_t phase_of(const struct member *mine)
 {
     return mine->round & 0xff;
 }
 
 static void child_program(struct sim_host *host)
 {
-    struct barrier *mine = host->locals;
+    struct member *mine = host->locals;
     const struct sim_machine *machine = mine->machine;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, HOME, 0);
@@ -45,7 +65,7 @@ static void child_program(struct sim_host *host)
  * words, and the second is read only once the first has all of its phases. */
 static void home_program(struct sim_host *host)
 {
-    struct barrier *mine = host->locals;
+    struct member *mine = host->locals;
     const struct sim_machine *machine = mine->machine;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, CHILD, 0);
@@ -68,15 +88,8 @@ static void home_program(struct sim_host *host)
 
 bool papers_measure_barrier(const char *machine, bool mmx, double *ns, char error[SIM_ERROR_BYTES])
 {
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
-    struct barrier home = {.machine = &bench.machine, .mmx = mmx};
-    struct barrier child = {.machine = &bench.machine, .mmx = mmx};
-    bool ok = papers_bench_run_pair(&bench, home_program, &home, child_program, &child, error);
-    *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
-    return ok;
+    const struct member how = {.mmx = mmx};
+    return run_group(machine, &how, home_program, child_program, ns, error);
 }
 
 /* ---- Global sum --------------------------------------------------------------------------- */
@@ -123,25 +136,14 @@ static uint64_t add(enum papers_type type, uint64_t one, uint64_t other)
     return sum.word;
 }
 
-struct sum {
-    const struct sim_machine *machine;
-    enum papers_type type;
-    uint64_t kick;
-    uint32_t round;
-    uint64_t more; /* reads to come */
-    uint64_t result;
-    uint64_t start_ps;
-    uint64_t total_ps;
-};
-
-static uint64_t mask_of(const struct sum *mine)
+static uint64_t mask_of(const struct member *mine)
 {
     return bytes_of(mine->type) == 4 ? UINT32_MAX : UINT64_MAX;
 }
 
 /* `unsigned long long` takes further reads, for a reason that the paper does not know: half of
  * them at each node, an odd one at the home. */
-static uint64_t more_reads(const struct sum *mine, uint32_t node)
+static uint64_t more_reads(const struct member *mine, uint32_t node)
 {
     uint64_t odd = node == HOME ? 1 : 0;
     return mine->type == PAPERS_LONG ? (mine->machine->software_sum_long_reads + odd) / 2 : 0;
@@ -150,7 +152,7 @@ static uint64_t more_reads(const struct sum *mine, uint32_t node)
 /* The child polls for the right sum: with any other it would wait for ever. */
 static void child_sum_program(struct sim_host *host)
 {
-    struct sum *mine = host->locals;
+    struct member *mine = host->locals;
     const struct sim_machine *machine = mine->machine;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, HOME, 0);
@@ -174,7 +176,7 @@ static void child_sum_program(struct sim_host *host)
 
 static void home_sum_program(struct sim_host *host)
 {
-    struct sum *mine = host->locals;
+    struct member *mine = host->locals;
     const struct sim_machine *machine = mine->machine;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, CHILD, 0);
@@ -197,14 +199,6 @@ static void home_sum_program(struct sim_host *host)
 bool papers_measure_sum(const char *machine, enum papers_type type, double *ns,
                         char error[SIM_ERROR_BYTES])
 {
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
-    struct sum home = {.machine = &bench.machine, .type = type};
-    struct sum child = {.machine = &bench.machine, .type = type};
-    bool ok = papers_bench_run_pair(&bench, home_sum_program, &home, child_sum_program, &child,
-                                    error);
-    *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
-    return ok;
+    const struct member how = {.type = type};
+    return run_group(machine, &how, home_sum_program, child_sum_program, ns, error);
 }

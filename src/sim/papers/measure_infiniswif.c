@@ -81,13 +81,8 @@ static bool run_packets(const char *machine, enum sim_carrier carrier, struct pa
         return false;
     }
     bench.machine.carrier_kind = carrier;
-    bool ok = papers_bench_start(&bench, SIM_ONE_SWITCH, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, packets_program, packets, start_ps);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
-    return ok;
+    bench.start_ps = start_ps;
+    return papers_bench_run(&bench, SIM_ONE_SWITCH, packets_program, packets, NULL, NULL, error);
 }
 
 /* Clocks of a stage that do not depend on the packet's length, from its time at two lengths. */
@@ -171,26 +166,20 @@ struct message {
     uint64_t end_ps;
 };
 
-/* The time until the next moment at which all clocks have an edge. */
-static uint64_t until_edges(const struct sim_host *host)
-{
-    return SPAN_PS - host->now_ps % SPAN_PS;
-}
-
 static void message_program(struct sim_host *host)
 {
     struct message *mine = host->locals;
     SIM_BEGIN(host);
     /* After the warm-up the contexts are there, and their ARQ is go-back-N. */
     for (mine->i = 0; mine->i < WARM_UP; mine->i++) {
-        SIM_STEP(host, sim_work(host, QUIET_PS + until_edges(host)));
+        SIM_STEP(host, sim_work(host, QUIET_PS + papers_until_edge(host, SPAN_PS)));
         mine->start_ps = host->now_ps;
         SIM_STEP(host, sim_push(host, sim_remote_bank(1, 0), sim_bank(host, 0), 8));
     }
     SIM_STEP(host, sim_work(host, QUIET_PS));
     mine->lead_ps = sim_world_passage(host->world, 1)->from_ps[SIM_STAGE_CORE_SEND] -
                     mine->start_ps;
-    SIM_STEP(host, sim_work(host, until_edges(host)));
+    SIM_STEP(host, sim_work(host, papers_until_edge(host, SPAN_PS)));
     mine->start_ps = host->now_ps;
     SIM_STEP(host, sim_push(host, sim_remote_bank(1, 0), sim_bank(host, 0), mine->bytes));
     SIM_STEP(host, sim_work(host, QUIET_PS));
@@ -210,12 +199,8 @@ bool papers_measure_message(const char *machine, enum sim_carrier carrier, uint6
     if (bench.machine.bank_bytes < bytes) {
         bench.machine.bank_bytes = bytes;
     }
-    bool ok = papers_bench_start(&bench, SIM_ONE_SWITCH, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, message_program, &message, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
+    bool ok = papers_bench_run(&bench, SIM_ONE_SWITCH, message_program, &message, NULL, NULL,
+                               error);
     *ns = papers_ns(message.end_ps - message.start_ps - message.lead_ps);
     return ok;
 }

@@ -6,10 +6,11 @@
 
 #include "sim/model/host.h"
 
-/* ---- One board ---------------------------------------------------------------------------- */
-
-struct loop {
+/* A store goes round this board, or to another one and back. */
+struct ping {
     const struct sim_machine *machine;
+    uint32_t partner;             /* this node itself: a loop */
+    uint64_t answer_ps, reset_ps; /* see papers_bench_ping */
     uint64_t kick;
     uint32_t round;
     uint64_t start_ps;
@@ -22,7 +23,7 @@ static double shorter(double one, double other)
     return other < one ? other : one;
 }
 
-static void note_passage(struct loop *mine, const struct sim_passage *passage)
+static void note_passage(struct ping *mine, const struct sim_passage *passage)
 {
     struct papers_way *way = mine->way;
     uint64_t end_ps = passage->from_ps[SIM_STAGE_HOST_WRITE];
@@ -43,16 +44,18 @@ static void note_passage(struct loop *mine, const struct sim_passage *passage)
     way->stored_ns = shorter(way->stored_ns, papers_ns(end_ps - passage->kicked_ps));
 }
 
-/* A round begins in any phase of the clocks, and its polls in any phase to its arrival. An extra
- * first round fills the header TLB. */
-static void loop_program(struct sim_host *host)
+/* A round begins in any phase of the clocks, and its polls in any phase to its arrival. In a loop,
+ * an extra first round fills the header TLB. */
+static void ping_program(struct sim_host *host)
 {
-    struct loop *mine = host->locals;
+    struct ping *mine = host->locals;
     const struct sim_machine *machine = mine->machine;
     SIM_BEGIN(host);
-    mine->kick = sim_kick(host, 0, 0);
-    SIM_STEP(host, sim_store(host, mine->kick, UINT32_MAX, 4));
-    SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, UINT32_MAX));
+    mine->kick = sim_kick(host, mine->partner, 0);
+    if (mine->partner == host->node) {
+        SIM_STEP(host, sim_store(host, mine->kick, UINT32_MAX, 4));
+        SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, UINT32_MAX));
+    }
     for (mine->round = 1; mine->round <= PAPERS_ROUNDS; mine->round++) {
         SIM_STEP(host, papers_begin_round(host, mine->round));
         mine->start_ps = host->now_ps;
@@ -60,10 +63,28 @@ static void loop_program(struct sim_host *host)
         SIM_STEP(host, sim_store(host, mine->kick, mine->round, 4));
         SIM_STEP(host, sim_work(host, papers_spread(mine->round, 1, machine->host_read)));
         SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, mine->round));
-        mine->total_ps += host->now_ps - mine->start_ps;
         if (mine->way) {
             note_passage(mine, sim_world_passage(host->world, host->node));
         }
+        SIM_STEP(host, sim_work(host, mine->reset_ps));
+        mine->total_ps += host->now_ps - mine->start_ps;
+    }
+    SIM_END(host);
+}
+
+static void pong_program(struct sim_host *host)
+{
+    struct ping *mine = host->locals;
+    const struct sim_machine *machine = mine->machine;
+    SIM_BEGIN(host);
+    mine->kick = sim_kick(host, mine->partner, 0);
+    for (mine->round = 1; mine->round <= PAPERS_ROUNDS; mine->round++) {
+        SIM_STEP(host, papers_begin_polls(host, mine->round, machine->host_read));
+        SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, mine->round));
+        SIM_STEP(host,
+                 sim_work(host, machine->software_turn + machine->software_pass + mine->answer_ps));
+        SIM_STEP(host, sim_store(host, mine->kick, mine->round, 4));
+        SIM_STEP(host, sim_work(host, mine->reset_ps));
     }
     SIM_END(host);
 }
@@ -75,14 +96,22 @@ static bool run_loop(const char *machine, enum sim_topology topology, struct pap
     if (!papers_bench_load(&bench, machine, error)) {
         return false;
     }
-    struct loop locals = {.machine = &bench.machine, .way = way};
-    bool ok = papers_bench_start(&bench, topology, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, loop_program, &locals, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    papers_bench_close(&bench);
+    struct ping locals = {.machine = &bench.machine, .way = way};
+    bool ok = papers_bench_run(&bench, topology, ping_program, &locals, NULL, NULL, error);
     *ns = papers_ns(locals.total_ps) / PAPERS_ROUNDS;
+    return ok;
+}
+
+bool papers_bench_ping(struct papers_bench *bench, uint64_t answer_ps, uint64_t reset_ps,
+                       double *ns, char error[SIM_ERROR_BYTES])
+{
+    struct ping pong = {
+        .machine = &bench->machine, .partner = 1, .answer_ps = answer_ps, .reset_ps = reset_ps};
+    struct ping ping = pong;
+    ping.partner = 0;
+    bool ok = papers_bench_run(bench, SIM_BACK_TO_BACK, pong_program, &pong, ping_program, &ping,
+                               error);
+    *ns = papers_ns(ping.total_ps) / PAPERS_ROUNDS;
     return ok;
 }
 
@@ -106,66 +135,12 @@ bool papers_measure_way(const char *machine, enum sim_topology topology, struct 
     return true;
 }
 
-/* ---- Two boards --------------------------------------------------------------------------- */
-
-struct ping {
-    const struct sim_machine *machine;
-    uint64_t kick;
-    uint32_t round;
-    uint64_t start_ps;
-    uint64_t total_ps;
-};
-
-static void ping_program(struct sim_host *host)
-{
-    struct ping *mine = host->locals;
-    const struct sim_machine *machine = mine->machine;
-    SIM_BEGIN(host);
-    mine->kick = sim_kick(host, 1, 0);
-    for (mine->round = 1; mine->round <= PAPERS_ROUNDS; mine->round++) {
-        SIM_STEP(host, papers_begin_round(host, mine->round));
-        mine->start_ps = host->now_ps;
-        SIM_STEP(host, sim_work(host, machine->software_pass));
-        SIM_STEP(host, sim_store(host, mine->kick, mine->round, 4));
-        SIM_STEP(host, sim_work(host, papers_spread(mine->round, 1, machine->host_read)));
-        SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, mine->round));
-        mine->total_ps += host->now_ps - mine->start_ps;
-    }
-    SIM_END(host);
-}
-
-static void pong_program(struct sim_host *host)
-{
-    struct ping *mine = host->locals;
-    const struct sim_machine *machine = mine->machine;
-    SIM_BEGIN(host);
-    mine->kick = sim_kick(host, 0, 0);
-    for (mine->round = 1; mine->round <= PAPERS_ROUNDS; mine->round++) {
-        SIM_STEP(host, papers_begin_polls(host, mine->round, machine->host_read));
-        SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, mine->round));
-        SIM_STEP(host, sim_work(host, machine->software_turn + machine->software_pass));
-        SIM_STEP(host, sim_store(host, mine->kick, mine->round, 4));
-    }
-    SIM_END(host);
-}
-
-static bool run_boards(const char *machine, double *ns, char error[SIM_ERROR_BYTES])
-{
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
-    struct ping ping = {.machine = &bench.machine};
-    struct ping pong = {.machine = &bench.machine};
-    bool ok = papers_bench_run_pair(&bench, ping_program, &ping, pong_program, &pong, error);
-    *ns = papers_ns(ping.total_ps) / PAPERS_ROUNDS;
-    return ok;
-}
-
 bool papers_measure_round(const char *machine, struct papers_round *round,
                           char error[SIM_ERROR_BYTES])
 {
+    struct papers_bench boards;
     return run_loop(machine, SIM_LOOP_INSIDE, NULL, &round->inside_ns, error) &&
            run_loop(machine, SIM_LOOP_OUTSIDE, NULL, &round->outside_ns, error) &&
-           run_boards(machine, &round->boards_ns, error);
+           papers_bench_load(&boards, machine, error) &&
+           papers_bench_ping(&boards, 0, 0, &round->boards_ns, error);
 }

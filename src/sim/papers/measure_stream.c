@@ -41,21 +41,15 @@ bool papers_measure_blocks(const char *machine, bool both_ways, double *mb_per_s
         return false;
     }
     struct blocks blocks[2];
-    uint32_t senders = both_ways ? 2 : 1;
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        for (uint32_t node = 0; node < senders; node++) {
-            blocks[node] = (struct blocks){.count = BLOCKS, .remote = sim_remote_bank(1 - node, 0)};
-            sim_world_start(bench.world, node, 0, blocks_program, &blocks[node], 0);
-        }
-        ok = papers_bench_run(&bench, error);
+    for (uint32_t node = 0; node < 2; node++) {
+        blocks[node] = (struct blocks){.count = BLOCKS, .remote = sim_remote_bank(1 - node, 0)};
     }
-    *mb_per_s = 0;
-    for (uint32_t node = 0; ok && node < senders; node++) {
-        const struct sim_passage *last = sim_world_passage(bench.world, 1 - node);
-        *mb_per_s += mb_per_s_of((uint64_t)BLOCKS * BLOCK_BYTES, last->visible_ps);
+    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks[0],
+                               both_ways ? blocks_program : NULL, &blocks[1], error);
+    *mb_per_s = mb_per_s_of((uint64_t)BLOCKS * BLOCK_BYTES, bench.last[1].visible_ps);
+    if (both_ways) {
+        *mb_per_s += mb_per_s_of((uint64_t)BLOCKS * BLOCK_BYTES, bench.last[0].visible_ps);
     }
-    papers_bench_close(&bench);
     return ok;
 }
 
@@ -66,16 +60,10 @@ bool papers_measure_windows(const char *machine, double *mb_per_s, char error[SI
         return false;
     }
     struct blocks blocks = {.count = NIC_WINDOWS / 2, .remote = sim_remote_bank(1, 0)};
-    bool ok = papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, blocks_program, &blocks, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    if (ok) {
-        uint64_t bytes = BLOCK_BYTES + bench.machine.packet_overhead_bytes;
-        *mb_per_s = mb_per_s_of(blocks.count * bytes, blocks.end_ps);
-    }
-    papers_bench_close(&bench);
+    uint64_t bytes = BLOCK_BYTES + bench.machine.packet_overhead_bytes;
+    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks, NULL, NULL,
+                               error);
+    *mb_per_s = mb_per_s_of(blocks.count * bytes, blocks.end_ps);
     return ok;
 }
 
@@ -83,15 +71,11 @@ bool papers_measure_windows(const char *machine, double *mb_per_s, char error[SI
 
 enum { TRANSFER_BYTES = 32768, LINK_FACTOR = 4 };
 
-struct push {
-    uint64_t bytes;
-};
-
 static void push_program(struct sim_host *host)
 {
-    const struct push *mine = host->locals;
+    const uint64_t *bytes = host->locals;
     SIM_BEGIN(host);
-    SIM_STEP(host, sim_push(host, sim_remote_bank(1, 0), sim_bank(host, 0), mine->bytes));
+    SIM_STEP(host, sim_push(host, sim_remote_bank(1, 0), sim_bank(host, 0), *bytes));
     SIM_END(host);
 }
 
@@ -103,18 +87,10 @@ static bool push_end(const char *machine, uint64_t bytes, uint64_t *end_ps,
     if (!papers_bench_load(&bench, machine, error)) {
         return false;
     }
-    struct push push = {.bytes = bytes};
     bench.machine.link_mb_per_s *= LINK_FACTOR; /* so that only the memory limits it */
-    bool ok = papers_bench_has_banks(&bench, bytes, error) &&
-              papers_bench_start(&bench, SIM_BACK_TO_BACK, error);
-    if (ok) {
-        sim_world_start(bench.world, 0, 0, push_program, &push, 0);
-        ok = papers_bench_run(&bench, error);
-    }
-    if (ok) {
-        *end_ps = sim_world_passage(bench.world, 1)->visible_ps;
-    }
-    papers_bench_close(&bench);
+    bench.bank_bytes = bytes;
+    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, push_program, &bytes, NULL, NULL, error);
+    *end_ps = bench.last[1].visible_ps;
     return ok;
 }
 

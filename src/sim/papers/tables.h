@@ -24,11 +24,10 @@ extern const struct papers_table papers_002_1, papers_002_2, papers_002_latency,
  * DIMMnet-1/bDais, 1 for DIMMnet-2. */
 enum papers_service { PAPERS_UD, PAPERS_CD_HIT, PAPERS_CD_MISS };
 double papers_002_transit_ns(unsigned machine, enum papers_service service, unsigned data_bytes);
-/* Equation 2 as printed: it counts the first packet in TL and again in N and PKTNUM. */
-double papers_002_message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes);
-/* The same with the first packet counted once. */
-double papers_002_message_once_ns(unsigned machine, enum papers_service service,
-                                  uint64_t data_bytes);
+/* Equation 2. As printed, it counts the first packet in TL and again in N and PKTNUM; `first_once`:
+ * TL alone accounts for the first packet and its words. */
+double papers_002_message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes,
+                             bool first_once);
 
 /* The message sizes of its figure 6, one for each row. */
 uint64_t papers_002_curve_bytes(unsigned row);

@@ -60,9 +60,8 @@ double papers_002_transit_ns(unsigned machine, enum papers_service service, unsi
            clocks_ns(MAC, machine, C_CLOCKS);
 }
 
-/* The equation; with first_only_once, TL alone accounts for the first packet and its words. */
-static double message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes,
-                         bool first_only_once)
+double papers_002_message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes,
+                             bool first_once)
 {
     uint64_t first = data_bytes < PACKET_DATA_BYTES ? data_bytes : PACKET_DATA_BYTES;
     double packets = (double)((data_bytes + PACKET_DATA_BYTES - 1) / PACKET_DATA_BYTES);
@@ -70,23 +69,12 @@ static double message_ns(unsigned machine, enum papers_service service, uint64_t
     if (data_bytes % PACKET_DATA_BYTES) {
         words += words_of(data_bytes % PACKET_DATA_BYTES);
     }
-    if (first_only_once) {
+    if (first_once) {
         packets -= 1;
         words -= words_of(first);
     }
     return papers_002_transit_ns(machine, service, (unsigned)first) +
            clocks_ns(NIC, machine, gap_clocks[service] * packets + words);
-}
-
-double papers_002_message_ns(unsigned machine, enum papers_service service, uint64_t data_bytes)
-{
-    return message_ns(machine, service, data_bytes, false);
-}
-
-double papers_002_message_once_ns(unsigned machine, enum papers_service service,
-                                  uint64_t data_bytes)
-{
-    return message_ns(machine, service, data_bytes, true);
 }
 
 /* ---- Table 1 ---------------------------------------------------------------------------- */
@@ -288,22 +276,22 @@ static const struct papers_note notes_curve[] = {
     {0, 0, 0, NULL},
 };
 
-static double curve_mb_per_s(unsigned row, unsigned column,
-                             double (*time)(unsigned, enum papers_service, uint64_t))
+static double curve_mb_per_s(unsigned row, unsigned column, bool first_once)
 {
     uint64_t bytes = papers_002_curve_bytes(row);
+    enum papers_service service = column % SERVICES ? PAPERS_CD_HIT : PAPERS_UD;
     return (double)bytes * 1000.0 /
-           time(column / SERVICES, column % SERVICES ? PAPERS_CD_HIT : PAPERS_UD, bytes);
+           papers_002_message_ns(column / SERVICES, service, bytes, first_once);
 }
 
 static double printed_curve(unsigned row, unsigned column)
 {
-    return curve_mb_per_s(row, column, papers_002_message_ns);
+    return curve_mb_per_s(row, column, false);
 }
 
 static double right_curve(unsigned row, unsigned column)
 {
-    return curve_mb_per_s(row, column, papers_002_message_once_ns);
+    return curve_mb_per_s(row, column, true);
 }
 
 static bool simulate_curve(struct papers_sims *sims, char error[SIM_ERROR_BYTES])

@@ -329,11 +329,11 @@ static void equation_2_counts_the_first_packet_twice(void **state)
 {
     (void)state;
     /* One packet of 4 words, on DIMMnet-2: TL, and 7 + 4 clocks of 10 ns once more. */
-    assert_near(papers_002_message_once_ns(1, PAPERS_UD, 8), 920, 1e-9);
-    assert_near(papers_002_message_ns(1, PAPERS_UD, 8), 920 + 110, 1e-9);
+    assert_near(papers_002_message_ns(1, PAPERS_UD, 8, true), 920, 1e-9);
+    assert_near(papers_002_message_ns(1, PAPERS_UD, 8, false), 920 + 110, 1e-9);
     /* Two packets, the second of 4 words: TL of the first, and 7 + 4 clocks behind it. */
     double first_ns = papers_002_transit_ns(1, PAPERS_UD, 2048);
-    assert_near(papers_002_message_once_ns(1, PAPERS_UD, 2056), first_ns + 110, 1e-9);
+    assert_near(papers_002_message_ns(1, PAPERS_UD, 2056, true), first_ns + 110, 1e-9);
     assert_int_equal(papers_002_curve_bytes(0), 8);
     assert_int_equal(papers_002_curve_bytes(9), 1 << 20);
 }
