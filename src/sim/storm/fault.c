@@ -26,7 +26,7 @@ void storm_fault_begin(struct storm_world *world)
         node->clock_offset_ns = (int64_t)(below(world, 1000) * UINT64_C(1000000000));
         int32_t drift_ppm = (int32_t)below(world, 100001) - 50000;
         node->clock_drift_ppm = world->plan.fault[STORM_SKEW] ? drift_ppm : 0;
-        world->fault_counts[STORM_SKEW] += node->clock_drift_ppm != 0;
+        world->result.fault_counts[STORM_SKEW] += node->clock_drift_ppm != 0;
     }
     for (unsigned i = 0; i < sizeof timed / sizeof timed[0]; i++) {
         if (world->plan.fault[timed[i]]) {
@@ -70,7 +70,7 @@ static void strike_partition(struct storm_world *world)
     if (from == 0 || to == 0) {
         return;
     }
-    world->fault_counts[STORM_PARTITION]++;
+    world->result.fault_counts[STORM_PARTITION]++;
     storm_note(world, NULL, "partition: nothing passes from %llx to %llx%s for %llu us",
                (unsigned long long)from, (unsigned long long)to, both_ways ? " and back" : "",
                (unsigned long long)duration_ns / 1000);
@@ -93,7 +93,7 @@ static void strike_crash(struct storm_world *world)
     if (!node) {
         return;
     }
-    world->fault_counts[STORM_CRASH]++;
+    world->result.fault_counts[STORM_CRASH]++;
     storm_world_crash(world, node);
     if (returns && world->plan.fault[STORM_RESTART]) {
         sim_events_put(&world->events, world->now_ns + absence_ns, STORM_REBIRTH, node->number, 0);
@@ -105,7 +105,7 @@ static void strike_pause(struct storm_world *world)
     struct storm_node *node = choose_living(world, 1);
     uint64_t duration_ns = draw_absence_ns(world);
     if (node && !node->paused) {
-        world->fault_counts[STORM_PAUSE]++;
+        world->result.fault_counts[STORM_PAUSE]++;
         storm_world_pause(world, node, world->now_ns + duration_ns);
     }
 }
@@ -115,7 +115,7 @@ static void strike_clock(struct storm_world *world)
     struct storm_node *node = choose_living(world, 1);
     uint64_t jump_ns = draw_absence_ns(world);
     if (node) {
-        world->fault_counts[STORM_SKEW]++;
+        world->result.fault_counts[STORM_SKEW]++;
         storm_note(world, node, "clock jumps ahead by %llu us", (unsigned long long)jump_ns / 1000);
         node->jump_ns += jump_ns;
         storm_world_set_timer(world, node);

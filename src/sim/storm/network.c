@@ -19,14 +19,14 @@ struct storm_network *storm_network_new(void)
         return NULL;
     }
     network->records = records;
-    sim_packets_init(&network->packets);
+    sim_slots_init(&network->packets, sizeof(struct sim_packet));
     return network;
 }
 
 void storm_network_free(struct storm_network *network)
 {
     if (network) {
-        sim_packets_free(&network->packets);
+        sim_slots_free(&network->packets);
         free(network->records);
         free(network);
     }
@@ -37,10 +37,23 @@ void storm_network_begin(struct storm_world *world)
     struct storm_network *network = world->network;
     INVARIANT(world->plan.board.swif.packet_bytes_max + STORM_EXTENSION_BYTES <=
               SIM_PACKET_BYTES_MAX);
-    sim_packets_clear(&network->packets);
+    sim_slots_clear(&network->packets);
     network->record_count = 0;
     memset(network->in_burst, 0, sizeof network->in_burst);
     memset(network->partitions, 0, sizeof network->partitions);
+}
+
+static void copy_packet(struct sim_packet *to, const struct sim_packet *from)
+{
+    to->source = from->source;
+    to->target = from->target;
+    to->bytes = from->bytes;
+    memcpy(to->data, from->data, from->bytes);
+}
+
+static void trace(struct storm_world *world, enum storm_step step, const struct sim_packet *packet)
+{
+    storm_trace_packet(world, step, packet->source, packet->target, packet->data, packet->bytes);
 }
 
 /* ---- Faults of single packets -------------------------------------------------------- */
@@ -93,27 +106,21 @@ static void fly(struct storm_world *world, const struct sim_packet *packet, uint
     const struct storm_plan *plan = &world->plan;
     uint64_t at_ns = from_ns + plan->latency_ns;
     uint32_t slot;
-    struct sim_packet *copy = sim_packets_take(&world->network->packets, &slot);
-    copy->source = packet->source;
-    copy->target = packet->target;
-    copy->bytes = packet->bytes;
-    memcpy(copy->data, packet->data, packet->bytes);
+    struct sim_packet *copy = sim_slots_take(&world->network->packets, &slot);
+    copy_packet(copy, packet);
     if (happens(world, plan->reorder_ppm)) {
-        world->fault_counts[STORM_REORDER]++;
+        world->result.fault_counts[STORM_REORDER]++;
         at_ns += 1 + base_random_below(&world->random, 8 * plan->latency_ns);
-        storm_trace_packet(world, STORM_STEP_OVERTAKEN, copy->source, copy->target, copy->data,
-                           copy->bytes);
+        trace(world, STORM_STEP_OVERTAKEN, copy);
     }
     if (happens(world, plan->delay_ppm)) {
-        world->fault_counts[STORM_DELAY]++;
+        world->result.fault_counts[STORM_DELAY]++;
         at_ns += far(world, 4 * plan->latency_ns, plan->board.swif.peer_timeout_ns);
-        storm_trace_packet(world, STORM_STEP_DELAYED, copy->source, copy->target, copy->data,
-                           copy->bytes);
+        trace(world, STORM_STEP_DELAYED, copy);
     }
     if (happens(world, plan->corrupt_ppm)) {
-        world->fault_counts[STORM_CORRUPT]++;
-        storm_trace_packet(world, STORM_STEP_CORRUPTED, copy->source, copy->target, copy->data,
-                           copy->bytes);
+        world->result.fault_counts[STORM_CORRUPT]++;
+        trace(world, STORM_STEP_CORRUPTED, copy);
         change(world, copy);
     }
     sim_events_put(&world->events, at_ns, STORM_ARRIVAL, copy->target, slot);
@@ -155,11 +162,11 @@ static enum storm_step fate(struct storm_world *world, const struct sim_packet *
         return STORM_STEP_CUT_OFF;
     }
     if (is_lost_in_burst(world, packet->source, packet->target)) {
-        world->fault_counts[STORM_BURST]++;
+        world->result.fault_counts[STORM_BURST]++;
         return STORM_STEP_LOST_IN_BURST;
     }
     if (happens(world, world->plan.loss_ppm)) {
-        world->fault_counts[STORM_LOSS]++;
+        world->result.fault_counts[STORM_LOSS]++;
         return STORM_STEP_LOST;
     }
     return STORM_STEP_SENT;
@@ -193,21 +200,21 @@ void storm_network_send(struct storm_world *world, struct storm_node *node, uint
 {
     struct storm_network *network = world->network;
     INVARIANT(target < world->node_count && bytes <= world->plan.board.swif.packet_bytes_max);
-    storm_trace_packet(world, STORM_STEP_SENT, node->number, target, packet, bytes);
     struct sim_packet *record = next_record(network);
     record->source = node->number;
     record->target = target;
     record->bytes = bytes;
     memcpy(record->data, packet, bytes);
+    trace(world, STORM_STEP_SENT, record);
     uint64_t left_ns;
     if (!pass_link(world, node, bytes, &left_ns)) {
-        world->fault_counts[STORM_FULL]++;
-        storm_trace_packet(world, STORM_STEP_LINK_FULL, node->number, target, packet, bytes);
+        world->result.fault_counts[STORM_FULL]++;
+        trace(world, STORM_STEP_LINK_FULL, record);
         return;
     }
     enum storm_step step = fate(world, record);
     if (step != STORM_STEP_SENT) {
-        storm_trace_packet(world, step, node->number, target, packet, bytes);
+        trace(world, step, record);
     } else {
         fly(world, record, left_ns);
     }
@@ -216,8 +223,8 @@ void storm_network_send(struct storm_world *world, struct storm_node *node, uint
         uint64_t most_ns = base_random_below(&world->random, 4) == 0
                                ? 2 * plan->board.swif.peer_timeout_ns
                                : 4 * plan->latency_ns;
-        world->fault_counts[STORM_DUPLICATE]++;
-        storm_trace_packet(world, STORM_STEP_DUPLICATED, node->number, target, packet, bytes);
+        world->result.fault_counts[STORM_DUPLICATE]++;
+        trace(world, STORM_STEP_DUPLICATED, record);
         fly(world, record, left_ns + far(world, plan->latency_ns / 4 + 1, most_ns));
     }
     /* Records some packets only, so that older ones stay. */
@@ -252,10 +259,7 @@ static bool choose_record(struct storm_world *world, struct sim_packet *packet)
         return false;
     }
     const struct sim_packet *record = &network->records[base_random_below(&world->random, count)];
-    packet->source = record->source;
-    packet->target = record->target;
-    packet->bytes = record->bytes;
-    memcpy(packet->data, record->data, record->bytes);
+    copy_packet(packet, record);
     return true;
 }
 
@@ -271,9 +275,8 @@ void storm_network_haunt(struct storm_world *world, const struct storm_node *nod
         }
         uint64_t from_ns = world->now_ns + far(world, world->plan.latency_ns / 4 + 1,
                                                world->plan.board.swif.peer_timeout_ns);
-        world->fault_counts[STORM_DUPLICATE]++;
-        storm_trace_packet(world, STORM_STEP_REPLAYED, packet.source, packet.target, packet.data,
-                           packet.bytes);
+        world->result.fault_counts[STORM_DUPLICATE]++;
+        trace(world, STORM_STEP_REPLAYED, &packet);
         fly(world, &packet, from_ns);
     }
 }
@@ -345,8 +348,7 @@ void storm_network_forge(struct storm_world *world)
     } else {
         make_noise(world, &packet);
     }
-    world->fault_counts[STORM_STRANGER]++;
-    storm_trace_packet(world, STORM_STEP_FORGED, packet.source, packet.target, packet.data,
-                       packet.bytes);
+    world->result.fault_counts[STORM_STRANGER]++;
+    trace(world, STORM_STEP_FORGED, &packet);
     fly(world, &packet, world->now_ns);
 }

@@ -22,7 +22,7 @@ struct storm_partition {
 };
 
 struct storm_network {
-    struct sim_packets packets;         /* under way */
+    struct sim_slots packets;           /* of struct sim_packet, under way */
     struct sim_packet *records;         /* some packets that were sent, a ring */
     uint32_t record_count;              /* how many were recorded in this run */
     uint64_t in_burst[STORM_NODES_MAX]; /* by source, a bit for each target */

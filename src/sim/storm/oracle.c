@@ -27,14 +27,6 @@ void *storm_grow(void *array, uint32_t count, uint32_t *room, size_t bytes)
     return grown;
 }
 
-const char *storm_work_word(enum storm_work work)
-{
-#define WORK_WORD(name, word, text) [STORM_WORK_##name] = word,
-    static const char *const words[STORM_WORK_COUNT] = {STORM_WORKS(WORK_WORD)};
-#undef WORK_WORD
-    return words[work];
-}
-
 /* ---- Layout, making, failing -------------------------------------------------------- */
 
 void storm_layout_make(struct storm_layout *layout, uint32_t node_count, uint32_t operations)
@@ -122,34 +114,38 @@ void storm_oracle_fail(struct storm_oracle *oracle, const char *format, ...)
 
 /* ---- Derived bytes ------------------------------------------------------------------ */
 
+/* Writes the derived bytes from `at` to the end of their word, but not beyond `end`; gives how
+ * many. */
+static inline uint64_t derive_piece(uint64_t identity, uint64_t at, uint64_t end, unsigned char *to)
+{
+    uint64_t word = storm_derive(identity, at / WORD_BYTES);
+    uint64_t skip = at % WORD_BYTES;
+    if (LIKELY(skip == 0 && end - at >= WORD_BYTES)) {
+        memcpy(to, &word, WORD_BYTES);
+        return WORD_BYTES;
+    }
+    uint64_t bytes = WORD_BYTES - skip < end - at ? WORD_BYTES - skip : end - at;
+    memcpy(to, (const unsigned char *)&word + skip, bytes);
+    return bytes;
+}
+
 void storm_derive_bytes(uint64_t identity, uint64_t from, uint64_t bytes, unsigned char *to)
 {
-    uint64_t at = from;
-    uint64_t end = from + bytes;
-    while (at < end) {
-        uint64_t word = storm_derive(identity, at / WORD_BYTES);
-        uint64_t skip = at % WORD_BYTES;
-        uint64_t take = WORD_BYTES - skip < end - at ? WORD_BYTES - skip : end - at;
-        memcpy(to, (const unsigned char *)&word + skip, take);
-        to += take;
-        at += take;
+    for (uint64_t done = 0; done < bytes;) {
+        done += derive_piece(identity, from + done, from + bytes, to + done);
     }
 }
 
 bool storm_derived_match(uint64_t identity, uint64_t from, uint64_t bytes,
                          const unsigned char *data)
 {
-    uint64_t at = from;
-    uint64_t end = from + bytes;
-    while (at < end) {
-        uint64_t word = storm_derive(identity, at / WORD_BYTES);
-        uint64_t skip = at % WORD_BYTES;
-        uint64_t take = WORD_BYTES - skip < end - at ? WORD_BYTES - skip : end - at;
-        if (memcmp(data, (const unsigned char *)&word + skip, take) != 0) {
+    unsigned char piece[WORD_BYTES];
+    for (uint64_t done = 0; done < bytes;) {
+        uint64_t more = derive_piece(identity, from + done, from + bytes, piece);
+        if (memcmp(data + done, piece, more) != 0) {
             return false;
         }
-        data += take;
-        at += take;
+        done += more;
     }
     return true;
 }
@@ -247,7 +243,7 @@ static bool place(struct storm_oracle *oracle, const struct storm_gift *gift, ui
 {
     switch (gift->work) {
     case STORM_WORK_AOTF:
-    case STORM_WORK_BOTF: return storm_oracle_give_ordered(oracle, gift, operation);
+    case STORM_WORK_BOTF: storm_oracle_give_ordered(oracle, gift, operation); return true;
     case STORM_WORK_PUSH: return storm_oracle_give_push(oracle, operation);
     case STORM_WORK_ATOMIC: return storm_oracle_give_atomic(oracle, gift, operation);
     case STORM_WORK_MESSAGE: storm_oracle_append(oracle, operation); return true;
@@ -349,12 +345,6 @@ uint64_t storm_operation_value(const struct storm_oracle *oracle,
     return (uint64_t)(oracle->group & 0xffff) << 48 | (uint64_t)(operation->source & 0xff) << 40 |
            (uint64_t)(incarnation & 0xfff) << 28 | (uint64_t)operation->lane << 24 |
            (operation->number & 0xffffff);
-}
-
-void storm_operation_bytes(const struct storm_operation *operation, uint32_t from, uint32_t bytes,
-                           unsigned char *to)
-{
-    storm_derive_bytes(operation->identity, from, bytes, to);
 }
 
 /* ---- What may take effect ----------------------------------------------------------- */

@@ -209,11 +209,9 @@ void storm_oracle_withdraw(struct storm_oracle *oracle, uint32_t operation);
 /* The lane's newest life gave a fence. */
 void storm_oracle_fence(struct storm_oracle *oracle, uint16_t source, uint8_t lane);
 
-/* The value of a store; the bytes of every other operation. */
+/* The value of a store; the bytes of every other operation are derived from its identity. */
 uint64_t storm_operation_value(const struct storm_oracle *oracle,
                                const struct storm_operation *operation);
-void storm_operation_bytes(const struct storm_operation *operation, uint32_t from, uint32_t bytes,
-                           unsigned char *to);
 
 /* ---- Seeing ------------------------------------------------------------------------- */
 
@@ -249,7 +247,7 @@ void storm_oracle_seen(struct storm_oracle *oracle, uint32_t operation, uint32_t
 bool storm_operation_may_miss(const struct storm_operation *first,
                               const struct storm_operation *second);
 
-bool storm_oracle_give_ordered(struct storm_oracle *oracle, const struct storm_gift *gift,
+void storm_oracle_give_ordered(struct storm_oracle *oracle, const struct storm_gift *gift,
                                uint32_t operation);
 void storm_oracle_withdraw_ordered(struct storm_oracle *oracle, uint32_t operation);
 void storm_oracle_see_ordered(struct storm_oracle *oracle, uint16_t node,
@@ -284,9 +282,6 @@ bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream
                           uint32_t operation);
 /* The first operation of the stream that may still come. */
 uint32_t storm_oracle_first(const struct storm_oracle *oracle, const struct storm_stream *stream);
-
-/* A word for people. */
-const char *storm_work_word(enum storm_work work);
 
 /* Room for one more in an array that grows. */
 void *storm_grow(void *array, uint32_t count, uint32_t *room, size_t bytes);

@@ -4,7 +4,6 @@
  * read, a compare-swap in vain) must bring a value that the word has had since it was given. */
 #include "sim/storm/oracle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { WORD_BYTES = 8, NARROW_BYTES = 4 };
@@ -34,12 +33,7 @@ static bool is_bitwise(uint32_t function)
 
 static void remember(struct storm_word *word, uint64_t value)
 {
-    if (word->count == word->room) {
-        word->room = word->room ? 2 * word->room : 8;
-        uint64_t *values = realloc(word->values, word->room * sizeof *values);
-        INVARIANT(values != NULL);
-        word->values = values;
-    }
+    word->values = storm_grow(word->values, word->count, &word->room, sizeof *word->values);
     word->values[word->count++] = value;
 }
 

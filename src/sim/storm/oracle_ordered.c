@@ -23,7 +23,7 @@ static uint64_t store_offset(const struct storm_operation *operation)
     return (uint64_t)(3 - width) * WIDTH_BYTES + ((uint64_t)place << width);
 }
 
-bool storm_oracle_give_ordered(struct storm_oracle *oracle, const struct storm_gift *gift,
+void storm_oracle_give_ordered(struct storm_oracle *oracle, const struct storm_gift *gift,
                                uint32_t index)
 {
     struct storm_operation *operation = &oracle->operations[index];
@@ -35,7 +35,6 @@ bool storm_oracle_give_ordered(struct storm_oracle *oracle, const struct storm_g
         operation->offset = lane * STORM_BLOCKS_BYTES + gift->place;
     }
     storm_oracle_append(oracle, index);
-    return true;
 }
 
 void storm_oracle_append(struct storm_oracle *oracle, uint32_t index)
@@ -84,8 +83,8 @@ bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream
             storm_oracle_fail(oracle,
                               "node %u lane %u: %s %u took effect at node %u and %s %u, which "
                               "is before it, had not",
-                              operation->source, operation->lane, storm_work_word(operation->work),
-                              operation->number, operation->target, storm_work_word(skipped->work),
+                              operation->source, operation->lane, storm_work_name(operation->work),
+                              operation->number, operation->target, storm_work_name(skipped->work),
                               skipped->number);
             return false;
         }
@@ -182,7 +181,7 @@ uint32_t storm_oracle_datagram_body(const struct storm_oracle *oracle, uint32_t 
     uint32_t bytes = wire_operation_bytes(&operation);
     memset(to, 0, bytes);
     wire_operation_encode(&operation, to);
-    storm_operation_bytes(datagram, 0, datagram->bytes, to + WIRE_OPERATION_BYTES);
+    storm_derive_bytes(datagram->identity, 0, datagram->bytes, to + WIRE_OPERATION_BYTES);
     return bytes;
 }
 

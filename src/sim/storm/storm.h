@@ -96,6 +96,19 @@ struct storm_choice {
     bool without_work[STORM_WORK_COUNT];
 };
 
+/* What came of a run; in a world, so far. */
+struct storm_result {
+    bool failed;
+    char failure[256]; /* the first one */
+    uint64_t events;
+    uint64_t virtual_ns;
+    uint64_t trace_hash; /* of the whole trace, written or not */
+    uint64_t fault_counts[STORM_FAULT_COUNT];
+    uint64_t work_counts[STORM_WORK_COUNT]; /* effects checked */
+    struct swif_counters swif;              /* of all nodes together, lives that have ended */
+    struct nic_engine_counters engine;
+};
+
 struct storm_world;
 
 struct storm_node {
@@ -131,17 +144,11 @@ struct storm_world {
     struct base_random random;         /* of the world: network and faults */
     struct base_random traffic_random; /* of the programs, so that leaving a fault out does
                                           not change what they do */
-    uint64_t fault_counts[STORM_FAULT_COUNT];
-    uint64_t work_counts[STORM_WORK_COUNT]; /* effects checked */
-    bool failed;
-    char failure[256]; /* the first one */
+    struct storm_result result;
     struct sim_events events;
-    uint64_t event_count;
-    struct swif_counters swif; /* of lives that have ended */
-    struct nic_engine_counters engine;
     struct storm_traffic *traffic;
     struct storm_network *network;
-    struct storm_trace *trace;
+    void *trace;             /* a FILE *, or NULL */
     struct swif_guard guard; /* every board's */
 };
 
@@ -175,14 +182,11 @@ void storm_traffic_died(struct storm_traffic *traffic, struct storm_node *node);
  * operations, looks at what has completed. */
 void storm_traffic_step(struct storm_traffic *traffic, struct storm_node *node);
 
-/* The node's upcalls. */
-int storm_traffic_find(struct storm_traffic *traffic, struct storm_node *node, uint32_t area,
-                       struct nic_extent *extent);
-void storm_traffic_written(struct storm_traffic *traffic, struct storm_node *node, uint64_t offset,
-                           uint64_t bytes);
-void storm_traffic_peer_lost(struct storm_traffic *traffic, struct storm_node *node, uint16_t peer);
-void storm_traffic_datagram(struct storm_traffic *traffic, struct storm_node *node,
-                            const struct swif_delivery *delivery);
+/* The node's upcalls; the context is the node. */
+int storm_traffic_find(void *context, uint32_t area, struct nic_extent *extent);
+void storm_traffic_written(void *context, uint64_t offset, uint64_t bytes);
+void storm_traffic_peer_lost(void *context, uint64_t now_ns, uint16_t peer);
+void storm_traffic_datagram(void *context, uint64_t now_ns, const struct swif_delivery *delivery);
 
 /* No new operations from now on. */
 void storm_traffic_stop(struct storm_traffic *traffic);
@@ -210,18 +214,6 @@ bool storm_plan_make(struct storm_plan *plan, const char *scenario, uint64_t see
 /* The same with everything that a command line can say. Leaving a fault or a kind of work out
  * changes nothing else in the plan. */
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice);
-
-struct storm_result {
-    bool failed;
-    char failure[256];
-    uint64_t events;
-    uint64_t virtual_ns;
-    uint64_t trace_hash; /* of the whole trace, written or not */
-    uint64_t fault_counts[STORM_FAULT_COUNT];
-    uint64_t work_counts[STORM_WORK_COUNT];
-    struct swif_counters swif; /* of all nodes together */
-    struct nic_engine_counters engine;
-};
 
 /* A world that has run keeps its memory for the next run. NULL: out of memory. */
 struct storm_world *storm_world_new(void);

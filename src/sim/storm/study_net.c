@@ -16,7 +16,7 @@ void study_net_init(struct study_net *net, uint32_t node_count)
     net->nodes = calloc(node_count, sizeof *net->nodes);
     INVARIANT(net->nodes);
     sim_events_init(&net->events);
-    sim_packets_init(&net->packets);
+    sim_slots_init(&net->packets, sizeof(struct sim_packet));
 }
 
 void study_net_free(struct study_net *net)
@@ -27,7 +27,7 @@ void study_net_free(struct study_net *net)
     }
     free(net->nodes);
     sim_events_free(&net->events);
-    sim_packets_free(&net->packets);
+    sim_slots_free(&net->packets);
 }
 
 /* ---- Upcalls --------------------------------------------------------------------------- */
@@ -37,7 +37,6 @@ static bool deliver(void *context, uint64_t now_ns, const struct swif_delivery *
     (void)now_ns;
     struct study_node *node = context;
     node->delivered_count++;
-    node->delivered_bytes += delivery->bytes;
     if (node->delivered_from) {
         node->delivered_from[delivery->source] += delivery->bytes;
     }
@@ -90,7 +89,7 @@ static uint64_t duration_ns(const struct study_net *net, uint64_t bytes)
 /* The packet has left its node: the switch passes it on, or it is lost. */
 static void forward(struct study_net *net, uint32_t slot)
 {
-    struct sim_packet *packet = sim_packets_at(&net->packets, slot);
+    struct sim_packet *packet = sim_slots_at(&net->packets, slot);
     struct study_node *target = &net->nodes[packet->target];
     uint64_t at_ns = net->now_ns + net->latency_ns / 2;
     uint64_t free_ns = target->port_free_ns > at_ns ? target->port_free_ns : at_ns;
@@ -99,7 +98,7 @@ static void forward(struct study_net *net, uint32_t slot)
     bool lost = net->loss_ppm && base_random_below(&net->random, MILLION) < net->loss_ppm;
     net->port_drops += !fits;
     if (!fits || lost || !target->swif) {
-        sim_packets_give(&net->packets, slot);
+        sim_slots_give(&net->packets, slot);
         return;
     }
     target->port_free_ns = free_ns + duration_ns(net, packet->bytes);
@@ -126,7 +125,7 @@ static void visit(struct study_node *node)
     }
     if (!node->link_is_busy) {
         uint32_t slot;
-        struct sim_packet *packet = sim_packets_take(&net->packets, &slot);
+        struct sim_packet *packet = sim_slots_take(&net->packets, &slot);
         packet->bytes = swif_transmit(node->swif, net->now_ns, packet->data, &packet->target);
         packet->source = node->number;
         if (packet->bytes > 0) {
@@ -135,7 +134,7 @@ static void visit(struct study_node *node)
             sim_events_put(&net->events, net->now_ns + duration_ns(net, packet->bytes), LINK_FREE,
                            node->number, 0);
         } else {
-            sim_packets_give(&net->packets, slot);
+            sim_slots_give(&net->packets, slot);
         }
     }
     set_timer(node);
@@ -148,9 +147,9 @@ static void handle(struct study_net *net, const struct sim_event *event)
     struct sim_packet *packet;
     switch ((enum event)event->kind) {
     case ARRIVAL:
-        packet = sim_packets_at(&net->packets, slot);
+        packet = sim_slots_at(&net->packets, slot);
         swif_receive(node->swif, net->now_ns, packet->data, packet->bytes);
-        sim_packets_give(&net->packets, slot);
+        sim_slots_give(&net->packets, slot);
         visit(node);
         break;
     case LINK_FREE:

@@ -23,7 +23,7 @@ struct study_node {
     uint64_t port_free_ns; /* of the switch's port to this node */
     uint64_t timer_ns;
     uint64_t timer_generation;
-    uint64_t delivered_count, delivered_bytes;   /* bodies */
+    uint64_t delivered_count;                    /* bodies */
     uint64_t appended_count, acknowledged_count; /* with a cookie */
     uint64_t *delivered_from;                    /* bytes by source, or NULL */
 };
@@ -32,7 +32,7 @@ struct study_net {
     uint32_t node_count;
     struct study_node *nodes;
     struct sim_events events;
-    struct sim_packets packets;
+    struct sim_slots packets; /* of struct sim_packet */
     struct base_random random;
     uint64_t now_ns;
     uint64_t bits_per_s; /* of links and ports */

@@ -10,18 +10,10 @@
 
 enum { PACKET_TEXT_BYTES = 320, NOTE_BYTES = 256, OPERATIONS_SHOWN = 4 };
 
-static void mix(struct storm_trace *trace, uint64_t value)
+static void mix(struct storm_world *world, uint64_t value)
 {
-    uint64_t hash = (trace->hash ^ value) * UINT64_C(0x9fb21c651e98df25);
-    trace->hash = hash ^ (hash >> 32);
-}
-
-void storm_trace_begin(struct storm_world *world, void *file)
-{
-    *world->trace = (struct storm_trace){.file = file, .hash = world->plan.seed};
-    if (file) {
-        storm_trace_plan(&world->plan, file);
-    }
+    uint64_t hash = (world->result.trace_hash ^ value) * UINT64_C(0x9fb21c651e98df25);
+    world->result.trace_hash = hash ^ (hash >> 32);
 }
 
 /* ---- A packet in short words ------------------------------------------------------- */
@@ -150,7 +142,7 @@ static void write_packet(struct storm_world *world, enum storm_step step, uint16
     };
     char line[PACKET_TEXT_BYTES] = "";
     struct text text = {line, sizeof line, 0};
-    FILE *file = world->trace->file;
+    FILE *file = world->trace;
     add_packet(&text, packet, bytes);
     write_time(world, file);
     (void)fprintf(file, "n%u %s n%u%s: %s\n", who, words[step].verb, other, words[step].why, line);
@@ -166,42 +158,41 @@ static uint64_t word_at(const unsigned char *bytes)
 void storm_trace_packet(struct storm_world *world, enum storm_step step, uint16_t who,
                         uint16_t other, const unsigned char *packet, uint32_t bytes)
 {
-    struct storm_trace *trace = world->trace;
-    mix(trace, world->now_ns);
-    mix(trace, (uint64_t)step << 56 | (uint64_t)who << 40 | (uint64_t)other << 24 | bytes);
+    mix(world, world->now_ns);
+    mix(world, (uint64_t)step << 56 | (uint64_t)who << 40 | (uint64_t)other << 24 | bytes);
     /* The counter tells packets apart, and the tag depends on every byte. */
     if (bytes >= WIRE_OVERHEAD_BYTES) {
-        mix(trace, word_at(packet + WIRE_HEADER_BYTES));
-        mix(trace, word_at(packet + bytes - sizeof(uint64_t)));
+        mix(world, word_at(packet + WIRE_HEADER_BYTES));
+        mix(world, word_at(packet + bytes - sizeof(uint64_t)));
     }
-    if (trace->file) {
+    if (world->trace) {
         write_packet(world, step, who, other, packet, bytes);
     }
 }
 
 void storm_note(struct storm_world *world, const struct storm_node *node, const char *format, ...)
 {
-    struct storm_trace *trace = world->trace;
     char line[NOTE_BYTES + sizeof(uint64_t)] = "";
     va_list arguments;
     va_start(arguments, format);
     int length = vsnprintf(line, NOTE_BYTES, format, arguments);
     va_end(arguments);
-    mix(trace, world->now_ns);
-    mix(trace, node ? node->number : WIRE_NOBODY);
+    mix(world, world->now_ns);
+    mix(world, node ? node->number : WIRE_NOBODY);
     for (int i = 0; i < length && i < NOTE_BYTES; i += (int)sizeof(uint64_t)) {
-        mix(trace, word_at((const unsigned char *)line + i));
+        mix(world, word_at((const unsigned char *)line + i));
     }
-    if (trace->file && node) {
-        write_time(world, trace->file);
-        (void)fprintf(trace->file, "n%u %s\n", node->number, line);
-    } else if (trace->file) {
-        write_time(world, trace->file);
-        (void)fprintf(trace->file, "%s\n", line);
+    if (world->trace) {
+        write_time(world, world->trace);
+        if (node) {
+            (void)fprintf(world->trace, "n%u ", node->number);
+        }
+        (void)fprintf(world->trace, "%s\n", line);
     }
 }
 
-void storm_trace_plan(const struct storm_plan *plan, void *file)
+/* The plan in two lines, for the head of a trace. */
+static void write_plan(const struct storm_plan *plan, void *file)
 {
     const struct swif_config *swif = &plan->board.swif;
     const struct nic_engine_config *engine = &plan->board.engine;
@@ -232,4 +223,13 @@ void storm_trace_plan(const struct storm_plan *plan, void *file)
                   swif->window_max, (int)swif->stage_max, swif->rto_min_ns / 1000,
                   swif->rto_max_ns / 1000, swif->peer_timeout_ns / 1000, engine->transfer_count,
                   engine->outstanding_count);
+}
+
+void storm_trace_begin(struct storm_world *world, void *file)
+{
+    world->trace = file;
+    world->result.trace_hash = world->plan.seed;
+    if (file) {
+        write_plan(&world->plan, file);
+    }
 }

@@ -29,18 +29,10 @@
 enum storm_step { STORM_STEPS(STORM_STEP_ENUM) STORM_STEP_COUNT };
 #undef STORM_STEP_ENUM
 
-struct storm_trace {
-    void *file; /* FILE *, or NULL */
-    uint64_t hash;
-};
-
 void storm_trace_begin(struct storm_world *world, void *file);
 
 /* `who` is the node that the line is about, `other` the packet's other end. */
 void storm_trace_packet(struct storm_world *world, enum storm_step step, uint16_t who,
                         uint16_t other, const unsigned char *packet, uint32_t bytes);
-
-/* The plan in two lines, for the head of a trace. */
-void storm_trace_plan(const struct storm_plan *plan, void *file);
 
 #endif

@@ -68,17 +68,18 @@ void storm_traffic_free(struct storm_traffic *traffic)
 /* Reports what the oracle found. */
 static void report(struct storm_traffic *traffic)
 {
-    if (traffic->oracle->failed && !traffic->world->failed) {
+    if (traffic->oracle->failed && !traffic->world->result.failed) {
         storm_fail(traffic->world, "%s", traffic->oracle->failure);
     }
 }
 
 struct storm_ticket *storm_ticket_new(struct storm_traffic *traffic, struct storm_program *program,
-                                      uint64_t data_bytes)
+                                      uint32_t operation, uint64_t data_bytes)
 {
     struct storm_ticket *ticket = malloc(sizeof *ticket + data_bytes);
     INVARIANT(ticket != NULL);
     ticket->completion = (struct nic_completion){.state = NIC_PENDING};
+    ticket->operation = operation;
     ticket->is_over = false;
     ticket->data_bytes = data_bytes;
     memset(ticket->data, CANARY, data_bytes);
@@ -160,7 +161,7 @@ static void end_ticket(struct storm_traffic *traffic, struct storm_node *node,
     struct storm_program *program = &traffic->programs[node->number];
     int result = ticket->completion.result;
     ticket->is_over = true;
-    storm_note(traffic->world, node, "%s %u.%u ended: %d", storm_work_word(operation->work),
+    storm_note(traffic->world, node, "%s %u.%u ended: %d", storm_work_name(operation->work),
                operation->lane, operation->number, result);
     switch (operation->work) {
     case STORM_WORK_LOCK: storm_services_lock_ended(traffic, node, ticket); break;
@@ -240,12 +241,13 @@ static void give_operations(struct storm_traffic *traffic, struct storm_node *no
 
 static void count_checked(struct storm_traffic *traffic)
 {
-    memcpy(traffic->world->work_counts, traffic->oracle->checked, sizeof traffic->oracle->checked);
+    memcpy(traffic->world->result.work_counts, traffic->oracle->checked,
+           sizeof traffic->oracle->checked);
 }
 
 void storm_traffic_step(struct storm_traffic *traffic, struct storm_node *node)
 {
-    if (!traffic->programs[node->number].is_running || traffic->world->failed) {
+    if (!traffic->programs[node->number].is_running || traffic->world->result.failed) {
         return;
     }
     look_at_completions(traffic, node);
@@ -257,20 +259,20 @@ void storm_traffic_step(struct storm_traffic *traffic, struct storm_node *node)
 
 /* ---- Upcalls ------------------------------------------------------------------------ */
 
-int storm_traffic_find(struct storm_traffic *traffic, struct storm_node *node, uint32_t area,
-                       struct nic_extent *extent)
+int storm_traffic_find(void *context, uint32_t area, struct nic_extent *extent)
 {
-    (void)node;
+    const struct storm_node *node = context;
     if (area == 0 || area >= STORM_AREAS) {
         return DN_EAREA;
     }
-    *extent = traffic->oracle->layout.areas[area];
+    *extent = node->world->traffic->oracle->layout.areas[area];
     return 0;
 }
 
-void storm_traffic_written(struct storm_traffic *traffic, struct storm_node *node, uint64_t offset,
-                           uint64_t bytes)
+void storm_traffic_written(void *context, uint64_t offset, uint64_t bytes)
 {
+    const struct storm_node *node = context;
+    struct storm_traffic *traffic = node->world->traffic;
     storm_oracle_written(traffic->oracle, node->number, node->memory, offset, bytes);
     report(traffic);
 }
@@ -283,8 +285,12 @@ static bool may_lose_peers(const struct storm_plan *plan)
            plan->fault[STORM_CRASH] || plan->fault[STORM_SKEW];
 }
 
-void storm_traffic_peer_lost(struct storm_traffic *traffic, struct storm_node *node, uint16_t peer)
+void storm_traffic_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
 {
+    struct storm_node *node = context;
+    struct storm_traffic *traffic = node->world->traffic;
+    (void)now_ns;
+    storm_note(node->world, node, "gives n%u up", peer);
     if (!may_lose_peers(&traffic->world->plan)) {
         storm_fail(traffic->world, "node %u lost node %u, and nothing was wrong with it",
                    node->number, peer);
@@ -296,9 +302,11 @@ void storm_traffic_peer_lost(struct storm_traffic *traffic, struct storm_node *n
     storm_program_wake(traffic, node, traffic->world->now_ns);
 }
 
-void storm_traffic_datagram(struct storm_traffic *traffic, struct storm_node *node,
-                            const struct swif_delivery *delivery)
+void storm_traffic_datagram(void *context, uint64_t now_ns, const struct swif_delivery *delivery)
 {
+    const struct storm_node *node = context;
+    struct storm_traffic *traffic = node->world->traffic;
+    (void)now_ns;
     storm_oracle_datagram(traffic->oracle, node->number, delivery);
     report(traffic);
 }
@@ -353,7 +361,7 @@ void storm_traffic_describe(struct storm_traffic *traffic, char *text, size_t ro
         }
         char line[96];
         int bytes = snprintf(line, sizeof line, "%snode %u: %s %u.%u to node %u%s", at ? "; " : "",
-                             operation->source, storm_work_word(operation->work), operation->lane,
+                             operation->source, storm_work_name(operation->work), operation->lane,
                              operation->number, operation->target,
                              operation->is_required ? " has not taken effect" : " has not ended");
         if (bytes > 0 && at + (size_t)bytes + 24 < room) {
@@ -385,7 +393,7 @@ static void check_ticket(struct storm_traffic *traffic, const struct storm_ticke
     if (is_touched) {
         storm_oracle_fail(traffic->oracle,
                           "node %u lane %u: %s %u touched its caller's memory after its end",
-                          operation->source, operation->lane, storm_work_word(operation->work),
+                          operation->source, operation->lane, storm_work_name(operation->work),
                           operation->number);
     }
 }

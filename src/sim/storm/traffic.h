@@ -79,7 +79,7 @@ struct storm_traffic {
 uint32_t storm_lane_user(uint32_t lane);
 
 struct storm_ticket *storm_ticket_new(struct storm_traffic *traffic, struct storm_program *program,
-                                      uint64_t data_bytes);
+                                      uint32_t operation, uint64_t data_bytes);
 /* Drops the newest ticket, whose operation was not taken. */
 void storm_ticket_drop(struct storm_traffic *traffic, struct storm_program *program);
 

@@ -171,86 +171,52 @@ static int open_kick(struct storm_traffic *traffic, struct storm_node *node,
     return 0;
 }
 
-static int give_ordered(struct storm_traffic *traffic, struct storm_node *node, uint32_t index)
+static int give_store(struct storm_traffic *traffic, struct storm_node *node,
+                      const struct storm_operation *operation)
 {
-    const struct storm_operation *operation = &traffic->oracle->operations[index];
-    struct nic_engine *engine = node->board.engine;
-    uint32_t user = storm_lane_user(operation->lane);
-    if (operation->work == STORM_WORK_AOTF) {
-        uint64_t kick_address = 0;
-        int error = open_kick(traffic, node, operation, &kick_address);
-        return error
-                   ? error
-                   : nic_aotf(engine, user, kick_address,
-                              storm_operation_value(traffic->oracle, operation), operation->bytes);
-    }
+    uint64_t kick_address = 0;
+    int error = open_kick(traffic, node, operation, &kick_address);
+    return error ? error
+                 : nic_aotf(node->board.engine, storm_lane_user(operation->lane), kick_address,
+                            storm_operation_value(traffic->oracle, operation), operation->bytes);
+}
+
+static int give_block(struct storm_node *node, const struct storm_operation *operation)
+{
     unsigned char block[BOTF_BYTES_MAX];
-    storm_operation_bytes(operation, 0, operation->bytes, block);
-    int error = nic_botf(engine, user, remote_of(operation, STORM_AREA_BLOCKS), block,
-                         operation->bytes);
+    storm_derive_bytes(operation->identity, 0, operation->bytes, block);
+    int error = nic_botf(node->board.engine, storm_lane_user(operation->lane),
+                         remote_of(operation, STORM_AREA_BLOCKS), block, operation->bytes);
     /* The source may be reused at once. */
     memset(block, 0, sizeof block);
     return error;
 }
 
-static int give_transfer(struct storm_traffic *traffic, struct storm_node *node, uint32_t index)
+static int give_push(struct storm_node *node, const struct storm_operation *operation,
+                     struct storm_ticket *ticket)
 {
-    struct storm_operation *operation = &traffic->oracle->operations[index];
-    struct storm_program *program = &traffic->programs[node->number];
-    struct nic_engine *engine = node->board.engine;
-    uint32_t user = storm_lane_user(operation->lane);
-    bool is_pull = operation->work == STORM_WORK_PULL;
-    struct storm_ticket *ticket = storm_ticket_new(
-        traffic, program, operation->bytes + (is_pull ? PULL_GUARD_BYTES : 0));
-    ticket->operation = index;
-    int error = 0;
-    if (is_pull) {
-        uint32_t area = operation->is_trespass ? NO_SUCH_AREA : STORM_AREA_PULLS;
-        error = nic_pull(engine, user, remote_of(operation, area), ticket->data, operation->bytes,
-                         &ticket->completion);
-    } else {
-        storm_operation_bytes(operation, 0, operation->bytes, ticket->data);
-        error = nic_push(engine, user, remote_of(operation, STORM_AREA_PUSHES), ticket->data,
-                         operation->bytes, &ticket->completion);
-    }
-    if (error) {
-        storm_ticket_drop(traffic, program);
-    }
-    return error;
+    storm_derive_bytes(operation->identity, 0, operation->bytes, ticket->data);
+    return nic_push(node->board.engine, storm_lane_user(operation->lane),
+                    remote_of(operation, STORM_AREA_PUSHES), ticket->data, operation->bytes,
+                    &ticket->completion);
 }
 
-static int give_atomic(struct storm_traffic *traffic, struct storm_node *node, uint32_t index)
+static int give_pull(struct storm_node *node, const struct storm_operation *operation,
+                     struct storm_ticket *ticket)
 {
-    struct storm_operation *operation = &traffic->oracle->operations[index];
-    struct storm_program *program = &traffic->programs[node->number];
-    struct storm_ticket *ticket = NULL;
-    if (operation->wants_completion) {
-        ticket = storm_ticket_new(traffic, program, 0);
-        ticket->operation = index;
-    }
-    int error = nic_atomic(node->board.engine, storm_lane_user(operation->lane),
-                           remote_of(operation, STORM_AREA_WORDS),
-                           (enum wire_atomic)operation->function, operation->bytes,
-                           operation->operand, operation->expected,
-                           ticket ? &ticket->completion : NULL);
-    if (error && ticket) {
-        storm_ticket_drop(traffic, program);
-    }
-    return error;
+    uint32_t area = operation->is_trespass ? NO_SUCH_AREA : STORM_AREA_PULLS;
+    return nic_pull(node->board.engine, storm_lane_user(operation->lane),
+                    remote_of(operation, area), ticket->data, operation->bytes,
+                    &ticket->completion);
 }
 
-static int give_quiet(struct storm_traffic *traffic, struct storm_node *node, uint32_t index)
+static int give_atomic(struct storm_node *node, const struct storm_operation *operation,
+                       struct storm_ticket *ticket)
 {
-    struct storm_program *program = &traffic->programs[node->number];
-    struct storm_ticket *ticket = storm_ticket_new(traffic, program, 0);
-    ticket->operation = index;
-    int error = nic_quiet(node->board.engine,
-                          storm_lane_user(traffic->oracle->operations[index].lane),
-                          &ticket->completion);
-    if (error) {
-        storm_ticket_drop(traffic, program);
-    }
-    return error;
+    return nic_atomic(node->board.engine, storm_lane_user(operation->lane),
+                      remote_of(operation, STORM_AREA_WORDS), (enum wire_atomic)operation->function,
+                      operation->bytes, operation->operand, operation->expected,
+                      ticket ? &ticket->completion : NULL);
 }
 
 static int give_datagram(struct storm_traffic *traffic, struct storm_node *node, uint32_t index)
@@ -269,30 +235,51 @@ uint32_t storm_traffic_note(struct storm_traffic *traffic, struct storm_node *no
     gift->intended = swif_peer_incarnation(node->board.swif, gift->target);
     uint32_t index = storm_oracle_give(traffic->oracle, gift);
     if (index != STORM_NONE) {
-        storm_note(traffic->world, node, "%s %u.%u to %u, %u bytes", storm_work_word(gift->work),
+        storm_note(traffic->world, node, "%s %u.%u to %u, %u bytes", storm_work_name(gift->work),
                    gift->lane, traffic->oracle->operations[index].number, gift->target,
                    traffic->oracle->operations[index].bytes);
     }
     return index;
 }
 
+/* The memory that belongs to the operation until its completion comes. */
+static uint64_t data_bytes_of(const struct storm_operation *operation)
+{
+    switch (operation->work) {
+    case STORM_WORK_PUSH: return operation->bytes;
+    case STORM_WORK_PULL: return operation->bytes + PULL_GUARD_BYTES;
+    default: return 0;
+    }
+}
+
 static int give_primitive(struct storm_traffic *traffic, struct storm_node *node)
 {
-    struct storm_gift *gift = &traffic->programs[node->number].gift;
+    struct storm_program *program = &traffic->programs[node->number];
+    struct storm_gift *gift = &program->gift;
     uint32_t index = storm_traffic_note(traffic, node, gift);
     if (index == STORM_NONE) {
         return 0; /* its place is used up: the program goes on without it */
     }
+    const struct storm_operation *operation = &traffic->oracle->operations[index];
+    struct storm_ticket *ticket = NULL;
+    if (operation->wants_completion) {
+        ticket = storm_ticket_new(traffic, program, index, data_bytes_of(operation));
+    }
     int error = 0;
     switch (gift->work) {
-    case STORM_WORK_AOTF:
-    case STORM_WORK_BOTF: error = give_ordered(traffic, node, index); break;
-    case STORM_WORK_PUSH:
-    case STORM_WORK_PULL: error = give_transfer(traffic, node, index); break;
-    case STORM_WORK_ATOMIC: error = give_atomic(traffic, node, index); break;
-    case STORM_WORK_QUIET: error = give_quiet(traffic, node, index); break;
+    case STORM_WORK_AOTF: error = give_store(traffic, node, operation); break;
+    case STORM_WORK_BOTF: error = give_block(node, operation); break;
+    case STORM_WORK_PUSH: error = give_push(node, operation, ticket); break;
+    case STORM_WORK_PULL: error = give_pull(node, operation, ticket); break;
+    case STORM_WORK_ATOMIC: error = give_atomic(node, operation, ticket); break;
+    case STORM_WORK_QUIET:
+        error = nic_quiet(node->board.engine, storm_lane_user(gift->lane), &ticket->completion);
+        break;
     case STORM_WORK_DATAGRAM: error = give_datagram(traffic, node, index); break;
     default: INVARIANT(false);
+    }
+    if (error && ticket) {
+        storm_ticket_drop(traffic, program);
     }
     if (error) {
         storm_oracle_withdraw(traffic->oracle, index);
@@ -301,7 +288,7 @@ static int give_primitive(struct storm_traffic *traffic, struct storm_node *node
     bool is_gone = gift->work == STORM_WORK_DATAGRAM && error == DN_EPEER && gift->is_dead;
     if (error && error != DN_EFULL && !is_gone) {
         storm_oracle_fail(traffic->oracle, "node %u lane %u: %s to node %u was refused with %d",
-                          node->number, gift->lane, storm_work_word(gift->work), gift->target,
+                          node->number, gift->lane, storm_work_name(gift->work), gift->target,
                           error);
     }
     /* A datagram without room counts as lost. */

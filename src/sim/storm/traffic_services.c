@@ -50,8 +50,7 @@ int storm_services_give_lock(struct storm_traffic *traffic, struct storm_node *n
     }
     struct storm_lock_use *use = &program->locks[free_use];
     uint32_t index = storm_traffic_note(traffic, node, gift);
-    struct storm_ticket *ticket = storm_ticket_new(traffic, program, 0);
-    ticket->operation = index;
+    struct storm_ticket *ticket = storm_ticket_new(traffic, program, index, 0);
     *use = (struct storm_lock_use){
         .is_used = true,
         .ticket = ticket,
@@ -206,8 +205,7 @@ static void step_barrier(struct storm_traffic *traffic, struct storm_node *node)
         .wants_completion = true,
     };
     uint32_t index = storm_traffic_note(traffic, node, &gift);
-    program->arrival = storm_ticket_new(traffic, program, 0);
-    program->arrival->operation = index;
+    program->arrival = storm_ticket_new(traffic, program, index, 0);
     int error = nic_packet_barrier_arrive(node->board.services,
                                           storm_node_now(traffic->world, node), STORM_TEAM,
                                           &program->arrival->completion);
@@ -229,7 +227,7 @@ int storm_services_give_message(struct storm_traffic *traffic, struct storm_node
     struct storm_gift *gift = &traffic->programs[node->number].gift;
     unsigned char data[MESSAGE_BYTES_MAX];
     uint32_t index = storm_traffic_note(traffic, node, gift);
-    storm_operation_bytes(&traffic->oracle->operations[index], 0, gift->bytes, data);
+    storm_derive_bytes(traffic->oracle->operations[index].identity, 0, gift->bytes, data);
     uint64_t now_ns = storm_node_now(traffic->world, node);
     struct nic_services *services = node->board.services;
     int error = nic_packet_message_send(services, now_ns, STORM_CHANNEL, gift->target, data,

@@ -13,7 +13,6 @@
 enum {
     MILLION = 1000000,
     BURST_PACKETS_MAX = 4096, /* that a board may send at one time */
-    SETTLE_ROUNDS_MAX = 16,   /* after these the rest waits for the next event */
     WAITING_MAX = 256,        /* packets that a paused node's socket holds */
     SILENCE_EVENTS_MAX = 20000,
     SPACE_ALIGNMENT = 64,
@@ -75,45 +74,18 @@ void storm_wake_at(struct storm_world *world, const struct storm_node *node, uin
 
 void storm_fail(struct storm_world *world, const char *format, ...)
 {
-    if (world->failed) {
+    if (world->result.failed) {
         return;
     }
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(world->failure, sizeof world->failure, format, arguments);
+    (void)vsnprintf(world->result.failure, sizeof world->result.failure, format, arguments);
     va_end(arguments);
-    world->failed = true;
-    storm_note(world, NULL, "failure: %s", world->failure);
+    world->result.failed = true;
+    storm_note(world, NULL, "failure: %s", world->result.failure);
 }
 
 /* ---- A node's life -------------------------------------------------------------------- */
-
-static int find_area(void *context, uint32_t area, struct nic_extent *extent)
-{
-    struct storm_node *node = context;
-    return storm_traffic_find(node->world->traffic, node, area, extent);
-}
-
-static void on_written(void *context, uint64_t offset, uint64_t bytes)
-{
-    struct storm_node *node = context;
-    storm_traffic_written(node->world->traffic, node, offset, bytes);
-}
-
-static void on_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
-{
-    (void)now_ns;
-    struct storm_node *node = context;
-    storm_note(node->world, node, "gives n%u up", peer);
-    storm_traffic_peer_lost(node->world->traffic, node, peer);
-}
-
-static void on_datagram(void *context, uint64_t now_ns, const struct swif_delivery *delivery)
-{
-    (void)now_ns;
-    struct storm_node *node = context;
-    storm_traffic_datagram(node->world->traffic, node, delivery);
-}
 
 static void *grow(void *memory, uint64_t *room, uint64_t bytes)
 {
@@ -149,7 +121,7 @@ static uint32_t transmit(struct storm_world *world, struct storm_node *node)
 static void settle(struct storm_world *world, struct storm_node *node)
 {
     uint32_t sent = 1;
-    for (unsigned round = 0; (round < 2 || sent > 0) && !world->failed; round++) {
+    for (unsigned round = 0; (round < 2 || sent > 0) && !world->result.failed; round++) {
         storm_traffic_step(world->traffic, node);
         sent = transmit(world, node);
         if (round > BURST_PACKETS_MAX) {
@@ -162,10 +134,13 @@ static void settle(struct storm_world *world, struct storm_node *node)
 void storm_world_start(struct storm_world *world, struct storm_node *node)
 {
     struct board_config config = world->plan.board;
-    const struct nic_local_memory memory = {node, node->memory, node->memory_bytes, find_area,
-                                            on_written};
+    const struct nic_local_memory memory = {node, node->memory, node->memory_bytes,
+                                            storm_traffic_find, storm_traffic_written};
     const struct board_listener listener = {
-        .context = node, .peer_lost = on_peer_lost, .datagram = on_datagram};
+        .context = node,
+        .peer_lost = storm_traffic_peer_lost,
+        .datagram = storm_traffic_datagram,
+    };
     node->incarnation += 1 + (uint32_t)base_random_below(&world->random, 3);
     config.swif.node = node->number;
     config.swif.incarnation = node->incarnation;
@@ -200,8 +175,9 @@ static void add_words(void *sum, const void *part, size_t bytes)
 
 static void keep_counters(struct storm_world *world, const struct storm_node *node)
 {
-    add_words(&world->swif, swif_counters(node->board.swif), sizeof world->swif);
-    add_words(&world->engine, nic_engine_counters(node->board.engine), sizeof world->engine);
+    add_words(&world->result.swif, swif_counters(node->board.swif), sizeof world->result.swif);
+    add_words(&world->result.engine, nic_engine_counters(node->board.engine),
+              sizeof world->result.engine);
 }
 
 void storm_world_crash(struct storm_world *world, struct storm_node *node)
@@ -244,8 +220,8 @@ static bool is_awake(struct storm_world *world, const struct storm_node *node,
 static void on_arrival(struct storm_world *world, struct storm_node *node,
                        const struct sim_event *event)
 {
-    struct sim_packets *packets = &world->network->packets;
-    struct sim_packet *packet = sim_packets_at(packets, (uint32_t)event->value);
+    struct sim_slots *packets = &world->network->packets;
+    struct sim_packet *packet = sim_slots_at(packets, (uint32_t)event->value);
     if (node->alive && node->paused && node->waiting < WAITING_MAX) {
         node->waiting++;
         (void)is_awake(world, node, event);
@@ -259,7 +235,7 @@ static void on_arrival(struct storm_world *world, struct storm_node *node,
         board_receive(&node->board, storm_node_now(world, node), packet->data, packet->bytes);
         settle(world, node);
     }
-    sim_packets_give(packets, (uint32_t)event->value);
+    sim_slots_give(packets, (uint32_t)event->value);
 }
 
 static void on_timer(struct storm_world *world, struct storm_node *node,
@@ -298,7 +274,7 @@ static void handle(struct storm_world *world, const struct sim_event *event)
         break;
     case STORM_REBIRTH:
         if (world->faults_on && !node->alive) {
-            world->fault_counts[STORM_RESTART]++;
+            world->result.fault_counts[STORM_RESTART]++;
             storm_world_start(world, node);
             storm_network_haunt(world, node);
         }
@@ -312,14 +288,14 @@ static void handle(struct storm_world *world, const struct sim_event *event)
 static bool happen_next(struct storm_world *world, uint64_t until_ns)
 {
     struct sim_event event;
-    if (world->failed || sim_events_next(&world->events) > until_ns) {
+    if (world->result.failed || sim_events_next(&world->events) > until_ns) {
         return false;
     }
     (void)sim_events_take(&world->events, &event);
     INVARIANT(event.at >= world->now_ns);
     world->now_ns = event.at;
-    if (++world->event_count > world->plan.events_max) {
-        storm_fail(world, "no end after %" PRIu64 " events", world->event_count - 1);
+    if (++world->result.events > world->plan.events_max) {
+        storm_fail(world, "no end after %" PRIu64 " events", world->result.events - 1);
         return false;
     }
     handle(world, &event);
@@ -358,13 +334,7 @@ static void set_up(struct storm_world *world, const struct storm_plan *plan, voi
     world->now_ns = 0;
     world->faults_on = true;
     world->node_count = plan->node_count;
-    world->failed = false;
-    world->failure[0] = '\0';
-    world->event_count = 0;
-    world->swif = (struct swif_counters){0};
-    world->engine = (struct nic_engine_counters){0};
-    memset(world->fault_counts, 0, sizeof world->fault_counts);
-    memset(world->work_counts, 0, sizeof world->work_counts);
+    world->result = (struct storm_result){0};
     sim_events_clear(&world->events);
     storm_trace_begin(world, trace);
     storm_network_begin(world);
@@ -374,7 +344,7 @@ static void set_up(struct storm_world *world, const struct storm_plan *plan, voi
     storm_fault_begin(world);
     world->traffic = storm_traffic_new(world);
     INVARIANT(world->traffic);
-    for (uint32_t i = 0; i < world->node_count && !world->failed; i++) {
+    for (uint32_t i = 0; i < world->node_count && !world->result.failed; i++) {
         storm_world_start(world, &world->nodes[i]);
     }
 }
@@ -385,7 +355,7 @@ static void end_faults(struct storm_world *world)
     storm_note(world, NULL, "faults end");
     storm_network_heal(world);
     storm_traffic_stop(world->traffic);
-    for (uint32_t i = 0; i < world->node_count && !world->failed; i++) {
+    for (uint32_t i = 0; i < world->node_count && !world->result.failed; i++) {
         struct storm_node *node = &world->nodes[i];
         if (node->alive && node->paused) {
             storm_world_resume(world, node);
@@ -401,7 +371,7 @@ static void complete(struct storm_world *world)
             break;
         }
     }
-    if (!world->failed && !storm_traffic_is_done(world->traffic)) {
+    if (!world->result.failed && !storm_traffic_is_done(world->traffic)) {
         char what[160];
         storm_traffic_describe(world->traffic, what, sizeof what);
         storm_fail(world, "not complete after %" PRIu64 " ms: %s",
@@ -414,9 +384,9 @@ static void complete(struct storm_world *world)
 static void let_arrive(struct storm_world *world)
 {
     uint64_t end_ns = world->now_ns + 3 * world->plan.board.swif.peer_timeout_ns;
-    uint64_t events = world->event_count;
-    while (world->network->packets.slots.taken > 0 && happen_next(world, end_ns)) {
-        if (world->event_count - events > SILENCE_EVENTS_MAX) {
+    uint64_t events = world->result.events;
+    while (world->network->packets.taken > 0 && happen_next(world, end_ns)) {
+        if (world->result.events - events > SILENCE_EVENTS_MAX) {
             storm_fail(world, "the nodes do not fall silent when everything is done");
         }
     }
@@ -430,22 +400,15 @@ static void tell_result(struct storm_world *world, struct storm_result *result)
         }
     }
     if (world->plan.fault[STORM_EVICT]) {
-        world->fault_counts[STORM_EVICT] = world->swif.ltee_evictions + world->swif.rtee_evictions;
+        world->result.fault_counts[STORM_EVICT] = world->result.swif.ltee_evictions +
+                                                  world->result.swif.rtee_evictions;
     }
     if (world->plan.fault[STORM_FULL]) {
-        world->fault_counts[STORM_FULL] += world->swif.rtee_none + world->swif.refused_by_client;
+        world->result.fault_counts[STORM_FULL] += world->result.swif.rtee_none +
+                                                  world->result.swif.refused_by_client;
     }
-    *result = (struct storm_result){
-        .failed = world->failed,
-        .events = world->event_count,
-        .virtual_ns = world->now_ns,
-        .trace_hash = world->trace->hash,
-        .swif = world->swif,
-        .engine = world->engine,
-    };
-    memcpy(result->failure, world->failure, sizeof result->failure);
-    memcpy(result->fault_counts, world->fault_counts, sizeof result->fault_counts);
-    memcpy(result->work_counts, world->work_counts, sizeof result->work_counts);
+    world->result.virtual_ns = world->now_ns;
+    *result = world->result;
 }
 
 void storm_world_run(struct storm_world *world, const struct storm_plan *plan, void *trace,
@@ -455,15 +418,15 @@ void storm_world_run(struct storm_world *world, const struct storm_plan *plan, v
     set_up(world, plan, trace);
     while (happen_next(world, plan->safety_ns)) {
     }
-    if (!world->failed) {
+    if (!world->result.failed) {
         world->now_ns = plan->safety_ns;
         end_faults(world);
         complete(world);
     }
-    if (!world->failed) {
+    if (!world->result.failed) {
         let_arrive(world);
     }
-    if (!world->failed) {
+    if (!world->result.failed) {
         storm_traffic_check(world->traffic);
     }
     tell_result(world, result);
@@ -481,8 +444,7 @@ struct storm_world *storm_world_new(void)
     }
     sim_events_init(&world->events);
     world->network = storm_network_new();
-    world->trace = calloc(1, sizeof *world->trace);
-    if (!world->network || !world->trace) {
+    if (!world->network) {
         storm_world_free(world);
         return NULL;
     }
@@ -497,7 +459,6 @@ void storm_world_free(struct storm_world *world)
     }
     sim_events_free(&world->events);
     storm_network_free(world->network);
-    free(world->trace);
     free(world);
 }
 

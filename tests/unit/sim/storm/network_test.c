@@ -71,8 +71,8 @@ static struct seen pass_packets(struct storm_world *world)
         storm_network_send(world, &world->nodes[0], 1, packet, PACKET_BYTES);
     }
     while (sim_events_take(&world->events, &event)) {
-        const struct sim_packet *came = sim_packets_at(&world->network->packets,
-                                                       (uint32_t)event.value);
+        const struct sim_packet *came = sim_slots_at(&world->network->packets,
+                                                     (uint32_t)event.value);
         assert_int_equal(event.kind, STORM_ARRIVAL);
         assert_int_equal(event.subject, 1);
         assert_int_equal(came->source, 0);
@@ -88,9 +88,9 @@ static struct seen pass_packets(struct storm_world *world)
             uint64_t way_ns = event.at - number * GAP_NS;
             seen.latest_ns = way_ns > seen.latest_ns ? way_ns : seen.latest_ns;
         }
-        sim_packets_give(&world->network->packets, (uint32_t)event.value);
+        sim_slots_give(&world->network->packets, (uint32_t)event.value);
     }
-    assert_int_equal(world->network->packets.slots.taken, 0);
+    assert_int_equal(world->network->packets.taken, 0);
     return seen;
 }
 
@@ -113,7 +113,7 @@ static void losses_are_as_many_as_planned(void **state)
     world->plan.loss_ppm = 100000;
     struct seen seen = pass_packets(world);
     assert_in_range(PACKETS - seen.arrived, PACKETS / 10 - 100, PACKETS / 10 + 100);
-    assert_int_equal(world->fault_counts[STORM_LOSS], PACKETS - seen.arrived);
+    assert_int_equal(world->result.fault_counts[STORM_LOSS], PACKETS - seen.arrived);
     assert_int_equal(seen.changed + seen.overtaken + seen.again, 0);
     storm_world_free(world);
 }
@@ -127,7 +127,7 @@ static void losses_in_bursts_come_together(void **state)
     struct seen seen = pass_packets(world);
     /* A burst each hundred packets, sixteen lost in each. */
     assert_in_range(PACKETS - seen.arrived, PACKETS / 20, PACKETS / 4);
-    assert_int_equal(world->fault_counts[STORM_BURST], PACKETS - seen.arrived);
+    assert_int_equal(world->result.fault_counts[STORM_BURST], PACKETS - seen.arrived);
     storm_world_free(world);
 }
 
@@ -176,7 +176,7 @@ static void corruption_is_never_authentic(void **state)
         storm_network_send(world, &world->nodes[0], 1, packet, PACKET_BYTES);
     }
     while (sim_events_take(&world->events, &event)) {
-        struct sim_packet *came = sim_packets_at(&world->network->packets, (uint32_t)event.value);
+        struct sim_packet *came = sim_slots_at(&world->network->packets, (uint32_t)event.value);
         believed += wire_header_decode(came->data, came->bytes, &header) &&
                     storm_guard_open(&world->network->guard, &header, came->data, came->bytes);
     }
@@ -225,7 +225,7 @@ static void a_full_link_drops(void **state)
         storm_network_send(world, &world->nodes[0], 1, packet, PACKET_BYTES);
     }
     assert_in_range(world->events.count, 3, 4);
-    assert_int_equal(world->fault_counts[STORM_FULL], 10 - world->events.count);
+    assert_int_equal(world->result.fault_counts[STORM_FULL], 10 - world->events.count);
     storm_world_free(world);
 }
 
@@ -247,9 +247,9 @@ static void forged_packets_are_not_to_be_believed(void **state)
     for (uint32_t i = 0; i < PACKETS; i++) {
         storm_network_forge(world);
     }
-    assert_int_equal(world->fault_counts[STORM_STRANGER], PACKETS);
+    assert_int_equal(world->result.fault_counts[STORM_STRANGER], PACKETS);
     while (sim_events_take(&world->events, &event)) {
-        struct sim_packet *came = sim_packets_at(&world->network->packets, (uint32_t)event.value);
+        struct sim_packet *came = sim_slots_at(&world->network->packets, (uint32_t)event.value);
         if (!wire_header_decode(came->data, came->bytes, &header) ||
             !storm_guard_open(&world->network->guard, &header, came->data, came->bytes)) {
             continue;

@@ -112,7 +112,7 @@ static void take_effect_in_part(struct world *world, uint32_t index, uint32_t fr
         uint64_t value = storm_operation_value(world->oracle, taken);
         memcpy(data, &value, sizeof value);
     } else {
-        storm_operation_bytes(taken, from, bytes, data);
+        storm_derive_bytes(taken->identity, from, bytes, data);
     }
     write_at(world, taken->target, area, taken->offset + from, data, bytes);
 }
@@ -186,7 +186,7 @@ static void a_changed_byte_is_noticed(void **state)
     struct world *world = *state;
     uint32_t block = give(world, (struct storm_gift){.work = STORM_WORK_BOTF, .bytes = 464});
     unsigned char data[464];
-    storm_operation_bytes(operation(world, block), 0, sizeof data, data);
+    storm_derive_bytes(operation(world, block)->identity, 0, sizeof data, data);
     data[463] ^= 1;
     write_at(world, 1, STORM_AREA_BLOCKS, operation(world, block)->offset, data, sizeof data);
     assert_complains(world, "nobody gave");
@@ -666,7 +666,7 @@ static void receive(struct world *world, uint32_t index)
 {
     const struct storm_operation *message = operation(world, index);
     unsigned char data[2048];
-    storm_operation_bytes(message, 0, message->bytes, data);
+    storm_derive_bytes(message->identity, 0, message->bytes, data);
     storm_oracle_message(world->oracle, message->target, message->source, data, message->bytes);
 }
 
