@@ -126,7 +126,7 @@ static void put_table(FILE *page, const struct net_result *results, unsigned cou
         cli_page_cell_number(page, any ? (double)result->p99 : NAN, 0);
         cli_page_cell_number(page, any ? (double)result->p999 : NAN, 0);
         cli_page_cell_number(page, any ? (double)result->most : NAN, 0);
-        cli_page_cell_number(page, (double)result->frames_resent, 0);
+        cli_page_cell_number(page, (double)result->counters.frames_resent, 0);
         cli_page_cell_text(page, net_outcome_names[result->outcome]);
         cli_page_row_end(page);
     }

@@ -60,19 +60,19 @@ static void columns_of(const struct net_result *result, struct column columns[CO
         {"packets", "packets", 9, 0, (double)result->packets},
         {"hottest_use", "hottest", 8, 3, result->hottest.use},
         {"mean_use", "", 0, 4, result->use_mean},
-        {"frames_damaged", "", 0, 0, (double)result->frames_damaged},
-        {"frames_resent", "resent", 8, 0, (double)result->frames_resent},
-        {"lines_corrected", "", 0, 0, (double)result->lines_corrected},
+        {"frames_damaged", "", 0, 0, (double)result->counters.frames_damaged},
+        {"frames_resent", "resent", 8, 0, (double)result->counters.frames_resent},
+        {"lines_corrected", "", 0, 0, (double)result->counters.lines_corrected},
         {"backlog_flits", "", 0, 0, (double)result->backlog_flits},
-        {"cycles", "", 0, 0, (double)result->cycles},
-        {"flit_hops", "", 0, 0, (double)result->flit_hops},
+        {"cycles", "", 0, 0, (double)result->counters.cycles},
+        {"flit_hops", "", 0, 0, (double)result->counters.flit_hops},
     };
     memcpy(columns, made, sizeof made);
 }
 
 static double flit_hops_per_s(const struct net_result *result)
 {
-    return result->wall_ns ? (double)result->flit_hops / (double)result->wall_ns * 1e9 : 0;
+    return result->wall_ns ? (double)result->counters.flit_hops / (double)result->wall_ns * 1e9 : 0;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static void print_line(const struct net_report *report, const struct net_result 
                    result->hottest.to);
     printf("  %-12s %s\n", result->link_count ? link : "", net_outcome_names[result->outcome]);
     if (report->speed) {
-        printf("  %.3g flit-hops in %.3g s: %.3g flit-hops/s\n", (double)result->flit_hops,
+        printf("  %.3g flit-hops in %.3g s: %.3g flit-hops/s\n", (double)result->counters.flit_hops,
                (double)result->wall_ns / 1e9, flit_hops_per_s(result));
     }
     if (result->outcome == NET_SATURATED) {
@@ -177,7 +177,8 @@ static void print_line(const struct net_report *report, const struct net_result 
                "busy %.1f %% of the time\n",
                result->backlog_flits, link, 100 * result->hottest.use);
     } else if (result->outcome == NET_DEADLOCKED) {
-        printf("  deadlock, seen in cycle %" PRIu64 ": %s\n", result->cycles, result->circle);
+        printf("  deadlock, seen in cycle %" PRIu64 ": %s\n", result->counters.cycles,
+               result->circle);
     }
 }
 

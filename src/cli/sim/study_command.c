@@ -27,7 +27,6 @@ struct study_options {
 
 /* A sweep under way. */
 struct sweep {
-    const struct sim_study *study;
     struct sim_study_choice choice;
     enum sim_study_format format;
     struct sim_study_point points[SIM_STUDY_POINTS_MAX];
@@ -100,7 +99,7 @@ static const struct options_command command = {
 static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
-    sweep->study->run(&sweep->choice, &sweep->points[number], result);
+    sweep->choice.study->run(&sweep->choice, &sweep->points[number], result);
 }
 
 static uint64_t bytes_of(void *context, uint64_t number)
@@ -121,15 +120,15 @@ static uint64_t bytes_max(void)
 static void show_progress(void *context, uint64_t done, unsigned running)
 {
     const struct sweep *sweep = context;
-    cli_show_progress("%s: %" PRIu64 " of %u points, %u running", sweep->study->name, done,
+    cli_show_progress("%s: %" PRIu64 " of %u points, %u running", sweep->choice.study->name, done,
                       sweep->count, running);
 }
 
 static void say_failure(const struct sweep *sweep, uint64_t number, const char *why)
 {
     const struct sim_study_point *point = &sweep->points[number];
-    cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s", sweep->study->name,
-            number + 1, sweep->count, point->nodes, why);
+    cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s",
+            sweep->choice.study->name, number + 1, sweep->count, point->nodes, why);
 }
 
 static bool take_row(void *context, uint64_t number, const void *result, const char *death)
@@ -144,7 +143,7 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
         say_failure(sweep, number, death ? death : row->error);
         return true;
     }
-    size_t bytes = sim_study_line(sweep->study, row, sweep->format, line);
+    size_t bytes = sim_study_line(sweep->choice.study, row, sweep->format, line);
     (void)fwrite(line, 1, bytes, stdout);
     (void)fflush(stdout);
     return true;
@@ -154,8 +153,8 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
 {
     static struct sweep sweep;
     char line[SIM_STUDY_LINE_BYTES];
-    sweep.study = options->study;
-    sweep.choice = (struct sim_study_choice){machine, options->nodes_max, options->topology};
+    sweep.choice = (struct sim_study_choice){options->study, machine, options->nodes_max,
+                                             options->topology};
     sweep.format = options->format;
     sweep.count = options->study->list(&sweep.choice, sweep.points);
     const struct jobs jobs = {
@@ -171,19 +170,20 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
     };
     if (sweep.count == 0) {
         return cli_refuse(COMMAND, "%s has no point with %" PRIu32 " nodes or fewer",
-                          sweep.study->name, options->nodes_max);
+                          sweep.choice.study->name, options->nodes_max);
     }
     if (sweep.format == SIM_STUDY_TABLE) {
-        printf("%s on %s: %s\n\n", sweep.study->name, machine->name, sweep.study->text);
+        printf("%s on %s: %s\n\n", sweep.choice.study->name, machine->name,
+               sweep.choice.study->text);
     }
-    (void)fwrite(line, 1, sim_study_head(sweep.study, sweep.format, line), stdout);
+    (void)fwrite(line, 1, sim_study_head(sweep.choice.study, sweep.format, line), stdout);
     (void)fflush(stdout);
     int status = jobs_conclude(COMMAND, jobs_run(&jobs));
     if (status) {
         return status;
     }
-    if (options->html &&
-        !sim_study_page(options->html, sweep.study, machine->name, sweep.rows, sweep.count)) {
+    if (options->html && !sim_study_page(options->html, sweep.choice.study, machine->name,
+                                         sweep.rows, sweep.count)) {
         return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
     return sweep.failed > 0 ? CLI_FAULT : CLI_OK;

@@ -211,13 +211,13 @@ static uint64_t to_lines(uint64_t bytes)
     return (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
 }
 
-uint64_t sim_carrier_bytes(struct sim_world *world)
+uint64_t sim_carrier_bytes(const struct sim_world *world, char error[SIM_ERROR_BYTES])
 {
     if (is_cd(world)) {
         struct board_config config = board_config(world, 0);
         uint64_t bytes = board_bytes(&config);
         if (bytes == 0) {
-            (void)snprintf(world->refusal, sizeof world->refusal,
+            (void)snprintf(error, SIM_ERROR_BYTES,
                            "%s: [carrier] contexts and ways must be powers of two, ways no more "
                            "than contexts, and a packet must hold 464 bytes of data",
                            world->machine->name);
@@ -242,15 +242,10 @@ uint64_t sim_carrier_near_bytes(const struct sim_world *world)
            (world->config.services ? nic_services_near_bytes(&services) : 0);
 }
 
-static void recorded(void *context, const struct wire_route *route)
-{
-    sim_kick_recorded(context, route);
-}
-
 static void init_board(struct sim_world *world, struct sim_node *node, unsigned char *space,
                        const struct nic_local_memory *memory)
 {
-    const struct board_listener listener = {.context = node, .recorded = recorded};
+    const struct board_listener listener = {.context = node, .recorded = sim_kick_recorded};
     struct board_config config = board_config(world, node->number);
     node->board = (struct board *)(void *)space;
     int error = board_init(node->board, &config, memory, NULL, &listener, 0,
@@ -309,11 +304,6 @@ void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other
 bool sim_carrier_has_work(const struct sim_node *node)
 {
     return node->board ? node->stirred : nic_engine_has_work(node->engine);
-}
-
-void sim_carrier_stir(struct sim_node *node)
-{
-    node->stirred = true;
 }
 
 static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)

@@ -354,17 +354,8 @@ void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint
     transfer(host, SIM_KICK_PULL, remote, target, bytes);
 }
 
-void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members, uint32_t count)
-{
-    struct sim_node *node = node_of(host);
-    INVARIANT(node->services);
-    int error = nic_packet_barrier_open(node->services, sim_now_ns(host->world), team, members,
-                                        count);
-    INVARIANT(!error);
-}
-
-void sim_barrier_open_at(struct sim_host *host, uint32_t team, const uint16_t *members,
-                         uint32_t count, uint32_t place)
+void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members, uint32_t count,
+                      uint32_t place)
 {
     struct sim_node *node = node_of(host);
     INVARIANT(node->services);

@@ -118,11 +118,9 @@ void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint
 void sim_switch_banks(struct sim_host *host);
 
 /* CorePU's services: a kick, the handlers on both NICs, and polling the completion. */
-void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members,
-                      uint32_t count); /* takes no time */
-/* The same for a host that knows its place: it is members[place]. */
-void sim_barrier_open_at(struct sim_host *host, uint32_t team, const uint16_t *members,
-                         uint32_t count, uint32_t place);
+/* Opening takes no time. The host is members[place]; members NULL: all nodes in order. */
+void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members, uint32_t count,
+                      uint32_t place);
 void sim_nic_barrier(struct sim_host *host, uint32_t team);
 void sim_lock(struct sim_host *host, uint32_t manager, uint64_t name, uint64_t *ticket);
 void sim_unlock(struct sim_host *host, uint64_t ticket);

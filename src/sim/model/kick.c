@@ -139,7 +139,7 @@ static void queue(struct sim_world *world, struct sim_node *node, uint32_t slot)
         return;
     }
     sim_hosts_look(world, node);
-    sim_carrier_stir(node);
+    node->stirred = true;
     sim_pump_at(world, node, world->now_ps);
 }
 
@@ -201,8 +201,9 @@ static void note_kick(const struct sim_world *world, const struct sim_node *node
     sim_stage_show(world, node, SIM_STAGE_TRANSACTION_QUEUE, flight);
 }
 
-void sim_kick_recorded(struct sim_node *node, const struct wire_route *route)
+void sim_kick_recorded(void *context, const struct wire_route *route)
 {
+    struct sim_node *node = context;
     append_kick(node->world, &node->recorded, route->tag - 1);
 }
 

@@ -72,13 +72,6 @@ static bool take_inherit(struct loading *loading, unsigned line, const char *val
                                        "[machine] inherit: it names nothing");
 }
 
-static bool said_twice(struct loading *loading, unsigned line, const char *section, const char *key,
-                       unsigned before)
-{
-    return sim_file_fault(loading->error, loading->file, line,
-                          "[%s] %s: it is already said in line %u", section, key, before);
-}
-
 /* Statements about the file itself have no source. */
 static bool take_about(struct loading *loading, unsigned line, const char *key, const char *value)
 {
@@ -89,7 +82,7 @@ static bool take_about(struct loading *loading, unsigned line, const char *key, 
                               "[machine] has no key \"%s\"; it has inherit and text", key);
     }
     if (*said) {
-        return said_twice(loading, line, "machine", key, *said);
+        return sim_file_said_twice(loading->error, loading->file, line, "machine", key, *said);
     }
     if (inherit) {
         return take_inherit(loading, line, value);
@@ -112,7 +105,8 @@ static bool take_value(struct loading *loading, unsigned line, unsigned slot, co
     char fault[SIM_FAULT_BYTES];
     struct sim_sources *sources = loading->machine->sources;
     if (loading->said[slot]) {
-        return said_twice(loading, line, section, key, loading->said[slot]);
+        return sim_file_said_twice(loading->error, loading->file, line, section, key,
+                                   loading->said[slot]);
     }
     loading->said[slot] = line;
     const char *source = sim_file_split(value, text);
@@ -133,7 +127,7 @@ static bool take_value(struct loading *loading, unsigned line, unsigned slot, co
 static bool take_section(void *context, unsigned line, const char *section)
 {
     struct loading *loading = context;
-    if (strcmp(section, "machine") == 0 || sim_section_exists(section)) {
+    if (strcmp(section, "machine") == 0 || sim_slot_find(section, NULL) != SIM_SLOTS) {
         return true;
     }
     const char *kind = strncmp(section, "stage ", 6) == 0 ? "stage" : "section";
@@ -322,8 +316,7 @@ static bool load_from(struct loading *outer, unsigned line, const char *name)
 static bool value_fault(const struct sim_machine *machine, unsigned number, char *error,
                         const char *what)
 {
-    struct sim_slot slot;
-    sim_slot_get(number, &slot);
+    struct sim_slot slot = sim_slot_get(number);
     return sim_file_fault(error, machine->sources->slots[number].file,
                           machine->sources->slots[number].line, "[%s] %s: %s", slot.section,
                           slot.key, what);
@@ -334,8 +327,7 @@ static bool check_all_said(const struct sim_machine *machine, const char *file, 
                            char *error)
 {
     for (unsigned i = 0; i < SIM_SLOTS; i++) {
-        struct sim_slot slot;
-        sim_slot_get(i, &slot);
+        struct sim_slot slot = sim_slot_get(i);
         bool needed = i < SIM_MACHINE_KEY_COUNT;
         if (!needed) {
             unsigned first = i - (i - SIM_MACHINE_KEY_COUNT) % SIM_STAGE_KEY_COUNT;
@@ -402,10 +394,8 @@ static bool check_together(const struct sim_machine *machine, char *error)
 /* The file's name without folder and ending. */
 static bool set_name(struct sim_machine *machine, const char *name, char *error)
 {
-    const char *slash = strrchr(name, '/');
-    const char *from = slash ? slash + 1 : name;
-    size_t length = strlen(from);
-    length -= length > 4 && strcmp(from + length - 4, ".ini") == 0 ? 4 : 0;
+    size_t length;
+    const char *from = sim_file_stem(name, &length);
     if (length == 0 || length >= sizeof machine->name) {
         return cannot_load(NULL, 0, error, "\"%s\" is no name for a machine", name);
     }
@@ -503,15 +493,12 @@ void sim_machine_each(const struct sim_machine *machine,
                       void *context)
 {
     for (unsigned i = 0; i < SIM_SLOTS; i++) {
-        struct sim_slot slot;
-        struct sim_machine_value value = {0};
         if (!sim_slot_is_said(i)) {
             continue;
         }
-        sim_slot_get(i, &slot);
-        value.section = slot.section;
-        value.key = slot.key;
-        value.help = slot.help;
+        struct sim_slot slot = sim_slot_get(i);
+        struct sim_machine_value value = {
+            .section = slot.section, .key = slot.key, .help = slot.help};
         sim_value_write(i, sim_slot_value(machine, i), value.value, sizeof value.value);
         if (machine->sources->slots[i].file) {
             value.source = machine->sources->slots[i].text;

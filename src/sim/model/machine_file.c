@@ -25,6 +25,37 @@ bool sim_file_fault(char error[SIM_ERROR_BYTES], const char *name, unsigned line
     return false;
 }
 
+bool sim_file_said_twice(char error[SIM_ERROR_BYTES], const char *name, unsigned line,
+                         const char *section, const char *key, unsigned before)
+{
+    return sim_file_fault(error, name, line, "[%s] %s: it is already said in line %u", section, key,
+                          before);
+}
+
+bool sim_file_word(const char *const *words, unsigned count, const char *text, uint64_t *number,
+                   char *fault, size_t room)
+{
+    size_t length = (size_t)snprintf(fault, room, "is none of");
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *number = i;
+            return true;
+        }
+        length += (size_t)snprintf(fault + length, room - length, " %s", words[i]);
+        INVARIANT(length < room);
+    }
+    return false;
+}
+
+const char *sim_file_stem(const char *path, size_t *length)
+{
+    const char *slash = strrchr(path, '/');
+    const char *stem = slash ? slash + 1 : path;
+    *length = strlen(stem);
+    *length -= *length > 4 && strcmp(stem + *length - 4, ".ini") == 0 ? 4 : 0;
+    return stem;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

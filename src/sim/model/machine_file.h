@@ -30,6 +30,17 @@ bool sim_file_read(struct sim_file *file);
 bool sim_file_fault(char error[SIM_ERROR_BYTES], const char *name, unsigned line,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
+/* The same of a key that was said before, in that line. */
+bool sim_file_said_twice(char error[SIM_ERROR_BYTES], const char *name, unsigned line,
+                         const char *section, const char *key, unsigned before);
+
+/* Finds the number of a word. False: it is none of them, as the fault says. */
+bool sim_file_word(const char *const *words, unsigned count, const char *text, uint64_t *number,
+                   char *fault, size_t room);
+
+/* Where a path's name without folder and ending begins, and its length. */
+const char *sim_file_stem(const char *path, size_t *length);
+
 /* Splits "value | source": the text receives the value without blanks around it. Returns the
  * source, which points into `text`; "": there is none. */
 const char *sim_file_split(const char *value, char text[SIM_VALUE_BYTES]);

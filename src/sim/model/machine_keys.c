@@ -7,6 +7,7 @@
 
 #include "base/size_text.h"
 #include "nic/engine.h"
+#include "sim/model/machine_file.h"
 #include "wire/packet.h"
 
 /* ---- The table ---------------------------------------------------------------------------- */
@@ -42,43 +43,47 @@ static const struct sim_slot machine_slots[SIM_MACHINE_KEY_COUNT] = {
     {#section, #key UNIT_OF_##kind,                           \
      kind,     optional,                                      \
      help,     offsetof(struct sim_machine, section##_##key), \
-     NULL},
+     NULL,     0},
     SIM_MACHINE_KEYS(MACHINE_SLOT)
 #undef MACHINE_SLOT
 };
 
 static const struct sim_slot stage_slots[SIM_STAGE_KEY_COUNT] = {
 #define STAGE_SLOT(key, kind, optional, help) \
-    {"stage", #key UNIT_OF_##kind, kind, optional, help, offsetof(struct sim_stage, key), NULL},
+    {"stage", #key UNIT_OF_##kind, kind, optional, help, offsetof(struct sim_stage, key), NULL, 0},
     SIM_STAGE_KEYS(STAGE_SLOT)
 #undef STAGE_SLOT
 };
 
-static const char *const clock_words[SIM_CLOCKS + 1] = {
+static const char *const clock_words[SIM_CLOCKS] = {
     [SIM_CLOCK_DIMM] = "dimm", [SIM_CLOCK_SWIF] = "swif", [SIM_CLOCK_CORE] = "core",
     [SIM_CLOCK_NIC] = "nic",   [SIM_CLOCK_TP] = "tp",     [SIM_CLOCK_DL] = "dl",
     [SIM_CLOCK_MAC] = "mac",
 };
-static const char *const refill_words[] = {
-    [SIM_REFILL_HOST] = "host", [SIM_REFILL_CORE] = "core", NULL};
+static const char *const refill_words[] = {[SIM_REFILL_HOST] = "host", [SIM_REFILL_CORE] = "core"};
 static const char *const carrier_words[] = {
-    [SIM_CARRIER_PLAIN] = "plain", [SIM_CARRIER_UD] = "ud", [SIM_CARRIER_CD] = "cd", NULL};
+    [SIM_CARRIER_PLAIN] = "plain", [SIM_CARRIER_UD] = "ud", [SIM_CARRIER_CD] = "cd"};
 
-void sim_slot_get(unsigned number, struct sim_slot *slot)
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+struct sim_slot sim_slot_get(unsigned number)
 {
     INVARIANT(number < SIM_SLOTS);
+    struct sim_slot slot;
     if (number < SIM_MACHINE_KEY_COUNT) {
-        *slot = machine_slots[number];
-        slot->words = number == SIM_tlb_refill     ? refill_words
-                      : number == SIM_carrier_kind ? carrier_words
-                                                   : NULL;
-        return;
+        slot = machine_slots[number];
+        slot.words = number == SIM_tlb_refill ? refill_words : carrier_words;
+        slot.word_count = number == SIM_tlb_refill ? COUNT_OF(refill_words)
+                                                   : COUNT_OF(carrier_words);
+    } else {
+        unsigned stage = (number - SIM_MACHINE_KEY_COUNT) / SIM_STAGE_KEY_COUNT;
+        slot = stage_slots[(number - SIM_MACHINE_KEY_COUNT) % SIM_STAGE_KEY_COUNT];
+        slot.section = stage_sections[stage];
+        slot.offset += offsetof(struct sim_machine, stages) + stage * sizeof(struct sim_stage);
+        slot.words = clock_words;
+        slot.word_count = SIM_CLOCKS;
     }
-    unsigned stage = (number - SIM_MACHINE_KEY_COUNT) / SIM_STAGE_KEY_COUNT;
-    *slot = stage_slots[(number - SIM_MACHINE_KEY_COUNT) % SIM_STAGE_KEY_COUNT];
-    slot->section = stage_sections[stage];
-    slot->offset += offsetof(struct sim_machine, stages) + stage * sizeof(struct sim_stage);
-    slot->words = clock_words;
+    return slot;
 }
 
 bool sim_slot_is_said(unsigned number)
@@ -92,41 +97,24 @@ bool sim_slot_is_said(unsigned number)
 unsigned sim_slot_find(const char *section, const char *key)
 {
     for (unsigned i = 0; i < SIM_SLOTS; i++) {
-        struct sim_slot slot;
-        sim_slot_get(i, &slot);
+        struct sim_slot slot = sim_slot_get(i);
         if (sim_slot_is_said(i) && strcmp(slot.section, section) == 0 &&
-            strcmp(slot.key, key) == 0) {
+            (!key || strcmp(slot.key, key) == 0)) {
             return i;
         }
     }
     return SIM_SLOTS;
 }
 
-bool sim_section_exists(const char *section)
-{
-    for (unsigned i = 0; i < SIM_SLOTS; i++) {
-        struct sim_slot slot;
-        sim_slot_get(i, &slot);
-        if (sim_slot_is_said(i) && strcmp(slot.section, section) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 uint64_t *sim_slot_field(struct sim_machine *machine, unsigned number)
 {
-    struct sim_slot slot;
-    sim_slot_get(number, &slot);
-    return (uint64_t *)(void *)((char *)machine + slot.offset);
+    return (uint64_t *)(void *)((char *)machine + sim_slot_get(number).offset);
 }
 
 uint64_t sim_slot_value(const struct sim_machine *machine, unsigned number)
 {
-    struct sim_slot slot;
     uint64_t value;
-    sim_slot_get(number, &slot);
-    memcpy(&value, (const char *)machine + slot.offset, sizeof value);
+    memcpy(&value, (const char *)machine + sim_slot_get(number).offset, sizeof value);
     return value;
 }
 
@@ -257,20 +245,6 @@ static bool read_count(unsigned number, const struct sim_slot *slot, const char 
     return true;
 }
 
-static bool read_word(const char *const *words, const char *text, uint64_t *value, char *fault)
-{
-    size_t length = (size_t)snprintf(fault, SIM_FAULT_BYTES, "is none of");
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(words[i], text) == 0) {
-            *value = i;
-            return true;
-        }
-        length += (size_t)snprintf(fault + length, SIM_FAULT_BYTES - length, " %s", words[i]);
-        INVARIANT(length < SIM_FAULT_BYTES);
-    }
-    return false;
-}
-
 /* A polling host reads again and again, so each read must take virtual time. */
 static bool is_period(unsigned number)
 {
@@ -279,9 +253,8 @@ static bool is_period(unsigned number)
 
 bool sim_value_read(unsigned number, const char *text, uint64_t *value, char fault[SIM_FAULT_BYTES])
 {
-    struct sim_slot slot;
+    struct sim_slot slot = sim_slot_get(number);
     uint64_t billionths;
-    sim_slot_get(number, &slot);
     switch (slot.kind) {
     case SIM_KEY_MHZ: return read_clock_rate(text, value, fault);
     case SIM_KEY_NS:
@@ -299,7 +272,8 @@ bool sim_value_read(unsigned number, const char *text, uint64_t *value, char fau
                fault_is(fault, *value > 0 ? "is below 0.001" : "is not above 0");
     case SIM_KEY_COUNT: return read_count(number, &slot, text, value, fault);
     case SIM_KEY_CHOICE:
-    case SIM_KEY_CLOCK: return read_word(slot.words, text, value, fault);
+    case SIM_KEY_CLOCK:
+        return sim_file_word(slot.words, slot.word_count, text, value, fault, SIM_FAULT_BYTES);
     }
     INVARIANT(false);
 }
@@ -321,8 +295,7 @@ static void write_decimal(char *text, size_t room, uint64_t value, uint64_t one,
 
 void sim_value_write(unsigned number, uint64_t value, char *text, size_t room)
 {
-    struct sim_slot slot;
-    sim_slot_get(number, &slot);
+    struct sim_slot slot = sim_slot_get(number);
     switch (slot.kind) {
     case SIM_KEY_MHZ:
         /* Four decimals give the same period again for all clocks below 1 GHz. */

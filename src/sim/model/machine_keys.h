@@ -21,10 +21,11 @@ struct sim_slot {
     bool optional;
     const char *help;
     size_t offset;            /* of its field in struct sim_machine */
-    const char *const *words; /* of SIM_KEY_CHOICE and SIM_KEY_CLOCK; NULL ends them */
+    const char *const *words; /* of SIM_KEY_CHOICE and SIM_KEY_CLOCK */
+    unsigned word_count;
 };
 
-void sim_slot_get(unsigned number, struct sim_slot *slot);
+struct sim_slot sim_slot_get(unsigned number);
 
 static inline unsigned sim_stage_slot(enum sim_stage_name stage, enum sim_stage_key key)
 {
@@ -34,9 +35,8 @@ static inline unsigned sim_stage_slot(enum sim_stage_name stage, enum sim_stage_
 /* Whether a file can give it: padding and link have no sections of their own. */
 bool sim_slot_is_said(unsigned number);
 
-/* SIM_SLOTS: there is none. */
+/* The key NULL: the section's first one. SIM_SLOTS: there is none. */
 unsigned sim_slot_find(const char *section, const char *key);
-bool sim_section_exists(const char *section);
 
 enum { SIM_FAULT_BYTES = 128 };
 

@@ -538,7 +538,7 @@ void sim_network_worst(const struct sim_network *network, struct sim_network_wor
             number = i;
         }
     }
-    *worst = (struct sim_network_worst){.packets = network->outputs[number].packets,
+    *worst = (struct sim_network_worst){.carried = network->outputs[number].packets,
                                         .wait_ps_max = network->outputs[number].wait_ps_max};
     name_output(network, number, worst->where, sizeof worst->where);
 }

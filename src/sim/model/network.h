@@ -77,7 +77,7 @@ uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, ui
  * link that carried most). The text names switch and port. */
 struct sim_network_worst {
     char where[64];
-    uint64_t packets;     /* carried there */
+    uint64_t carried;     /* there: packets; on rings and tori flits */
     uint64_t wait_ps_max; /* of a head for its output */
 };
 void sim_network_worst(const struct sim_network *network, struct sim_network_worst *worst);

@@ -148,18 +148,10 @@ void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_eve
     }
 }
 
-static uint32_t ring_distance(uint32_t size, uint32_t from, uint32_t to)
-{
-    uint32_t right = (to + size - from) % size;
-    return right < size - right ? right : size - right;
-}
-
 uint32_t sim_flit_network_hops(const struct sim_flit_network *flits, uint32_t source,
                                uint32_t target)
 {
-    uint32_t width = flits->config.width;
-    return 1 + ring_distance(width, source % width, target % width) +
-           ring_distance(flits->config.height, source / width, target / width);
+    return net_hops(&flits->config, source, target);
 }
 
 void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_network_worst *worst)
@@ -176,6 +168,6 @@ void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_net
     if (most.flits > 0) {
         (void)snprintf(worst->where, sizeof worst->where,
                        "the link from router %" PRIu32 " to %" PRIu32, most.from, most.to);
-        worst->packets = most.flits;
+        worst->carried = most.flits;
     }
 }

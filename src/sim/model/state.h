@@ -169,7 +169,6 @@ struct sim_world {
     unsigned char *space;
     uint64_t space_bytes;
     uint64_t near_bytes; /* of one node */
-    char refusal[SIM_ERROR_BYTES]; /* why sim_world_open failed, from the layers below */
 };
 
 static inline uint64_t sim_now_ns(const struct sim_world *world)
@@ -214,8 +213,8 @@ void sim_host_window_drained(struct sim_world *world, uint32_t host);
 void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
 /* There may be room for waiting kicks. */
 void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
-/* The engine has made a record of the kick that the route's tag names. */
-void sim_kick_recorded(struct sim_node *node, const struct wire_route *route);
+/* The engine of a node (the context) has made a record of the kick that the route's tag names. */
+void sim_kick_recorded(void *context, const struct wire_route *route);
 /* Finds the kick of the flight's next store or block, and ends that kick. Records to one target
  * on one channel leave in the order in which they were made. */
 void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
@@ -244,8 +243,8 @@ void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t fl
 /* ---- carrier.c ---------------------------------------------------------------------------- */
 
 /* Bytes of one node's engine, services and board without the near ones; 0: the machine makes no
- * sense, and `refusal` says why. */
-uint64_t sim_carrier_bytes(struct sim_world *world);
+ * sense, and the error says why. */
+uint64_t sim_carrier_bytes(const struct sim_world *world, char error[SIM_ERROR_BYTES]);
 /* The near bytes of a node: nearly every event of the node touches them. */
 uint64_t sim_carrier_near_bytes(const struct sim_world *world);
 void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
@@ -257,8 +256,6 @@ void sim_flight_give(struct sim_world *world, uint32_t slot);
 /* The next flight that the NIC can send now; UINT32_MAX: none. */
 uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node);
 bool sim_carrier_has_work(const struct sim_node *node);
-/* Something happened, so the carrier may have work. */
-void sim_carrier_stir(struct sim_node *node);
 /* Carries the flight out on the node's memory. */
 void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 /* The flight is on the link. */

@@ -88,9 +88,9 @@ static const char *objection(const struct sim_world_config *config)
     return NULL;
 }
 
-static bool get_space(struct sim_world *world)
+static bool get_space(struct sim_world *world, char error[SIM_ERROR_BYTES])
 {
-    uint64_t carrier_bytes = sim_carrier_bytes(world);
+    uint64_t carrier_bytes = sim_carrier_bytes(world, error);
     if (carrier_bytes == 0) {
         return false;
     }
@@ -103,7 +103,7 @@ static bool get_space(struct sim_world *world)
     void *space = mmap(NULL, world->space_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED) {
-        (void)snprintf(world->refusal, sizeof world->refusal,
+        (void)snprintf(error, SIM_ERROR_BYTES,
                        "%s: no room in the address space for %" PRIu32 " nodes of %" PRIu64
                        " bytes each",
                        world->machine->name, world->config.node_count, each);
@@ -157,14 +157,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     };
     world->network = sim_network_open(machine, world->config.topology, world->config.node_count,
                                       &user, error);
-    if (!world->network) {
-        return false;
-    }
-    if (!get_space(world)) {
-        (void)snprintf(error, SIM_ERROR_BYTES, "%s", world->refusal);
-        return false;
-    }
-    return true;
+    return world->network && get_space(world, error);
 }
 
 struct sim_world *sim_world_open(const struct sim_world_config *config, char error[SIM_ERROR_BYTES])
@@ -257,7 +250,7 @@ static void happen(struct sim_world *world, const struct sim_event *event)
         node = &world->nodes[event->subject];
         if (event->value == node->timer_setting) {
             node->timer_ps = UINT64_MAX;
-            sim_carrier_stir(node);
+            node->stirred = true;
             sim_pump_at(world, node, world->now_ps);
         }
         break;

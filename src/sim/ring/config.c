@@ -46,10 +46,7 @@ void net_config_default(struct net_config *config, uint32_t nodes)
 
 /* ---- What makes no sense --------------------------------------------------------------------- */
 
-static const char *say(char text[NET_ERROR_BYTES], const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static const char *say(char text[NET_ERROR_BYTES], const char *format, ...)
+const char *net_object(char text[NET_ERROR_BYTES], const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -61,31 +58,33 @@ static const char *say(char text[NET_ERROR_BYTES], const char *format, ...)
 static const char *object_to_shape(const struct net_config *config, char *text)
 {
     if ((unsigned)config->shape >= NET_SHAPES) {
-        return say(text, "shape: there is no shape number %u", (unsigned)config->shape);
+        return net_object(text, "shape: there is no shape number %u", (unsigned)config->shape);
     }
     if ((unsigned)config->routing >= NET_ROUTINGS) {
-        return say(text, "routing: there is no routing number %u", (unsigned)config->routing);
+        return net_object(text, "routing: there is no routing number %u",
+                          (unsigned)config->routing);
     }
     uint32_t width = config->width, height = config->height;
     if (width == 0 || height == 0) {
-        return say(text, "%s: is 0, a %s has at least 1", width == 0 ? "width" : "height",
-                   net_shape_names[config->shape]);
+        return net_object(text, "%s: is 0, a %s has at least 1", width == 0 ? "width" : "height",
+                          net_shape_names[config->shape]);
     }
     if (config->shape == NET_RING && height != 1) {
-        return say(text, "height: is %u, a ring's is 1", height);
+        return net_object(text, "height: is %u, a ring's is 1", height);
     }
     if (config->shape == NET_RING && width < 2) {
-        return say(text, "width: is %u, a ring has at least 2 nodes", width);
+        return net_object(text, "width: is %u, a ring has at least 2 nodes", width);
     }
     if (config->shape == NET_TORUS && (width < 2 || height < 2)) {
-        return say(text, "%s: is 1, each ring of a torus has at least 2 nodes",
-                   width < 2 ? "width" : "height");
+        return net_object(text, "%s: is 1, each ring of a torus has at least 2 nodes",
+                          width < 2 ? "width" : "height");
     }
     if (config->shape == NET_MESH && width == 1 && height == 1) {
-        return say(text, "width, height: a mesh of 1 x 1 has no link");
+        return net_object(text, "width, height: a mesh of 1 x 1 has no link");
     }
     if ((uint64_t)width * height > NET_NODES_MAX) {
-        return say(text, "width, height: %u x %u nodes, at most %d", width, height, NET_NODES_MAX);
+        return net_object(text, "width, height: %u x %u nodes, at most %d", width, height,
+                          NET_NODES_MAX);
     }
     return NULL;
 }
@@ -96,23 +95,24 @@ static const char *object_to_routing(const struct net_config *config, char *text
     const char *routing = net_routing_names[config->routing];
     if (config->shape == NET_MESH &&
         (config->routing == NET_DATELINE || config->routing == NET_BROKEN)) {
-        return say(text,
-                   "routing: %s is for rings and tori, a mesh has no ring to close; "
-                   "take dimension or structured",
-                   routing);
+        return net_object(text,
+                          "routing: %s is for rings and tori, a mesh has no ring to close; "
+                          "take dimension or structured",
+                          routing);
     }
     if (config->shape != NET_MESH && config->routing == NET_DIMENSION) {
-        return say(text,
-                   "routing: dimension closes the rings of a %s; take dateline or "
-                   "structured",
-                   shape);
+        return net_object(text,
+                          "routing: dimension closes the rings of a %s; take dateline or "
+                          "structured",
+                          shape);
     }
     if (config->routing == NET_DATELINE) {
         uint32_t size = config->shape == NET_TORUS && config->height < config->width
                             ? config->height
                             : config->width;
         if (config->dateline >= size) {
-            return say(text, "dateline: router %u is outside a ring of %u", config->dateline, size);
+            return net_object(text, "dateline: router %u is outside a ring of %u", config->dateline,
+                              size);
         }
     }
     return NULL;
@@ -121,28 +121,29 @@ static const char *object_to_routing(const struct net_config *config, char *text
 static const char *object_to_channels(const struct net_config *config, char *text)
 {
     if (config->virtual_networks == 0) {
-        return say(text, "virtual_networks: is 0, there has to be one");
+        return net_object(text, "virtual_networks: is 0, there has to be one");
     }
     if (config->vcs == 0 || config->vcs > NET_VCS_MAX) {
-        return say(text, "vcs: is %u, a port has 1 to %d", config->vcs, NET_VCS_MAX);
+        return net_object(text, "vcs: is %u, a port has 1 to %d", config->vcs, NET_VCS_MAX);
     }
     if (config->vcs % config->virtual_networks != 0) {
-        return say(text, "vcs: %u channels cannot be shared equally by %u virtual networks",
-                   config->vcs, config->virtual_networks);
+        return net_object(text, "vcs: %u channels cannot be shared equally by %u virtual networks",
+                          config->vcs, config->virtual_networks);
     }
     uint32_t channels = config->vcs / config->virtual_networks;
     if (config->routing == NET_DATELINE && channels % 2 != 0) {
-        return say(text,
-                   "vcs: dateline routing needs an even number of channels in each virtual "
-                   "network, %u in %u leave %u",
-                   config->vcs, config->virtual_networks, channels);
+        return net_object(text,
+                          "vcs: dateline routing needs an even number of channels in each virtual "
+                          "network, %u in %u leave %u",
+                          config->vcs, config->virtual_networks, channels);
     }
     uint32_t needed = net_diameter(config) + 1;
     if (config->routing == NET_STRUCTURED && channels < needed) {
-        return say(text,
-                   "vcs: structured routing needs diameter + 1 = %u channels in each virtual "
-                   "network, %u in %u leave %u",
-                   needed, config->vcs, config->virtual_networks, channels);
+        return net_object(
+            text,
+            "vcs: structured routing needs diameter + 1 = %u channels in each virtual "
+            "network, %u in %u leave %u",
+            needed, config->vcs, config->virtual_networks, channels);
     }
     return NULL;
 }
@@ -159,8 +160,8 @@ static const char *object_to_delays(const struct net_config *config, char *text)
     };
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         if (delays[i].cycles < delays[i].least || delays[i].cycles > DELAY_MAX) {
-            return say(text, "%s: is %u, takes %u to %d cycles", delays[i].key, delays[i].cycles,
-                       delays[i].least, DELAY_MAX);
+            return net_object(text, "%s: is %u, takes %u to %d cycles", delays[i].key,
+                              delays[i].cycles, delays[i].least, DELAY_MAX);
         }
     }
     return NULL;
@@ -169,15 +170,17 @@ static const char *object_to_delays(const struct net_config *config, char *text)
 static const char *object_to_buffers(const struct net_config *config, char *text)
 {
     if (config->buffer_flits == 0 || config->buffer_flits > BUFFER_FLITS_MAX) {
-        return say(text, "buffer_flits: is %u, a channel holds 1 to %d flits", config->buffer_flits,
-                   BUFFER_FLITS_MAX);
+        return net_object(text, "buffer_flits: is %u, a channel holds 1 to %d flits",
+                          config->buffer_flits, BUFFER_FLITS_MAX);
     }
     if (config->slack_flits > BUFFER_FLITS_MAX) {
-        return say(text, "slack_flits: is %u, at most %d", config->slack_flits, BUFFER_FLITS_MAX);
+        return net_object(text, "slack_flits: is %u, at most %d", config->slack_flits,
+                          BUFFER_FLITS_MAX);
     }
     if (config->slack_flits < 2 * config->nic_cycles) {
-        return say(text, "slack_flits: is %u, but %u flits still come after stop (2 x nic_cycles)",
-                   config->slack_flits, 2 * config->nic_cycles);
+        return net_object(text,
+                          "slack_flits: is %u, but %u flits still come after stop (2 x nic_cycles)",
+                          config->slack_flits, 2 * config->nic_cycles);
     }
     return NULL;
 }
@@ -185,23 +188,23 @@ static const char *object_to_buffers(const struct net_config *config, char *text
 static const char *object_to_links(const struct net_config *config, char *text)
 {
     if (config->flit_bytes == 0 || config->flit_bytes > FLIT_BYTES_MAX) {
-        return say(text, "flit_bytes: is %u, a flit has 1 to %d bytes", config->flit_bytes,
-                   FLIT_BYTES_MAX);
+        return net_object(text, "flit_bytes: is %u, a flit has 1 to %d bytes", config->flit_bytes,
+                          FLIT_BYTES_MAX);
     }
     if (config->frame_flits == 0 || config->frame_flits > WIRE_TRANSFER_LINES_MAX) {
-        return say(text, "frame_flits: is %u, a frame has 1 to %d", config->frame_flits,
-                   WIRE_TRANSFER_LINES_MAX);
+        return net_object(text, "frame_flits: is %u, a frame has 1 to %d", config->frame_flits,
+                          WIRE_TRANSFER_LINES_MAX);
     }
     if (config->clock_khz == 0) {
-        return say(text, "clock_khz: is 0, nothing would ever happen");
+        return net_object(text, "clock_khz: is 0, nothing would ever happen");
     }
     if (!(config->bit_error_rate >= 0 && config->bit_error_rate <= 1e-4)) {
-        return say(text, "bit_error_rate: is %g, takes 0 to 1e-4", config->bit_error_rate);
+        return net_object(text, "bit_error_rate: is %g, takes 0 to 1e-4", config->bit_error_rate);
     }
     uint32_t least = net_least_resend_cycles(config);
     if (config->bit_error_rate > 0 && config->resend_cycles < least) {
-        return say(text, "resend_cycles: is %u, but an answer takes up to %u cycles",
-                   config->resend_cycles, least);
+        return net_object(text, "resend_cycles: is %u, but an answer takes up to %u cycles",
+                          config->resend_cycles, least);
     }
     return NULL;
 }

@@ -11,16 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static uint32_t sent_by_branch(const struct net *net, uint32_t number, uint32_t branch)
-{
-    uint32_t output = net->inputs[number].branch[branch];
-    const struct output *wanted = &net->outputs[output];
-    if (wanted->owner != number * 2 + branch) {
-        return 0;
-    }
-    return net_packet(net, wanted->packet)->flits - wanted->left;
-}
-
 /* The branches that must send before the packet in front of an input can give up a place. */
 static uint32_t slowest_branches(const struct net *net, uint32_t number, uint32_t waits[2])
 {
@@ -32,8 +22,7 @@ static uint32_t slowest_branches(const struct net *net, uint32_t number, uint32_
     bool both = input->branch[0] != NO_CHANNEL && input->branch[1] != NO_CHANNEL;
     for (uint32_t branch = 0; branch < 2; branch++) {
         if (input->branch[branch] != NO_CHANNEL &&
-            (!both ||
-             sent_by_branch(net, number, branch) <= sent_by_branch(net, number, 1 - branch))) {
+            (!both || net_sent_by(net, number, branch) <= net_sent_by(net, number, 1 - branch))) {
             waits[count++] = input->branch[branch];
         }
     }

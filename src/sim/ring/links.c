@@ -120,9 +120,9 @@ static void begin_frames(struct net *net, struct link *link)
 bool net_links_open(struct net *net)
 {
     net->random.state = net->config.seed;
-    net->links = calloc(net->link_count, sizeof *net->links);
-    net->frame_chances = calloc(net->config.frame_flits + 1, sizeof *net->frame_chances);
-    if (!net->links || !net->frame_chances) {
+    net->links = net_table(net, net->link_count, sizeof *net->links);
+    net->frame_chances = net_table(net, net->config.frame_flits + 1, sizeof *net->frame_chances);
+    if (net->lacks_memory) {
         return false;
     }
     set_chances(net);
@@ -146,8 +146,6 @@ void net_links_close(struct net *net)
         free(net->links[number].open);
         free(net->links[number].owed);
     }
-    free(net->links);
-    free(net->frame_chances);
 }
 
 uint64_t net_links_resent(const struct net *net)

@@ -57,26 +57,10 @@ void net_measure_config_default(struct net_measure_config *config)
     };
 }
 
-static const char *outage_objection(const struct net_experiment *experiment,
-                                    const struct net_outage *outage, char text[NET_ERROR_BYTES])
+static bool link_exists(const struct net_config *network, uint32_t from, uint32_t to)
 {
-    uint32_t width = experiment->network.width;
-    uint32_t height = experiment->network.height;
-    bool wraps = experiment->network.shape != NET_MESH;
-    uint32_t nodes = width * height;
-    uint32_t x[2] = {outage->from % width, outage->to % width};
-    uint32_t y[2] = {outage->from / width, outage->to / width};
-    uint32_t dx = x[0] > x[1] ? x[0] - x[1] : x[1] - x[0];
-    uint32_t dy = y[0] > y[1] ? y[0] - y[1] : y[1] - y[0];
-    bool joined = (dy == 0 && (dx == 1 || (wraps && dx == width - 1))) ||
-                  (dx == 0 && (dy == 1 || (wraps && dy == height - 1)));
-    if (outage->from >= nodes || outage->to >= nodes || outage->from == outage->to || !joined) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[errors] outage: there is no link from %" PRIu32 " to %" PRIu32,
-                       outage->from, outage->to);
-        return text;
-    }
-    return NULL;
+    uint32_t nodes = network->width * network->height;
+    return from < nodes && to < nodes && net_hops(network, from, to) == 2;
 }
 
 const char *net_experiment_objection(const struct net_experiment *experiment,
@@ -88,15 +72,17 @@ const char *net_experiment_objection(const struct net_experiment *experiment,
         return text;
     }
     for (uint32_t i = 0; i < experiment->outage_count; i++) {
-        if (outage_objection(experiment, &experiment->outages[i], text)) {
-            return text;
+        const struct net_outage *outage = &experiment->outages[i];
+        if (!link_exists(&experiment->network, outage->from, outage->to)) {
+            return net_object(text,
+                              "[errors] outage: there is no link from %" PRIu32 " to %" PRIu32,
+                              outage->from, outage->to);
         }
     }
     if (measure->batches_most < measure->batches) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[measure] batches_most: %" PRIu32 " are less than batches, %" PRIu32,
-                       measure->batches_most, measure->batches);
-        return text;
+        return net_object(text,
+                          "[measure] batches_most: %" PRIu32 " are less than batches, %" PRIu32,
+                          measure->batches_most, measure->batches);
     }
     INVARIANT(measure->batches >= 1 && measure->batches <= BATCHES_MAX);
     return NULL;
@@ -325,8 +311,6 @@ static void run_trace(struct run *run, struct net_result *result)
 static void take_figures(const struct run *run, struct net_result *result)
 {
     const struct net_latency *latency = run->latency;
-    struct net_counters counters;
-    net_counters(run->net, &counters);
     result->packets = latency->count;
     result->mean = net_latency_mean(latency);
     result->p50 = net_latency_at(latency, 0.5);
@@ -338,11 +322,7 @@ static void take_figures(const struct run *run, struct net_result *result)
     result->hops_mean = latency->count ? (double)run->hops_sum / (double)latency->count : NAN;
     result->cycle_from = run->window_from;
     result->cycle_to = run->window_to;
-    result->cycles = counters.cycles;
-    result->flit_hops = counters.flit_hops;
-    result->frames_damaged = counters.frames_damaged;
-    result->frames_resent = counters.frames_resent;
-    result->lines_corrected = counters.lines_corrected;
+    net_counters(run->net, &result->counters);
 }
 
 /* ---- A run -------------------------------------------------------------------------------- */

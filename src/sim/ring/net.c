@@ -4,6 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
+void *net_table(struct net *net, size_t count, size_t bytes)
+{
+    void *table = calloc(count, bytes);
+    INVARIANT(net->table_count < TABLES_MAX);
+    net->tables[net->table_count++] = table;
+    net->lacks_memory = net->lacks_memory || !table;
+    return table;
+}
+
 /* ---- Delay lines ----------------------------------------------------------------------------- */
 
 void net_burst_grow(struct burst *burst)
@@ -13,11 +22,10 @@ void net_burst_grow(struct burst *burst)
     INVARIANT(burst->events);
 }
 
-static bool open_line(struct line *line, uint32_t delay)
+static void open_line(struct net *net, struct line *line, uint32_t delay)
 {
     line->delay = delay;
-    line->bursts = calloc(delay ? delay : 1, sizeof *line->bursts);
-    return line->bursts != NULL;
+    line->bursts = net_table(net, delay ? delay : 1, sizeof *line->bursts);
 }
 
 static void close_line(struct line *line)
@@ -25,7 +33,6 @@ static void close_line(struct line *line)
     for (uint32_t i = 0; line->bursts && i < line->delay; i++) {
         free(line->bursts[i].events);
     }
-    free(line->bursts);
 }
 
 static void advance(struct line *line)
@@ -37,50 +44,46 @@ static void advance(struct line *line)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static bool open_bits(struct bits *bits, uint32_t count)
+static void open_bits(struct net *net, struct bits *bits, uint32_t count)
 {
     bits->summary_words = count / 4096 + 1;
-    bits->summary = calloc(bits->summary_words, sizeof *bits->summary);
-    bits->words = calloc((size_t)bits->summary_words * 64, sizeof *bits->words);
-    return bits->summary && bits->words;
+    bits->summary = net_table(net, bits->summary_words, sizeof *bits->summary);
+    bits->words = net_table(net, (size_t)bits->summary_words * 64, sizeof *bits->words);
 }
 
-static bool open_tables(struct net *net)
+static void open_tables(struct net *net)
 {
     size_t ports = (size_t)net->nodes * net->ports;
     size_t channels = ports * net->vcs;
-    net->inputs = calloc(channels, sizeof *net->inputs);
-    net->outputs = calloc(channels, sizeof *net->outputs);
-    net->port_state = calloc(ports, sizeof *net->port_state);
-    net->records = calloc(channels * net->records_of_each, sizeof *net->records);
-    net->next_forked = calloc(channels, sizeof *net->next_forked);
-    net->queues = calloc((size_t)net->nodes * net->vcs, sizeof *net->queues);
-    net->nics = calloc(net->nodes, sizeof *net->nics);
-    net->asked_cycle = calloc((size_t)net->nodes * net->vcs, sizeof *net->asked_cycle);
-    net->grants = calloc(ports, sizeof *net->grants);
-    net->link_ports = calloc(ports, sizeof *net->link_ports);
-    net->multicast_enable = calloc(net->nodes, sizeof *net->multicast_enable);
-    net->pass_enable = calloc(net->nodes, sizeof *net->pass_enable);
-    net->held_since = net->user.held ? calloc(channels, sizeof *net->held_since) : NULL;
-    return net->inputs && net->outputs && net->port_state && net->records && net->next_forked &&
-           net->queues && net->nics && net->asked_cycle && net->grants && net->link_ports &&
-           net->multicast_enable && net->pass_enable && (net->held_since || !net->user.held) &&
-           open_bits(&net->sending_ports, (uint32_t)ports) &&
-           open_bits(&net->busy_links, (uint32_t)ports) &&
-           open_bits(&net->sending_nics, net->nodes);
+    net->inputs = net_table(net, channels, sizeof *net->inputs);
+    net->outputs = net_table(net, channels, sizeof *net->outputs);
+    net->port_state = net_table(net, ports, sizeof *net->port_state);
+    net->records = net_table(net, channels * net->records_of_each, sizeof *net->records);
+    net->next_forked = net_table(net, channels, sizeof *net->next_forked);
+    net->queues = net_table(net, (size_t)net->nodes * net->vcs, sizeof *net->queues);
+    net->nics = net_table(net, net->nodes, sizeof *net->nics);
+    net->asked_cycle = net_table(net, (size_t)net->nodes * net->vcs, sizeof *net->asked_cycle);
+    net->grants = net_table(net, ports, sizeof *net->grants);
+    net->link_ports = net_table(net, ports, sizeof *net->link_ports);
+    net->multicast_enable = net_table(net, net->nodes, sizeof *net->multicast_enable);
+    net->pass_enable = net_table(net, net->nodes, sizeof *net->pass_enable);
+    net->held_since = net->user.held ? net_table(net, channels, sizeof *net->held_since) : NULL;
+    open_bits(net, &net->sending_ports, (uint32_t)ports);
+    open_bits(net, &net->busy_links, (uint32_t)ports);
+    open_bits(net, &net->sending_nics, net->nodes);
 }
 
-static bool open_lines(struct net *net)
+static void open_lines(struct net *net)
 {
     const struct net_config *config = &net->config;
-    return open_line(&net->flits, config->switch_cycles + config->link_cycles) &&
-           open_line(&net->nic_flits, config->nic_cycles) &&
-           open_line(&net->credits, config->credit_cycles) &&
-           open_line(&net->routed, config->route_cycles) &&
-           open_line(&net->signals, config->nic_cycles) &&
-           open_line(&net->frames, config->switch_cycles + config->link_cycles) &&
-           open_line(&net->answers, config->credit_cycles) &&
-           open_line(&net->deliveries, config->switch_cycles + config->nic_cycles);
+    open_line(net, &net->flits, config->switch_cycles + config->link_cycles);
+    open_line(net, &net->nic_flits, config->nic_cycles);
+    open_line(net, &net->credits, config->credit_cycles);
+    open_line(net, &net->routed, config->route_cycles);
+    open_line(net, &net->signals, config->nic_cycles);
+    open_line(net, &net->frames, config->switch_cycles + config->link_cycles);
+    open_line(net, &net->answers, config->credit_cycles);
+    open_line(net, &net->deliveries, config->switch_cycles + config->nic_cycles);
 }
 
 /* A port's link leads to the port of the opposite direction. */
@@ -143,7 +146,9 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
     net->records_of_each = config->buffer_flits > config->slack_flits ? config->buffer_flits
                                                                       : config->slack_flits;
     sim_slots_init(&net->packets, (sizeof(struct packet) + 7) / 8 * 8);
-    if (!open_tables(net) || !open_lines(net)) {
+    open_tables(net);
+    open_lines(net);
+    if (net->lacks_memory) {
         snprintf(error, NET_ERROR_BYTES, "no memory for a network of %u nodes", net->nodes);
         net_close(net);
         return NULL;
@@ -168,29 +173,8 @@ void net_close(struct net *net)
         close_line(lines[i]);
     }
     net_links_close(net);
-    void *tables[] = {
-        net->inputs,
-        net->outputs,
-        net->port_state,
-        net->records,
-        net->next_forked,
-        net->queues,
-        net->nics,
-        net->asked_cycle,
-        net->grants,
-        net->multicast_enable,
-        net->link_ports,
-        net->pass_enable,
-        net->held_since,
-        net->sending_ports.words,
-        net->sending_ports.summary,
-        net->busy_links.words,
-        net->busy_links.summary,
-        net->sending_nics.words,
-        net->sending_nics.summary,
-    };
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        free(tables[i]);
+    for (uint32_t i = 0; i < net->table_count; i++) {
+        free(net->tables[i]);
     }
     sim_slots_free(&net->packets);
     free(net);

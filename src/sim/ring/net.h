@@ -70,8 +70,19 @@ void net_config_default(struct net_config *config, uint32_t nodes);
 /* One line, in `text`, that names the key and says what makes no sense; or NULL. */
 const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES]);
 
+/* Writes such a line; returns it. */
+const char *net_object(char text[NET_ERROR_BYTES], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* The same for multicast: rings only. */
 const char *net_multicast_objection(const struct net_config *config);
+
+/* Ports of a router; port 0 leads to its NIC, the others to its neighbours. */
+uint32_t net_ports(const struct net_config *config);
+/* The node behind a port, or UINT32_MAX at the edge of a mesh. */
+uint32_t net_neighbour(const struct net_config *config, uint32_t node, uint32_t port);
+/* Routers on the way between two nodes, their own included. */
+uint32_t net_hops(const struct net_config *config, uint32_t source, uint32_t target);
 
 struct net;
 
@@ -129,7 +140,7 @@ void net_link_set(struct net *net, uint32_t from, uint32_t to, bool alive);
 
 struct net_counters {
     uint64_t cycles;
-    uint64_t flit_hops; /* flits that went through a router's switch */
+    uint64_t flit_hops;                       /* flits that went through a router's switch */
     uint64_t packets_sent, packets_delivered; /* to a group: sent once, delivered to each */
     uint64_t flits_delivered;
     uint64_t frames_damaged, frames_resent;

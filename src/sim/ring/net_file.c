@@ -38,18 +38,16 @@ struct key {
 static const char *const rules_words[2] = {"repaired", "literal"};
 
 #define AT(field) offsetof(struct net_experiment, field)
-#define COUNT(section, name, field, least, most, help)                   \
-    {                                                                    \
-        section, name, KIND_COUNT, AT(field), least, most, NULL, 0, help \
+#define NUMBER(section, name, kind, field, least, most, help)      \
+    {                                                              \
+        section, name, kind, AT(field), least, most, NULL, 0, help \
     }
-#define LONG(section, name, field, least, most, help)                   \
-    {                                                                   \
-        section, name, KIND_LONG, AT(field), least, most, NULL, 0, help \
-    }
-#define REAL(section, name, field, least, most, help)                   \
-    {                                                                   \
-        section, name, KIND_REAL, AT(field), least, most, NULL, 0, help \
-    }
+#define COUNT(section, name, field, least, most, help) \
+    NUMBER(section, name, KIND_COUNT, field, least, most, help)
+#define LONG(section, name, field, least, most, help) \
+    NUMBER(section, name, KIND_LONG, field, least, most, help)
+#define REAL(section, name, field, least, most, help) \
+    NUMBER(section, name, KIND_REAL, field, least, most, help)
 #define CHOICE(section, name, field, words, count, help)                \
     {                                                                   \
         section, name, KIND_CHOICE, AT(field), 0, 0, words, count, help \
@@ -128,23 +126,15 @@ static const struct key keys[] = {
 };
 enum { KEYS = sizeof keys / sizeof keys[0] };
 
+/* The name NULL: the section's first key. KEYS: there is none. */
 static unsigned find_key(const char *section, const char *name)
 {
     unsigned i = 0;
-    while (i < KEYS && (strcmp(keys[i].section, section) != 0 || strcmp(keys[i].key, name) != 0)) {
+    while (i < KEYS &&
+           (strcmp(keys[i].section, section) != 0 || (name && strcmp(keys[i].key, name) != 0))) {
         i++;
     }
     return i;
-}
-
-static bool section_exists(const char *section)
-{
-    for (unsigned i = 0; i < KEYS; i++) {
-        if (strcmp(keys[i].section, section) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* ---- What is said ------------------------------------------------------------------------- */
@@ -181,21 +171,15 @@ static bool key_fault(struct loading *loading, bool setting, unsigned line, cons
 static bool take_section(void *context, unsigned line, const char *section)
 {
     struct loading *loading = context;
-    return section_exists(section) ||
+    return find_key(section, NULL) < KEYS ||
            sim_file_fault(loading->error, loading->name, line, "there is no section [%s]", section);
-}
-
-static bool said_twice(struct loading *loading, unsigned line, const char *section, const char *key,
-                       unsigned before)
-{
-    return sim_file_fault(loading->error, loading->name, line,
-                          "[%s] %s: it is already said in line %u", section, key, before);
 }
 
 static bool take_text(struct loading *loading, unsigned line, const char *value)
 {
     if (loading->said_text) {
-        return said_twice(loading, line, "network", "text", loading->said_text);
+        return sim_file_said_twice(loading->error, loading->name, line, "network", "text",
+                                   loading->said_text);
     }
     loading->said_text = line;
     if (strlen(value) >= NET_TEXT_BYTES) {
@@ -237,7 +221,7 @@ static bool take_statement(void *context, unsigned line, const char *section, co
     }
     struct said *said = &loading->said[number];
     if (said->line) {
-        return said_twice(loading, line, section, key, said->line);
+        return sim_file_said_twice(loading->error, loading->name, line, section, key, said->line);
     }
     said->line = line;
     (void)sim_file_split(value, said->text);
@@ -301,21 +285,6 @@ static bool read_number(const struct key *key, const char *text, double *value,
     return true;
 }
 
-static bool read_word(const struct key *key, const char *text, unsigned *value,
-                      char fault[NET_ERROR_BYTES])
-{
-    size_t length = (size_t)snprintf(fault, NET_ERROR_BYTES, "is none of");
-    for (unsigned i = 0; i < key->word_count; i++) {
-        if (strcmp(key->words[i], text) == 0) {
-            *value = i;
-            return true;
-        }
-        length += (size_t)snprintf(fault + length, NET_ERROR_BYTES - length, " %s", key->words[i]);
-        INVARIANT(length < NET_ERROR_BYTES);
-    }
-    return false;
-}
-
 /* A path is relative to the file that says it. */
 static bool read_path(struct loading *loading, bool setting, const char *text, char *path,
                       char fault[NET_ERROR_BYTES])
@@ -335,7 +304,7 @@ static bool read_value(struct loading *loading, bool setting, const struct key *
 {
     void *field = field_of(&loading->file->experiment, key);
     double number;
-    unsigned word;
+    uint64_t word;
     switch (key->kind) {
     case KIND_COUNT:
     case KIND_LONG:
@@ -355,13 +324,13 @@ static bool read_value(struct loading *loading, bool setting, const struct key *
         return true;
     case KIND_CHOICE:
     case KIND_RULES:
-        if (!read_word(key, text, &word, fault)) {
+        if (!sim_file_word(key->words, key->word_count, text, &word, fault, NET_ERROR_BYTES)) {
             return false;
         }
         if (key->kind == KIND_RULES) {
             *(bool *)field = word == 1;
         } else {
-            memcpy(field, &word, sizeof word);
+            *(unsigned *)field = (unsigned)word;
         }
         return true;
     case KIND_PATH: return read_path(loading, setting, text, field, fault);
@@ -440,10 +409,8 @@ static bool objection_fault(struct loading *loading, const char *objection)
 
 static void set_name(struct net_file *file, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *from = slash ? slash + 1 : path;
-    size_t length = strlen(from);
-    length -= length > 4 && strcmp(from + length - 4, ".ini") == 0 ? 4 : 0;
+    size_t length;
+    const char *from = sim_file_stem(path, &length);
     (void)snprintf(file->name, NET_NAME_BYTES, "%.*s", (int)(length < 63 ? length : 63), from);
 }
 
@@ -531,7 +498,6 @@ static void write_value(const struct net_experiment *experiment, const struct ke
                         size_t room)
 {
     const void *field = (const char *)experiment + key->offset;
-    unsigned word;
     switch (key->kind) {
     case KIND_COUNT: (void)snprintf(text, room, "%" PRIu32, *(const uint32_t *)field); return;
     case KIND_LONG: (void)snprintf(text, room, "%" PRIu64, *(const uint64_t *)field); return;
@@ -541,8 +507,7 @@ static void write_value(const struct net_experiment *experiment, const struct ke
         return;
     case KIND_RULES: (void)snprintf(text, room, "%s", key->words[*(const bool *)field]); return;
     case KIND_CHOICE:
-        memcpy(&word, field, sizeof word);
-        (void)snprintf(text, room, "%s", key->words[word]);
+        (void)snprintf(text, room, "%s", key->words[*(const unsigned *)field]);
         return;
     case KIND_PATH: (void)snprintf(text, room, "%s", (const char *)field); return;
     }

@@ -71,3 +71,11 @@ void net_way(const struct net_config *config, uint32_t source, uint32_t target, 
     way(source / config->width, target / config->width, config->height, round, &left[1], &upwards);
     direction[1] = upwards ? PORT_UP : PORT_DOWN;
 }
+
+uint32_t net_hops(const struct net_config *config, uint32_t source, uint32_t target)
+{
+    uint16_t left[2];
+    uint8_t direction[2];
+    net_way(config, source, target, left, direction);
+    return left[0] + left[1] + 1u;
+}

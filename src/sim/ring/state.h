@@ -164,6 +164,8 @@ struct link {
     uint16_t *lengths;      /* [frames_slot] */
 };
 
+enum { TABLES_MAX = 32 };
+
 struct net {
     struct net_config config;
     struct net_user user;
@@ -206,6 +208,9 @@ struct net {
     /* [router], a bit for each group: the two bits of the paper's tables. */
     uint64_t *multicast_enable, *pass_enable;
     struct net_counters counters;
+    void *tables[TABLES_MAX]; /* to be freed */
+    uint32_t table_count;
+    bool lacks_memory;
 };
 
 static inline struct packet *net_packet(const struct net *net, uint32_t packet)
@@ -238,11 +243,13 @@ static inline uint32_t net_port_of(const struct net *net, uint32_t channel)
     return channel / net->vcs % net->ports;
 }
 
+/* ---- net.c: memory ------------------------------------------------------------------------- */
+
+/* Zeros that net_close frees; NULL: the net lacks memory. */
+void *net_table(struct net *net, size_t count, size_t bytes);
+
 /* ---- shape.c: who is whose neighbour, and how far ------------------------------------------ */
 
-uint32_t net_ports(const struct net_config *config);
-/* The node behind a port, or NO_CHANNEL at the edge of a mesh. */
-uint32_t net_neighbour(const struct net_config *config, uint32_t node, uint32_t port);
 uint32_t net_diameter(const struct net_config *config);
 /* Gives the links to take in each dimension, and the ports that lead there. */
 void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
@@ -273,6 +280,8 @@ void net_routers_receive(struct net *net);
 void net_input_receive(struct net *net, uint32_t input, uint32_t what);
 void net_output_credit(struct net *net, uint32_t output);
 void net_routers_send(struct net *net);
+/* How many flits of the packet in front of an input have gone by one of its branches. */
+uint32_t net_sent_by(const struct net *net, uint32_t input, uint32_t branch);
 
 /* ---- links.c -------------------------------------------------------------------------------- */
 

@@ -86,49 +86,47 @@ static const char *pattern_objection(const struct net_traffic_config *config, ui
                                      enum net_shape shape, char text[NET_ERROR_BYTES])
 {
     if (config->pattern == NET_TRANSPOSE && square_root(nodes) * square_root(nodes) != nodes) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] pattern: transpose needs a square number of nodes, not %" PRIu32,
-                       nodes);
-    } else if (config->pattern == NET_HOT_SPOT && config->hot_node >= nodes) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] hot_node: there is no node %" PRIu32 " among %" PRIu32,
-                       config->hot_node, nodes);
-    } else if (config->pattern == NET_MULTICAST &&
-               (config->members < 2 || config->members > nodes)) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] members: a group has 2 to %" PRIu32 " of the nodes, not %" PRIu32,
-                       nodes, config->members);
-    } else if (config->pattern == NET_MULTICAST && config->multicast == NET_BY_TABLES &&
-               shape != NET_RING) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] multicast: tables lead round a ring; a %s has unicast only",
-                       net_shape_names[shape]);
-    } else if (config->pattern == NET_TRACE && !*config->trace) {
-        (void)snprintf(text, NET_ERROR_BYTES, "[traffic] trace: no file is named");
-    } else {
-        return NULL;
+        return net_object(
+            text, "[traffic] pattern: transpose needs a square number of nodes, not %" PRIu32,
+            nodes);
     }
-    return text;
+    if (config->pattern == NET_HOT_SPOT && config->hot_node >= nodes) {
+        return net_object(text, "[traffic] hot_node: there is no node %" PRIu32 " among %" PRIu32,
+                          config->hot_node, nodes);
+    }
+    if (config->pattern == NET_MULTICAST && (config->members < 2 || config->members > nodes)) {
+        return net_object(
+            text, "[traffic] members: a group has 2 to %" PRIu32 " of the nodes, not %" PRIu32,
+            nodes, config->members);
+    }
+    if (config->pattern == NET_MULTICAST && config->multicast == NET_BY_TABLES &&
+        shape != NET_RING) {
+        return net_object(text,
+                          "[traffic] multicast: tables lead round a ring; a %s has unicast only",
+                          net_shape_names[shape]);
+    }
+    if (config->pattern == NET_TRACE && !*config->trace) {
+        return net_object(text, "[traffic] trace: no file is named");
+    }
+    return NULL;
 }
 
 const char *net_traffic_objection(const struct net_traffic_config *config,
                                   const struct net_config *network, char text[NET_ERROR_BYTES])
 {
-    uint32_t nodes = network->width * network->height;
     if (!(config->rate >= 0 && config->rate <= 1)) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] rate: a NIC sends 0 to 1 flits in a cycle, not %g", config->rate);
-    } else if (config->rate > 0 && config->rate < RATE_LEAST) {
-        (void)snprintf(text, NET_ERROR_BYTES, "[traffic] rate: %g is 0 or at least %g",
-                       config->rate, RATE_LEAST);
-    } else if (config->networks > network->virtual_networks) {
-        (void)snprintf(text, NET_ERROR_BYTES,
-                       "[traffic] networks: there are %" PRIu32 " virtual networks, not %" PRIu32,
-                       network->virtual_networks, config->networks);
-    } else {
-        return pattern_objection(config, nodes, network->shape, text);
+        return net_object(text, "[traffic] rate: a NIC sends 0 to 1 flits in a cycle, not %g",
+                          config->rate);
     }
-    return text;
+    if (config->rate > 0 && config->rate < RATE_LEAST) {
+        return net_object(text, "[traffic] rate: %g is 0 or at least %g", config->rate, RATE_LEAST);
+    }
+    if (config->networks > network->virtual_networks) {
+        return net_object(
+            text, "[traffic] networks: there are %" PRIu32 " virtual networks, not %" PRIu32,
+            network->virtual_networks, config->networks);
+    }
+    return pattern_objection(config, network->width * network->height, network->shape, text);
 }
 
 /* ---- Chance ------------------------------------------------------------------------------- */
@@ -189,24 +187,13 @@ static uint32_t any_other(struct net_traffic *traffic, uint32_t source)
 
 static uint32_t any_neighbour(struct net_traffic *traffic, uint32_t source)
 {
-    uint32_t width = traffic->network.width;
-    uint32_t height = traffic->network.height;
-    uint32_t x = source % width;
-    uint32_t y = source / width;
-    bool wraps = traffic->network.shape != NET_MESH;
     uint32_t found[4];
     unsigned count = 0;
-    if (width > 1 && (wraps || x + 1 < width)) {
-        found[count++] = y * width + (x + 1) % width;
-    }
-    if (width > 1 && (wraps || x > 0)) {
-        found[count++] = y * width + (x + width - 1) % width;
-    }
-    if (height > 1 && (wraps || y + 1 < height)) {
-        found[count++] = (y + 1) % height * width + x;
-    }
-    if (height > 1 && (wraps || y > 0)) {
-        found[count++] = (y + height - 1) % height * width + x;
+    for (uint32_t port = 1; port < net_ports(&traffic->network); port++) {
+        uint32_t neighbour = net_neighbour(&traffic->network, source, port);
+        if (neighbour != UINT32_MAX) {
+            found[count++] = neighbour;
+        }
     }
     return found[base_random_below(&traffic->random, count)];
 }

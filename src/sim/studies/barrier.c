@@ -100,8 +100,8 @@ static void meet_by_nics(struct sim_host *host)
     struct sim_member *member = host->locals;
     struct sim_team *team = member->team;
     SIM_BEGIN(host);
-    sim_barrier_open_at(host, TEAM, team->members, team->node_count,
-                        team->members ? member->team_place : host->node);
+    sim_barrier_open(host, TEAM, team->members, team->node_count,
+                     team->members ? member->team_place : host->node);
     for (member->round = 0; member->round < team->round_count; member->round++) {
         SIM_STEP(host, sim_work(host, sim_member_pause_ps(host)));
         sim_member_begin(host);
@@ -123,24 +123,11 @@ static const struct sim_team_variant variants[] = {
      .is_near = true},
 };
 
-static unsigned list(const struct sim_study_choice *choice, struct sim_study_point *points)
-{
-    return sim_team_list(choice, variants, sizeof variants / sizeof variants[0], points);
-}
-
-static void run(const struct sim_study_choice *choice, const struct sim_study_point *point,
-                struct sim_study_row *row)
-{
-    sim_team_run(choice, variants, point, row);
-}
-
 const struct sim_study sim_study_barrier = {
     .name = "barrier",
     .text = "barriers of 2 to 65,534 nodes: hosts in groups of eight, NICs in a binary tree",
     .machine = "dimmnet1-D",
-    .columns = sim_team_columns,
-    .column_count = SIM_TEAM_COLUMNS,
-    SIM_TEAM_CHARTS,
-    .list = list,
-    .run = run,
+    SIM_TEAM_STUDY,
+    .variants = variants,
+    .variant_count = sizeof variants / sizeof variants[0],
 };

@@ -187,8 +187,8 @@ static void run_frames(const struct sim_study_choice *choice, const struct sim_s
         sim_study_set_number(row, FRAME_P99_NS, ns_of(&experiment, (double)result.p99));
     }
     sim_study_set_number(row, FRAME_ACCEPTED, result.accepted);
-    sim_study_set_number(row, FRAME_DAMAGED, (double)result.frames_damaged);
-    sim_study_set_number(row, FRAME_RESENT, (double)result.frames_resent);
+    sim_study_set_number(row, FRAME_DAMAGED, (double)result.counters.frames_damaged);
+    sim_study_set_number(row, FRAME_RESENT, (double)result.counters.frames_resent);
 }
 
 const struct sim_study sim_study_frames = {

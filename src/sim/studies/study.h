@@ -39,7 +39,11 @@ struct sim_study_point {
     uint32_t contexts;
 };
 
+struct sim_study;
+struct sim_team_variant;
+
 struct sim_study_choice {
+    const struct sim_study *study;
     const struct sim_machine *machine;
     uint32_t nodes_max;
     enum sim_topology topology; /* where one switch has too few ports for all nodes */
@@ -55,6 +59,8 @@ struct sim_study {
     unsigned x;
     unsigned series[SIM_STUDY_SERIES_BY_MAX], series_count;
     unsigned y[SIM_STUDY_CHARTS_MAX], y_count;
+    const struct sim_team_variant *variants; /* of a study of teams */
+    unsigned variant_count;
     /* Fills in at most SIM_STUDY_POINTS_MAX; returns how many. */
     unsigned (*list)(const struct sim_study_choice *choice, struct sim_study_point *points);
     /* Two runs of a point give the same row. */

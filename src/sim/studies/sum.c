@@ -119,24 +119,11 @@ static const struct sim_team_variant variants[] = {
     {.name = "host+multicast", .program = add_by_hosts, .multicast = true},
 };
 
-static unsigned list(const struct sim_study_choice *choice, struct sim_study_point *points)
-{
-    return sim_team_list(choice, variants, sizeof variants / sizeof variants[0], points);
-}
-
-static void run(const struct sim_study_choice *choice, const struct sim_study_point *point,
-                struct sim_study_row *row)
-{
-    sim_team_run(choice, variants, point, row);
-}
-
 const struct sim_study sim_study_sum = {
     .name = "sum",
     .text = "global sums of 2 to 65,534 nodes: hosts in groups of eight",
     .machine = "dimmnet1-D",
-    .columns = sim_team_columns,
-    .column_count = SIM_TEAM_COLUMNS,
-    SIM_TEAM_CHARTS,
-    .list = list,
-    .run = run,
+    SIM_TEAM_STUDY,
+    .variants = variants,
+    .variant_count = sizeof variants / sizeof variants[0],
 };

@@ -194,14 +194,13 @@ static bool can_multicast(const struct sim_machine *machine)
     return machine->switch_multicast != 0 && machine->carrier_kind != SIM_CARRIER_CD;
 }
 
-unsigned sim_team_list(const struct sim_study_choice *choice,
-                       const struct sim_team_variant *variants, unsigned variant_count,
-                       struct sim_study_point *points)
+unsigned sim_team_list(const struct sim_study_choice *choice, struct sim_study_point *points)
 {
+    const struct sim_team_variant *variants = choice->study->variants;
     unsigned count = 0;
     uint32_t last = 0;
     for (uint32_t size = 2; size <= choice->nodes_max && size != last; size = next_size(size)) {
-        for (unsigned i = 0; i < variant_count; i++) {
+        for (unsigned i = 0; i < choice->study->variant_count; i++) {
             if (!variants[i].multicast || can_multicast(choice->machine)) {
                 INVARIANT(count < SIM_STUDY_POINTS_MAX);
                 points[count++] = (struct sim_study_point){.nodes = size, .variant = i};
@@ -232,10 +231,11 @@ static uint32_t binary_levels(uint32_t node_count)
     return levels;
 }
 
-void sim_team_run(const struct sim_study_choice *choice, const struct sim_team_variant *variants,
-                  const struct sim_study_point *point, struct sim_study_row *row)
+void sim_team_run(const struct sim_study_choice *choice, const struct sim_study_point *point,
+                  struct sim_study_row *row)
 {
     const struct sim_machine *machine = choice->machine;
+    const struct sim_team_variant *variants = choice->study->variants;
     const struct sim_team_variant *variant = &variants[point->variant];
     struct sim_world_counters counters;
     double ns;

@@ -67,15 +67,16 @@ struct sim_team_variant {
 
 enum { SIM_TEAM_COLUMNS = 9 };
 extern const struct sim_study_column sim_team_columns[SIM_TEAM_COLUMNS];
-/* Over the nodes, a series for each kind: the time, and its ratio to the paper's prediction. */
-#define SIM_TEAM_CHARTS .x = 0, .series = {1}, .series_count = 1, .y = {3, 5}, .y_count = 2
-
-unsigned sim_team_list(const struct sim_study_choice *choice,
-                       const struct sim_team_variant *variants, unsigned variant_count,
-                       struct sim_study_point *points);
+unsigned sim_team_list(const struct sim_study_choice *choice, struct sim_study_point *points);
 /* The prediction for a variant with multicast is made from the first variant's time with two nodes
  * back to back. */
-void sim_team_run(const struct sim_study_choice *choice, const struct sim_team_variant *variants,
-                  const struct sim_study_point *point, struct sim_study_row *row);
+void sim_team_run(const struct sim_study_choice *choice, const struct sim_study_point *point,
+                  struct sim_study_row *row);
+
+/* What all studies of teams have: charts over the nodes, a series for each kind, of the time and
+ * of its ratio to the paper's prediction. */
+#define SIM_TEAM_STUDY                                                                    \
+    .columns = sim_team_columns, .column_count = SIM_TEAM_COLUMNS, .x = 0, .series = {1}, \
+    .series_count = 1, .y = {3, 5}, .y_count = 2, .list = sim_team_list, .run = sim_team_run
 
 #endif

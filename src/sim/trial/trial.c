@@ -128,7 +128,7 @@ static void run_barrier(struct sim_host *host)
 {
     struct mine *mine = host->locals;
     SIM_BEGIN(host);
-    sim_barrier_open(host, TEAM, NULL, mine->nodes);
+    sim_barrier_open(host, TEAM, NULL, mine->nodes, host->node);
     for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
         begin_round(host, mine);
         SIM_STEP(host, sim_nic_barrier(host, TEAM));

@@ -119,7 +119,7 @@ static void small_packets_to_one_output_are_240_ns_apart(void **state)
     struct sim_network_worst worst;
     sim_network_worst(bench->network, &worst);
     assert_string_equal(worst.where, "switch 0, port 0, to node 0");
-    assert_int_equal(worst.packets, 7);
+    assert_int_equal(worst.carried, 7);
     assert_int_equal(worst.wait_ps_max, 6 * 240 * NS);
     bench_close(bench);
 }
@@ -171,7 +171,7 @@ static void the_worst_output_is_the_one_that_most_waited_for(void **state)
     struct sim_network_worst worst;
     sim_network_worst(bench->network, &worst);
     assert_string_equal(worst.where, "switch 0, port 1, to node 1");
-    assert_int_equal(worst.packets, 100);
+    assert_int_equal(worst.carried, 100);
     assert_int_equal(worst.wait_ps_max, 99 * (240 - 64) * NS);
     bench_close(bench);
 

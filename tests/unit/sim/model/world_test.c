@@ -355,7 +355,7 @@ static void meet(struct sim_host *host)
 {
     struct member *mine = host->locals;
     SIM_BEGIN(host);
-    sim_barrier_open(host, 3, NULL, NODES);
+    sim_barrier_open(host, 3, NULL, NODES, host->node);
     for (mine->turn = 0; mine->turn < TURNS; mine->turn++) {
         SIM_STEP(host, sim_work(host, (uint64_t)(host->node * 37 % 11) * 1000 * NS));
         mine->arrived_ps[mine->turn] = host->now_ps;

@@ -152,7 +152,7 @@ static void a_deadlock_is_named(void **state)
     experiment.traffic.flits = 16;
     measure(&experiment, 0.9, &result);
     assert_int_equal(result.outcome, NET_DEADLOCKED);
-    assert_true(result.cycles <= 62500);
+    assert_true(result.counters.cycles <= 62500);
     assert_non_null(strstr(result.circle, " waits for router "));
     net_result_free(&result);
 }

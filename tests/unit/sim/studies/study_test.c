@@ -8,7 +8,8 @@
 
 static struct sim_machine machine;
 
-static struct sim_study_choice choose(const char *name, uint32_t nodes_max)
+static struct sim_study_choice choose(const struct sim_study *study, const char *name,
+                                      uint32_t nodes_max)
 {
     char error[SIM_ERROR_BYTES];
     bool loaded = sim_machine_load(&machine, name, error);
@@ -16,7 +17,7 @@ static struct sim_study_choice choose(const char *name, uint32_t nodes_max)
         print_error("%s\n", error);
     }
     assert_true(loaded);
-    return (struct sim_study_choice){&machine, nodes_max, SIM_SWITCH_TREE};
+    return (struct sim_study_choice){study, &machine, nodes_max, SIM_SWITCH_TREE};
 }
 
 /* ---- The tree ------------------------------------------------------------------------------ */
@@ -84,7 +85,7 @@ static void no_point_has_more_nodes_than_wanted(void **state)
     for (unsigned i = 0; sim_study_at(i); i++) {
         const struct sim_study *study = sim_study_at(i);
         for (unsigned j = 0; j < sizeof limits / sizeof limits[0]; j++) {
-            struct sim_study_choice choice = choose(study->machine, limits[j]);
+            struct sim_study_choice choice = choose(study, study->machine, limits[j]);
             unsigned count = study->list(&choice, points);
             uint32_t most = 0;
             assert_true(count <= SIM_STUDY_POINTS_MAX);
@@ -151,7 +152,7 @@ static void a_point_gives_the_same_row_each_time(void **state)
         const struct sim_study *study = sim_study_at(i);
         /* Studies that look for saturation take longer. */
         bool is_slow = strcmp(study->name, "ring") == 0 || strcmp(study->name, "multicast") == 0;
-        struct sim_study_choice choice = choose(study->machine, is_slow ? 16 : 70);
+        struct sim_study_choice choice = choose(study, study->machine, is_slow ? 16 : 70);
         unsigned count = study->list(&choice, points);
         assert_true(count > 0);
         for (unsigned k = 0; k < count; k++) {
@@ -176,7 +177,7 @@ static void teams_of_any_size_meet(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof studies / sizeof studies[0]; i++) {
         const struct sim_study *study = sim_study_find(studies[i].name);
-        struct sim_study_choice choice = choose(study->machine, WIRE_NODES_MAX);
+        struct sim_study_choice choice = choose(study, study->machine, WIRE_NODES_MAX);
         for (unsigned j = 0; j < sizeof sizes / sizeof sizes[0]; j++) {
             for (unsigned variant = 0; variant < studies[i].variants; variant++) {
                 struct sim_study_point point = {.nodes = sizes[j], .variant = variant};
@@ -205,7 +206,7 @@ static double column(const struct sim_study *study, const struct sim_study_row *
 static void a_larger_ring_carries_no_more(void **state)
 {
     const struct sim_study *study = sim_study_find("ring");
-    struct sim_study_choice choice = choose(study->machine, 64);
+    struct sim_study_choice choice = choose(study, study->machine, 64);
     struct sim_study_row small, large;
     (void)state;
     run_point(study, &choice, &(struct sim_study_point){.nodes = 8}, &small);
@@ -222,7 +223,7 @@ static void a_larger_ring_carries_no_more(void **state)
 static void multicast_takes_the_ring_once(void **state)
 {
     const struct sim_study *study = sim_study_find("multicast");
-    struct sim_study_choice choice = choose(study->machine, 16);
+    struct sim_study_choice choice = choose(study, study->machine, 16);
     struct sim_study_point points[SIM_STUDY_POINTS_MAX];
     struct sim_study_row tables, unicast;
     (void)state;
@@ -241,7 +242,7 @@ static void multicast_takes_the_ring_once(void **state)
 static void two_nodes_take_what_the_paper_measured(void **state)
 {
     const struct sim_study *study = sim_study_find("barrier");
-    struct sim_study_choice choice = choose("dimmnet1-D", 2);
+    struct sim_study_choice choice = choose(study, "dimmnet1-D", 2);
     struct sim_study_point point = {.nodes = 2};
     struct sim_study_row row;
     (void)state;
@@ -255,7 +256,7 @@ static void two_nodes_take_what_the_paper_measured(void **state)
 static void a_machine_without_contexts_is_refused(void **state)
 {
     const struct sim_study *study = sim_study_find("contexts");
-    struct sim_study_choice choice = choose("dimmnet1-D", WIRE_NODES_MAX);
+    struct sim_study_choice choice = choose(study, "dimmnet1-D", WIRE_NODES_MAX);
     struct sim_study_point point = {.nodes = 17, .contexts = 16};
     struct sim_study_row row = {0};
     (void)state;
