@@ -25,7 +25,7 @@ static void run(void *context, uint64_t number, void *result)
     struct storm_choice choice = choice_of(seeds, number);
     struct storm_plan plan;
     world = world ? world : storm_world_new();
-    INVARIANT(world && storm_plan_choose(&plan, &choice));
+    INVARIANT(storm_plan_choose(&plan, &choice));
     storm_world_run(world, &plan, seeds->trace, result);
     if (seeds->trace) {
         (void)fflush(seeds->trace);

@@ -123,29 +123,27 @@ void papers_begin_polls(struct sim_host *host, uint32_t n, uint64_t read_ps)
 /* Few enough that the NIC takes them in as they come: we want the CPU's time, not the link's. */
 enum { ACCESSES = 16 };
 
-enum access { WRITE, WRITE_PLAIN, READ, READ_PLAIN, ACCESS_KINDS };
-
 struct accesses {
     const struct sim_machine *machine;
     uint64_t kick;
-    enum access kind;
+    enum papers_access kind;
     unsigned i;
     uint64_t start_ps;
-    uint64_t total_ps[ACCESS_KINDS];
+    uint64_t total_ps[PAPERS_ACCESSES];
 };
 
 /* Without MMX, 8 bytes take two reads of 4. */
-static unsigned count_of(enum access kind)
+static unsigned count_of(enum papers_access kind)
 {
-    return kind == READ_PLAIN ? 2 * ACCESSES : ACCESSES;
+    return kind == PAPERS_READ_PLAIN ? 2 * ACCESSES : ACCESSES;
 }
 
 static void access_once(struct sim_host *host, const struct accesses *mine)
 {
     switch (mine->kind) {
-    case WRITE: sim_store(host, mine->kick, mine->i, 8); break;
-    case WRITE_PLAIN: sim_store(host, mine->kick, mine->i, 4); break;
-    case READ: sim_load(host, 0, 8); break;
+    case PAPERS_WRITE: sim_store(host, mine->kick, mine->i, 8); break;
+    case PAPERS_WRITE_PLAIN: sim_store(host, mine->kick, mine->i, 4); break;
+    case PAPERS_READ: sim_load(host, 0, 8); break;
     default: sim_load(host, mine->i % 2 * 4, 4); break;
     }
 }
@@ -157,7 +155,7 @@ static void access_program(struct sim_host *host)
     uint64_t counter_ps = mine->machine->host_counter;
     SIM_BEGIN(host);
     mine->kick = sim_kick(host, 0, 0);
-    for (mine->kind = 0; mine->kind < ACCESS_KINDS; mine->kind++) {
+    for (mine->kind = 0; mine->kind < PAPERS_ACCESSES; mine->kind++) {
         mine->start_ps = host->now_ps;
         for (mine->i = 0; mine->i < count_of(mine->kind); mine->i++) {
             SIM_STEP(host, access_once(host, mine));
@@ -168,7 +166,7 @@ static void access_program(struct sim_host *host)
     SIM_END(host);
 }
 
-bool papers_measure_access(const char *machine, struct papers_access *access,
+bool papers_measure_access(const char *machine, double ns[PAPERS_ACCESSES],
                            char error[SIM_ERROR_BYTES])
 {
     struct papers_bench bench;
@@ -177,9 +175,8 @@ bool papers_measure_access(const char *machine, struct papers_access *access,
     }
     struct accesses locals = {.machine = &bench.machine};
     bool ok = papers_bench_run(&bench, SIM_LOOP_INSIDE, access_program, &locals, NULL, NULL, error);
-    access->write_ns = papers_ns(locals.total_ps[WRITE]) / ACCESSES;
-    access->write_plain_ns = papers_ns(locals.total_ps[WRITE_PLAIN]) / ACCESSES;
-    access->read_ns = papers_ns(locals.total_ps[READ]) / ACCESSES;
-    access->read_plain_ns = papers_ns(locals.total_ps[READ_PLAIN]) / ACCESSES;
+    for (unsigned kind = 0; kind < PAPERS_ACCESSES; kind++) {
+        ns[kind] = papers_ns(locals.total_ps[kind]) / ACCESSES;
+    }
     return ok;
 }

@@ -57,13 +57,15 @@ static inline double papers_ns(uint64_t ps)
 
 /* ---- Paper 000 -------------------------------------------------------------------------- */
 
-struct papers_access {
-    double write_ns;       /* 8 bytes, with MMX */
-    double write_plain_ns; /* the store without MMX */
-    double read_ns;        /* 8 bytes, with MMX */
-    double read_plain_ns;  /* 8 bytes, without */
+/* Of 8 bytes with MMX, of the store without it, and of 8 bytes read without it. */
+enum papers_access {
+    PAPERS_WRITE,
+    PAPERS_WRITE_PLAIN,
+    PAPERS_READ,
+    PAPERS_READ_PLAIN,
+    PAPERS_ACCESSES,
 };
-bool papers_measure_access(const char *machine, struct papers_access *access,
+bool papers_measure_access(const char *machine, double ns[PAPERS_ACCESSES],
                            char error[SIM_ERROR_BYTES]);
 
 /* 4 bytes round one board, or from one to another and back. */
@@ -121,12 +123,9 @@ bool papers_measure_comm_sync(const char *machine, double *ns, char error[SIM_ER
 /* ---- Paper 002 -------------------------------------------------------------------------- */
 
 struct papers_transit {
-    double ns;               /* through InfiniSWIF, from CoreLogic to CoreLogic */
-    double send_clocks;      /* A */
-    double link_send_clocks; /* B */
-    double link_clocks;      /* D */
-    double receive_clocks;   /* E */
-    double clock_mhz[4];     /* NIC, TP, DL, MAC: derived from when stages begin and end */
+    double ns;                 /* through InfiniSWIF, from CoreLogic to CoreLogic */
+    double overhead_clocks[4]; /* A, B, D, E */
+    double clock_mhz[4];       /* NIC, TP, DL, MAC: derived from when stages begin and end */
 };
 /* 8 bytes, by UD or CD; with CD the contexts are cached or (miss) not yet there. */
 bool papers_measure_transit(const char *machine, enum sim_carrier carrier, bool miss,

@@ -146,13 +146,19 @@ bool papers_measure_transit(const char *machine, enum sim_carrier carrier, bool 
                                                              packets.divisor_ps[of_clock[i][1]]);
     }
     transit->ns = papers_ns(packets.transit_ps) / packets.count;
-    transit->send_clocks = head_clocks(&packets, SIM_STAGE_TRANSPORT_SEND, transit->clock_mhz[1]);
-    transit->link_send_clocks = head_clocks(&packets, SIM_STAGE_DATA_LINK_SEND,
-                                            transit->clock_mhz[2]);
-    transit->link_clocks = head_clocks(&packets, SIM_STAGE_DATA_LINK_RECEIVE,
-                                       transit->clock_mhz[2]);
-    transit->receive_clocks = head_clocks(&packets, SIM_STAGE_TRANSPORT_RECEIVE,
-                                          transit->clock_mhz[1]);
+    static const struct {
+        enum sim_stage_name stage;
+        unsigned clock;
+    } overheads[] = {
+        {SIM_STAGE_TRANSPORT_SEND, 1},
+        {SIM_STAGE_DATA_LINK_SEND, 2},
+        {SIM_STAGE_DATA_LINK_RECEIVE, 2},
+        {SIM_STAGE_TRANSPORT_RECEIVE, 1},
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        transit->overhead_clocks[i] = head_clocks(&packets, overheads[i].stage,
+                                                  transit->clock_mhz[overheads[i].clock]);
+    }
     return true;
 }
 

@@ -104,12 +104,12 @@ static bool simulate_4(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
     static const char *const machines[CPUS] = {"dimmnet1-A", "dimmnet1-D", "dimmnet1-E",
                                                "dimmnet1-E"};
     for (unsigned i = 0; i < CPUS; i++) {
-        struct papers_access access;
-        if (!papers_measure_access(machines[i], &access, error)) {
+        double ns[PAPERS_ACCESSES];
+        if (!papers_measure_access(machines[i], ns, error)) {
             return false;
         }
-        sims->value[WRITE][i] = i == P4_PLAIN ? access.write_plain_ns : access.write_ns;
-        sims->value[READ][i] = i == P4_PLAIN ? access.read_plain_ns : access.read_ns;
+        sims->value[WRITE][i] = ns[i == P4_PLAIN ? PAPERS_WRITE_PLAIN : PAPERS_WRITE];
+        sims->value[READ][i] = ns[i == P4_PLAIN ? PAPERS_READ_PLAIN : PAPERS_READ];
     }
     return true;
 }

@@ -126,10 +126,9 @@ static bool simulate_2(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
                                     service == PAPERS_CD_MISS, &transit, error)) {
             return false;
         }
-        sims->value[0][service] = transit.send_clocks;
-        sims->value[1][service] = transit.link_send_clocks;
-        sims->value[2][service] = transit.link_clocks;
-        sims->value[3][service] = transit.receive_clocks;
+        for (unsigned row = 0; row < 4; row++) {
+            sims->value[row][service] = transit.overhead_clocks[row];
+        }
     }
     return true;
 }

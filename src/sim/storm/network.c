@@ -12,24 +12,15 @@ enum { MILLION = 1000000 };
 struct storm_network *storm_network_new(void)
 {
     struct storm_network *network = calloc(1, sizeof *network);
-    struct sim_packet *records = malloc(STORM_RECORDS * sizeof *records);
-    if (!network || !records) {
-        free(network);
-        free(records);
-        return NULL;
-    }
-    network->records = records;
+    INVARIANT(network);
     sim_slots_init(&network->packets, sizeof(struct sim_packet));
     return network;
 }
 
 void storm_network_free(struct storm_network *network)
 {
-    if (network) {
-        sim_slots_free(&network->packets);
-        free(network->records);
-        free(network);
-    }
+    sim_slots_free(&network->packets);
+    free(network);
 }
 
 void storm_network_begin(struct storm_world *world)

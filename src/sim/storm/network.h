@@ -22,10 +22,10 @@ struct storm_partition {
 };
 
 struct storm_network {
-    struct sim_slots packets;           /* of struct sim_packet, under way */
-    struct sim_packet *records;         /* some packets that were sent, a ring */
-    uint32_t record_count;              /* how many were recorded in this run */
-    uint64_t in_burst[STORM_NODES_MAX]; /* by source, a bit for each target */
+    struct sim_slots packets;                 /* of struct sim_packet, under way */
+    struct sim_packet records[STORM_RECORDS]; /* some packets that were sent, a ring */
+    uint32_t record_count;                    /* how many were recorded in this run */
+    uint64_t in_burst[STORM_NODES_MAX];       /* by source, a bit for each target */
     struct storm_partition partitions[STORM_PARTITIONS];
     struct storm_guard guard;
 };

@@ -215,7 +215,7 @@ bool storm_plan_make(struct storm_plan *plan, const char *scenario, uint64_t see
  * changes nothing else in the plan. */
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice);
 
-/* A world that has run keeps its memory for the next run. NULL: out of memory. */
+/* A world that has run keeps its memory for the next run. */
 struct storm_world *storm_world_new(void);
 void storm_world_free(struct storm_world *world);
 

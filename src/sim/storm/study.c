@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sim/storm/study_parts.h"
 #include "sim/storm/study_net.h"
 #include "wire/operation.h"
 
@@ -12,35 +11,6 @@
 #define MS UINT64_C(1000000)
 
 enum { LINK_GBIT_PER_S = 10, LATENCY_US = 10, SENDERS = 64 };
-
-static const struct {
-    const char *name;
-    const char *text;
-    bool (*run)(const struct storm_printer *printer);
-} studies[] = {
-    {"goodput", "payload through a 10 Gb/s link that loses packets", storm_study_goodput},
-    {"incast", "64 senders to one receiver through one port", storm_study_incast},
-    {"cache", "4,096 peers through 256 contexts", storm_study_cache},
-    {"state", "bytes of a node that knows 65,534 peers", storm_study_state},
-};
-
-enum { STUDIES = sizeof studies / sizeof studies[0] };
-
-const char *storm_study_name(unsigned study)
-{
-    return study < STUDIES ? studies[study].name : NULL;
-}
-
-const char *storm_study_text(unsigned study)
-{
-    return study < STUDIES ? studies[study].text : NULL;
-}
-
-bool storm_study_run(unsigned study, const struct storm_printer *printer)
-{
-    INVARIANT(study < STUDIES);
-    return studies[study].run(printer);
-}
 
 /* ---- Goodput --------------------------------------------------------------------------- */
 
@@ -94,7 +64,7 @@ static double measure_goodput(uint32_t loss_percent, enum wire_stage stage, doub
     return (double)count * (body_bytes - WIRE_OPERATION_BYTES) * 1e9 / (double)measured_ns;
 }
 
-bool storm_study_goodput(const struct storm_printer *printer)
+static bool run_goodput(const struct storm_printer *printer)
 {
     static const struct {
         uint32_t loss_percent;
@@ -194,7 +164,7 @@ static struct shares measure_incast(bool congestion_control, double *limit, uint
     return shares;
 }
 
-bool storm_study_incast(const struct storm_printer *printer)
+static bool run_incast(const struct storm_printer *printer)
 {
     bool met = true;
     for (unsigned control = 1; control < 2; control--) {
@@ -234,4 +204,35 @@ bool storm_study_incast(const struct storm_printer *printer)
         met = met && !fair.missed && !sum.missed;
     }
     return met;
+}
+
+/* ---- The list ---------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    const char *text;
+    bool (*run)(const struct storm_printer *printer);
+} studies[] = {
+    {"goodput", "payload through a 10 Gb/s link that loses packets", run_goodput},
+    {"incast", "64 senders to one receiver through one port", run_incast},
+    {"cache", "4,096 peers through 256 contexts", storm_study_cache},
+    {"state", "bytes of a node that knows 65,534 peers", storm_study_state},
+};
+
+enum { STUDIES = sizeof studies / sizeof studies[0] };
+
+const char *storm_study_name(unsigned study)
+{
+    return study < STUDIES ? studies[study].name : NULL;
+}
+
+const char *storm_study_text(unsigned study)
+{
+    return study < STUDIES ? studies[study].text : NULL;
+}
+
+bool storm_study_run(unsigned study, const struct storm_printer *printer)
+{
+    INVARIANT(study < STUDIES);
+    return studies[study].run(printer);
 }

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "sim/event.h"
 #include "sim/storm/packets.h"
+#include "sim/storm/study.h"
 #include "swif/swif.h"
 
 struct study_net;
@@ -65,5 +66,9 @@ void study_net_introduce(struct study_net *net, uint16_t one, uint16_t other);
 /* Appends a body of one PUSH to the target, with as much data as fits in `bytes`. Returns as
  * swif_append. */
 int study_append(struct study_node *node, uint16_t target, uint32_t bytes, uint64_t cookie);
+
+/* The studies of study_state.c; false: a bar was missed. */
+bool storm_study_cache(const struct storm_printer *printer);
+bool storm_study_state(const struct storm_printer *printer);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "board/board.h"
-#include "sim/storm/study_parts.h"
 #include "sim/storm/study_net.h"
 
 #define US UINT64_C(1000)

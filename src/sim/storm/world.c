@@ -131,7 +131,8 @@ static void settle(struct storm_world *world, struct storm_node *node)
     storm_world_set_timer(world, node);
 }
 
-void storm_world_start(struct storm_world *world, struct storm_node *node)
+/* A life begins: empty memory, a new board, a higher incarnation than before. */
+static void begin_life(struct storm_world *world, struct storm_node *node)
 {
     struct board_config config = world->plan.board;
     const struct nic_local_memory memory = {node, node->memory, node->memory_bytes,
@@ -198,7 +199,7 @@ void storm_world_pause(struct storm_world *world, struct storm_node *node, uint6
     sim_events_put(&world->events, until_ns, STORM_RESUME, node->number, 0);
 }
 
-void storm_world_resume(struct storm_world *world, struct storm_node *node)
+static void resume(struct storm_world *world, struct storm_node *node)
 {
     storm_note(world, node, "goes on");
     node->paused = false;
@@ -269,13 +270,13 @@ static void handle(struct storm_world *world, const struct sim_event *event)
         break;
     case STORM_RESUME:
         if (node->alive && node->paused && node->resume_ns == event->at) {
-            storm_world_resume(world, node);
+            resume(world, node);
         }
         break;
     case STORM_REBIRTH:
         if (world->faults_on && !node->alive) {
             world->result.fault_counts[STORM_RESTART]++;
-            storm_world_start(world, node);
+            begin_life(world, node);
             storm_network_haunt(world, node);
         }
         break;
@@ -345,7 +346,7 @@ static void set_up(struct storm_world *world, const struct storm_plan *plan, voi
     world->traffic = storm_traffic_new(world);
     INVARIANT(world->traffic);
     for (uint32_t i = 0; i < world->node_count && !world->result.failed; i++) {
-        storm_world_start(world, &world->nodes[i]);
+        begin_life(world, &world->nodes[i]);
     }
 }
 
@@ -358,7 +359,7 @@ static void end_faults(struct storm_world *world)
     for (uint32_t i = 0; i < world->node_count && !world->result.failed; i++) {
         struct storm_node *node = &world->nodes[i];
         if (node->alive && node->paused) {
-            storm_world_resume(world, node);
+            resume(world, node);
         }
     }
 }
@@ -439,15 +440,9 @@ void storm_world_run(struct storm_world *world, const struct storm_plan *plan, v
 struct storm_world *storm_world_new(void)
 {
     struct storm_world *world = calloc(1, sizeof *world);
-    if (!world) {
-        return NULL;
-    }
+    INVARIANT(world);
     sim_events_init(&world->events);
     world->network = storm_network_new();
-    if (!world->network) {
-        storm_world_free(world);
-        return NULL;
-    }
     return world;
 }
 
@@ -465,7 +460,6 @@ void storm_world_free(struct storm_world *world)
 void storm_run(const struct storm_plan *plan, void *trace, struct storm_result *result)
 {
     struct storm_world *world = storm_world_new();
-    INVARIANT(world);
     storm_world_run(world, plan, trace, result);
     storm_world_free(world);
 }

@@ -14,11 +14,8 @@ enum storm_event {
     STORM_STRIKE,  /* subject: the fault that is due */
 };
 
-/* A life begins: empty memory, a new board, a higher incarnation than before. */
-void storm_world_start(struct storm_world *world, struct storm_node *node);
 void storm_world_crash(struct storm_world *world, struct storm_node *node);
 void storm_world_pause(struct storm_world *world, struct storm_node *node, uint64_t until_ns);
-void storm_world_resume(struct storm_world *world, struct storm_node *node);
 /* The node's clock has changed. */
 void storm_world_set_timer(struct storm_world *world, struct storm_node *node);
 
