@@ -345,11 +345,11 @@ static void make_services(struct fake_node *node)
     config.node = (uint16_t)node->rank;
     config.node_count = fake->node_count;
     config.incarnation = 1;
-    uint64_t bytes = nic_services_bytes(&config);
-    INVARIANT(bytes > 0);
-    node->services_space = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    INVARIANT(node->services_space != NULL);
-    memset(node->services_space, 0, bytes);
+    node->services_bytes = nic_services_bytes(&config);
+    INVARIANT(node->services_bytes > 0);
+    node->services_space = mmap(NULL, node->services_bytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    INVARIANT(node->services_space != MAP_FAILED);
     node->services = nic_services_init(&config, &hooks, node->services_space);
 }
 
@@ -471,10 +471,10 @@ static int ask(struct fake_node *node, uint32_t rank, uint64_t offset)
     count_call(node);
     if (!see_the_same(node->rank, rank, offset)) {
         atomic_fetch_add(&node->requests, 1);
-        for (uint32_t from = 0; from < fake->node_count && fake->asks_wait; from++) {
-            drain(node, from, rank);
-            drain(node, from, node->rank);
-        }
+    }
+    for (uint32_t from = 0; from < fake->node_count && fake->asks_wait; from++) {
+        drain(node, from, rank);
+        drain(node, from, node->rank);
     }
     return is_gone(node, rank) ? DN_EPEER : 0;
 }

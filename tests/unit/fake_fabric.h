@@ -41,8 +41,10 @@ struct fake_settings {
     const uint32_t *hosts;    /* the host of each node; NULL: each has its own */
     struct group_sizes sizes; /* 0: a page */
     uint64_t seed;            /* of deliveries in the test's process */
-    /* A pull, a refresh or an atomic finds what had been sent before to either side. Otherwise it
-     * overtakes all that is under way, and nothing may rely on an order between them. */
+    /* A pull, a refresh or an atomic finds what any node had sent before to either side, as where
+     * all of it has reached the sockets before the answer leaves; at a rank in place, too. Teams
+     * need that when a member has died. Otherwise it overtakes all that is under way, and nothing
+     * may rely on an order between them. */
     bool asks_wait;
     const struct nic_services_config *services; /* NULL: no node has any */
 };
@@ -107,7 +109,8 @@ struct fake_node {
 
     pthread_mutex_t services_lock; /* guards what follows */
     struct nic_services *services;
-    void *services_space;
+    void *services_space; /* NULL: there are none */
+    uint64_t services_bytes;
     bool watches[FAKE_NODES_MAX];
     bool has_tried[FAKE_NODES_MAX]; /* has sent to a peer that is silent */
     bool has_lost[FAKE_NODES_MAX];  /* knows that the peer is silent */

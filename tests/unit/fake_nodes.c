@@ -135,9 +135,12 @@ void fake_free(void)
         fake_fabric.stop();
     }
     for (uint32_t rank = 0; rank < fake->node_count; rank++) {
-        if (fake_nodes[rank].node.lane.open) {
-            base_extents_release(&fake_nodes[rank].process.arena);
-            free(fake_nodes[rank].services_space);
+        struct fake_node *node = &fake_nodes[rank];
+        if (node->node.lane.open) {
+            base_extents_release(&node->process.arena);
+        }
+        if (node->services_space) {
+            assert_int_equal(munmap(node->services_space, node->services_bytes), 0);
         }
         assert_int_equal(munmap(fake->copies[rank], fake->geometry.total_bytes), 0);
     }

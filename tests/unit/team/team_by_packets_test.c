@@ -1,11 +1,11 @@
 /* Teams on a fabric with mirrors: results are right whatever the order of packets, and a death at
  * any point of a call ends it in the same way for all survivors. */
-#define _GNU_SOURCE
-#include "mirror_net.h"
+#include "unit/fake_fabric.h"
 
 #include "team/barrier.h"
 #include "team/reduce.h"
 #include "team/staging.h"
+#include "team/team_by_packets.h"
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -19,7 +19,7 @@ static uint64_t common_seed;
 static int sum_of(struct dn_team *team, const uint64_t *source, uint64_t *result, size_t count)
 {
     struct team_reduction reduction;
-    net_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    fake_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
     return team_allreduce(team, source, result, &reduction);
 }
 
@@ -27,8 +27,44 @@ static int scan_of(struct dn_team *team, const uint64_t *source, uint64_t *resul
                    enum dn_scan_kind kind)
 {
     struct team_reduction reduction;
-    net_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
+    fake_require(team_reduction_of(DN_UINT64, DN_SUM, count, &reduction) == 0);
     return team_scan(team, source, result, &reduction, kind);
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------- */
+
+/* With hosts NULL each node has its own. A node finds by asking what had been sent before. */
+static void make_on(uint32_t node_count, const uint32_t *hosts)
+{
+    struct nic_services_config services;
+    nic_services_config_default(&services, node_count);
+    services.team_count = 1;
+    fake_make(&(struct fake_settings){
+        .node_count = node_count, .hosts = hosts, .asks_wait = true, .services = &services});
+}
+
+static void (*run_team)(struct dn_node *node);
+
+/* The services have no line left for a barrier. */
+static void run_node(struct dn_node *node)
+{
+    const uint16_t alone = (uint16_t)fake_own->rank;
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(&node->lane, &now_ns);
+    int error = nic_packet_barrier_open(services, now_ns, 1, &alone, 1);
+    fabric_services_give(&node->lane);
+    fake_require(error == 0);
+    fake_require(team_all_make(node) == 0);
+    run_team(node);
+    team_all_end(node);
+}
+
+/* As fake_run_nodes, with a team of all. */
+static uint32_t run_nodes(uint64_t seed, uint32_t victim, uint64_t dies_at,
+                          void (*run)(struct dn_node *node))
+{
+    run_team = run;
+    return fake_run_nodes(seed, victim, dies_at, run_node);
 }
 
 /* ---- Results ----------------------------------------------------------------------------- */
@@ -44,24 +80,24 @@ static void check_reductions(struct dn_team *team, size_t count, uint64_t *sourc
     for (size_t i = 0; i < count; i++) {
         source[i] = mix(me, i);
     }
-    net_require(sum_of(team, source, result, count) == 0);
+    fake_require(sum_of(team, source, result, count) == 0);
     for (size_t i = 0; i < count; i += 1 + i / 16) {
         uint64_t sum = 0;
         for (uint32_t member = 0; member < members; member++) {
             sum += mix(member, i);
         }
-        net_require(result[i] == sum);
+        fake_require(result[i] == sum);
     }
     for (int kind = DN_INCLUSIVE; kind <= DN_EXCLUSIVE; kind++) {
         uint32_t last = kind == DN_INCLUSIVE ? me + 1 : me;
         memset(result, 7, count * sizeof *result);
-        net_require(scan_of(team, source, result, count, (enum dn_scan_kind)kind) == 0);
+        fake_require(scan_of(team, source, result, count, (enum dn_scan_kind)kind) == 0);
         for (size_t i = 0; i < count && last > 0; i += 1 + i / 16) {
             uint64_t sum = 0;
             for (uint32_t member = 0; member < last; member++) {
                 sum += mix(member, i);
             }
-            net_require(result[i] == sum);
+            fake_require(result[i] == sum);
         }
     }
 }
@@ -76,39 +112,39 @@ static void check_movements(struct dn_team *team, size_t bytes, unsigned char *s
         source[i] = (unsigned char)mix(me + 100, i);
     }
     memcpy(result, source, bytes);
-    net_require(team_broadcast(team, result, bytes, (int)root) == 0);
+    fake_require(team_broadcast(team, result, bytes, (int)root) == 0);
     for (size_t i = 0; i < bytes; i++) {
-        net_require(result[i] == (unsigned char)mix(root + 100, i));
+        fake_require(result[i] == (unsigned char)mix(root + 100, i));
     }
-    net_require(team_allgather(team, source, result, bytes) == 0);
+    fake_require(team_allgather(team, source, result, bytes) == 0);
     for (uint32_t member = 0; member < members; member++) {
         for (size_t i = 0; i < bytes; i++) {
-            net_require(result[member * bytes + i] == (unsigned char)mix(member + 100, i));
+            fake_require(result[member * bytes + i] == (unsigned char)mix(member + 100, i));
         }
     }
-    net_require(team_alltoall(team, source, result, bytes) == 0);
+    fake_require(team_alltoall(team, source, result, bytes) == 0);
     for (uint32_t member = 0; member < members; member++) {
         for (size_t i = 0; i < bytes; i++) {
-            net_require(result[member * bytes + i] ==
-                        (unsigned char)mix(member + 100, me * bytes + i));
+            fake_require(result[member * bytes + i] ==
+                         (unsigned char)mix(member + 100, me * bytes + i));
         }
     }
     /* Each node contributes another length, the last one nothing. */
-    size_t sizes[NET_NODES_MAX];
-    size_t received[NET_NODES_MAX];
+    size_t sizes[FAKE_NODES_MAX];
+    size_t received[FAKE_NODES_MAX];
     for (uint32_t member = 0; member < members; member++) {
         sizes[member] = bytes * (members - 1 - member) / members;
     }
-    net_require(team_alltoallv(team, source, sizes, result, bytes * members, received) == 0);
+    fake_require(team_alltoallv(team, source, sizes, result, bytes * members, received) == 0);
     size_t at = 0;
     for (uint32_t member = 0; member < members; member++) {
         size_t before = 0;
         for (uint32_t other = 0; other < me; other++) {
             before += sizes[other];
         }
-        net_require(received[member] == sizes[me]);
+        fake_require(received[member] == sizes[me]);
         for (size_t i = 0; i < received[member]; i++) {
-            net_require(result[at + i] == (unsigned char)mix(member + 100, before + i));
+            fake_require(result[at + i] == (unsigned char)mix(member + 100, before + i));
         }
         at += received[member];
     }
@@ -116,14 +152,14 @@ static void check_movements(struct dn_team *team, size_t bytes, unsigned char *s
 
 static void run_results(struct dn_node *node)
 {
-    uint64_t *source = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *source);
-    uint64_t *result = calloc(COUNT_MAX * (size_t)NET_NODES_MAX, sizeof *result);
-    net_require(source && result);
+    uint64_t *source = calloc(COUNT_MAX * (size_t)FAKE_NODES_MAX, sizeof *source);
+    uint64_t *result = calloc(COUNT_MAX * (size_t)FAKE_NODES_MAX, sizeof *result);
+    fake_require(source && result);
     struct dn_team *all = team_all(node);
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         check_reductions(all, counts[i], source, result);
         check_movements(all, counts[i] * 3, (unsigned char *)source, (unsigned char *)result);
-        net_require(team_barrier(all, DN_FOREVER) == 0);
+        fake_require(team_barrier(all, DN_FOREVER) == 0);
     }
     free(source);
     free(result);
@@ -133,9 +169,9 @@ static void results_are_right_in_any_order_of_packets(void **state)
 {
     (void)state;
     for (uint32_t nodes = 1; nodes <= 4; nodes++) {
-        net_make(nodes);
-        assert_int_equal(net_run_nodes(nodes, UINT32_MAX, 0, run_results), 0);
-        net_free();
+        make_on(nodes, NULL);
+        assert_int_equal(run_nodes(nodes, UINT32_MAX, 0, run_results), 0);
+        fake_free();
     }
 }
 
@@ -145,17 +181,17 @@ static void results_are_right_in_any_order_of_packets(void **state)
 static bool draw(struct base_random *random, int *ranks, size_t *count)
 {
     bool named = false;
-    int order[NET_NODES_MAX];
+    int order[FAKE_NODES_MAX];
     *count = 0;
-    for (uint32_t i = 0; i < net->node_count; i++) {
+    for (uint32_t i = 0; i < fake->node_count; i++) {
         uint32_t j = (uint32_t)(base_random_next(random) % (i + 1));
         order[i] = order[j];
         order[j] = (int)i;
     }
-    size_t wanted = 1 + base_random_next(random) % net->node_count;
+    size_t wanted = 1 + base_random_next(random) % fake->node_count;
     for (size_t i = 0; i < wanted; i++) {
         ranks[(*count)++] = order[i];
-        named |= order[i] == (int)own.rank;
+        named |= order[i] == (int)fake_own->rank;
     }
     return named;
 }
@@ -166,38 +202,38 @@ static void run_making(struct dn_node *node)
     struct base_random random = {common_seed};
     uint64_t words[64];
     for (int round = 0; round < 60; round++) {
-        int ranks[NET_NODES_MAX];
+        int ranks[FAKE_NODES_MAX];
         size_t count;
         struct dn_team *team;
         struct dn_team *part;
         if (!draw(&random, ranks, &count)) {
             continue;
         }
-        net_require(team_create(node, ranks, count, &team) == 0);
+        fake_require(team_create(node, ranks, count, &team) == 0);
         /* No node needs another's next step to get its team. */
-        net_meet((uint32_t)round, (uint32_t)count);
+        fake_meet((uint32_t)round, (uint32_t)count);
         for (size_t i = 0; i < 64; i++) {
-            words[i] = own.rank + i;
+            words[i] = fake_own->rank + i;
         }
         uint64_t sum = 0;
         for (size_t i = 0; i < count; i++) {
             sum += (uint64_t)ranks[i] + 5;
         }
-        net_require(sum_of(team, words, words, 64) == 0);
-        net_require(words[5] == sum);
-        net_require(team_split(team, (int)(team->nic.index % 2), 0, &part) == 0);
+        fake_require(sum_of(team, words, words, 64) == 0);
+        fake_require(words[5] == sum);
+        fake_require(team_split(team, (int)(team->nic.index % 2), 0, &part) == 0);
         uint64_t one = 1;
-        net_require(sum_of(part, &one, &one, 1) == 0);
-        net_require(one == part->nic.count);
+        fake_require(sum_of(part, &one, &one, 1) == 0);
+        fake_require(one == part->nic.count);
         enum dn_barrier_kind kind = round % 2 ? DN_BARRIER_HOST : DN_BARRIER_FASTEST;
-        net_require(team_barrier_kind(part, kind) == 0);
-        net_require(team_barrier(part, DN_FOREVER) == 0);
-        net_require(team_free(part) == 0);
-        net_require(team_barrier(team, DN_FOREVER) == 0);
-        net_require(team_free(team) == 0);
+        fake_require(team_barrier_kind(part, kind) == 0);
+        fake_require(team_barrier(part, DN_FOREVER) == 0);
+        fake_require(team_free(part) == 0);
+        fake_require(team_barrier(team, DN_FOREVER) == 0);
+        fake_require(team_free(team) == 0);
     }
-    net_require(team_barrier_kind(team_all(node), DN_BARRIER_NIC) == DN_EFULL);
-    net_require(team_barrier(team_all(node), DN_FOREVER) == 0);
+    fake_require(team_barrier_kind(team_all(node), DN_BARRIER_NIC) == DN_EFULL);
+    fake_require(team_barrier(team_all(node), DN_FOREVER) == 0);
 }
 
 static void teams_come_and_go_on_the_same_memory(void **state)
@@ -205,9 +241,9 @@ static void teams_come_and_go_on_the_same_memory(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 3; seed++) {
         common_seed = seed;
-        net_make(4);
-        assert_int_equal(net_run_nodes(seed, UINT32_MAX, 0, run_making), 0);
-        net_free();
+        make_on(4, NULL);
+        assert_int_equal(run_nodes(seed, UINT32_MAX, 0, run_making), 0);
+        fake_free();
     }
 }
 
@@ -220,44 +256,45 @@ static void run_refused(struct dn_node *node)
     uint64_t words[64];
     for (int round = 0; round < 50; round++) {
         for (size_t i = 0; i < 64; i++) {
-            words[i] = own.rank;
+            words[i] = fake_own->rank;
         }
-        net_require(sum_of(all, words, words, 64) == 0);
-        net_require(words[63] == net->node_count * (net->node_count - 1) / 2);
-        if (own.rank == 0) {
+        fake_require(sum_of(all, words, words, 64) == 0);
+        fake_require(words[63] == fake->node_count * (fake->node_count - 1) / 2);
+        if (fake_own->rank == 0) {
             uint64_t junk[64];
             memset(junk, 0xff, sizeof junk);
-            net_require(team_barrier_arrive(all) == 0);
+            fake_require(team_barrier_arrive(all) == 0);
             int error = sum_of(all, junk, junk, 64);
-            net_require(error == DN_EMISMATCH);
+            fake_require(error == DN_EMISMATCH);
         }
-        net_require(team_barrier(all, DN_FOREVER) == 0);
-        uint64_t words_of_another_kind[2] = {own.rank, 1};
-        int error = sum_of(all, words_of_another_kind, words_of_another_kind, 1 + own.rank % 2);
-        net_require(error == DN_EMISMATCH);
+        fake_require(team_barrier(all, DN_FOREVER) == 0);
+        uint64_t words_of_another_kind[2] = {fake_own->rank, 1};
+        int error = sum_of(all, words_of_another_kind, words_of_another_kind,
+                           1 + fake_own->rank % 2);
+        fake_require(error == DN_EMISMATCH);
     }
 }
 
 static void a_refused_call_disturbs_nobody(void **state)
 {
     (void)state;
-    net_make(3);
-    assert_int_equal(net_run_nodes(5, UINT32_MAX, 0, run_refused), 0);
-    net_free();
+    make_on(3, NULL);
+    assert_int_equal(run_nodes(5, UINT32_MAX, 0, run_refused), 0);
+    fake_free();
 }
 
 /* ---- Deaths ------------------------------------------------------------------------------- */
 
 static void print_log(uint32_t rank)
 {
-    const struct net_log *log = &net->logs[rank];
+    const struct fake_log *log = &fake->logs[rank];
     for (uint32_t i = 0; i < atomic_load(&log->count); i++) {
         print_error("node %u, step %u: %d %llu\n", rank, i, log->results[i],
                     (unsigned long long)log->values[i]);
     }
 }
 
-static bool logs_are_equal(const struct net_log *one, const struct net_log *other)
+static bool logs_are_equal(const struct fake_log *one, const struct fake_log *other)
 {
     uint32_t count = atomic_load(&one->count);
     bool same = count == atomic_load(&other->count);
@@ -271,8 +308,8 @@ static bool logs_are_equal(const struct net_log *one, const struct net_log *othe
 static bool logs_agree(uint32_t victim)
 {
     uint32_t first = victim == 0 ? 1 : 0;
-    for (uint32_t rank = first + 1; rank < net->node_count; rank++) {
-        if (rank != victim && !logs_are_equal(&net->logs[first], &net->logs[rank])) {
+    for (uint32_t rank = first + 1; rank < fake->node_count; rank++) {
+        if (rank != victim && !logs_are_equal(&fake->logs[first], &fake->logs[rank])) {
             print_log(first);
             print_log(rank);
             return false;
@@ -300,7 +337,7 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
             ranks += team->nic.ranks[index];
         }
         for (size_t i = 0; i < count && !error; i++) {
-            net_require(result[i] == mix((uint64_t)step, i) * (team->nic.index + 1) + ranks);
+            fake_require(result[i] == mix((uint64_t)step, i) * (team->nic.index + 1) + ranks);
         }
         *value = 0;
     } else if (step % ROUND_STEPS == 5) {
@@ -321,9 +358,9 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
 static void wait_for_the_living(struct dn_node *node)
 {
     const struct group_view *view = &node->process->view;
-    uint32_t mine = atomic_load(&net->logs[view->rank].count);
-    for (uint32_t rank = 0; rank < net->node_count; rank++) {
-        for (int tries = 0; tries < 20000 && atomic_load(&net->logs[rank].count) < mine &&
+    uint32_t mine = atomic_load(&fake->logs[view->rank].count);
+    for (uint32_t rank = 0; rank < fake->node_count; rank++) {
+        for (int tries = 0; tries < 20000 && atomic_load(&fake->logs[rank].count) < mine &&
                             group_life(view, rank) != DN_DEAD;
              tries++) {
             fabric_progress(&node->lane);
@@ -341,22 +378,22 @@ static void run_until_broken(struct dn_node *node)
     int error = 0;
     for (int step = 0; step < 2 * ROUND_STEPS && !error; step++) {
         error = one_step(team, step, &value);
-        net_say(error, value);
+        fake_say(error, value);
     }
     /* The victim may have died in its last step, or not at all. */
     int again = team_barrier(team, DN_FOREVER);
-    net_say(again, 0);
-    net_require(again == 0 || again == DN_EPEER);
-    net_require(!error || again == error);
+    fake_say(again, 0);
+    fake_require(again == 0 || again == DN_EPEER);
+    fake_require(!error || again == error);
     if (again) {
-        net_require(team_shrink(team, &survivors) == 0);
-        net_require(survivors->nic.count == net->node_count - 1);
+        fake_require(team_shrink(team, &survivors) == 0);
+        fake_require(survivors->nic.count == fake->node_count - 1);
         for (int step = 0; step < ROUND_STEPS; step++) {
             error = one_step(survivors, step, &value);
-            net_require(error == 0);
-            net_say(error, value);
+            fake_require(error == 0);
+            fake_say(error, value);
         }
-        net_require(team_free(survivors) == 0);
+        fake_require(team_free(survivors) == 0);
     }
     wait_for_the_living(node);
 }
@@ -369,8 +406,8 @@ static void die_everywhere_on(const uint32_t *hosts, uint32_t nodes, uint32_t vi
     for (uint64_t at = first; !lived; at += stride) {
         assert_true(at < 4000);
         common_seed = at;
-        net_make_hosts(nodes, hosts);
-        uint32_t failed = net_run_nodes(at, victim, at, run);
+        make_on(nodes, hosts);
+        uint32_t failed = run_nodes(at, victim, at, run);
         bool same = logs_agree(victim);
         if (failed || !same) {
             print_error("%u nodes, node %u dies at %llu\n", nodes, victim, (unsigned long long)at);
@@ -378,9 +415,9 @@ static void die_everywhere_on(const uint32_t *hosts, uint32_t nodes, uint32_t vi
         assert_int_equal(failed, 0);
         assert_true(same);
         struct group_view view;
-        group_view_make(net->copies[net_first_of_host(victim)], victim, &view);
+        group_view_make(fake->copies[victim], victim, &view);
         lived = group_life(&view, victim) == DN_LEFT;
-        net_free();
+        fake_free();
     }
 }
 
@@ -401,29 +438,29 @@ static void survivors_agree_wherever_a_member_dies(void **state)
 /* All make a team while one dies; the outcome is the same for all, and another team can be made. */
 static void run_making_under_death(struct dn_node *node)
 {
-    int ranks[NET_NODES_MAX];
+    int ranks[FAKE_NODES_MAX];
     struct dn_team *team;
     struct dn_team *survivors;
-    for (uint32_t i = 0; i < net->node_count; i++) {
-        ranks[i] = (int)((i + common_seed) % net->node_count);
+    for (uint32_t i = 0; i < fake->node_count; i++) {
+        ranks[i] = (int)((i + common_seed) % fake->node_count);
     }
     for (int round = 0; round < 2; round++) {
-        int error = team_create(node, ranks, net->node_count, &team);
-        net_say(error, 0);
-        net_require(error == 0 || error == DN_EPEER);
+        int error = team_create(node, ranks, fake->node_count, &team);
+        fake_say(error, 0);
+        fake_require(error == 0 || error == DN_EPEER);
         uint64_t one = 1;
         int used = error ? error : sum_of(team, &one, &one, 1);
-        net_say(used, used ? 0 : one);
+        fake_say(used, used ? 0 : one);
         if (used) {
-            net_require(team_shrink(error ? team_all(node) : team, &survivors) == 0);
+            fake_require(team_shrink(error ? team_all(node) : team, &survivors) == 0);
             uint64_t left = 1;
-            net_require(sum_of(survivors, &left, &left, 1) == 0);
-            net_say(0, left);
-            net_require(left == net->node_count - 1);
-            net_require(team_free(survivors) == 0);
+            fake_require(sum_of(survivors, &left, &left, 1) == 0);
+            fake_say(0, left);
+            fake_require(left == fake->node_count - 1);
+            fake_require(team_free(survivors) == 0);
         }
         if (!error) {
-            net_require(team_free(team) == 0);
+            fake_require(team_free(team) == 0);
         }
         if (used) {
             break;
@@ -445,15 +482,15 @@ static void run_tree(struct dn_node *node)
 {
     struct dn_team *team = team_all(node);
     int error = team_barrier_kind(team, DN_BARRIER_HOST);
-    net_say(error, 0);
+    fake_say(error, 0);
     for (int step = 0; step < 4 && !error; step++) {
         error = team_barrier(team, DN_FOREVER);
-        net_say(error, 0);
+        fake_say(error, 0);
     }
     int again = team_barrier(team, DN_FOREVER);
-    net_say(again, 0);
-    net_require(again == 0 || again == DN_EPEER);
-    net_require(!error || again == error);
+    fake_say(again, 0);
+    fake_require(again == 0 || again == DN_EPEER);
+    fake_require(!error || again == error);
     wait_for_the_living(node);
 }
 
@@ -484,9 +521,9 @@ static void a_mixed_group_has_the_same_results(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         common_seed = i + 1;
-        net_make_hosts(cases[i].nodes, cases[i].hosts);
-        assert_int_equal(net_run_nodes(i + 1, UINT32_MAX, 0, cases[i].run), 0);
-        net_free();
+        make_on(cases[i].nodes, cases[i].hosts);
+        assert_int_equal(run_nodes(i + 1, UINT32_MAX, 0, cases[i].run), 0);
+        fake_free();
     }
 }
 
@@ -515,5 +552,5 @@ int main(void)
         cmocka_unit_test(a_mixed_group_has_the_same_results),
         cmocka_unit_test(survivors_of_a_mixed_group_agree),
     };
-    return cmocka_run_group_tests_name("coll/team_mirror", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("team/team_by_packets", tests, NULL, NULL);
 }
