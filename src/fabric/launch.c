@@ -35,7 +35,8 @@ int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const 
     return error;
 }
 
-void fabric_launch_settle(const struct fabric_launch *fabric, uint64_t settings[FABRIC_OPTIONS_MAX])
+void fabric_launch_defaults(const struct fabric_launch *fabric,
+                            uint64_t settings[FABRIC_OPTIONS_MAX])
 {
     for (unsigned i = 0; fabric->options[i].name; i++) {
         INVARIANT(i < FABRIC_OPTIONS_MAX);
@@ -43,7 +44,7 @@ void fabric_launch_settle(const struct fabric_launch *fabric, uint64_t settings[
     }
 }
 
-bool fabric_launch_is_settled(const struct fabric_launch *fabric, const uint64_t *settings)
+bool fabric_launch_accepts(const struct fabric_launch *fabric, const uint64_t *settings)
 {
     for (unsigned i = 0; fabric->options[i].name; i++) {
         const struct fabric_option *option = &fabric->options[i];

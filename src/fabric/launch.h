@@ -173,10 +173,10 @@ int fabric_launch_refuse(char sentence[FABRIC_SENTENCE_BYTES], int error, const 
     __attribute__((format(printf, 3, 4)));
 
 /* The settings when no option is given. */
-void fabric_launch_settle(const struct fabric_launch *fabric,
-                          uint64_t settings[FABRIC_OPTIONS_MAX]);
+void fabric_launch_defaults(const struct fabric_launch *fabric,
+                            uint64_t settings[FABRIC_OPTIONS_MAX]);
 /* Whether each setting is one that its option takes. */
-bool fabric_launch_is_settled(const struct fabric_launch *fabric, const uint64_t *settings);
+bool fabric_launch_accepts(const struct fabric_launch *fabric, const uint64_t *settings);
 
 /* Makes room for the contacts; the caller has filled in all fields above them. DN_ENOMEM. */
 int fabric_roster_open(struct fabric_roster *roster);

@@ -234,7 +234,7 @@ static bool has_sizes(const struct dn_options *options)
 }
 
 /* Everything that depends on the mapped group, in order; undone by the caller. */
-static int settle(uint32_t rank, const struct dn_options *options,
+static int set_up(uint32_t rank, const struct dn_options *options,
                   const struct host_settings *settings)
 {
     group_view_make(process.group.group, rank, &process.view);
@@ -267,7 +267,7 @@ static int settle(uint32_t rank, const struct dn_options *options,
     return error;
 }
 
-static void unsettle(void)
+static void tear_down(void)
 {
     stop_fabric();
     if (has_own_memory()) {
@@ -304,9 +304,9 @@ static int attach_locked(const struct dn_options *options)
                                          close_handles_in_child) == 0;
     }
     host_wait_prepare();
-    error = settle(rank, options, &settings);
+    error = set_up(rank, options, &settings);
     if (error) {
-        unsettle();
+        tear_down();
         return error;
     }
     if (launched) {
@@ -366,7 +366,7 @@ static void end_life(void)
 static void leave(void)
 {
     end_life();
-    unsettle();
+    tear_down();
     attached = false;
 }
 

@@ -92,7 +92,7 @@ static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_rtee *r
            SWIF_GAP_PATIENCE * swif->config.peer_timeout_ns;
 }
 
-static void settle(struct swif *swif, struct swif_rtee *rtee)
+static void schedule(struct swif *swif, struct swif_rtee *rtee)
 {
     uint64_t at_ns = swif_least(rtee->ack_at_ns, rtee->retry_at_ns);
     swif_timer_set(&swif->timers, &rtee->timer, swif_least(at_ns, give_up_at_ns(swif, rtee)));
@@ -167,7 +167,7 @@ static void acknowledged(struct swif *swif, struct swif_rtee *rtee)
     rtee->refused = false;
     swif_list_remove(&rtee->ack_due);
     rtee->ack_at_ns = SWIF_NEVER;
-    settle(swif, rtee);
+    schedule(swif, rtee);
 }
 
 uint32_t swif_receiver_acks(struct swif *swif, uint64_t now_ns, uint16_t peer, unsigned char *to,
@@ -439,7 +439,7 @@ void swif_receiver_data(struct swif *swif, uint64_t now_ns, const struct wire_he
     } else if (rtee->ack_at_ns == SWIF_NEVER) {
         rtee->ack_at_ns = now_ns + swif->config.ack_delay_ns;
     }
-    settle(swif, rtee);
+    schedule(swif, rtee);
 }
 
 void swif_receiver_timer(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee)
@@ -459,5 +459,5 @@ void swif_receiver_timer(struct swif *swif, uint64_t now_ns, struct swif_rtee *r
             swif_list_add(&swif->ack_due, &rtee->ack_due);
         }
     }
-    settle(swif, rtee);
+    schedule(swif, rtee);
 }

@@ -196,7 +196,7 @@ static bool has_window(const struct swif *swif, const struct swif_ltee *ltee)
 
 /* Sets the timer for whatever comes first, and enters the ready list if there is something
  * to send at once. */
-static void settle(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
+static void schedule(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     uint64_t at_ns = swif_least(give_up_at_ns(swif, ltee), ltee->resend_at_ns);
     at_ns = swif_least(at_ns, ltee->reorder_at_ns);
@@ -254,7 +254,7 @@ void swif_sender_greeted(struct swif *swif, uint64_t now_ns, uint16_t peer)
             ltee->greeting = false;
             ltee->silences = 0;
             ltee->resend_at_ns = SWIF_NEVER;
-            settle(swif, now_ns, ltee);
+            schedule(swif, now_ns, ltee);
         }
     }
 }
@@ -378,7 +378,7 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
             greet(swif, now_ns, ltee);
         }
     }
-    settle(swif, now_ns, ltee);
+    schedule(swif, now_ns, ltee);
     return 0;
 }
 
@@ -601,7 +601,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     } else if (reading.anything) {
         ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
     }
-    settle(swif, now_ns, ltee);
+    schedule(swif, now_ns, ltee);
 }
 
 /* ---- The timer ------------------------------------------------------------------- */
@@ -631,7 +631,7 @@ void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *lte
     if (ltee->reorder_at_ns <= now_ns) {
         find_losses(swif, now_ns, ltee);
     }
-    settle(swif, now_ns, ltee);
+    schedule(swif, now_ns, ltee);
 }
 
 /* ---- Sending --------------------------------------------------------------------- */
@@ -676,7 +676,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
         return 0;
     }
     if (!has_window(swif, ltee) || ltee->congestion.pace_ns > now_ns) {
-        settle(swif, now_ns, ltee);
+        schedule(swif, now_ns, ltee);
         return 0;
     }
     uint32_t sequence;
@@ -700,6 +700,6 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     /* If something else keeps us from using the window, it says nothing about the path. */
     ltee->limited = ltee->limited || (has_work(swif, ltee) &&
                                       ltee->under_way >= swif_congestion_window(&ltee->congestion));
-    settle(swif, now_ns, ltee);
+    schedule(swif, now_ns, ltee);
     return bytes;
 }

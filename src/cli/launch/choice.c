@@ -44,7 +44,7 @@ int launch_choice_begin(struct choice *choice, const char *command,
         size_t used = strlen(choice->help);
         (void)snprintf(choice->help + used, sizeof choice->help - used, "%s (%s%s), ", fabric->name,
                        fabric->help, i == 0 ? "; the default" : "");
-        fabric_launch_settle(fabric, choice->settings[i]);
+        fabric_launch_defaults(fabric, choice->settings[i]);
         make_rows(fabric, choice->rows[i]);
         groups[1 + i] = (struct options_group){
             .rows = choice->rows[i], .target = choice->settings[i], .heading = headings[i]};

@@ -139,7 +139,7 @@ static int make_request(struct agent *agent)
         .settings = order->settings,
         .no_pin = order->no_pin,
     };
-    if (!fabric || !fabric->spans_hosts || !fabric_launch_is_settled(fabric, order->settings) ||
+    if (!fabric || !fabric->spans_hosts || !fabric_launch_accepts(fabric, order->settings) ||
         !fabric->contact_is_sound(&order->contact) ||
         strlen(order->group_id) >= GUARDIAN_ID_BYTES ||
         strlen(order->host_id) + sizeof GUARDIAN_ENV_HOST_ID >= GUARDIAN_MARK_BYTES) {

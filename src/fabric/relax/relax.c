@@ -178,7 +178,7 @@ static void submit(struct relax_lane *state, struct operation *operation)
 }
 
 /* Takes an operation that was carried out off the table; what it held back moves up. */
-static void settle(struct relax_lane *state, struct operation *operation)
+static void retire(struct relax_lane *state, struct operation *operation)
 {
     struct target *target = &state->targets[operation->rank];
     struct operation *moved = state->ready[--state->ready_count];
@@ -257,7 +257,7 @@ static void carry_out(struct relax_lane *state, struct operation *operation)
     INVARIANT(operation->state == READY);
     struct dn_op *op = operation->op;
     run(state->lane, operation);
-    settle(state, operation);
+    retire(state, operation);
     if (op) {
         fabric_op_finish(op);
     }

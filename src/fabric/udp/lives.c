@@ -56,9 +56,9 @@ static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
     return PARTING_NS + (is_known ? 2 * state.srtt_ns : 0);
 }
 
-/* Settles with a peer that has acknowledged and answered everything, so that no quiet fails
+/* Forgets a peer that has acknowledged and answered everything, so that no quiet fails
  * because of it. False: something is under way to it, and nothing was done. */
-static bool settle_with(struct udp_state *udp, uint32_t rank)
+static bool forget_idle(struct udp_state *udp, uint32_t rank)
 {
     return swif_peer_is_idle(udp->board.swif, (uint16_t)rank) &&
            nic_engine_forget_peer(udp->board.engine, (uint16_t)rank);
@@ -66,7 +66,7 @@ static bool settle_with(struct udp_state *udp, uint32_t rank)
 
 static void begin_parting(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
-    if (settle_with(udp, rank)) {
+    if (forget_idle(udp, rank)) {
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     } else {
         udp->peers[rank].parting_until_ns = now_ns + parting_ns(udp, rank);
@@ -79,7 +79,7 @@ void udp_end_partings(struct udp_state *udp, uint64_t now_ns)
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         struct udp_peer *peer = &udp->peers[rank];
         if (peer->parting_until_ns != 0 &&
-            (settle_with(udp, rank) || now_ns >= peer->parting_until_ns)) {
+            (forget_idle(udp, rank) || now_ns >= peer->parting_until_ns)) {
             peer->parting_until_ns = 0;
             udp->parting_count--;
             swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
@@ -110,7 +110,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         begin_parting(udp, now_ns, rank);
     } else {
         /* Nothing more comes from a dead peer, but what it acknowledged has taken effect. */
-        (void)settle_with(udp, rank);
+        (void)forget_idle(udp, rank);
         swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
     }
 }

@@ -118,7 +118,7 @@ static inline bool udp_lives_have_changed(const struct udp_state *udp)
            udp->lives_seen;
 }
 
-/* With the lock held: peers that have left are given up once all is settled with them. */
+/* With the lock held: peers that have left are given up once nothing is under way to them. */
 void udp_end_partings(struct udp_state *udp, uint64_t now_ns);
 
 /* With the lock held, now and then. */

@@ -28,7 +28,7 @@ static int set_up(void **state)
     (void)state;
     fabric = fabric_launch_find("udp");
     assert_non_null(fabric);
-    fabric_launch_settle(fabric, settings);
+    fabric_launch_defaults(fabric, settings);
     sentence[0] = '\0';
     return 0;
 }
@@ -111,19 +111,19 @@ static void hosts_that_cannot_meet_are_refused(void **state)
 static void settings_are_checked(void **state)
 {
     (void)state;
-    assert_true(fabric_launch_is_settled(fabric, settings));
+    assert_true(fabric_launch_accepts(fabric, settings));
     assert_int_equal(settings[PEER_TIMEOUT], 10000);
     assert_int_equal(fabric->silence_ns(settings), UINT64_C(10000000000));
     for (unsigned i = 0; fabric->options[i].name; i++) {
         uint64_t kept = settings[i];
         settings[i] = fabric->options[i].most;
-        assert_true(fabric_launch_is_settled(fabric, settings));
+        assert_true(fabric_launch_accepts(fabric, settings));
         settings[i]++;
-        assert_false(fabric_launch_is_settled(fabric, settings));
+        assert_false(fabric_launch_accepts(fabric, settings));
         settings[i] = kept;
     }
     settings[PEER_TIMEOUT] = 0;
-    assert_false(fabric_launch_is_settled(fabric, settings));
+    assert_false(fabric_launch_accepts(fabric, settings));
     settings[ENCRYPT] = 1;
     assert_int_equal(fabric->check(settings, sentence), 0);
     settings[NO_AUTH] = 1;
