@@ -1,7 +1,7 @@
 /* Planted bugs: steps that a build with -Dmutants=true can leave out or do wrong, one at a
  * time, to show that the tests would notice. In ordinary builds they are not there.
  *
- *     if (!MUTANT(FORGET_INCARNATION) && header->incarnation != known) {
+ *     if (header->source_incarnation < stub->incarnation && !MUTANT(OLD_SOURCE_BELIEVED)) {
  *
  * The list below is all of them; `dimmnet storm --mutant NAME` chooses one. */
 #ifndef BASE_MUTANT_H

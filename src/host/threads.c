@@ -62,6 +62,7 @@ static struct {
  * threads sleep, as happens when the library's own data is registered. */
 static void sleep_while(uint32_t turn)
 {
+    /* Acquire: pairs with the store in end_turn. */
     while (atomic_load_explicit(&shared.turn, memory_order_acquire) == turn) {
         (void)syscall(SYS_futex, &shared.turn, FUTEX_WAIT_PRIVATE, turn, NULL, NULL, 0);
     }
@@ -97,6 +98,7 @@ static void stand(int signal_number, siginfo_t *information, void *context)
             standing->stack_pointer = stack_pointer_of(context);
             standing->frame = (uintptr_t)__builtin_frame_address(0);
             standing->self = (uintptr_t)pthread_self();
+            /* Release: pairs with the acquire in all_told. */
             atomic_store_explicit(&standing->turn, turn, memory_order_release);
         }
         sleep_while(turn);

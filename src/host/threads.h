@@ -19,9 +19,9 @@ struct host_stop {
 };
 
 /* On 0 the caller takes no signal and no cancellation until host_threads_go. On an error
- * nothing is stopped: DN_ETHREADS when a thread does not stop within 2 s (it blocks the signal,
- * or is stuck in the kernel) or the program handles the signal itself; DN_ENOMEM; DN_ESYSTEM
- * without /proc. One caller at a time. */
+ * nothing is stopped: DN_ETHREADS when a thread does not stop within 2 s, or 10 s on a busy
+ * machine (it blocks the signal, or is stuck in the kernel), or the program handles the signal
+ * itself; DN_ENOMEM; DN_ESYSTEM without /proc. One caller at a time. */
 int host_threads_stop(int signal_number, struct host_stop *stop);
 void host_threads_go(struct host_stop *stop);
 

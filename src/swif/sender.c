@@ -89,8 +89,8 @@ static void note_progress(const struct swif *swif, uint64_t now_ns, struct swif_
     ltee->slept_before_ns = swif->slept_ns;
 }
 
-struct swif_ltee *swif_ltee_make(struct swif *swif, uint64_t now_ns, uint16_t peer,
-                                 enum wire_class class)
+static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
+                              enum wire_class class)
 {
     struct swif_ltee *ltee = swif_ltee_find(swif, peer, class);
     if (ltee) {
@@ -353,7 +353,7 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
     if (swif->stubs[route->target].dead) {
         return DN_EPEER;
     }
-    struct swif_ltee *ltee = swif_ltee_make(swif, now_ns, route->target, route->class);
+    struct swif_ltee *ltee = make(swif, now_ns, route->target, route->class);
     if (!ltee) {
         return DN_EFULL;
     }
@@ -384,7 +384,7 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
 
 bool swif_has_reply_room(struct swif *swif, uint64_t now_ns, uint16_t peer)
 {
-    struct swif_ltee *ltee = swif_ltee_make(swif, now_ns, peer, WIRE_REPLY);
+    struct swif_ltee *ltee = make(swif, now_ns, peer, WIRE_REPLY);
     if (!ltee || swif->stubs[peer].dead) {
         return false;
     }

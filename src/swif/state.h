@@ -292,10 +292,8 @@ static inline uint64_t swif_most(uint64_t one, uint64_t other)
 
 /* ---- sender.c: LTEEs ------------------------------------------------------------------ */
 
-/* The peer's context, or NULL; made when there is none if `make`. */
+/* The peer's context, or NULL. */
 struct swif_ltee *swif_ltee_find(struct swif *swif, uint16_t peer, enum wire_class class);
-struct swif_ltee *swif_ltee_make(struct swif *swif, uint64_t now_ns, uint16_t peer,
-                                 enum wire_class class);
 /* An authentic packet came from the peer. */
 void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer);
 /* The peer lives, somebody else says. */

@@ -221,7 +221,7 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
     udp_now_and_then(udp, now_ns);
     uint64_t deadline_ns = board_deadline_ns(&udp->board);
     bool wants_room = udp->burst_waits;
-    /* Acquire: pairs with the release in udp_receive of another thread. */
+    /* Acquire: pairs with the release in receive_burst of another thread. */
     uint64_t generation = atomic_load_explicit(&udp->generation, memory_order_acquire);
     anything = anything || generation != *seen;
     *seen = generation;
@@ -238,8 +238,7 @@ void udp_wait_done(struct udp_state *udp, const struct nic_completion *completio
 {
     struct fabric_ladder ladder = {.spins = udp->core_is_free};
     uint64_t seen = 0;
-    /* Acquire: pairs with the release in nic_complete. */
-    while (__atomic_load_n(&completion->state, __ATOMIC_ACQUIRE) != NIC_DONE) {
+    while (!nic_completion_is_done(completion)) {
         if (udp_progress(udp)) {
             fabric_ladder_begin(&ladder);
             continue;

@@ -3,9 +3,9 @@
  *
  * Every sender has a key of its own, derived by keyed BLAKE2b from the group's secret, its
  * rank and its incarnation; the packet's counter, never used twice by a sender in one life,
- * is the nonce. Header and counter are always associated data. Without encryption the rest
  * is the nonce. Header and counter are always associated data. Without encryption the rest is
  * too, and the tag covers the whole packet; with it the acknowledgements and the body are
+ * hidden. AES-256-GCM where the CPU has AES, else ChaCha20-Poly1305: all nodes of a group use
  * the same, so the launcher decides (the roster of a group across hosts says which). */
 #ifndef FABRIC_UDP_GUARD_H
 #define FABRIC_UDP_GUARD_H
