@@ -161,7 +161,7 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
         if ((uintptr_t)(kick->pointer + offset) % bytes != 0) {
             return DN_EALIGN;
         }
-        in_place_store(kick->pointer + offset, value, bytes);
+        nic_store_word(kick->pointer + offset, value, bytes);
         return 0;
     }
     struct dn_remote remote = kick->remote;

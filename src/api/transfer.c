@@ -34,7 +34,7 @@ int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, s
         return careful_botf(node, remote, source, bytes);
     }
     KILL_POINT("botf: nothing written");
-    in_place_block(place.pointer, source, bytes);
+    nic_store_block(place.pointer, source, bytes);
     KILL_POINT("botf: written, nobody woken");
     return api_finish(node, place, remote.rank, bytes);
 }

@@ -1,10 +1,31 @@
-/* What all fabrics share: waking sleepers, and the words of an operation. */
+/* What all fabrics share: threads, waking sleepers, and the words of an operation. */
 #define _GNU_SOURCE
 #include "fabric/fabric.h"
+
+#include <errno.h>
+#include <signal.h>
 
 #include "fabric/futex.h"
 #include "group/call.h"
 #include "nic/engine.h"
+
+int fabric_thread_start(pthread_t *thread, void *(*run)(void *), void *context, int stop_signal)
+{
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    if (stop_signal) {
+        sigdelset(&all, stop_signal);
+    }
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) {
+        errno = error;
+        return error == ENOMEM ? DN_ENOMEM : DN_ESYSTEM;
+    }
+    return 0;
+}
 
 void fabric_wake(const struct group_view *view, uint32_t rank)
 {
@@ -27,7 +48,8 @@ void fabric_wake_watching(const struct group_view *view, uint32_t rank, const vo
     }
 }
 
-void fabric_wake_watching_any(const struct group_view *view, uint32_t rank)
+/* Wakes whoever sleeps at that rank and watches anything. */
+static void wake_watching_any(const struct group_view *view, uint32_t rank)
 {
     if (group_call_claim_watching(view, rank, 1, 0)) {
         futex_wake_all(group_call_lower(view, rank));
@@ -40,7 +62,7 @@ void fabric_wake_stored_to(const struct fabric_lane *lane)
         uint64_t both = atomic_load_explicit(&lane->stored_to[first / 64], memory_order_relaxed) &
                         atomic_load_explicit(&lane->sleeping[first / 64], memory_order_relaxed);
         for (; both != 0; both &= both - 1) {
-            fabric_wake_watching_any(lane->view, first + (uint32_t)__builtin_ctzll(both));
+            wake_watching_any(lane->view, first + (uint32_t)__builtin_ctzll(both));
         }
     }
 }

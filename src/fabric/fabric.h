@@ -12,20 +12,24 @@
 #ifndef FABRIC_FABRIC_H
 #define FABRIC_FABRIC_H
 
+#include <pthread.h>
+
 #include "fabric/fabrics.h"
 #include "group/call.h"
+#include "wire/operation.h"
 
 struct fabric_lane;
 struct nic_services;
 
+/* As the NIC has them. */
 enum fabric_atomic {
-    FABRIC_ADD,
-    FABRIC_AND,
-    FABRIC_OR,
-    FABRIC_XOR,
-    FABRIC_SWAP,
-    FABRIC_COMPARE_SWAP,
-    FABRIC_READ,
+    FABRIC_ADD = WIRE_ADD,
+    FABRIC_AND = WIRE_AND,
+    FABRIC_OR = WIRE_OR,
+    FABRIC_XOR = WIRE_XOR,
+    FABRIC_SWAP = WIRE_SWAP,
+    FABRIC_COMPARE_SWAP = WIRE_COMPARE_SWAP,
+    FABRIC_READ = WIRE_READ,
 };
 
 /* The operations of a lane. Each one checks its remote addresses when it is called (rank, area,
@@ -118,6 +122,10 @@ const struct fabric *fabric_told(void);
 /* With DN_RELAX=1 a layer stands in the place of a fabric that has nothing to join. */
 const struct fabric *fabric_relaxed(const struct fabric *fabric);
 
+/* Starts a thread of a fabric's own. It takes no signal but stop_signal (0: none): the program's
+ * signals are for the program's own threads. DN_ENOMEM, DN_ESYSTEM and errno. */
+int fabric_thread_start(pthread_t *thread, void *(*run)(void *), void *context, int stop_signal);
+
 /* One built-in area of one rank, in this address space. */
 struct fabric_segment {
     unsigned char *base;
@@ -181,7 +189,8 @@ static inline bool fabric_all_in_place(const struct fabric_lane *lane)
 }
 
 /* The area by which the library's own operations name the group's memory, whole, as the target has
- * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it. */
+ * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it, and the
+ * library names it only at peers by packets. */
 #define FABRIC_AREA_GROUP 0
 
 /* ---- Mirrors ------------------------------------------------------------------------ */
@@ -253,9 +262,6 @@ void fabric_wake(const struct group_view *view, uint32_t rank);
 /* Wakes whoever sleeps at that rank and watches something of what was just written there. */
 void fabric_wake_watching(const struct group_view *view, uint32_t rank, const void *written,
                           uint64_t bytes);
-
-/* Wakes whoever sleeps at that rank and watches anything. */
-void fabric_wake_watching_any(const struct group_view *view, uint32_t rank);
 
 /* Whether somebody may sleep among the ranks this node stores to by AOTF. Inline and
  * without a call: every wait starts with it, and nearly always finds nobody. */

@@ -45,6 +45,22 @@ static inline int in_place_reach(const struct fabric_lane *lane, struct dn_remot
     return 0;
 }
 
+/* The same for a word. Also DN_EALIGN. */
+static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
+                                      unsigned bytes, void **word)
+{
+    unsigned char *pointer;
+    int error = in_place_reach(lane, remote, bytes, &pointer);
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    if (UNLIKELY((uintptr_t)pointer % bytes != 0)) {
+        return DN_EALIGN;
+    }
+    *word = pointer;
+    return 0;
+}
+
 /* Where a quick operation works, and the port to look at afterwards. */
 struct in_place_target {
     unsigned char *pointer;
@@ -85,33 +101,7 @@ static inline void in_place_notify(const struct fabric_lane *lane, int rank, con
     }
 }
 
-/* Words, blocks and atomics are the NIC's own; here under the names of what runs in place. */
-static inline void in_place_store(unsigned char *target, uint64_t value, unsigned bytes)
-{
-    nic_store_word(target, value, bytes);
-}
-
-static inline void in_place_block(unsigned char *target, const void *source, size_t bytes)
-{
-    nic_store_block(target, source, bytes);
-}
-
-static inline int in_place_botf(const struct fabric_lane *lane, struct dn_remote remote,
-                                const void *source, size_t bytes)
-{
-    unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
-    if (UNLIKELY(error)) {
-        return error;
-    }
-    KILL_POINT("botf: nothing written");
-    in_place_block(target, source, bytes);
-    KILL_POINT("botf: written, nobody woken");
-    in_place_notify(lane, remote.rank, target, bytes);
-    return 0;
-}
-
-static inline int in_place_put_signal(const struct fabric_lane *lane, struct dn_remote remote,
+static inline int in_place_put_signal(struct fabric_lane *lane, struct dn_remote remote,
                                       const void *source, size_t bytes, struct dn_remote flag,
                                       uint64_t value)
 {
@@ -129,68 +119,14 @@ static inline int in_place_put_signal(const struct fabric_lane *lane, struct dn_
         return DN_EALIGN;
     }
     KILL_POINT("put_signal: nothing written");
-    in_place_block(target, source, bytes);
+    nic_store_block(target, source, bytes);
     KILL_POINT("put_signal: body written, flag not");
-    in_place_store(signal, value, sizeof value);
+    nic_store_word(signal, value, sizeof value);
     KILL_POINT("put_signal: flag written, nobody woken");
     in_place_notify(lane, remote.rank, target, bytes);
     in_place_notify(lane, flag.rank, signal, sizeof value);
     return 0;
 }
-
-static inline int in_place_push(const struct fabric_lane *lane, struct dn_remote remote,
-                                const void *source, size_t bytes)
-{
-    unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
-    if (UNLIKELY(error)) {
-        return error;
-    }
-    KILL_POINT("push: nothing written");
-    if (LIKELY(bytes != 0)) {
-        memmove(target, source, bytes);
-    }
-    KILL_POINT("push: written, nobody woken");
-    in_place_notify(lane, remote.rank, target, bytes);
-    return 0;
-}
-
-static inline int in_place_pull(const struct fabric_lane *lane, struct dn_remote remote,
-                                void *target, size_t bytes)
-{
-    unsigned char *source;
-    int error = in_place_reach(lane, remote, bytes, &source);
-    if (UNLIKELY(error)) {
-        return error;
-    }
-    if (LIKELY(bytes != 0)) {
-        memmove(target, source, bytes);
-    }
-    return 0;
-}
-
-/* An atomic's word. Also DN_EALIGN. */
-static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
-                                      unsigned bytes, void **word)
-{
-    unsigned char *pointer;
-    int error = in_place_reach(lane, remote, bytes, &pointer);
-    if (UNLIKELY(error)) {
-        return error;
-    }
-    if (UNLIKELY((uintptr_t)pointer % bytes != 0)) {
-        return DN_EALIGN;
-    }
-    *word = pointer;
-    return 0;
-}
-
-_Static_assert((int)FABRIC_ADD == (int)WIRE_ADD && (int)FABRIC_AND == (int)WIRE_AND &&
-                   (int)FABRIC_OR == (int)WIRE_OR && (int)FABRIC_XOR == (int)WIRE_XOR &&
-                   (int)FABRIC_SWAP == (int)WIRE_SWAP &&
-                   (int)FABRIC_COMPARE_SWAP == (int)WIRE_COMPARE_SWAP &&
-                   (int)FABRIC_READ == (int)WIRE_READ,
-               "a fabric's atomics are the NIC's");
 
 /* One operation on a word that this CPU can reach; gives the old value. */
 static inline uint32_t in_place_apply_u32(uint32_t *word, enum fabric_atomic operation,
@@ -220,5 +156,8 @@ static inline void in_place_fence(const struct fabric_lane *lane)
     atomic_thread_fence(memory_order_seq_cst);
     fabric_wake_stored_to(lane);
 }
+
+/* Every operation on this road, done when its call returns. */
+extern const struct fabric_ops in_place_ops;
 
 #endif

@@ -17,9 +17,7 @@
 #define _GNU_SOURCE
 #include "fabric/relax/relax.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -229,12 +227,12 @@ static void run(const struct fabric_lane *lane, const struct operation *operatio
     bool wakes = true;
     switch (operation->kind) {
     case STORE:
-        in_place_store(operation->to, operation->value, (unsigned)operation->bytes);
+        nic_store_word(operation->to, operation->value, (unsigned)operation->bytes);
         wakes = false;
         break;
     case BLOCK:
-    case BODY: in_place_block(operation->to, operation->from, operation->bytes); break;
-    case FLAG: in_place_store(operation->to, operation->value, sizeof operation->value); break;
+    case BODY: nic_store_block(operation->to, operation->from, operation->bytes); break;
+    case FLAG: nic_store_word(operation->to, operation->value, sizeof operation->value); break;
     case PUSH:
     case PULL:
         if (operation->bytes != 0) {
@@ -451,42 +449,37 @@ static int relax_put_signal(struct fabric_lane *lane, struct dn_remote remote, c
     return 0;
 }
 
-static int relax_push(struct fabric_lane *lane, struct dn_remote remote, const void *source,
-                      size_t bytes, struct dn_op *op)
+/* A PUSH or a PULL. */
+static int transfer(struct fabric_lane *lane, struct dn_remote remote, enum kind kind, void *local,
+                    size_t bytes, struct dn_op *op)
 {
-    unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    unsigned char *place;
+    int error = in_place_reach(lane, remote, bytes, &place);
     if (error) {
         return error;
     }
     struct relax_lane *state = enter(lane, 0);
-    struct operation *push = prepare(state, PUSH, remote.rank, target, source, bytes);
+    struct operation *transfer = prepare(state, kind, remote.rank, kind == PUSH ? place : local,
+                                         kind == PUSH ? local : place, bytes);
     if (op) {
         fabric_op_begin(op, lane);
-        push->op = op;
+        transfer->op = op;
     }
-    submit(state, push);
+    submit(state, transfer);
     leave(state);
     return 0;
+}
+
+static int relax_push(struct fabric_lane *lane, struct dn_remote remote, const void *source,
+                      size_t bytes, struct dn_op *op)
+{
+    return transfer(lane, remote, PUSH, (void *)(uintptr_t)source, bytes, op);
 }
 
 static int relax_pull(struct fabric_lane *lane, struct dn_remote remote, void *target, size_t bytes,
                       struct dn_op *op)
 {
-    unsigned char *source;
-    int error = in_place_reach(lane, remote, bytes, &source);
-    if (error) {
-        return error;
-    }
-    struct relax_lane *state = enter(lane, 0);
-    struct operation *pull = prepare(state, PULL, remote.rank, target, source, bytes);
-    if (op) {
-        fabric_op_begin(op, lane);
-        pull->op = op;
-    }
-    submit(state, pull);
-    leave(state);
-    return 0;
+    return transfer(lane, remote, PULL, target, bytes, op);
 }
 
 static int relax_atomic(struct fabric_lane *lane, struct dn_remote remote,
@@ -612,30 +605,19 @@ static void *work(void *argument)
     return NULL;
 }
 
-int relax_start(uint64_t seed, int stop_signal)
+/* The thread takes no signal but the one by which the host stops whoever may write the program's
+ * memory. The seed makes its choices repeatable, as far as threads are. */
+static int start(const struct fabric_start *start)
 {
     INVARIANT(!relax.is_running && !relax.lanes);
-    relax.random.state = seed;
+    relax.random.state = start->seed;
     relax.is_stopping = false;
-    /* The program's signals are for the program's own threads. */
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    if (stop_signal) {
-        sigdelset(&all, stop_signal);
-    }
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&relax.thread, NULL, work, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) {
-        errno = error;
-        return error == ENOMEM ? DN_ENOMEM : DN_ESYSTEM;
-    }
-    relax.is_running = true;
-    return 0;
+    int error = fabric_thread_start(&relax.thread, work, NULL, start->stop_signal);
+    relax.is_running = !error;
+    return error;
 }
 
-void relax_stop(void)
+static void stop(void)
 {
     if (!relax.is_running) {
         return;
@@ -649,15 +631,10 @@ void relax_stop(void)
     relax.is_running = false;
 }
 
-static int start(const struct fabric_start *start)
-{
-    return relax_start(start->seed, start->stop_signal);
-}
-
 const struct fabric relax_fabric = {
     .name = "relax",
     .help = "delays and reorders all that the memory model allows",
     .ops = &relax_ops,
     .start = start,
-    .stop = relax_stop,
+    .stop = stop,
 };

@@ -9,13 +9,4 @@
 extern const struct fabric relax_fabric;
 extern const struct fabric_ops relax_ops;
 
-/* Starts the thread that carries out delayed operations; one per process. seed makes its
- * choices repeatable (as far as threads are). The thread takes no signal but stop_signal
- * (0: none), by which the host stops whoever may write the program's memory.
- * 0 or DN_ENOMEM, DN_ESYSTEM. */
-int relax_start(uint64_t seed, int stop_signal);
-
-/* Ends the thread, if there is one. Every lane has been closed. */
-void relax_stop(void);
-
 #endif

@@ -163,24 +163,26 @@ static void send_or_wait_for_company(struct udp_state *udp, int target, uint64_t
     }
 }
 
+/* Whether the road in place does an operation: on such a peer, or on none, which it refuses. The
+ * library's own operations are on peers by packets. */
 static bool is_in_place(const struct fabric_lane *lane, struct dn_remote remote)
 {
-    return fabric_road(lane, (uint32_t)remote.rank) == FABRIC_IN_PLACE;
+    return (uint32_t)remote.rank >= lane->node_count ||
+           fabric_road(lane, (uint32_t)remote.rank) == FABRIC_IN_PLACE;
 }
 
-/* Checks a remote address as every fabric does; addresses in the group's memory that the library
- * itself names are right. *place is where it lies here: in the mirror, or the real memory. */
-static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
-                 unsigned char **place)
+/* Checks a remote address as every fabric does, by its place in the mirror. Addresses in the group's
+ * memory that the library itself names are right. */
+static int check(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
+                 unsigned alignment)
 {
-    if (LIKELY(remote.area != FABRIC_AREA_GROUP)) {
-        return in_place_reach(lane, remote, bytes, place);
+    if (UNLIKELY(remote.area == FABRIC_AREA_GROUP)) {
+        uint64_t call = atomic_load_explicit(&lane->ports[remote.rank].call, memory_order_relaxed);
+        return call & GROUP_CALL_GONE ? DN_EPEER : 0;
     }
-    *place = (unsigned char *)lane->view->group + remote.offset;
-    return atomic_load_explicit(&lane->view->ports[remote.rank].call, memory_order_relaxed) &
-                   GROUP_CALL_GONE
-               ? DN_EPEER
-               : 0;
+    unsigned char *place;
+    int error = in_place_reach(lane, remote, bytes, &place);
+    return error ? error : (uintptr_t)place % alignment != 0 ? DN_EALIGN : 0;
 }
 
 static uint32_t user_of(const struct fabric_lane *lane)
@@ -248,17 +250,12 @@ static int udp_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t
                      unsigned bytes)
 {
     struct udp_state *udp = &udp_state;
-    unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    if (is_in_place(lane, remote)) {
+        return in_place_ops.store(lane, remote, value, bytes);
+    }
+    int error = check(lane, remote, bytes, bytes);
     if (UNLIKELY(error)) {
         return error;
-    }
-    if (UNLIKELY((uintptr_t)place % bytes != 0)) {
-        return DN_EALIGN;
-    }
-    if (is_in_place(lane, remote)) {
-        in_place_store(place, value, bytes);
-        return 0;
     }
     fabric_mutex_take(&udp->lock);
     error = store_locked(udp, lane->state, remote, value, bytes);
@@ -294,15 +291,12 @@ static int udp_botf(struct fabric_lane *lane, struct dn_remote remote, const voi
                     size_t bytes)
 {
     struct udp_state *udp = &udp_state;
-    unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    if (is_in_place(lane, remote)) {
+        return in_place_ops.botf(lane, remote, source, bytes);
+    }
+    int error = check(lane, remote, bytes, 1);
     if (UNLIKELY(error || bytes == 0)) {
         return error;
-    }
-    if (is_in_place(lane, remote)) {
-        in_place_block(place, source, bytes);
-        in_place_notify(lane, remote.rank, place, bytes);
-        return 0;
     }
     fabric_mutex_take(&udp->lock);
     error = give_blocks(udp, user_of(lane), remote, source, bytes);
@@ -317,22 +311,13 @@ static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, con
                           size_t bytes, struct dn_remote flag, uint64_t value)
 {
     struct udp_state *udp = &udp_state;
-    unsigned char *place;
-    unsigned char *signal;
-    int error = reach(lane, remote, bytes, &place);
-    error = error ? error : reach(lane, flag, sizeof value, &signal);
+    if (is_in_place(lane, remote)) {
+        return in_place_put_signal(lane, remote, source, bytes, flag, value);
+    }
+    int error = check(lane, remote, bytes, 1);
+    error = error ? error : check(lane, flag, sizeof value, sizeof value);
     if (UNLIKELY(error)) {
         return error;
-    }
-    if (UNLIKELY((uintptr_t)signal % sizeof value != 0)) {
-        return DN_EALIGN;
-    }
-    if (is_in_place(lane, remote)) {
-        in_place_block(place, source, bytes);
-        in_place_store(signal, value, sizeof value);
-        in_place_notify(lane, remote.rank, place, bytes);
-        in_place_notify(lane, remote.rank, signal, sizeof value);
-        return 0;
     }
     fabric_mutex_take(&udp->lock);
     error = give_blocks(udp, user_of(lane), remote, source, bytes);
@@ -346,22 +331,27 @@ static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, con
 
 /* ---- Transfers and atomics ----------------------------------------------------------------- */
 
+/* Gives a request that nothing is to wait for, and sends. */
+static int give_and_send(struct udp_state *udp, const struct request *request)
+{
+    fabric_mutex_take(&udp->lock);
+    int error = give(udp, request);
+    if (LIKELY(!error)) {
+        send_now(udp);
+    }
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+/* By packets. */
 static int transfer(struct fabric_lane *lane, struct dn_remote remote, void *local, size_t bytes,
                     struct dn_op *op, enum kind kind)
 {
-    struct udp_state *udp = &udp_state;
-    unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = check(lane, remote, bytes, 1);
     if (UNLIKELY(error)) {
         return error;
     }
-    if (is_in_place(lane, remote) || bytes == 0) {
-        if (bytes != 0) {
-            memmove(kind == PUSH ? place : local, kind == PUSH ? local : place, bytes);
-        }
-        if (kind == PUSH) {
-            in_place_notify(lane, remote.rank, place, bytes);
-        }
+    if (bytes == 0) {
         if (op) {
             fabric_op_mark_done(op, lane);
         }
@@ -375,25 +365,22 @@ static int transfer(struct fabric_lane *lane, struct dn_remote remote, void *loc
         .bytes = bytes,
         .completion = op ? fabric_op_begin_in_engine(op, lane) : NULL,
     };
-    fabric_mutex_take(&udp->lock);
-    error = give(udp, &request);
-    if (LIKELY(!error)) {
-        send_now(udp);
-    }
-    fabric_mutex_give(&udp->lock);
-    return error;
+    return give_and_send(&udp_state, &request);
 }
 
 static int udp_push(struct fabric_lane *lane, struct dn_remote remote, const void *source,
                     size_t bytes, struct dn_op *op)
 {
-    return transfer(lane, remote, (void *)(uintptr_t)source, bytes, op, PUSH);
+    return is_in_place(lane, remote)
+               ? in_place_ops.push(lane, remote, source, bytes, op)
+               : transfer(lane, remote, (void *)(uintptr_t)source, bytes, op, PUSH);
 }
 
 static int udp_pull(struct fabric_lane *lane, struct dn_remote remote, void *target, size_t bytes,
                     struct dn_op *op)
 {
-    return transfer(lane, remote, target, bytes, op, PULL);
+    return is_in_place(lane, remote) ? in_place_ops.pull(lane, remote, target, bytes, op)
+                                     : transfer(lane, remote, target, bytes, op, PULL);
 }
 
 static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
@@ -401,21 +388,12 @@ static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
                       uint64_t expected, uint64_t *old)
 {
     struct udp_state *udp = &udp_state;
-    unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    if (is_in_place(lane, remote)) {
+        return in_place_ops.atomic(lane, remote, operation, bytes, operand, expected, old);
+    }
+    int error = check(lane, remote, bytes, bytes);
     if (UNLIKELY(error)) {
         return error;
-    }
-    if (UNLIKELY((uintptr_t)place % bytes != 0)) {
-        return DN_EALIGN;
-    }
-    if (is_in_place(lane, remote)) {
-        uint64_t value = in_place_apply(place, operation, bytes, operand, expected);
-        in_place_notify(lane, remote.rank, place, bytes);
-        if (old) {
-            *old = value;
-        }
-        return 0;
     }
     struct nic_completion completion;
     struct request request = {
@@ -448,32 +426,31 @@ static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
 
 /* ---- Order and completion ------------------------------------------------------------------ */
 
-static int udp_fence(struct fabric_lane *lane)
+/* A fence or a quiet. Nothing is to be done when nothing of the user's is under way. */
+static int give_unless_quiet(struct udp_state *udp, const struct request *request)
 {
-    struct udp_state *udp = &udp_state;
-    struct request request = {.kind = FENCE, .user = user_of(lane)};
     int error = 0;
-    in_place_fence(lane);
     fabric_mutex_take(&udp->lock);
-    if (!nic_user_is_quiet(udp->board.engine, request.user)) {
-        error = give(udp, &request);
+    if (!nic_user_is_quiet(udp->board.engine, request->user)) {
+        error = give(udp, request);
         send_now(udp);
     }
     fabric_mutex_give(&udp->lock);
     return error;
 }
 
+static int udp_fence(struct fabric_lane *lane)
+{
+    struct request request = {.kind = FENCE, .user = user_of(lane)};
+    in_place_fence(lane);
+    return give_unless_quiet(&udp_state, &request);
+}
+
 static int quiet(struct udp_state *udp, uint32_t user)
 {
     struct nic_completion completion = {.state = NIC_DONE};
     struct request request = {.kind = QUIET, .user = user, .completion = &completion};
-    int error = 0;
-    fabric_mutex_take(&udp->lock);
-    if (!nic_user_is_quiet(udp->board.engine, user)) {
-        error = give(udp, &request);
-        send_now(udp);
-    }
-    fabric_mutex_give(&udp->lock);
+    int error = give_unless_quiet(udp, &request);
     if (!error) {
         udp_wait_done(udp, &completion);
     }
@@ -507,6 +484,15 @@ static void udp_lane_close(struct fabric_lane *lane)
 
 /* ---- Mirrors --------------------------------------------------------------------------------- */
 
+/* A place in the group's memory, at that rank. */
+static struct dn_remote at_rank(const struct fabric_lane *lane, uint32_t rank, const void *place)
+{
+    const unsigned char *group = (const unsigned char *)lane->view->group;
+    return (struct dn_remote){.rank = (int)rank,
+                              .area = FABRIC_AREA_GROUP,
+                              .offset = (uint64_t)((const unsigned char *)place - group)};
+}
+
 /* A word is the end of something and goes out as a small operation does; a block before it
  * waits for it. */
 static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *place, uint64_t bytes)
@@ -515,14 +501,8 @@ static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *plac
     if (rank == lane->view->rank) {
         return 0;
     }
-    struct dn_remote remote = {
-        .rank = (int)rank,
-        .area = FABRIC_AREA_GROUP,
-        .offset = (uint64_t)((const unsigned char *)place -
-                             (const unsigned char *)lane->view->group),
-    };
-    unsigned char *here;
-    int error = reach(lane, remote, bytes, &here);
+    struct dn_remote remote = at_rank(lane, rank, place);
+    int error = check(lane, remote, bytes, 1);
     if (error) {
         return error;
     }
@@ -539,7 +519,6 @@ static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *plac
 
 static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes)
 {
-    struct udp_state *udp = &udp_state;
     if (rank == lane->view->rank || bytes == 0) {
         return 0;
     }
@@ -547,29 +526,17 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
     struct request request = {
         .kind = PULL,
         .user = UDP_SYSTEM_USER,
-        .remote = {.rank = (int)rank,
-                   .area = FABRIC_AREA_GROUP,
-                   .offset = (uint64_t)((unsigned char *)place -
-                                        (unsigned char *)lane->view->group)},
+        .remote = at_rank(lane, rank, place),
         .local = place,
         .bytes = bytes,
         .completion = &completion,
     };
-    unsigned char *here;
-    int error = reach(lane, request.remote, bytes, &here);
+    int error = check(lane, request.remote, bytes, 1);
+    error = error ? error : give_and_send(&udp_state, &request);
     if (error) {
         return error;
     }
-    fabric_mutex_take(&udp->lock);
-    error = give(udp, &request);
-    if (!error) {
-        send_now(udp);
-    }
-    fabric_mutex_give(&udp->lock);
-    if (error) {
-        return error;
-    }
-    udp_wait_done(udp, &completion);
+    udp_wait_done(&udp_state, &completion);
     return completion.result;
 }
 

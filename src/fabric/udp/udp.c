@@ -1,7 +1,6 @@
 /* Starting and stopping the fabric; areas; what it tells about itself. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -215,22 +214,6 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
     return error ? DN_EGROUP : nic_user_set(udp->board.engine, UDP_SYSTEM_USER, SYSTEM_CREDIT);
 }
 
-/* The helper takes no signal of the program's. */
-static int start_helper(struct udp_state *udp, int stop_signal)
-{
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    if (stop_signal) {
-        sigdelset(&all, stop_signal);
-    }
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&udp->helper, NULL, udp_help, udp);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    errno = error;
-    return error ? DN_ESYSTEM : 0;
-}
-
 static void release(struct udp_state *udp)
 {
     if (udp->space) {
@@ -327,7 +310,7 @@ static int udp_start(const struct fabric_start *start)
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
     int error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
     error = error ? error : make_board(udp, fabric_now_ns());
-    error = error ? error : start_helper(udp, start->stop_signal);
+    error = error ? error : fabric_thread_start(&udp->helper, udp_help, udp, start->stop_signal);
     if (error) {
         int saved = errno;
         release(udp);

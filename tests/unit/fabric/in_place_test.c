@@ -103,9 +103,9 @@ static void mistakes_have_names_and_no_effect(void **state)
         assert_int_equal(in_place_reach(&lane, bad, bytes, &pointer), error);
         assert_ptr_equal(pointer, source);
         assert_false(is_quick(bad, bytes));
-        assert_int_equal(in_place_botf(&lane, bad, source, bytes), error);
-        assert_int_equal(in_place_push(&lane, bad, source, bytes), error);
-        assert_int_equal(in_place_pull(&lane, bad, source, bytes), error);
+        assert_int_equal(in_place_ops.botf(&lane, bad, source, bytes), error);
+        assert_int_equal(in_place_ops.push(&lane, bad, source, bytes, NULL), error);
+        assert_int_equal(in_place_ops.pull(&lane, bad, source, bytes, NULL), error);
         assert_int_equal(in_place_put_signal(&lane, bad, source, bytes, good, 1), error);
         if (bytes == 8) {
             void *word;
@@ -145,7 +145,7 @@ static void a_peer_that_is_gone_is_not_written(void **state)
     assert_true(group_life_end(&net.made.views[0], 1, false));
     assert_int_equal(in_place_reach(&lane, remote, 8, &pointer), DN_EPEER);
     assert_false(is_quick(remote, 8));
-    assert_int_equal(in_place_botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
+    assert_int_equal(in_place_ops.botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
     assert_int_equal(unit_memory(&net, 1, DN_LLCM)[0], 0);
     /* The caller's mistakes come first: they do not depend on which nodes live. */
     assert_int_equal(in_place_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, &pointer),
@@ -173,13 +173,14 @@ static void transfers_move_exactly_their_bytes(void **state)
             memset(expected, 0, sizeof expected);
             memcpy(expected + offset, source, bytes);
             memset(bank, 0, SEGMENT_BYTES);
-            assert_int_equal(in_place_botf(&lane, remote, bytes ? source : NULL, bytes), 0);
+            assert_int_equal(in_place_ops.botf(&lane, remote, bytes ? source : NULL, bytes), 0);
             assert_memory_equal(bank, expected, SEGMENT_BYTES);
             memset(bank, 0, SEGMENT_BYTES);
-            assert_int_equal(in_place_push(&lane, remote, bytes ? source : NULL, bytes), 0);
+            assert_int_equal(in_place_ops.push(&lane, remote, bytes ? source : NULL, bytes, NULL),
+                             0);
             assert_memory_equal(bank, expected, SEGMENT_BYTES);
             memset(back, 0, sizeof back);
-            assert_int_equal(in_place_pull(&lane, remote, bytes ? back : NULL, bytes), 0);
+            assert_int_equal(in_place_ops.pull(&lane, remote, bytes ? back : NULL, bytes, NULL), 0);
             assert_memory_equal(back, source, bytes);
             assert_true(bytes == sizeof back || back[bytes] == 0);
         }
@@ -187,7 +188,7 @@ static void transfers_move_exactly_their_bytes(void **state)
     /* To itself, over itself. */
     memcpy(unit_memory(&net, 0, DN_BANK), "0123456789", 10);
     assert_int_equal(
-        in_place_botf(&lane, unit_at(0, DN_BANK, 2), unit_memory(&net, 0, DN_BANK), 10), 0);
+        in_place_ops.botf(&lane, unit_at(0, DN_BANK, 2), unit_memory(&net, 0, DN_BANK), 10), 0);
     assert_memory_equal(unit_memory(&net, 0, DN_BANK), "010123456789", 12);
 }
 
@@ -197,7 +198,7 @@ static void stores_write_exactly_their_bytes(void **state)
     alignas(8) unsigned char memory[16];
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
         memset(memory, 0xaa, sizeof memory);
-        in_place_store(memory + 8, UINT64_C(0x1122334455667788), bytes);
+        nic_store_word(memory + 8, UINT64_C(0x1122334455667788), bytes);
         for (unsigned i = 0; i < sizeof memory; i++) {
             unsigned expected = i >= 8 && i < 8 + bytes ? 0x88 - (i - 8) * 0x11 : 0xaa;
             assert_int_equal(memory[i], expected);
@@ -251,9 +252,9 @@ static bool wakes(enum transfer transfer, const void *watched)
     const struct group_view *sleeper = &net.made.views[1];
     uint32_t lower = group_call_publish(sleeper, group_watch_of(sleeper, watched));
     switch (transfer) {
-    case BOTF: assert_int_equal(in_place_botf(&lane, remote, data, 8), 0); break;
-    case PUSH: assert_int_equal(in_place_push(&lane, remote, data, 8), 0); break;
-    case PULL: assert_int_equal(in_place_pull(&lane, remote, data, 8), 0); break;
+    case BOTF: assert_int_equal(in_place_ops.botf(&lane, remote, data, 8), 0); break;
+    case PUSH: assert_int_equal(in_place_ops.push(&lane, remote, data, 8, NULL), 0); break;
+    case PULL: assert_int_equal(in_place_ops.pull(&lane, remote, data, 8, NULL), 0); break;
     case PUT_SIGNAL:
         assert_int_equal(in_place_put_signal(&lane, unit_at(1, DN_BANK, 0), data, 8, remote, 1), 0);
         break;
@@ -326,7 +327,7 @@ struct exchange {
 static void exchange_run(uint32_t number, void *context)
 {
     struct exchange *exchange = context;
-    const struct fabric_lane *own = &exchange->lanes[number];
+    struct fabric_lane *own = &exchange->lanes[number];
     int peer = 1 - (int)number;
     uint64_t *flag = (uint64_t *)(void *)unit_memory(&net, (int)number, DN_LLCM);
     unsigned char *peer_flag = unit_memory(&net, peer, DN_LLCM);
@@ -338,8 +339,8 @@ static void exchange_run(uint32_t number, void *context)
             unit_expect(in_place_put_signal(own, remote, data, sizeof data,
                                             unit_at(peer, DN_LLCM, 0), round) == 0);
         } else {
-            unit_expect(in_place_botf(own, remote, data, sizeof data) == 0);
-            in_place_store(peer_flag, round, 8);
+            unit_expect(in_place_ops.botf(own, remote, data, sizeof data) == 0);
+            nic_store_word(peer_flag, round, 8);
         }
         while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < round) {
             sched_yield();
@@ -410,9 +411,9 @@ static void tear_run(uint32_t number, void *context)
     uint64_t zeros = 0;
     if (number == 0) {
         for (uint32_t round = 0; round < 5 * ROUNDS; round++) {
-            (void)in_place_botf(&lane, unit_at(1, DN_LLCM, 0), round % 2 ? &ones : &zeros, 8);
-            (void)in_place_botf(&lane, unit_at(1, DN_LLCM, 12), round % 2 ? &ones : &zeros, 4);
-            in_place_store(llcm + 18, round % 2 ? ones : zeros, 2);
+            (void)in_place_ops.botf(&lane, unit_at(1, DN_LLCM, 0), round % 2 ? &ones : &zeros, 8);
+            (void)in_place_ops.botf(&lane, unit_at(1, DN_LLCM, 12), round % 2 ? &ones : &zeros, 4);
+            nic_store_word(llcm + 18, round % 2 ? ones : zeros, 2);
         }
         atomic_store(&tear_over, true);
         return;

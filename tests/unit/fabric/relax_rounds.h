@@ -21,13 +21,13 @@ static inline int start(void **state)
     (void)state;
     uint64_t seed = unit_now_ns();
     print_message("seed %llu\n", (unsigned long long)seed);
-    return relax_start(seed, 0);
+    return relax_fabric.start(&(struct fabric_start){.seed = seed});
 }
 
 static inline int stop(void **state)
 {
     (void)state;
-    relax_stop();
+    relax_fabric.stop();
     return 0;
 }
 
