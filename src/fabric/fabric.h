@@ -91,8 +91,6 @@ struct fabric_start {
 
 /* A fabric, as a process that joins a group sees it. NULL for a function: nothing to do. */
 struct fabric {
-    const char *name;
-    const char *help; /* what carries the stores */
     /* The variable by which the launcher tells a process that its group is on this fabric; NULL:
      * it is, unless another one's is set. */
     const char *variable;

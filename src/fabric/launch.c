@@ -65,7 +65,9 @@ int fabric_roster_open(struct fabric_roster *roster)
 void fabric_roster_release(struct fabric_roster *roster)
 {
     if (roster->contacts) {
-        roster->fabric->release(roster);
+        if (roster->fabric->release) {
+            roster->fabric->release(roster);
+        }
         free(roster->contacts);
         roster->contacts = NULL;
     }

@@ -92,6 +92,7 @@ struct fabric_look {
     void *state; /* the fabric's own */
 };
 
+/* Where nothing else is said, NULL for a function means: nothing to do, and all is well. */
 struct fabric_launch {
     const char *name;
     const char *help; /* what carries the stores */

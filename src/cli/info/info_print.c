@@ -97,13 +97,14 @@ void info_print_machine(bool json)
     }
     for (const struct fabric_launch *const *each = fabric_launches; *each; each++) {
         const struct fabric_launch *fabric = *each;
-        bool works = fabric->tell_machine(json ? print_member : keep_silent, NULL);
+        bool works = !fabric->tell_machine ||
+                     fabric->tell_machine(json ? print_member : keep_silent, NULL);
         if (json) {
             printf(",\"%s\":%s", fabric->name, works ? "true" : "false");
             continue;
         }
         printf("fabric %s: %s\n", fabric->name, works ? "yes" : "no");
-        if (works) {
+        if (works && fabric->tell_machine) {
             (void)fabric->tell_machine(print_line, NULL);
         }
     }

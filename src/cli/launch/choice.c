@@ -80,6 +80,7 @@ int launch_choice_complete(const struct choice *choice, const char *command,
                               names[i]);
         }
     }
-    int error = fabric_launches[choice->fabric]->check(choice->settings[choice->fabric], sentence);
+    const struct fabric_launch *fabric = fabric_launches[choice->fabric];
+    int error = fabric->check ? fabric->check(choice->settings[choice->fabric], sentence) : 0;
     return launch_fabric_conclude(command, error, sentence);
 }

@@ -93,7 +93,9 @@ int launch_fabric_make(struct fabric_roster *roster, const struct launch_request
     char sentence[FABRIC_SENTENCE_BYTES] = "";
     int status = launch_fabric_decide_sizes(request, &sizes);
     status = status ? status : launch_fabric_open(roster, request, &sizes, 0, request->node_count);
-    return status ? status
-                  : launch_fabric_conclude(request->command,
-                                           request->fabric->make(roster, sentence), sentence);
+    if (status || !request->fabric->make) {
+        return status;
+    }
+    int error = request->fabric->make(roster, sentence);
+    return launch_fabric_conclude(request->command, error, sentence);
 }

@@ -268,7 +268,9 @@ static bool start_one(struct launch *launch, uint32_t index)
     launch_close_fd(&out_fd);
     launch_close_fd(&err_fd);
     if (pid > 0) {
-        launch->request->fabric->hand_over(&launch->roster, index);
+        if (launch->request->fabric->hand_over) {
+            launch->request->fabric->hand_over(&launch->roster, index);
+        }
         node->pid = pid;
         node->state = NODE_RUNNING;
         launch->live_count++;

@@ -173,7 +173,9 @@ static void name_descriptors(struct launch *launch, uint32_t index)
 {
     struct start_plan *plan = &launch->plan;
     const struct fabric_launch *fabric = launch->request->fabric;
-    fabric->descriptors(&launch->roster, index, plan->fabric_fds);
+    if (fabric->descriptors) {
+        fabric->descriptors(&launch->roster, index, plan->fabric_fds);
+    }
     for (unsigned i = 0; fabric->variables[i]; i++) {
         (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=%d",
                        fabric->variables[i], plan->fabric_fds[i]);

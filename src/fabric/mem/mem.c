@@ -3,8 +3,4 @@
  * nothing to start, and each operation is done when its call returns. */
 #include "fabric/in_place.h"
 
-const struct fabric mem_fabric = {
-    .name = "mem",
-    .help = "the shared memory of one host",
-    .ops = &in_place_ops,
-};
+const struct fabric mem_fabric = {.ops = &in_place_ops};

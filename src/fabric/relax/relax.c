@@ -632,8 +632,6 @@ static void stop(void)
 }
 
 const struct fabric relax_fabric = {
-    .name = "relax",
-    .help = "delays and reorders all that the memory model allows",
     .ops = &relax_ops,
     .start = start,
     .stop = stop,

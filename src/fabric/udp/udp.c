@@ -403,8 +403,6 @@ static void udp_stop(void)
 }
 
 const struct fabric udp_fabric = {
-    .name = "udp",
-    .help = "InfiniSWIF over UDP, authenticated, between any hosts",
     .variable = UDP_ENV_ROSTER_FD,
     .ops = &udp_ops,
     .join = udp_join,
