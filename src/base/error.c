@@ -5,12 +5,17 @@
 
 #include "dimmnet.h"
 
-static const struct {
+struct row {
     int code;
     const char *name;
     const char *sentence;
-} table[] = {
-#define ERROR(code, text) {code, #code, #code ": " text}
+};
+
+static const struct row table[] = {
+#define ERROR(code, text)            \
+    {                                \
+        code, #code, #code ": " text \
+    }
     ERROR(DN_OK, "no error"),
     ERROR(DN_EINVAL, "an argument is NULL or has no meaning"),
     ERROR(DN_ESTATE, "the node is not attached (detached before, or a forked child)"),
@@ -45,22 +50,23 @@ static const struct {
 #undef ERROR
 };
 
-const char *base_error_sentence(int error)
+static const struct row *row_of(int error)
 {
+    static const struct row unknown = {0, "unknown", "unknown error code"};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].code == error) {
-            return table[i].sentence;
+            return &table[i];
         }
     }
-    return "unknown error code";
+    return &unknown;
+}
+
+const char *base_error_sentence(int error)
+{
+    return row_of(error)->sentence;
 }
 
 const char *base_error_name(int error)
 {
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (table[i].code == error) {
-            return table[i].name;
-        }
-    }
-    return "unknown";
+    return row_of(error)->name;
 }

@@ -1,6 +1,8 @@
 /* Laying out and checking the group's memory. */
 #include "group/memory.h"
 
+#include <string.h>
+
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
 #define TOTAL_BYTES_MAX (UINT64_C(1) << 46)
 /* A size chosen here uses half of it, and leaves the rest to callers that ask for larger sizes. */
@@ -74,21 +76,11 @@ void group_group_init(struct group_memory *group, const struct group_geometry *g
     group->magic = GROUP_MAGIC;
 }
 
+/* All that follows from node count, sizes and pages; there is no padding in it. */
 static bool geometry_equal(const struct group_geometry *one, const struct group_geometry *other)
 {
-    return one->node_count == other->node_count &&
-           one->sizes.llcm_bytes == other->sizes.llcm_bytes &&
-           one->sizes.bank_bytes == other->sizes.bank_bytes &&
-           one->sizes.heap_bytes == other->sizes.heap_bytes &&
-           one->sizes.registered_bytes == other->sizes.registered_bytes &&
-           one->ports_offset == other->ports_offset && one->nodes_offset == other->nodes_offset &&
-           one->node_stride_bytes == other->node_stride_bytes &&
-           one->segment_offset[DN_LLCM] == other->segment_offset[DN_LLCM] &&
-           one->segment_offset[DN_BANK] == other->segment_offset[DN_BANK] &&
-           one->segment_offset[DN_HEAP] == other->segment_offset[DN_HEAP] &&
-           one->service_offset == other->service_offset &&
-           one->registered_offset == other->registered_offset &&
-           one->total_bytes == other->total_bytes;
+    const size_t from = offsetof(struct group_geometry, sizes);
+    return memcmp(&one->sizes, &other->sizes, sizeof *one - from) == 0;
 }
 
 int group_group_check(const struct group_memory *group, uint64_t file_bytes)

@@ -33,35 +33,31 @@ static bool map_shared(int fd, const struct host_piece *piece)
                    fd, piece->file_offset) != -1;
 }
 
-/* The kernel copies, so that missing memory is an error instead of a fault. */
-static int write_file(int fd, uintptr_t from, uint64_t bytes, uint64_t offset)
+/* Reads or writes the file by SYS_pread64 or SYS_pwrite64. The kernel copies, so that missing memory
+ * is an error instead of a fault. */
+static bool copy(long call, int fd, uintptr_t memory, uint64_t bytes, uint64_t offset)
 {
     while (bytes > 0) {
         uint64_t part = bytes < COPY_BYTES_MAX ? bytes : COPY_BYTES_MAX;
-        long done = syscall(SYS_pwrite64, fd, from, part, offset);
+        long done = syscall(call, fd, memory, part, offset);
         if (done <= 0) {
-            return error_of_errno();
+            return false;
         }
-        from += (uint64_t)done;
+        memory += (uint64_t)done;
         offset += (uint64_t)done;
         bytes -= (uint64_t)done;
     }
-    return 0;
+    return true;
+}
+
+static int write_file(int fd, uintptr_t from, uint64_t bytes, uint64_t offset)
+{
+    return copy(SYS_pwrite64, fd, from, bytes, offset) ? 0 : error_of_errno();
 }
 
 static int read_file(int fd, uintptr_t to, uint64_t bytes, uint64_t offset)
 {
-    while (bytes > 0) {
-        uint64_t part = bytes < COPY_BYTES_MAX ? bytes : COPY_BYTES_MAX;
-        long done = syscall(SYS_pread64, fd, to, part, offset);
-        if (done <= 0) {
-            return DN_ESYSTEM;
-        }
-        to += (uint64_t)done;
-        offset += (uint64_t)done;
-        bytes -= (uint64_t)done;
-    }
-    return 0;
+    return copy(SYS_pread64, fd, to, bytes, offset) ? 0 : DN_ESYSTEM;
 }
 
 void host_pages_clear(int fd, uint64_t file_offset, uint64_t bytes)

@@ -9,14 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where everything lies. On one machine this follows from the node count alone. */
-struct layout {
-    uint64_t addresses_offset;
-    uint64_t reports_offset; /* the start of a page: nodes must not write what is before it */
-    uint64_t report_stride_bytes;
-    uint64_t file_bytes;
-};
-
 static uint64_t up(uint64_t value, uint64_t multiple)
 {
     bool fits = round_up(value, multiple, &value);
@@ -24,7 +16,7 @@ static uint64_t up(uint64_t value, uint64_t multiple)
     return value;
 }
 
-static void lay_out(uint32_t node_count, struct layout *layout)
+static void lay_out(uint32_t node_count, struct udp_roster_layout *layout)
 {
     uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t trips_bytes = node_count * sizeof(_Atomic uint32_t);
@@ -57,7 +49,7 @@ int udp_roster_create(uint32_t node_count, struct udp_roster_file *made)
     if (fd < 0) {
         return DN_ESYSTEM;
     }
-    struct layout layout;
+    struct udp_roster_layout layout;
     lay_out(node_count, &layout);
     struct udp_roster *roster;
     int error;
@@ -74,10 +66,7 @@ int udp_roster_create(uint32_t node_count, struct udp_roster_file *made)
     }
     roster->version = UDP_ROSTER_VERSION;
     roster->node_count = node_count;
-    roster->file_bytes = layout.file_bytes;
-    roster->addresses_offset = layout.addresses_offset;
-    roster->reports_offset = layout.reports_offset;
-    roster->report_stride_bytes = layout.report_stride_bytes;
+    roster->layout = layout;
     *made = (struct udp_roster_file){.fd = fd, .roster = roster};
     return 0;
 }
@@ -105,12 +94,10 @@ static int check(const struct udp_roster *roster, uint64_t file_bytes)
     if (roster->node_count < 1 || roster->node_count > GROUP_NODES_MAX) {
         return DN_EGROUP;
     }
-    struct layout layout;
+    struct udp_roster_layout layout;
     lay_out(roster->node_count, &layout);
-    bool fits = roster->file_bytes == file_bytes && layout.file_bytes == file_bytes &&
-                roster->addresses_offset == layout.addresses_offset &&
-                roster->reports_offset == layout.reports_offset &&
-                roster->report_stride_bytes == layout.report_stride_bytes;
+    bool fits = layout.file_bytes == file_bytes &&
+                memcmp(&roster->layout, &layout, sizeof layout) == 0;
     return fits ? 0 : DN_EGROUP;
 }
 
@@ -134,8 +121,8 @@ int udp_roster_map(int fd, struct udp_roster_file *mapped)
     error = check(roster, bytes);
     /* A process that only looks may have a descriptor for reading alone (EACCES). */
     if (!error &&
-        mprotect((unsigned char *)roster + roster->reports_offset, bytes - roster->reports_offset,
-                 PROT_READ | PROT_WRITE) != 0 &&
+        mprotect((unsigned char *)roster + roster->layout.reports_offset,
+                 bytes - roster->layout.reports_offset, PROT_READ | PROT_WRITE) != 0 &&
         errno != EACCES) {
         error = DN_ENOMEM;
     }
@@ -153,7 +140,7 @@ int udp_roster_map(int fd, struct udp_roster_file *mapped)
 
 void udp_roster_unmap(struct udp_roster_file *mapped)
 {
-    (void)munmap(mapped->roster, mapped->roster->file_bytes);
+    (void)munmap(mapped->roster, mapped->roster->layout.file_bytes);
     (void)close(mapped->fd);
     *mapped = (struct udp_roster_file){.fd = -1};
 }

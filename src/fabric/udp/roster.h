@@ -52,16 +52,21 @@ struct udp_report {
 #undef WORD
 };
 
+/* Where everything lies. On one machine this follows from the node count alone. */
+struct udp_roster_layout {
+    uint64_t file_bytes;
+    uint64_t addresses_offset;    /* union udp_address for each rank: where its peers send to */
+    uint64_t reports_offset;      /* the start of a page: nodes must not write what is before it */
+    uint64_t report_stride_bytes; /* a udp_report, then for each rank the round trip to it in
+                                     ns, _Atomic uint32_t, 0: not known */
+};
+
 struct udp_roster {
     uint64_t magic; /* written last */
     uint32_t version;
     uint32_t node_count;
     struct group_sizes sizes; /* of each node's memory */
-    uint64_t file_bytes;
-    uint64_t addresses_offset; /* union udp_address for each rank: where its peers send to */
-    uint64_t reports_offset;
-    uint64_t report_stride_bytes; /* a udp_report, then for each rank the round trip to it in
-                                     ns, _Atomic uint32_t, 0: not known */
+    struct udp_roster_layout layout;
     uint32_t pgid;
     uint32_t packet_bytes_max; /* the largest datagram that fits the path between any two */
     uint64_t peer_timeout_ns;
@@ -75,7 +80,7 @@ struct udp_roster_file {
     struct udp_roster *roster;
 };
 
-/* Makes a file for so many nodes and maps it. It sets version, counts and offsets, udp_roster_seal
+/* Makes a file for so many nodes and maps it. It sets version, count and layout, udp_roster_seal
  * sets the magic, and the caller fills in the rest. Close-on-exec. DN_ESYSTEM, DN_ENOMEM. */
 int udp_roster_create(uint32_t node_count, struct udp_roster_file *made);
 /* Ends the making: the size is fixed from now on. DN_ESYSTEM. */
@@ -90,14 +95,14 @@ void udp_roster_unmap(struct udp_roster_file *mapped);
 static inline union udp_address *udp_roster_address(const struct udp_roster *roster, uint32_t rank)
 {
     unsigned char *file = (unsigned char *)(uintptr_t)roster;
-    return (union udp_address *)(void *)(file + roster->addresses_offset) + rank;
+    return (union udp_address *)(void *)(file + roster->layout.addresses_offset) + rank;
 }
 
 static inline struct udp_report *udp_roster_report(const struct udp_roster *roster, uint32_t rank)
 {
     unsigned char *file = (unsigned char *)(uintptr_t)roster;
-    return (struct udp_report *)(void *)(file + roster->reports_offset +
-                                         rank * roster->report_stride_bytes);
+    return (struct udp_report *)(void *)(file + roster->layout.reports_offset +
+                                         rank * roster->layout.report_stride_bytes);
 }
 
 static inline _Atomic uint32_t *udp_roster_trips(const struct udp_roster *roster, uint32_t rank)

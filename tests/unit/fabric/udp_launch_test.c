@@ -243,7 +243,7 @@ static void all_hosts_get_the_same_terms(void **state)
         assert_int_equal(fabric->seal(&fleet.hosts[i], &terms, sentence), 0);
         struct udp_roster_file file = map(&fleet.hosts[i], 0);
         /* Everything before the reports: addresses, sizes, secret. */
-        assert_memory_equal(file.roster, ours.roster, ours.roster->reports_offset);
+        assert_memory_equal(file.roster, ours.roster, ours.roster->layout.reports_offset);
         udp_roster_unmap(&file);
     }
     assert_int_equal(ours.roster->peer_timeout_ns, fabric->silence_ns(settings));

@@ -101,7 +101,8 @@ static void the_largest_group_has_room(void **state)
     _Atomic uint32_t *last = &udp_roster_trips(mapped.roster,
                                                GROUP_NODES_MAX - 1)[GROUP_NODES_MAX - 1];
     atomic_store(last, 6);
-    assert_true((uintptr_t)(last + 1) <= (uintptr_t)mapped.roster + mapped.roster->file_bytes);
+    assert_true((uintptr_t)(last + 1) <=
+                (uintptr_t)mapped.roster + mapped.roster->layout.file_bytes);
     assert_int_equal(
         atomic_load(&udp_roster_trips(made.roster, GROUP_NODES_MAX - 1)[GROUP_NODES_MAX - 1]), 6);
     udp_roster_unmap(&mapped);
@@ -113,7 +114,7 @@ static void a_sealed_file_keeps_its_size(void **state)
     (void)state;
     struct udp_roster_file made = create(NODES);
     struct udp_roster_file mapped;
-    off_t bytes = (off_t)made.roster->file_bytes;
+    off_t bytes = (off_t)made.roster->layout.file_bytes;
     assert_int_equal(map_again(&made, &mapped), DN_EGROUP); /* not yet */
     assert_int_equal(udp_roster_seal(&made), 0);
     assert_int_equal(ftruncate(made.fd, bytes - 4096), -1);
@@ -167,11 +168,11 @@ static void sizes_that_do_not_fit_are_refused(void **state)
     bad[2].node_count = GROUP_NODES_MAX + 1;
     bad[3].node_count = UINT32_MAX;
     bad[4].node_count = 2000; /* more than the file has room for */
-    bad[5].file_bytes += 4096;
-    bad[6].addresses_offset = UINT64_MAX - 8;
-    bad[7].reports_offset = good.file_bytes;
-    bad[8].report_stride_bytes = UINT64_MAX / 2;
-    bad[9].report_stride_bytes -= 4;
+    bad[5].layout.file_bytes += 4096;
+    bad[6].layout.addresses_offset = UINT64_MAX - 8;
+    bad[7].layout.reports_offset = good.layout.file_bytes;
+    bad[8].layout.report_stride_bytes = UINT64_MAX / 2;
+    bad[9].layout.report_stride_bytes -= 4;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         *roster = bad[i];
         assert_int_equal(map_again(&made, &mapped), DN_EGROUP);
@@ -185,7 +186,7 @@ static void sizes_that_do_not_fit_are_refused(void **state)
 
     /* The same bytes in a file that may shrink. */
     int unsealed = memfd_create("unsealed", MFD_ALLOW_SEALING);
-    assert_int_equal(write(unsealed, roster, good.file_bytes), good.file_bytes);
+    assert_int_equal(write(unsealed, roster, good.layout.file_bytes), good.layout.file_bytes);
     assert_int_equal(udp_roster_map(unsealed, &mapped), DN_EGROUP);
     assert_int_equal(fcntl(unsealed, F_ADD_SEALS, F_SEAL_SHRINK), 0);
     assert_int_equal(udp_roster_map(unsealed, &mapped), 0);
