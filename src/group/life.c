@@ -30,24 +30,30 @@ void group_life_leave(const struct group_view *view)
     atomic_fetch_add(&view->group->change_count, 1);
 }
 
-bool group_life_end(const struct group_view *view, uint32_t rank, bool well)
+void group_life_conclude(const struct group_view *view, uint32_t rank, enum dn_life life)
 {
     struct group_port *port = &view->ports[rank];
-    uint32_t life = atomic_load(&port->life);
-    bool death = life == DN_ATTACHED || (life == DN_STARTING && !well);
-    if (!group_life_gone((enum dn_life)life)) {
+    bool was_gone = group_life_gone(group_life(view, rank));
+    if (!was_gone) {
         /* Release: pairs with the acquire in group_life. */
-        atomic_store_explicit(&port->life, death ? DN_DEAD : DN_LEFT, memory_order_release);
+        atomic_store_explicit(&port->life, life, memory_order_release);
     }
     atomic_fetch_or(&port->call, GROUP_CALL_GONE);
     /* Nobody sleeps there any more, so senders need neither wake it nor look. */
     atomic_fetch_and(&port->call, ~(GROUP_CALL_SLEEPING | GROUP_CALL_WATCHING));
     atomic_fetch_and(group_sleeping_word(view, rank), ~(UINT64_C(1) << (rank % 64)));
-    if (death) {
+    if (!was_gone && life == DN_DEAD) {
         /* Release: pairs with the acquire in group_deaths_beyond; the life is set. */
         atomic_fetch_add_explicit(&view->group->death_count, 1, memory_order_release);
     }
     atomic_fetch_add_explicit(&view->group->change_count, 1, memory_order_release);
+}
+
+bool group_life_end(const struct group_view *view, uint32_t rank, bool well)
+{
+    enum dn_life life = group_life(view, rank);
+    bool death = life == DN_ATTACHED || (life == DN_STARTING && !well);
+    group_life_conclude(view, rank, death ? DN_DEAD : DN_LEFT);
     return death;
 }
 

@@ -26,6 +26,9 @@ void group_life_leave(const struct group_view *view);
  * now. The caller wakes the sleepers. Only the launcher calls it. */
 bool group_life_end(const struct group_view *view, uint32_t rank, bool well);
 
+/* The life of this rank ends as LEFT or DEAD, unless it was over before. */
+void group_life_conclude(const struct group_view *view, uint32_t rank, enum dn_life life);
+
 /* Whether deaths beyond the given count have been announced. */
 static inline bool group_deaths_beyond(const struct group_view *view, uint32_t known_count)
 {

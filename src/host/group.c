@@ -193,6 +193,13 @@ void host_group_unmap(struct host_group *mapped)
     *mapped = (struct host_group){.fd = -1};
 }
 
+static struct group_view view_of(const struct host_group *mapped, uint32_t rank)
+{
+    struct group_view view;
+    group_view_make(mapped->group, rank, &view);
+    return view;
+}
+
 /* Somebody may sleep for a node that has left or died, and must wake to learn it. */
 static void wake_others(const struct group_view *view)
 {
@@ -205,8 +212,7 @@ static void wake_others(const struct group_view *view)
 
 bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool well)
 {
-    struct group_view view;
-    group_view_make(mapped->group, rank, &view);
+    struct group_view view = view_of(mapped, rank);
     bool death = group_life_end(&view, rank, well);
     wake_others(&view);
     return death;
@@ -214,8 +220,7 @@ bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool 
 
 void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life)
 {
-    struct group_view view;
-    group_view_make(mapped->group, rank, &view);
+    struct group_view view = view_of(mapped, rank);
     enum dn_life before = group_life(&view, rank);
     if (group_life_gone(before) || life == before) {
         return;
@@ -226,23 +231,21 @@ void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum d
         /* Its process is on another host, and is not watched here. */
         (void)group_life_attach(&view, 0);
         return;
-    case DN_LEFT: group_life_leave(&view); break;
-    case DN_DEAD: (void)group_life_end(&view, rank, false); break;
+    case DN_LEFT:
+    case DN_DEAD: group_life_conclude(&view, rank, life); break;
     }
     wake_others(&view);
 }
 
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank)
 {
-    struct group_view view;
-    group_view_make(mapped->group, rank, &view);
+    struct group_view view = view_of(mapped, rank);
     return atomic_load(&view.ports[rank].process_id);
 }
 
 enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank)
 {
-    struct group_view view;
-    group_view_make(mapped->group, rank, &view);
+    struct group_view view = view_of(mapped, rank);
     return group_life(&view, rank);
 }
 

@@ -10,29 +10,11 @@
 
 enum { BURSTS_BEFORE_END = 4096 }; /* more than a socket holds; a flood ends, too */
 
-/* Notes, once, that a peer is gone. */
-static void end_life(struct udp_state *udp, uint32_t rank, enum dn_life life)
-{
-    struct group_port *port = &udp->view->ports[rank];
-    struct group_memory *group = udp->view->group;
-    if (group_life_gone(group_life(udp->view, rank))) {
-        return;
-    }
-    /* Release: pairs with the acquire in group_life. */
-    atomic_store_explicit(&port->life, life, memory_order_release);
-    atomic_fetch_or(&port->call, GROUP_CALL_GONE);
-    if (life == DN_DEAD) {
-        /* Release: pairs with the acquire in group_deaths_beyond; the life is set. */
-        atomic_fetch_add_explicit(&group->death_count, 1, memory_order_release);
-    }
-    atomic_fetch_add_explicit(&group->change_count, 1, memory_order_release);
-}
-
 void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
 {
     struct udp_state *udp = context;
     (void)now_ns;
-    end_life(udp, peer, DN_DEAD);
+    group_life_conclude(udp->view, peer, DN_DEAD);
     atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
 }
 
@@ -105,7 +87,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         return;
     }
     /* End the life first: when InfiniSWIF gives the rank up, that would count as a death. */
-    end_life(udp, rank, life);
+    group_life_conclude(udp->view, rank, life);
     if (life == DN_LEFT) {
         begin_parting(udp, now_ns, rank);
     } else {
