@@ -88,14 +88,6 @@ static bool append(struct group_lock *lock, uint64_t ticket, uint64_t *last)
     return appended;
 }
 
-bool group_lock_take_free(struct group_lock *lock)
-{
-    uint64_t last = atomic_load_explicit(lock->last_proc, memory_order_acquire);
-    /* Last stays Last: if it still stands there when we append, we have the lock. */
-    return LIKELY(state_of(lock->view, last) == GROUP_LOCK_LAST) &&
-           append(lock, begin(lock, GROUP_LOCK_LOCK), &last);
-}
-
 void group_lock_tell(const struct group_lock *lock)
 {
     uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);

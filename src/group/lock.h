@@ -66,11 +66,8 @@ enum group_lock_outcome {
     GROUP_LOCK_BUSY,       /* (try) somebody alive has it or waits for it */
 };
 
-/* Takes the lock if nobody has it. True: this requester has it now. */
-bool group_lock_take_free(struct group_lock *lock);
-
-/* The same for the ordinary case, in which nobody has asked since this requester gave the
- * lock: the one before is then itself and Last, and need not be looked up. */
+/* Takes the lock if nobody has asked since this requester gave it, the ordinary case: the one
+ * before is then itself and Last, and need not be looked up. True: it has the lock now. */
 static inline bool group_lock_take_again(struct group_lock *lock)
 {
     uint64_t last = lock->ticket;

@@ -253,11 +253,6 @@ int host_memory_restore(struct host_process *process)
 
 /* ---- Fixed places --------------------------------------------------------------- */
 
-uint64_t host_memory_fixed_bytes(const struct host_process *process)
-{
-    return process->memory.moved.fixed_bytes;
-}
-
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
                      uint64_t place)
 {
@@ -271,29 +266,6 @@ int host_memory_move(struct host_process *process, const void *pointer, uint64_t
     pthread_mutex_lock(&process->table_lock);
     int error = host_moved_check_place(&process->memory.moved, span.start, span.bytes, place);
     error = error ? error : take_pages(process, span, place);
-    pthread_mutex_unlock(&process->table_lock);
-    return error;
-}
-
-static void take_no_name(struct host_process *process, uint32_t area)
-{
-    (void)process;
-    (void)area;
-}
-
-int host_memory_move_back(struct host_process *process, const void *pointer, uint64_t bytes)
-{
-    struct span span;
-    uint64_t place;
-    int error = DN_ERANGE;
-    pthread_mutex_lock(&process->table_lock);
-    if (bytes > 0 && span_of(process, pointer, bytes, &span) &&
-        host_moved_find(&process->memory.moved, span.start, span.bytes, &place)) {
-        error = free_pages(process, span, 1, take_no_name, 0);
-    }
-    if (!error) {
-        host_moved_release(&process->memory.moved, span.start, span.bytes);
-    }
     pthread_mutex_unlock(&process->table_lock);
     return error;
 }

@@ -59,16 +59,13 @@ bool host_memory_offset(struct host_process *process, const void *pointer, uint6
 uint32_t host_memory_watch_of(struct host_process *process, const void *word);
 
 /* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the
- * page size, counts from the start of registered memory and lies within its first
- * host_memory_fixed_bytes. The pages get no name; whoever knows the place reaches them at
+ * page size, counts from the start of registered memory and lies in its first
+ * part (host/moved.h). The pages get no name; whoever knows the place reaches them at
  * group_registered_memory(view, rank) + place. So objects can lie at equal places on all
  * nodes whatever their addresses are. DN_ERANGE for another place, DN_EBUSY when something
  * else is there or the pages are elsewhere; else as host_memory_register. */
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
                      uint64_t place);
-/* Undoes that, with the same range. */
-int host_memory_move_back(struct host_process *process, const void *pointer, uint64_t bytes);
-uint64_t host_memory_fixed_bytes(const struct host_process *process);
 
 /* Around fork(), in this order. The child gets the pages as private memory with the
  * content that they had when fork() was called. */

@@ -106,8 +106,7 @@ static bool ask(struct requester *me, struct group_lock *lock, enum group_lock_o
         *outcome = group_lock_try(lock);
         patience = 0;
     } else {
-        bool taken = group_lock_take_again(lock) || group_lock_take_free(lock);
-        *outcome = taken ? GROUP_LOCK_HELD : group_lock_enqueue(lock);
+        *outcome = group_lock_take_again(lock) ? GROUP_LOCK_HELD : group_lock_enqueue(lock);
     }
     if (*outcome == GROUP_LOCK_BUSY) {
         return false;

@@ -62,14 +62,13 @@ static void data_is_found(void **state)
 static void places_are_checked(void **state)
 {
     (void)state;
-    uint64_t fixed_bytes = host_memory_fixed_bytes(node->process);
+    uint64_t fixed_bytes = node->process->memory.moved.fixed_bytes;
     assert_true(fixed_bytes > UINT64_C(1) << 30);
     assert_int_equal(host_memory_move(node->process, zeroed, 0, 0), DN_EINVAL);
     assert_int_equal(host_memory_move(node->process, zeroed, 8, fixed_bytes), DN_ERANGE);
     assert_int_equal(host_memory_move(node->process, zeroed, 8, 1), DN_ERANGE);
     assert_int_equal(host_memory_move(node->process, node->lane.ports, 8, 0), DN_ERANGE);
     assert_int_equal(host_memory_move(node->process, &state, 8, 0), DN_ESTACK);
-    assert_int_equal(host_memory_move_back(node->process, zeroed, 8), DN_ERANGE);
 }
 
 /* TSan has a thread of its own, which takes no signal, and it delays handlers: nothing can be moved
@@ -87,10 +86,7 @@ static void move_data(void)
 
 static void move_data_back(void)
 {
-    for (uint32_t i = 0; i < range_count; i++) {
-        const void *start = (const void *)ranges[i].start;
-        assert_int_equal(host_memory_move_back(node->process, start, ranges[i].bytes), 0);
-    }
+    assert_int_equal(host_memory_restore(node->process), 0);
 }
 
 /* Where a peer finds an object. */
@@ -134,14 +130,16 @@ static void moved_data_can_be_registered(void **state)
     (void)state;
     unit_needs_true_mappings();
     uint32_t area;
+    uint64_t offset;
     move_data();
     assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, &area), 0);
-    move_data_back();
-    uint64_t offset;
-    assert_true(host_memory_offset(node->process, zeroed, sizeof zeroed, &offset));
-    assert_false(host_memory_offset(node->process, initialised, sizeof initialised, &offset));
+    assert_true(host_memory_area_holding(node->process, &zeroed[7], &area, &offset));
     assert_int_equal(host_memory_deregister(node->process, area), 0);
+    assert_true(host_memory_offset(node->process, zeroed, sizeof zeroed, &offset));
+    assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, &area), 0);
+    move_data_back();
     assert_false(host_memory_offset(node->process, zeroed, 1, &offset));
+    assert_int_equal(host_memory_deregister(node->process, area), DN_ESTALE);
 }
 
 static atomic_bool ends;
