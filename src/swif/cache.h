@@ -43,9 +43,4 @@ uint32_t swif_cache_take(struct swif_cache *cache, uint16_t peer,
                          int32_t *evicted);
 void swif_cache_free(struct swif_cache *cache, uint32_t index);
 
-static inline uint16_t swif_cache_peer(const struct swif_cache *cache, uint32_t index)
-{
-    return (uint16_t)(cache->lines[index].key - 1);
-}
-
 #endif

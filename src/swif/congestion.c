@@ -22,11 +22,10 @@ void swif_congestion_init(struct swif_congestion *congestion, uint64_t now_ns)
     };
 }
 
-void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns, uint32_t bytes,
+void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns,
                           struct swif_sent *sent)
 {
     *sent = (struct swif_sent){now_ns, congestion->delivered_bytes, congestion->delivered_at_ns};
-    (void)bytes;
     if (congestion->window < SWIF_WINDOW_ONE && congestion->srtt_ns) {
         congestion->pace_ns = now_ns + congestion->srtt_ns * SWIF_WINDOW_ONE / congestion->window;
     }

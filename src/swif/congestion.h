@@ -44,7 +44,7 @@ struct swif_sent {
 };
 
 /* Called for each packet that goes out. */
-void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns, uint32_t bytes,
+void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns,
                           struct swif_sent *sent);
 
 /* What an acknowledgement says. */

@@ -12,14 +12,9 @@ enum { ACK_EVERY = 4 }; /* packets, while more are announced */
 
 /* ---- Contexts -------------------------------------------------------------------- */
 
-struct eviction {
-    struct swif *swif;
-    enum wire_class class;
-};
-
 static bool may_evict(void *owner, uint32_t index)
 {
-    struct eviction *eviction = owner;
+    struct swif_eviction *eviction = owner;
     const struct swif_rtee *rtee = &eviction->swif->rtees[eviction->class][index];
     return MUTANT(EVICT_WITH_HOLES) ||
            (rtee->ahead == 0 && rtee->unacknowledged == 0 && !swif_is_listed(&rtee->ack_due));
@@ -43,7 +38,7 @@ static struct swif_rtee *make(struct swif *swif, uint16_t peer, enum wire_class 
         swif->counters.rtee_hits++;
         return &swif->rtees[class][index];
     }
-    struct eviction eviction = {swif, class};
+    struct swif_eviction eviction = {swif, class};
     int32_t evicted;
     index = swif_cache_take(&swif->rtee_cache[class], peer, may_evict, &eviction, &evicted);
     if (index == SWIF_NO_CONTEXT) {
@@ -72,10 +67,10 @@ static struct swif_rtee *make(struct swif *swif, uint16_t peer, enum wire_class 
 void swif_receiver_forget(struct swif *swif, uint16_t peer)
 {
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        uint32_t index = swif_cache_peek(&swif->rtee_cache[class], peer);
-        if (index != SWIF_NO_CONTEXT) {
-            retire(swif, &swif->rtees[class][index]);
-            swif_cache_free(&swif->rtee_cache[class], index);
+        struct swif_rtee *rtee = swif_rtee_peek(swif, peer, class);
+        if (rtee) {
+            retire(swif, rtee);
+            swif_cache_free(&swif->rtee_cache[class], (uint32_t)(rtee - swif->rtees[class]));
         }
     }
 }
@@ -175,13 +170,9 @@ uint32_t swif_receiver_acks(struct swif *swif, uint64_t now_ns, uint16_t peer, u
 {
     uint32_t bytes = 0;
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        uint32_t index = swif_cache_peek(&swif->rtee_cache[class], peer);
-        if (index == SWIF_NO_CONTEXT) {
-            continue;
-        }
-        struct swif_rtee *rtee = &swif->rtees[class][index];
+        struct swif_rtee *rtee = swif_rtee_peek(swif, peer, class);
         struct wire_ack ack;
-        if (rtee->unacknowledged == 0 && !swif_is_listed(&rtee->ack_due)) {
+        if (!rtee || (rtee->unacknowledged == 0 && !swif_is_listed(&rtee->ack_due))) {
             continue;
         }
         describe(swif, now_ns, rtee, &ack);

@@ -34,14 +34,9 @@ struct swif_ltee *swif_ltee_find(struct swif *swif, uint16_t peer, enum wire_cla
     return index == SWIF_NO_CONTEXT ? NULL : &swif->ltees[class][index];
 }
 
-struct eviction {
-    struct swif *swif;
-    enum wire_class class;
-};
-
 static bool may_evict(void *owner, uint32_t index)
 {
-    struct eviction *eviction = owner;
+    struct swif_eviction *eviction = owner;
     struct swif_ltee *ltee = &eviction->swif->ltees[eviction->class][index];
     return MUTANT(EVICT_IN_FLIGHT) || is_empty(eviction->swif, ltee);
 }
@@ -97,7 +92,7 @@ static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
         swif->counters.ltee_hits++;
         return ltee;
     }
-    struct eviction eviction = {swif, class};
+    struct swif_eviction eviction = {swif, class};
     int32_t evicted;
     uint32_t index = swif_cache_take(&swif->ltee_cache[class], peer, may_evict, &eviction,
                                      &evicted);
@@ -127,10 +122,10 @@ static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
 void swif_sender_forget(struct swif *swif, uint16_t peer)
 {
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
-        if (index != SWIF_NO_CONTEXT) {
-            retire(swif, &swif->ltees[class][index]);
-            swif_cache_free(&swif->ltee_cache[class], index);
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee) {
+            retire(swif, ltee);
+            swif_cache_free(&swif->ltee_cache[class], (uint32_t)(ltee - swif->ltees[class]));
         }
     }
 }
@@ -213,10 +208,10 @@ static void schedule(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer)
 {
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
-        if (index != SWIF_NO_CONTEXT) {
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee) {
             /* The timer may now be early; it looks again when it fires. */
-            swif->ltees[class][index].heard_ns = now_ns;
+            ltee->heard_ns = now_ns;
         }
     }
 }
@@ -224,9 +219,8 @@ void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer)
 void swif_sender_vouched(struct swif *swif, uint64_t now_ns, uint16_t peer)
 {
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
-        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
-        if (index != SWIF_NO_CONTEXT) {
-            struct swif_ltee *ltee = &swif->ltees[class][index];
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee) {
             ltee->heard_ns = now_ns;
             note_progress(swif, now_ns, ltee);
         }
@@ -235,8 +229,8 @@ void swif_sender_vouched(struct swif *swif, uint64_t now_ns, uint16_t peer)
 
 bool swif_peer_is_idle(const struct swif *swif, uint16_t peer)
 {
-    uint32_t index = swif_cache_peek(&swif->ltee_cache[WIRE_REQUEST], peer);
-    return index == SWIF_NO_CONTEXT || is_empty(swif, &swif->ltees[WIRE_REQUEST][index]);
+    const struct swif_ltee *ltee = swif_ltee_peek(swif, peer, WIRE_REQUEST);
+    return !ltee || is_empty(swif, ltee);
 }
 
 static void greet(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
@@ -695,7 +689,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     ltee->under_way++;
     uint32_t bytes = build(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
-    swif_congestion_sent(&ltee->congestion, now_ns, bytes, &buffer->sent);
+    swif_congestion_sent(&ltee->congestion, now_ns, &buffer->sent);
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
     /* If something else keeps us from using the window, it says nothing about the path. */
     ltee->limited = ltee->limited || (has_work(swif, ltee) &&

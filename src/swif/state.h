@@ -290,9 +290,32 @@ static inline uint64_t swif_most(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
+/* ---- Contexts -------------------------------------------------------------------------- */
+
+/* Whose context it is that a cache wants to evict. */
+struct swif_eviction {
+    struct swif *swif;
+    enum wire_class class;
+};
+
+/* A peer's context, or NULL; the order in the cache stays as it is. */
+static inline struct swif_ltee *swif_ltee_peek(const struct swif *swif, uint16_t peer,
+                                               unsigned class)
+{
+    uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
+    return index == SWIF_NO_CONTEXT ? NULL : &swif->ltees[class][index];
+}
+
+static inline struct swif_rtee *swif_rtee_peek(const struct swif *swif, uint16_t peer,
+                                               unsigned class)
+{
+    uint32_t index = swif_cache_peek(&swif->rtee_cache[class], peer);
+    return index == SWIF_NO_CONTEXT ? NULL : &swif->rtees[class][index];
+}
+
 /* ---- sender.c: LTEEs ------------------------------------------------------------------ */
 
-/* The peer's context, or NULL. */
+/* The peer's context, now the last one used, or NULL. */
 struct swif_ltee *swif_ltee_find(struct swif *swif, uint16_t peer, enum wire_class class);
 /* An authentic packet came from the peer. */
 void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer);

@@ -176,11 +176,10 @@ bool swif_mark_is_passed(const struct swif *swif, uint64_t mark)
 
 bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_state *state)
 {
-    uint32_t index = swif_cache_peek(&swif->ltee_cache[WIRE_REQUEST], peer);
-    if (index == SWIF_NO_CONTEXT) {
+    const struct swif_ltee *ltee = swif_ltee_peek(swif, peer, WIRE_REQUEST);
+    if (!ltee) {
         return false;
     }
-    const struct swif_ltee *ltee = &swif->ltees[WIRE_REQUEST][index];
     uint32_t window = swif_congestion_window(&ltee->congestion);
     *state = (struct swif_peer_state){
         .stage = ltee->stage,
@@ -397,9 +396,8 @@ static uint32_t send_due_acks(struct swif *swif, uint64_t now_ns, unsigned char 
     uint16_t peer = rtee->name.peer;
     *target = peer;
     for (unsigned class = 0; class < WIRE_CLASSES && rtee->ahead == 0; class ++) {
-        uint32_t index = swif_cache_peek(&swif->ltee_cache[class], peer);
-        if (index != SWIF_NO_CONTEXT && swif_is_listed(&swif->ltees[class][index].ready)) {
-            struct swif_ltee *ltee = &swif->ltees[class][index];
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee && swif_is_listed(&ltee->ready)) {
             swif_list_remove(&ltee->ready);
             uint32_t bytes = swif_sender_transmit(swif, now_ns, ltee, packet);
             if (bytes) {

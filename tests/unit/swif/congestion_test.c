@@ -57,7 +57,7 @@ static void line_send(uint32_t sender)
     line.free_ns = start_ns + line.packet_ns;
     *packet = (struct packet){.sender = sender, .back_ns = line.free_ns + line.delay_ns};
     packet->lost = base_random_below(&line.random, 1000) < line.loss_permille;
-    swif_congestion_sent(&line.congestion[sender], line.now_ns, PACKET_BYTES, &packet->sent);
+    swif_congestion_sent(&line.congestion[sender], line.now_ns, &packet->sent);
     line.under_way[sender]++;
     if (line.free_ns - line.now_ns > line.queue_worst_ns) {
         line.queue_worst_ns = line.free_ns - line.now_ns;
@@ -199,7 +199,7 @@ static void below_one_packet_the_window_is_a_pause(void **state)
     assert_true(congestion->window < SWIF_WINDOW_ONE && congestion->window > 0);
     assert_int_equal(swif_congestion_window(congestion), 1);
     struct swif_sent sent;
-    swif_congestion_sent(congestion, line.now_ns, PACKET_BYTES, &sent);
+    swif_congestion_sent(congestion, line.now_ns, &sent);
     assert_true(congestion->pace_ns >= line.now_ns + 2 * congestion->srtt_ns);
     assert_true(congestion->pace_ns <= line.now_ns + 100 * congestion->srtt_ns);
     /* And it recovers. */
