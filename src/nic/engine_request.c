@@ -14,12 +14,31 @@ enum {
     BLOCKED_MAX = 64, /* targets without room after which the rest of a queue can wait */
 };
 
-/* Appends a record; `operation` is complete but for what `route` and tag need. */
+/* The way of a user's requests. */
+static struct wire_route route_of(uint16_t target, uint32_t user)
+{
+    return (struct wire_route){
+        .target = target, .class = WIRE_REQUEST, .channel = nic_user_channel(user)};
+}
+
+/* Room for a record. `operation` has its length; the caller completes it, and encodes it there. */
 static int append(struct nic_engine *engine, uint64_t now_ns, const struct wire_route *route,
                   const struct wire_operation *operation, unsigned char **room)
 {
     return engine->network.append(engine->network.context, now_ns, route,
                                   wire_operation_bytes(operation), room);
+}
+
+/* Appends a record that is complete. */
+static int send(struct nic_engine *engine, uint64_t now_ns, const struct wire_route *route,
+                const struct wire_operation *operation)
+{
+    unsigned char *room;
+    int error = append(engine, now_ns, route, operation, &room);
+    if (!error) {
+        wire_operation_encode(operation, room);
+    }
+    return error;
 }
 
 static void note_sent(struct nic_engine *engine, uint32_t user, uint16_t target)
@@ -37,13 +56,9 @@ static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
                      const struct nic_transaction *entry)
 {
     struct wire_operation operation = {.opcode = WIRE_AOTF, .bytes = (uint16_t)entry->bytes};
-    struct wire_route route = {
-        .target = entry->target,
-        .class = WIRE_REQUEST,
-        .channel = nic_user_channel(entry->user),
-        .ordered = !MUTANT(STORES_UNORDERED),
-        .tag = entry->tag,
-    };
+    struct wire_route route = route_of(entry->target, entry->user);
+    route.ordered = !MUTANT(STORES_UNORDERED);
+    route.tag = entry->tag;
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
     if (error) {
@@ -74,17 +89,11 @@ static int send_botf(struct nic_engine *engine, uint64_t now_ns,
         .offset = entry->offset,
         .data = window->data,
     };
-    struct wire_route route = {
-        .target = entry->target,
-        .class = WIRE_REQUEST,
-        .channel = nic_user_channel(entry->user),
-        .ordered = true,
-        .tag = entry->tag,
-    };
-    unsigned char *room;
-    int error = append(engine, now_ns, &route, &operation, &room);
+    struct wire_route route = route_of(entry->target, entry->user);
+    route.ordered = true;
+    route.tag = entry->tag;
+    int error = send(engine, now_ns, &route, &operation);
     if (!error) {
-        wire_operation_encode(&operation, room);
         nic_window_give(&engine->windows, entry->index);
     }
     return error;
@@ -107,12 +116,8 @@ static int send_atomic(struct nic_engine *engine, uint64_t now_ns,
         .operand = entry->operand,
         .expected = entry->expected,
     };
-    struct wire_route route = {
-        .target = entry->target,
-        .class = WIRE_REQUEST,
-        .channel = nic_user_channel(entry->user),
-        .reply_bytes = wire_reply_bytes(&operation),
-    };
+    struct wire_route route = route_of(entry->target, entry->user);
+    route.reply_bytes = wire_reply_bytes(&operation);
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
     if (error) {
@@ -264,15 +269,6 @@ static uint64_t cookie_of(const struct nic_engine *engine, uint32_t index)
     return (uint64_t)engine->transfers[index].generation << 32 | (index + 1);
 }
 
-static struct wire_route transfer_route(const struct nic_transfer *transfer)
-{
-    return (struct wire_route){
-        .target = transfer->target,
-        .class = WIRE_REQUEST,
-        .channel = nic_user_channel(transfer->user),
-    };
-}
-
 static int send_push(struct nic_engine *engine, uint64_t now_ns, uint32_t index, uint16_t bytes)
 {
     const struct nic_transfer *transfer = &engine->transfers[index];
@@ -283,14 +279,9 @@ static int send_push(struct nic_engine *engine, uint64_t now_ns, uint32_t index,
         .offset = transfer->offset + transfer->sent_bytes,
         .data = transfer->local + transfer->sent_bytes,
     };
-    struct wire_route route = transfer_route(transfer);
+    struct wire_route route = route_of(transfer->target, transfer->user);
     route.cookie = cookie_of(engine, index);
-    unsigned char *room;
-    int error = append(engine, now_ns, &route, &operation, &room);
-    if (!error) {
-        wire_operation_encode(&operation, room);
-    }
-    return error;
+    return send(engine, now_ns, &route, &operation);
 }
 
 static int send_pull(struct nic_engine *engine, uint64_t now_ns, uint32_t index, uint16_t bytes)
@@ -302,7 +293,7 @@ static int send_pull(struct nic_engine *engine, uint64_t now_ns, uint32_t index,
         .area = transfer->area,
         .offset = transfer->offset + transfer->sent_bytes,
     };
-    struct wire_route route = transfer_route(transfer);
+    struct wire_route route = route_of(transfer->target, transfer->user);
     route.reply_bytes = wire_reply_bytes(&operation);
     route.cookie = MUTANT(ACK_AS_DONE) ? cookie_of(engine, index) : 0;
     unsigned char *room;
@@ -400,10 +391,8 @@ static bool move_services(struct nic_engine *engine, uint64_t now_ns)
             .channel = NIC_SERVICE_CHANNEL,
             .ordered = true,
         };
-        unsigned char *room;
-        int error = append(engine, now_ns, &route, &packet.operation, &room);
+        int error = send(engine, now_ns, &route, &packet.operation);
         if (!error) {
-            wire_operation_encode(&packet.operation, room);
             nic_services_sent(engine->services, now_ns, &packet);
             moved = true;
         } else if (error == DN_EPEER) {
