@@ -107,7 +107,7 @@ int dn_size(const struct dn_node *node)
 int dn_lane_open(struct dn_node *node, struct dn_node **lane)
 {
     int error = lane ? api_check(node) : DN_EINVAL;
-    return error ? error : host_lane_open(node, lane);
+    return error ? error : host_lane_open(lane);
 }
 
 int dn_lane_close(struct dn_node *lane)

@@ -397,9 +397,8 @@ int host_detach(struct dn_node *node)
     return error;
 }
 
-int host_lane_open(struct dn_node *node, struct dn_node **lane)
+int host_lane_open(struct dn_node **lane)
 {
-    (void)node;
     pthread_mutex_lock(&process.table_lock);
     struct dn_node *made = process.lanes;
     while (made && host_node_open(made)) {

@@ -37,31 +37,15 @@ static struct nic_header_way *way_of(struct nic_header_tlb *tlb, uint64_t page)
     return NULL;
 }
 
-static void forget(struct nic_header_tlb *tlb, uint64_t page)
-{
-    struct nic_header_way *way = way_of(tlb, page);
-    if (way) {
-        way->used = 0;
-    }
-}
-
 static bool page_is_in_use(const struct nic_header_tlb *tlb, uint64_t page)
 {
     return page < tlb->pool.touched && tlb->pages[page].seed.in_use;
 }
 
-/* Also drops the TLB's copy of the page's seed, which is no longer true. */
-static void set_seed(struct nic_header_tlb *tlb, uint64_t page, const struct nic_header_seed *seed)
-{
-    INVARIANT(seed->user < NIC_USERS && seed->channel < WIRE_CHANNELS);
-    tlb->pages[page].seed = *seed;
-    tlb->pages[page].seed.in_use = true;
-    forget(tlb, page);
-}
-
 int nic_header_tlb_install(struct nic_header_tlb *tlb, const struct nic_header_seed *seed,
                            uint32_t *page)
 {
+    INVARIANT(seed->user < NIC_USERS && seed->channel < WIRE_CHANNELS);
     if (seed->offset & page_mask) {
         return DN_EALIGN;
     }
@@ -69,21 +53,9 @@ int nic_header_tlb_install(struct nic_header_tlb *tlb, const struct nic_header_s
     if (taken == BASE_POOL_NONE) {
         return DN_EFULL;
     }
-    set_seed(tlb, taken, seed);
+    tlb->pages[taken].seed = *seed;
+    tlb->pages[taken].seed.in_use = true;
     *page = taken;
-    return 0;
-}
-
-int nic_header_tlb_change(struct nic_header_tlb *tlb, uint64_t page,
-                          const struct nic_header_seed *seed)
-{
-    if (!page_is_in_use(tlb, page)) {
-        return DN_EINVAL;
-    }
-    if (seed->offset & page_mask) {
-        return DN_EALIGN;
-    }
-    set_seed(tlb, page, seed);
     return 0;
 }
 
@@ -94,7 +66,10 @@ int nic_header_tlb_remove(struct nic_header_tlb *tlb, uint64_t page)
     }
     tlb->pages[page].seed.in_use = false;
     base_pool_give(&tlb->pool, (uint32_t)page);
-    forget(tlb, page);
+    struct nic_header_way *way = way_of(tlb, page);
+    if (way) {
+        way->used = 0;
+    }
     return 0;
 }
 

@@ -7,7 +7,7 @@
  *
  * All seeds are in the header table, which may be large. The TLB holds copies of 1,024 of
  * them in 256 sets of 4 ways; a miss replaces the way of its set that was used longest ago.
- * It never holds a copy of a seed that was changed or removed. */
+ * It never holds a copy of a seed that was removed. */
 #ifndef NIC_HEADER_TLB_H
 #define NIC_HEADER_TLB_H
 
@@ -63,8 +63,6 @@ void nic_header_tlb_init(struct nic_header_tlb *tlb, struct nic_header_way *ways
  * the seed's offset is not that of a page. DN_EINVAL: the page is not in use. */
 int nic_header_tlb_install(struct nic_header_tlb *tlb, const struct nic_header_seed *seed,
                            uint32_t *page);
-int nic_header_tlb_change(struct nic_header_tlb *tlb, uint64_t page,
-                          const struct nic_header_seed *seed);
 int nic_header_tlb_remove(struct nic_header_tlb *tlb, uint64_t page);
 
 /* The page's seed, good until the next call; NULL: the page is not in use. */

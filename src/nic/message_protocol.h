@@ -1,5 +1,5 @@
 /* SEND/RECEIVE over packets: paper 004's Modified ACK/NACK, as two state machines that do no
- * I/O. Time is an argument; packets to send come out of px_sender_next and px_receiver_next,
+ * I/O. Time is an argument; packets to send come out of px_sender_peek and px_receiver_peek,
  * and the caller puts them on the wire.
  *
  * The sender numbers messages per destination (SEQID, from 0) and keeps each in its send
@@ -100,28 +100,24 @@ struct px_sender {
     uint64_t buffer_bytes;
     uint64_t buffer_head; /* the next free byte; not wrapped */
     uint64_t buffer_tail;
-    uint32_t turn; /* the destination that is asked first for the next packet */
 };
 
-/* The caller fills in options, rank, tables and their sizes; `ranks` is sorted. NULL: the
- * rows have their ranks already. The same for the receiver. */
-void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t count);
+/* The caller fills in options, rank, tables and their sizes, and the ranks of `count` rows, sorted.
+ * The same for the receiver. */
+void px_sender_init(struct px_sender *sender, uint32_t count);
 
 /* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full
  * (try again after an ACK), or the destination is lost. */
 void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, uint32_t *entry);
 
 /* The buffer is filled: numbers the message and hands it over. */
-void px_on_kick(struct px_sender *sender, uint64_t now_ns, uint32_t entry);
+void px_on_kick(struct px_sender *sender, uint32_t entry);
 
 /* An ACK, NACK, STOP or RESEND came. An answer that does not fit the state is ignored. */
 void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_packet *packet);
 
-/* The next packet to send, if there is one now. */
-bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet);
-
-/* The same for one line of S_SEQTBL, in two steps: peek gives what goes out next, sent notes
- * that it has gone out. */
+/* The next packet of a line of S_SEQTBL, in two steps: peek gives what goes out next, if there is
+ * something now, and sent notes that it has gone out. */
 bool px_sender_peek(struct px_sender *sender, uint64_t now_ns, uint32_t index,
                     struct px_packet *packet);
 void px_sender_sent(struct px_sender *sender, uint64_t now_ns, uint32_t index);
@@ -134,9 +130,6 @@ uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uin
  * answers are ignored, until px_sender_reconnect; then SEQIDs start from 0. */
 void px_sender_peer_lost(struct px_sender *sender, uint32_t rank);
 void px_sender_reconnect(struct px_sender *sender, uint32_t rank);
-
-/* When px_sender_next may have something even if nothing comes; UINT64_MAX: never. */
-uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns);
 
 /* Whether all that was kicked has been acknowledged. */
 static inline bool px_sender_is_idle(const struct px_sender *sender)
@@ -172,7 +165,6 @@ struct px_receiver {
     uint64_t buffer_bytes;
     uint64_t buffer_head; /* the next free byte; not wrapped */
     uint64_t buffer_tail;
-    uint32_t turn;
 };
 
 /* A message in RB is its header and its bytes, in whole 8-byte words. */
@@ -181,20 +173,18 @@ struct px_stored {
     uint32_t bytes;
 };
 
-void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint32_t count);
+void px_receiver_init(struct px_receiver *receiver, uint32_t count);
 
 /* A DATA packet came. */
-void px_on_data(struct px_receiver *receiver, uint64_t now_ns, const struct px_packet *packet);
+void px_on_data(struct px_receiver *receiver, const struct px_packet *packet);
 
 /* The oldest message in RB, of whoever sent it; NULL: none. */
 const struct px_stored *px_receiver_first(const struct px_receiver *receiver);
 
 /* The host has read it: its room is free. */
-void px_on_read(struct px_receiver *receiver, uint64_t now_ns);
+void px_on_read(struct px_receiver *receiver);
 
-bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet);
-
-/* The same for one line of R_SEQTBL, in two steps. */
+/* The next answer of a line of R_SEQTBL, in two steps. */
 bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet);
 void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct px_packet *packet);
 

@@ -9,18 +9,17 @@
 enum { WORD_BYTES = 8 };
 _Static_assert(sizeof(struct px_stored) == WORD_BYTES, "it fits wherever a message may start");
 
-void px_receiver_init(struct px_receiver *receiver, const uint32_t *ranks, uint32_t count)
+void px_receiver_init(struct px_receiver *receiver, uint32_t count)
 {
     INVARIANT(receiver->buffer_bytes % WORD_BYTES == 0);
     receiver->source_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = ranks ? ranks[i] : receiver->sources[i].rank;
+        uint32_t rank = receiver->sources[i].rank;
         INVARIANT(i == 0 || receiver->sources[i - 1].rank < rank);
         receiver->sources[i] = (struct px_source){.rank = rank};
     }
     receiver->buffer_head = 0;
     receiver->buffer_tail = 0;
-    receiver->turn = 0;
 }
 
 /* NULL: not declared. */
@@ -126,11 +125,10 @@ static void on_expected(struct px_receiver *receiver, struct px_source *source,
     source->stopped = false;
 }
 
-void px_on_data(struct px_receiver *receiver, uint64_t now_ns, const struct px_packet *packet)
+void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
 {
     struct px_source *source = find(receiver, packet->from);
     bool loses = receiver->options.flags & DN_CONTEXT_LOSS_DETECTION;
-    (void)now_ns;
     if (!source || packet->channel != receiver->options.channel) {
         return;
     }
@@ -145,10 +143,9 @@ void px_on_data(struct px_receiver *receiver, uint64_t now_ns, const struct px_p
     }
 }
 
-void px_on_read(struct px_receiver *receiver, uint64_t now_ns)
+void px_on_read(struct px_receiver *receiver)
 {
     uint64_t position = first_position(receiver);
-    (void)now_ns;
     INVARIANT(position != receiver->buffer_head);
     receiver->buffer_tail = position + room_of(stored_at(receiver, position)->bytes);
     for (uint32_t i = 0; i < receiver->source_count; i++) {
@@ -225,18 +222,4 @@ void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct
     case PX_RESEND: source->resend_due = false; break;
     case PX_DATA: break;
     }
-}
-
-bool px_receiver_next(struct px_receiver *receiver, uint64_t now_ns, struct px_packet *packet)
-{
-    (void)now_ns;
-    for (uint32_t i = 0; i < receiver->source_count; i++) {
-        uint32_t index = (receiver->turn + i) % receiver->source_count;
-        if (px_receiver_peek(receiver, index, packet)) {
-            px_receiver_sent(receiver, index, packet);
-            receiver->turn = index + 1;
-            return true;
-        }
-    }
-    return false;
 }

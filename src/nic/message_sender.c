@@ -9,12 +9,12 @@ static bool is_before(uint32_t one, uint32_t other)
     return (int32_t)(one - other) < 0;
 }
 
-void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t count)
+void px_sender_init(struct px_sender *sender, uint32_t count)
 {
     INVARIANT(is_power_of_two(sender->entry_count) && sender->buffer_bytes % WORD_BYTES == 0);
     sender->destination_count = count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = ranks ? ranks[i] : sender->destinations[i].rank;
+        uint32_t rank = sender->destinations[i].rank;
         INVARIANT(i == 0 || sender->destinations[i - 1].rank < rank);
         sender->destinations[i] = (struct px_destination){.rank = rank, .acked_by_ns = UINT64_MAX};
     }
@@ -22,7 +22,6 @@ void px_sender_init(struct px_sender *sender, const uint32_t *ranks, uint32_t co
     sender->entry_tail = 0;
     sender->buffer_head = 0;
     sender->buffer_tail = 0;
-    sender->turn = 0;
 }
 
 /* NULL: not declared. */
@@ -96,12 +95,11 @@ static const struct px_entry *find_entry(const struct px_sender *sender, uint32_
 
 /* ---- Events ----------------------------------------------------------------------------- */
 
-void px_on_kick(struct px_sender *sender, uint64_t now_ns, uint32_t number)
+void px_on_kick(struct px_sender *sender, uint32_t number)
 {
     struct px_entry *entry = &sender->entries[number & (sender->entry_count - 1)];
     struct px_destination *destination = &sender->destinations[entry->destination];
     INVARIANT(!entry->kicked);
-    (void)now_ns;
     entry->kicked = true;
     if (destination->lost) {
         entry->acked = true; /* since get_send_buf */
@@ -277,31 +275,4 @@ void px_sender_sent(struct px_sender *sender, uint64_t now_ns, uint32_t index)
         destination->acked_by_ns == UINT64_MAX) {
         destination->acked_by_ns = now_ns + sender->options.resend_timeout_ns;
     }
-}
-
-bool px_sender_next(struct px_sender *sender, uint64_t now_ns, struct px_packet *packet)
-{
-    for (uint32_t i = 0; i < sender->destination_count; i++) {
-        uint32_t index = (sender->turn + i) % sender->destination_count;
-        if (px_sender_peek(sender, now_ns, index, packet)) {
-            px_sender_sent(sender, now_ns, index);
-            sender->turn = index + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
-uint64_t px_sender_deadline_ns(const struct px_sender *sender, uint64_t now_ns)
-{
-    uint64_t deadline_ns = UINT64_MAX;
-    for (uint32_t i = 0; i < sender->destination_count; i++) {
-        uint64_t at_ns = px_sender_ready_ns(sender, now_ns, i);
-        if (sender->options.flags & DN_CONTEXT_LOSS_DETECTION) {
-            uint64_t acked_by_ns = sender->destinations[i].acked_by_ns;
-            at_ns = acked_by_ns < at_ns ? acked_by_ns : at_ns;
-        }
-        deadline_ns = at_ns < deadline_ns ? at_ns : deadline_ns;
-    }
-    return deadline_ns;
 }

@@ -129,8 +129,8 @@ int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint
         context->receiver.sources[i].rank = sources[i];
         nic_due_add(services, &context->sources[i].due);
     }
-    px_sender_init(&context->sender, NULL, destination_count);
-    px_receiver_init(&context->receiver, NULL, source_count);
+    px_sender_init(&context->sender, destination_count);
+    px_receiver_init(&context->receiver, source_count);
     px_receiver_ask_all(&context->receiver);
     return 0;
 }
@@ -175,7 +175,7 @@ int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint
     if (bytes) {
         memcpy(room, data, bytes);
     }
-    px_on_kick(&context->sender, now_ns, entry);
+    px_on_kick(&context->sender, entry);
     line_changed(services, now_ns, context, index);
     return 0;
 }
@@ -184,6 +184,7 @@ int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, u
                                void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes)
 {
     struct nic_message_context *context = find(services, channel);
+    (void)now_ns;
     if (!context) {
         return DN_EINVAL;
     }
@@ -200,7 +201,7 @@ int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, u
     }
     *from = (uint16_t)stored->from;
     *bytes = stored->bytes;
-    px_on_read(&context->receiver, now_ns);
+    px_on_read(&context->receiver);
     for (uint32_t i = 0; i < context->receiver.source_count; i++) {
         if (context->receiver.sources[i].resend_due) {
             nic_due_add(services, &context->sources[i].due);
@@ -238,8 +239,7 @@ int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel
 
 /* ---- Events -------------------------------------------------------------------------- */
 
-static void on_data(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                    const struct px_packet *packet)
+static void on_data(struct nic_services *services, uint32_t channel, const struct px_packet *packet)
 {
     struct nic_message_context *context = find(services, channel);
     if (!context) {
@@ -252,7 +252,7 @@ static void on_data(struct nic_services *services, uint64_t now_ns, uint32_t cha
         nic_due_add(services, &refusal->due);
         return;
     }
-    px_on_data(&context->receiver, now_ns, packet);
+    px_on_data(&context->receiver, packet);
     nic_due_add(services, &context->sources[index].due);
 }
 
@@ -291,7 +291,7 @@ static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t sou
         .data = operation->data,
     };
     if (kind == PX_DATA) {
-        on_data(services, now_ns, channel, &packet);
+        on_data(services, channel, &packet);
     } else if (find(services, channel)) {
         on_answer(services, now_ns, find(services, channel), kind, &packet);
     }

@@ -37,8 +37,4 @@ void nic_window_give(struct nic_windows *windows, uint32_t window);
 /* A window that somebody holds. */
 struct nic_window *nic_window_at(struct nic_windows *windows, uint32_t window);
 
-/* Whether nobody's block is in the window: what a user of the paper's board reads before
- * it fills the window again. */
-bool nic_window_is_drained(const struct nic_windows *windows, uint32_t window);
-
 #endif

@@ -44,6 +44,7 @@ struct node {
     uint32_t sent[NODES_MAX];
     uint32_t received[NODES_MAX];
     uint64_t reads_at_ns;
+    uint32_t data_turn, answer_turn; /* the line that is asked first for the next packet */
 };
 
 struct world {
@@ -64,14 +65,10 @@ static uint64_t below(uint64_t limit)
 
 static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t loss_percent)
 {
-    uint32_t ranks[NODES_MAX];
     memset(&world, 0, sizeof world);
     world.random.state = seed;
     world.count = count;
     world.loss_percent = loss_percent;
-    for (uint32_t rank = 0; rank < count; rank++) {
-        ranks[rank] = rank;
-    }
     struct px_options options = {7, flags, 200, 20000};
     for (uint32_t rank = 0; rank < count; rank++) {
         struct node *node = &world.nodes[rank];
@@ -87,8 +84,12 @@ static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t l
                                               .sources = node->sources,
                                               .buffer = node->receive_buffer,
                                               .buffer_bytes = RECEIVE_BYTES};
-        px_sender_init(&node->sender, ranks, count);
-        px_receiver_init(&node->receiver, ranks, count);
+        for (uint32_t other = 0; other < count; other++) {
+            node->destinations[other].rank = other;
+            node->sources[other].rank = other;
+        }
+        px_sender_init(&node->sender, count);
+        px_receiver_init(&node->receiver, count);
     }
 }
 
@@ -117,7 +118,7 @@ static void arrive(struct wire *wire)
         struct flying *flying = &wire->packets[wire->first];
         struct node *node = &world.nodes[flying->packet.to];
         if (flying->packet.type == PX_DATA) {
-            px_on_data(&node->receiver, world.now_ns, &flying->packet);
+            px_on_data(&node->receiver, &flying->packet);
         } else {
             px_on_answer(&node->sender, world.now_ns, &flying->packet);
         }
@@ -147,7 +148,7 @@ static void host_sends(uint32_t rank)
         uint32_t words[3] = {rank, to, node->sent[to]++};
         memset(buffer, (int)words[2], bytes);
         memcpy(buffer, words, sizeof words);
-        px_on_kick(&node->sender, world.now_ns, entry);
+        px_on_kick(&node->sender, entry);
     }
 }
 
@@ -169,7 +170,7 @@ static void host_reads(uint32_t rank)
         assert_int_equal(bytes[i], (unsigned char)words[2]);
     }
     node->received[stored->from]++;
-    px_on_read(&node->receiver, world.now_ns);
+    px_on_read(&node->receiver);
     /* Mostly at once, sometimes only after a while. */
     node->reads_at_ns = world.now_ns + (below(20) ? below(100) : below(30000));
 }
@@ -198,6 +199,48 @@ static bool all_idle(void)
     return true;
 }
 
+/* The next packet to send, if there is one now: the lines take turns. */
+static bool next_data(struct node *node, uint64_t now_ns, struct px_packet *packet)
+{
+    for (uint32_t i = 0; i < world.count; i++) {
+        uint32_t index = (node->data_turn + i) % world.count;
+        if (px_sender_peek(&node->sender, now_ns, index, packet)) {
+            px_sender_sent(&node->sender, now_ns, index);
+            node->data_turn = index + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool next_answer(struct node *node, struct px_packet *packet)
+{
+    for (uint32_t i = 0; i < world.count; i++) {
+        uint32_t index = (node->answer_turn + i) % world.count;
+        if (px_receiver_peek(&node->receiver, index, packet)) {
+            px_receiver_sent(&node->receiver, index, packet);
+            node->answer_turn = index + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When there may be data to send even if nothing comes; UINT64_MAX: never. */
+static uint64_t deadline_of(const struct node *node, uint64_t now_ns)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < world.count; i++) {
+        uint64_t ready_ns = px_sender_ready_ns(&node->sender, now_ns, i);
+        uint64_t acked_by_ns = node->sender.options.flags & DN_CONTEXT_LOSS_DETECTION
+                                   ? node->destinations[i].acked_by_ns
+                                   : UINT64_MAX;
+        deadline_ns = ready_ns < deadline_ns ? ready_ns : deadline_ns;
+        deadline_ns = acked_by_ns < deadline_ns ? acked_by_ns : deadline_ns;
+    }
+    return deadline_ns;
+}
+
 static void step(void)
 {
     uint32_t rank = (uint32_t)below(world.count);
@@ -209,11 +252,11 @@ static void step(void)
     }
     host_sends(rank);
     host_reads(rank);
-    if (px_receiver_next(&node->receiver, world.now_ns, &packet)) {
+    if (next_answer(node, &packet)) {
         put_on_wire(&packet);
     }
-    uint64_t deadline_ns = px_sender_deadline_ns(&node->sender, world.now_ns);
-    if (px_sender_next(&node->sender, world.now_ns, &packet)) {
+    uint64_t deadline_ns = deadline_of(node, world.now_ns);
+    if (next_data(node, world.now_ns, &packet)) {
         /* The caller sleeps until the deadline. */
         assert_true(deadline_ns <= world.now_ns);
         put_on_wire(&packet);
@@ -272,14 +315,14 @@ static uint32_t kick(struct node *node, uint32_t to)
     void *buffer = px_get_send_buf(&node->sender, to, 8, &entry);
     assert_non_null(buffer);
     memset(buffer, 0, 8);
-    px_on_kick(&node->sender, 0, entry);
+    px_on_kick(&node->sender, entry);
     return entry;
 }
 
 static void expect_data(struct node *node, uint64_t now_ns, uint32_t seqid)
 {
     struct px_packet packet;
-    assert_true(px_sender_next(&node->sender, now_ns, &packet));
+    assert_true(next_data(node, now_ns, &packet));
     assert_int_equal(packet.type, PX_DATA);
     assert_int_equal(packet.seqid, seqid);
 }
@@ -287,7 +330,7 @@ static void expect_data(struct node *node, uint64_t now_ns, uint32_t seqid)
 static void expect_silence(struct node *node, uint64_t now_ns)
 {
     struct px_packet packet;
-    assert_false(px_sender_next(&node->sender, now_ns, &packet));
+    assert_false(next_data(node, now_ns, &packet));
 }
 
 static void answer(struct node *node, uint64_t now_ns, enum px_packet_type type, uint32_t seqid)
@@ -327,7 +370,7 @@ static void back_off_waits_longer_and_longer(void **state)
     for (uint32_t i = 0; i < 9; i++) {
         uint64_t pause_ns = UINT64_C(200) << (i < 6 ? i : 6);
         answer(node, now_ns, PX_NACK, 0);
-        assert_int_equal(px_sender_deadline_ns(&node->sender, now_ns), now_ns + pause_ns);
+        assert_int_equal(deadline_of(node, now_ns), now_ns + pause_ns);
         expect_silence(node, now_ns + pause_ns - 1);
         now_ns += pause_ns;
         expect_data(node, now_ns, 0);
@@ -386,7 +429,7 @@ static void tails_advance_without_gaps(void **state)
     }
     assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
     struct px_packet packet;
-    while (px_sender_next(&node->sender, 0, &packet)) {
+    while (next_data(node, 0, &packet)) {
     }
     answer(node, 0, PX_ACK, ENTRIES - 2);
     assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
