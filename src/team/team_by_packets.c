@@ -39,7 +39,7 @@ void team_tell(const struct dn_team *team, uint32_t index, const void *words, ui
     unsigned char *theirs = at_member(team, index, words);
     /* In place this is the telling, and a single word has release: pairs with the acquire in
      * group_team_has_arrived. By packets it only fills the mirror, which is sent. */
-    in_place_block(theirs, words, bytes);
+    nic_store_block(theirs, words, bytes);
     reflect(team, index, theirs, bytes);
 }
 
@@ -132,7 +132,7 @@ static bool take_over(const struct dn_team *team, uint32_t index, uint32_t witne
     if (fabric_refresh(lane, rank, theirs, sizeof *theirs) != 0) {
         return false;
     }
-    in_place_block((unsigned char *)own, theirs, sizeof *own);
+    nic_store_block((unsigned char *)own, theirs, sizeof *own);
     unsigned char *data = common_data(team, index, team->phase);
     return !data || fabric_refresh(lane, rank, data, TEAM_SMALL_BYTES) == 0;
 }
