@@ -203,7 +203,7 @@ proctype requester(byte self)
         may_die();
         if
         :: IS_LAST(state[expected]) ->
-            /* group_lock_take_free */
+            /* group_lock_take_again, and whoever else may find it free */
             may_die();
             state[ticket] = LOCK;
             append(true)
