@@ -187,8 +187,7 @@ static inline bool fabric_all_in_place(const struct fabric_lane *lane)
 }
 
 /* The area by which the library's own operations name the group's memory, whole, as the target has
- * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it, and the
- * library names it only at peers by packets. */
+ * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it. */
 #define FABRIC_AREA_GROUP 0
 
 /* ---- Mirrors ------------------------------------------------------------------------ */

@@ -1,10 +1,17 @@
 /* The road in place as a table of operations, each done when its call returns. */
 #include "fabric/in_place.h"
 
+static int reach_word(const struct fabric_lane *lane, struct dn_remote remote, unsigned bytes,
+                      unsigned char **word)
+{
+    int error = in_place_reach_any(lane, remote, bytes, word);
+    return error ? error : (uintptr_t)*word % bytes != 0 ? DN_EALIGN : 0;
+}
+
 static int store(struct fabric_lane *lane, struct dn_remote remote, uint64_t value, unsigned bytes)
 {
-    void *word;
-    int error = in_place_reach_word(lane, remote, bytes, &word);
+    unsigned char *word;
+    int error = reach_word(lane, remote, bytes, &word);
     if (!error) {
         nic_store_word(word, value, bytes);
     }
@@ -14,7 +21,7 @@ static int store(struct fabric_lane *lane, struct dn_remote remote, uint64_t val
 static int botf(struct fabric_lane *lane, struct dn_remote remote, const void *source, size_t bytes)
 {
     unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    int error = in_place_reach_any(lane, remote, bytes, &target);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -29,7 +36,7 @@ static int push(struct fabric_lane *lane, struct dn_remote remote, const void *s
                 struct dn_op *op)
 {
     unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    int error = in_place_reach_any(lane, remote, bytes, &target);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -49,7 +56,7 @@ static int pull(struct fabric_lane *lane, struct dn_remote remote, void *target,
                 struct dn_op *op)
 {
     unsigned char *source;
-    int error = in_place_reach(lane, remote, bytes, &source);
+    int error = in_place_reach_any(lane, remote, bytes, &source);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -65,8 +72,8 @@ static int pull(struct fabric_lane *lane, struct dn_remote remote, void *target,
 static int atomic(struct fabric_lane *lane, struct dn_remote remote, enum fabric_atomic operation,
                   unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old)
 {
-    void *word;
-    int error = in_place_reach_word(lane, remote, bytes, &word);
+    unsigned char *word;
+    int error = reach_word(lane, remote, bytes, &word);
     if (error) {
         return error;
     }

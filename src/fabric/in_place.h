@@ -61,6 +61,19 @@ static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_
     return 0;
 }
 
+/* As in_place_reach, also for the group's memory: addresses there, which only the library names,
+ * are right. */
+static inline int in_place_reach_any(const struct fabric_lane *lane, struct dn_remote remote,
+                                     uint64_t bytes, unsigned char **pointer)
+{
+    if (LIKELY(remote.area != FABRIC_AREA_GROUP)) {
+        return in_place_reach(lane, remote, bytes, pointer);
+    }
+    *pointer = (unsigned char *)lane->view->group + remote.offset;
+    uint64_t call = atomic_load_explicit(&lane->ports[remote.rank].call, memory_order_relaxed);
+    return call & GROUP_CALL_GONE ? DN_EPEER : 0;
+}
+
 /* Where a quick operation works, and the port to look at afterwards. */
 struct in_place_target {
     unsigned char *pointer;

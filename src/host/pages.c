@@ -33,8 +33,8 @@ static bool map_shared(int fd, const struct host_piece *piece)
                    fd, piece->file_offset) != -1;
 }
 
-/* Reads or writes the file by SYS_pread64 or SYS_pwrite64. The kernel copies, so that missing memory
- * is an error instead of a fault. */
+/* Reads or writes the file by SYS_pread64 or SYS_pwrite64. The kernel copies, so that missing
+ * memory is an error instead of a fault. */
 static bool copy(long call, int fd, uintptr_t memory, uint64_t bytes, uint64_t offset)
 {
     while (bytes > 0) {

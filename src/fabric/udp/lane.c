@@ -163,25 +163,19 @@ static void send_or_wait_for_company(struct udp_state *udp, int target, uint64_t
     }
 }
 
-/* Whether the road in place does an operation: on such a peer, or on none, which it refuses. The
- * library's own operations are on peers by packets. */
+/* Whether the road in place does an operation: on such a peer, or on none, which it refuses. */
 static bool is_in_place(const struct fabric_lane *lane, struct dn_remote remote)
 {
     return (uint32_t)remote.rank >= lane->node_count ||
            fabric_road(lane, (uint32_t)remote.rank) == FABRIC_IN_PLACE;
 }
 
-/* Checks a remote address as every fabric does, by its place in the mirror. Addresses in the group's
- * memory that the library itself names are right. */
+/* Checks a remote address as every fabric does, by its place in the mirror. */
 static int check(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
                  unsigned alignment)
 {
-    if (UNLIKELY(remote.area == FABRIC_AREA_GROUP)) {
-        uint64_t call = atomic_load_explicit(&lane->ports[remote.rank].call, memory_order_relaxed);
-        return call & GROUP_CALL_GONE ? DN_EPEER : 0;
-    }
     unsigned char *place;
-    int error = in_place_reach(lane, remote, bytes, &place);
+    int error = in_place_reach_any(lane, remote, bytes, &place);
     return error ? error : (uintptr_t)place % alignment != 0 ? DN_EALIGN : 0;
 }
 

@@ -103,9 +103,12 @@ static void mistakes_have_names_and_no_effect(void **state)
         assert_int_equal(in_place_reach(&lane, bad, bytes, &pointer), error);
         assert_ptr_equal(pointer, source);
         assert_false(is_quick(bad, bytes));
-        assert_int_equal(in_place_ops.botf(&lane, bad, source, bytes), error);
-        assert_int_equal(in_place_ops.push(&lane, bad, source, bytes, NULL), error);
-        assert_int_equal(in_place_ops.pull(&lane, bad, source, bytes, NULL), error);
+        /* The library itself may name the group's memory. */
+        if (bad.area != FABRIC_AREA_GROUP) {
+            assert_int_equal(in_place_ops.botf(&lane, bad, source, bytes), error);
+            assert_int_equal(in_place_ops.push(&lane, bad, source, bytes, NULL), error);
+            assert_int_equal(in_place_ops.pull(&lane, bad, source, bytes, NULL), error);
+        }
         assert_int_equal(in_place_put_signal(&lane, bad, source, bytes, good, 1), error);
         if (bytes == 8) {
             void *word;
