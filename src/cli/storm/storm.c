@@ -34,32 +34,34 @@ struct storm_options {
 
 /* ---- Lists ---------------------------------------------------------------------------- */
 
-static void print_names(const char *title, const char *(*name)(unsigned),
-                        const char *(*text)(unsigned))
+static void print_names(const char *title, const struct storm_name *names)
 {
     printf("%s\n", title);
-    for (unsigned i = 0; name(i); i++) {
-        printf("  %-28s %s\n", name(i), text(i));
+    for (; names->name; names++) {
+        printf("  %-28s %s\n", names->name, names->text);
     }
 }
 
 static void print_lists(void)
 {
-    print_names("scenarios", storm_scenario_name, storm_scenario_text);
-    print_names("studies", storm_study_name, storm_study_text);
-    print_names("faults", storm_fault_name, storm_fault_text);
-    print_names("work", storm_work_name, storm_work_text);
-    print_names("planted bugs", base_mutant_name, base_mutant_text);
+    print_names("scenarios", storm_scenarios);
+    print_names("studies", storm_studies);
+    print_names("faults", storm_faults);
+    print_names("work", storm_works);
+    printf("planted bugs\n");
+    for (unsigned i = 0; base_mutant_name(i); i++) {
+        printf("  %-28s %s\n", base_mutant_name(i), base_mutant_text(i));
+    }
 }
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
 /* The number of a name in a list, or -1. */
-static int find_name(const char *wanted, size_t length, const char *(*name)(unsigned))
+static int find_name(const char *wanted, size_t length, const struct storm_name *names)
 {
-    for (unsigned i = 0; name(i); i++) {
-        if (strlen(name(i)) == length && memcmp(name(i), wanted, length) == 0) {
-            return (int)i;
+    for (int i = 0; names[i].name; i++) {
+        if (strlen(names[i].name) == length && memcmp(names[i].name, wanted, length) == 0) {
+            return i;
         }
     }
     return -1;
@@ -86,8 +88,8 @@ static int take_without(void *target, const char *text)
     struct storm_options *options = target;
     while (*text) {
         size_t length = strcspn(text, ",");
-        int fault = find_name(text, length, storm_fault_name);
-        int work = find_name(text, length, storm_work_name);
+        int fault = find_name(text, length, storm_faults);
+        int work = find_name(text, length, storm_works);
         if (fault < 0 && work < 0) {
             return cli_refuse(COMMAND, "there is no fault or work \"%.*s\"; see --list",
                               (int)length, text);
@@ -105,13 +107,16 @@ static int take_without(void *target, const char *text)
 static int take_mutant(void *target, const char *text)
 {
     struct storm_options *options = target;
-    int mutant = find_name(text, strlen(text), base_mutant_name);
-    if (mutant < 0) {
+    unsigned mutant = 0;
+    while (base_mutant_name(mutant) && strcmp(base_mutant_name(mutant), text) != 0) {
+        mutant++;
+    }
+    if (!base_mutant_name(mutant)) {
         return cli_refuse(COMMAND, "there is no planted bug \"%s\"; see --list", text);
     }
 #ifdef DN_MUTANTS
     base_mutant = (enum base_mutant)mutant;
-    options->mutant = base_mutant_name((unsigned)mutant);
+    options->mutant = base_mutant_name(mutant);
     return CLI_OK;
 #else
     (void)options;
@@ -324,11 +329,11 @@ int cli_storm(int argc, char **argv)
         return status;
     }
     const char *scenario = options.choice.scenario;
-    int study = find_name(scenario, strlen(scenario), storm_study_name);
+    int study = find_name(scenario, strlen(scenario), storm_studies);
     if (study >= 0) {
         return run_study(&options, (unsigned)study);
     }
-    if (find_name(scenario, strlen(scenario), storm_scenario_name) < 0) {
+    if (find_name(scenario, strlen(scenario), storm_scenarios) < 0) {
         return cli_refuse(COMMAND, "there is no scenario \"%s\"; see --list", scenario);
     }
     FILE *trace = NULL;

@@ -88,12 +88,12 @@ static void print_command(const struct storm_choice *choice, const char *mutant)
     }
     for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
         if (choice->without_fault[i]) {
-            add_without(storm_fault_name(i), &first);
+            add_without(storm_faults[i].name, &first);
         }
     }
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
         if (choice->without_work[i]) {
-            add_without(storm_work_name(i), &first);
+            add_without(storm_works[i].name, &first);
         }
     }
     if (mutant) {
@@ -135,11 +135,11 @@ static void print_json_summary(const struct storm_choice *choice, uint64_t seed_
         total->events, (double)total->virtual_ns / 1e9, per_second(total->runs, total->elapsed_ns),
         per_cpu_hour, BAR_PER_CPU_HOUR, per_cpu_hour / BAR_PER_CPU_HOUR, total->hash);
     for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
-        printf("%s\"%s\":%" PRIu64, i ? "," : "", storm_fault_name(i), total->fault_counts[i]);
+        printf("%s\"%s\":%" PRIu64, i ? "," : "", storm_faults[i].name, total->fault_counts[i]);
     }
     printf("},\"work\":{");
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
-        printf("%s\"%s\":%" PRIu64, i ? "," : "", storm_work_name(i), total->work_counts[i]);
+        printf("%s\"%s\":%" PRIu64, i ? "," : "", storm_works[i].name, total->work_counts[i]);
     }
     printf("},\"swif\":{");
     for (unsigned i = 0; i < SWIF_SHOWN; i++) {
@@ -159,13 +159,13 @@ static void print_table(const struct storm_choice *choice, uint64_t seed_first, 
            per_second(total->runs, total->elapsed_ns), per_cpu_hour, BAR_PER_CPU_HOUR,
            total->events, (double)total->virtual_ns / 1e9, total->hash);
     for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
-        printf("  %-10s %12" PRIu64 "  %s\n", storm_fault_name(i), total->fault_counts[i],
-               storm_fault_text(i));
+        printf("  %-10s %12" PRIu64 "  %s\n", storm_faults[i].name, total->fault_counts[i],
+               storm_faults[i].text);
     }
     printf("\nwork, effects checked\n");
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
-        printf("  %-10s %12" PRIu64 "  %s\n", storm_work_name(i), total->work_counts[i],
-               storm_work_text(i));
+        printf("  %-10s %12" PRIu64 "  %s\n", storm_works[i].name, total->work_counts[i],
+               storm_works[i].text);
     }
     printf("\npackets and contexts\n");
     for (unsigned i = 0; i < SWIF_SHOWN; i++) {

@@ -92,11 +92,6 @@ static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t sl
     return true;
 }
 
-static bool is_service(const struct sim_kick *kick)
-{
-    return kick->kind >= SIM_KICK_BARRIER;
-}
-
 /* A missing stage takes no time, but a kick still waits for the bus's edge. */
 static uint64_t period_of(const struct sim_world *world, enum sim_stage_name stage)
 {
@@ -120,7 +115,7 @@ static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
     kick->queued_ps = sim_edge(queue_period_ps, kick->written_ps);
     kick->ready_ps = kick->queued_ps +
                      sim_cycles(queue_period_ps, stages[SIM_STAGE_TRANSACTION_QUEUE].cycles);
-    if (is_service(kick)) {
+    if (kick->kind >= SIM_KICK_BARRIER) {
         sim_put(world, kick->written_ps, SIM_EVENT_KICK, slot, SIM_KICK_WRITTEN);
     } else {
         sim_put(world, kick->ready_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);

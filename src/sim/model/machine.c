@@ -507,8 +507,3 @@ void sim_machine_each(const struct sim_machine *machine,
         line(context, &value);
     }
 }
-
-bool sim_machine_is_fitted(const struct sim_machine *machine, enum sim_machine_key key)
-{
-    return strncmp(machine->sources->slots[key].text, "fitted", 6) == 0;
-}

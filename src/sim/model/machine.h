@@ -214,9 +214,6 @@ void sim_machine_each(const struct sim_machine *machine,
                       void (*line)(void *context, const struct sim_machine_value *value),
                       void *context);
 
-/* Whether the value's source begins with "fitted". */
-bool sim_machine_is_fitted(const struct sim_machine *machine, enum sim_machine_key key);
-
 static inline uint64_t sim_machine_period(const struct sim_machine *machine, enum sim_clock clock)
 {
     const uint64_t periods[SIM_CLOCKS] = {

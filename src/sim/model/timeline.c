@@ -128,27 +128,28 @@ static uint32_t process_of(uint32_t node)
                                          : PROCESS_NODE + node;
 }
 
+/* Begins a record that says something of a process or, with its number, of a thread. */
+static void begin_about(struct sim_timeline *timeline, uint32_t node, uint32_t thread,
+                        const char *what)
+{
+    begin_record(timeline);
+    (void)fprintf(timeline->file, "{\"ph\":\"M\",\"pid\":%" PRIu32, process_of(node));
+    if (thread > 0) {
+        (void)fprintf(timeline->file, ",\"tid\":%" PRIu32, thread);
+    }
+    (void)fprintf(timeline->file, ",\"name\":\"%s\",\"args\":{", what);
+}
+
 static void name_process(struct sim_timeline *timeline, uint32_t node)
 {
     bool is_router = node >= SIM_TIMELINE_ROUTER;
-    bool is_switch = node >= SIM_TIMELINE_SWITCH;
-    uint32_t process = process_of(node);
-    begin_record(timeline);
-    (void)fprintf(timeline->file,
-                  "{\"ph\":\"M\",\"pid\":%" PRIu32
-                  ",\"name\":\"process_name\",\"args\":{\"name\":\"%s %" PRIu32 "\"}}",
-                  process,
-                  is_router   ? "router"
-                  : is_switch ? "switch"
-                              : "node",
-                  is_router   ? node - SIM_TIMELINE_ROUTER
-                  : is_switch ? node - SIM_TIMELINE_SWITCH
-                              : node);
-    begin_record(timeline);
-    (void)fprintf(timeline->file,
-                  "{\"ph\":\"M\",\"pid\":%" PRIu32
-                  ",\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                  process, process);
+    bool is_switch = node >= SIM_TIMELINE_SWITCH && !is_router;
+    const char *kind = is_router ? "router" : is_switch ? "switch" : "node";
+    uint32_t first = is_router ? SIM_TIMELINE_ROUTER : is_switch ? SIM_TIMELINE_SWITCH : 0;
+    begin_about(timeline, node, 0, "process_name");
+    (void)fprintf(timeline->file, "\"name\":\"%s %" PRIu32 "\"}}", kind, node - first);
+    begin_about(timeline, node, 0, "process_sort_index");
+    (void)fprintf(timeline->file, "\"sort_index\":%" PRIu32 "}}", process_of(node));
 }
 
 static void track_text(uint32_t track, char *text, size_t room)
@@ -177,20 +178,14 @@ static void name_lane(struct sim_timeline *timeline, uint32_t node, uint32_t tra
 {
     char text[64];
     track_text(track, text, sizeof text);
-    begin_record(timeline);
-    (void)fprintf(timeline->file,
-                  "{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                  ",\"name\":\"thread_name\",\"args\":{\"name\":\"%s",
-                  process_of(node), thread, text);
+    begin_about(timeline, node, thread, "thread_name");
+    (void)fprintf(timeline->file, "\"name\":\"%s", text);
     if (number > 0) {
         (void)fprintf(timeline->file, " (%" PRIu32 ")", number + 1);
     }
     (void)fputs("\"}}", timeline->file);
-    begin_record(timeline);
-    (void)fprintf(timeline->file,
-                  "{\"ph\":\"M\",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32
-                  ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%" PRIu32 "}}",
-                  process_of(node), thread, track * LANES_MAX + number);
+    begin_about(timeline, node, thread, "thread_sort_index");
+    (void)fprintf(timeline->file, "\"sort_index\":%" PRIu32 "}}", track * LANES_MAX + number);
 }
 
 /* ---- Lanes ----------------------------------------------------------------------------- */

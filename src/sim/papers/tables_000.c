@@ -155,37 +155,26 @@ enum { COLUMNS_6 = 5, DESIGN_6 = 4, TAKEN_6 = (1 << COLUMNS_6) - 1 };
 static const struct papers_column columns_6[COLUMNS_6] = {
     {"A", NULL}, {"B, F", NULL}, {"C", NULL}, {"D, E", NULL}, {"design", NULL},
 };
-enum {
-    TABLE_6_HOST_WRITE,
-    TABLE_6_QUEUE,
-    TABLE_6_HEADER_TLB,
-    TABLE_6_SIZE,
-    TABLE_6_SEND_BUFFER,
-    TABLE_6_SWIF_SEND,
-    TABLE_6_SWIF_RECEIVE,
-    TABLE_6_LLCM_WRITE,
-    TABLE_6_TOTAL,
-    TABLE_6_ROWS,
-};
-static const struct papers_row rows_6[TABLE_6_ROWS] = {
-    [TABLE_6_HOST_WRITE] = {"write from host", "ns", {45, 30, 45, 30, 21.5}, 0, TAKEN_6},
-    [TABLE_6_QUEUE] = {"transaction queue", "ns", {30, 20, 30, 20, 15}, 0, TAKEN_6},
-    [TABLE_6_HEADER_TLB] = {"header TLB", "ns", {45, 30, 45, 30, 21.5}, 0, TAKEN_6},
-    [TABLE_6_SIZE] = {"transfer size decision", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
-    [TABLE_6_SEND_BUFFER] = {"send buffer handshake", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
-    [TABLE_6_SWIF_SEND] = {"SWIF, send", "ns", {64, 64, 40, 40, 40}, 0, TAKEN_6},
-    [TABLE_6_SWIF_RECEIVE] = {"SWIF, receive", "ns", {144, 144, 70, 70, 70}, 0, TAKEN_6},
-    [TABLE_6_LLCM_WRITE] = {"write into LLCM", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
-    [TABLE_6_TOTAL] = {"total", "ns", {343, 318, 245, 220, 192.5}, 0, TAKEN_6},
+enum { HOST_WRITE, QUEUE, HEADER, SIZE, BUFFER, SWIF_OUT, SWIF_IN, MEMORY, TOTAL, ROWS_6 };
+static const struct papers_row rows_6[ROWS_6] = {
+    [HOST_WRITE] = {"write from host", "ns", {45, 30, 45, 30, 21.5}, 0, TAKEN_6},
+    [QUEUE] = {"transaction queue", "ns", {30, 20, 30, 20, 15}, 0, TAKEN_6},
+    [HEADER] = {"header TLB", "ns", {45, 30, 45, 30, 21.5}, 0, TAKEN_6},
+    [SIZE] = {"transfer size decision", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
+    [BUFFER] = {"send buffer handshake", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
+    [SWIF_OUT] = {"SWIF, send", "ns", {64, 64, 40, 40, 40}, 0, TAKEN_6},
+    [SWIF_IN] = {"SWIF, receive", "ns", {144, 144, 70, 70, 70}, 0, TAKEN_6},
+    [MEMORY] = {"write into LLCM", "ns", {15, 10, 15, 10, 7.5}, 0, TAKEN_6},
+    [TOTAL] = {"total", "ns", {343, 318, 245, 220, 192.5}, 0, TAKEN_6},
 };
 static const struct papers_note notes_6[] = {
-    {TABLE_6_HOST_WRITE, DESIGN_6, 22.5, "3 clocks of 7.5 ns are 22.5; the total has it right"},
-    {TABLE_6_HEADER_TLB, DESIGN_6, 22.5, "3 clocks of 7.5 ns are 22.5; the total has it right"},
-    {TABLE_6_TOTAL, 0, 373, "its own rows add to 373"},
-    {TABLE_6_TOTAL, 2, 275, "its own rows add to 275"},
+    {HOST_WRITE, DESIGN_6, 22.5, "3 clocks of 7.5 ns are 22.5; the total has it right"},
+    {HEADER, DESIGN_6, 22.5, "3 clocks of 7.5 ns are 22.5; the total has it right"},
+    {TOTAL, 0, 373, "its own rows add to 373"},
+    {TOTAL, 2, 275, "its own rows add to 275"},
     {0, 0, 0, NULL},
 };
-static const enum sim_stage_name stages_6[TABLE_6_TOTAL] = {
+static const enum sim_stage_name stages_6[TOTAL] = {
     SIM_STAGE_HOST_WRITE,    SIM_STAGE_TRANSACTION_QUEUE, SIM_STAGE_HEADER_TLB,
     SIM_STAGE_SIZE_DECISION, SIM_STAGE_SEND_BUFFER,       SIM_STAGE_SWIF_SEND,
     SIM_STAGE_SWIF_RECEIVE,  SIM_STAGE_LLCM_WRITE,
@@ -205,8 +194,8 @@ static bool simulate_6(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
             return false;
         }
         double total = 0;
-        for (unsigned row = 0; row < TABLE_6_ROWS; row++) {
-            double value = row < TABLE_6_TOTAL ? way.stage_ns[stages_6[row]] : total;
+        for (unsigned row = 0; row < ROWS_6; row++) {
+            double value = row < TOTAL ? way.stage_ns[stages_6[row]] : total;
             total += value;
             double *cell = &sims->value[row][runs[i].column];
             double right = papers_cell(&papers_000_6, row, runs[i].column, NULL).right;

@@ -87,7 +87,6 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
     double lower_share = 1 - leaving_share / 2;
     double credit = used * (double)network->buffer_flits / round_trip / lower_share;
     *bound = (struct net_bound){
-        .channel_load = links / (nodes - 1),
         .channel = (nodes - 1) / links,
         .eject = 1,
         .drain = drain < 1 ? drain : 1,

@@ -6,12 +6,11 @@
 #include "sim/ring/measure.h"
 
 struct net_bound {
-    double channel_load; /* flits on the fullest link for each flit that a node sends */
-    double channel;      /* the rate at which that link is full */
-    double eject;        /* the rate at which the NICs' links are full */
-    double drain;        /* the share of a link that heads of line let through, at most 1 */
-    double credit;       /* the share of a link that buffers and credits let through, at most 1 */
-    double rate;         /* flits per node and cycle: all of them together */
+    double channel; /* the rate at which that link is full */
+    double eject;   /* the rate at which the NICs' links are full */
+    double drain;   /* the share of a link that heads of line let through, at most 1 */
+    double credit;  /* the share of a link that buffers and credits let through, at most 1 */
+    double rate;    /* flits per node and cycle: all of them together */
 };
 
 /* False: there is no derivation for that network or that traffic. */

@@ -24,36 +24,13 @@
  * acknowledged differ by less than the window, which is at most half of all numbers, so old and
  * new are told apart when numbers wrap.
  *
- * The module holds numbers, no content, and no memory of its own. How to make a link of it:
- *
- *     struct frames_sender at the end that sends, struct frames_receiver at the other, one pair
- *     for each direction of a link, for all its virtual channels together: a frame in order can
- *     always be taken, as its flits had their credits when they were first sent, so no channel
- *     waits for another one here. A resent frame takes no new credit. Credits go over the
- *     same lane as answers; a lost one does no harm if each tells the sum since the beginning,
- *     and every answer repeats it.
- *
- *     A frame is filled: it is closed with config.frame_flits flits, or when no further flit is
- *         ready (so a lone flit never waits for company).
- *         if (frames_sender_has_room(&sender)) {
- *             number = frames_sender_push(&sender);
- *             content[frames_slot(&sender, number)] = the flits;
- *         }
- *     The link is free (it carries a flit each cycle, so a frame for as many cycles as it has
- *     flits):
- *         if (frames_sender_due(&sender) <= cycle && frames_sender_next(&sender, cycle, &number))
- *             content[frames_slot(&sender, number)] goes out.
- *     A whole frame has arrived; damaged (with probability 1 - (1 - bit_error_rate)^bits): count
- *     it and forget it. Else:
- *         if (frames_receiver_take(&receiver, cycle, number))
- *             its flits go into the channels' buffers.
- *     The flow control lane is free:
- *         if (frames_receiver_due(&receiver) <= cycle &&
- *             frames_receiver_answer(&receiver, cycle, &answer))
- *             the answer goes out (with the credits; it may be damaged as well).
- *     An answer has arrived undamaged: frames_sender_answered(&sender, cycle, answer).
- *     The link dies: what is on it is lost; call nothing. It is back:
- *         frames_sender_restart(&sender, cycle).
+ * The module holds numbers, no content, and no memory of its own. A link (links.c) has a sender at
+ * one end and a receiver at the other, a pair for each direction, for all its virtual channels
+ * together: a frame in order can always be taken, as its flits had their credits when they were
+ * first sent, so no channel waits for another one here. A resent frame takes no new credit.
+ * Credits go over the same lane as answers; a lost one does no harm if each tells the sum since the
+ * beginning, and every answer repeats it. A link that dies loses what is on it and calls nothing
+ * until it is back.
  *
  * A link without errors needs none of this: nothing is ever sent twice, and the answers take
  * no time from the data. Nothing here does I/O or reads a clock; a call takes nanoseconds. */

@@ -34,7 +34,7 @@ struct run {
     uint64_t window_from, window_to; /* packets sent in these cycles count */
     uint64_t wait_sum, hops_sum;
     uint64_t batch_count, batch_sum; /* delivered in the present batch */
-    uint64_t packets_delivered, flits_delivered;
+    uint64_t flits_delivered;
     uint64_t next_look_cycle;
     bool is_deadlocked;
     bool in_hurry; /* the only question is whether it saturates */
@@ -94,7 +94,6 @@ static void take_delivery(void *context, uint64_t cycle, const struct net_delive
 {
     struct run *run = context;
     uint64_t cycles = cycle - delivery->injected_cycle;
-    run->packets_delivered++;
     run->flits_delivered += delivery->flits;
     run->batch_count++;
     run->batch_sum += cycles;
@@ -320,8 +319,6 @@ static void take_figures(const struct run *run, struct net_result *result)
     result->most = latency->most;
     result->wait_mean = latency->count ? (double)run->wait_sum / (double)latency->count : NAN;
     result->hops_mean = latency->count ? (double)run->hops_sum / (double)latency->count : NAN;
-    result->cycle_from = run->window_from;
-    result->cycle_to = run->window_to;
     net_counters(run->net, &result->counters);
 }
 
@@ -404,11 +401,6 @@ void net_result_free(struct net_result *result)
 
 /* ---- Saturation --------------------------------------------------------------------------- */
 
-static bool is_below_saturation(const struct net_result *result)
-{
-    return result->outcome == NET_STEADY || result->outcome == NET_UNSTEADY;
-}
-
 bool net_measure_saturation(const struct net_experiment *experiment, const struct net_watch *watch,
                             struct net_result *result, char error[NET_ERROR_BYTES])
 {
@@ -427,7 +419,7 @@ bool net_measure_saturation(const struct net_experiment *experiment, const struc
             net_result_free(result);
             return false;
         }
-        bool below = is_below_saturation(&next);
+        bool below = next.outcome == NET_STEADY || next.outcome == NET_UNSTEADY;
         if (below || next.outcome == NET_DEADLOCKED || !found) {
             net_result_free(result);
             *result = next;

@@ -74,10 +74,9 @@ struct net_result {
     uint64_t p50, p90, p99, p999, most;
     double wait_mean; /* the part of the mean that is spent at the sender's NIC */
     double hops_mean;
-    uint64_t cycle_from, cycle_to; /* the window */
-    struct net_counters counters;  /* altogether */
-    uint64_t backlog_flits;        /* that wait at NICs at the end of the window */
-    struct net_link_use *links;    /* by number; for net_result_free */
+    struct net_counters counters; /* altogether */
+    uint64_t backlog_flits;       /* that wait at NICs at the end of the window */
+    struct net_link_use *links;   /* by number; for net_result_free */
     uint32_t link_count;
     struct net_link_use hottest;
     double use_mean;

@@ -258,11 +258,6 @@ static bool take_setting(struct loading *loading, unsigned number, const char *s
 
 /* ---- Text to value ------------------------------------------------------------------------ */
 
-static void *field_of(struct net_experiment *experiment, const struct key *key)
-{
-    return (char *)experiment + key->offset;
-}
-
 static bool read_number(const struct key *key, const char *text, double *value,
                         char fault[NET_ERROR_BYTES])
 {
@@ -302,7 +297,7 @@ static bool read_path(struct loading *loading, bool setting, const char *text, c
 static bool read_value(struct loading *loading, bool setting, const struct key *key,
                        const char *text, char fault[NET_ERROR_BYTES])
 {
-    void *field = field_of(&loading->file->experiment, key);
+    void *field = (char *)&loading->file->experiment + key->offset;
     double number;
     uint64_t word;
     switch (key->kind) {

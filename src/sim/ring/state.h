@@ -296,9 +296,4 @@ uint64_t net_links_resent(const struct net *net);
 /* The shortest timer that does not fire while all goes well. */
 uint32_t net_least_resend_cycles(const struct net_config *config);
 
-/* ---- check.c -------------------------------------------------------------------------------- */
-
-/* For tests: stops the program when a flit, a credit or a place is missing or counted twice. */
-void net_check(const struct net *net);
-
 #endif

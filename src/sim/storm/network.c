@@ -180,18 +180,12 @@ static bool pass_link(struct storm_world *world, struct storm_node *node, uint32
     return true;
 }
 
-/* Gives the ring's next place; the packet that was there is forgotten. */
-static struct sim_packet *next_record(struct storm_network *network)
-{
-    return &network->records[network->record_count % STORM_RECORDS];
-}
-
 void storm_network_send(struct storm_world *world, struct storm_node *node, uint16_t target,
                         const unsigned char *packet, uint32_t bytes)
 {
     struct storm_network *network = world->network;
     INVARIANT(target < world->node_count && bytes <= world->plan.board.swif.packet_bytes_max);
-    struct sim_packet *record = next_record(network);
+    struct sim_packet *record = &network->records[network->record_count % STORM_RECORDS];
     record->source = node->number;
     record->target = target;
     record->bytes = bytes;

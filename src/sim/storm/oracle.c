@@ -112,6 +112,19 @@ void storm_oracle_fail(struct storm_oracle *oracle, const char *format, ...)
     va_end(arguments);
 }
 
+bool storm_operation_fail(struct storm_oracle *oracle, const struct storm_operation *operation,
+                          const char *word, const char *format, ...)
+{
+    char text[sizeof oracle->failure];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    storm_oracle_fail(oracle, "node %u lane %u: %s %u %s", operation->source, operation->lane, word,
+                      operation->number, text);
+    return false;
+}
+
 /* ---- Derived bytes ------------------------------------------------------------------ */
 
 /* Writes the derived bytes from `at` to the end of their word, but not beyond `end`; gives how
@@ -371,12 +384,10 @@ static bool follows_its_fence(struct storm_oracle *oracle, const struct storm_op
         const struct storm_operation *before = &oracle->operations[lane->unseen[i]];
         if (before->number < operation->fence_number && before->target == operation->target &&
             is_visible(before) && !storm_operation_may_miss(before, operation)) {
-            storm_oracle_fail(oracle,
-                              "node %u lane %u: operation %u took effect at node %u before "
-                              "operation %u, which a fence puts before it",
-                              operation->source, operation->lane, operation->number,
-                              operation->target, before->number);
-            return false;
+            return storm_operation_fail(oracle, operation, "operation",
+                                        "took effect at node %u before "
+                                        "operation %u, which a fence puts before it",
+                                        operation->target, before->number);
         }
     }
     return true;
@@ -392,28 +403,21 @@ bool storm_oracle_allows(struct storm_oracle *oracle, uint32_t index, uint32_t l
         return false;
     }
     if (operation->seen_life != STORM_NONE && operation->seen_life != life_index) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: operation %u took effect in two lives of node %u",
-                          operation->source, operation->lane, operation->number, life->node);
-        return false;
+        return storm_operation_fail(oracle, operation, "operation",
+                                    "took effect in two lives of node %u", life->node);
     }
     if (operation->intended != 0 && operation->intended != life->incarnation) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: operation %u was given to incarnation %u of node %u "
-                          "and took effect in %u",
-                          operation->source, operation->lane, operation->number,
-                          operation->intended, life->node, life->incarnation);
-        return false;
+        return storm_operation_fail(oracle, operation, "operation",
+                                    "was given to incarnation %u of node %u and took effect in %u",
+                                    operation->intended, life->node, life->incarnation);
     }
     /* A message may have waited at the target for its reader. */
     if (operation->work != STORM_WORK_MESSAGE &&
         source->incarnation < life->oldest_allowed[operation->source]) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: operation %u of incarnation %u took effect at node "
-                          "%u, which was told that this one is lost or knew a newer one",
-                          operation->source, operation->lane, operation->number,
-                          source->incarnation, life->node);
-        return false;
+        return storm_operation_fail(oracle, operation, "operation",
+                                    "of incarnation %u took effect at node "
+                                    "%u, which was told that this one is lost or knew a newer one",
+                                    source->incarnation, life->node);
     }
     if (source->incarnation > life->oldest_allowed[operation->source]) {
         life->oldest_allowed[operation->source] = source->incarnation;
@@ -472,11 +476,9 @@ static void end_quiet(struct storm_oracle *oracle, const struct storm_operation 
     for (uint32_t i = 0; i < lane->unseen_count; i++) {
         const struct storm_operation *before = &oracle->operations[lane->unseen[i]];
         if (before->number < quiet->number && before->is_required) {
-            storm_oracle_fail(oracle,
-                              "node %u lane %u: quiet %u completed before operation %u took "
-                              "effect at node %u",
-                              quiet->source, quiet->lane, quiet->number, before->number,
-                              before->target);
+            storm_operation_fail(oracle, quiet, "quiet",
+                                 "completed before operation %u took effect at node %u",
+                                 before->number, before->target);
             return;
         }
     }
@@ -492,11 +494,9 @@ static void end_badly(struct storm_oracle *oracle, struct storm_operation *opera
                         : operation->was_dead ||
                               source->losses[operation->target] > operation->losses;
     if (result != DN_EPEER || !was_lost) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: operation %u to node %u ended with %d and the peer "
-                          "was not lost",
-                          operation->source, operation->lane, operation->number, operation->target,
-                          result);
+        storm_operation_fail(oracle, operation, "operation",
+                             "to node %u ended with %d and the peer was not lost",
+                             operation->target, result);
     }
 }
 
@@ -506,8 +506,7 @@ void storm_oracle_ended(struct storm_oracle *oracle, uint32_t index, int result,
     struct storm_operation *operation = &oracle->operations[index];
     INVARIANT(operation->wants_completion);
     if (operation->is_ended) {
-        storm_oracle_fail(oracle, "node %u lane %u: operation %u completed twice",
-                          operation->source, operation->lane, operation->number);
+        storm_operation_fail(oracle, operation, "operation", "completed twice");
         return;
     }
     operation->is_ended = true;

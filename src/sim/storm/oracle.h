@@ -162,6 +162,11 @@ void storm_oracle_free(struct storm_oracle *oracle);
 void storm_oracle_fail(struct storm_oracle *oracle, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "node N lane L: WORD NUMBER ..." of an operation that did what it may not; returns false. */
+bool storm_operation_fail(struct storm_oracle *oracle, const struct storm_operation *operation,
+                          const char *word, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* ---- Lives -------------------------------------------------------------------------- */
 
 /* Fills the node's memory, zeros so far, with what a life begins with. */

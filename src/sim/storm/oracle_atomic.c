@@ -19,13 +19,6 @@ static uint64_t mask_of(uint32_t word)
     return width_of(word) == WORD_BYTES ? UINT64_MAX : UINT32_MAX;
 }
 
-static uint64_t load(const unsigned char *memory, uint32_t word)
-{
-    uint64_t value = 0;
-    memcpy(&value, memory, width_of(word));
-    return value;
-}
-
 static bool is_bitwise(uint32_t function)
 {
     return function == WIRE_AND || function == WIRE_OR || function == WIRE_XOR;
@@ -172,7 +165,8 @@ void storm_oracle_see_word(struct storm_oracle *oracle, uint16_t node, const uns
     }
     struct storm_word *word = &oracle->targets[node].words[number];
     uint64_t before = word->values[word->count - 1];
-    uint64_t after = load(memory + offset, number);
+    uint64_t after = 0;
+    memcpy(&after, memory + offset, width_of(number));
     if (before == after) {
         see_no_change(oracle, node, number);
         return;
@@ -185,14 +179,12 @@ void storm_oracle_see_word(struct storm_oracle *oracle, uint16_t node, const uns
     }
     struct storm_operation *operation = &oracle->operations[index];
     if (operation->is_seen) {
-        storm_oracle_fail(oracle, "node %u lane %u: atomic %u was carried out at node %u twice",
-                          operation->source, operation->lane, operation->number, node);
+        storm_operation_fail(oracle, operation, "atomic", "was carried out at node %u twice", node);
         return;
     }
     if ((result_of(operation, before) & mask_of(number)) != after) {
-        storm_oracle_fail(oracle, "node %u lane %u: atomic %u made %llx of %llx at node %u",
-                          operation->source, operation->lane, operation->number,
-                          (unsigned long long)after, (unsigned long long)before, node);
+        storm_operation_fail(oracle, operation, "atomic", "made %llx of %llx at node %u",
+                             (unsigned long long)after, (unsigned long long)before, node);
         return;
     }
     if (storm_oracle_allows(oracle, index, oracle->life_of[node])) {
@@ -223,10 +215,10 @@ void storm_oracle_end_atomic(struct storm_oracle *oracle, uint32_t index, uint64
     const struct storm_operation *operation = &oracle->operations[index];
     if (operation->is_seen) {
         if (value != operation->old_value) {
-            storm_oracle_fail(
-                oracle, "node %u lane %u: atomic %u at node %u found %llx and brought %llx",
-                operation->source, operation->lane, operation->number, operation->target,
-                (unsigned long long)operation->old_value, (unsigned long long)value);
+            storm_operation_fail(oracle, operation, "atomic",
+                                 "at node %u found %llx and brought %llx", operation->target,
+                                 (unsigned long long)operation->old_value,
+                                 (unsigned long long)value);
         }
         return;
     }
@@ -234,11 +226,9 @@ void storm_oracle_end_atomic(struct storm_oracle *oracle, uint32_t index, uint64
                               (operation->function == WIRE_COMPARE_SWAP &&
                                value != operation->expected);
     if (!may_change_nothing || !had_value(oracle, operation, value)) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: atomic %u at node %u completed with %llx and was "
-                          "not carried out",
-                          operation->source, operation->lane, operation->number, operation->target,
-                          (unsigned long long)value);
+        storm_operation_fail(oracle, operation, "atomic",
+                             "at node %u completed with %llx and was not carried out",
+                             operation->target, (unsigned long long)value);
         return;
     }
     storm_oracle_seen(oracle, index, oracle->life_of[operation->target]);

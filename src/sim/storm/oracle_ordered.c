@@ -80,13 +80,10 @@ bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream
          at = oracle->operations[at].next) {
         const struct storm_operation *skipped = &oracle->operations[at];
         if (!storm_operation_may_miss(skipped, operation)) {
-            storm_oracle_fail(oracle,
-                              "node %u lane %u: %s %u took effect at node %u and %s %u, which "
-                              "is before it, had not",
-                              operation->source, operation->lane, storm_work_name(operation->work),
-                              operation->number, operation->target, storm_work_name(skipped->work),
-                              skipped->number);
-            return false;
+            return storm_operation_fail(
+                oracle, operation, storm_works[operation->work].name,
+                "took effect at node %u and %s %u, which is before it, had not", operation->target,
+                storm_works[skipped->work].name, skipped->number);
         }
     }
     return true;
@@ -116,9 +113,8 @@ static void explain(struct storm_oracle *oracle, const struct storm_stream *stre
     while (index != STORM_NONE) {
         const struct storm_operation *operation = &oracle->operations[index];
         if (matches(oracle, operation, work, offset, bytes, data)) {
-            storm_oracle_fail(oracle, "node %u lane %u: %s %u took effect at node %u %s", source,
-                              lane, word, operation->number, node,
-                              operation->is_seen ? "twice" : "after a later one");
+            storm_operation_fail(oracle, operation, word, "took effect at node %u %s", node,
+                                 operation->is_seen ? "twice" : "after a later one");
             return;
         }
         index = operation->next;

@@ -43,13 +43,11 @@ void storm_oracle_see_push(struct storm_oracle *oracle, uint16_t node, const uns
     }
     if (!storm_derived_match(operation->identity, in_area - operation->offset, bytes,
                              memory + offset)) {
-        storm_oracle_fail(oracle, "node %u lane %u: push %u put wrong bytes into node %u",
-                          operation->source, operation->lane, operation->number, node);
+        storm_operation_fail(oracle, operation, "push", "put wrong bytes into node %u", node);
         return;
     }
     if (memchr(target->pieces + in_area, 1, bytes)) {
-        storm_oracle_fail(oracle, "node %u lane %u: push %u wrote a byte of node %u twice",
-                          operation->source, operation->lane, operation->number, node);
+        storm_operation_fail(oracle, operation, "push", "wrote a byte of node %u twice", node);
         return;
     }
     if (!storm_oracle_allows(oracle, index, oracle->life_of[node])) {
@@ -67,11 +65,9 @@ void storm_oracle_end_push(struct storm_oracle *oracle, uint32_t index)
 {
     const struct storm_operation *operation = &oracle->operations[index];
     if (!operation->is_seen) {
-        storm_oracle_fail(oracle,
-                          "node %u lane %u: push %u to node %u completed with %u of %u bytes "
-                          "in place",
-                          operation->source, operation->lane, operation->number, operation->target,
-                          operation->bytes_seen, operation->bytes);
+        storm_operation_fail(oracle, operation, "push",
+                             "to node %u completed with %u of %u bytes in place", operation->target,
+                             operation->bytes_seen, operation->bytes);
     }
 }
 
@@ -89,6 +85,6 @@ void storm_oracle_end_pull(struct storm_oracle *oracle, uint32_t index, const un
             return;
         }
     }
-    storm_oracle_fail(oracle, "node %u lane %u: pull %u from node %u brought wrong bytes",
-                      operation->source, operation->lane, operation->number, operation->target);
+    storm_operation_fail(oracle, operation, "pull", "from node %u brought wrong bytes",
+                         operation->target);
 }

@@ -9,20 +9,14 @@
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 
-#define FAULT_ENTRY(name, word, text) {word, text},
-static const struct {
-    const char *name;
-    const char *text;
-} faults[] = {STORM_FAULTS(FAULT_ENTRY)}, works[] = {STORM_WORKS(FAULT_ENTRY)};
-#undef FAULT_ENTRY
+#define NAME(name, word, text) {word, text, 0},
+const struct storm_name storm_faults[STORM_FAULT_COUNT + 1] = {STORM_FAULTS(NAME)};
+const struct storm_name storm_works[STORM_WORK_COUNT + 1] = {STORM_WORKS(NAME)};
+#undef NAME
 
 #define BIT(fault) (1u << STORM_##fault)
 
-static const struct {
-    const char *name;
-    const char *text;
-    uint32_t faults;
-} scenarios[] = {
+const struct storm_name storm_scenarios[] = {
     {"all", "a mixture of everything that the seed chooses", (1u << STORM_FAULT_COUNT) - 1},
     {"calm", "no faults", 0},
     {"loss", "packets are lost", BIT(LOSS)},
@@ -38,39 +32,8 @@ static const struct {
     {"full", "very few buffers", BIT(FULL)},
     {"skew", "clocks run fast, slow and jump ahead", BIT(SKEW)},
     {"stranger", "packets of another group, and forged ones", BIT(STRANGER)},
+    {NULL, NULL, 0},
 };
-
-enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
-
-const char *storm_scenario_name(unsigned scenario)
-{
-    return scenario < SCENARIOS ? scenarios[scenario].name : NULL;
-}
-
-const char *storm_scenario_text(unsigned scenario)
-{
-    return scenario < SCENARIOS ? scenarios[scenario].text : NULL;
-}
-
-const char *storm_fault_name(unsigned fault)
-{
-    return fault < STORM_FAULT_COUNT ? faults[fault].name : NULL;
-}
-
-const char *storm_fault_text(unsigned fault)
-{
-    return fault < STORM_FAULT_COUNT ? faults[fault].text : NULL;
-}
-
-const char *storm_work_name(unsigned work)
-{
-    return work < STORM_WORK_COUNT ? works[work].name : NULL;
-}
-
-const char *storm_work_text(unsigned work)
-{
-    return work < STORM_WORK_COUNT ? works[work].text : NULL;
-}
 
 /* ---- Drawing ----------------------------------------------------------------------- */
 
@@ -243,15 +206,16 @@ static void leave_out(struct storm_plan *plan, const struct storm_choice *choice
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice)
 {
     unsigned scenario = 0;
-    while (scenario < SCENARIOS && strcmp(scenarios[scenario].name, choice->scenario) != 0) {
+    while (storm_scenarios[scenario].name &&
+           strcmp(storm_scenarios[scenario].name, choice->scenario) != 0) {
         scenario++;
     }
-    if (scenario == SCENARIOS || choice->node_count > STORM_NODES_MAX) {
+    if (!storm_scenarios[scenario].name || choice->node_count > STORM_NODES_MAX) {
         return false;
     }
     struct base_random random = {choice->seed * 64 + scenario};
     *plan = (struct storm_plan){
-        .seed = choice->seed, .scenario = scenarios[scenario].name, .luck = choice->luck};
+        .seed = choice->seed, .scenario = storm_scenarios[scenario].name, .luck = choice->luck};
     /* A cache of two contexts means something else with two nodes than with six. */
     uint32_t nodes = (uint32_t)between(&random, 2, 6);
     uint32_t operations = spread32(&random, 8, 120);
@@ -259,18 +223,11 @@ bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choic
     plan->operations = choice->operations ? choice->operations : operations;
     board_config_default(&plan->board, plan->node_count);
     plan->board.swif.incarnation = 1; /* each life has its own; the size needs any */
-    draw_faults(plan, &random, scenarios[scenario].faults);
+    draw_faults(plan, &random, storm_scenarios[scenario].faults);
     draw_times(plan, &random);
     draw_sizes(plan, &random);
     draw_services(plan, &random);
     leave_out(plan, choice);
     shrink_sizes(plan, &random);
     return true;
-}
-
-bool storm_plan_make(struct storm_plan *plan, const char *scenario, uint64_t seed,
-                     uint32_t node_count)
-{
-    struct storm_choice choice = {.seed = seed, .scenario = scenario, .node_count = node_count};
-    return storm_plan_choose(plan, &choice);
 }

@@ -199,20 +199,17 @@ void storm_traffic_check(struct storm_traffic *traffic);
 
 /* ---- Running ----------------------------------------------------------------------- */
 
-/* A scenario by its number, in the order of a list; NULL past the last. */
-const char *storm_scenario_name(unsigned scenario);
-const char *storm_scenario_text(unsigned scenario);
-const char *storm_fault_name(unsigned fault);
-const char *storm_fault_text(unsigned fault);
-const char *storm_work_name(unsigned work);
-const char *storm_work_text(unsigned work);
+/* What a command line calls a thing, and what it is. A list ends with a NULL name. */
+struct storm_name {
+    const char *name, *text;
+    uint32_t faults; /* that a scenario allows, a bit each */
+};
+extern const struct storm_name storm_scenarios[];
+extern const struct storm_name storm_faults[STORM_FAULT_COUNT + 1];
+extern const struct storm_name storm_works[STORM_WORK_COUNT + 1];
 
-/* Fills the plan of a seed (node_count 0: the seed chooses); false: no such scenario. */
-bool storm_plan_make(struct storm_plan *plan, const char *scenario, uint64_t seed,
-                     uint32_t node_count);
-
-/* The same with everything that a command line can say. Leaving a fault or a kind of work out
- * changes nothing else in the plan. */
+/* Fills a plan by all that a command line can say; false: no such scenario. Leaving a fault or a
+ * kind of work out changes nothing else in the plan. */
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice);
 
 /* A world that has run keeps its memory for the next run. */
@@ -222,8 +219,5 @@ void storm_world_free(struct storm_world *world);
 /* Runs a plan. With `trace` not NULL (a FILE *) the trace is written there. */
 void storm_world_run(struct storm_world *world, const struct storm_plan *plan, void *trace,
                      struct storm_result *result);
-
-/* The same in a world of its own. */
-void storm_run(const struct storm_plan *plan, void *trace, struct storm_result *result);
 
 #endif

@@ -208,31 +208,18 @@ static bool run_incast(const struct storm_printer *printer)
 
 /* ---- The list ---------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    const char *text;
-    bool (*run)(const struct storm_printer *printer);
-} studies[] = {
-    {"goodput", "payload through a 10 Gb/s link that loses packets", run_goodput},
-    {"incast", "64 senders to one receiver through one port", run_incast},
-    {"cache", "4,096 peers through 256 contexts", storm_study_cache},
-    {"state", "bytes of a node that knows 65,534 peers", storm_study_state},
+const struct storm_name storm_studies[] = {
+    {"goodput", "payload through a 10 Gb/s link that loses packets", 0},
+    {"incast", "64 senders to one receiver through one port", 0},
+    {"cache", "4,096 peers through 256 contexts", 0},
+    {"state", "bytes of a node that knows 65,534 peers", 0},
+    {NULL, NULL, 0},
 };
-
-enum { STUDIES = sizeof studies / sizeof studies[0] };
-
-const char *storm_study_name(unsigned study)
-{
-    return study < STUDIES ? studies[study].name : NULL;
-}
-
-const char *storm_study_text(unsigned study)
-{
-    return study < STUDIES ? studies[study].text : NULL;
-}
 
 bool storm_study_run(unsigned study, const struct storm_printer *printer)
 {
-    INVARIANT(study < STUDIES);
-    return studies[study].run(printer);
+    bool (*const runs[])(const struct storm_printer *) = {run_goodput, run_incast,
+                                                          storm_study_cache, storm_study_state};
+    INVARIANT(study < sizeof runs / sizeof runs[0]);
+    return runs[study](printer);
 }

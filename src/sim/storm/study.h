@@ -3,7 +3,7 @@
 #ifndef SIM_STORM_STUDY_H
 #define SIM_STORM_STUDY_H
 
-#include "base/base.h"
+#include "sim/storm/storm.h"
 
 enum { STORM_STUDY_FIGURES = 8 };
 
@@ -28,11 +28,8 @@ struct storm_printer {
     void (*row)(void *context, const struct storm_row *row);
 };
 
-/* A study by its number; NULL past the last. */
-const char *storm_study_name(unsigned study);
-const char *storm_study_text(unsigned study);
-
 /* False: a bar was missed. */
 bool storm_study_run(unsigned study, const struct storm_printer *printer);
+extern const struct storm_name storm_studies[];
 
 #endif

@@ -202,13 +202,13 @@ static void write_plan(const struct storm_plan *plan, void *file)
                   plan->operations);
     for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
         if (plan->fault[i]) {
-            (void)fprintf(file, " %s", storm_fault_name(i));
+            (void)fprintf(file, " %s", storm_faults[i].name);
         }
     }
     (void)fprintf(file, ", work");
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
         if (plan->work[i]) {
-            (void)fprintf(file, " %s", storm_work_name(i));
+            (void)fprintf(file, " %s", storm_works[i].name);
         }
     }
     (void)fprintf(file,

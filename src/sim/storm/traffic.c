@@ -161,7 +161,7 @@ static void end_ticket(struct storm_traffic *traffic, struct storm_node *node,
     struct storm_program *program = &traffic->programs[node->number];
     int result = ticket->completion.result;
     ticket->is_over = true;
-    storm_note(traffic->world, node, "%s %u.%u ended: %d", storm_work_name(operation->work),
+    storm_note(traffic->world, node, "%s %u.%u ended: %d", storm_works[operation->work].name,
                operation->lane, operation->number, result);
     switch (operation->work) {
     case STORM_WORK_LOCK: storm_services_lock_ended(traffic, node, ticket); break;
@@ -361,7 +361,7 @@ void storm_traffic_describe(struct storm_traffic *traffic, char *text, size_t ro
         }
         char line[96];
         int bytes = snprintf(line, sizeof line, "%snode %u: %s %u.%u to node %u%s", at ? "; " : "",
-                             operation->source, storm_work_name(operation->work), operation->lane,
+                             operation->source, storm_works[operation->work].name, operation->lane,
                              operation->number, operation->target,
                              operation->is_required ? " has not taken effect" : " has not ended");
         if (bytes > 0 && at + (size_t)bytes + 24 < room) {
@@ -391,10 +391,8 @@ static void check_ticket(struct storm_traffic *traffic, const struct storm_ticke
         is_touched = ticket->data[i] != CANARY;
     }
     if (is_touched) {
-        storm_oracle_fail(traffic->oracle,
-                          "node %u lane %u: %s %u touched its caller's memory after its end",
-                          operation->source, operation->lane, storm_work_name(operation->work),
-                          operation->number);
+        storm_operation_fail(traffic->oracle, operation, storm_works[operation->work].name,
+                             "touched its caller's memory after its end");
     }
 }
 

@@ -235,7 +235,7 @@ uint32_t storm_traffic_note(struct storm_traffic *traffic, struct storm_node *no
     gift->intended = swif_peer_incarnation(node->board.swif, gift->target);
     uint32_t index = storm_oracle_give(traffic->oracle, gift);
     if (index != STORM_NONE) {
-        storm_note(traffic->world, node, "%s %u.%u to %u, %u bytes", storm_work_name(gift->work),
+        storm_note(traffic->world, node, "%s %u.%u to %u, %u bytes", storm_works[gift->work].name,
                    gift->lane, traffic->oracle->operations[index].number, gift->target,
                    traffic->oracle->operations[index].bytes);
     }
@@ -288,7 +288,7 @@ static int give_primitive(struct storm_traffic *traffic, struct storm_node *node
     bool is_gone = gift->work == STORM_WORK_DATAGRAM && error == DN_EPEER && gift->is_dead;
     if (error && error != DN_EFULL && !is_gone) {
         storm_oracle_fail(traffic->oracle, "node %u lane %u: %s to node %u was refused with %d",
-                          node->number, gift->lane, storm_work_name(gift->work), gift->target,
+                          node->number, gift->lane, storm_works[gift->work].name, gift->target,
                           error);
     }
     /* A datagram without room counts as lost. */

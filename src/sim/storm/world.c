@@ -456,10 +456,3 @@ void storm_world_free(struct storm_world *world)
     storm_network_free(world->network);
     free(world);
 }
-
-void storm_run(const struct storm_plan *plan, void *trace, struct storm_result *result)
-{
-    struct storm_world *world = storm_world_new();
-    storm_world_run(world, plan, trace, result);
-    storm_world_free(world);
-}

@@ -43,17 +43,6 @@ static unsigned list(const struct sim_study_choice *choice, struct sim_study_poi
     return count;
 }
 
-static uint32_t routers_between(const struct sim_study_choice *choice, enum sim_topology topology,
-                                uint32_t nodes, char error[SIM_ERROR_BYTES])
-{
-    const struct sim_world_config config = {
-        .machine = choice->machine, .node_count = nodes, .topology = topology};
-    struct sim_world *world = sim_world_open(&config, error);
-    uint32_t routers = world ? sim_world_hops(world, 0, nodes / 2) : 0;
-    sim_world_close(world);
-    return routers;
-}
-
 static void run(const struct sim_study_choice *choice, const struct sim_study_point *point,
                 struct sim_study_row *row)
 {
@@ -76,8 +65,7 @@ static void run(const struct sim_study_choice *choice, const struct sim_study_po
     if (!sim_trial_run(&wish, &barrier, row->error)) {
         return;
     }
-    sim_study_set_number(row, ROUTERS,
-                         routers_between(choice, wish.topology, point->nodes, row->error));
+    sim_study_set_number(row, ROUTERS, ping.hops);
     sim_study_set_number(row, ROUND_TRIP_NS, (double)ping.total_ps / (ROUNDS - 1) / 1e3);
     sim_study_set_number(row, BARRIER_NS, (double)barrier.total_ps / (ROUNDS - 1) / 1e3);
     sim_study_set_number(row, EVENTS, (double)(ping.counters.events + barrier.counters.events));

@@ -21,11 +21,6 @@ static double ns_of(const struct net_experiment *experiment, double cycles)
     return cycles * 1e6 / (double)experiment->network.clock_khz;
 }
 
-static double mb_per_s_of(const struct net_experiment *experiment, double rate)
-{
-    return rate * experiment->network.flit_bytes * (double)experiment->network.clock_khz / 1e3;
-}
-
 /* ---- The ring's size ------------------------------------------------------------------------- */
 
 enum ring_column {
@@ -93,7 +88,8 @@ static void run_ring(const struct sim_study_choice *choice, const struct sim_stu
     sim_study_set_number(row, RING_HALF_NS, ns_of(&experiment, half.mean));
     sim_study_set_number(row, RING_HALF_P99_NS, ns_of(&experiment, (double)half.p99));
     sim_study_set_number(row, RING_SATURATION, saturation.accepted);
-    double mb_per_s = mb_per_s_of(&experiment, saturation.accepted);
+    double mb_per_s = saturation.accepted * experiment.network.flit_bytes *
+                      (double)experiment.network.clock_khz / 1e3;
     sim_study_set_number(row, RING_NODE_MB_PER_S, mb_per_s);
     sim_study_set_number(row, RING_ALL_MB_PER_S, mb_per_s * point->nodes);
     if (net_bound_get(&experiment, &bound)) {

@@ -241,6 +241,7 @@ static bool run_world(struct sim_world *world, const struct sim_trial_wish *wish
     if (done) {
         sum_up(round_ps, result);
         result->virtual_ps = sim_world_now(world);
+        result->hops = sim_world_hops(world, 0, result->node_count / 2);
         sim_world_counters(world, &result->counters);
     } else if (fault != 0) {
         (void)snprintf(error, SIM_ERROR_BYTES, "%s: an operation failed: %s", trial->name,

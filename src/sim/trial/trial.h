@@ -27,6 +27,7 @@ struct sim_trial_result {
     uint64_t total_ps, least_ps, most_ps; /* of node 0's rounds, the first one left out */
     uint64_t first_ps;                    /* the first one, with its misses */
     uint64_t virtual_ps;                  /* of the whole run */
+    uint32_t hops; /* switches or routers between node 0 and the one half-way round */
     struct sim_world_counters counters;
 };
 

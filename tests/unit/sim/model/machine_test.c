@@ -93,6 +93,12 @@ static struct sim_machine_value shown(const struct sim_machine *machine, const c
     return wanted.found;
 }
 
+static bool is_fitted(const struct sim_machine *machine, const char *section, const char *key)
+{
+    const char *source = shown(machine, section, key).source;
+    return source && strncmp(source, "fitted", 6) == 0;
+}
+
 /* ---- What is right ------------------------------------------------------------------------ */
 
 static void every_machine_that_comes_along_loads(void **state)
@@ -210,10 +216,10 @@ static void values_are_kept_in_their_units(void **state)
     assert_int_equal(sim_machine_period(&machine, SIM_CLOCK_NIC), 32000);
     /* What it leaves out is as in dimmnet1-D. */
     assert_int_equal(machine.host_kick_cycles, 10);
-    assert_true(sim_machine_is_fitted(&machine, SIM_link_mb_per_s));
-    assert_true(sim_machine_is_fitted(&machine, SIM_software_turn));
-    assert_false(sim_machine_is_fitted(&machine, SIM_host_read));
-    assert_false(sim_machine_is_fitted(&machine, SIM_clock_tp));
+    assert_true(is_fitted(&machine, "link", "mb_per_s"));
+    assert_true(is_fitted(&machine, "software", "turn_ns"));
+    assert_false(is_fitted(&machine, "host", "read_ns"));
+    assert_false(is_fitted(&machine, "clock", "tp_mhz"));
     sim_machine_free(&machine);
 }
 

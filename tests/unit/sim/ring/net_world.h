@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "net_check.h"
 #include "sim/ring/state.h"
 
 struct sent {

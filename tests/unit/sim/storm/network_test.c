@@ -6,6 +6,7 @@
 #include "sim/storm/network.h"
 #include "sim/storm/trace.h"
 #include "sim/storm/world.h"
+#include "storm_by_hand.h"
 
 enum { PACKETS = 4000, PACKET_BYTES = WIRE_OVERHEAD_BYTES + 72 };
 
@@ -23,7 +24,7 @@ static struct storm_world *make_world(const char *scenario, uint64_t seed)
 {
     struct storm_world *world = storm_world_new();
     assert_non_null(world);
-    assert_true(storm_plan_make(&world->plan, scenario, seed, 4));
+    assert_true(make_plan(&world->plan, scenario, seed, 4));
     world->plan.board.swif.pgid = 99;
     world->node_count = 4;
     world->random.state = seed;

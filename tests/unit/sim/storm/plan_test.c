@@ -2,15 +2,15 @@
  * else. */
 #include "unit/unit.h"
 
-#include "sim/storm/storm.h"
+#include "storm_by_hand.h"
 
 static void every_plan_makes_sense(void **state)
 {
     (void)state;
     struct storm_plan plan;
-    for (unsigned i = 0; storm_scenario_name(i); i++) {
+    for (unsigned i = 0; storm_scenarios[i].name; i++) {
         for (uint64_t seed = 0; seed < 300; seed++) {
-            assert_true(storm_plan_make(&plan, storm_scenario_name(i), seed, 0));
+            assert_true(make_plan(&plan, storm_scenarios[i].name, seed, 0));
             assert_in_range(plan.node_count, 2, 6);
             assert_in_range(plan.operations, 1, 200);
             assert_true(board_bytes(&plan.board) > 0);
@@ -23,18 +23,18 @@ static void an_unknown_scenario_is_refused(void **state)
 {
     (void)state;
     struct storm_plan plan;
-    assert_false(storm_plan_make(&plan, "sunshine", 0, 0));
-    assert_false(storm_plan_make(&plan, "calm", 0, STORM_NODES_MAX + 1));
+    assert_false(make_plan(&plan, "sunshine", 0, 0));
+    assert_false(make_plan(&plan, "calm", 0, STORM_NODES_MAX + 1));
 }
 
 static void a_scenario_has_its_fault_and_no_other(void **state)
 {
     (void)state;
     struct storm_plan plan;
-    for (unsigned i = 1; storm_scenario_name(i); i++) {
-        assert_true(storm_plan_make(&plan, storm_scenario_name(i), 5, 0));
+    for (unsigned i = 1; storm_scenarios[i].name; i++) {
+        assert_true(make_plan(&plan, storm_scenarios[i].name, 5, 0));
         for (unsigned fault = 0; fault < STORM_FAULT_COUNT; fault++) {
-            bool own = strcmp(storm_fault_name(fault), storm_scenario_name(i)) == 0;
+            bool own = strcmp(storm_faults[fault].name, storm_scenarios[i].name) == 0;
             bool with_crash = fault == STORM_RESTART && plan.fault[STORM_CRASH];
             assert_true(plan.fault[fault] == (own || with_crash));
         }
@@ -48,7 +48,7 @@ static void the_mixture_has_every_fault_and_every_work_at_times(void **state)
     unsigned faults[STORM_FAULT_COUNT] = {0};
     unsigned works[STORM_WORK_COUNT] = {0};
     for (uint64_t seed = 0; seed < 200; seed++) {
-        assert_true(storm_plan_make(&plan, "all", seed, 0));
+        assert_true(make_plan(&plan, "all", seed, 0));
         for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
             faults[i] += plan.fault[i];
         }

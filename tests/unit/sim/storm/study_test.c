@@ -22,7 +22,7 @@ static void keep_row(void *context, const struct storm_row *row)
 static void run_twice(const char *name)
 {
     unsigned study = 0;
-    while (strcmp(storm_study_name(study), name) != 0) {
+    while (strcmp(storm_studies[study].name, name) != 0) {
         study++;
     }
     struct rows one = {0};

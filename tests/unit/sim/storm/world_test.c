@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "sim/storm/storm.h"
+#include "storm_by_hand.h"
 
 enum { SEEDS = 40 };
 
@@ -29,7 +29,7 @@ static void the_same_seed_gives_the_same_bytes(void **state)
         struct storm_plan plan;
         struct storm_result one;
         struct storm_result other;
-        assert_true(storm_plan_make(&plan, "all", seed, 0));
+        assert_true(make_plan(&plan, "all", seed, 0));
         struct storm_world *new = storm_world_new();
         char *first = trace_of(new, &plan, &one);
         char *second = trace_of(used, &plan, &other);
@@ -52,9 +52,9 @@ static void the_hash_is_the_same_without_a_trace_and_another_for_another_seed(vo
         struct storm_plan plan;
         struct storm_result with;
         struct storm_result without;
-        assert_true(storm_plan_make(&plan, "all", seed, 0));
+        assert_true(make_plan(&plan, "all", seed, 0));
         free(trace_of(world, &plan, &with));
-        storm_run(&plan, NULL, &without);
+        run_plan(&plan, &without);
         assert_true(with.trace_hash == without.trace_hash && with.trace_hash != last);
         last = with.trace_hash;
     }
@@ -65,12 +65,12 @@ static void every_scenario_is_clean_and_has_its_fault(void **state)
 {
     (void)state;
     struct storm_world *world = storm_world_new();
-    for (unsigned i = 0; storm_scenario_name(i); i++) {
+    for (unsigned i = 0; storm_scenarios[i].name; i++) {
         uint64_t counts[STORM_FAULT_COUNT] = {0};
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             struct storm_plan plan;
             struct storm_result result;
-            assert_true(storm_plan_make(&plan, storm_scenario_name(i), seed, 0));
+            assert_true(make_plan(&plan, storm_scenarios[i].name, seed, 0));
             storm_world_run(world, &plan, NULL, &result);
             if (result.failed) {
                 fail_msg("dimmnet storm --scenario %s --seeds %u: %s", plan.scenario,
@@ -81,7 +81,7 @@ static void every_scenario_is_clean_and_has_its_fault(void **state)
             }
         }
         for (unsigned fault = 0; fault < STORM_FAULT_COUNT; fault++) {
-            bool own = strcmp(storm_fault_name(fault), storm_scenario_name(i)) == 0;
+            bool own = strcmp(storm_faults[fault].name, storm_scenarios[i].name) == 0;
             assert_true(counts[fault] > 0 || !(own || i == 0));
         }
     }
@@ -93,9 +93,9 @@ static void a_run_that_turns_in_circles_is_ended(void **state)
     (void)state;
     struct storm_plan plan;
     struct storm_result result;
-    assert_true(storm_plan_make(&plan, "calm", 1, 0));
+    assert_true(make_plan(&plan, "calm", 1, 0));
     plan.events_max = 10;
-    storm_run(&plan, NULL, &result);
+    run_plan(&plan, &result);
     assert_true(result.failed);
     assert_string_equal(result.failure, "no end after 10 events");
 }
@@ -107,9 +107,9 @@ static void a_run_without_time_to_complete_says_what_is_missing(void **state)
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct storm_plan plan;
         struct storm_result result;
-        assert_true(storm_plan_make(&plan, "loss", seed, 0));
+        assert_true(make_plan(&plan, "loss", seed, 0));
         plan.liveness_ns = 0;
-        storm_run(&plan, NULL, &result);
+        run_plan(&plan, &result);
         incomplete += strncmp(result.failure, "not complete after 0 ms: node", 29) == 0;
     }
     assert_true(incomplete > 0);

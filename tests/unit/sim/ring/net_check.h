@@ -1,5 +1,8 @@
 /* Whether a network's books balance: each place of a buffer is a credit at the output that
  * feeds it, a flit on its way, a flit in the buffer or a credit on its way back. */
+#ifndef UNIT_SIM_RING_NET_CHECK_H
+#define UNIT_SIM_RING_NET_CHECK_H
+
 #include "sim/ring/state.h"
 
 static void count(const struct line *line, uint32_t *counts)
@@ -58,7 +61,8 @@ static void check_output(const struct net *net, uint32_t number)
     INVARIANT(output->at_head || output->left < net_packet(net, output->packet)->flits);
 }
 
-void net_check(const struct net *net)
+/* Stops the program when a flit, a credit or a place is missing or counted twice. */
+static void net_check(const struct net *net)
 {
     uint32_t channels = net->nodes * net->ports * net->vcs;
     uint32_t *coming = calloc(channels, sizeof *coming);
@@ -89,3 +93,5 @@ void net_check(const struct net *net)
     free(coming);
     free(returning);
 }
+
+#endif
