@@ -170,11 +170,9 @@ bool papers_measure_access(const char *machine, double ns[PAPERS_ACCESSES],
                            char error[SIM_ERROR_BYTES])
 {
     struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
     struct accesses locals = {.machine = &bench.machine};
-    bool ok = papers_bench_run(&bench, SIM_LOOP_INSIDE, access_program, &locals, NULL, NULL, error);
+    bool ok = papers_bench_load(&bench, machine, error) &&
+              papers_bench_run(&bench, SIM_LOOP_INSIDE, access_program, &locals, NULL, NULL, error);
     for (unsigned kind = 0; kind < PAPERS_ACCESSES; kind++) {
         ns[kind] = papers_ns(locals.total_ps[kind]) / ACCESSES;
     }

@@ -24,13 +24,11 @@ static bool run_group(const char *machine, const struct member *how, sim_program
                       sim_program *child_program, double *ns, char error[SIM_ERROR_BYTES])
 {
     struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
     struct member home = *how;
     home.machine = &bench.machine;
     struct member child = home;
-    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, home_program, &home, child_program, &child,
+    bool ok = papers_bench_load(&bench, machine, error) &&
+              papers_bench_run(&bench, SIM_BACK_TO_BACK, home_program, &home, child_program, &child,
                                error);
     *ns = papers_ns(child.total_ps) / PAPERS_ROUNDS;
     return ok;

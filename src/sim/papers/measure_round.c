@@ -93,11 +93,9 @@ static bool run_loop(const char *machine, enum sim_topology topology, struct pap
                      double *ns, char error[SIM_ERROR_BYTES])
 {
     struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
     struct ping locals = {.machine = &bench.machine, .way = way};
-    bool ok = papers_bench_run(&bench, topology, ping_program, &locals, NULL, NULL, error);
+    bool ok = papers_bench_load(&bench, machine, error) &&
+              papers_bench_run(&bench, topology, ping_program, &locals, NULL, NULL, error);
     *ns = papers_ns(locals.total_ps) / PAPERS_ROUNDS;
     return ok;
 }

@@ -36,15 +36,13 @@ static void blocks_program(struct sim_host *host)
 bool papers_measure_blocks(const char *machine, bool both_ways, double *mb_per_s,
                            char error[SIM_ERROR_BYTES])
 {
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
+    struct papers_bench bench = {0};
     struct blocks blocks[2];
     for (uint32_t node = 0; node < 2; node++) {
         blocks[node] = (struct blocks){.count = BLOCKS, .remote = sim_remote_bank(1 - node, 0)};
     }
-    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks[0],
+    bool ok = papers_bench_load(&bench, machine, error) &&
+              papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks[0],
                                both_ways ? blocks_program : NULL, &blocks[1], error);
     *mb_per_s = mb_per_s_of((uint64_t)BLOCKS * BLOCK_BYTES, bench.last[1].visible_ps);
     if (both_ways) {
@@ -55,14 +53,12 @@ bool papers_measure_blocks(const char *machine, bool both_ways, double *mb_per_s
 
 bool papers_measure_windows(const char *machine, double *mb_per_s, char error[SIM_ERROR_BYTES])
 {
-    struct papers_bench bench;
-    if (!papers_bench_load(&bench, machine, error)) {
-        return false;
-    }
+    struct papers_bench bench = {0};
     struct blocks blocks = {.count = NIC_WINDOWS / 2, .remote = sim_remote_bank(1, 0)};
-    uint64_t bytes = BLOCK_BYTES + bench.machine.packet_overhead_bytes;
-    bool ok = papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks, NULL, NULL,
+    bool ok = papers_bench_load(&bench, machine, error) &&
+              papers_bench_run(&bench, SIM_BACK_TO_BACK, blocks_program, &blocks, NULL, NULL,
                                error);
+    uint64_t bytes = BLOCK_BYTES + bench.machine.packet_overhead_bytes;
     *mb_per_s = mb_per_s_of(blocks.count * bytes, blocks.end_ps);
     return ok;
 }
