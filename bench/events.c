@@ -32,11 +32,10 @@ static uint64_t delay_ps(struct base_random *random, bool is_stages)
 static void measure(uint32_t pending, bool is_stages)
 {
     struct base_random random = {1};
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
     uint64_t sum = 0;
     double best_s = 0;
-    sim_events_init(&events);
     for (uint32_t i = 0; i < pending; i++) {
         sim_events_put(&events, base_random_below(&random, UINT64_C(1) << 20), i % 7, i, i);
     }

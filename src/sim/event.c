@@ -47,16 +47,11 @@ static inline bool is_before(struct sim_event_key one, struct sim_event_key othe
 #endif
 }
 
-void sim_events_init(struct sim_events *events)
-{
-    *events = (struct sim_events){0};
-}
-
 void sim_events_free(struct sim_events *events)
 {
     free(events->keys);
     free(events->loads);
-    sim_events_init(events);
+    *events = (struct sim_events){0};
 }
 
 static void free_slots(struct sim_events *events, uint32_t first)

@@ -41,6 +41,7 @@ enum { SIM_EVENTS_FIRST = 3 };
  * tell what comes. A power of two. */
 enum { SIM_EVENTS_ROW = 16 };
 
+/* All zeros: there are none, and no memory is held. */
 struct sim_events {
     struct sim_event_key *keys; /* from SIM_EVENTS_FIRST on; then keys later than all events */
     struct sim_event_load *loads;
@@ -53,7 +54,6 @@ struct sim_events {
     struct sim_event_key row[SIM_EVENTS_ROW];
 };
 
-void sim_events_init(struct sim_events *events);
 void sim_events_free(struct sim_events *events);
 
 /* Forgets all events and keeps the memory. */

@@ -174,7 +174,6 @@ struct sim_world *sim_world_open(const struct sim_world_config *config, char err
     world->config = wanted;
     world->machine = wanted.machine;
     world->is_large = wanted.node_count >= LARGE_NODES;
-    sim_events_init(&world->events);
     set_clocks(world);
     if (!set_up(world, error)) {
         sim_world_close(world);

@@ -125,12 +125,11 @@ static void note_arrival(void *context, uint64_t at_ps, uint32_t node, uint32_t 
 bool papers_measure_link(const char *name, double *mb_per_s, char error[SIM_ERROR_BYTES])
 {
     struct sim_machine machine;
-    struct sim_events events;
+    struct sim_events events = {0};
     struct arrivals arrivals = {0};
     if (!papers_machine_load(&machine, name, error)) {
         return false;
     }
-    sim_events_init(&events);
     const struct sim_network_user user = {
         .context = &arrivals, .events = &events, .arrived = note_arrival};
     struct sim_network *network = sim_network_open(&machine, SIM_BACK_TO_BACK, 2, &user, error);

@@ -19,10 +19,12 @@ static uint32_t slowest_branches(const struct net *net, uint32_t number, uint32_
         return 0;
     }
     uint32_t count = 0;
+    uint32_t flits = net_packet(net, input->packet)->flits;
     bool both = input->branch[0] != NO_CHANNEL && input->branch[1] != NO_CHANNEL;
     for (uint32_t branch = 0; branch < 2; branch++) {
         if (input->branch[branch] != NO_CHANNEL &&
-            (!both || net_sent_by(net, number, branch) <= net_sent_by(net, number, 1 - branch))) {
+            (!both || net_sent_by(net, number, branch, flits) <=
+                          net_sent_by(net, number, 1 - branch, flits))) {
             waits[count++] = input->branch[branch];
         }
     }

@@ -389,21 +389,10 @@ static uint32_t choose(struct net *net)
     return count;
 }
 
-uint32_t net_sent_by(const struct net *net, uint32_t number, uint32_t branch)
-{
-    const struct input *input = &net->inputs[number];
-    uint32_t flits = net_packet(net, input->packet)->flits;
-    if (input->branch[branch] == NO_CHANNEL) {
-        return flits;
-    }
-    const struct output *taken = &net->outputs[input->branch[branch]];
-    return taken->owner == number * 2 + branch ? flits - taken->left : 0;
-}
-
 /* A flit has gone by one of two branches: its place is free when it has gone by both. */
-static void release_forked(struct net *net, uint32_t number, uint32_t branch)
+static void release_forked(struct net *net, uint32_t number, uint32_t branch, uint32_t flits)
 {
-    if (net_sent_by(net, number, branch) <= net_sent_by(net, number, 1 - branch)) {
+    if (net_sent_by(net, number, branch, flits) <= net_sent_by(net, number, 1 - branch, flits)) {
         release(net, number);
     }
 }
@@ -456,7 +445,8 @@ static inline void send(struct net *net, uint32_t number)
     if (LIKELY(owner % 2 == 0 && net->inputs[owner / 2].branch[1] == NO_CHANNEL)) {
         release(net, owner / 2);
     } else {
-        release_forked(net, owner / 2, owner % 2);
+        uint32_t flits = net_packet(net, output->packet)->flits;
+        release_forked(net, owner / 2, owner % 2, flits);
     }
     if (output->left == 0) {
         tail_gone(net, number, owner);

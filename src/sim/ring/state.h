@@ -243,6 +243,18 @@ static inline uint32_t net_port_of(const struct net *net, uint32_t channel)
     return channel / net->vcs % net->ports;
 }
 
+/* How many of the `flits` of the packet in front of an input have gone by one of its branches. */
+static inline uint32_t net_sent_by(const struct net *net, uint32_t input, uint32_t branch,
+                                   uint32_t flits)
+{
+    uint32_t output = net->inputs[input].branch[branch];
+    if (output == NO_CHANNEL) {
+        return flits;
+    }
+    const struct output *taken = &net->outputs[output];
+    return taken->owner == input * 2 + branch ? flits - taken->left : 0;
+}
+
 /* ---- net.c: memory ------------------------------------------------------------------------- */
 
 /* Zeros that net_close frees; NULL: the net lacks memory. */
@@ -280,8 +292,6 @@ void net_routers_receive(struct net *net);
 void net_input_receive(struct net *net, uint32_t input, uint32_t what);
 void net_output_credit(struct net *net, uint32_t output);
 void net_routers_send(struct net *net);
-/* How many flits of the packet in front of an input have gone by one of its branches. */
-uint32_t net_sent_by(const struct net *net, uint32_t input, uint32_t branch);
 
 /* ---- links.c -------------------------------------------------------------------------------- */
 

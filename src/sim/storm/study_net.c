@@ -15,7 +15,6 @@ void study_net_init(struct study_net *net, uint32_t node_count)
     *net = (struct study_net){.node_count = node_count, .random = {node_count}};
     net->nodes = calloc(node_count, sizeof *net->nodes);
     INVARIANT(net->nodes);
-    sim_events_init(&net->events);
     sim_slots_init(&net->packets, sizeof(struct sim_packet));
 }
 

@@ -441,7 +441,6 @@ struct storm_world *storm_world_new(void)
 {
     struct storm_world *world = calloc(1, sizeof *world);
     INVARIANT(world);
-    sim_events_init(&world->events);
     world->network = storm_network_new();
     return world;
 }

@@ -7,9 +7,8 @@
 static void an_empty_heap_gives_nothing(void **state)
 {
     (void)state;
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
-    sim_events_init(&events);
     assert_false(sim_events_take(&events, &event));
     assert_true(sim_events_next(&events) == UINT64_MAX);
     sim_events_free(&events);
@@ -20,10 +19,9 @@ static void events_come_by_time_and_then_by_order(void **state)
     (void)state;
     enum { COUNT = 5000 };
     struct base_random random = {11};
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
     struct sim_event last = {0};
-    sim_events_init(&events);
     for (uint32_t i = 0; i < COUNT; i++) {
         /* Few different times, so that there are many ties. */
         sim_events_put(&events, base_random_below(&random, 50), i % 7, i, i * UINT64_C(3));
@@ -46,10 +44,9 @@ static void putting_and_taking_in_turn_keeps_the_order(void **state)
 {
     (void)state;
     struct base_random random = {12};
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
     uint64_t now_ns = 0;
-    sim_events_init(&events);
     for (uint32_t i = 0; i < 100; i++) {
         sim_events_put(&events, base_random_below(&random, 100), 0, i, 0);
     }
@@ -66,9 +63,8 @@ static void putting_and_taking_in_turn_keeps_the_order(void **state)
 static void once_grown_it_allocates_no_more(void **state)
 {
     (void)state;
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
-    sim_events_init(&events);
     for (uint32_t i = 0; i < 1000; i++) {
         sim_events_put(&events, i, 0, 0, 0);
     }
@@ -94,10 +90,9 @@ static void what_is_ahead_is_what_will_be_taken(void **state)
     (void)state;
     enum { EVENTS = 500, DISTANCE = SIM_EVENTS_ROW - 1 };
     struct base_random random = {3};
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
     uint32_t expected[DISTANCE + 1];
-    sim_events_init(&events);
     assert_null(sim_events_ahead(&events, 0));
     for (uint32_t i = 0; i < EVENTS; i++) {
         sim_events_put(&events, base_random_below(&random, 100), 0, i, 0);
@@ -129,9 +124,8 @@ static void it_does_what_a_list_would_do(void **state)
     uint32_t list_count = 0;
     uint64_t order = 0;
     struct base_random random = {2001};
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
-    sim_events_init(&events);
     for (uint32_t step = 0; step < 40000; step++) {
         bool is_up = step / 2000 % 2 == 0;
         bool is_put = base_random_below(&random, 10) < (is_up ? 7 : 3);
@@ -165,9 +159,8 @@ static void many_events_keep_their_order(void **state)
 {
     (void)state;
     enum { MANY = 300000 };
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
-    sim_events_init(&events);
     for (uint32_t i = 0; i < MANY; i++) {
         sim_events_put(&events, 5, i % 3, i, UINT64_C(7) << 40 | i);
     }
@@ -187,9 +180,8 @@ static void many_events_keep_their_order(void **state)
 static void what_is_forgotten_stays_so(void **state)
 {
     (void)state;
-    struct sim_events events;
+    struct sim_events events = {0};
     struct sim_event event;
-    sim_events_init(&events);
     sim_events_clear(&events);
     for (uint32_t round = 0; round < 20; round++) {
         for (uint32_t i = 0; i < 100 + 37 * round; i++) {

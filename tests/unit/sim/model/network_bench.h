@@ -66,7 +66,6 @@ static inline struct bench *bench_machine(uint32_t ports)
     bench->machine.switch_transit = 100 * NS;
     bench->machine.switch_next = 240 * NS;
     bench->machine.switch_multicast = 1;
-    sim_events_init(&bench->events);
     return bench;
 }
 
