@@ -26,8 +26,10 @@ static void check_pe(const struct shmem_context *context, int pe, const char *ca
     }
 }
 
-struct dn_remote shmem_examine(const struct shmem_context *context, const void *address,
-                               size_t bytes, int pe, const char *call)
+/* Ends the job unless [address, address + bytes) of that PE is symmetric and there; else
+ * gives it as a remote address. */
+static struct dn_remote examine(const struct shmem_context *context, const void *address,
+                                size_t bytes, int pe, const char *call)
 {
     struct dn_remote remote;
     check_pe(context, pe, call);
@@ -83,7 +85,7 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
         size_t bytes = bytes_of(count, size, call);                                                \
         check_pe(context, pe, call);                                                               \
         if (bytes > 0) {                                                                           \
-            struct dn_remote remote = shmem_examine(context, REMOTE, bytes, pe, call);             \
+            struct dn_remote remote = examine(context, REMOTE, bytes, pe, call);                   \
             check_overlap(context, dest, source, bytes, pe, call);                                 \
             shmem_require(call, CALL);                                                             \
         }                                                                                          \
@@ -130,7 +132,7 @@ void shmem_checked_iput(const struct shmem_context *context, const struct shmem_
     }
     size_t bytes = check_stride(strided->dst, strided, call);
     (void)check_stride(strided->sst, strided, call);
-    struct dn_remote remote = shmem_examine(context, strided->dest, bytes, strided->pe, call);
+    struct dn_remote remote = examine(context, strided->dest, bytes, strided->pe, call);
     const unsigned char *from = strided->source;
     for (size_t i = 0; i < strided->count; i++) {
         shmem_require(call, dn_botf(context->lane, remote, from, strided->size));
@@ -148,7 +150,7 @@ void shmem_checked_iget(const struct shmem_context *context, const struct shmem_
     }
     size_t bytes = check_stride(strided->sst, strided, call);
     (void)check_stride(strided->dst, strided, call);
-    struct dn_remote remote = shmem_examine(context, strided->source, bytes, strided->pe, call);
+    struct dn_remote remote = examine(context, strided->source, bytes, strided->pe, call);
     unsigned char *to = strided->dest;
     for (size_t i = 0; i < strided->count; i++) {
         shmem_require(call, dn_pull(context->lane, remote, to, strided->size, NULL));
@@ -174,11 +176,10 @@ void shmem_checked_put_signal(const struct shmem_context *context,
     size_t bytes = bytes_of(put->count, put->size, call);
     struct dn_node *lane = context->lane;
     check_aligned(put->signal_address, sizeof(uint64_t), call);
-    struct dn_remote flag = shmem_examine(context, put->signal_address, sizeof(uint64_t), put->pe,
-                                          call);
+    struct dn_remote flag = examine(context, put->signal_address, sizeof(uint64_t), put->pe, call);
     struct dn_remote remote = flag;
     if (bytes > 0) {
-        remote = shmem_examine(context, put->dest, bytes, put->pe, call);
+        remote = examine(context, put->dest, bytes, put->pe, call);
         check_overlap(context, put->dest, put->source, bytes, put->pe, call);
     }
     switch (put->operation) {
@@ -202,7 +203,7 @@ uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *d
 {
     uint64_t old = 0;
     check_aligned(dest, what.bytes, call);
-    struct dn_remote remote = shmem_examine(context, dest, what.bytes, what.pe, call);
+    struct dn_remote remote = examine(context, dest, what.bytes, what.pe, call);
     shmem_require(call, inner_atomic(context->lane, remote, (enum inner_atomic)what.operation,
                                      what.bytes, operand, expected, what.fetches ? &old : NULL));
     return old;

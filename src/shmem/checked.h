@@ -82,12 +82,6 @@ SHMEM_CHECKED void shmem_notice(const struct shmem_peer *peer, const void *writt
 SHMEM_CHECKED uint64_t shmem_notice_fetching(const struct shmem_peer *peer, const void *written,
                                              size_t bytes, const char *call, uint64_t old);
 
-/* Ends the job unless [address, address + bytes) of that PE is symmetric and there; else
- * gives it as a remote address. */
-SHMEM_CHECKED struct dn_remote shmem_examine(const struct shmem_context *context,
-                                             const void *address, size_t bytes, int pe,
-                                             const char *call);
-
 #pragma GCC visibility pop
 
 #endif

@@ -128,17 +128,10 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *ex
 
 /* ---- The functions of bytes ---------------------------------------------------------------- */
 
-void pshmem_barrier_all(void)
-{
-    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_CALL_NAME), SHMEM_CALL_NAME);
-}
-SHMEM_ALIAS(barrier_all)
+#define WORLD shmem_members(SHMEM_TEAM_WORLD, SHMEM_CALL_NAME)
 
-void pshmem_sync_all(void)
-{
-    shmem_team_barrier(shmem_members(SHMEM_TEAM_WORLD, SHMEM_CALL_NAME), SHMEM_CALL_NAME);
-}
-SHMEM_ALIAS(sync_all)
+SHMEM_DEFINE(void, barrier_all, (void), shmem_team_barrier(WORLD, SHMEM_CALL_NAME))
+SHMEM_DEFINE(void, sync_all, (void), shmem_team_barrier(WORLD, SHMEM_CALL_NAME))
 
 /* What the definitions below have in common: the team and the number of bytes. */
 #define TEAM shmem_members(team, SHMEM_CALL_NAME)

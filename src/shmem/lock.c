@@ -101,6 +101,9 @@ static __attribute__((noinline)) struct entry *find_or_make(uintptr_t address, c
 
 static inline struct entry *entry_of(const long *lock, const char *call)
 {
+    if (UNLIKELY(!shmem_state.initialised)) {
+        shmem_require_initialised(call);
+    }
     struct entry *entry = find(atomic_load_explicit(&table, memory_order_acquire), (uintptr_t)lock);
     return LIKELY(entry != NULL) ? entry : find_or_make((uintptr_t)lock, call);
 }
@@ -204,9 +207,6 @@ static __attribute__((noinline, cold)) void fail_take(int error, const char *cal
 void pshmem_set_lock(long *lock)
 {
     static const char call[] = "shmem_set_lock";
-    if (UNLIKELY(!shmem_state.initialised)) {
-        shmem_require_initialised(call);
-    }
     struct entry *entry = entry_of(lock, call);
     struct dn_lock *handle = handle_for(entry, lock, call);
     int error = dn_lock_take(handle, DN_FOREVER);
@@ -219,9 +219,6 @@ void pshmem_set_lock(long *lock)
 void pshmem_clear_lock(long *lock)
 {
     static const char call[] = "shmem_clear_lock";
-    if (UNLIKELY(!shmem_state.initialised)) {
-        shmem_require_initialised(call);
-    }
     struct entry *entry = entry_of(lock, call);
     struct dn_lock *handle = atomic_load_explicit(&entry->holder, memory_order_relaxed);
     if (UNLIKELY(!handle)) {
@@ -238,9 +235,6 @@ void pshmem_clear_lock(long *lock)
 int pshmem_test_lock(long *lock)
 {
     static const char call[] = "shmem_test_lock";
-    if (UNLIKELY(!shmem_state.initialised)) {
-        shmem_require_initialised(call);
-    }
     struct entry *entry = entry_of(lock, call);
     if (shmem_state.thread_level < SHMEM_THREAD_MULTIPLE &&
         atomic_load_explicit(&entry->holder, memory_order_relaxed)) {

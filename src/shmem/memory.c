@@ -169,16 +169,21 @@ void *pshmem_calloc(size_t count, size_t size)
     return pointer;
 }
 
+static _Noreturn void fail_unallocated(const void *pointer, const char *call)
+{
+    shmem_fail(call,
+               "%p is not the start of an allocation in the symmetric heap, or has been freed "
+               "already",
+               pointer);
+}
+
 static void release(void *pointer, const char *call)
 {
     shmem_require_initialised(call);
     forget(pointer);
     int error = dn_free(shmem_state.node, pointer);
     if (error == DN_EINVAL) {
-        shmem_fail(call,
-                   "%p is not the start of an allocation in the symmetric heap, or has been "
-                   "freed already",
-                   pointer);
+        fail_unallocated(pointer, call);
     }
     shmem_require(call, error);
 }
@@ -196,10 +201,7 @@ static uint64_t bytes_held(const void *pointer, const char *call)
     const struct shmem_segment *heap = &shmem_state.segments[SHMEM_HEAP];
     uint64_t bytes;
     if (!inner_heap_find(shmem_state.node, (uintptr_t)pointer - heap->base, &bytes)) {
-        shmem_fail(call,
-                   "%p is not the start of an allocation in the symmetric heap, or has been "
-                   "freed already",
-                   pointer);
+        fail_unallocated(pointer, call);
     }
     return bytes;
 }

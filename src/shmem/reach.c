@@ -26,13 +26,6 @@ bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote
     return true;
 }
 
-void *shmem_mapped(const void *address, int pe)
-{
-    uintptr_t offset;
-    int segment = segment_of(address, 1, &offset);
-    return segment == SHMEM_SEGMENTS ? NULL : shmem_at(&shmem_state.peers[pe], address, segment);
-}
-
 /* A program that stores through such a pointer says so to nobody; its fences and waits then
  * look for sleepers at that PE. With DN_RELAX there are no pointers, and none to PEs that only
  * packets reach. */
@@ -42,11 +35,13 @@ void *pshmem_ptr(const void *dest, int pe)
     if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !inner_reaches(shmem_state.node, pe)) {
         return NULL;
     }
-    void *pointer = shmem_mapped(dest, pe);
-    if (pointer) {
-        inner_note_pointers(shmem_state.node, pe);
+    uintptr_t offset;
+    int segment = segment_of(dest, 1, &offset);
+    if (segment == SHMEM_SEGMENTS) {
+        return NULL;
     }
-    return pointer;
+    inner_note_pointers(shmem_state.node, pe);
+    return shmem_at(&shmem_state.peers[pe], dest, segment);
 }
 
 SHMEM_ALIAS(ptr)

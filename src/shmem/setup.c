@@ -342,31 +342,9 @@ int _num_pes(void)
 }
 
 /* Memory is coherent; there is nothing to flush. */
-void pshmem_clear_cache_inv(void)
-{
-}
-void pshmem_clear_cache_line_inv(void *dest)
-{
-    (void)dest;
-}
-void pshmem_set_cache_inv(void)
-{
-}
-void pshmem_set_cache_line_inv(void *dest)
-{
-    (void)dest;
-}
-void pshmem_udcflush(void)
-{
-}
-void pshmem_udcflush_line(void *dest)
-{
-    (void)dest;
-}
-
-SHMEM_ALIAS(clear_cache_inv)
-SHMEM_ALIAS(clear_cache_line_inv)
-SHMEM_ALIAS(set_cache_inv)
-SHMEM_ALIAS(set_cache_line_inv)
-SHMEM_ALIAS(udcflush)
-SHMEM_ALIAS(udcflush_line)
+SHMEM_DEFINE(void, clear_cache_inv, (void), )
+SHMEM_DEFINE(void, clear_cache_line_inv, (void *dest), (void)dest)
+SHMEM_DEFINE(void, set_cache_inv, (void), )
+SHMEM_DEFINE(void, set_cache_line_inv, (void *dest), (void)dest)
+SHMEM_DEFINE(void, udcflush, (void), )
+SHMEM_DEFINE(void, udcflush_line, (void *dest), (void)dest)

@@ -196,11 +196,8 @@ void shmem_debug_memory(const void *address, size_t bytes, const char *call);
 /* Forgets what SHMEM_DEBUG knows of allocations. */
 void shmem_memory_end(void);
 
-/* Where the object at an own symmetric address lies at a PE (numbered among all), mapped
- * here; NULL when the address is not symmetric. (reach.c) */
-void *shmem_mapped(const void *address, int pe);
-/* The same as a remote address; false when [address, address + bytes) is not within one
- * symmetric segment. */
+/* Where the object at an own symmetric address lies at a PE (numbered among all), as a remote
+ * address; false when [address, address + bytes) is not within one symmetric segment. (reach.c) */
 bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote *remote);
 /* Where an own static variable lies in the group's memory; other addresses as they are. */
 const void *shmem_group_address(const void *address);
