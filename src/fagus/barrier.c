@@ -361,15 +361,13 @@ static int arrive_again(struct fagus_sync *sync, struct attendance *attendance)
  * whether it did, and the others have none until they look. */
 static int end(struct fagus_sync *sync, struct attendance *attendance, int error)
 {
-    uint64_t is_well = error == 0;
-    uint64_t everywhere = 0;
-    int failed = fagus_error_of(
-        dn_allreduce(fagus_state.team, &is_well, &everywhere, 1, DN_UINT64, DN_AND));
+    bool everywhere;
+    int failed = fagus_everywhere(error == 0, &everywhere);
     attendance->is_looked_at = failed == FAGUS_EPEER;
     if (error) {
         return error;
     }
-    if ((failed || !everywhere) && sync->manager != fagus_state.rank) {
+    if (!everywhere && sync->manager != fagus_state.rank) {
         have_no_version(sync);
     }
     return failed ? failed : everywhere ? 0 : FAGUS_ENOMEM;
@@ -411,7 +409,7 @@ int fagus_barrier(struct fagus_sync *sync)
         return wait_for_all();
     }
     fagus_collective_begin();
-    if (fagus_sync_check(sync)) {
+    if (fagus_handle_check(sync)) {
         error = fagus_refuse(FAGUS_EINVAL);
     } else if (fagus_state.is_shared) {
         sync->has_barriers = true;

@@ -65,12 +65,7 @@ static int create(void *opened, const void *unused)
 
 int fagus_condition_create(struct fagus_condition **condition)
 {
-    void *made;
-    int error = fagus_handle_create(&handles, condition != NULL, create, NULL, &made);
-    if (!error) {
-        *condition = made;
-    }
-    return error;
+    return fagus_handle_create(&handles, condition != NULL, create, NULL, condition);
 }
 
 static int destroy(void *opened)

@@ -39,13 +39,8 @@ static int create(void *opened, const void *node)
 
 int fagus_flag_create(struct fagus_flag **flag, int node)
 {
-    void *made;
     bool fits = flag && node >= 0 && node < fagus_state.size;
-    int error = fagus_handle_create(&handles, fits, create, &node, &made);
-    if (!error) {
-        *flag = made;
-    }
-    return error;
+    return fagus_handle_create(&handles, fits, create, &node, flag);
 }
 
 static int destroy(void *opened)

@@ -36,7 +36,7 @@ bool fagus_handle_close(struct fagus_handle *handle, uint64_t mark)
 
 int fagus_handle_create(struct fagus_handles *handles, bool fits,
                         int (*create)(void *opened, const void *arguments), const void *arguments,
-                        void **made)
+                        void *made)
 {
     int error = fagus_check_open();
     if (error) {
@@ -46,7 +46,7 @@ int fagus_handle_create(struct fagus_handles *handles, bool fits,
     struct fagus_handle *handle = fits ? fagus_handle_open(handles, fagus_state.generation) : NULL;
     error = handle ? create(handle, arguments) : fagus_refuse(fits ? FAGUS_ENOMEM : FAGUS_EINVAL);
     if (!error) {
-        *made = handle;
+        memcpy(made, &handle, sizeof handle);
     } else {
         (void)fagus_handle_close(handle, fagus_state.generation);
     }

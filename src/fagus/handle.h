@@ -52,11 +52,11 @@ bool fagus_handle_close(struct fagus_handle *handle, uint64_t mark);
 
 /* Collective: a handle marked with the space's generation, and behind it what `create` makes of
  * the arguments, alone among this node's collective calls. `create` agrees with the other nodes
- * and gives 0 or FAGUS_E...; *made is set on success. With `fits` false the arguments make no
- * sense: the others are told, and this gives FAGUS_EINVAL. */
+ * and gives 0 or FAGUS_E.... `made` points to a pointer of any type, which is set on success. With
+ * `fits` false the arguments make no sense: the others are told, and this gives FAGUS_EINVAL. */
 int fagus_handle_create(struct fagus_handles *handles, bool fits,
                         int (*create)(void *opened, const void *arguments), const void *arguments,
-                        void **made);
+                        void *made);
 
 /* Collective: the end of it. `destroy` agrees with the other nodes, closes the handle and frees
  * what is behind it. FAGUS_EINVAL, and the others are told: the handle is not open. */

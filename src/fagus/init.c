@@ -1,5 +1,4 @@
 /* Beginning and end, and what concerns the whole group. */
-#include "fagus/port.h"
 #include "fagus/state.h"
 #include "fagus/sync.h"
 

@@ -5,8 +5,6 @@
  * else and signalled; both are here. Neither costs a core while nothing comes: a wait for
  * messages polls for some microseconds and then sleeps until a store wakes it. */
 #define _GNU_SOURCE
-#include "fagus/port.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -313,13 +311,12 @@ static bool announce(bool something)
 
 static void *detect(void *unused)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
     int error;
     (void)unused;
     do {
         error = dn_probe(port.context, DN_ANY, DETECTION_NS, NULL, NULL);
         if (error == DN_EPEER) {
-            (void)nanosleep(&pause, NULL); /* it says so at once, until all have died */
+            fagus_nap(1000000); /* it says so at once, until all have died */
         }
     } while (announce(error != DN_ETIMEOUT));
     return NULL;

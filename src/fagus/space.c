@@ -15,16 +15,6 @@ struct fagus_state fagus_state;
 
 static pthread_mutex_t collective_lock = PTHREAD_MUTEX_INITIALIZER;
 
-struct dn_node *fagus_node(void)
-{
-    return fagus_state.node;
-}
-
-struct dn_team *fagus_team(void)
-{
-    return fagus_state.team;
-}
-
 /* ---- Collective calls ----------------------------------------------------------------- */
 
 void fagus_collective_begin(void)
@@ -53,15 +43,23 @@ int fagus_refuse(int error)
     return inner_refuse(fagus_state.team, DN_EINVAL) == DN_EPEER ? FAGUS_EPEER : error;
 }
 
+int fagus_everywhere(bool is_so, bool *everywhere)
+{
+    uint64_t mine = is_so;
+    uint64_t all = 0;
+    int error = dn_allreduce(fagus_state.team, &mine, &all, 1, DN_UINT64, DN_AND);
+    *everywhere = !error && all;
+    return fagus_error_of(error);
+}
+
 int fagus_all_or_none(int error)
 {
-    uint64_t is_well = error == 0;
-    uint64_t everywhere = 0;
-    int failed = dn_allreduce(fagus_state.team, &is_well, &everywhere, 1, DN_UINT64, DN_AND);
+    bool everywhere;
+    int failed = fagus_everywhere(error == 0, &everywhere);
     if (error) {
         return error;
     }
-    return failed ? fagus_error_of(failed) : everywhere ? 0 : FAGUS_ENOMEM;
+    return failed ? failed : everywhere ? 0 : FAGUS_ENOMEM;
 }
 
 /* ---- The address ------------------------------------------------------------------------ */
@@ -125,15 +123,13 @@ static int agree_on_address(void)
         } else {
             int proposer = (i - ADDRESSES) % fagus_state.size;
             address = proposer == fagus_state.rank ? propose() : 0;
-            error = dn_broadcast(fagus_state.team, &address, sizeof address, proposer);
+            error = fagus_error_of(
+                dn_broadcast(fagus_state.team, &address, sizeof address, proposer));
         }
         unsigned char *map = !error && address ? map_at(address) : NULL;
-        uint64_t is_mapped = map != NULL;
-        uint64_t everywhere = 0;
-        error = error
-                    ? error
-                    : dn_allreduce(fagus_state.team, &is_mapped, &everywhere, 1, DN_UINT64, DN_AND);
-        if (!error && everywhere) {
+        bool everywhere = false;
+        error = error ? error : fagus_everywhere(map != NULL, &everywhere);
+        if (everywhere) {
             fagus_state.base = map;
             return 0;
         }
@@ -141,7 +137,7 @@ static int agree_on_address(void)
             (void)munmap(map, fagus_state.bytes);
         }
         if (error) {
-            return fagus_error_of(error);
+            return error;
         }
     }
     return FAGUS_ENOMEM;

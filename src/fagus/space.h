@@ -23,13 +23,9 @@ int fagus_space_open(void);
 /* Leaves the group. Every other part of the library has ended before. */
 int fagus_space_close(void);
 
-/* The node; NULL before fagus_init. */
-struct dn_node *fagus_node(void);
 /* The calling thread's own lane, opened when it first asks and closed when it ends. The thread
  * that called fagus_init has the node itself. */
 struct dn_node *fagus_lane(void);
-/* The team of all nodes. */
-struct dn_team *fagus_team(void);
 
 /* ---- Shared memory ---------------------------------------------------------------------- */
 
@@ -81,6 +77,8 @@ int fagus_agree(const char *call, const uint64_t *numbers, size_t count);
  * FAGUS_EMISMATCH on the nodes whose arguments did, and nobody waits. */
 int fagus_refuse(int error);
 
+/* Collective: whether it is so on all nodes; FAGUS_EPEER. */
+int fagus_everywhere(bool is_so, bool *everywhere);
 /* Collective: what failed on one node (no memory) has failed on all. This node's error, or
  * FAGUS_ENOMEM for another's. */
 int fagus_all_or_none(int error);
@@ -89,12 +87,6 @@ int fagus_all_or_none(int error);
  * steps is not mixed with another's. Held around agree and what follows it. */
 void fagus_collective_begin(void);
 void fagus_collective_end(void);
-
-/* 0, or FAGUS_ESTATE: what every call begins with. */
-static inline int fagus_check_open(void)
-{
-    return fagus_node() ? 0 : FAGUS_ESTATE;
-}
 
 /* Deaths. A thread that waits is told of each death once, by FAGUS_EPEER, and may then go on
  * waiting for the living; when all others are gone it is told every time. 0: nothing new. */

@@ -31,6 +31,12 @@ struct fagus_state {
 
 extern struct fagus_state fagus_state __attribute__((visibility("hidden")));
 
+/* 0, or FAGUS_ESTATE: what every call begins with. */
+static inline int fagus_check_open(void)
+{
+    return fagus_state.node ? 0 : FAGUS_ESTATE;
+}
+
 /* Where a node's heap begins in this address space; a mirror of it where packets carry stores. */
 static inline unsigned char *fagus_heap_of(int rank)
 {
@@ -52,5 +58,9 @@ void fagus_memory_close(void);
 
 /* The calling thread takes the node itself as its lane. (thread_lane.c) */
 int fagus_lanes_open(void);
+
+/* Paper 001's port layer, after the space is open: 0 or FAGUS_E.... (port.c) */
+int fagus_port_open(void);
+void fagus_port_close(void);
 
 #endif

@@ -45,9 +45,11 @@ static void take_from_list(struct fagus_sync *sync)
     (void)pthread_mutex_unlock(&list_lock);
 }
 
-/* What a node keeps outside of the space. */
+/* What a node keeps of it. */
 static void forget(struct fagus_sync *sync)
 {
+    take_from_list(sync);
+    fagus_log_free(sync);
     fagus_binding_forget(sync);
     fagus_twin_drop(sync);
     fagus_lockers_close(sync);
@@ -97,12 +99,7 @@ static int create(void *opened, const void *unused)
 
 int fagus_sync_create(struct fagus_sync **sync)
 {
-    void *made;
-    int error = fagus_handle_create(&handles, sync != NULL, create, NULL, &made);
-    if (!error) {
-        *sync = made;
-    }
-    return error;
+    return fagus_handle_create(&handles, sync != NULL, create, NULL, sync);
 }
 
 static int destroy(void *opened)
@@ -113,8 +110,6 @@ static int destroy(void *opened)
     if (error) {
         return error;
     }
-    take_from_list(sync);
-    fagus_log_free(sync);
     forget(sync);
     error = fagus_control_free(sync->own);
     (void)fagus_handle_close(&sync->handle, fagus_state.generation);
@@ -128,7 +123,7 @@ int fagus_sync_free(struct fagus_sync *sync)
 
 int fagus_sync_name(struct fagus_sync *sync, const char *name)
 {
-    int error = fagus_sync_check(sync);
+    int error = fagus_handle_check(sync);
     if (error || !name) {
         return error ? error : FAGUS_EINVAL;
     }
@@ -162,7 +157,7 @@ static void add_counters(struct fagus_sync *sync, void *context)
 
 int fagus_stats(const struct fagus_sync *sync, struct fagus_stats *stats)
 {
-    int error = sync ? fagus_sync_check(sync) : fagus_check_open();
+    int error = sync ? fagus_handle_check(sync) : fagus_check_open();
     if (error || !stats) {
         return error ? error : FAGUS_EINVAL;
     }
@@ -221,8 +216,6 @@ void fagus_syncs_close(void)
     }
     while (list) {
         struct fagus_sync *sync = list;
-        take_from_list(sync);
-        fagus_log_free(sync);
         forget(sync);
         (void)fagus_handle_close(&sync->handle, fagus_state.generation);
     }

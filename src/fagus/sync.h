@@ -214,12 +214,6 @@ static inline void fagus_count_hops(struct fagus_sync *sync, uint64_t more)
     (void)atomic_fetch_add_explicit(&sync->counters.hops, more, memory_order_relaxed);
 }
 
-/* 0, FAGUS_ESTATE or FAGUS_EINVAL: the first check of every call on a variable. */
-static inline int fagus_sync_check(const struct fagus_sync *sync)
-{
-    return fagus_handle_check(sync);
-}
-
 /* A number for the calling thread, never 0, that no other thread of this process has or had: what
  * a thread held when it ended is not its successor's. Its place is known when the library is
  * loaded, so that finding it is no call. */
@@ -263,6 +257,22 @@ int fagus_record_write(struct fagus_sync *sync, const void *own_place, const voi
                        size_t bytes);
 /* Completes what this thread wrote. FAGUS_EPEER: the manager is gone. */
 int fagus_record_settle(struct fagus_sync *sync);
+
+/* One operation on a word of the record, given by its place in this node's own. Done at return, and
+ * acquires and releases. FAGUS_EPEER. */
+static inline int fagus_record_atomic(const struct fagus_sync *sync, _Atomic uint64_t *own_word,
+                                      enum inner_atomic operation, uint64_t operand,
+                                      uint64_t expected, uint64_t *old)
+{
+    if (LIKELY(sync->reached != NULL)) {
+        uintptr_t offset = (uintptr_t)own_word - (uintptr_t)sync->own;
+        void *word = (unsigned char *)sync->reached + offset;
+        *old = inner_apply_u64(word, operation, operand, expected);
+        return 0;
+    }
+    return fagus_error_of(inner_atomic(fagus_lane(), fagus_remote_of(sync->manager, own_word),
+                                       operation, sizeof *old, operand, expected, old));
+}
 
 /* How long a wait for another node sleeps between two looks at who is still alive. */
 #define FAGUS_LOOK_AGAIN_NS UINT64_C(5000000)

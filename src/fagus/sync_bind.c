@@ -94,16 +94,13 @@ void fagus_binding_close(struct fagus_sync *sync, const struct fagus_record *rec
     if (atomic_load_explicit(&record->together, memory_order_relaxed) & FAGUS_TOGETHER_ACQUIRED) {
         return;
     }
-    if (sync->reached) {
-        (void)atomic_fetch_or_explicit(&sync->reached->together, FAGUS_TOGETHER_ACQUIRED,
-                                       memory_order_acq_rel);
-    } else {
-        uint64_t old;
+    if (!sync->reached) {
         fagus_count_hops(sync, 2);
-        /* Should it fail the manager is gone, and nobody binds it any more. */
-        (void)dn_fetch_or_u64(fagus_lane(), fagus_remote_of(sync->manager, &sync->own->together),
-                              FAGUS_TOGETHER_ACQUIRED, &old);
     }
+    /* Should it fail the manager is gone, and nobody binds it any more. */
+    uint64_t old;
+    (void)fagus_record_atomic(sync, &sync->own->together, INNER_OR, FAGUS_TOGETHER_ACQUIRED, 0,
+                              &old);
 }
 
 /* ---- Learning ------------------------------------------------------------------------------ */
@@ -346,31 +343,6 @@ static void keep_released(struct fagus_sync *sync)
  * decides, so that a node that comes when others wait in the call for all joins them, if only to
  * be refused: nobody waits for a call that does not come, and all go on in step. */
 
-/* The word at the manager; FAGUS_EPEER. */
-static int read_together(struct fagus_sync *sync, uint64_t *word)
-{
-    if (sync->reached) {
-        *word = atomic_load_explicit(&sync->reached->together, memory_order_acquire);
-        return 0;
-    }
-    return fagus_error_of(
-        dn_read_u64(fagus_lane(), fagus_remote_of(sync->manager, &sync->own->together), word));
-}
-
-static int swap_together(struct fagus_sync *sync, uint64_t expected, uint64_t wanted,
-                         uint64_t *found)
-{
-    if (sync->reached) {
-        *found = expected;
-        (void)atomic_compare_exchange_strong_explicit(&sync->reached->together, found, wanted,
-                                                      memory_order_acq_rel, memory_order_acquire);
-        return 0;
-    }
-    return fagus_error_of(dn_compare_swap_u64(fagus_lane(),
-                                              fagus_remote_of(sync->manager, &sync->own->together),
-                                              expected, wanted, found));
-}
-
 /* Whether a call of all nodes has begun that not all have joined: each counts once in a call. */
 static bool is_under_way(uint64_t word)
 {
@@ -382,14 +354,17 @@ static bool is_under_way(uint64_t word)
  * more; the word then says so. */
 static int count_bindings(struct fagus_sync *sync, bool is_acquired, uint64_t change)
 {
+    _Atomic uint64_t *together = &sync->own->together;
     uint64_t word;
-    int error = read_together(sync, &word);
+    int error = fagus_record_atomic(sync, together, INNER_READ, 0, 0, &word);
     while (!error) {
         uint64_t known = word | (is_acquired ? FAGUS_TOGETHER_ACQUIRED : 0);
         bool is_late = known & FAGUS_TOGETHER_ACQUIRED && !is_under_way(word);
         uint64_t wanted = is_late ? known : known + change;
         uint64_t found = word;
-        error = wanted == word ? 0 : swap_together(sync, word, wanted, &found);
+        if (wanted != word) {
+            error = fagus_record_atomic(sync, together, INNER_COMPARE_SWAP, wanted, word, &found);
+        }
         if (!error && found == word) {
             return is_late ? FAGUS_ENOTHELD : 0;
         }
@@ -407,7 +382,7 @@ struct change {
  * collective calls' turn is taken. */
 static int begin_change(struct fagus_sync *sync, struct change *change)
 {
-    int error = fagus_sync_check(sync);
+    int error = fagus_handle_check(sync);
     if (error) {
         return error;
     }

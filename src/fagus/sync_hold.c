@@ -169,7 +169,7 @@ static bool is_writer(const struct fagus_sync *sync, uint64_t thread)
 
 int fagus_sync_check_writer(const struct fagus_sync *sync)
 {
-    int error = fagus_sync_check(sync);
+    int error = fagus_handle_check(sync);
     return error ? error : is_writer(sync, fagus_this_thread()) ? 0 : FAGUS_ENOTHELD;
 }
 
@@ -489,7 +489,7 @@ static int acquire_with(struct fagus_sync *sync, struct fagus_locker *locker,
 
 static int acquire(struct fagus_sync *sync, struct request *request)
 {
-    int error = fagus_sync_check(sync);
+    int error = fagus_handle_check(sync);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -566,7 +566,7 @@ static inline bool acquire_quickly(struct fagus_sync *sync, int *result)
 int fagus_acquire(struct fagus_sync *sync, enum fagus_mode mode)
 {
     int result;
-    if (LIKELY(fagus_sync_check(sync) == 0 && sync->is_quick && mode == FAGUS_WRITE) &&
+    if (LIKELY(fagus_handle_check(sync) == 0 && sync->is_quick && mode == FAGUS_WRITE) &&
         LIKELY(acquire_quickly(sync, &result))) {
         return result;
     }
@@ -639,7 +639,7 @@ static int release_from_reading(struct fagus_sync *sync, uint64_t thread)
 
 int fagus_release(struct fagus_sync *sync)
 {
-    int error = fagus_sync_check(sync);
+    int error = fagus_handle_check(sync);
     if (UNLIKELY(error)) {
         return error;
     }

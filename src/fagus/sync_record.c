@@ -252,14 +252,10 @@ static bool somebody_left(void *context)
 /* A word of readers; `change` is what the writer alters of it, by exclusive or. */
 static int alter_readers(struct fagus_sync *sync, uint32_t word, uint64_t change, uint64_t *old)
 {
-    if (sync->reached) {
-        *old = atomic_fetch_xor_explicit(readers_of(sync->reached, word), change,
-                                         memory_order_acq_rel);
-        return 0;
+    if (!sync->reached) {
+        fagus_count_hops(sync, 2);
     }
-    fagus_count_hops(sync, 2);
-    return fagus_error_of(dn_fetch_xor_u64(
-        fagus_lane(), fagus_remote_of(sync->manager, readers_of(sync->own, word)), change, old));
+    return fagus_record_atomic(sync, readers_of(sync->own, word), INNER_XOR, change, 0, old);
 }
 
 /* The bits of a word whose nodes are gone. */

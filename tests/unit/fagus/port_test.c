@@ -1,5 +1,5 @@
 /* The port layer to oneself: lengths, pieces, both ways to notice an arrival, errno. */
-#include "fagus/port.h"
+#include "fagus/state.h"
 
 #include <errno.h>
 #include <sys/uio.h>
