@@ -23,14 +23,6 @@
              : DN_FLOAT_COMPLEX, double _Complex                             \
              : DN_DOUBLE_COMPLEX)
 
-#define NUMBER_OF_and DN_AND
-#define NUMBER_OF_or DN_OR
-#define NUMBER_OF_xor DN_XOR
-#define NUMBER_OF_min DN_MIN
-#define NUMBER_OF_max DN_MAX
-#define NUMBER_OF_sum DN_SUM
-#define NUMBER_OF_prod DN_PRODUCT
-
 struct what {
     enum dn_type type;
     enum dn_reduction operation;
@@ -49,25 +41,25 @@ static inline __attribute__((always_inline)) int reduce(struct shmem_team *team,
     return shmem_collective_end(call, error);
 }
 
-#define WHAT(TYPE, OPERATION)                                \
-    (struct what)                                            \
-    {                                                        \
-        NUMBER_OF(TYPE), NUMBER_OF_##OPERATION, sizeof(TYPE) \
+#define WHAT(TYPE, REDUCTION)                    \
+    (struct what)                                \
+    {                                            \
+        NUMBER_OF(TYPE), REDUCTION, sizeof(TYPE) \
     }
 
-#define DEFINE_REDUCE(NAME, TYPE, A, OPERATION)                                             \
+#define DEFINE_REDUCE(NAME, TYPE, REDUCTION, OPERATION)                                     \
     SHMEM_DEFINE(int, NAME##_##OPERATION##_reduce,                                          \
                  (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nreduce),      \
                  return reduce(shmem_members(team, SHMEM_CALL_NAME), dest, source, nreduce, \
-                               WHAT(TYPE, OPERATION), SHMEM_CALL_NAME))
+                               WHAT(TYPE, REDUCTION), SHMEM_CALL_NAME))
 
-SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , and)
-SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , or)
-SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, , xor)
-SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, , min)
-SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, , max)
-SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, , sum)
-SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, , prod)
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, DN_AND, and)
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, DN_OR, or)
+SHMEM_REDUCE_BITWISE_TYPES(DEFINE_REDUCE, DN_XOR, xor)
+SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, DN_MIN, min)
+SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, DN_MAX, max)
+SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, DN_SUM, sum)
+SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, DN_PRODUCT, prod)
 
 /* pWrk is not needed. */
 static struct shmem_team *set_of(int count, int start, int log_stride, int size, const void *work,
@@ -83,19 +75,19 @@ static struct shmem_team *set_of(int count, int start, int log_stride, int size,
     return shmem_active_set(start, log_stride, size, sync, call);
 }
 
-#define DEFINE_TO_ALL(NAME, TYPE, A, OPERATION)                                                \
+#define DEFINE_TO_ALL(NAME, TYPE, REDUCTION, OPERATION)                                        \
     SHMEM_DEFINE(                                                                              \
         void, NAME##_##OPERATION##_to_all,                                                     \
         (TYPE * dest, const TYPE *source, int nreduce, int PE_start, int logPE_stride,         \
          int PE_size, TYPE *pWrk, long *pSync),                                                \
         struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync, \
                                         SHMEM_CALL_NAME);                                      \
-        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, OPERATION), SHMEM_CALL_NAME))
+        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, REDUCTION), SHMEM_CALL_NAME))
 
-SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , and)
-SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , or)
-SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, , xor)
-SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, , min)
-SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, , max)
-SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, , sum)
-SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, , prod)
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, DN_AND, and)
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, DN_OR, or)
+SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, DN_XOR, xor)
+SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, DN_MIN, min)
+SHMEM_TO_ALL_MINMAX_TYPES(DEFINE_TO_ALL, DN_MAX, max)
+SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, DN_SUM, sum)
+SHMEM_TO_ALL_ARITHMETIC_TYPES(DEFINE_TO_ALL, DN_PRODUCT, prod)
