@@ -16,7 +16,7 @@
 #include "api/inner.h"
 #include "shmem.h"
 
-/* The name of the pshmem_ function that it stands in, for messages: without its p. */
+/* The name of the pshmem_ function in which it stands, without the p: for messages. */
 #define SHMEM_CALL_NAME (__func__ + 1)
 
 /* Defines the pshmem_ function's second name. */
@@ -31,11 +31,12 @@
     }                                                \
     SHMEM_ALIAS(NAME)
 
-/* The same on a context, which the statement finds as `context`; and, as NAME and ctx_NAME, on the
- * default context and on any. */
+/* The same on a context, which the statement finds as `context`. */
 #define SHMEM_DEFINE_ON(CONTEXT, RETURNS, NAME, PARAMETERS, ...)                             \
     SHMEM_DEFINE(RETURNS, NAME, PARAMETERS, const struct shmem_context *context = (CONTEXT); \
                  __VA_ARGS__)
+
+/* Two functions: NAME on the default context, and ctx_NAME on any. */
 #define SHMEM_DEFINE_BOTH(RETURNS, NAME, PARAMETERS, ...)                         \
     SHMEM_DEFINE_ON(&shmem_state.context, RETURNS, NAME, PARAMETERS, __VA_ARGS__) \
     SHMEM_DEFINE_ON(shmem_context_of(ctx), RETURNS, ctx_##NAME,                   \
