@@ -123,11 +123,6 @@ extern struct fake_node *fake_own;
 extern const struct fabric fake_fabric;
 extern const struct fabric_ops fake_ops;
 
-/* The rank in whose copy a host keeps the words in front. */
-uint32_t fake_first_of_host(uint32_t rank);
-/* In whose copy lies what that rank finds at an offset of the group's memory. */
-uint32_t fake_home(uint32_t rank, uint64_t offset);
-
 void fake_make(const struct fake_settings *settings);
 void fake_free(void);
 

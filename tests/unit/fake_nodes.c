@@ -1,6 +1,6 @@
 /* Making the fake fabric's memory, and running its nodes. */
 #define _GNU_SOURCE
-#include "unit/fake_fabric.h"
+#include "unit/fake_packets.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -10,13 +10,31 @@
 
 enum { PATIENCE_S = 60 };
 
-/* ---- Copies ---------------------------------------------------------------------------------- */
+/* ---- Copies --------------------------------------------------------------------------------- */
+
+uint32_t fake_first_of_host(uint32_t rank)
+{
+    uint32_t first = 0;
+    while (fake->hosts[first] != fake->hosts[rank]) {
+        first++;
+    }
+    return first;
+}
+
+uint32_t fake_home(uint32_t rank, uint64_t offset)
+{
+    if (offset < fake->geometry.nodes_offset) {
+        return fake_first_of_host(rank);
+    }
+    uint64_t owner = (offset - fake->geometry.nodes_offset) / fake->geometry.node_stride_bytes;
+    return fake->hosts[owner] == fake->hosts[rank] ? (uint32_t)owner : rank;
+}
 
 /* Makes a copy show what its node shares with its host. */
 static void share(uint32_t rank, uint64_t offset, uint64_t bytes)
 {
     uint64_t at = fake_home(rank, offset) * fake->geometry.total_bytes + offset;
-    unsigned char *place = (unsigned char *)fake->copies[rank] + offset;
+    unsigned char *place = fake_place(rank, offset);
     if (fake_home(rank, offset) != rank) {
         assert_ptr_equal(mmap(place, bytes, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fake->memory_fd, (off_t)at),
