@@ -99,6 +99,16 @@ void perf_packets_raw_datagrams(void *context, uint64_t count)
     }
 }
 
+void perf_packets_raw_stream(void *context, uint64_t count)
+{
+    struct perf_packets *link = context;
+    if (link->starts) {
+        raw_udp_send_stream(&link->raw, &link->stream, count * link->stream_bytes);
+    } else {
+        raw_udp_receive_stream(&link->raw, &link->stream, count * link->stream_bytes);
+    }
+}
+
 int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
                          struct perf_figure *figure)
 {
@@ -123,17 +133,12 @@ int perf_packets_run(struct perf_packets *link, struct perf_row row)
     return error;
 }
 
-int perf_packets_run_alone(struct perf_world *world, const struct perf_row *rows, size_t count)
+int perf_packets_run_all(struct perf_packets *link, const struct perf_row *rows, size_t count)
 {
-    struct perf_packets link;
-    int error = perf_packets_open(world, &link);
-    if (error) {
-        return error;
-    }
+    int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
-        error = perf_packets_run(&link, rows[i]);
+        error = perf_packets_run(link, rows[i]);
     }
-    perf_packets_close(&link);
     return error;
 }
 
@@ -154,14 +159,14 @@ static void our_trips(void *context, uint64_t count)
     perf_packets_flush(link);
 }
 
-int perf_packets_aotf(struct perf_world *world)
+int perf_packets_aotf(struct perf_packets *link)
 {
     static const struct perf_row row = {.detail = "dn_wait_until",
                                         .bar = "<= 1.25",
                                         .json_name = "rtt_ns",
                                         .bytes = sizeof(uint64_t),
                                         .ours = our_trips};
-    return perf_packets_run_alone(world, &row, 1);
+    return perf_packets_run(link, row);
 }
 
 /* ---- atomic: the other node serves it -------------------------------------------------- */
@@ -203,7 +208,7 @@ static void our_fetch_add_busy(void *context, uint64_t count)
     }
 }
 
-int perf_packets_atomic(struct perf_world *world)
+int perf_packets_atomic(struct perf_packets *link)
 {
     static const struct perf_row rows[] = {
         {.detail = "fetch-add",
@@ -216,7 +221,7 @@ int perf_packets_atomic(struct perf_world *world)
          .ours = our_fetch_add_busy,
          .count = BUSY_COUNT},
     };
-    return perf_packets_run_alone(world, rows, sizeof rows / sizeof rows[0]);
+    return perf_packets_run_all(link, rows, sizeof rows / sizeof rows[0]);
 }
 
 /* ---- barrier --------------------------------------------------------------------------- */
@@ -229,11 +234,11 @@ static void our_barrier(void *context, uint64_t count)
     }
 }
 
-int perf_packets_barrier(struct perf_world *world)
+int perf_packets_barrier(struct perf_packets *link)
 {
     static const struct perf_row row = {
         .bar = "<= 1.3", .json_name = "barrier_ns", .ours = our_barrier};
-    return perf_packets_run_alone(world, &row, 1);
+    return perf_packets_run(link, row);
 }
 
 /* ---- reduce ------------------------------------------------------------------------------ */
@@ -256,18 +261,13 @@ static void our_reduce(void *context, uint64_t count)
     }
 }
 
-int perf_packets_reduce(struct perf_world *world)
+int perf_packets_reduce(struct perf_packets *link)
 {
     enum { LARGEST = 1 << 20 };
     static const size_t sizes[] = {sizeof(double), 64 * 1024, LARGEST};
-    struct reduction reduction;
+    struct reduction reduction = {.link = *link, .team = dn_team_all(link->node)};
     void *memory;
-    int error = perf_packets_open(world, &reduction.link);
-    if (error) {
-        return error;
-    }
-    reduction.team = dn_team_all(world->node);
-    error = dn_alloc(world->node, (size_t)2 * LARGEST, &memory);
+    int error = dn_alloc(link->node, (size_t)2 * LARGEST, &memory);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && !error; i++) {
         struct perf_row row = {.detail = i == 0 ? "one double" : "doubles",
                                .json_name = "reduce_ns",
@@ -279,9 +279,7 @@ int perf_packets_reduce(struct perf_world *world)
         memset(reduction.source, 0, sizes[i]);
         error = perf_packets_run(&reduction.link, row);
     }
-    error = error ? error : dn_free(world->node, memory);
-    perf_packets_close(&reduction.link);
-    return error;
+    return error ? error : dn_free(link->node, memory);
 }
 
 /* ---- idle: a node with nothing to do ------------------------------------------------------ */
@@ -315,23 +313,18 @@ static int idle(struct perf_packets *link, bool waits, uint64_t *parts_per_milli
     return error;
 }
 
-int perf_packets_idle(struct perf_world *world)
+int perf_packets_idle(struct perf_packets *link)
 {
-    struct perf_packets link;
-    int error = perf_packets_open(world, &link);
-    if (error) {
-        return error;
-    }
+    int error = 0;
     for (int waits = 0; waits <= 1 && !error; waits++) {
         uint64_t parts_per_million = 0;
         struct perf_row row = {.detail = waits ? "waits for 2 s" : "sleeps for 2 s",
                                .limit = "one core",
                                .bar = "<= 0.01"};
-        error = idle(&link, waits, &parts_per_million);
-        if (!error && world->rank == 0) {
-            perf_report_share(world, &row, (double)parts_per_million * 1e-4);
+        error = idle(link, waits, &parts_per_million);
+        if (!error && link->starts) {
+            perf_report_share(link->world, &row, (double)parts_per_million * 1e-4);
         }
     }
-    perf_packets_close(&link);
     return error;
 }

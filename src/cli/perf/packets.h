@@ -18,6 +18,9 @@ struct perf_packets {
     uint64_t *word;      /* the peer stores here */
     uint64_t turn;       /* what the word holds next, on both nodes */
     int error;           /* the first one; blocks then return at once */
+
+    struct raw_udp_stream stream; /* of perf_packets_raw_stream, */
+    uint64_t stream_bytes;        /* and the bytes of one operation there */
 };
 
 /* Both ends meet. Returns DN_E..., after printing what a code cannot tell. */
@@ -34,10 +37,11 @@ void perf_packets_await(struct perf_packets *link);
 /* Sends a block's last store now, since nobody drives this end's NIC while the raw block runs. */
 void perf_packets_flush(struct perf_packets *link);
 
-/* Blocks of raw round trips, and of raw 8-byte datagrams one way; their context is a struct
- * perf_packets, or starts with one. */
+/* Blocks of raw round trips, of raw 8-byte datagrams one way, and of a raw stream; their context is
+ * a struct perf_packets, or starts with one. */
 void perf_packets_raw_trips(void *context, uint64_t count);
 void perf_packets_raw_datagrams(void *context, uint64_t count);
+void perf_packets_raw_stream(void *context, uint64_t count);
 
 /* Measures a row. The link is the blocks' context, or that starts with the link. A fault of the raw
  * end is an error, too. */
@@ -47,26 +51,28 @@ int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
 /* Measures a row and prints it. One that names no limit is compared with raw round trips. */
 int perf_packets_run(struct perf_packets *link, struct perf_row row);
 
-/* Opens a link, runs rows of which it is the whole context, and closes it. */
-int perf_packets_run_alone(struct perf_world *world, const struct perf_row *rows, size_t count);
+/* Does so with several rows. */
+int perf_packets_run_all(struct perf_packets *link, const struct perf_row *rows, size_t count);
 
 /* ---- The tests ------------------------------------------------------------------------ */
 
+/* Blocks that need more than the link get a struct that starts with a copy of it. */
+
 /* packets.c */
-int perf_packets_aotf(struct perf_world *world);
-int perf_packets_atomic(struct perf_world *world);
-int perf_packets_barrier(struct perf_world *world);
-int perf_packets_reduce(struct perf_world *world);
-int perf_packets_idle(struct perf_world *world);
+int perf_packets_aotf(struct perf_packets *link);
+int perf_packets_atomic(struct perf_packets *link);
+int perf_packets_barrier(struct perf_packets *link);
+int perf_packets_reduce(struct perf_packets *link);
+int perf_packets_idle(struct perf_packets *link);
 
 /* packets_stream.c */
-int perf_packets_rate(struct perf_world *world);
-int perf_packets_botf(struct perf_world *world);
-int perf_packets_push(struct perf_world *world);
-int perf_packets_pull(struct perf_world *world);
+int perf_packets_rate(struct perf_packets *link);
+int perf_packets_botf(struct perf_packets *link);
+int perf_packets_push(struct perf_packets *link);
+int perf_packets_pull(struct perf_packets *link);
 
 /* packets_service.c */
-int perf_packets_sendrecv(struct perf_world *world);
-int perf_packets_lock(struct perf_world *world);
+int perf_packets_sendrecv(struct perf_packets *link);
+int perf_packets_lock(struct perf_packets *link);
 
 #endif

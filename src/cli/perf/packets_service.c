@@ -17,7 +17,6 @@ enum {
 struct exchange {
     struct perf_packets link; /* first: the raw blocks' context */
     struct dn_context *context;
-    struct raw_udp_stream raw;
     unsigned char *large;
 };
 
@@ -74,67 +73,47 @@ static void our_small_stream(void *context, uint64_t count)
     stream_messages(context, count, &value, sizeof value);
 }
 
-static void raw_large_stream(void *context, uint64_t count)
-{
-    struct exchange *exchange = context;
-    if (exchange->link.starts) {
-        raw_udp_send_stream(&exchange->link.raw, &exchange->raw, count * LARGE_BYTES);
-    } else {
-        raw_udp_receive_stream(&exchange->link.raw, &exchange->raw, count * LARGE_BYTES);
-    }
-}
-
 static void our_large_stream(void *context, uint64_t count)
 {
     struct exchange *exchange = context;
     stream_messages(exchange, count, exchange->large, LARGE_BYTES);
 }
 
-static int measure_messages(struct perf_world *world, struct exchange *exchange)
+int perf_packets_sendrecv(struct perf_packets *link)
 {
-    static const struct perf_row trip = {.detail = "round trip",
-                                         .json_name = "rtt_ns",
-                                         .bytes = sizeof(uint64_t),
-                                         .ours = our_trips};
-    static const struct perf_row rate = {.detail = "messages per second",
-                                         .limit = "one raw datagram each",
-                                         .kind = PERF_RATE,
-                                         .bytes = sizeof(uint64_t),
-                                         .raw = perf_packets_raw_datagrams,
-                                         .ours = our_small_stream};
-    static const struct perf_row large = {.detail = "from library memory",
-                                          .limit = "raw GSO + GRO, copied into place",
-                                          .kind = PERF_BANDWIDTH,
-                                          .bytes = LARGE_BYTES,
-                                          .raw = raw_large_stream,
-                                          .ours = our_large_stream,
-                                          .count = LARGE_COUNT};
-    int error = perf_packets_run(&exchange->link, trip);
-    error = error ? error : perf_packets_run(&exchange->link, rate);
-    exchange->large = dn_bank(world->node, NULL);
-    memset(exchange->large, 1, LARGE_BYTES);
-    exchange->raw = (struct raw_udp_stream){
-        .segment_bytes = world->packet_bytes,
-        .place_bytes = LARGE_BYTES,
-        .source = exchange->large,
-        .target = exchange->large,
+    static const struct perf_row rows[] = {
+        {.detail = "round trip",
+         .json_name = "rtt_ns",
+         .bytes = sizeof(uint64_t),
+         .ours = our_trips},
+        {.detail = "messages per second",
+         .limit = "one raw datagram each",
+         .kind = PERF_RATE,
+         .bytes = sizeof(uint64_t),
+         .raw = perf_packets_raw_datagrams,
+         .ours = our_small_stream},
+        {.detail = "from library memory",
+         .limit = "raw GSO + GRO, copied into place",
+         .kind = PERF_BANDWIDTH,
+         .bytes = LARGE_BYTES,
+         .raw = perf_packets_raw_stream,
+         .ours = our_large_stream,
+         .count = LARGE_COUNT},
     };
-    return error ? error : perf_packets_run(&exchange->link, large);
-}
-
-int perf_packets_sendrecv(struct perf_world *world)
-{
-    struct exchange exchange;
-    int error = perf_packets_open(world, &exchange.link);
-    if (error) {
-        return error;
-    }
-    int peer = exchange.link.peer;
-    error = dn_context_open(world->node, CHANNEL, &peer, 1, &peer, 1, NULL, &exchange.context);
-    error = error ? error : measure_messages(world, &exchange);
-    error = error ? error : dn_context_close(exchange.context);
-    perf_packets_close(&exchange.link);
-    return error;
+    struct exchange exchange = {.link = *link, .large = dn_bank(link->node, NULL)};
+    exchange.link.stream = (struct raw_udp_stream){
+        .segment_bytes = link->world->packet_bytes,
+        .place_bytes = LARGE_BYTES,
+        .source = exchange.large,
+        .target = exchange.large,
+    };
+    exchange.link.stream_bytes = LARGE_BYTES;
+    memset(exchange.large, 1, LARGE_BYTES);
+    int error = dn_context_open(link->node, CHANNEL, &link->peer, 1, &link->peer, 1, NULL,
+                                &exchange.context);
+    error = error ? error
+                  : perf_packets_run_all(&exchange.link, rows, sizeof rows / sizeof rows[0]);
+    return error ? error : dn_context_close(exchange.context);
 }
 
 /* ---- lock ---------------------------------------------------------------------------------- */
@@ -242,24 +221,18 @@ static int measure_contest(struct contest *contest, const char *detail, uint64_t
     return error;
 }
 
-int perf_packets_lock(struct perf_world *world)
+int perf_packets_lock(struct perf_packets *link)
 {
     static const struct perf_row alone = {
         .detail = "take and give", .json_name = "lock_ns", .ours = our_lock_alone};
-    struct contest contest = {.hold_ns = 0};
-    struct dn_remote words[2] = {{world->rank, DN_LLCM, LOCK_OFFSET},
-                                 {1 - world->rank, DN_LLCM, LOCK_OFFSET}};
-    int error = perf_packets_open(world, &contest.link);
-    if (error) {
-        return error;
-    }
-    error = dn_lock_open(world->node, words[0], &contest.near);
-    error = error ? error : dn_lock_open(world->node, words[1], &contest.far);
+    struct contest contest = {.link = *link};
+    struct dn_remote near = {link->world->rank, DN_LLCM, LOCK_OFFSET};
+    struct dn_remote far = {link->peer, DN_LLCM, LOCK_OFFSET};
+    int error = dn_lock_open(link->node, near, &contest.near);
+    error = error ? error : dn_lock_open(link->node, far, &contest.far);
     error = error ? error : perf_packets_run(&contest.link, alone);
     error = error ? error : measure_contest(&contest, "change, held 20 us", HOLD_NS);
     error = error ? error : measure_contest(&contest, "change of owner", 0);
     error = error ? error : dn_lock_close(contest.near);
-    error = error ? error : dn_lock_close(contest.far);
-    perf_packets_close(&contest.link);
-    return error;
+    return error ? error : dn_lock_close(contest.far);
 }

@@ -16,7 +16,6 @@ enum {
 struct stream {
     struct perf_packets link; /* first: the raw blocks' context */
     struct dn_kick kick;      /* onto the place of small messages */
-    struct raw_udp_stream raw;
     unsigned char *bank;
 };
 
@@ -60,7 +59,7 @@ static void our_stores(void *context, uint64_t count)
     conclude(link);
 }
 
-int perf_packets_rate(struct perf_world *world)
+int perf_packets_rate(struct perf_packets *link)
 {
     static const struct perf_row rows[] = {
         {"dn_botf", "one raw datagram each", ">= 5", PERF_RATE, NULL, sizeof(uint64_t),
@@ -68,31 +67,13 @@ int perf_packets_rate(struct perf_world *world)
         {"dn_store", "one raw datagram each", NULL, PERF_RATE, NULL, sizeof(uint64_t),
          perf_packets_raw_datagrams, .ours = our_stores},
     };
-    struct stream stream;
+    struct stream stream = {.link = *link};
     struct dn_remote place = {1, DN_LLCM, SMALL_OFFSET};
-    int error = perf_packets_open(world, &stream.link);
-    if (error) {
-        return error;
-    }
-    error = dn_kick_map(world->node, place, SMALL_BYTES, &stream.kick);
-    error = error ? error : perf_packets_run(&stream.link, rows[0]);
-    error = error ? error : perf_packets_run(&stream.link, rows[1]);
-    perf_packets_close(&stream.link);
-    return error;
+    int error = dn_kick_map(link->node, place, SMALL_BYTES, &stream.kick);
+    return error ? error : perf_packets_run_all(&stream.link, rows, sizeof rows / sizeof rows[0]);
 }
 
 /* ---- 64 KB at a time ------------------------------------------------------------------------ */
-
-static void raw_blocks(void *context, uint64_t count)
-{
-    struct stream *stream = context;
-    struct perf_packets *link = &stream->link;
-    if (link->starts) {
-        raw_udp_send_stream(&link->raw, &stream->raw, count * BLOCK_BYTES);
-    } else {
-        raw_udp_receive_stream(&link->raw, &stream->raw, count * BLOCK_BYTES);
-    }
-}
 
 typedef int (*start_transfer)(struct perf_packets *link, struct dn_remote remote, void *memory,
                               struct dn_op *op);
@@ -149,18 +130,17 @@ static void our_blocks(void *context, uint64_t count)
 }
 
 /* The segment size with which the raw stream is fastest here. Only the sender needs it. */
-static uint32_t fastest_segment(struct stream *stream)
+static uint32_t fastest_segment(struct perf_packets *link)
 {
     enum { ROUNDS = 8, ROUND_BLOCKS = 32 };
-    const uint32_t candidates[] = {stream->link.world->packet_bytes, 1472, 9216, 32752,
-                                   WHOLE_BURST};
+    const uint32_t candidates[] = {link->world->packet_bytes, 1472, 9216, 32752, WHOLE_BURST};
     uint64_t best_ns = UINT64_MAX;
     uint32_t best = candidates[0];
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < sizeof candidates / sizeof candidates[0]; i++) {
-            stream->raw.segment_bytes = candidates[i];
+            link->stream.segment_bytes = candidates[i];
             uint64_t start_ns = host_now_ns();
-            raw_blocks(stream, ROUND_BLOCKS);
+            perf_packets_raw_stream(link, ROUND_BLOCKS);
             uint64_t took_ns = host_now_ns() - start_ns;
             /* The first round only warms up memory. */
             if (round > 0 && took_ns < best_ns) {
@@ -185,46 +165,43 @@ static const struct {
 };
 
 /* Measures the rows of one kind of transfer; the first has the bar. */
-static int measure_blocks(struct perf_world *world, perf_block ours, const char *bar,
+static int measure_blocks(struct perf_packets *link, perf_block ours, const char *bar,
                           size_t limit_count)
 {
-    struct stream stream;
-    int error = perf_packets_open(world, &stream.link);
-    if (error) {
-        return error;
-    }
-    stream.bank = dn_bank(world->node, NULL);
+    struct stream stream = {.link = *link, .bank = dn_bank(link->node, NULL)};
+    struct raw_udp_stream *raw = &stream.link.stream;
+    *raw = (struct raw_udp_stream){.place_bytes = PLACE_BYTES, .source = stream.bank};
+    stream.link.stream_bytes = BLOCK_BYTES;
     memset(stream.bank, 1, PLACE_BYTES);
-    stream.raw = (struct raw_udp_stream){.place_bytes = PLACE_BYTES, .source = stream.bank};
-    uint32_t fastest = fastest_segment(&stream);
+    uint32_t fastest = fastest_segment(&stream.link);
+    int error = 0;
     for (size_t i = 0; i < limit_count && !error; i++) {
         const struct perf_row row = {.detail = limits[i].detail,
                                      .limit = limits[i].name,
                                      .bar = i == 0 ? bar : NULL,
                                      .kind = PERF_BANDWIDTH,
                                      .bytes = BLOCK_BYTES,
-                                     .raw = raw_blocks,
+                                     .raw = perf_packets_raw_stream,
                                      .ours = ours};
-        stream.raw.segment_bytes = limits[i].fastest ? fastest : world->packet_bytes;
-        stream.raw.target = limits[i].copies ? stream.bank : NULL;
+        raw->segment_bytes = limits[i].fastest ? fastest : link->world->packet_bytes;
+        raw->target = limits[i].copies ? stream.bank : NULL;
         error = perf_packets_run(&stream.link, row);
     }
-    perf_packets_close(&stream.link);
     return error;
 }
 
-int perf_packets_push(struct perf_world *world)
+int perf_packets_push(struct perf_packets *link)
 {
-    const char *bar = strcmp(world->protection, "none") == 0 ? ">= 0.3" : ">= 0.16";
-    return measure_blocks(world, our_pushes, bar, sizeof limits / sizeof limits[0]);
+    const char *bar = strcmp(link->world->protection, "none") == 0 ? ">= 0.3" : ">= 0.16";
+    return measure_blocks(link, our_pushes, bar, sizeof limits / sizeof limits[0]);
 }
 
-int perf_packets_pull(struct perf_world *world)
+int perf_packets_pull(struct perf_packets *link)
 {
-    return measure_blocks(world, our_pulls, NULL, 1);
+    return measure_blocks(link, our_pulls, NULL, 1);
 }
 
-int perf_packets_botf(struct perf_world *world)
+int perf_packets_botf(struct perf_packets *link)
 {
-    return measure_blocks(world, our_blocks, NULL, 1);
+    return measure_blocks(link, our_blocks, NULL, 1);
 }

@@ -164,6 +164,20 @@ static int look_at_fabric(struct perf_world *world)
     return error;
 }
 
+static int run(struct perf_world *world, const struct perf_entry *entry)
+{
+    struct perf_packets link;
+    if (world->packet_bytes == 0) {
+        return entry->in_place ? entry->in_place(world) : DN_EINVAL;
+    }
+    int error = entry->by_packets ? perf_packets_open(world, &link) : DN_EINVAL;
+    if (!error) {
+        error = entry->by_packets(&link);
+        perf_packets_close(&link);
+    }
+    return error;
+}
+
 int cli_perf_node(int argc, char **argv)
 {
     struct perf_world world = {0};
@@ -174,16 +188,14 @@ int cli_perf_node(int argc, char **argv)
         return dn_detach(world.node) ? CLI_FAULT : 0;
     }
     const struct perf_entry *entry = error ? NULL : perf_find_entry(argv[1]);
-    perf_test run = !entry ? NULL : world.packet_bytes > 0 ? entry->by_packets : entry->in_place;
-    if (run) {
+    error = error ? error : entry ? 0 : DN_EINVAL;
+    if (!error) {
         world.test = entry->name;
         world.rank = dn_rank(world.node);
         world.size = dn_size(world.node);
         world.json = format && strcmp(format, "json") == 0;
-        error = run(&world);
+        error = run(&world, entry);
         error = error ? error : dn_detach(world.node);
-    } else {
-        error = error ? error : DN_EINVAL;
     }
     if (error) {
         cli_say("dimmnet perf", "%s", dn_strerror(error));

@@ -15,7 +15,7 @@
 /* Where the measured words lie in each node's LLCM. */
 enum { PERF_WORD_OFFSET = 0, PERF_COUNTER_OFFSET = 4096 };
 
-typedef int (*perf_test)(struct perf_world *world);
+struct perf_packets;
 
 enum { PERF_COUNTS_MAX = 4 };
 
@@ -26,8 +26,8 @@ struct perf_entry {
     bool any_count;                   /* -n may change them */
     /* A test for each road between nodes; by packets it is for 2 of them. NULL: it makes no sense
      * there. Both NULL: the parent itself measures. */
-    perf_test in_place;
-    perf_test by_packets;
+    int (*in_place)(struct perf_world *world);
+    int (*by_packets)(struct perf_packets *link);
 };
 
 /* All tests; one without a name ends them. */
