@@ -25,8 +25,7 @@ struct options {
     unsigned setting_count;
     double rate; /* below 0: the file's */
     bool sweep, keys;
-    enum net_report_format format;
-    bool links, speed;
+    struct net_report report;
     const char *trace;
     const char *page;
     uint64_t from_cycle, to_cycle;
@@ -66,9 +65,9 @@ static const struct options_row rows[] = {
     {"set", 0, "SECTION.KEY=V", "replace a value of the file; may be repeated", OPTIONS_CALL,
      .take = take_setting},
     {"keys", 0, NULL, "print every key with its value, and run nothing", OPTIONS_FLAG, AT(keys)},
-    {"links", 0, NULL, "also print what each link carried", OPTIONS_FLAG, AT(links)},
+    {"links", 0, NULL, "also print what each link carried", OPTIONS_FLAG, AT(report.links)},
     {"speed", 0, NULL, "also print the simulator's own speed (never the same twice)", OPTIONS_FLAG,
-     AT(speed)},
+     AT(report.speed)},
     {"trace", 0, "FILE",
      "write a trace for ui.perfetto.dev: a track for each virtual channel of each router",
      OPTIONS_TEXT, AT(trace)},
@@ -81,8 +80,8 @@ static const struct options_row rows[] = {
     {"jobs", 0, "N", "processes for a sweep (default: one for each core)", OPTIONS_NUMBER, AT(jobs),
      .least = 1, .most = JOBS_AT_ONCE_MAX},
     {"csv", 0, NULL, "print comma-separated values, a line of names first", OPTIONS_SETS,
-     AT(format), .least = NET_REPORT_CSV},
-    {"json", 0, NULL, "print one JSON object a line", OPTIONS_SETS, AT(format),
+     AT(report.format), .least = NET_REPORT_CSV},
+    {"json", 0, NULL, "print one JSON object a line", OPTIONS_SETS, AT(report.format),
      .least = NET_REPORT_JSON},
     {.kind = OPTIONS_END},
 };
@@ -101,17 +100,14 @@ static const struct options_command command = {
         "bad usage or a file that makes no sense.\n",
 };
 
-static bool check_options(const struct options *options)
+static int check_options(const struct options *options)
 {
     const char *what = !options->path                             ? "no network file given"
                        : options->sweep && options->rate >= 0     ? "--sweep has its own rates"
                        : options->sweep && options->trace         ? "--trace is of one rate"
                        : options->from_cycle >= options->to_cycle ? "--from is not before --to"
                                                                   : NULL;
-    if (what) {
-        (void)cli_refuse(COMMAND, "%s; see " COMMAND " --help", what);
-    }
-    return !what;
+    return what ? cli_refuse(COMMAND, "%s; see " COMMAND " --help", what) : CLI_OK;
 }
 
 /* ---- One rate ----------------------------------------------------------------------------- */
@@ -138,23 +134,25 @@ static int status_of(const struct net_result *result)
 }
 
 /* Writes the page if --html asks for one. False: it failed and has said why. */
-static bool write_page(const struct options *options, const struct net_report *report,
-                       const struct net_result *results, unsigned count,
-                       const struct net_result *saturation, const struct net_bound *bound)
+static bool write_page(const struct options *options, const struct net_result *results,
+                       unsigned count, const struct net_result *saturation,
+                       const struct net_bound *bound)
 {
     if (options->page && count > 0 &&
-        !net_page_write(options->page, report->file, results, count, saturation, bound)) {
+        !net_page_write(options->page, options->report.file, results, count, saturation, bound)) {
         cli_say(COMMAND, "cannot write the page %s: %s", options->page, strerror(errno));
         return false;
     }
     return true;
 }
 
-static int run_one(const struct options *options, const struct net_report *report)
+static int run_one(const struct options *options)
 {
+    const struct net_report *report = &options->report;
     const struct net_experiment *experiment = &report->file->experiment;
     struct tracing tracing = {.cycle_ps = UINT64_C(1000000000) / experiment->network.clock_khz};
-    struct net_watch watch = {.context = &tracing, .now_ns = options->speed ? host_now_ns : NULL};
+    struct net_watch watch = {.context = &tracing,
+                              .now_ns = options->report.speed ? host_now_ns : NULL};
     struct net_result result;
     char error[NET_ERROR_BYTES];
     if (options->trace) {
@@ -176,7 +174,7 @@ static int run_one(const struct options *options, const struct net_report *repor
     net_report_head(report);
     net_report_row(report, &result);
     int status = status_of(&result);
-    if (!write_page(options, report, &result, 1, NULL, NULL)) {
+    if (!write_page(options, &result, 1, NULL, NULL)) {
         status = CLI_FAULT;
     }
     net_result_free(&result);
@@ -191,7 +189,6 @@ static const double shares[] = {0.05, 0.1, 0.2, 0.3,  0.4, 0.5, 0.6,
 enum { SHARES = sizeof shares / sizeof shares[0] };
 
 struct sweep {
-    const struct net_report *report;
     const struct options *options;
     double saturation;
     uint32_t link_count;
@@ -211,11 +208,11 @@ struct message {
 static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
-    const struct net_watch watch = {.now_ns = sweep->options->speed ? host_now_ns : NULL};
+    const struct net_watch watch = {.now_ns = sweep->options->report.speed ? host_now_ns : NULL};
     struct message *message = result;
     double rate = sweep->saturation * shares[number];
-    message->good = net_measure(&sweep->report->file->experiment, rate < 1 ? rate : 1, &watch,
-                                &message->result, message->error);
+    message->good = net_measure(&sweep->options->report.file->experiment, rate < 1 ? rate : 1,
+                                &watch, &message->result, message->error);
     if (message->good) {
         INVARIANT(message->result.link_count == sweep->link_count);
         memcpy(message->links, message->result.links, sweep->link_count * sizeof *message->links);
@@ -241,7 +238,7 @@ static bool take_point(void *context, uint64_t number, const void *result, const
         memcpy(kept->links, message->links, sweep->link_count * sizeof *kept->links);
     }
     sweep->status |= status_of(kept);
-    net_report_row(sweep->report, kept);
+    net_report_row(&sweep->options->report, kept);
     return true;
 }
 
@@ -259,8 +256,9 @@ static int run_points(struct sweep *sweep)
     return status ? status : sweep->status;
 }
 
-static int run_sweep(const struct options *options, const struct net_report *report)
+static int run_sweep(const struct options *options)
 {
+    const struct net_report *report = &options->report;
     static struct sweep sweep;
     struct net_result saturation;
     struct net_bound bound;
@@ -269,19 +267,18 @@ static int run_sweep(const struct options *options, const struct net_report *rep
         return cli_fail(COMMAND, "%s", error);
     }
     net_report_head(report);
-    sweep.report = report;
     sweep.options = options;
     sweep.saturation = saturation.rate;
     sweep.link_count = saturation.link_count;
     int status = CLI_FAULT;
     if (saturation.outcome == NET_DEADLOCKED) {
         net_report_row(report, &saturation);
-        (void)write_page(options, report, &saturation, 1, NULL, NULL);
+        (void)write_page(options, &saturation, 1, NULL, NULL);
     } else {
         status = run_points(&sweep);
         bool bounded = net_bound_get(&report->file->experiment, &bound);
         net_report_saturation(report, &saturation, bounded ? &bound : NULL);
-        if (!write_page(options, report, sweep.results, sweep.count, &saturation,
+        if (!write_page(options, sweep.results, sweep.count, &saturation,
                         bounded ? &bound : NULL)) {
             status = CLI_FAULT;
         }
@@ -303,21 +300,17 @@ int cli_sim_net(int argc, char **argv)
     if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    if (!check_options(&options)) {
-        return CLI_USAGE;
+    status = check_options(&options);
+    if (status) {
+        return status;
     }
     if (!net_file_load(&file, options.path, options.settings, options.setting_count, error)) {
         return cli_refuse(COMMAND, "%s", error);
     }
-    const struct net_report report = {
-        .format = options.format,
-        .file = &file,
-        .speed = options.speed,
-        .links = options.links,
-    };
+    options.report.file = &file;
     if (options.keys) {
-        net_report_keys(&report);
+        net_report_keys(&options.report);
         return CLI_OK;
     }
-    return options.sweep ? run_sweep(&options, &report) : run_one(&options, &report);
+    return options.sweep ? run_sweep(&options) : run_one(&options);
 }
