@@ -77,7 +77,7 @@ static bool keep(void *context, const struct storm_choice *choice,
     return true;
 }
 
-static bool run_alone(const struct storm_choice *choice, FILE *trace, struct storm_result *result)
+bool seeds_run_one(const struct storm_choice *choice, FILE *trace, struct storm_result *result)
 {
     const struct seeds one = {
         .choice = *choice,
@@ -91,11 +91,6 @@ static bool run_alone(const struct storm_choice *choice, FILE *trace, struct sto
     return seeds_run(&one) == JOBS_DONE;
 }
 
-bool seeds_run_one(const struct storm_choice *choice, struct storm_result *result)
-{
-    return run_alone(choice, NULL, result);
-}
-
 void seeds_print_trace_end(const struct storm_choice *choice, const char *indent)
 {
     static char lines[LINES_SHOWN][LINE_BYTES];
@@ -103,7 +98,8 @@ void seeds_print_trace_end(const struct storm_choice *choice, const char *indent
     uint64_t count = 0;
     /* A file, not a pipe: the worker's last words stay, whatever happens to it. */
     FILE *trace = tmpfile();
-    if (!trace || setvbuf(trace, NULL, _IOLBF, BUFSIZ) != 0 || !run_alone(choice, trace, &result)) {
+    if (!trace || setvbuf(trace, NULL, _IOLBF, BUFSIZ) != 0 ||
+        !seeds_run_one(choice, trace, &result)) {
         printf("%s(no trace: %s)\n", indent, strerror(errno));
         if (trace) {
             (void)fclose(trace);

@@ -23,9 +23,9 @@ struct seeds {
 
 enum jobs_end seeds_run(const struct seeds *seeds);
 
-/* Does one run in a process of its own and gives its result, however it ends. False: the run was
- * interrupted. */
-bool seeds_run_one(const struct storm_choice *choice, struct storm_result *result);
+/* Does one run in a process of its own and gives its result, however it ends. `trace`: as above.
+ * False: the run was interrupted. */
+bool seeds_run_one(const struct storm_choice *choice, FILE *trace, struct storm_result *result);
 
 /* Does one run and prints the last lines of its trace, each behind `indent`. */
 void seeds_print_trace_end(const struct storm_choice *choice, const char *indent);

@@ -201,14 +201,11 @@ static uint64_t children_cpu_ns(void)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static void report_failure(const struct storm_options *options, uint64_t number,
-                           const struct storm_choice *choice, const char *failure)
+static void report_failure(const struct storm_options *options, const struct storm_choice *choice,
+                           const char *failure, bool with_trace)
 {
-    if (!options->json && number > DETAILS_SHOWN) {
-        return;
-    }
     storm_report_failure(options->json, choice, options->mutant, failure);
-    if (!options->json && !options->expect_failure) {
+    if (with_trace && !options->json) {
         printf("  the end of its trace:\n");
         seeds_print_trace_end(choice, "    ");
     }
@@ -223,7 +220,9 @@ static bool take_result(void *context, const struct storm_choice *choice,
     if (result->failed) {
         cli_clear_progress();
         storm->failing = storm->total.failed == 1 ? *choice : storm->failing;
-        report_failure(options, storm->total.failed, choice, result->failure);
+        if (options->json || storm->total.failed <= DETAILS_SHOWN) {
+            report_failure(options, choice, result->failure, !options->expect_failure);
+        }
     }
     return storm->total.failed < (options->expect_failure ? 1 : options->failures_max);
 }
@@ -253,7 +252,7 @@ static bool still_fails(void *context, const struct storm_choice *choice)
 {
     (void)context;
     struct storm_result result;
-    return seeds_run_one(choice, &result) && result.failed;
+    return seeds_run_one(choice, NULL, &result) && result.failed;
 }
 
 static void shrink(const struct storm_options *options, struct storm_choice choice)
@@ -261,17 +260,13 @@ static void shrink(const struct storm_options *options, struct storm_choice choi
     const struct storm_judge judge = {NULL, still_fails};
     struct storm_result result;
     uint32_t runs = storm_shrink(&choice, &judge);
-    if (!seeds_run_one(&choice, &result)) {
+    if (!seeds_run_one(&choice, NULL, &result)) {
         return;
     }
     if (!options->json) {
         printf("reduced in %" PRIu32 " runs:\n", runs);
     }
-    storm_report_failure(options->json, &choice, options->mutant, result.failure);
-    if (!options->json) {
-        printf("  the end of its trace:\n");
-        seeds_print_trace_end(&choice, "    ");
-    }
+    report_failure(options, &choice, result.failure, true);
 }
 
 static int run_storm(const struct storm_options *options, FILE *trace)
