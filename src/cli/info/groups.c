@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ANY_FILE = 0 }; /* a file's number is above this */
+
 /* One file in one process. */
 struct holding {
     pid_t process;
@@ -132,48 +134,29 @@ static bool look_at_all(struct holdings *holdings)
 
 /* ---- What belongs together --------------------------------------------------------- */
 
-/* Opens the file anew, for reading only. */
-static int open_holding(const struct holding *holding)
+/* Opens the file anew, for reading only, and looks at the group, or at the fabric's part of it. */
+static bool look_at_file(const struct holding *holding, struct host_group *group,
+                         struct fabric_look *look)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holding->process, holding->fd);
-    return open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static bool look_at_group(const struct holding *holding, struct host_group *group)
-{
-    int fd = open_holding(holding);
-    if (fd >= 0 && host_group_look(fd, group) != 0) {
-        (void)close(fd);
-        fd = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
     }
-    return fd >= 0;
-}
-
-static bool look_at_fabric(const struct holding *holding, struct fabric_look *look)
-{
-    int fd = open_holding(holding);
-    if (fd >= 0 && holding->fabric->look(fd, look) != 0) {
+    int error = holding->fabric ? holding->fabric->look(fd, look) : host_group_look(fd, group);
+    if (error) {
         (void)close(fd);
-        fd = -1;
     }
-    return fd >= 0;
+    return !error;
 }
 
+/* Whether the process holds the file; ANY_FILE: some file. */
 static bool has(const struct holdings *holdings, pid_t process, ino_t file)
 {
     for (size_t i = 0; i < holdings->count; i++) {
-        if (holdings->all[i].process == process && holdings->all[i].file == file) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool has_any(const struct holdings *holdings, pid_t process)
-{
-    for (size_t i = 0; i < holdings->count; i++) {
-        if (holdings->all[i].process == process) {
+        const struct holding *holding = &holdings->all[i];
+        if (holding->process == process && (file == ANY_FILE || holding->file == file)) {
             return true;
         }
     }
@@ -223,7 +206,7 @@ static bool find_fabric(const struct holdings *holdings, ino_t file, struct grou
         struct fabric_look look;
         uint32_t process_count;
         if (!holding->fabric || !has(holdings, holding->process, file) ||
-            !look_at_fabric(holding, &look)) {
+            !look_at_file(holding, NULL, &look)) {
             continue;
         }
         if (leader_of(holdings, holding->file, &process_count) == entry->leader) {
@@ -255,7 +238,7 @@ static bool add_group(struct groups *groups, const struct holdings *holdings, si
 {
     const struct holding *holding = &holdings->all[number];
     struct groups_entry entry = {.fabric = fabric_without_file()};
-    if (!look_at_group(holding, &entry.group)) {
+    if (!look_at_file(holding, &entry.group, NULL)) {
         return true; /* it has just ended, or is another version's */
     }
     entry.leader = leader_of(holdings, holding->file, &entry.process_count);
@@ -286,7 +269,7 @@ bool info_groups_find(pid_t process, struct groups *groups)
     *groups = (struct groups){0};
     bool found = look_at_all(&holdings);
     /* The process may be another user's, if we are allowed to look. */
-    if (found && process > 0 && !has_any(&holdings, process)) {
+    if (found && process > 0 && !has(&holdings, process, ANY_FILE)) {
         found = look_at_process(process, &holdings);
     }
     for (size_t i = 0; found && i < holdings.count; i++) {

@@ -37,52 +37,57 @@ static const struct options_command info_command = {
         "command line that makes no sense or a process that is in no group.\n",
 };
 
-static int tell_all(bool json)
+/* Gives 0, or a status after saying why nothing can be told about this process. */
+static int check_process(const char *text, pid_t *process)
 {
-    struct groups groups;
-    if (!info_groups_find(0, &groups)) {
-        return cli_fail(COMMAND, "cannot look through /proc: %s", strerror(errno));
+    uint64_t number;
+    char path[64];
+    if (!base_number_parse(text, INT32_MAX, &number) || number == 0) {
+        return cli_refuse(COMMAND, "a process id is needed, not \"%s\"", text);
     }
-    info_print_machine(json);
-    info_print_list(json, &groups);
-    info_groups_release(&groups);
+    *process = (pid_t)number;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd/.", (int)*process);
+    if (access(path, R_OK) != 0 && errno == EACCES) {
+        return cli_fail(COMMAND, "process %d: %s", (int)*process, strerror(errno));
+    }
+    if (access(path, R_OK) != 0) {
+        return cli_refuse(COMMAND, "there is no process %d", (int)*process);
+    }
     return CLI_OK;
 }
 
-static int tell_one(bool json, const char *text)
+static int tell(bool json, const struct groups *groups, pid_t process)
 {
-    uint64_t process;
-    struct groups groups;
-    char path[64];
-    if (!base_number_parse(text, INT32_MAX, &process) || process == 0) {
-        return cli_refuse(COMMAND, "a process id is needed, not \"%s\"", text);
-    }
-    (void)snprintf(path, sizeof path, "/proc/%d/fd/.", (int)process);
-    if (access(path, R_OK) != 0 && errno == EACCES) {
-        return cli_fail(COMMAND, "process %d: %s", (int)process, strerror(errno));
-    }
-    if (access(path, R_OK) != 0) {
-        return cli_refuse(COMMAND, "there is no process %d", (int)process);
-    }
-    if (!info_groups_find((pid_t)process, &groups)) {
-        return cli_fail(COMMAND, "cannot look through /proc: %s", strerror(errno));
-    }
-    const struct groups_entry *entry = info_groups_of(&groups, (pid_t)process);
-    int status = entry ? CLI_OK : cli_refuse(COMMAND, "process %d is in no group", (int)process);
+    const struct groups_entry *entry = process ? info_groups_of(groups, process) : NULL;
     if (entry) {
         info_print_group(json, entry);
+    } else if (process) {
+        return cli_refuse(COMMAND, "process %d is in no group", (int)process);
+    } else {
+        info_print_machine(json);
+        info_print_list(json, groups);
     }
-    info_groups_release(&groups);
-    return status;
+    return CLI_OK;
 }
 
 int cli_info(int argc, char **argv)
 {
     struct info_options options = {0};
     struct options_group group = {.rows = info_rows, .target = &options};
+    struct groups groups;
+    pid_t process = 0; /* all groups */
     int status;
     if (!options_read(&info_command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    return options.process ? tell_one(options.json, options.process) : tell_all(options.json);
+    status = options.process ? check_process(options.process, &process) : CLI_OK;
+    if (status) {
+        return status;
+    }
+    if (!info_groups_find(process, &groups)) {
+        return cli_fail(COMMAND, "cannot look through /proc: %s", strerror(errno));
+    }
+    status = tell(options.json, &groups, process);
+    info_groups_release(&groups);
+    return status;
 }

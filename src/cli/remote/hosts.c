@@ -3,11 +3,9 @@
 #include "cli/remote/hosts.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/size_text.h"
 #include "group/memory.h"
@@ -103,19 +101,13 @@ bool remote_hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_
 /* NULL and errno, or the whole file with a 0 behind it. */
 static char *read_text(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        return NULL;
+    FILE *file = fopen(path, "re");
+    char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
+    size_t length = text ? fread(text, 1, FILE_BYTES_MAX, file) : 0;
+    int error = !text || ferror(file) ? errno : length == FILE_BYTES_MAX ? EFBIG : 0;
+    if (file) {
+        (void)fclose(file);
     }
-    char *text = malloc(FILE_BYTES_MAX + 1);
-    size_t length = 0;
-    ssize_t got = text ? 1 : -1;
-    while (got > 0 && length < FILE_BYTES_MAX) {
-        got = read(fd, text + length, FILE_BYTES_MAX - length);
-        length += got > 0 ? (size_t)got : 0;
-    }
-    int error = got < 0 ? errno : length == FILE_BYTES_MAX ? EFBIG : 0;
-    (void)close(fd);
     if (error) {
         free(text);
         errno = error;
