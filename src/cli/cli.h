@@ -22,8 +22,8 @@ int cli_agent(int argc, char **argv);
 void cli_say(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Do the same and give a status: CLI_USAGE for a mistake of the user's, CLI_FAULT for a fault. */
-int cli_refuse(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int cli_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define cli_refuse(...) (cli_say(__VA_ARGS__), CLI_USAGE)
+#define cli_fail(...) (cli_say(__VA_ARGS__), CLI_FAULT)
 
 /* Shows how far a command has come, on stderr if that is a terminal, in place of what was shown
  * before; clearing it is for what is printed next. */

@@ -9,40 +9,14 @@
 
 enum { SAY_LINE_BYTES = 1024 };
 
-static void say(const char *command, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
-
-static void say(const char *command, const char *format, va_list arguments)
-{
-    char text[SAY_LINE_BYTES];
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    (void)fprintf(stderr, "%s: %s\n", command, text);
-}
-
 void cli_say(const char *command, const char *format, ...)
 {
+    char text[SAY_LINE_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    say(command, format, arguments);
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-}
-
-int cli_refuse(const char *command, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say(command, format, arguments);
-    va_end(arguments);
-    return CLI_USAGE;
-}
-
-int cli_fail(const char *command, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    say(command, format, arguments);
-    va_end(arguments);
-    return CLI_FAULT;
+    (void)fprintf(stderr, "%s: %s\n", command, text);
 }
 
 static bool progress_is_shown;

@@ -17,11 +17,6 @@ static const struct {
 #undef KIND
 };
 
-unsigned remote_frame_words(enum frame_kind kind)
-{
-    return shapes[kind].words;
-}
-
 size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes)
 {
     return FRAME_HEADER_BYTES + 4 * (size_t)shapes[kind].words + tail_bytes;

@@ -81,8 +81,7 @@ struct frame {
     uint32_t tail_bytes;
 };
 
-/* The number of words of a kind; the bytes of the whole frame with that tail. */
-unsigned remote_frame_words(enum frame_kind kind);
+/* The bytes of the whole frame with that tail. */
 size_t remote_frame_bytes(enum frame_kind kind, size_t tail_bytes);
 
 /* Writes remote_frame_bytes() and gives the place of the tail. With `tail` NULL the caller fills it

@@ -21,7 +21,6 @@ enum {
     NUMBERS = AT_SETTINGS + FABRIC_OPTIONS_MAX,
 
     FIXED_BYTES = 8 * NUMBERS + FABRIC_CONTACT_BYTES,
-    TEXTS = 5, /* fabric, command, group_id, host_id, folder */
     LIST_MAX = 1 << 18,
 };
 
@@ -36,27 +35,36 @@ static size_t list_length(char *const *list)
     return length;
 }
 
-static size_t list_bytes(char *const *list)
+/* Gives the place behind the text; `to` NULL: nothing is written. */
+static size_t put_text(unsigned char *to, size_t at, const char *text)
 {
-    size_t bytes = 0;
-    for (; *list; list++) {
-        bytes += strlen(*list) + 1;
+    size_t bytes = strlen(text) + 1;
+    if (to) {
+        memcpy(to + at, text, bytes);
     }
-    return bytes;
+    return at + bytes;
+}
+
+/* Likewise for all texts. */
+static size_t put_texts(unsigned char *to, const struct order *order)
+{
+    size_t at = put_text(to, FIXED_BYTES, order->fabric);
+    at = put_text(to, at, order->command);
+    at = put_text(to, at, order->group_id);
+    at = put_text(to, at, order->host_id);
+    at = put_text(to, at, order->folder);
+    for (char *const *word = order->argv; *word; word++) {
+        at = put_text(to, at, *word);
+    }
+    for (char *const *word = order->environment; *word; word++) {
+        at = put_text(to, at, *word);
+    }
+    return at;
 }
 
 size_t remote_order_bytes(const struct order *order)
 {
-    return FIXED_BYTES + strlen(order->fabric) + strlen(order->command) + strlen(order->group_id) +
-           strlen(order->host_id) + strlen(order->folder) + TEXTS + list_bytes(order->argv) +
-           list_bytes(order->environment);
-}
-
-static unsigned char *put_text(unsigned char *to, const char *text)
-{
-    size_t bytes = strlen(text) + 1;
-    memcpy(to, text, bytes);
-    return to + bytes;
+    return put_texts(NULL, order);
 }
 
 void remote_order_put(unsigned char *to, const struct order *order)
@@ -74,22 +82,11 @@ void remote_order_put(unsigned char *to, const struct order *order)
         [AT_VARIABLES] = list_length(order->environment),
     };
     memcpy(&numbers[AT_SETTINGS], order->settings, sizeof order->settings);
-    for (unsigned i = 0; i < NUMBERS; i++, to += 8) {
-        base_little_put(to, 8, numbers[i]);
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        base_little_put(to + 8 * (size_t)i, 8, numbers[i]);
     }
-    memcpy(to, order->contact.bytes, FABRIC_CONTACT_BYTES);
-    to += FABRIC_CONTACT_BYTES;
-    to = put_text(to, order->fabric);
-    to = put_text(to, order->command);
-    to = put_text(to, order->group_id);
-    to = put_text(to, order->host_id);
-    to = put_text(to, order->folder);
-    for (char *const *word = order->argv; *word; word++) {
-        to = put_text(to, *word);
-    }
-    for (char *const *word = order->environment; *word; word++) {
-        to = put_text(to, *word);
-    }
+    memcpy(to + 8 * (size_t)NUMBERS, order->contact.bytes, FABRIC_CONTACT_BYTES);
+    (void)put_texts(to, order);
 }
 
 /* ---- Reading ------------------------------------------------------------------------- */

@@ -20,6 +20,11 @@ static const uint32_t tails[FRAME_KIND_COUNT] = {
 #undef KIND
 };
 
+static uint32_t words_bytes(enum frame_kind kind)
+{
+    return (uint32_t)remote_frame_bytes(kind, 0) - FRAME_HEADER_BYTES;
+}
+
 static enum frame_verdict take(const unsigned char *bytes, size_t available,
                                enum frame_sender sender, struct frame *frame, size_t *whole)
 {
@@ -53,7 +58,7 @@ static void what_is_put_is_taken(void **state)
         assert_int_equal(take(bytes, length + 9, senders[kind], &frame, &whole), FRAME_IS_WHOLE);
         assert_int_equal(whole, length);
         assert_int_equal(frame.kind, kind);
-        assert_memory_equal(frame.words, numbers, 4 * remote_frame_words(kind));
+        assert_memory_equal(frame.words, numbers, words_bytes(kind));
         assert_int_equal(frame.tail_bytes, tail_bytes);
         assert_memory_equal(frame.tail, tail, tail_bytes);
     }
@@ -99,7 +104,7 @@ static void lengths_and_kinds_are_checked(void **state)
             memcpy(bytes + 4, &kind, 4);
             bool known = kind > FRAME_NONE && kind < FRAME_KIND_COUNT &&
                          (senders[kind] & FRAME_OF_AGENT);
-            uint32_t words = known ? 4 * remote_frame_words((enum frame_kind)kind) : 0;
+            uint32_t words = known ? words_bytes((enum frame_kind)kind) : 0;
             bool good = known && length >= words && length - words <= tails[kind];
             assert_int_equal(take(bytes, sizeof bytes, FRAME_OF_AGENT, &frame, &whole),
                              good ? FRAME_IS_WHOLE : FRAME_IS_BAD);
