@@ -30,4 +30,7 @@ void cli_say(const char *command, const char *format, ...) __attribute__((format
 void cli_show_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_clear_progress(void);
 
+/* Prints a JSON string with its quotes; null for NULL. */
+void cli_json_text(const char *text);
+
 #endif

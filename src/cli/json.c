@@ -1,7 +1,7 @@
 /* What would end or break a JSON string is escaped; UTF-8 goes through as it is. */
-#include "cli/json.h"
-
 #include <stdio.h>
+
+#include "cli/cli.h"
 
 void cli_json_text(const char *text)
 {

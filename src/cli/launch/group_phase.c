@@ -8,7 +8,6 @@
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
-#include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <poll.h>
 
-#include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
 #include "host/clock.h"

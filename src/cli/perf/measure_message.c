@@ -201,18 +201,6 @@ static int measure(struct perf_world *world, struct exchange *exchange, const st
     return error;
 }
 
-static int measure_small(struct perf_world *world, struct exchange *exchange)
-{
-    static const struct perf_row rows[] = {
-        {"round trip", "raw store ping-pong", "<= 1.4", PERF_TIME, "rtt_ns", 8, raw_round_trips,
-         .ours = our_round_trips},
-        {"messages per second", "raw single-producer ring", ">= 0.25", PERF_RATE, NULL, 8,
-         raw_stream, .ours = our_stream},
-    };
-    int error = measure(world, exchange, &rows[0]);
-    return error ? error : measure(world, exchange, &rows[1]);
-}
-
 static int measure_large(struct perf_world *world, struct exchange *exchange)
 {
     unsigned char *anywhere = malloc(WINDOW_BYTES);
@@ -237,6 +225,12 @@ static int measure_large(struct perf_world *world, struct exchange *exchange)
 
 int perf_sendrecv(struct perf_world *world)
 {
+    static const struct perf_row rows[] = {
+        {"round trip", "raw store ping-pong", "<= 1.4", PERF_TIME, "rtt_ns", 8, raw_round_trips,
+         .ours = our_round_trips},
+        {"messages per second", "raw single-producer ring", ">= 0.25", PERF_RATE, NULL, 8,
+         raw_stream, .ours = our_stream},
+    };
     struct exchange exchange = {.starts = world->rank == 0, .peer = 1 - world->rank};
     struct dn_kick word;
     struct dn_kick ring;
@@ -261,7 +255,8 @@ int perf_sendrecv(struct perf_world *world)
     exchange.ring_head = (uint64_t *)(void *)(lines + CACHE_LINE_BYTES);
     exchange.ring_words = (uint64_t *)(void *)(lines + 2 * CACHE_LINE_BYTES);
     exchange.reachable = dn_kick_pointer(&block);
-    error = measure_small(world, &exchange);
+    error = measure(world, &exchange, &rows[0]);
+    error = error ? error : measure(world, &exchange, &rows[1]);
     error = error ? error : measure_large(world, &exchange);
     return error ? error : dn_context_close(exchange.context);
 }

@@ -1,5 +1,4 @@
 /* Packets beside raw UDP: messages and locks. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/perf/packets.h"

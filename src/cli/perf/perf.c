@@ -1,11 +1,9 @@
 /* `dimmnet perf`: starts a group for each test and shows what its nodes measured. */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <inttypes.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

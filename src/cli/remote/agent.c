@@ -174,13 +174,6 @@ static int allocate(struct agent *agent)
     return 0;
 }
 
-static void tell_bound(struct agent *agent)
-{
-    const struct order *order = &agent->order.order;
-    say(agent, FRAME_BOUND, NULL, &agent->launch.roster.contacts[order->rank_first],
-        order->rank_count * sizeof(struct fabric_contact));
-}
-
 static void on_order(struct agent *agent, const struct frame *frame)
 {
     if (!remote_order_take(frame->tail, frame->tail_bytes, &agent->order)) {
@@ -209,7 +202,8 @@ static void on_order(struct agent *agent, const struct frame *frame)
         return;
     }
     agent->stage = AGENT_IS_BOUND;
-    tell_bound(agent);
+    say(agent, FRAME_BOUND, NULL, &roster->contacts[order->rank_first],
+        order->rank_count * sizeof *roster->contacts);
 }
 
 static void on_peers(struct agent *agent, const struct frame *frame)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -62,11 +61,6 @@ static void lose(struct launch *launch, struct link *link)
 
 /* ---- What agents say --------------------------------------------------------------- */
 
-static bool is_of(const struct link *link, uint32_t rank)
-{
-    return rank - link->host->rank_first < link->host->rank_count;
-}
-
 static void on_failure(struct launch *launch, const struct link *link, const uint32_t *words)
 {
     int status;
@@ -83,9 +77,14 @@ static void on_failure(struct launch *launch, const struct link *link, const uin
 static bool on_running_frame(struct launch *launch, struct link *link, const struct frame *frame)
 {
     const uint32_t *words = frame->words;
+    bool names_rank = frame->kind == FRAME_LIFE || frame->kind == FRAME_FAILURE ||
+                      frame->kind == FRAME_ENDED;
+    if (names_rank && words[0] - link->host->rank_first >= link->host->rank_count) {
+        return false; /* not one of its own */
+    }
     switch (frame->kind) {
     case FRAME_LIFE:
-        if (!is_of(link, words[0]) || words[1] > DN_DEAD) {
+        if (words[1] > DN_DEAD) {
             return false;
         }
         tell_life(launch, link, words[0], (enum dn_life)words[1]);
@@ -96,16 +95,8 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         (void)host_group_want_end(launch->group.group, (int)words[0]);
         launch_phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
         return true;
-    case FRAME_FAILURE:
-        if (is_of(link, words[0])) {
-            on_failure(launch, link, words);
-        }
-        return is_of(link, words[0]);
-    case FRAME_ENDED:
-        if (is_of(link, words[0])) {
-            end_node(launch, words[0]);
-        }
-        return is_of(link, words[0]);
+    case FRAME_FAILURE: on_failure(launch, link, words); return true;
+    case FRAME_ENDED: end_node(launch, words[0]); return true;
     case FRAME_NOT_STARTED:
         if (launch->phase == LAUNCH_RUNNING) {
             launch_say(launch, "cannot start \"%s\" on %s: %s", launch->request->argv[0],

@@ -4,7 +4,6 @@
  * known before the size of packets is. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,14 +23,15 @@ enum { FILES_BY_LINK = 4, HOST_ID_BYTES = GUARDIAN_ID_BYTES + 8 };
 
 /* ---- Hosts ------------------------------------------------------------------------- */
 
-static int resolve(const struct launch *launch, struct link *link)
+/* Where a host's peers reach it. */
+static int resolve(const struct launch_request *request, struct link *link)
 {
     const struct hosts_entry *host = link->host;
     const char *user_end = strchr(host->name, '@');
     const char *name = host->address ? host->address : user_end ? user_end + 1 : host->name;
     char sentence[FABRIC_SENTENCE_BYTES] = "";
-    if (launch->request->fabric->find_host(name, &link->contact, sentence) != 0) {
-        return cli_refuse(launch->request->command, "host %s: %s; address=A in the file gives one",
+    if (request->fabric->find_host(name, &link->contact, sentence) != 0) {
+        return cli_refuse(request->command, "host %s: %s; address=A in the file gives one",
                           host->name, sentence);
     }
     return 0;
@@ -39,17 +39,15 @@ static int resolve(const struct launch *launch, struct link *link)
 
 static int resolve_all(struct launch *launch)
 {
-    struct fleet *fleet = launch->fleet;
     const struct launch_request *request = launch->request;
-    const struct link *first = &fleet->links[0];
+    struct link *links = launch->fleet->links;
     int status = 0;
-    for (uint32_t i = 0; i < fleet->count && !status; i++) {
-        struct link *link = &fleet->links[i];
+    for (uint32_t i = 0; i < launch->fleet->count && !status; i++) {
         char sentence[FABRIC_SENTENCE_BYTES] = "";
-        status = resolve(launch, link);
+        status = resolve(request, &links[i]);
         if (!status) {
-            const struct fabric_host one = {first->host->name, first->contact};
-            const struct fabric_host other = {link->host->name, link->contact};
+            const struct fabric_host one = {links[0].host->name, links[0].contact};
+            const struct fabric_host other = {links[i].host->name, links[i].contact};
             int error = request->fabric->match_hosts(&one, &other, sentence);
             status = launch_fabric_conclude(request->command, error, sentence);
         }
@@ -135,21 +133,6 @@ static bool make_order(struct launch *launch, struct link *link)
 
 /* ---- The conversation -------------------------------------------------------------- */
 
-/* Says why the group cannot start, and ends the start. Only the first fault is said. */
-static void refuse_start(struct launch *launch, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void refuse_start(struct launch *launch, int status, const char *format, ...)
-{
-    char sentence[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
-    va_end(arguments);
-    launch_say(launch, "%s", sentence);
-    launch_phase_on_start_failure(launch, status);
-}
-
 static bool all_are(const struct fleet *fleet, enum link_state state)
 {
     for (uint32_t i = 0; i < fleet->count; i++) {
@@ -165,11 +148,10 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
     uint32_t ours[AGENT_GREETING_WORDS];
     remote_agent_greeting(ours);
     if (memcmp(frame->words, ours, sizeof ours) != 0) {
-        refuse_start(launch, CLI_FAULT,
-                     "host %s has another version of dimmnet, %.*s, or other page sizes; "
-                     "this is %s",
-                     link->host->name, (int)frame->tail_bytes, (const char *)frame->tail,
-                     dn_version());
+        launch_say(
+            launch, "host %s has another version of dimmnet, %.*s, or other page sizes; this is %s",
+            link->host->name, (int)frame->tail_bytes, (const char *)frame->tail, dn_version());
+        launch_phase_on_start_failure(launch, CLI_FAULT);
         return true;
     }
     link->state = LINK_ORDERED;
@@ -253,10 +235,11 @@ static bool on_paths(struct launch *launch, struct link *link, const struct fram
         if (!target) {
             return false;
         }
-        refuse_start(launch, CLI_FAULT, "host %s cannot reach host %s at %s: %s", link->host->name,
-                     target->host->name,
-                     fabric->contact_text(&launch->roster.contacts[frame->words[1]], text),
-                     strerror((int)(frame->words[0] & 0xffff)));
+        launch_say(launch, "host %s cannot reach host %s at %s: %s", link->host->name,
+                   target->host->name,
+                   fabric->contact_text(&launch->roster.contacts[frame->words[1]], text),
+                   strerror((int)(frame->words[0] & 0xffff)));
+        launch_phase_on_start_failure(launch, CLI_FAULT);
         return true;
     }
     if (frame->tail_bytes != sizeof finding.bytes) {

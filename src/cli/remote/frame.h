@@ -8,7 +8,6 @@
 #ifndef CLI_REMOTE_FRAME_H
 #define CLI_REMOTE_FRAME_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

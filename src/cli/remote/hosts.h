@@ -7,7 +7,6 @@
 #define CLI_REMOTE_HOSTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct hosts_entry {

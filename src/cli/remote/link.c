@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "host/clock.h"
 
 #define ENDING_NS UINT64_C(1000000000)

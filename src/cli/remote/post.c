@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
 
 enum { READ_BYTES = 64 * 1024 };
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/json.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "sim/model/machine.h"

@@ -8,7 +8,7 @@
 #include "cli/sim/page.h"
 #include "cli/sim/net_report.h"
 
-enum { TEXT_BYTES = 320, PERCENTILES = 6 };
+enum { TEXT_BYTES = 320, LATENCIES = 6, RATES_MAX = 64 };
 
 static bool is_steady(const struct net_result *result)
 {
@@ -16,56 +16,45 @@ static bool is_steady(const struct net_result *result)
            result->packets > 0;
 }
 
-/* NaN beyond saturation, where a latency only tells how long the run was. */
+static const char *const latency_names[LATENCIES] = {"mean", "50 %",   "90 %",
+                                                     "99 %", "99.9 %", "max"};
+
 static double latency_of(const struct net_result *result, unsigned which)
 {
-    if (!is_steady(result)) {
-        return NAN;
-    }
-    switch (which) {
-    case 0: return result->mean;
-    case 1: return (double)result->p50;
-    case 2: return (double)result->p90;
-    case 3: return (double)result->p99;
-    case 4: return (double)result->p999;
-    default: return (double)result->most;
-    }
+    const double latencies[LATENCIES] = {result->mean,         (double)result->p50,
+                                         (double)result->p90,  (double)result->p99,
+                                         (double)result->p999, (double)result->most};
+    return latencies[which];
 }
 
+/* Beyond saturation there are none: there a latency only tells how long the run was. */
 static void put_latencies(FILE *page, const struct net_result *results, unsigned count)
 {
-    static const char *const names[PERCENTILES] = {"mean", "50 %", "90 %", "99 %", "99.9 %", "max"};
-    double *x = calloc(count, sizeof *x);
-    double *y = calloc((size_t)count * PERCENTILES, sizeof *y);
-    INVARIANT(x && y);
+    double x[RATES_MAX];
+    double y[LATENCIES][RATES_MAX];
     struct cli_chart chart = {
         .title = "Latency against load",
         .x_label = "accepted, flits per node and cycle",
         .y_label = "cycles",
         .y_is_logarithmic = true,
-        .series_count = PERCENTILES,
+        .series_count = LATENCIES,
     };
-    for (unsigned i = 0; i < count; i++) {
-        x[i] = results[i].accepted;
-    }
-    for (unsigned which = 0; which < PERCENTILES; which++) {
+    for (unsigned which = 0; which < LATENCIES; which++) {
         for (unsigned i = 0; i < count; i++) {
-            y[which * count + i] = latency_of(&results[i], which);
+            x[i] = results[i].accepted;
+            y[which][i] = is_steady(&results[i]) ? latency_of(&results[i], which) : NAN;
         }
         chart.series[which] = (struct cli_series){
-            .name = names[which], .x = x, .y = y + which * count, .count = count};
+            .name = latency_names[which], .x = x, .y = y[which], .count = count};
     }
     cli_page_chart(page, &chart);
-    free(x);
-    free(y);
 }
 
 static void put_throughput(FILE *page, const struct net_result *results, unsigned count,
                            const struct net_bound *bound)
 {
-    double *offered = calloc(count, sizeof *offered);
-    double *accepted = calloc(count, sizeof *accepted);
-    INVARIANT(offered && accepted);
+    double offered[RATES_MAX];
+    double accepted[RATES_MAX];
     for (unsigned i = 0; i < count; i++) {
         offered[i] = results[i].offered;
         accepted[i] = results[i].accepted;
@@ -77,15 +66,13 @@ static void put_throughput(FILE *page, const struct net_result *results, unsigne
         .series = {{.name = "accepted", .x = offered, .y = accepted, .count = count}},
         .series_count = 1,
     };
-    double ends[2] = {0, count > 0 ? offered[count - 1] : 1};
+    double ends[2] = {0, offered[count - 1]};
     double limits[2] = {bound ? bound->rate : 0, bound ? bound->rate : 0};
     if (bound) {
         chart.series[chart.series_count++] = (struct cli_series){
             .name = "the bound", .x = ends, .y = limits, .count = 2};
     }
     cli_page_chart(page, &chart);
-    free(offered);
-    free(accepted);
 }
 
 static void put_links(FILE *page, const struct net_file *file, const struct net_result *result)
@@ -115,17 +102,14 @@ static void put_table(FILE *page, const struct net_result *results, unsigned cou
                          sizeof columns / sizeof columns[0]);
     for (unsigned i = 0; i < count; i++) {
         const struct net_result *result = &results[i];
-        bool any = result->packets > 0;
         cli_page_row_begin(page);
         cli_page_cell_number(page, result->rate, 4);
         cli_page_cell_number(page, result->offered, 4);
         cli_page_cell_number(page, result->accepted, 4);
         cli_page_cell_number(page, result->mean, 2);
-        cli_page_cell_number(page, any ? (double)result->p50 : NAN, 0);
-        cli_page_cell_number(page, any ? (double)result->p90 : NAN, 0);
-        cli_page_cell_number(page, any ? (double)result->p99 : NAN, 0);
-        cli_page_cell_number(page, any ? (double)result->p999 : NAN, 0);
-        cli_page_cell_number(page, any ? (double)result->most : NAN, 0);
+        for (unsigned which = 1; which < LATENCIES; which++) {
+            cli_page_cell_number(page, result->packets > 0 ? latency_of(result, which) : NAN, 0);
+        }
         cli_page_cell_number(page, (double)result->counters.frames_resent, 0);
         cli_page_cell_text(page, net_outcome_names[result->outcome]);
         cli_page_row_end(page);
@@ -157,6 +141,7 @@ bool net_page_write(const char *path, const struct net_file *file, const struct 
     char title[NET_REPORT_TITLE_BYTES];
     char subtitle[TEXT_BYTES + NET_REPORT_TITLE_BYTES];
     const struct net_result *shown = &results[0];
+    INVARIANT(count > 0 && count <= RATES_MAX);
     net_report_title(file, title);
     (void)snprintf(subtitle, sizeof subtitle, "%s%s%s; cycles of %g ns", file->text,
                    *file->text ? ": " : "", title,

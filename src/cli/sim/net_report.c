@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "cli/cli.h"
 
 void net_report_title(const struct net_file *file, char title[NET_REPORT_TITLE_BYTES])
 {

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "cli/cli.h"
-#include "cli/json.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/papers_map.h"

@@ -2,10 +2,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cli.h"
-#include "cli/json.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "sim/trial/trial.h"

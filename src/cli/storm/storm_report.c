@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "cli/cli.h"
 
 enum { BAR_PER_CPU_HOUR = 200000 };
 
