@@ -55,11 +55,6 @@ int perf_packets_open(struct perf_world *world, struct perf_packets *link)
     return error;
 }
 
-void perf_packets_close(struct perf_packets *link)
-{
-    raw_udp_close(&link->raw);
-}
-
 bool perf_packets_note(struct perf_packets *link, int error)
 {
     link->error = link->error ? link->error : error;

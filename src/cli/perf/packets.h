@@ -23,9 +23,9 @@ struct perf_packets {
     uint64_t stream_bytes;        /* and the bytes of one operation there */
 };
 
-/* Both ends meet. Returns DN_E..., after printing what a code cannot tell. */
+/* Both ends meet; raw_udp_close after success. Returns DN_E..., after printing what a code cannot
+ * tell. */
 int perf_packets_open(struct perf_world *world, struct perf_packets *link);
-void perf_packets_close(struct perf_packets *link);
 
 /* Keeps the first error. Returns whether all is well. */
 bool perf_packets_note(struct perf_packets *link, int error);

@@ -173,7 +173,7 @@ static int run(struct perf_world *world, const struct perf_entry *entry)
     int error = entry->by_packets ? perf_packets_open(world, &link) : DN_EINVAL;
     if (!error) {
         error = entry->by_packets(&link);
-        perf_packets_close(&link);
+        raw_udp_close(&link.raw);
     }
     return error;
 }

@@ -13,18 +13,15 @@ struct options {
     const char *machine;
 };
 
-static const struct options_row machines_rows[] = {
+static const struct options_row show_rows[] = {
+    {NULL, 0, "MACHINE", NULL, OPTIONS_TEXT, OPTIONS_AT(struct options, machine)},
     {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG,
      OPTIONS_AT(struct options, json)},
     {.kind = OPTIONS_END},
 };
 
-static const struct options_row show_rows[] = {
-    {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG,
-     OPTIONS_AT(struct options, json)},
-    {NULL, 0, "MACHINE", NULL, OPTIONS_TEXT, OPTIONS_AT(struct options, machine)},
-    {.kind = OPTIONS_END},
-};
+/* The same without a machine. */
+static const struct options_row *const machines_rows = &show_rows[1];
 
 /* ---- machines ----------------------------------------------------------------------------- */
 
@@ -49,6 +46,9 @@ typedef bool load_machine(struct sim_machine *machine, const char *name,
 
 static int print_list(bool json, bool part, const char *(*name)(unsigned), load_machine *load)
 {
+    if (!json) {
+        puts(part ? "parts, to inherit from" : "machines");
+    }
     for (unsigned i = 0; name(i); i++) {
         struct sim_machine machine;
         char error[SIM_ERROR_BYTES];
@@ -76,17 +76,8 @@ int cli_sim_machines(int argc, char **argv)
     if (!options_read(&machines_command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    if (!options.json) {
-        puts("machines");
-    }
     status = print_list(options.json, false, sim_machine_name, sim_machine_load);
-    if (status) {
-        return status;
-    }
-    if (!options.json) {
-        puts("parts, to inherit from");
-    }
-    return print_list(options.json, true, sim_part_name, sim_part_load);
+    return status ? status : print_list(options.json, true, sim_part_name, sim_part_load);
 }
 
 /* ---- show --------------------------------------------------------------------------------- */
