@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "cli/cli.h"
 #include "host/clock.h"
+#include "host/group.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
@@ -55,9 +55,8 @@ static sigset_t waiting_mask; /* while waiting, the signals are let in */
 
 unsigned jobs_usual(void)
 {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1 ? 1 : count < JOBS_AT_ONCE_MAX ? (unsigned)count : JOBS_AT_ONCE_MAX;
+    uint32_t cores = host_core_count();
+    return cores < JOBS_AT_ONCE_MAX ? cores : JOBS_AT_ONCE_MAX;
 }
 
 static void *result_of(const struct series *series, uint64_t number)

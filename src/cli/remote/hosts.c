@@ -78,13 +78,9 @@ bool remote_hosts_parse(const char *text, struct hosts *hosts, char fault[HOSTS_
     char *copy = strdup(text);
     const char *wrong = hosts->entries && copy ? NULL : "no memory";
     unsigned number = 1;
-    for (char *line = copy; !wrong && line; number++) {
-        char *end = strchr(line, '\n');
-        if (end) {
-            *end = '\0';
-        }
+    char *rest = copy;
+    for (char *line; !wrong && (line = strsep(&rest, "\n")) != NULL; number++) {
         wrong = take_line(hosts, line);
-        line = end ? end + 1 : NULL;
     }
     free(copy);
     if (wrong) {

@@ -152,7 +152,7 @@ bool net_page_write(const char *path, const struct net_file *file, const struct 
     }
     for (unsigned i = 0; i < count; i++) {
         if (results[i].outcome == NET_DEADLOCKED) {
-            cli_page_heading(page, "Deadlock");
+            cli_page_put(page, "<h2>", "Deadlock", "</h2>\n");
             cli_page_text(page, results[i].circle);
         }
         shown = is_steady(&results[i]) ? &results[i] : shown;

@@ -72,11 +72,6 @@ void cli_page_put(FILE *page, const char *before, const char *text, const char *
     fputs(after, page);
 }
 
-void cli_page_heading(FILE *page, const char *text)
-{
-    cli_page_put(page, "<h2>", text, "</h2>\n");
-}
-
 void cli_page_text(FILE *page, const char *text)
 {
     cli_page_put(page, "<p>", text, "</p>\n");

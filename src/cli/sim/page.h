@@ -18,7 +18,6 @@ FILE *cli_page_open(const char *path, const char *title, const char *subtitle);
 /* False: something could not be written; errno says why. */
 bool cli_page_close(FILE *page);
 
-void cli_page_heading(FILE *page, const char *text);
 void cli_page_text(FILE *page, const char *text);
 
 /* A text whose special characters are escaped, between two pieces of HTML. */

@@ -10,7 +10,6 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
-#include "cli/sim/papers_map.h"
 #include "cli/sim/papers_page.h"
 #include "sim/papers/measure.h"
 #include "sim/papers/papers.h"

@@ -1,10 +1,9 @@
 /* Where each nanosecond of a loop-back goes: paper 000's figure 6, which is lost, redrawn from
  * its description in section 5.2.4. */
-#include "cli/sim/papers_map.h"
-
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "cli/sim/sim.h"
 #include "sim/papers/measure.h"
 
 enum { BAR_CHARS = 40 };

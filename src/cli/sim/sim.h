@@ -10,4 +10,7 @@ int cli_sim_show(int argc, char **argv);
 int cli_sim_run(int argc, char **argv);
 int cli_sim_study(int argc, char **argv);
 
+/* The latency map of `dimmnet sim papers --map`; returns an exit status. */
+int sim_papers_map(const char *command, const char *machine);
+
 #endif

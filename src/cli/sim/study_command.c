@@ -16,19 +16,17 @@
 #define COMMAND "dimmnet sim study"
 
 struct study_options {
-    const struct sim_study *study;
+    struct sim_study_choice choice;
     const char *machine; /* NULL: the study's own */
     enum sim_study_format format;
     const char *html; /* NULL: no page */
-    uint32_t nodes_max;
-    enum sim_topology topology;
     unsigned jobs;
 };
 
 /* A sweep under way. */
 struct sweep {
-    struct sim_study_choice choice;
-    enum sim_study_format format;
+    const struct study_options *options;
+    const struct sim_study *study;
     struct sim_study_point points[SIM_STUDY_POINTS_MAX];
     struct sim_study_row rows[SIM_STUDY_POINTS_MAX]; /* for the page */
     unsigned count;
@@ -51,11 +49,11 @@ static void print_list(void)
 static int take_study(void *target, const char *value)
 {
     struct study_options *options = target;
-    if (options->study) {
+    if (options->choice.study) {
         return cli_refuse(COMMAND, "\"%s\" is one word too many", value);
     }
-    options->study = sim_study_find(value);
-    return options->study
+    options->choice.study = sim_study_find(value);
+    return options->choice.study
                ? CLI_OK
                : cli_refuse(COMMAND, "there is no study \"%s\"; see " COMMAND " --list", value);
 }
@@ -70,10 +68,10 @@ static const struct options_row rows[] = {
      OPTIONS_TEXT, AT(machine)},
     {"topology", 0, "T",
      "how more nodes are connected than a switch has ports: tree or fat-tree (default tree)",
-     OPTIONS_CHOICE, AT(topology), .names = sim_topology_names, .least = SIM_SWITCH_TREE,
+     OPTIONS_CHOICE, AT(choice.topology), .names = sim_topology_names, .least = SIM_SWITCH_TREE,
      .most = SIM_FAT_TREE},
     {"max-nodes", 0, "N", "leave out points with more nodes than this", OPTIONS_NUMBER,
-     AT(nodes_max), .least = 2, .most = WIRE_NODES_MAX},
+     AT(choice.nodes_max), .least = 2, .most = WIRE_NODES_MAX},
     {"jobs", 0, "J", "processes (default: one for each core)", OPTIONS_NUMBER, AT(jobs), .least = 1,
      .most = JOBS_AT_ONCE_MAX},
     {"csv", 0, NULL, "print comma-separated values, a line of names first", OPTIONS_SETS,
@@ -99,7 +97,7 @@ static const struct options_command command = {
 static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
-    sweep->choice.study->run(&sweep->choice, &sweep->points[number], result);
+    sweep->study->run(&sweep->options->choice, &sweep->points[number], result);
 }
 
 static uint64_t bytes_of(void *context, uint64_t number)
@@ -120,15 +118,8 @@ static uint64_t bytes_max(void)
 static void show_progress(void *context, uint64_t done, unsigned running)
 {
     const struct sweep *sweep = context;
-    cli_show_progress("%s: %" PRIu64 " of %u points, %u running", sweep->choice.study->name, done,
+    cli_show_progress("%s: %" PRIu64 " of %u points, %u running", sweep->study->name, done,
                       sweep->count, running);
-}
-
-static void say_failure(const struct sweep *sweep, uint64_t number, const char *why)
-{
-    const struct sim_study_point *point = &sweep->points[number];
-    cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s",
-            sweep->choice.study->name, number + 1, sweep->count, point->nodes, why);
 }
 
 static bool take_row(void *context, uint64_t number, const void *result, const char *death)
@@ -140,23 +131,24 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
     sweep->rows[number] = death ? (struct sim_study_row){.error = "it died"} : *row;
     if (death || row->error[0]) {
         sweep->failed++;
-        say_failure(sweep, number, death ? death : row->error);
+        cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s", sweep->study->name,
+                number + 1, sweep->count, sweep->points[number].nodes, death ? death : row->error);
         return true;
     }
-    size_t bytes = sim_study_line(sweep->choice.study, row, sweep->format, line);
+    size_t bytes = sim_study_line(sweep->study, row, sweep->options->format, line);
     (void)fwrite(line, 1, bytes, stdout);
     (void)fflush(stdout);
     return true;
 }
 
-static int run_sweep(const struct study_options *options, const struct sim_machine *machine)
+static int run_sweep(const struct study_options *options)
 {
     static struct sweep sweep;
     char line[SIM_STUDY_LINE_BYTES];
-    sweep.choice = (struct sim_study_choice){options->study, machine, options->nodes_max,
-                                             options->topology};
-    sweep.format = options->format;
-    sweep.count = options->study->list(&sweep.choice, sweep.points);
+    const struct sim_study_choice *choice = &options->choice;
+    sweep.options = options;
+    sweep.study = choice->study;
+    sweep.count = choice->study->list(choice, sweep.points);
     const struct jobs jobs = {
         .context = &sweep,
         .count = sweep.count,
@@ -170,19 +162,18 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
     };
     if (sweep.count == 0) {
         return cli_refuse(COMMAND, "%s has no point with %" PRIu32 " nodes or fewer",
-                          sweep.choice.study->name, options->nodes_max);
+                          sweep.study->name, choice->nodes_max);
     }
-    if (sweep.format == SIM_STUDY_TABLE) {
-        printf("%s on %s: %s\n\n", sweep.choice.study->name, machine->name,
-               sweep.choice.study->text);
+    if (options->format == SIM_STUDY_TABLE) {
+        printf("%s on %s: %s\n\n", sweep.study->name, choice->machine->name, sweep.study->text);
     }
-    (void)fwrite(line, 1, sim_study_head(sweep.choice.study, sweep.format, line), stdout);
+    (void)fwrite(line, 1, sim_study_head(sweep.study, options->format, line), stdout);
     (void)fflush(stdout);
     int status = jobs_conclude(COMMAND, jobs_run(&jobs));
     if (status) {
         return status;
     }
-    if (options->html && !sim_study_page(options->html, sweep.choice.study, machine->name,
+    if (options->html && !sim_study_page(options->html, sweep.study, choice->machine->name,
                                          sweep.rows, sweep.count)) {
         return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
@@ -192,7 +183,9 @@ static int run_sweep(const struct study_options *options, const struct sim_machi
 int cli_sim_study(int argc, char **argv)
 {
     struct study_options options = {
-        .nodes_max = WIRE_NODES_MAX, .topology = SIM_SWITCH_TREE, .jobs = jobs_usual()};
+        .choice = {.nodes_max = WIRE_NODES_MAX, .topology = SIM_SWITCH_TREE},
+        .jobs = jobs_usual(),
+    };
     struct options_group group = {.rows = rows, .target = &options};
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
@@ -200,14 +193,15 @@ int cli_sim_study(int argc, char **argv)
     if (!options_read(&command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    if (!options.study) {
+    if (!options.choice.study) {
         return cli_refuse(COMMAND, "no study is named; see " COMMAND " --list");
     }
-    const char *name = options.machine ? options.machine : options.study->machine;
+    const char *name = options.machine ? options.machine : options.choice.study->machine;
     if (!sim_machine_load(&machine, name, error)) {
         return cli_refuse(COMMAND, "%s", error);
     }
-    status = run_sweep(&options, &machine);
+    options.choice.machine = &machine;
+    status = run_sweep(&options);
     sim_machine_free(&machine);
     return status;
 }
