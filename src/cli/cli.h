@@ -32,5 +32,7 @@ void cli_clear_progress(void);
 
 /* Prints a JSON string with its quotes; null for NULL. */
 void cli_json_text(const char *text);
+/* Prints ,"name":"text": one more member of an object. */
+void cli_json_member(const char *name, const char *text);
 
 #endif

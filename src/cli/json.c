@@ -22,3 +22,9 @@ void cli_json_text(const char *text)
     }
     (void)putchar('"');
 }
+
+void cli_json_member(const char *name, const char *text)
+{
+    printf(",\"%s\":", name);
+    cli_json_text(text);
+}

@@ -155,16 +155,6 @@ static void on_ready(struct launch *launch, nfds_t polled)
     }
 }
 
-/* First end every process that could still write; then what the pipes hold is all there is.
- * Agents do the same on their hosts. */
-static void begin_draining(struct launch *launch)
-{
-    launch_phase_on_all_ended(launch);
-    if (!launch->fleet) {
-        launch_sweep(launch);
-    }
-}
-
 /* Gives whether everything is out. */
 static bool drain(struct launch *launch)
 {
@@ -192,7 +182,12 @@ void launch_loop_run(struct launch *launch)
 {
     for (;;) {
         if (launch->live_count == 0 && launch->phase != LAUNCH_DRAINING) {
-            begin_draining(launch);
+            launch_phase_on_all_ended(launch);
+            /* End every process that could still write: then what the pipes hold is all there is.
+             * Agents do the same on their hosts. */
+            if (!launch->fleet) {
+                launch_sweep(launch);
+            }
         }
         if (launch->abandoned || (launch->phase == LAUNCH_DRAINING && drain(launch))) {
             return;

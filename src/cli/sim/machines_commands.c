@@ -56,9 +56,8 @@ static int print_list(bool json, bool part, const char *(*name)(unsigned), load_
             return cli_fail(MACHINES, "%s", error);
         }
         if (json) {
-            printf("{\"machine\":\"%s\",\"part\":%s,\"text\":", machine.name,
-                   part ? "true" : "false");
-            cli_json_text(machine.text);
+            printf("{\"machine\":\"%s\",\"part\":%s", machine.name, part ? "true" : "false");
+            cli_json_member("text", machine.text);
             printf("}\n");
         } else {
             printf("  %-18s %s\n", machine.name, machine.text);
@@ -153,12 +152,10 @@ static void print_value_json(void *context, const struct sim_machine_value *valu
     cli_json_text(table->machine);
     printf(",\"section\":\"%s\",\"key\":\"%s\",\"value\":", value->section, value->key);
     printf(number ? "%s" : "\"%s\"", value->value);
-    printf(",\"basis\":\"%s\",\"source\":", basis(value->source));
-    cli_json_text(value->source);
-    printf(",\"file\":");
-    cli_json_text(value->file);
-    printf(",\"help\":");
-    cli_json_text(value->help);
+    printf(",\"basis\":\"%s\"", basis(value->source));
+    cli_json_member("source", value->source);
+    cli_json_member("file", value->file);
+    cli_json_member("help", value->help);
     printf("}\n");
 }
 

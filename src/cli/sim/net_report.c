@@ -112,8 +112,8 @@ void net_report_head(const struct net_report *report)
 static void print_json(const struct net_report *report, const struct net_result *result,
                        const struct column *columns)
 {
-    printf("{\"test\":\"net\",\"network\":");
-    cli_json_text(report->file->name);
+    printf("{\"test\":\"net\"");
+    cli_json_member("network", report->file->name);
     printf(",\"nodes\":%" PRIu32 ",\"outcome\":\"%s\"",
            report->file->experiment.network.width * report->file->experiment.network.height,
            net_outcome_names[result->outcome]);
@@ -128,8 +128,7 @@ static void print_json(const struct net_report *report, const struct net_result 
         printf(",\"flit_hops_per_s\":%.0f", flit_hops_per_s(result));
     }
     if (result->outcome == NET_DEADLOCKED) {
-        printf(",\"circle\":");
-        cli_json_text(result->circle);
+        cli_json_member("circle", result->circle);
     }
     printf("}\n");
 }
@@ -216,8 +215,8 @@ void net_report_saturation(const struct net_report *report, const struct net_res
                            const struct net_bound *bound)
 {
     if (report->format == NET_REPORT_JSON) {
-        printf("{\"test\":\"net_saturation\",\"network\":");
-        cli_json_text(report->file->name);
+        printf("{\"test\":\"net_saturation\"");
+        cli_json_member("network", report->file->name);
         printf(",\"rate\":%.4f,\"accepted\":%.4f", result->rate, result->accepted);
         if (bound) {
             printf(",\"bound\":%.4f,\"of_bound\":%.4f", bound->rate,
@@ -242,10 +241,9 @@ static void print_key(void *context, const struct net_key_value *value)
 {
     const struct net_report *report = context;
     if (report->format == NET_REPORT_JSON) {
-        printf("{\"section\":\"%s\",\"key\":\"%s\",\"value\":", value->section, value->key);
-        cli_json_text(value->value);
-        printf(",\"help\":");
-        cli_json_text(value->help);
+        printf("{\"section\":\"%s\",\"key\":\"%s\"", value->section, value->key);
+        cli_json_member("value", value->value);
+        cli_json_member("help", value->help);
         printf("}\n");
     } else {
         printf(report->format == NET_REPORT_CSV ? "%s,%s,%s,\"%s\"\n" : "%-8s %-17s %10s  %s\n",

@@ -113,30 +113,22 @@ static int check_options(const struct papers_options *options)
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static void print_json_text(const char *name, const char *text)
-{
-    printf("\"%s\":", name);
-    cli_json_text(text);
-    (void)putchar(',');
-}
-
 static void print_json_number(const char *name, double value)
 {
-    if (!isfinite(value)) {
-        printf("\"%s\":null,", name);
+    if (isfinite(value)) {
+        printf(",\"%s\":%.10g", name, value);
     } else {
-        printf("\"%s\":%.10g,", name, value);
+        printf(",\"%s\":null", name);
     }
 }
 
 static void print_json(const struct papers_cell *cell)
 {
-    (void)putchar('{');
-    print_json_text("source", cell->table->source);
-    print_json_text("table", cell->table->name);
-    print_json_text("row", cell->table->rows[cell->row].text);
-    print_json_text("column", cell->table->columns[cell->column].text);
-    print_json_text("unit", cell->unit);
+    printf("{\"source\":\"%s\"", cell->table->source);
+    cli_json_member("table", cell->table->name);
+    cli_json_member("row", cell->table->rows[cell->row].text);
+    cli_json_member("column", cell->table->columns[cell->column].text);
+    cli_json_member("unit", cell->unit);
     print_json_number("paper", cell->paper);
     if (cell->right != cell->paper) {
         print_json_number("right", cell->right);
@@ -144,12 +136,10 @@ static void print_json(const struct papers_cell *cell)
     print_json_number("sim", cell->sim);
     print_json_number("error_pct", cell->error_pct);
     if (cell->note) {
-        print_json_text("note", cell->note);
+        cli_json_member("note", cell->note);
     }
-    if (cell->taken) {
-        printf("\"taken\":true,");
-    }
-    printf("\"fitted\":%s}\n", cell->fitted ? "true" : "false");
+    printf("%s,\"fitted\":%s}\n", cell->taken ? ",\"taken\":true" : "",
+           cell->fitted ? "true" : "false");
 }
 
 /* ---- Text -------------------------------------------------------------------------------- */

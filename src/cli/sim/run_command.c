@@ -82,8 +82,8 @@ static double mb_per_s(const struct sim_trial_result *result)
 
 static void print_json(const struct options *options, const struct sim_trial_result *result)
 {
-    printf("{\"test\":\"%s\",\"machine\":", options->wish.trial);
-    cli_json_text(options->wish.machine->name);
+    printf("{\"test\":\"%s\"", options->wish.trial);
+    cli_json_member("machine", options->wish.machine->name);
     printf(",\"topology\":\"%s\",\"nodes\":%" PRIu32 ",\"rounds\":%" PRIu32,
            sim_topology_names[result->topology], result->node_count, result->rounds);
     if (result->bytes > 0) {

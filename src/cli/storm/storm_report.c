@@ -105,9 +105,9 @@ void storm_report_failure(bool json, const struct storm_choice *choice, const ch
                           const char *failure)
 {
     if (json) {
-        printf("{\"test\":\"storm\",\"scenario\":\"%s\",\"seed\":%" PRIu64 ",\"failure\":",
-               choice->scenario, choice->seed);
-        cli_json_text(failure);
+        printf("{\"test\":\"storm\",\"scenario\":\"%s\",\"seed\":%" PRIu64, choice->scenario,
+               choice->seed);
+        cli_json_member("failure", failure);
         printf(",\"repeat\":\"");
         print_command(choice, mutant);
         printf("\"}\n");
