@@ -269,10 +269,10 @@ void launch_ends_on_attached_end(struct launch *launch, uint32_t index)
         node->announced = true;
     }
     unwatch(launch, node);
-    if (death && launch->agent) {
-        remote_agent_tell_lives(launch);
-    }
     if (death) {
+        if (launch->agent) {
+            remote_agent_tell_lives(launch);
+        }
         on_failure(launch, index, node->attached_pid, &unknown, wanted);
     }
 }

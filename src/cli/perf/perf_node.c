@@ -92,18 +92,15 @@ int perf_run(const struct perf_world *world, const struct perf_row *rows, size_t
 
 /* ---- What several tests share --------------------------------------------------------- */
 
-static double cpu_seconds(void)
+struct perf_usage perf_usage_now(void)
 {
     struct rusage usage;
     (void)getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
-}
-
-struct perf_usage perf_usage_now(void)
-{
-    double used = cpu_seconds();
-    return (struct perf_usage){used, host_now_ns()};
+    return (struct perf_usage){
+        .cpu_seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6,
+        .start_ns = host_now_ns(),
+    };
 }
 
 double perf_usage_share(const struct perf_usage *since)

@@ -304,12 +304,6 @@ static void print_row(void *context, const struct storm_row *row)
     storm_report_row(options->json, row);
 }
 
-static int run_study(struct storm_options *options, unsigned study)
-{
-    const struct storm_printer printer = {options, print_row};
-    return storm_study_run(study, &printer) ? CLI_OK : CLI_FAULT;
-}
-
 int cli_storm(int argc, char **argv)
 {
     struct storm_options options = {
@@ -326,7 +320,8 @@ int cli_storm(int argc, char **argv)
     const char *scenario = options.choice.scenario;
     int study = find_name(scenario, strlen(scenario), storm_studies);
     if (study >= 0) {
-        return run_study(&options, (unsigned)study);
+        const struct storm_printer printer = {&options, print_row};
+        return storm_study_run((unsigned)study, &printer) ? CLI_OK : CLI_FAULT;
     }
     if (find_name(scenario, strlen(scenario), storm_scenarios) < 0) {
         return cli_refuse(COMMAND, "there is no scenario \"%s\"; see --list", scenario);
