@@ -126,7 +126,6 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
 {
     struct sweep *sweep = context;
     const struct sim_study_row *row = result;
-    char line[SIM_STUDY_LINE_BYTES];
     cli_clear_progress();
     sweep->rows[number] = death ? (struct sim_study_row){.error = "it died"} : *row;
     if (death || row->error[0]) {
@@ -135,8 +134,7 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
                 number + 1, sweep->count, sweep->points[number].nodes, death ? death : row->error);
         return true;
     }
-    size_t bytes = sim_study_line(sweep->study, row, sweep->options->format, line);
-    (void)fwrite(line, 1, bytes, stdout);
+    sim_study_write_row(sweep->study, row, sweep->options->format, stdout);
     (void)fflush(stdout);
     return true;
 }
@@ -144,7 +142,6 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
 static int run_sweep(const struct study_options *options)
 {
     static struct sweep sweep;
-    char line[SIM_STUDY_LINE_BYTES];
     const struct sim_study_choice *choice = &options->choice;
     sweep.options = options;
     sweep.study = choice->study;
@@ -167,7 +164,7 @@ static int run_sweep(const struct study_options *options)
     if (options->format == SIM_STUDY_TABLE) {
         printf("%s on %s: %s\n\n", sweep.study->name, choice->machine->name, sweep.study->text);
     }
-    (void)fwrite(line, 1, sim_study_head(sweep.study, options->format, line), stdout);
+    sim_study_write_head(sweep.study, options->format, stdout);
     (void)fflush(stdout);
     int status = jobs_conclude(COMMAND, jobs_run(&jobs));
     if (status) {

@@ -1,8 +1,6 @@
 /* The studies' list, and their rows as text. */
 #include "sim/studies/study.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/studies/parts.h"
@@ -54,57 +52,32 @@ void sim_study_set_text(struct sim_study_row *row, unsigned column, const char *
 
 /* ---- Text -------------------------------------------------------------------------------- */
 
-struct line {
-    char *text;
-    size_t used;
-};
-
-static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct line *line, const char *format, ...)
+/* Texts of a table stand to the left, numbers to the right; no blanks end a line. */
+static void write_cell(const struct sim_study *study, unsigned column, const char *text,
+                       enum sim_study_format format, FILE *file)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    int bytes = vsnprintf(line->text + line->used, SIM_STUDY_LINE_BYTES - line->used, format,
-                          arguments);
-    va_end(arguments);
-    INVARIANT(bytes >= 0 && (size_t)bytes < SIM_STUDY_LINE_BYTES - line->used);
-    line->used += (size_t)bytes;
-}
-
-static void add_cell(struct line *line, enum sim_study_format format, unsigned column,
-                     const struct sim_study_column *about, const char *text)
-{
-    if (format == SIM_STUDY_TABLE) {
-        /* Texts to the left, numbers to the right. */
-        add(line, about->decimals < 0 ? "%s%-*s" : "%s%*s", column > 0 ? "  " : "", about->width,
-            text);
-    } else {
-        add(line, "%s%s", column > 0 ? "," : "", text);
-    }
-}
-
-static void end_line(struct line *line)
-{
-    while (line->used > 0 && line->text[line->used - 1] == ' ') {
-        line->used--;
-    }
-    add(line, "\n");
-}
-
-size_t sim_study_head(const struct sim_study *study, enum sim_study_format format,
-                      char text[SIM_STUDY_LINE_BYTES])
-{
-    struct line line = {text, 0};
-    text[0] = '\0';
+    const struct sim_study_column *about = &study->columns[column];
+    bool is_text = about->decimals < 0;
     if (format == SIM_STUDY_JSON) {
-        return 0;
+        (void)fprintf(file, "%s\"%s\":%s", column > 0 ? "," : "{", about->name, text);
+    } else if (format == SIM_STUDY_CSV) {
+        (void)fprintf(file, "%s%s", column > 0 ? "," : "", text);
+    } else {
+        bool is_last = column + 1 == study->column_count;
+        (void)fprintf(file, is_text ? "%s%-*s" : "%s%*s", column > 0 ? "  " : "",
+                      is_text && is_last ? 0 : about->width, text);
+    }
+}
+
+void sim_study_write_head(const struct sim_study *study, enum sim_study_format format, FILE *file)
+{
+    if (format == SIM_STUDY_JSON) {
+        return;
     }
     for (unsigned i = 0; i < study->column_count; i++) {
-        add_cell(&line, format, i, &study->columns[i], study->columns[i].name);
+        write_cell(study, i, study->columns[i].name, format, file);
     }
-    end_line(&line);
-    return line.used;
+    (void)fputs("\n", file);
 }
 
 /* Writes a value in that format. Texts are our own and need no escapes. */
@@ -124,23 +97,13 @@ static void show(const struct sim_study_column *about, const struct sim_study_va
     }
 }
 
-size_t sim_study_line(const struct sim_study *study, const struct sim_study_row *row,
-                      enum sim_study_format format, char text[SIM_STUDY_LINE_BYTES])
+void sim_study_write_row(const struct sim_study *study, const struct sim_study_row *row,
+                         enum sim_study_format format, FILE *file)
 {
-    struct line line = {text, 0};
     for (unsigned i = 0; i < study->column_count; i++) {
-        const struct sim_study_column *about = &study->columns[i];
         char cell[64];
-        show(about, &row->values[i], format, cell, sizeof cell);
-        if (format == SIM_STUDY_JSON) {
-            add(&line, "%s\"%s\":%s", i > 0 ? "," : "{", about->name, cell);
-        } else {
-            add_cell(&line, format, i, about, cell);
-        }
+        show(&study->columns[i], &row->values[i], format, cell, sizeof cell);
+        write_cell(study, i, cell, format, file);
     }
-    if (format == SIM_STUDY_JSON) {
-        add(&line, "}");
-    }
-    end_line(&line);
-    return line.used;
+    (void)fputs(format == SIM_STUDY_JSON ? "}\n" : "\n", file);
 }

@@ -3,6 +3,8 @@
 #ifndef SIM_STUDIES_STUDY_H
 #define SIM_STUDIES_STUDY_H
 
+#include <stdio.h>
+
 #include "sim/model/network.h"
 
 enum {
@@ -75,14 +77,11 @@ const struct sim_study *sim_study_find(const char *name);
 /* About how much memory a point takes. */
 uint64_t sim_study_bytes(const struct sim_study_point *point);
 
-/* Writes a row as text: a line of the table or of a CSV file, or a JSON object. Returns the
- * text's length; SIM_STUDY_LINE_BYTES is always enough. The head is the line with the columns'
- * names; JSON has none and returns 0. */
+/* Writes a row as a line of the table or of a CSV file, or as a JSON object. The head is the line
+ * with the columns' names; JSON has none. */
 enum sim_study_format { SIM_STUDY_TABLE, SIM_STUDY_CSV, SIM_STUDY_JSON };
-enum { SIM_STUDY_LINE_BYTES = 2048 };
-size_t sim_study_head(const struct sim_study *study, enum sim_study_format format,
-                      char line[SIM_STUDY_LINE_BYTES]);
-size_t sim_study_line(const struct sim_study *study, const struct sim_study_row *row,
-                      enum sim_study_format format, char line[SIM_STUDY_LINE_BYTES]);
+void sim_study_write_head(const struct sim_study *study, enum sim_study_format format, FILE *file);
+void sim_study_write_row(const struct sim_study *study, const struct sim_study_row *row,
+                         enum sim_study_format format, FILE *file);
 
 #endif
