@@ -281,10 +281,10 @@ void storm_oracle_end_barrier(struct storm_oracle *oracle, uint32_t operation, i
 struct storm_stream *storm_oracle_stream(const struct storm_oracle *oracle, uint32_t source,
                                          uint32_t lane, uint32_t target);
 void storm_oracle_append(struct storm_oracle *oracle, uint32_t operation);
-/* Whether all operations between the last that was seen in the stream and this one may be
- * missing. */
-bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream *stream,
-                          uint32_t operation);
+/* The operation of the stream has come to the node: it takes effect if it may, and if all between
+ * the last that was seen and this one may be missing. */
+void storm_oracle_see_next(struct storm_oracle *oracle, struct storm_stream *stream,
+                           uint32_t operation, uint16_t node);
 /* The first operation of the stream that may still come. */
 uint32_t storm_oracle_first(const struct storm_oracle *oracle, const struct storm_stream *stream);
 

@@ -72,8 +72,8 @@ uint32_t storm_oracle_first(const struct storm_oracle *oracle, const struct stor
                                            : oracle->operations[stream->last_seen].next;
 }
 
-bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream *stream,
-                          uint32_t index)
+/* Whether all operations between the last that was seen and this one may be missing. */
+static bool is_next(struct storm_oracle *oracle, const struct storm_stream *stream, uint32_t index)
 {
     const struct storm_operation *operation = &oracle->operations[index];
     for (uint32_t at = storm_oracle_first(oracle, stream); at != index;
@@ -87,6 +87,16 @@ bool storm_oracle_is_next(struct storm_oracle *oracle, const struct storm_stream
         }
     }
     return true;
+}
+
+void storm_oracle_see_next(struct storm_oracle *oracle, struct storm_stream *stream, uint32_t index,
+                           uint16_t node)
+{
+    if (is_next(oracle, stream, index) &&
+        storm_oracle_allows(oracle, index, oracle->life_of[node])) {
+        stream->last_seen = index;
+        storm_oracle_seen(oracle, index, oracle->life_of[node]);
+    }
 }
 
 static bool matches(const struct storm_oracle *oracle, const struct storm_operation *operation,
@@ -153,13 +163,7 @@ void storm_oracle_see_ordered(struct storm_oracle *oracle, uint16_t node,
         explain(oracle, stream, source, lane, node, work, in_area, bytes, data);
         return;
     }
-    if (!storm_oracle_is_next(oracle, stream, index)) {
-        return;
-    }
-    if (storm_oracle_allows(oracle, index, oracle->life_of[node])) {
-        stream->last_seen = index;
-        storm_oracle_seen(oracle, index, oracle->life_of[node]);
-    }
+    storm_oracle_see_next(oracle, stream, index, node);
 }
 
 /* ---- Datagrams ---------------------------------------------------------------------- */

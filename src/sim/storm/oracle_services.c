@@ -141,9 +141,5 @@ void storm_oracle_message(struct storm_oracle *oracle, uint16_t node, uint16_t f
                                                               : "after a later one");
         return;
     }
-    if (storm_oracle_is_next(oracle, stream, index) &&
-        storm_oracle_allows(oracle, index, oracle->life_of[node])) {
-        stream->last_seen = index;
-        storm_oracle_seen(oracle, index, oracle->life_of[node]);
-    }
+    storm_oracle_see_next(oracle, stream, index, node);
 }
