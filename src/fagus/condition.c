@@ -88,18 +88,6 @@ int fagus_condition_free(struct fagus_condition *condition)
 
 /* ---- The queue ------------------------------------------------------------------------- */
 
-/* The queue is whole whatever a dead holder of the lock was doing: see above. */
-static int queue_take(struct fagus_condition *condition)
-{
-    (void)pthread_mutex_lock(&condition->turn);
-    int error = dn_lock_take(condition->lock, DN_FOREVER);
-    if (error && error != DN_EOWNERDEAD) {
-        (void)pthread_mutex_unlock(&condition->turn);
-        return error;
-    }
-    return 0;
-}
-
 /* Giving the lock completes what was stored. */
 static void queue_give(struct fagus_condition *condition)
 {
@@ -126,22 +114,33 @@ static uint64_t *queue_entry(const struct fagus_condition *condition, uint64_t n
     return &condition->queue->entries[number % ENTRIES];
 }
 
-static int queue_ends(const struct fagus_condition *condition, uint64_t *head, uint64_t *tail)
+/* Takes the lock and reads where the queue begins and ends. It is whole whatever a dead holder of
+ * the lock was doing: see above. */
+static int queue_take(struct fagus_condition *condition, uint64_t *head, uint64_t *tail)
 {
-    int error = queue_read(condition, &condition->queue->head, head);
-    return error ? error : queue_read(condition, &condition->queue->tail, tail);
+    (void)pthread_mutex_lock(&condition->turn);
+    int error = dn_lock_take(condition->lock, DN_FOREVER);
+    if (error && error != DN_EOWNERDEAD) {
+        (void)pthread_mutex_unlock(&condition->turn);
+        return error;
+    }
+    error = queue_read(condition, &condition->queue->head, head);
+    error = error ? error : queue_read(condition, &condition->queue->tail, tail);
+    if (error) {
+        queue_give(condition);
+    }
+    return error;
 }
 
 static int enter(struct fagus_condition *condition, uint64_t entry)
 {
     uint64_t head;
     uint64_t tail;
-    int error = queue_take(condition);
+    int error = queue_take(condition, &head, &tail);
     if (error) {
         return error;
     }
-    error = queue_ends(condition, &head, &tail);
-    error = !error && tail - head == ENTRIES ? DN_EFULL : error;
+    error = tail - head == ENTRIES ? DN_EFULL : 0;
     /* Stores of one lane to one node stay in order: the entry is there before it counts. */
     error = error ? error : queue_store(condition, queue_entry(condition, tail), entry);
     error = error ? error : queue_store(condition, &condition->queue->tail, tail + 1);
@@ -154,10 +153,10 @@ static void take_back(struct fagus_condition *condition, uint64_t entry)
 {
     uint64_t head;
     uint64_t tail;
-    if (queue_take(condition)) {
+    int error = queue_take(condition, &head, &tail);
+    if (error) {
         return; /* the queue's node is gone, and nobody can signal */
     }
-    int error = queue_ends(condition, &head, &tail);
     for (uint64_t number = head; !error && number != tail; number++) {
         uint64_t found;
         error = queue_read(condition, queue_entry(condition, number), &found);
@@ -187,11 +186,10 @@ static int signal_some(struct fagus_condition *condition, bool all)
     if (error) {
         return error;
     }
-    error = queue_take(condition);
+    error = queue_take(condition, &head, &tail);
     if (error) {
         return fagus_error_of(error);
     }
-    error = queue_ends(condition, &head, &tail);
     bool goes_on = true;
     while (!error && goes_on && head != tail) {
         uint64_t entry = 0;

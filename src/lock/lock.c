@@ -135,7 +135,7 @@ bool lock_carries_value(const struct dn_lock *lock)
 void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value)
 {
     if (lock_carries_value(lock)) {
-        lock->use.value = value ? *value : (struct nic_lock_value){0};
+        lock->use.value = *value;
     }
 }
 

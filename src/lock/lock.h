@@ -15,7 +15,7 @@ int lock_give(struct dn_lock *lock);
 /* The value of a lock (nic/services.h) travels by packets. In place memory is at hand, and taking
  * and giving with a value do as the plain calls. */
 struct nic_lock_value;
-/* With NULL, no value is asked for from now on. */
+/* Every grant from now on brings it. */
 void lock_want_value(struct dn_lock *lock, const struct nic_lock_value *value);
 /* After a take or try that gave the lock: whether the value came with it. */
 bool lock_has_value(const struct dn_lock *lock);
