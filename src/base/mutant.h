@@ -31,12 +31,12 @@
     X(STORES_UNORDERED, "stores are sent without their order") \
     X(HALF_REFUSED, "a packet without room for its replies is carried out in part, then again") \
     X(LOST_ATOMIC, "atomics that wait for a lost peer are forgotten") \
-    X(LOCK_GRANT_TWICE, "a manager passes a lock on that its holder has given to the next") \
+    X(LOCK_GRANT_TWICE, "a manager passes on a lock that its holder has given to the next") \
     X(LOCK_GRANT_ANY_USE, "a grant is taken for whatever use waits, not for the one it names") \
-    X(LOCK_CANCEL_KEEPS, "a lock granted to one who waits no more is not passed on") \
+    X(LOCK_CANCEL_KEEPS, "a lock granted to a node that no longer waits is not passed on") \
     X(LOCK_DEATH_UNNOTED, "a holder's death does not pass the lock on") \
     X(BARRIER_ROOT_FORGETS_ITSELF, "a barrier's root does not wait for its own host") \
-    X(BARRIER_BREAK_KEPT, "who hears that a team is broken does not pass it on") \
+    X(BARRIER_BREAK_KEPT, "a node that hears that a team is broken does not pass it on") \
     X(MESSAGE_NACK_AS_ACK, "a refused message is taken for an accepted one") \
     X(MESSAGE_SEQID_OF_OLD_LIFE, "SEQIDs of a restarted peer are to go on from its old life")
 

@@ -18,7 +18,7 @@ struct info_options {
 };
 
 static const struct options_row info_rows[] = {
-    {"json", 0, NULL, "one JSON object a line", OPTIONS_FLAG,
+    {"json", 0, NULL, "print one JSON object per line", OPTIONS_FLAG,
      OPTIONS_AT(struct info_options, json)},
     {NULL, 0, "process", NULL, OPTIONS_TEXT, OPTIONS_AT(struct info_options, process)},
     {.kind = OPTIONS_END},
@@ -29,12 +29,12 @@ static const struct options_command info_command = {
     .usage = "[--json] [process]",
     .about =
         "Without a process: what this machine offers to groups, and which groups of this user\n"
-        "run on it. With the id of a launcher, an agent or a node: all about its group: fabric,\n"
-        "sizes, lives, and where nodes go by packets the counters and round-trip times that\n"
-        "those on this host report every so often.\n",
+        "run on it. With the id of a launcher, an agent or a node: all about its group: its\n"
+        "fabric, sizes and lives and, if its nodes use packets, the counters and round-trip\n"
+        "times that the nodes on this host report several times a second.\n",
     .closing =
-        "Exit status: 0 when it could be told; 1 when the operating system refused; 2 for a\n"
-        "command line that makes no sense or a process that is in no group.\n",
+        "Exit status: 0 when everything could be shown; 1 when the operating system refused;\n"
+        "2 for a command line that makes no sense or a process that is in no group.\n",
 };
 
 /* Gives 0, or a status after saying why nothing can be told about this process. */

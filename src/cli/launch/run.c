@@ -66,23 +66,25 @@ static const struct options_row run_rows[] = {
     {"heap", 0, "SIZE", "symmetric heap of each node, committed when touched", OPTIONS_SIZE,
      AT(request.sizes.heap_bytes)},
     {"no-pin", 0, NULL,
-     "do not pin nodes to cores; without this it is done whenever there is a core for each node, "
-     "or equally many nodes on each core",
+     "do not pin nodes to cores; otherwise they are pinned if each node gets a core or each core "
+     "gets equally many nodes",
      OPTIONS_FLAG, AT(request.no_pin)},
     {NULL, 'x', "NAME[=VALUE]",
-     "an environment variable for the nodes; on this host they have the launcher's in any case",
+     "set an environment variable for the nodes; those on this host have all of the launcher's "
+     "anyway",
      OPTIONS_CALL, .take = take_variable},
     {.kind = OPTIONS_END},
 };
 
 static const struct options_row hosts_rows[] = {
     {"hosts", 0, "FILE",
-     "nodes on several hosts, each by a line: host [slots=N] [address=A]; without -n as many "
-     "nodes as slots",
+     "run nodes on the hosts of this file, a line for each: host [slots=N] [address=A]; without "
+     "-n there are as many nodes as slots",
      OPTIONS_TEXT, AT(hosts_file)},
-    {"rsh", 0, "COMMAND", "how to get there: COMMAND HOST PROGRAM WORD... (default ssh)",
-     OPTIONS_TEXT, AT(hosts.rsh)},
-    {"remote-dimmnet", 0, "PATH", "this command on the other hosts (default: where it is here)",
+    {"rsh", 0, "COMMAND",
+     "how to start something there: COMMAND HOST PROGRAM WORD... (default ssh)", OPTIONS_TEXT,
+     AT(hosts.rsh)},
+    {"remote-dimmnet", 0, "PATH", "where this command is on the other hosts (default: as here)",
      OPTIONS_TEXT, AT(hosts.remote_dimmnet)},
     {.kind = OPTIONS_END},
 };
@@ -100,7 +102,7 @@ static void list_environment(void)
         printf("  %-20s %s (default %s)\n", name, help, default_text);
     }
     puts("  SHMEM_SYMMETRIC_SIZE "
-         "OpenSHMEM's name for the symmetric heap, before DN_HEAP_BYTES");
+         "OpenSHMEM's size of the symmetric heap; it overrides DN_HEAP_BYTES");
 }
 
 static const struct options_command run_command = {
@@ -111,19 +113,19 @@ static const struct options_command run_command = {
     .closing =
         "A SIZE is a number of bytes, or one with K, M, G or T behind it.\n"
         "\n"
-        "Node 0 reads standard input; the others find it empty. A node is its process and\n"
-        "that one's process group: when the process ends, what it left running is killed.\n"
+        "Node 0 reads standard input; the others find it empty. A node is a process and its\n"
+        "process group: when the process ends, what it left running is killed.\n"
         "A node fails when it is killed, ends with a status other than 0, or ends attached\n"
         "(without dn_detach). The others' waits then return DN_EPEER; 200 ms later they get\n"
         "SIGTERM and after another 200 ms SIGKILL, unless --keep-going is given.\n"
         "SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on; what is still there after 2 s\n"
         "is killed. When the launcher itself is killed, the nodes are killed.\n"
         "\n"
-        "Exit status: 0 when every node ended well; that of the first node that failed, or\n"
-        "128 + the signal that killed it; what shmem_global_exit was given; 1 when it ended\n"
-        "attached; 2 for a command line that makes no sense or a program that cannot be\n"
-        "started; 124 after the time-out; 128 + the signal that ended the launcher; 141 when\n"
-        "nobody reads standard output.\n"
+        "Exit status: 0 when every node ended well; the status of the first node that failed,\n"
+        "or 128 + the signal that killed it, or 1 when it ended attached; the status given to\n"
+        "shmem_global_exit; 2 for a command line that makes no sense or a program that cannot\n"
+        "be started; 124 after the time-out; 128 + the signal that ended the launcher; 141\n"
+        "when nobody reads standard output.\n"
         "\n"
         "Environment of the nodes: DIMMNET_RANK, DIMMNET_SIZE, DIMMNET_GROUP_ID (for\n"
         "scripts) and what the library needs to join. Environment read here:\n",

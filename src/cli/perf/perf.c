@@ -251,7 +251,7 @@ static int take_test(void *target, const char *value)
 static const struct options_row perf_rows[] = {
     {NULL, 'n', "N", "nodes, for barrier, reduce, token and start", OPTIONS_NUMBER, AT(nodes),
      .least = 2, .most = GROUP_NODES_MAX, .what = "number of nodes"},
-    {"json", 0, NULL, "one JSON object per line", OPTIONS_FLAG, AT(json)},
+    {"json", 0, NULL, "print one JSON object per line", OPTIONS_FLAG, AT(json)},
     {NULL, 0, "test", NULL, OPTIONS_CALL, .take = take_test},
     {.kind = OPTIONS_END},
 };
@@ -262,14 +262,14 @@ static const struct options_command perf_command = {
     .name = COMMAND,
     .usage = "[test...] [-n N] [--fabric NAME] [--json]",
     .about =
-        "Measures this machine: each figure stands beside the physical limit, taken in the\n"
-        "same run (median ratio of at least 300 raw-ours-raw triples): in place with raw stores\n"
-        "on the same cache lines, by packets with raw sockets between the same two processes,\n"
-        "over the loopback, with 2 nodes (but for start) and 64 KB at a time, and without token.\n"
-        "Without tests it runs them all.\n",
+        "Measures this machine. Each figure stands beside the physical limit, which is taken in\n"
+        "the same run; the ratio is the median of at least 300 raw-ours-raw triples. In place,\n"
+        "the limit is raw stores on the same cache lines. By packets, it is raw sockets between\n"
+        "the same two processes, over the loopback; there all tests except start have 2 nodes,\n"
+        "transfers are of 64 KB, and there is no token. Without tests it runs them all.\n",
     .list = list_tests,
-    .closing = "p99 is that of the blocks' means. Exit status: 0 all measured, 1 a test failed,\n"
-               "2 bad usage. See dimmnet-perf(1).\n",
+    .closing = "p99 is the 99th percentile of the blocks' means. Exit status: 0 all measured,\n"
+               "1 a test failed, 2 bad usage. See dimmnet-perf(1).\n",
 };
 
 /* Checks that the words make sense together; without named tests, chooses all of the fabric's. */

@@ -15,7 +15,7 @@ struct options {
 
 static const struct options_row show_rows[] = {
     {NULL, 0, "MACHINE", NULL, OPTIONS_TEXT, OPTIONS_AT(struct options, machine)},
-    {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG,
+    {"json", 0, NULL, "print one JSON object per line", OPTIONS_FLAG,
      OPTIONS_AT(struct options, json)},
     {.kind = OPTIONS_END},
 };
@@ -32,8 +32,8 @@ static const struct options_command machines_command = {
     .usage = "[--json]",
     .about =
         "The machines that come with the program, and the parts that they are made of. A file\n"
-        "of your own can inherit from them and change what it likes; what it changes needs a\n"
-        "source behind a bar:\n"
+        "of your own can inherit from them and change any value; a value that it changes needs\n"
+        "its source behind a bar:\n"
         "\n"
         "  [machine]\n"
         "  inherit = dimmnet1-D switch-rhinet3\n"

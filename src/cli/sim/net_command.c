@@ -81,7 +81,7 @@ static const struct options_row rows[] = {
      .least = 1, .most = JOBS_AT_ONCE_MAX},
     {"csv", 0, NULL, "print comma-separated values, a line of names first", OPTIONS_SETS,
      AT(report.format), .least = NET_REPORT_CSV},
-    {"json", 0, NULL, "print one JSON object a line", OPTIONS_SETS, AT(report.format),
+    {"json", 0, NULL, "print one JSON object per line", OPTIONS_SETS, AT(report.format),
      .least = NET_REPORT_JSON},
     {.kind = OPTIONS_END},
 };
@@ -93,8 +93,8 @@ static const struct options_command command = {
     .usage = "CONFIG [option...]",
     .about =
         "Simulates a network of wormhole routers flit by flit, as a file describes it, under\n"
-        "open-loop traffic: warms up until latencies keep still, measures, and waits for what\n"
-        "was sent. examples/sim has such files; --keys says what they may hold.\n",
+        "open-loop traffic: warms up until latencies are steady, measures, and waits until all\n"
+        "has arrived. examples/sim has such files; --keys says what they may hold.\n",
     .closing =
         "Exit status: 0 measured, 1 a deadlock, a trace that was not delivered, or a fault, 2\n"
         "bad usage or a file that makes no sense.\n",

@@ -68,7 +68,7 @@ static int take_map(void *target, const char *value)
 #define AT(field) OPTIONS_AT(struct papers_options, field)
 
 static const struct options_row rows[] = {
-    {"table", 0, "T", "run only this table: 000/5, or 5 for that of every paper", OPTIONS_TEXT,
+    {"table", 0, "T", "run only this table: 000/5, or 5 for Table 5 of every paper", OPTIONS_TEXT,
      AT(table)},
     {"map", 0, "[MACHINE]", "show where each nanosecond of a loop-back goes (default dimmnet1-D)",
      OPTIONS_CALL, .take = take_map},
@@ -85,8 +85,8 @@ static const struct options_command command = {
     .name = COMMAND,
     .usage = "[option...]",
     .about = "Runs the papers' experiments on the simulated machines and puts every figure that\n"
-             "they print beside ours. Where a paper has a slip, it is named and the right value "
-             "compared.\n",
+             "they print beside ours. If a paper has a slip in a figure, the slip is named, and\n"
+             "ours is compared with the right value.\n",
     .closing = "Exit status: 0 every bar is held, 1 one is missed, 2 bad usage. Tables:\n",
     .list_after = list_tables,
 };

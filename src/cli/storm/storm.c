@@ -152,7 +152,7 @@ static const struct options_row rows[] = {
      OPTIONS_FLAG, AT(expect_failure)},
     {"list", 0, NULL, "list scenarios, studies, faults, work and planted bugs", OPTIONS_SHOW,
      .show = print_lists},
-    {"json", 0, NULL, "print one JSON object a line", OPTIONS_FLAG, AT(json)},
+    {"json", 0, NULL, "print one JSON object per line", OPTIONS_FLAG, AT(json)},
     {.kind = OPTIONS_END},
 };
 

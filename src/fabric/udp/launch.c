@@ -29,14 +29,14 @@ static const struct fabric_option options[] = {
     [SET_NO_AUTH] = {"no-auth", NULL, NULL, 0, 1, 0,
                      "believe packets without proof of who sent them"},
     [SET_MTU] = {"mtu", "BYTES", "number of bytes", 1, UINT16_MAX, 0,
-                 "packets that fit this MTU, if it is smaller than the path's"},
+                 "make packets that fit this MTU, if it is smaller than the path's"},
     [SET_PEER_TIMEOUT] = {"peer-timeout", "MS", "number of milliseconds", 1, PEER_TIMEOUT_MS_MAX,
-                          10000, "a node that is silent for so long is dead (default 10000)"},
+                          10000, "treat a node as dead after this silence (default 10000)"},
     [SET_PORT] = {"port", "P", "port", 1, UINT16_MAX, 0,
-                  "node R gets port P + R; without this, any that is free"},
+                  "node R gets port P + R; otherwise any free port"},
     [SET_RELAY_PORT] = {"relay-port", "Q", "port", 1, UINT16_MAX, 0,
-                        "tell peers that node R is at port Q + R, where something of the user's "
-                        "own passes packets on to it"},
+                        "tell peers that node R is at port Q + R, where a program of yours passes "
+                        "packets on to it"},
     {.name = NULL},
 };
 
