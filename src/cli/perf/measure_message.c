@@ -190,15 +190,11 @@ static void our_large(void *context, uint64_t count)
 
 /* ---- the rows ---------------------------------------------------------------------- */
 
-static int measure(struct perf_world *world, struct exchange *exchange, const struct perf_row *row)
+static int check(void *context, struct perf_row *row)
 {
-    struct perf_figure figure;
-    int error = perf_measure_row(world, row, exchange, &figure);
-    error = error ? error : exchange->error;
-    if (!error && world->rank == 0) {
-        perf_report_row(world, row, &figure);
-    }
-    return error;
+    const struct exchange *exchange = context;
+    (void)row;
+    return exchange->error;
 }
 
 static int measure_large(struct perf_world *world, struct exchange *exchange)
@@ -213,11 +209,12 @@ static int measure_large(struct perf_world *world, struct exchange *exchange)
                                .bytes = LARGE_BYTES,
                                .raw = raw_large,
                                .ours = our_large,
-                               .count = 4};
+                               .count = 4,
+                               .check = check};
         exchange->from = reachable ? dn_bank(world->node, NULL) : anywhere;
         exchange->to = exchange->from;
         memset(exchange->from, 1, WINDOW_BYTES);
-        error = measure(world, exchange, &row);
+        error = perf_run(world, &row, 1, exchange);
     }
     free(anywhere);
     return error;
@@ -227,9 +224,9 @@ int perf_sendrecv(struct perf_world *world)
 {
     static const struct perf_row rows[] = {
         {"round trip", "raw store ping-pong", "<= 1.4", PERF_TIME, "rtt_ns", 8, raw_round_trips,
-         .ours = our_round_trips},
+         .ours = our_round_trips, .check = check},
         {"messages per second", "raw single-producer ring", ">= 0.25", PERF_RATE, NULL, 8,
-         raw_stream, .ours = our_stream},
+         raw_stream, .ours = our_stream, .check = check},
     };
     struct exchange exchange = {.starts = world->rank == 0, .peer = 1 - world->rank};
     struct dn_kick word;
@@ -255,8 +252,7 @@ int perf_sendrecv(struct perf_world *world)
     exchange.ring_head = (uint64_t *)(void *)(lines + CACHE_LINE_BYTES);
     exchange.ring_words = (uint64_t *)(void *)(lines + 2 * CACHE_LINE_BYTES);
     exchange.reachable = dn_kick_pointer(&block);
-    error = measure(world, &exchange, &rows[0]);
-    error = error ? error : measure(world, &exchange, &rows[1]);
+    error = perf_run(world, rows, sizeof rows / sizeof rows[0], &exchange);
     error = error ? error : measure_large(world, &exchange);
     return error ? error : dn_context_close(exchange.context);
 }

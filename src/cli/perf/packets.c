@@ -104,28 +104,23 @@ void perf_packets_raw_stream(void *context, uint64_t count)
     }
 }
 
-int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
-                         struct perf_figure *figure)
+int perf_packets_check(void *context, struct perf_row *row)
 {
-    int error = perf_measure_row(link->world, row, link, figure);
-    error = error ? error : link->error;
-    if (!error && link->raw.failed) {
+    const struct perf_packets *link = context;
+    (void)row;
+    if (!link->error && link->raw.failed) {
         cli_say("dimmnet perf", "raw datagrams were lost: there is nothing to compare with");
-        error = DN_ETIMEOUT;
+        return DN_ETIMEOUT;
     }
-    return error;
+    return link->error;
 }
 
 int perf_packets_run(struct perf_packets *link, struct perf_row row)
 {
-    struct perf_figure figure;
     row.raw = row.limit ? row.raw : perf_packets_raw_trips;
     row.limit = row.limit ? row.limit : "raw UDP round trip";
-    int error = perf_packets_measure(link, &row, &figure);
-    if (!error && link->starts) {
-        perf_report_row(link->world, &row, &figure);
-    }
-    return error;
+    row.check = row.check ? row.check : perf_packets_check;
+    return perf_run(link->world, &row, 1, link);
 }
 
 int perf_packets_run_all(struct perf_packets *link, const struct perf_row *rows, size_t count)

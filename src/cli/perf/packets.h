@@ -43,12 +43,11 @@ void perf_packets_raw_trips(void *context, uint64_t count);
 void perf_packets_raw_datagrams(void *context, uint64_t count);
 void perf_packets_raw_stream(void *context, uint64_t count);
 
-/* Measures a row. The link is the blocks' context, or that starts with the link. A fault of the raw
- * end is an error, too. */
-int perf_packets_measure(struct perf_packets *link, const struct perf_row *row,
-                         struct perf_figure *figure);
+/* A row's check: the first error of the blocks, or a fault of the raw end. */
+int perf_packets_check(void *context, struct perf_row *row);
 
-/* Measures a row and prints it. One that names no limit is compared with raw round trips. */
+/* Measures a row and prints it. The link is the blocks' context, or that starts with the link. A
+ * row that names no limit is compared with raw round trips; one without a check has that above. */
 int perf_packets_run(struct perf_packets *link, struct perf_row row);
 
 /* Does so with several rows. */

@@ -201,23 +201,25 @@ static void our_contest(void *context, uint64_t count)
     contest->unfair = contest->unfair || had < count / 2 - count / 16;
 }
 
+static int check_contest(void *context, struct perf_row *row)
+{
+    const struct contest *contest = context;
+    row->limit = contest->unfair ? "raw one-way (not always in turn)" : row->limit;
+    return perf_packets_check(context, row);
+}
+
 static int measure_contest(struct contest *contest, const char *detail, uint64_t hold_ns)
 {
-    struct perf_row row = {.detail = detail,
-                           .limit = "raw one-way, half a round trip",
-                           .bar = "<= 1.5",
-                           .json_name = "change_ns",
-                           .raw = raw_ways,
-                           .ours = our_contest,
-                           .apart_ns = (double)hold_ns};
-    struct perf_figure figure;
+    const struct perf_row row = {.detail = detail,
+                                 .limit = "raw one-way, half a round trip",
+                                 .bar = "<= 1.5",
+                                 .json_name = "change_ns",
+                                 .raw = raw_ways,
+                                 .ours = our_contest,
+                                 .apart_ns = (double)hold_ns,
+                                 .check = check_contest};
     contest->hold_ns = hold_ns;
-    int error = perf_packets_measure(&contest->link, &row, &figure);
-    if (!error && contest->link.starts) {
-        row.limit = contest->unfair ? "raw one-way (not always in turn)" : row.limit;
-        perf_report_row(contest->link.world, &row, &figure);
-    }
-    return error;
+    return perf_packets_run(&contest->link, row);
 }
 
 int perf_packets_lock(struct perf_packets *link)

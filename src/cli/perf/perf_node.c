@@ -82,9 +82,11 @@ int perf_run(const struct perf_world *world, const struct perf_row *rows, size_t
     int error = 0;
     for (size_t i = 0; i < count && !error; i++) {
         struct perf_figure figure;
-        error = perf_measure_row(world, &rows[i], context, &figure);
+        struct perf_row row = rows[i];
+        error = perf_measure_row(world, &row, context, &figure);
+        error = error || !row.check ? error : row.check(context, &row);
         if (!error && world->rank == 0) {
-            perf_report_row(world, &rows[i], &figure);
+            perf_report_row(world, &row, &figure);
         }
     }
     return error;

@@ -39,6 +39,8 @@ struct perf_row {
     uint64_t count;   /* as in perf_pair */
     double apart_ns;  /* as in perf_pair */
     bool rank_0_only; /* the others look on */
+    /* After measuring: gives an error that blocks noted; may change what is printed. Or NULL. */
+    int (*check)(void *context, struct perf_row *row);
 };
 
 void perf_report_header(void);

@@ -41,18 +41,16 @@ static const struct options_command machines_command = {
         "  swif_mhz = 125 | what if\n",
 };
 
-typedef bool load_machine(struct sim_machine *machine, const char *name,
-                          char error[SIM_ERROR_BYTES]);
-
-static int print_list(bool json, bool part, const char *(*name)(unsigned), load_machine *load)
+static int print_list(bool json, bool part)
 {
+    const char *(*name)(unsigned) = part ? sim_part_name : sim_machine_name;
     if (!json) {
         puts(part ? "parts, to inherit from" : "machines");
     }
     for (unsigned i = 0; name(i); i++) {
         struct sim_machine machine;
         char error[SIM_ERROR_BYTES];
-        if (!load(&machine, name(i), error)) {
+        if (!(part ? sim_part_load : sim_machine_load)(&machine, name(i), error)) {
             return cli_fail(MACHINES, "%s", error);
         }
         if (json) {
@@ -75,8 +73,8 @@ int cli_sim_machines(int argc, char **argv)
     if (!options_read(&machines_command, &group, 1, argc, argv, &status)) {
         return status;
     }
-    status = print_list(options.json, false, sim_machine_name, sim_machine_load);
-    return status ? status : print_list(options.json, true, sim_part_name, sim_part_load);
+    status = print_list(options.json, false);
+    return status ? status : print_list(options.json, true);
 }
 
 /* ---- show --------------------------------------------------------------------------------- */
