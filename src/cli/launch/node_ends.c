@@ -111,13 +111,11 @@ static void finish(struct launch *launch, uint32_t index)
     struct node *node = &launch->nodes[index];
     uint32_t rank = launch->rank_first + index;
     bool well = ended_well(&node->ending);
-    bool failed = !well;
+    bool failed = false; /* or reported when it was announced */
     bool wanted = end_is_wanted(launch);
     if (!node->announced) {
-        failed = host_group_node_ended(&launch->group, rank, well) || failed;
+        failed = host_group_node_ended(&launch->group, rank, well) || !well;
         node->announced = true;
-    } else {
-        failed = false; /* reported when it was announced */
     }
     node->state = NODE_ENDED;
     launch->live_count--;

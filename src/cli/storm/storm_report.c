@@ -66,10 +66,14 @@ static double per_second(uint64_t count, uint64_t elapsed_ns)
 
 /* ---- Commands ------------------------------------------------------------------------- */
 
-static void add_without(const char *name, bool *first)
+static void print_without(const struct storm_name *names, const bool *without, bool *first)
 {
-    printf("%s%s", *first ? " --without " : ",", name);
-    *first = false;
+    for (unsigned i = 0; names[i].name; i++) {
+        if (without[i]) {
+            printf("%s%s", *first ? " --without " : ",", names[i].name);
+            *first = false;
+        }
+    }
 }
 
 static void print_command(const struct storm_choice *choice, const char *mutant)
@@ -86,16 +90,8 @@ static void print_command(const struct storm_choice *choice, const char *mutant)
     if (choice->operations) {
         printf(" --operations %" PRIu32, choice->operations);
     }
-    for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
-        if (choice->without_fault[i]) {
-            add_without(storm_faults[i].name, &first);
-        }
-    }
-    for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
-        if (choice->without_work[i]) {
-            add_without(storm_works[i].name, &first);
-        }
-    }
+    print_without(storm_faults, choice->without_fault, &first);
+    print_without(storm_works, choice->without_work, &first);
     if (mutant) {
         printf(" --mutant %s", mutant);
     }
