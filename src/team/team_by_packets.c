@@ -137,15 +137,21 @@ static bool take_over(const struct dn_team *team, uint32_t index, uint32_t witne
     return !data || fabric_refresh(lane, rank, data, TEAM_SMALL_BYTES) == 0;
 }
 
-/* The last phase that a witness has seen a member arrive at. */
+/* The last phase that a witness has seen a member arrive at. What that member sent may have come to
+ * the witness and not be taken in. A question by packets goes behind it, but a witness in place is
+ * read without one. So it is first asked for a word of the member's memory, which it mirrors if the
+ * member is away; if it is not, the member told it by stores. */
 static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t witness,
                         uint32_t *phase)
 {
     struct fabric_lane *lane = team_lane(team);
+    uint32_t *at_the_members = at_member(team, index, &team->nic.members[team->nic.index].arrived);
     const void *word = at_member(team, witness, group_team_arrived_word(&team->nic, index));
     uint64_t answer = 0;
-    int error = lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ, sizeof *phase, 0,
-                                  0, &answer);
+    int error = fabric_refresh(lane, team->nic.ranks[witness], at_the_members, sizeof(uint32_t));
+    error = error ? error
+                  : lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ,
+                                      sizeof *phase, 0, 0, &answer);
     *phase = (uint32_t)answer;
     return error;
 }

@@ -146,10 +146,9 @@ static int push_all(struct fake_node *node, bool is_library)
 static int ask(struct fake_node *node, uint32_t rank, uint64_t offset)
 {
     count_call(node);
-    if (!see_the_same(node->rank, rank, offset)) {
-        atomic_fetch_add(&node->requests, 1);
-    }
-    for (uint32_t from = 0; from < fake->node_count && fake->asks_wait; from++) {
+    bool by_packets = !see_the_same(node->rank, rank, offset);
+    atomic_fetch_add(&node->requests, by_packets);
+    for (uint32_t from = 0; from < fake->node_count && fake->asks_wait && by_packets; from++) {
         fake_drain(node, from, rank);
         fake_drain(node, from, node->rank);
     }

@@ -41,10 +41,10 @@ struct fake_settings {
     const uint32_t *hosts;    /* the host of each node; NULL: each has its own */
     struct group_sizes sizes; /* 0: a page */
     uint64_t seed;            /* of deliveries in the test's process */
-    /* A pull, a refresh or an atomic finds what any node had sent before to either side, as where
-     * all of it has reached the sockets before the answer leaves; at a rank in place, too. Teams
-     * need that when a member has died. Otherwise it overtakes all that is under way, and nothing
-     * may rely on an order between them. */
+    /* A pull, a refresh or an atomic by packets finds what any node had sent before to either side,
+     * as where all of it has reached the sockets before the answer leaves. Teams need that when a
+     * member has died. Otherwise it overtakes all that is under way, as one in place always does,
+     * and nothing may rely on an order between them. */
     bool asks_wait;
     const struct nic_services_config *services; /* NULL: no node has any */
 };
