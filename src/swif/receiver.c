@@ -35,7 +35,6 @@ static struct swif_rtee *make(struct swif *swif, uint16_t peer, enum wire_class 
 {
     uint32_t index = swif_cache_find(&swif->rtee_cache[class], peer);
     if (index != SWIF_NO_CONTEXT) {
-        swif->counters.rtee_hits++;
         return &swif->rtees[class][index];
     }
     struct swif_eviction eviction = {swif, class};
@@ -45,7 +44,6 @@ static struct swif_rtee *make(struct swif *swif, uint16_t peer, enum wire_class 
         swif->counters.rtee_none++;
         return NULL;
     }
-    swif->counters.rtee_misses++;
     struct swif_rtee *rtee = &swif->rtees[class][index];
     if (evicted >= 0) {
         swif->counters.rtee_evictions++;
@@ -205,30 +203,16 @@ uint32_t swif_receiver_note_ack(struct swif *swif, uint64_t now_ns, const struct
 
 /* A packet as it came, or from the reorder buffers. */
 struct arrival {
-    uint16_t source;
-    uint32_t source_incarnation;
-    enum wire_class class;
+    struct swif_delivery packet; /* for the client */
     uint32_t sequence;
     uint8_t flags;
     uint8_t after;
-    uint8_t channel;
-    const unsigned char *body;
-    uint32_t bytes;
 };
 
 static bool deliver(struct swif *swif, uint64_t now_ns, const struct arrival *arrival)
 {
-    struct swif_delivery delivery = {
-        .kind = WIRE_CD,
-        .class = arrival->class,
-        .channel = arrival->channel,
-        .source = arrival->source,
-        .source_incarnation = arrival->source_incarnation,
-        .body = arrival->body,
-        .bytes = arrival->bytes,
-    };
-    bool taken = swif->client->deliver(swif->client->context, now_ns, &delivery);
-    if (arrival->class == WIRE_REPLY) {
+    bool taken = swif->client->deliver(swif->client->context, now_ns, &arrival->packet);
+    if (arrival->packet.class == WIRE_REPLY) {
         taken = true;
     }
     if (taken) {
@@ -280,11 +264,18 @@ static void release_held(struct swif *swif, uint64_t now_ns, struct swif_rtee *r
     while (*link != SWIF_NO_BUFFER) {
         uint32_t index = *link;
         struct swif_buffer *buffer = swif_buffer(&swif->reorder, index);
-        struct arrival arrival = {rtee->name.peer,   buffer->source_incarnation,
-                                  rtee->name.class,  buffer->sequence,
-                                  buffer->flags,     buffer->after,
-                                  buffer->channel,   buffer->body,
-                                  buffer->body_bytes};
+        const struct arrival arrival = {
+            .packet = {.kind = WIRE_CD,
+                       .class = rtee->name.class,
+                       .channel = buffer->channel,
+                       .source = rtee->name.peer,
+                       .source_incarnation = buffer->source_incarnation,
+                       .body = buffer->body,
+                       .bytes = buffer->body_bytes},
+            .sequence = buffer->sequence,
+            .flags = buffer->flags,
+            .after = buffer->after,
+        };
         if (!may_take_effect(rtee, *next, &arrival)) {
             link = &buffer->next;
             continue;
@@ -310,12 +301,12 @@ static bool hold(struct swif *swif, struct swif_rtee *rtee, const struct arrival
     }
     struct swif_buffer *buffer = swif_buffer(&swif->reorder, index);
     buffer->sequence = arrival->sequence;
-    buffer->source_incarnation = arrival->source_incarnation;
+    buffer->source_incarnation = arrival->packet.source_incarnation;
     buffer->flags = arrival->flags;
     buffer->after = arrival->after;
-    buffer->channel = arrival->channel;
-    buffer->body_bytes = (uint16_t)arrival->bytes;
-    memcpy(buffer->body, arrival->body, arrival->bytes);
+    buffer->channel = arrival->packet.channel;
+    buffer->body_bytes = (uint16_t)arrival->packet.bytes;
+    memcpy(buffer->body, arrival->packet.body, arrival->packet.bytes);
     uint32_t *link = &rtee->held_first;
     while (*link != SWIF_NO_BUFFER &&
            swif_distance(swif_buffer(&swif->reorder, *link)->sequence, arrival->sequence) > 0) {
@@ -334,7 +325,7 @@ enum fate { TAKEN, DUPLICATE, DROPPED, REFUSED }; /* REFUSED: the next one was *
 static enum fate take_selectively(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee,
                                   const struct arrival *arrival)
 {
-    uint32_t *next = &swif->stubs[arrival->source].receive_next[arrival->class];
+    uint32_t *next = &swif->stubs[arrival->packet.source].receive_next[arrival->packet.class];
     if (swif_bit(&rtee->done, arrival->sequence) || swif_bit(&rtee->held, arrival->sequence)) {
         return DUPLICATE;
     }
@@ -363,14 +354,14 @@ static enum fate take_in_turn(struct swif *swif, uint64_t now_ns, const struct a
     if (!deliver(swif, now_ns, arrival)) {
         return REFUSED;
     }
-    swif->stubs[arrival->source].receive_next[arrival->class] = arrival->sequence + 1;
+    swif->stubs[arrival->packet.source].receive_next[arrival->packet.class] = arrival->sequence + 1;
     return TAKEN;
 }
 
 static enum fate take(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee,
                       const struct arrival *arrival)
 {
-    uint32_t next = swif->stubs[arrival->source].receive_next[arrival->class];
+    uint32_t next = swif->stubs[arrival->packet.source].receive_next[arrival->packet.class];
     int32_t ahead = swif_distance(next, arrival->sequence);
     if (ahead < 0) {
         if (MUTANT(REPLAY)) {
@@ -389,24 +380,25 @@ static enum fate take(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee
 void swif_receiver_data(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
                         const unsigned char *body)
 {
-    struct arrival arrival = {
-        .source = header->source,
-        .source_incarnation = header->source_incarnation,
-        .class = header->flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST,
+    const struct arrival arrival = {
+        .packet = {.kind = WIRE_CD,
+                   .class = header->flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST,
+                   .channel = header->channel,
+                   .source = header->source,
+                   .source_incarnation = header->source_incarnation,
+                   .body = body,
+                   .bytes = header->body_bytes},
         .sequence = header->sequence,
         .flags = header->flags,
         .after = header->after,
-        .channel = header->channel,
-        .body = body,
-        .bytes = header->body_bytes,
     };
-    struct swif_rtee *rtee = make(swif, arrival.source, arrival.class);
+    struct swif_rtee *rtee = make(swif, header->source, arrival.packet.class);
     enum fate fate = take(swif, now_ns, rtee, &arrival);
     swif->counters.duplicates += fate == DUPLICATE;
     if (!rtee) {
         struct swif_note note = {.kind = SWIF_NOTE_ACK,
-                                 .peer = arrival.source,
-                                 .class = arrival.class,
+                                 .peer = header->source,
+                                 .class = arrival.packet.class,
                                  .gap = fate == DROPPED,
                                  .refused = fate == REFUSED,
                                  .echo = (uint32_t)header->counter,

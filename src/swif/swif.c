@@ -186,8 +186,6 @@ bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_st
         .under_way = ltee->under_way,
         .window = window < ltee->granted ? window : ltee->granted,
         .srtt_ns = ltee->congestion.srtt_ns,
-        .rto_ns = ltee->congestion.srtt_ns + 4 * ltee->congestion.rttvar_ns,
-        .rate_bytes_per_s = ltee->congestion.rate,
     };
     return true;
 }

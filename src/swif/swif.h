@@ -100,7 +100,7 @@ struct swif_counters {
     uint64_t acks_alone;
     uint64_t acks_aboard;                                       /* piggy-backed */
     uint64_t ltee_hits, ltee_misses, ltee_evictions, ltee_none; /* none: all in flight */
-    uint64_t rtee_hits, rtee_misses, rtee_evictions, rtee_none;
+    uint64_t rtee_evictions, rtee_none;
     uint64_t climbs, drops; /* of a sender's stage */
     uint64_t transmissions; /* of packets with a body, by CD */
     uint64_t stop_and_wait; /* of these, in that stage */
@@ -179,8 +179,6 @@ struct swif_peer_state {
     uint32_t under_way;
     uint32_t window; /* packets that congestion control and the receiver allow */
     uint64_t srtt_ns;
-    uint64_t rto_ns;
-    uint64_t rate_bytes_per_s; /* delivered lately */
 };
 bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_state *state);
 

@@ -36,13 +36,6 @@ static uint64_t low_bytes(uint64_t value, uint32_t bytes)
     return bytes >= 8 ? value : value & ((UINT64_C(1) << 8 * bytes) - 1);
 }
 
-/* Whether the operation's data is a block of operation->bytes. */
-static bool has_block(enum wire_opcode opcode)
-{
-    return opcode == WIRE_BOTF || opcode == WIRE_PUSH || opcode == WIRE_SERVICE ||
-           opcode == WIRE_PULLED || opcode == WIRE_SERVED;
-}
-
 uint32_t wire_operation_bytes(const struct wire_operation *operation)
 {
     switch (operation->opcode) {
@@ -55,10 +48,9 @@ uint32_t wire_operation_bytes(const struct wire_operation *operation)
     case WIRE_PUSH:
     case WIRE_SERVICE:
     case WIRE_PULLED:
-    case WIRE_SERVED: break;
+    case WIRE_SERVED: return WIRE_OPERATION_BYTES + padded(operation->bytes);
     }
-    INVARIANT(has_block(operation->opcode));
-    return WIRE_OPERATION_BYTES + padded(operation->bytes);
+    INVARIANT(false);
 }
 
 /* What each opcode allows in the fields that all have. */

@@ -61,12 +61,6 @@ struct wire_ring_header wire_ring_header_reply(const struct wire_ring_header *re
 struct wire_ring_header wire_ring_header_deliver(const struct wire_ring_header *header,
                                                  uint16_t self);
 
-/* The 2 bits of a router's multicast table for a line. */
-enum {
-    WIRE_MULTICAST_ENABLE = 1, /* to my NIC */
-    WIRE_PASS_ENABLE = 2,      /* to the next router */
-};
-
 /* ---- Through switches ---------------------------------------------------------------------- */
 
 struct wire_sw2_header {
