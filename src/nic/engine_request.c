@@ -269,45 +269,35 @@ static uint64_t cookie_of(const struct nic_engine *engine, uint32_t index)
     return (uint64_t)engine->transfers[index].generation << 32 | (index + 1);
 }
 
-static int send_push(struct nic_engine *engine, uint64_t now_ns, uint32_t index, uint16_t bytes)
+/* The next bytes of a PUSH, or a request for those of a PULL. */
+static int send_piece(struct nic_engine *engine, uint64_t now_ns, uint32_t index, uint16_t bytes)
 {
     const struct nic_transfer *transfer = &engine->transfers[index];
+    unsigned char *local = transfer->local + transfer->sent_bytes;
     struct wire_operation operation = {
-        .opcode = WIRE_PUSH,
+        .opcode = transfer->pulls ? WIRE_PULL : WIRE_PUSH,
         .bytes = bytes,
         .area = transfer->area,
         .offset = transfer->offset + transfer->sent_bytes,
-        .data = transfer->local + transfer->sent_bytes,
+        .data = transfer->pulls ? NULL : local,
     };
     struct wire_route route = route_of(transfer->target, transfer->user);
-    route.cookie = cookie_of(engine, index);
-    return send(engine, now_ns, &route, &operation);
-}
-
-static int send_pull(struct nic_engine *engine, uint64_t now_ns, uint32_t index, uint16_t bytes)
-{
-    const struct nic_transfer *transfer = &engine->transfers[index];
-    struct wire_operation operation = {
-        .opcode = WIRE_PULL,
-        .bytes = bytes,
-        .area = transfer->area,
-        .offset = transfer->offset + transfer->sent_bytes,
-    };
-    struct wire_route route = route_of(transfer->target, transfer->user);
-    route.reply_bytes = wire_reply_bytes(&operation);
-    route.cookie = MUTANT(ACK_AS_DONE) ? cookie_of(engine, index) : 0;
+    route.reply_bytes = transfer->pulls ? wire_reply_bytes(&operation) : 0;
+    route.cookie = !transfer->pulls || MUTANT(ACK_AS_DONE) ? cookie_of(engine, index) : 0;
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
     if (error) {
         return error;
     }
-    struct nic_outstanding *request = nic_outstanding_take(engine, &operation.tag);
-    request->user = transfer->user;
-    request->peer = transfer->target;
-    request->transfer = index;
-    request->bytes = bytes;
-    request->local = transfer->local + transfer->sent_bytes;
-    request->completion = NULL;
+    if (transfer->pulls) {
+        struct nic_outstanding *request = nic_outstanding_take(engine, &operation.tag);
+        request->user = transfer->user;
+        request->peer = transfer->target;
+        request->transfer = index;
+        request->bytes = bytes;
+        request->local = local;
+        request->completion = NULL;
+    }
     wire_operation_encode(&operation, room);
     return 0;
 }
@@ -318,8 +308,7 @@ static int move_transfer(struct nic_engine *engine, uint64_t now_ns, uint32_t in
     struct nic_transfer *transfer = &engine->transfers[index];
     uint64_t left = transfer->bytes - transfer->sent_bytes;
     uint16_t bytes = (uint16_t)(left < engine->chunk_bytes ? left : engine->chunk_bytes);
-    int error = transfer->pulls ? send_pull(engine, now_ns, index, bytes)
-                                : send_push(engine, now_ns, index, bytes);
+    int error = send_piece(engine, now_ns, index, bytes);
     if (error == DN_EFULL) {
         return error;
     }
