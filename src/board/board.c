@@ -299,11 +299,11 @@ int board_init(struct board *board, const struct board_config *config,
         .mark_is_passed = mark_is_passed,
     };
     at += parts.swif_bytes;
-    board->engine = nic_engine_init(&parts.engine, &board->network, memory, at);
+    board->engine = nic_engine_init(&parts.engine, &board->network, memory, at, NULL);
     at += parts.engine_bytes;
     struct nic_services_hooks hooks = {
         .context = board, .watch = watch, .value_read = value_read, .value_change = value_change};
-    board->services = nic_services_init(&parts.services, &hooks, at);
+    board->services = nic_services_init(&parts.services, &hooks, at, NULL);
     nic_engine_serve(board->engine, board->services);
     at += parts.services_bytes;
     nic_target_set_init(&board->wanted, (uint64_t *)(void *)at);

@@ -70,20 +70,12 @@ uint64_t nic_engine_near_bytes(void)
 
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
-                                   const struct nic_local_memory *memory, void *given)
+                                   const struct nic_local_memory *memory, void *near, void *far)
 {
-    return nic_engine_init_apart(config, network, memory, given,
-                                 (unsigned char *)given + nic_engine_near_bytes());
-}
-
-struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
-                                         const struct nic_network *network,
-                                         const struct nic_local_memory *memory, void *near,
-                                         void *far)
-{
-    struct base_space space = {.memory = far};
+    unsigned char *behind = (unsigned char *)near + nic_engine_near_bytes();
+    struct base_space space = {.memory = far ? far : behind};
     INVARIANT(config_makes_sense(config) && (uintptr_t)near % CACHE_LINE_BYTES == 0 &&
-              (uintptr_t)far % CACHE_LINE_BYTES == 0);
+              (uintptr_t)space.memory % CACHE_LINE_BYTES == 0);
     INVARIANT(network->body_bytes_max >= NIC_BODY_BYTES_MIN &&
               network->body_bytes_max <= WIRE_PACKET_BYTES_MAX - WIRE_OVERHEAD_BYTES);
     struct nic_engine *engine = near;

@@ -99,20 +99,16 @@ struct nic_engine;
 
 /* How much memory nic_engine_init needs (aligned to 64), or 0 for a config that makes no sense.
  * The memory must be all zero, as fresh memory is. Parts that are never used are never touched: a
- * node that only sends a few stores costs some pages, whatever the tables' sizes. */
+ * node that only sends a few stores costs some pages, whatever the tables' sizes.
+ *
+ * A caller that has very many engines may give the memory in two pieces: `near`, of so many bytes,
+ * is what nearly everything touches, and may lie close to that of other engines; `far` holds the
+ * tables, which are large and mostly empty. NULL for `far`: it lies behind `near`. */
 uint64_t nic_engine_bytes(const struct nic_engine_config *config);
+uint64_t nic_engine_near_bytes(void);
 struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
                                    const struct nic_network *network,
-                                   const struct nic_local_memory *memory, void *space);
-
-/* The same in two pieces, for a caller that has very many engines. `near`, of this many bytes, is
- * what nearly everything touches, and may lie close to that of other engines; `far` holds the
- * tables, which are large and mostly empty. Both together are nic_engine_bytes. */
-uint64_t nic_engine_near_bytes(void);
-struct nic_engine *nic_engine_init_apart(const struct nic_engine_config *config,
-                                         const struct nic_network *network,
-                                         const struct nic_local_memory *memory, void *near,
-                                         void *far);
+                                   const struct nic_local_memory *memory, void *near, void *far);
 
 /* ---- Users ------------------------------------------------------------------------- */
 

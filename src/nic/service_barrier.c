@@ -47,6 +47,16 @@ static unsigned next_kind(const struct nic_barrier_link *link)
 /* ---- Phases -------------------------------------------------------------------------- */
 
 /* While our host waits, all neighbours are watched. */
+static void watch_neighbours(struct nic_services *services, uint64_t now_ns,
+                             const struct nic_barrier *barrier, bool on)
+{
+    for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
+        if (barrier->links[i].node != WIRE_NOBODY) {
+            nic_services_watch(services, now_ns, barrier->links[i].node, on);
+        }
+    }
+}
+
 static void end_wait(struct nic_services *services, uint64_t now_ns, struct nic_barrier *barrier,
                      int result)
 {
@@ -55,11 +65,7 @@ static void end_wait(struct nic_services *services, uint64_t now_ns, struct nic_
     }
     barrier->waiting = false;
     nic_completion_finish(barrier->completion, result, barrier->completion->value);
-    for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
-        if (barrier->links[i].node != WIRE_NOBODY) {
-            nic_services_unwatch(services, now_ns, barrier->links[i].node);
-        }
-    }
+    watch_neighbours(services, now_ns, barrier, false);
 }
 
 static bool children_arrived(const struct nic_barrier *barrier, uint32_t phase)
@@ -264,11 +270,7 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
     }
     barrier->completion = completion;
     barrier->waiting = true;
-    for (uint32_t i = 0; i < NIC_BARRIER_LINKS; i++) {
-        if (barrier->links[i].node != WIRE_NOBODY) {
-            nic_services_watch(services, now_ns, barrier->links[i].node);
-        }
-    }
+    watch_neighbours(services, now_ns, barrier, true);
     advance(services, now_ns, barrier);
     return 0;
 }

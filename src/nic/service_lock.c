@@ -88,7 +88,7 @@ int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns
     *completion = (struct nic_completion){.state = NIC_PENDING};
     *ticket = use->ticket;
     nic_due_add(services, &use->to_manager);
-    nic_services_watch(services, now_ns, manager);
+    nic_services_watch(services, now_ns, manager, true);
     return 0;
 }
 
@@ -110,7 +110,7 @@ int nic_packet_lock_abandon(struct nic_services *services, uint64_t now_ns, uint
         use->manager_due = true;
         nic_due_add(services, &use->to_manager);
     }
-    nic_services_unwatch(services, now_ns, manager);
+    nic_services_watch(services, now_ns, manager, false);
     return 0;
 }
 
@@ -132,7 +132,7 @@ int nic_packet_lock_release(struct nic_services *services, uint64_t now_ns, uint
     }
     use->manager_due = true;
     nic_due_add(services, &use->to_manager);
-    nic_services_unwatch(services, now_ns, use->manager);
+    nic_services_watch(services, now_ns, use->manager, false);
     return 0;
 }
 
@@ -244,7 +244,7 @@ static void refuse_if_meant(struct nic_services *services, uint64_t now_ns, uint
     if (use->state == NIC_USE_WAITING && !use->manager_due && use->manager == source) {
         nic_completion_finish(use->completion, why, 0);
         free_use(services, use);
-        nic_services_unwatch(services, now_ns, source);
+        nic_services_watch(services, now_ns, source, false);
     }
 }
 
@@ -303,11 +303,11 @@ static void manager_lost(struct nic_services *services, uint64_t now_ns, struct 
     case NIC_USE_WAITING:
         nic_completion_finish(use->completion, DN_EPEER, 0);
         free_use(services, use);
-        nic_services_unwatch(services, now_ns, peer);
+        nic_services_watch(services, now_ns, peer, false);
         break;
     case NIC_USE_HELD:
         use->state = NIC_USE_LOST;
-        nic_services_unwatch(services, now_ns, peer);
+        nic_services_watch(services, now_ns, peer, false);
         break;
     case NIC_USE_CANCELLING:
     case NIC_USE_RELEASING: free_use(services, use); break;
@@ -360,37 +360,29 @@ static void add_changes(struct nic_services *services, const struct nic_lock_use
 static bool peek_manager(struct nic_services *services, const struct nic_lock_use *use,
                          struct nic_service_packet *packet)
 {
-    if (!use->manager_due) {
-        return false;
-    }
+    unsigned kind = 0;
     switch (use->state) {
-    case NIC_USE_WAITING:
-        nic_service_record(packet, use->manager, WIRE_LOCK,
-                           use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST, 0,
-                           use->ticket);
-        nic_service_record_add(packet, use->name);
-        if (use->value.memory) {
-            nic_service_record_add(packet, region_number(use->value.regions[0]));
-            nic_service_record_add(packet, region_number(use->value.regions[1]));
-        }
-        return true;
-    case NIC_USE_CANCELLING:
-        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_CANCEL, 0, use->ticket);
-        nic_service_record_add(packet, use->name);
-        return true;
-    case NIC_USE_RELEASING:
-        nic_service_record(packet, use->manager, WIRE_LOCK, NIC_LOCK_RECORD_RELEASED, 0,
-                           use->ticket);
-        nic_service_record_add(packet, use->name);
-        nic_service_record_add(packet, use->next.ticket);
-        nic_service_record_add(packet, use->next.node);
-        add_changes(services, use, packet);
-        return true;
+    case NIC_USE_WAITING: kind = use->try ? NIC_LOCK_RECORD_TRY : NIC_LOCK_RECORD_REQUEST; break;
+    case NIC_USE_CANCELLING: kind = NIC_LOCK_RECORD_CANCEL; break;
+    case NIC_USE_RELEASING: kind = NIC_LOCK_RECORD_RELEASED; break;
     case NIC_USE_FREE:
     case NIC_USE_HELD:
     case NIC_USE_LOST: break;
     }
-    return false;
+    if (!use->manager_due || kind == 0) {
+        return false;
+    }
+    nic_service_record(packet, use->manager, WIRE_LOCK, kind, 0, use->ticket);
+    nic_service_record_add(packet, use->name);
+    if (use->state == NIC_USE_WAITING && use->value.memory) {
+        nic_service_record_add(packet, region_number(use->value.regions[0]));
+        nic_service_record_add(packet, region_number(use->value.regions[1]));
+    } else if (use->state == NIC_USE_RELEASING) {
+        nic_service_record_add(packet, use->next.ticket);
+        nic_service_record_add(packet, use->next.node);
+        add_changes(services, use, packet);
+    }
+    return true;
 }
 
 bool nic_lock_use_peek(struct nic_services *services, struct nic_due *due,

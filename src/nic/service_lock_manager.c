@@ -154,10 +154,10 @@ static void watch_first(struct nic_services *services, uint64_t now_ns,
     }
     queue->watched = wanted;
     if (wanted != WIRE_NOBODY) {
-        nic_services_watch(services, now_ns, wanted);
+        nic_services_watch(services, now_ns, wanted, true);
     }
     if (watched != WIRE_NOBODY) {
-        nic_services_unwatch(services, now_ns, watched);
+        nic_services_watch(services, now_ns, watched, false);
     }
 }
 

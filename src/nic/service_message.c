@@ -74,11 +74,7 @@ static void line_changed(struct nic_services *services, uint64_t now_ns,
     nic_due_add(services, &line->due);
     if (is_waited_for != line->watched) {
         line->watched = is_waited_for;
-        if (is_waited_for) {
-            nic_services_watch(services, now_ns, node);
-        } else {
-            nic_services_unwatch(services, now_ns, node);
-        }
+        nic_services_watch(services, now_ns, node, is_waited_for);
     }
 }
 

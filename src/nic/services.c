@@ -132,20 +132,13 @@ uint64_t nic_services_near_bytes(const struct nic_services_config *config)
 }
 
 struct nic_services *nic_services_init(const struct nic_services_config *config,
-                                       const struct nic_services_hooks *hooks, void *memory)
+                                       const struct nic_services_hooks *hooks, void *near,
+                                       void *far)
 {
     INVARIANT(config_makes_sense(config));
-    return nic_services_init_apart(config, hooks, memory,
-                                   (unsigned char *)memory + nic_services_near_bytes(config));
-}
-
-struct nic_services *nic_services_init_apart(const struct nic_services_config *config,
-                                             const struct nic_services_hooks *hooks, void *near,
-                                             void *far)
-{
+    unsigned char *behind = (unsigned char *)near + nic_services_near_bytes(config);
     struct base_space near_space = {.memory = near};
-    struct base_space far_space = {.memory = far};
-    INVARIANT(config_makes_sense(config));
+    struct base_space far_space = {.memory = far ? far : behind};
     struct nic_services *services = lay_out(config, &near_space, &far_space);
     services->hooks = *hooks;
     services->due.before = &services->due;
@@ -355,24 +348,17 @@ uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t 
 
 /* ---- Watching ------------------------------------------------------------------------ */
 
-void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
-{
-    INVARIANT(peer < services->config.node_count);
-    if (peer != services->config.node && services->hooks.watch &&
-        services->peers[peer].watch_count++ == 0) {
-        services->hooks.watch(services->hooks.context, now_ns, peer, true);
-    }
-}
-
-void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer)
+void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer, bool on)
 {
     INVARIANT(peer < services->config.node_count);
     if (peer == services->config.node || !services->hooks.watch) {
         return;
     }
-    INVARIANT(services->peers[peer].watch_count > 0);
-    if (--services->peers[peer].watch_count == 0) {
-        services->hooks.watch(services->hooks.context, now_ns, peer, false);
+    uint32_t *count = &services->peers[peer].watch_count;
+    INVARIANT(on || *count > 0);
+    *count = on ? *count + 1 : *count - 1;
+    if (*count == (on ? 1 : 0)) {
+        services->hooks.watch(services->hooks.context, now_ns, peer, on);
     }
 }
 

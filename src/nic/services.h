@@ -109,16 +109,12 @@ void nic_services_config_messages(struct nic_services_config *config);
 
 /* How much memory nic_services_init needs (aligned to 64), or 0 for a config that makes no
  * sense. The memory must be all zero, as fresh memory is; parts that are never used are never
- * touched. */
+ * touched. It may be given in two pieces, like that of nic_engine_init. */
 uint64_t nic_services_bytes(const struct nic_services_config *config);
-struct nic_services *nic_services_init(const struct nic_services_config *config,
-                                       const struct nic_services_hooks *hooks, void *space);
-
-/* The same in two pieces, like nic_engine_init_apart. */
 uint64_t nic_services_near_bytes(const struct nic_services_config *config);
-struct nic_services *nic_services_init_apart(const struct nic_services_config *config,
-                                             const struct nic_services_hooks *hooks, void *near,
-                                             void *far);
+struct nic_services *nic_services_init(const struct nic_services_config *config,
+                                       const struct nic_services_hooks *hooks, void *near,
+                                       void *far);
 
 /* ---- What drives them ------------------------------------------------------------- */
 
@@ -161,11 +157,6 @@ void nic_services_peer_lost(struct nic_services *services, uint64_t now_ns, uint
 /* When nic_services_next may have something more even if nothing comes; UINT64_MAX: never.
  * Records that only wait for room do not count. */
 uint64_t nic_services_deadline_ns(const struct nic_services *services, uint64_t now_ns);
-
-/* The host's own waits, such as a receive from this source alone. They are counted, and the hook
- * is told of them together with those of the services. */
-void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
-void nic_services_unwatch(struct nic_services *services, uint64_t now_ns, uint16_t peer);
 
 struct nic_services_counters {
     uint64_t records;       /* that came */

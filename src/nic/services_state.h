@@ -212,6 +212,9 @@ struct nic_services {
 void nic_due_add(struct nic_services *services, struct nic_due *due);
 void nic_due_remove(struct nic_services *services, struct nic_due *due);
 
+/* Somebody begins or ceases to wait for the peer: they are counted, and the hook is told. */
+void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t peer, bool on);
+
 /* Fills in a record without data. */
 void nic_service_record(struct nic_service_packet *packet, uint16_t target,
                         enum wire_service service, unsigned kind, uint32_t number, uint64_t offset);

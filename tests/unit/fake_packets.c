@@ -290,7 +290,7 @@ void fake_make_services(struct fake_node *node)
     node->services_space = mmap(NULL, node->services_bytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     INVARIANT(node->services_space != MAP_FAILED);
-    node->services = nic_services_init(&config, &hooks, node->services_space);
+    node->services = nic_services_init(&config, &hooks, node->services_space, NULL);
 }
 
 /* ---- Steps ---------------------------------------------------------------------------------- */

@@ -279,13 +279,13 @@ void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned c
         .mark_is_passed = mark_is_passed,
     };
     struct nic_engine_config config = engine_config(world, node->number);
-    node->engine = nic_engine_init_apart(&config, &network, &memory, near, space);
+    node->engine = nic_engine_init(&config, &network, &memory, near, space);
     if (world->config.services) {
         const struct nic_services_hooks nobody_dies = {0};
         struct nic_services_config services = services_config(world, node->number);
         uint64_t near_bytes = nic_engine_near_bytes();
-        node->services = nic_services_init_apart(&services, &nobody_dies, near + near_bytes,
-                                                 space + nic_engine_bytes(&config) - near_bytes);
+        node->services = nic_services_init(&services, &nobody_dies, near + near_bytes,
+                                           space + nic_engine_bytes(&config) - near_bytes);
         nic_engine_serve(node->engine, node->services);
     }
 }

@@ -5,6 +5,7 @@
 #include "unit/unit.h"
 #include "base/random.h"
 #include "board/board.h"
+#include "nic/services_state.h"
 
 enum {
     NODES = 3,
@@ -464,14 +465,14 @@ static void a_watch_waits_for_its_place(void **state)
     start(0, &config);
     struct nic_services *services = world.nodes[0].board.services;
     run_ms(1);
-    nic_services_watch(services, world.now_ns, 1);
+    nic_services_watch(services, world.now_ns, 1, true);
     run_ms(1);
-    nic_services_watch(services, world.now_ns, 2);
+    nic_services_watch(services, world.now_ns, 2, true);
     run_ms(1);
     world.nodes[2].dead = true;
     run_ms(500);
     assert_int_equal(world.nodes[0].lost_count, 0); /* there was no place for it */
-    nic_services_unwatch(services, world.now_ns, 1);
+    nic_services_watch(services, world.now_ns, 1, false);
     run_ms(500);
     assert_int_equal(world.nodes[0].lost_count, 1);
     assert_int_equal(world.nodes[0].lost_peer, 2);

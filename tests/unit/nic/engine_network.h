@@ -215,7 +215,7 @@ static inline void net_start(struct net *net, uint16_t number,
     node->space = aligned_alloc(64, bytes);
     assert_non_null(node->space);
     memset(node->space, 0, bytes);
-    node->engine = nic_engine_init(&config, &network, &memory, node->space);
+    node->engine = nic_engine_init(&config, &network, &memory, node->space, NULL);
 }
 
 static const struct nic_engine_config net_sizes = {

@@ -90,8 +90,8 @@ static struct node start(void)
     struct node node = {.engine_bytes = nic_engine_bytes(&config),
                         .services_bytes = nic_services_bytes(&sizes)};
     node.space = touched_new(node.engine_bytes + node.services_bytes);
-    node.engine = nic_engine_init(&config, &network, &local, node.space);
-    node.services = nic_services_init(&sizes, &hooks, node.space + node.engine_bytes);
+    node.engine = nic_engine_init(&config, &network, &local, node.space, NULL);
+    node.services = nic_services_init(&sizes, &hooks, node.space + node.engine_bytes, NULL);
     nic_engine_serve(node.engine, node.services);
     sent_count = 0;
     return node;

@@ -135,7 +135,7 @@ static inline void cluster_born(uint32_t number)
     node->space = aligned_alloc(64, bytes);
     assert_non_null(node->space);
     memset(node->space, 0, bytes);
-    node->services = nic_services_init(&config, &hooks, node->space);
+    node->services = nic_services_init(&config, &hooks, node->space, NULL);
     node->alive = true;
     for (uint32_t peer = 0; peer < group.count; peer++) {
         group.wires[number][peer] = (struct cluster_wire){.known_life = group.nodes[peer].life};

@@ -60,7 +60,7 @@ static void what_is_not_used_is_not_touched(void **state)
     config.incarnation = 1;
     uint64_t bytes = nic_services_bytes(&config);
     unsigned char *space = touched_new(bytes);
-    struct nic_services *services = nic_services_init(&config, &hooks, space);
+    struct nic_services *services = nic_services_init(&config, &hooks, space, NULL);
     for (uint64_t name = 0; name < 100; name++) {
         struct nic_completion completion;
         struct nic_service_packet packet;
@@ -157,12 +157,12 @@ static void watches_are_counted(void **state)
     (void)state;
     begin(2);
     struct nic_services *services = group.nodes[0].services;
-    nic_services_watch(services, 1, 1);
-    nic_services_watch(services, 1, 0); /* ourselves: nobody is told */
+    nic_services_watch(services, 1, 1, true);
+    nic_services_watch(services, 1, 0, true); /* ourselves: nobody is told */
     assert_true(group.wires[0][1].watched);
     assert_false(group.wires[0][0].watched);
     assert_int_equal(nic_packet_lock_request(services, 1, 1, 0, false, &completion, &ticket), 0);
-    nic_services_unwatch(services, 1, 1);
+    nic_services_watch(services, 1, 1, false);
     assert_true(group.wires[0][1].watched);
     cluster_settle(NULL);
     assert_int_equal(nic_packet_lock_release(services, 1, ticket), 0);
