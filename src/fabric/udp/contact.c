@@ -1,6 +1,6 @@
 /* Addresses as bytes, as text, and of hosts. */
 #define _GNU_SOURCE
-#include "fabric/udp/contact.h"
+#include "fabric/udp/launch.h"
 
 #include <netdb.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Sockets, packet size, secret and cipher of a group, laid down in the roster. */
 #define _GNU_SOURCE
-#include "fabric/launch.h"
+#include "fabric/udp/launch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,7 @@
 
 #include "base/little.h"
 #include "board/board.h"
-#include "fabric/udp/contact.h"
 #include "fabric/udp/guard.h"
-#include "fabric/udp/show.h"
 #include "fabric/udp/socket.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* The machine, the roster of a group and the reports in it, as facts. */
-#include "fabric/udp/show.h"
+#include "fabric/udp/launch.h"
 
 #include "fabric/clock.h"
 #include "fabric/udp/guard.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fabric/launch.h"
-#include "fabric/udp/contact.h"
+#include "fabric/udp/launch.h"
 #include "fabric/udp/guard.h"
 #include "fabric/udp/roster.h"
 
