@@ -1,13 +1,21 @@
-/* What all fabrics share: threads, waking sleepers, and the words of an operation. */
+/* What all fabrics share: environment, threads, waking sleepers, and the words of an operation. */
 #define _GNU_SOURCE
 #include "fabric/fabric.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 
+#include "base/size_text.h"
 #include "fabric/futex.h"
 #include "group/call.h"
 #include "nic/engine.h"
+
+bool fabric_environment_number(const char *variable, uint64_t limit, uint64_t *number)
+{
+    const char *text = getenv(variable);
+    return text && base_number_parse(text, limit, number);
+}
 
 int fabric_thread_start(pthread_t *thread, void *(*run)(void *), void *context, int stop_signal)
 {

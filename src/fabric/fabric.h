@@ -113,12 +113,12 @@ struct fabric {
 #define FABRIC_DECLARE(name) extern const struct fabric name##_fabric;
 FABRICS(FABRIC_DECLARE)
 
-/* The fabric of a group for which none was named. */
-const struct fabric *fabric_default(void);
-/* The fabric of the group that the launcher named to this process. */
-const struct fabric *fabric_told(void);
-/* With DN_RELAX=1 a layer stands in the place of a fabric that has nothing to join. */
-const struct fabric *fabric_relaxed(const struct fabric *fabric);
+/* The fabric of this process's group: the one that the launcher named, or the first of the table.
+ * With DN_RELAX=1 (`relaxed`) a layer stands in the place of a fabric that has nothing to join. */
+const struct fabric *fabric_choose(bool launched, bool relaxed);
+
+/* A number that the launcher has left in the environment; false: there is none up to the limit. */
+bool fabric_environment_number(const char *variable, uint64_t limit, uint64_t *number);
 
 /* Starts a thread of a fabric's own. It takes no signal but stop_signal (0: none): the program's
  * signals are for the program's own threads. DN_ENOMEM, DN_ESYSTEM and errno. */

@@ -10,22 +10,13 @@ static const struct fabric *const fabrics[] = {
 #undef ROW
 };
 
-const struct fabric *fabric_default(void)
+const struct fabric *fabric_choose(bool launched, bool relaxed)
 {
-    return fabrics[0];
-}
-
-const struct fabric *fabric_told(void)
-{
-    for (size_t i = 0; i < sizeof fabrics / sizeof fabrics[0]; i++) {
+    const struct fabric *chosen = fabrics[0];
+    for (size_t i = 0; launched && i < sizeof fabrics / sizeof fabrics[0]; i++) {
         if (fabrics[i]->variable && getenv(fabrics[i]->variable)) {
-            return fabrics[i];
+            chosen = fabrics[i];
         }
     }
-    return fabric_default();
-}
-
-const struct fabric *fabric_relaxed(const struct fabric *fabric)
-{
-    return fabric->join ? fabric : &relax_fabric;
+    return relaxed && !chosen->join ? &relax_fabric : chosen;
 }

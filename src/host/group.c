@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/size_text.h"
-#include "fabric/futex.h"
+#include "fabric/fabric.h"
 #include "group/life.h"
 
 #define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
@@ -204,8 +202,8 @@ static struct group_view view_of(const struct host_group *mapped, uint32_t rank)
 static void wake_others(const struct group_view *view)
 {
     for (uint32_t other = 0; other < view->node_count; other++) {
-        if (other != view->rank && group_call_claim(view, other)) {
-            futex_wake_all(group_call_lower(view, other));
+        if (other != view->rank) {
+            fabric_wake(view, other);
         }
     }
 }
@@ -264,10 +262,9 @@ bool host_group_end_is_wanted(const struct group_memory *group, int *status)
 
 void host_tell_launcher(void)
 {
-    const char *text = getenv(HOST_ENV_NOTIFY_FD);
     const uint64_t one = 1;
     uint64_t fd;
-    if (text && base_number_parse(text, INT32_MAX, &fd)) {
+    if (fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
         /* It can only fail when the launcher is gone, and then this process is too. */
         ssize_t written = write((int)fd, &one, sizeof one);
         (void)written;

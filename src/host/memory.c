@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "host/memory.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "host/node.h"
@@ -51,9 +52,7 @@ void host_memory_init(struct host_process *process, int stop_signal)
     host_moved_init(&memory->moved, process->view.group->geometry.sizes.registered_bytes,
                     (uint64_t)sysconf(_SC_PAGESIZE));
     memory->stop_signal = stop_signal;
-    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
-        memory->areas[slot].area = 0;
-    }
+    memset(memory->areas, 0, sizeof memory->areas);
 }
 
 /* ---- Pages in and out ----------------------------------------------------------- */
@@ -127,12 +126,31 @@ static void clear_places(struct host_process *process, struct span span, uint32_
     }
 }
 
+static void take_name(struct host_process *process, uint32_t area)
+{
+    int error = group_area_deregister(&process->view, area);
+    INVARIANT(!error);
+    process->memory.areas[area % GROUP_AREAS].area = 0;
+}
+
+/* Takes back one name, or with 0 all. */
+static void take_names(struct host_process *process, uint32_t area)
+{
+    if (area != 0) {
+        take_name(process, area);
+        return;
+    }
+    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
+        if (process->memory.areas[slot].area != 0) {
+            take_name(process, process->memory.areas[slot].area);
+        }
+    }
+}
+
 /* Takes names back, and then makes those pages of a span private that have at most `count`
  * holds. The steps that may well fail come first. If the kernel refuses at the very end, the
  * names are gone and the pages stay as they are. */
-static int free_pages(struct host_process *process, struct span span, uint32_t count,
-                      void (*take_names)(struct host_process *process, uint32_t area),
-                      uint32_t area)
+static int free_pages(struct host_process *process, struct span span, uint32_t count, uint32_t area)
 {
     struct host_pieces pieces = {0};
     struct host_stop stop;
@@ -196,13 +214,6 @@ int host_memory_register(struct host_process *process, const void *pointer, uint
     return error;
 }
 
-static void take_one_name(struct host_process *process, uint32_t area)
-{
-    int error = group_area_deregister(&process->view, area);
-    INVARIANT(!error);
-    process->memory.areas[area % GROUP_AREAS].area = 0;
-}
-
 static int deregister_locked(struct host_process *process, uint32_t area)
 {
     struct host_memory_area *registered = &process->memory.areas[area % GROUP_AREAS];
@@ -213,7 +224,7 @@ static int deregister_locked(struct host_process *process, uint32_t area)
     const void *pointer = (const void *)registered->pointer;
     bool known = span_of(process, pointer, registered->bytes, &span);
     INVARIANT(known);
-    int error = free_pages(process, span, 1, take_one_name, area);
+    int error = free_pages(process, span, 1, area);
     if (!error) {
         host_moved_release(&process->memory.moved, span.start, span.bytes);
     }
@@ -228,21 +239,11 @@ int host_memory_deregister(struct host_process *process, uint32_t area)
     return error;
 }
 
-static void take_all_names(struct host_process *process, uint32_t area)
-{
-    (void)area;
-    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
-        if (process->memory.areas[slot].area != 0) {
-            take_one_name(process, process->memory.areas[slot].area);
-        }
-    }
-}
-
 int host_memory_restore(struct host_process *process)
 {
     struct span everything = {0, UINTPTR_MAX};
     pthread_mutex_lock(&process->table_lock);
-    int error = free_pages(process, everything, UINT32_MAX, take_all_names, 0);
+    int error = free_pages(process, everything, UINT32_MAX, 0);
     if (!error) {
         process->memory.moved.count = 0;
         process->memory.moved.hold_count = 0;
@@ -357,8 +358,6 @@ void host_memory_after_fork_in_child(struct host_process *process)
     host_pieces_free(&for_child);
     process->memory.moved.count = 0;
     process->memory.moved.hold_count = 0;
-    for (uint32_t slot = 0; slot < GROUP_AREAS; slot++) {
-        process->memory.areas[slot].area = 0;
-    }
+    memset(process->memory.areas, 0, sizeof process->memory.areas);
     host_threads_forget();
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/size_text.h"
 #include "host/clock.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
@@ -39,20 +38,14 @@ static void stop_fabric(void)
     }
 }
 
-static bool read_environment_number(const char *name, uint64_t limit, uint64_t *number)
-{
-    const char *text = getenv(name);
-    return text && base_number_parse(text, limit, number);
-}
-
 /* The memory that the launcher names, and this process's place. DN_EGROUP when its words make
  * no sense. */
 static int map_launched(struct host_group *launched, uint32_t *rank)
 {
     uint64_t fd;
     uint64_t number;
-    if (!read_environment_number(HOST_ENV_GROUP_FD, INT32_MAX, &fd) ||
-        !read_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &number)) {
+    if (!fabric_environment_number(HOST_ENV_GROUP_FD, INT32_MAX, &fd) ||
+        !fabric_environment_number(HOST_ENV_RANK, GROUP_NODES_MAX, &number)) {
         return DN_EGROUP;
     }
     int error = host_group_map((int)fd, launched);
@@ -189,7 +182,7 @@ static void close_lane(struct dn_node *node)
 static void tell_launcher(void)
 {
     uint64_t launcher;
-    bool is_child = !read_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) ||
+    bool is_child = !fabric_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) ||
                     launcher == (uint64_t)getppid();
     if (!is_child || has_own_memory()) {
         host_tell_launcher();
@@ -290,10 +283,7 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     bool launched = getenv(HOST_ENV_GROUP_FD) != NULL;
-    process.fabric = launched ? fabric_told() : fabric_default();
-    if (settings.relax) {
-        process.fabric = fabric_relaxed(process.fabric);
-    }
+    process.fabric = fabric_choose(launched, settings.relax);
     error = launched ? join_group(&rank) : make_group_of_one(options, &settings);
     if (error) {
         return error;

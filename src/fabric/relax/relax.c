@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/pool.h"
 #include "base/random.h"
 #include "fabric/in_place.h"
 
@@ -48,8 +49,8 @@ enum state { UNUSED, LATER, BEHIND, READY };
 struct operation {
     enum kind kind;
     enum state state;
-    uint32_t rank; /* the target */
-    uint32_t ready_index;
+    uint32_t rank;        /* the target */
+    uint32_t ready_index; /* READY; UNUSED: the pool's */
     uint64_t epoch;
     struct operation *next; /* in the one queue or list that it is in */
 
@@ -85,8 +86,7 @@ struct relax_lane {
     struct relax_lane *next;
     uint64_t epoch;
     uint64_t payload_bytes;
-    struct operation *unused;
-    uint32_t unused_count;
+    struct base_pool pool; /* of the operations */
     uint32_t ready_count;
     struct operation *ready[OPERATIONS];
     struct operation operations[OPERATIONS];
@@ -205,9 +205,7 @@ static void retire(struct relax_lane *state, struct operation *operation)
         state->payload_bytes -= operation->bytes;
     }
     operation->state = UNUSED;
-    operation->next = state->unused;
-    state->unused = operation;
-    state->unused_count++;
+    base_pool_give_line(&state->pool, operation);
 }
 
 /* ---- Carrying out -------------------------------------------------------- */
@@ -295,7 +293,7 @@ static void carry_out_now(struct relax_lane *state, struct operation *operation)
 
 static void carry_out_all(struct relax_lane *state)
 {
-    while (state->unused_count < OPERATIONS) {
+    while (state->pool.taken > 0) {
         carry_out_any(state);
     }
 }
@@ -307,8 +305,9 @@ static struct relax_lane *enter(const struct fabric_lane *lane, uint64_t payload
 {
     struct relax_lane *state = lane->state;
     pthread_mutex_lock(&relax.lock);
-    while (state->unused_count < 2 || (payload_bytes <= PAYLOAD_BYTES &&
-                                       state->payload_bytes > PAYLOAD_BYTES - payload_bytes)) {
+    while (
+        base_pool_left(&state->pool) < 2 ||
+        (payload_bytes <= PAYLOAD_BYTES && state->payload_bytes > PAYLOAD_BYTES - payload_bytes)) {
         carry_out_any(state);
     }
     return state;
@@ -328,10 +327,8 @@ static void leave(struct relax_lane *state)
 static struct operation *prepare(struct relax_lane *state, enum kind kind, int rank, void *to,
                                  const void *from, uint64_t bytes)
 {
-    struct operation *operation = state->unused;
+    struct operation *operation = base_pool_take_line(&state->pool);
     INVARIANT(operation && operation->state == UNUSED);
-    state->unused = operation->next;
-    state->unused_count--;
     *operation = (struct operation){
         .kind = kind, .rank = (uint32_t)rank, .to = to, .from = from, .bytes = bytes};
     return operation;
@@ -365,11 +362,8 @@ static int relax_lane_open(struct fabric_lane *lane)
         return DN_ENOMEM;
     }
     state->lane = lane;
-    for (uint32_t i = 0; i < OPERATIONS; i++) {
-        state->operations[i].next = state->unused;
-        state->unused = &state->operations[i];
-    }
-    state->unused_count = OPERATIONS;
+    base_pool_init(&state->pool, state->operations, sizeof state->operations[0],
+                   offsetof(struct operation, ready_index), OPERATIONS);
     lane->state = state;
     pthread_mutex_lock(&relax.lock);
     INVARIANT(relax.is_running);
@@ -543,7 +537,7 @@ static uint64_t outstanding_count(void)
 {
     uint64_t count = 0;
     for (const struct relax_lane *state = relax.lanes; state; state = state->next) {
-        count += OPERATIONS - state->unused_count;
+        count += state->pool.taken;
     }
     return count;
 }

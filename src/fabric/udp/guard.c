@@ -32,11 +32,7 @@ struct sender_key {
 };
 
 struct udp_guard {
-    enum udp_cipher cipher;
-    bool encrypt;
-    uint32_t node_count;
-    uint32_t incarnation;
-    uint16_t node;
+    struct udp_guard_config config;  /* its secret is this one: */
     unsigned char secret[KEY_BYTES]; /* for the keys of peers still to come */
     struct sender_key *keys[];       /* by rank; NULL until the rank's first packet */
 };
@@ -82,14 +78,14 @@ static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_ke
      * secret. */
     unsigned char whose[32] = "DIMMnet packet key";
     wire_put16(whose + 20, rank);
-    wire_put32(whose + 22, guard->incarnation);
-    whose[26] = (unsigned char)guard->cipher;
-    whose[27] = guard->encrypt;
+    wire_put32(whose + 22, guard->config.incarnation);
+    whose[26] = (unsigned char)guard->config.cipher;
+    whose[27] = guard->config.encrypt;
     unsigned char key[KEY_BYTES];
     int fault = crypto_generichash(key, sizeof key, whose, sizeof whose, guard->secret,
                                    sizeof guard->secret);
     INVARIANT(!fault);
-    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+    if (guard->config.cipher == UDP_CIPHER_AES_256_GCM) {
         fault = crypto_aead_aes256gcm_beforenm(&made->with.aes, key);
         INVARIANT(!fault);
     } else {
@@ -113,13 +109,9 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
     if (!made) {
         return DN_ENOMEM;
     }
-    made->cipher = config->cipher;
-    made->encrypt = config->encrypt;
-    made->node_count = config->node_count;
-    made->incarnation = config->incarnation;
-    made->node = config->node;
-    memcpy(made->secret, config->secret, sizeof made->secret);
-    int error = derive(made, made->node, &made->keys[made->node]);
+    made->config = *config;
+    made->config.secret = memcpy(made->secret, config->secret, sizeof made->secret);
+    int error = derive(made, config->node, &made->keys[config->node]);
     if (error) {
         udp_guard_free(made);
         return error;
@@ -133,7 +125,7 @@ void udp_guard_free(struct udp_guard *guard)
     if (!guard) {
         return;
     }
-    for (uint32_t rank = 0; rank < guard->node_count; rank++) {
+    for (uint32_t rank = 0; rank < guard->config.node_count; rank++) {
         if (guard->keys[rank]) {
             sodium_memzero(guard->keys[rank], sizeof *guard->keys[rank]);
             free(guard->keys[rank]);
@@ -159,7 +151,7 @@ static inline void take_apart(const struct udp_guard *guard, unsigned char *pack
                               struct parts *parts)
 {
     uint32_t before_tag = bytes - WIRE_TAG_BYTES;
-    uint32_t open_bytes = guard->encrypt ? WIRE_PREFIX_BYTES : before_tag;
+    uint32_t open_bytes = guard->config.encrypt ? WIRE_PREFIX_BYTES : before_tag;
     parts->open = packet;
     parts->open_bytes = open_bytes;
     parts->hidden = packet + open_bytes;
@@ -174,12 +166,13 @@ static void guard_seal(void *context, const struct wire_header *header, unsigned
                        uint32_t bytes)
 {
     const struct udp_guard *guard = context;
-    INVARIANT(header->source == guard->node && header->source_incarnation == guard->incarnation &&
+    INVARIANT(header->source == guard->config.node &&
+              header->source_incarnation == guard->config.incarnation &&
               bytes >= WIRE_OVERHEAD_BYTES);
-    const struct sender_key *key = guard->keys[guard->node];
+    const struct sender_key *key = guard->keys[guard->config.node];
     struct parts parts;
     take_apart(guard, packet, bytes, &parts);
-    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+    if (guard->config.cipher == UDP_CIPHER_AES_256_GCM) {
         (void)crypto_aead_aes256gcm_encrypt_detached_afternm(
             parts.hidden, parts.tag, NULL, parts.hidden, parts.hidden_bytes, parts.open,
             parts.open_bytes, NULL, parts.nonce, &key->with.aes);
@@ -195,8 +188,9 @@ static bool guard_open(void *context, const struct wire_header *header, unsigned
 {
     struct udp_guard *guard = context;
     /* There are no keys for other lives, and none for ranks that do not exist. */
-    if (UNLIKELY(header->source >= guard->node_count ||
-                 header->source_incarnation != guard->incarnation || bytes < WIRE_OVERHEAD_BYTES)) {
+    if (UNLIKELY(header->source >= guard->config.node_count ||
+                 header->source_incarnation != guard->config.incarnation ||
+                 bytes < WIRE_OVERHEAD_BYTES)) {
         return false;
     }
     if (UNLIKELY(!guard->keys[header->source]) &&
@@ -207,7 +201,7 @@ static bool guard_open(void *context, const struct wire_header *header, unsigned
     struct parts parts;
     take_apart(guard, packet, bytes, &parts);
     int fault;
-    if (guard->cipher == UDP_CIPHER_AES_256_GCM) {
+    if (guard->config.cipher == UDP_CIPHER_AES_256_GCM) {
         fault = crypto_aead_aes256gcm_decrypt_detached_afternm(
             parts.hidden, NULL, parts.hidden, parts.hidden_bytes, parts.tag, parts.open,
             parts.open_bytes, parts.nonce, &key->with.aes);

@@ -547,6 +547,23 @@ static int udp_lane_settle(struct fabric_lane *lane)
     return 0;
 }
 
+static int udp_tell_area(struct fabric_lane *lane, uint32_t area)
+{
+    struct udp_state *udp = &udp_state;
+    const struct group_view *view = lane->view;
+    const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
+    fabric_mutex_take(&udp->lock);
+    nic_engine_forget_area(udp->board.engine, area);
+    fabric_mutex_give(&udp->lock);
+    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+        /* Ranks that are gone need not know. The state word goes last, as in the table itself. */
+        (void)udp_reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
+        (void)udp_reflect(lane, rank, &entry->state, sizeof entry->state);
+    }
+    udp_settle(udp);
+    return 0;
+}
+
 static struct nic_services *udp_services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
     struct udp_state *udp = &udp_state;

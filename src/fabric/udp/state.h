@@ -3,7 +3,7 @@
  * The board is driven by whoever waits; when nobody does, by a helper thread that sleeps in
  * the kernel until a packet comes or a timer is due. One lock guards it.
  *
- *     udp.c     joining, starting, stopping, areas, reports
+ *     udp.c     joining, starting, stopping, reports
  *     drive.c   packets in and out; who drives, and when
  *     lives.c   who is there, from the launcher's words and from silence
  *     lane.c    the operations of lanes (udp_ops)
@@ -128,8 +128,6 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns);
 void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer);
 
 /* ---- udp.c ------------------------------------------------------------------------- */
-
-int udp_tell_area(struct fabric_lane *lane, uint32_t area);
 
 /* With the lock held: what has to be done several times a second. */
 void udp_now_and_then(struct udp_state *udp, uint64_t now_ns);

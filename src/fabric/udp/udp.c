@@ -1,4 +1,4 @@
-/* Starting and stopping the fabric; areas; what it tells about itself. */
+/* Starting and stopping the fabric; what it tells about itself. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/size_text.h"
 #include "fabric/clock.h"
 #include "fabric/futex.h"
 #include "fabric/udp/state.h"
@@ -30,8 +29,6 @@ enum {
 };
 
 struct udp_state udp_state = {.socket = {.fd = -1}};
-
-/* ---- Areas ----------------------------------------------------------------------------- */
 
 /* The address TLB's refill: where an area of this node lies in the group's memory. */
 static int find_area(void *context, uint32_t area, struct nic_extent *extent)
@@ -59,22 +56,6 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     *extent = (struct nic_extent){node + offset,
                                   atomic_load_explicit(&entry->bytes, memory_order_relaxed)};
     return 0;
-}
-
-int udp_tell_area(struct fabric_lane *lane, uint32_t area)
-{
-    struct udp_state *udp = &udp_state;
-    const struct group_view *view = udp->view;
-    const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
-    fabric_mutex_take(&udp->lock);
-    nic_engine_forget_area(udp->board.engine, area);
-    fabric_mutex_give(&udp->lock);
-    for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        /* Ranks that are gone need not know. The state word goes last, as in the table itself. */
-        (void)udp_ops.reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
-        (void)udp_ops.reflect(lane, rank, &entry->state, sizeof entry->state);
-    }
-    return udp_ops.settle(lane);
 }
 
 /* ---- Reports --------------------------------------------------------------------------- */
@@ -259,22 +240,14 @@ static void reset(struct udp_state *udp, const struct fabric_start *start)
     atomic_store(&udp->stop, 0);
 }
 
-static bool read_descriptor(const char *variable, int *fd)
-{
-    const char *text = getenv(variable);
-    uint64_t number;
-    bool is_one = text && base_number_parse(text, INT32_MAX, &number);
-    *fd = is_one ? (int)number : -1;
-    return is_one;
-}
-
 /* The roster says how large the memory is that this process makes. */
 static int udp_join(const struct group_memory *launched, const struct group_sizes **own)
 {
     struct udp_state *udp = &udp_state;
-    int fd;
-    int error = read_descriptor(UDP_ENV_ROSTER_FD, &fd) ? udp_roster_map(fd, &udp->file)
-                                                        : DN_EGROUP;
+    uint64_t fd;
+    int error = fabric_environment_number(UDP_ENV_ROSTER_FD, INT32_MAX, &fd)
+                    ? udp_roster_map((int)fd, &udp->file)
+                    : DN_EGROUP;
     if (error) {
         return error;
     }
@@ -298,13 +271,13 @@ static void mark_roads(const struct group_view *view)
 static int udp_start(const struct fabric_start *start)
 {
     struct udp_state *udp = &udp_state;
-    int fd;
-    if (!read_descriptor(UDP_ENV_SOCKET_FD, &fd)) {
+    uint64_t fd;
+    if (!fabric_environment_number(UDP_ENV_SOCKET_FD, INT32_MAX, &fd)) {
         return DN_EGROUP;
     }
     reset(udp, start);
     mark_roads(udp->view);
-    udp_socket_use(&udp->socket, fd);
+    udp_socket_use(&udp->socket, (int)fd);
     udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
