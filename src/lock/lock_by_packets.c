@@ -71,9 +71,8 @@ static int ask(struct dn_lock *lock, bool only_if_free, uint64_t timeout_ns)
     struct fabric_lane *lane = &lock->node->lane;
     uint64_t now_ns;
     struct nic_services *services = fabric_services_take(lane, &now_ns);
-    int error = nic_packet_lock_request_value(services, now_ns, use->manager, use->name,
-                                              only_if_free, &use->value, &use->completion,
-                                              &use->ticket);
+    int error = nic_packet_lock_request(services, now_ns, use->manager, use->name, only_if_free,
+                                        &use->value, &use->completion, &use->ticket);
     fabric_services_give(lane);
     if (error) {
         return error;

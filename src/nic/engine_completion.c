@@ -287,15 +287,24 @@ void nic_reply_received(struct nic_engine *engine, uint16_t source,
 
 /* ---- Lost peers ------------------------------------------------------------------------ */
 
+/* The first transaction for the peer, from this one of a user's queue on; NULL: none. */
+static struct nic_transaction *next_for(struct nic_engine *engine, struct nic_transaction *entry,
+                                        uint16_t peer)
+{
+    while (entry &&
+           (entry->kind == NIC_FENCE || entry->kind == NIC_QUIET || entry->target != peer)) {
+        entry = nic_transaction_next(&engine->fifo, entry);
+    }
+    return entry;
+}
+
 static void lose_waiting(struct nic_engine *engine, uint32_t user, uint16_t peer)
 {
-    struct nic_transaction *next;
-    for (struct nic_transaction *entry = nic_transaction_first(&engine->fifo, user); entry;
-         entry = next) {
-        next = nic_transaction_next(&engine->fifo, entry);
-        if (entry->kind != NIC_FENCE && entry->kind != NIC_QUIET && entry->target == peer) {
-            nic_transaction_lost(engine, entry);
-        }
+    struct nic_transaction *entry = nic_transaction_first(&engine->fifo, user);
+    while ((entry = next_for(engine, entry, peer)) != NULL) {
+        struct nic_transaction *next = nic_transaction_next(&engine->fifo, entry);
+        nic_transaction_lost(engine, entry);
+        entry = next;
     }
 }
 
@@ -315,24 +324,13 @@ static bool waits_for(const struct nic_engine *engine, uint16_t peer)
     return false;
 }
 
-static bool has_transaction_for(struct nic_engine *engine, uint32_t user, uint16_t peer)
-{
-    for (struct nic_transaction *entry = nic_transaction_first(&engine->fifo, user); entry;
-         entry = nic_transaction_next(&engine->fifo, entry)) {
-        if (entry->kind != NIC_FENCE && entry->kind != NIC_QUIET && entry->target == peer) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool nic_engine_forget_peer(struct nic_engine *engine, uint16_t peer)
 {
     if (waits_for(engine, peer)) {
         return false;
     }
     for (uint32_t user = 0; user < NIC_USERS; user++) {
-        if (has_transaction_for(engine, user, peer)) {
+        if (next_for(engine, nic_transaction_first(&engine->fifo, user), peer)) {
             return false;
         }
     }

@@ -48,21 +48,13 @@ static void free_use(struct nic_services *services, struct nic_lock_use *use)
 /* ---- The host ------------------------------------------------------------------------ */
 
 int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                            uint64_t name, bool try, struct nic_completion *completion,
-                            uint64_t *ticket)
-{
-    return nic_packet_lock_request_value(services, now_ns, manager, name, try,
-                                         &(struct nic_lock_value){0}, completion, ticket);
-}
-
-int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                                  uint64_t name, bool try, const struct nic_lock_value *value,
-                                  struct nic_completion *completion, uint64_t *ticket)
+                            uint64_t name, bool try, const struct nic_lock_value *value,
+                            struct nic_completion *completion, uint64_t *ticket)
 {
     if (manager >= services->config.node_count) {
         return DN_ERANK;
     }
-    if (!nic_lock_regions_fit(services, value->regions)) {
+    if (value && !nic_lock_regions_fit(services, value->regions)) {
         return DN_EINVAL;
     }
     struct nic_lock_use *use = base_pool_take_line(&services->uses);
@@ -82,7 +74,7 @@ int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns
         .ticket = services->last_ticket,
         .next.node = WIRE_NOBODY,
         .completion = completion,
-        .value = *value,
+        .value = value ? *value : (struct nic_lock_value){0},
     };
     *bucket = use;
     *completion = (struct nic_completion){.state = NIC_PENDING};
@@ -176,15 +168,9 @@ enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *serv
     if (!use) {
         return NIC_PACKET_LOCK_OVER;
     }
-    switch (use->state) {
-    case NIC_USE_WAITING: return NIC_PACKET_LOCK_WAITING;
-    case NIC_USE_HELD: return NIC_PACKET_LOCK_HELD;
-    case NIC_USE_LOST: return NIC_PACKET_LOCK_LOST;
-    case NIC_USE_FREE:
-    case NIC_USE_CANCELLING:
-    case NIC_USE_RELEASING: break;
-    }
-    return NIC_PACKET_LOCK_OVER;
+    return use->state == NIC_USE_WAITING ? NIC_PACKET_LOCK_WAITING
+           : use->state == NIC_USE_HELD  ? NIC_PACKET_LOCK_HELD
+                                         : NIC_PACKET_LOCK_LOST;
 }
 
 bool nic_packet_locks_are_told(const struct nic_services *services)

@@ -188,14 +188,6 @@ enum nic_packet_lock_state {
     NIC_PACKET_LOCK_LOST, /* was held; the manager is gone */
 };
 
-/* Asks for a lock; with `try` only if nobody has it. Completion: 0 or DN_EOWNERDEAD (it is
- * held), DN_EBUSY (try), DN_EFULL (the manager's tables), DN_EPEER (the manager is gone).
- * The ticket names this use from now on. DN_EFULL: no line free here. DN_ERANK: no such
- * node. */
-int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                            uint64_t name, bool try, struct nic_completion *completion,
-                            uint64_t *ticket);
-
 /* The value of a lock: memory that lies behind its word, and that only holders change. It rides on
  * the lock's records: a requester gets what it names with the grant, and a holder's changes go
  * with its release, so that neither costs a round trip. */
@@ -208,12 +200,17 @@ struct nic_lock_value {
     struct nic_lock_region regions[2]; /* the second may be empty */
 };
 
-/* The same, with the value. The completion's value is how many bytes of it came: all, or 0 if the
- * manager could not read it. The memory belongs to the request until completion. DN_EINVAL: the
- * value is longer than lock_value_bytes. */
-int nic_packet_lock_request_value(struct nic_services *services, uint64_t now_ns, uint16_t manager,
-                                  uint64_t name, bool try, const struct nic_lock_value *value,
-                                  struct nic_completion *completion, uint64_t *ticket);
+/* Asks for a lock; with `try` only if nobody has it. Completion: 0 or DN_EOWNERDEAD (it is
+ * held), DN_EBUSY (try), DN_EFULL (the manager's tables), DN_EPEER (the manager is gone).
+ * The ticket names this use from now on. DN_EFULL: no line free here. DN_ERANK: no such
+ * node.
+ *
+ * With a value (or NULL) the completion's value is how many bytes of it came: all, or 0 if the
+ * manager could not read it. Its memory belongs to the request until completion. DN_EINVAL: it is
+ * longer than lock_value_bytes. */
+int nic_packet_lock_request(struct nic_services *services, uint64_t now_ns, uint16_t manager,
+                            uint64_t name, bool try, const struct nic_lock_value *value,
+                            struct nic_completion *completion, uint64_t *ticket);
 
 /* Stops waiting at once. 0: it did, and the completion is DN_ETIMEOUT. DN_EBUSY: the lock is
  * held or lost, and must be released. DN_ENOTHELD: that use is over. */

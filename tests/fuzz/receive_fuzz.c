@@ -410,7 +410,7 @@ static void use_services(void)
     case 0:
         if (is_free) {
             error = nic_packet_lock_request(services, world.now_ns, peer, choice >> 3 & 1,
-                                            (choice & 16) != 0, completion, ticket);
+                                            (choice & 16) != 0, NULL, completion, ticket);
         }
         break;
     case 1: error = nic_packet_lock_release(services, world.now_ns, *ticket); break;

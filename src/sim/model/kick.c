@@ -30,7 +30,8 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
         break;
     case SIM_KICK_LOCK:
         error = nic_packet_lock_request(node->services, now_ns, (uint16_t)kick->value,
-                                        kick->address, false, &host->completion, kick->ticket);
+                                        kick->address, false, NULL, &host->completion,
+                                        kick->ticket);
         break;
     default: return nic_packet_lock_release(node->services, now_ns, kick->address);
     }

@@ -59,7 +59,7 @@ int storm_services_give_lock(struct storm_traffic *traffic, struct storm_node *n
                         : UINT64_MAX,
     };
     int error = nic_packet_lock_request(node->board.services, storm_node_now(traffic->world, node),
-                                        gift->target, gift->place, gift->function == 1,
+                                        gift->target, gift->place, gift->function == 1, NULL,
                                         &ticket->completion, &use->name);
     node->board.changed = true;
     if (error) {

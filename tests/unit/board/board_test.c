@@ -442,11 +442,11 @@ static void the_death_of_a_silent_holder_is_noticed(void **state)
     struct nic_completion waits;
     uint64_t ticket = 0;
     assert_int_equal(nic_packet_lock_request(world.nodes[1].board.services, world.now_ns, 0, 3,
-                                             false, &held, &ticket),
+                                             false, NULL, &held, &ticket),
                      0);
     run_until_done(&held);
     assert_int_equal(nic_packet_lock_request(world.nodes[2].board.services, world.now_ns, 0, 3,
-                                             false, &waits, &ticket),
+                                             false, NULL, &waits, &ticket),
                      0);
     run_ms(500);
     assert_int_equal(waits.state, NIC_PENDING); /* silent, but there */

@@ -20,7 +20,7 @@ static void begin_by_hand(void)
 static void ask(uint32_t node, struct use *use, bool try)
 {
     assert_int_equal(nic_packet_lock_request(group.nodes[node].services, group.now_ns, 0, 1, try,
-                                             &use->completion, &use->ticket),
+                                             NULL, &use->completion, &use->ticket),
                      0);
     cluster_settle(NULL);
 }
@@ -204,7 +204,7 @@ static void a_grant_to_an_earlier_life_is_not_taken(void **state)
     cluster_kill(2);
     cluster_restart(2);
     cluster_tell_loss(1, 2);
-    assert_int_equal(nic_packet_lock_request(group.nodes[2].services, 1, 0, 1, false,
+    assert_int_equal(nic_packet_lock_request(group.nodes[2].services, 1, 0, 1, false, NULL,
                                              &anew.completion, &anew.ticket),
                      0);
     assert_int_not_equal(anew.ticket, second.ticket);
@@ -230,13 +230,13 @@ static void a_full_manager_refuses_and_says_so(void **state)
     cluster_begin(1, 3, &config);
     struct nic_services *services = group.nodes[1].services;
     for (uint32_t i = 0; i < ASKED; i++) {
-        assert_int_equal(nic_packet_lock_request(services, 1, 0, 0, i == 3, &uses[i].completion,
-                                                 &uses[i].ticket),
+        assert_int_equal(nic_packet_lock_request(services, 1, 0, 0, i == 3, NULL,
+                                                 &uses[i].completion, &uses[i].ticket),
                          0);
     }
     struct use more;
     assert_int_equal(
-        nic_packet_lock_request(services, 1, 0, 0, false, &more.completion, &more.ticket),
+        nic_packet_lock_request(services, 1, 0, 0, false, NULL, &more.completion, &more.ticket),
         DN_EFULL);
     cluster_settle(NULL);
     assert_done(&uses[0], 0);
@@ -255,7 +255,7 @@ static void a_manager_that_does_not_exist_is_no_lock(void **state)
     struct use use;
     (void)state;
     begin_by_hand();
-    assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 4, 0, false,
+    assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 4, 0, false, NULL,
                                              &use.completion, &use.ticket),
                      DN_ERANK);
     cluster_end();
@@ -274,14 +274,14 @@ static void any_number_is_a_locks_name(void **state)
     for (uint32_t i = 0; i < 100; i++) {
         uint64_t name = names[i % 5] + i;
         name += name == 1;
-        assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 0, name, i % 2,
+        assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 0, name, i % 2, NULL,
                                                  &use.completion, &use.ticket),
                          0);
         cluster_settle(NULL);
         assert_done(&use, 0);
         if (i % 10 == 0) {
             assert_int_equal(nic_packet_lock_request(group.nodes[3].services, 1, 0, name + 1000,
-                                                     false, &third.completion, &third.ticket),
+                                                     false, NULL, &third.completion, &third.ticket),
                              0);
             cluster_settle(NULL);
             assert_done(&third, DN_EFULL);
@@ -528,7 +528,8 @@ static void host_acts(uint32_t node)
         use->lock = (uint32_t)cluster_below(LOCKS);
         use->abandoned = false;
         if (nic_packet_lock_request(services, group.now_ns, (uint16_t)use->manager, use->lock,
-                                    cluster_percent(20), &use->completion, &use->ticket) == 0) {
+                                    cluster_percent(20), NULL, &use->completion,
+                                    &use->ticket) == 0) {
             use->stage = WAITING;
         }
         break;

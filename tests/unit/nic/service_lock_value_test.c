@@ -25,8 +25,8 @@ static int request(uint32_t node, struct use *use, uint32_t first_bytes, uint32_
 {
     struct nic_lock_value value = {use->memory, {{8, first_bytes}, {FAR, second_bytes}}};
     memset(use->memory, 0xee, sizeof use->memory);
-    return nic_packet_lock_request_value(group.nodes[node].services, group.now_ns, 0, LOCK, false,
-                                         &value, &use->completion, &use->ticket);
+    return nic_packet_lock_request(group.nodes[node].services, group.now_ns, 0, LOCK, false, &value,
+                                   &use->completion, &use->ticket);
 }
 
 static void ask(uint32_t node, struct use *use)
@@ -86,7 +86,7 @@ static void the_manager_itself_may_hold_it(void **state)
     struct use other;
     (void)state;
     begin(2);
-    assert_int_equal(nic_packet_lock_request(group.nodes[0].services, 1, 0, LOCK, false,
+    assert_int_equal(nic_packet_lock_request(group.nodes[0].services, 1, 0, LOCK, false, NULL,
                                              &own.completion, &own.ticket),
                      0);
     cluster_settle(NULL);
@@ -135,8 +135,8 @@ static void what_does_not_fit_is_refused(void **state)
     cluster_settle(NULL);
     /* The manager does not have this memory: the lock comes without its value. */
     struct nic_lock_value far = {other.memory, {{CLUSTER_VALUE_BYTES, 8}, {0, 0}}};
-    assert_int_equal(nic_packet_lock_request_value(group.nodes[2].services, 1, 0, LOCK, false, &far,
-                                                   &other.completion, &other.ticket),
+    assert_int_equal(nic_packet_lock_request(group.nodes[2].services, 1, 0, LOCK, false, &far,
+                                             &other.completion, &other.ticket),
                      0);
     cluster_settle(NULL);
     assert_int_equal(other.completion.result, 0);
@@ -154,9 +154,8 @@ static void changes_wait_in_lines(void **state)
     uint32_t length = nic_lock_change_add(changes, 0, 8, &(uint64_t){1}, 8, false);
     for (uint64_t i = 0; i < 3; i++) {
         struct nic_lock_value value = {uses[i].memory, {{8, 8}, {0, 0}}};
-        assert_int_equal(nic_packet_lock_request_value(group.nodes[1].services, 1, 0, LOCK + i,
-                                                       false, &value, &uses[i].completion,
-                                                       &uses[i].ticket),
+        assert_int_equal(nic_packet_lock_request(group.nodes[1].services, 1, 0, LOCK + i, false,
+                                                 &value, &uses[i].completion, &uses[i].ticket),
                          0);
     }
     cluster_settle(NULL);

@@ -65,8 +65,8 @@ static void what_is_not_used_is_not_touched(void **state)
         struct nic_completion completion;
         struct nic_service_packet packet;
         uint64_t ticket;
-        assert_int_equal(nic_packet_lock_request(services, 1, 0, name, false, &completion, &ticket),
-                         0);
+        assert_int_equal(
+            nic_packet_lock_request(services, 1, 0, name, false, NULL, &completion, &ticket), 0);
         nic_services_begin(services);
         assert_false(nic_services_next(services, 1, &packet));
         assert_true(nic_completion_is_done(&completion));
@@ -97,7 +97,7 @@ static void a_target_without_room_does_not_hold_up_the_others(void **state)
     struct nic_services *services = group.nodes[0].services;
     for (uint32_t i = 0; i < 4; i++) {
         uint16_t manager = (uint16_t)(1 + i / 2);
-        assert_int_equal(nic_packet_lock_request(services, 1, manager, i % 2, false,
+        assert_int_equal(nic_packet_lock_request(services, 1, manager, i % 2, false, NULL,
                                                  &completions[i], &tickets[i]),
                          0);
     }
@@ -131,7 +131,7 @@ static void a_peer_may_be_lost_while_its_record_is_offered(void **state)
     begin(3);
     struct nic_services *services = group.nodes[0].services;
     for (uint16_t i = 0; i < 2; i++) {
-        assert_int_equal(nic_packet_lock_request(services, 1, (uint16_t)(i + 1), 0, false,
+        assert_int_equal(nic_packet_lock_request(services, 1, (uint16_t)(i + 1), 0, false, NULL,
                                                  &completions[i], &ticket),
                          0);
     }
@@ -161,7 +161,8 @@ static void watches_are_counted(void **state)
     nic_services_watch(services, 1, 0, true); /* ourselves: nobody is told */
     assert_true(group.wires[0][1].watched);
     assert_false(group.wires[0][0].watched);
-    assert_int_equal(nic_packet_lock_request(services, 1, 1, 0, false, &completion, &ticket), 0);
+    assert_int_equal(nic_packet_lock_request(services, 1, 1, 0, false, NULL, &completion, &ticket),
+                     0);
     nic_services_watch(services, 1, 1, false);
     assert_true(group.wires[0][1].watched);
     cluster_settle(NULL);
@@ -265,7 +266,7 @@ static void any_record_may_come_at_any_time(void **state)
             nic_services_deliver(services, group.now_ns, (uint16_t)cluster_below(4), &operation);
             if (cluster_percent(10)) {
                 (void)nic_packet_lock_request(services, group.now_ns, (uint16_t)cluster_below(3),
-                                              cluster_below(3), cluster_percent(50),
+                                              cluster_below(3), cluster_percent(50), NULL,
                                               &completions[step], &ticket);
             } else if (cluster_percent(10)) {
                 (void)nic_packet_lock_release(services, group.now_ns, ticket);
