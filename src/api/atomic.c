@@ -14,44 +14,44 @@ __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn
         return error;
     }
     struct fabric_lane *lane = &node->lane;
-    return lane->ops->atomic(lane, remote, (enum fabric_atomic)operation, bytes, operand, expected,
+    return lane->ops->atomic(lane, remote, (enum wire_atomic)operation, bytes, operand, expected,
                              old);
 }
 
-#define DEFINE_CAREFUL(suffix, type)                                                               \
-    static __attribute__((noinline, cold)) int careful_##suffix(                                   \
-        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation, type operand, \
-        type expected, type *old)                                                                  \
-    {                                                                                              \
-        uint64_t value = 0;                                                                        \
-        int error = inner_atomic(node, remote, (enum inner_atomic)operation, sizeof(type),         \
-                                 operand, expected, old ? &value : NULL);                          \
-        if (!error && old) {                                                                       \
-            *old = (type)value;                                                                    \
-        }                                                                                          \
-        return error;                                                                              \
+#define DEFINE_CAREFUL(suffix, type)                                                             \
+    static __attribute__((noinline, cold)) int careful_##suffix(                                 \
+        struct dn_node *node, struct dn_remote remote, enum wire_atomic operation, type operand, \
+        type expected, type *old)                                                                \
+    {                                                                                            \
+        uint64_t value = 0;                                                                      \
+        int error = inner_atomic(node, remote, (enum inner_atomic)operation, sizeof(type),       \
+                                 operand, expected, old ? &value : NULL);                        \
+        if (!error && old) {                                                                     \
+            *old = (type)value;                                                                  \
+        }                                                                                        \
+        return error;                                                                            \
     }
 
 /* The ordinary way: with a constant operation it is the checks, one instruction and a
  * look at the sleeper's bit, all in registers. Anything unusual is a tail call. */
-#define DEFINE_RUN(suffix, type)                                                                   \
-    static inline __attribute__((always_inline)) int run_##suffix(                                 \
-        struct dn_node *node, struct dn_remote remote, enum fabric_atomic operation, type operand, \
-        type expected, type *old)                                                                  \
-    {                                                                                              \
-        struct in_place_target place;                                                              \
-        if (UNLIKELY(!api_quick(node, remote, sizeof(type), &place) ||                             \
-                     (uintptr_t)place.pointer % sizeof(type) != 0)) {                              \
-            return careful_##suffix(node, remote, operation, operand, expected, old);              \
-        }                                                                                          \
-        KILL_POINT("atomic: before");                                                              \
-        type value = in_place_apply_##suffix((type *)(void *)place.pointer, operation, operand,    \
-                                             expected);                                            \
-        KILL_POINT("atomic: done, nobody woken");                                                  \
-        if (old) {                                                                                 \
-            *old = value;                                                                          \
-        }                                                                                          \
-        return operation == FABRIC_READ ? 0 : api_finish(node, place, remote.rank, sizeof(type));  \
+#define DEFINE_RUN(suffix, type)                                                                 \
+    static inline __attribute__((always_inline)) int run_##suffix(                               \
+        struct dn_node *node, struct dn_remote remote, enum wire_atomic operation, type operand, \
+        type expected, type *old)                                                                \
+    {                                                                                            \
+        struct in_place_target place;                                                            \
+        if (UNLIKELY(!api_quick(node, remote, sizeof(type), &place) ||                           \
+                     (uintptr_t)place.pointer % sizeof(type) != 0)) {                            \
+            return careful_##suffix(node, remote, operation, operand, expected, old);            \
+        }                                                                                        \
+        KILL_POINT("atomic: before");                                                            \
+        type value = nic_apply_##suffix((type *)(void *)place.pointer, operation, operand,       \
+                                        expected);                                               \
+        KILL_POINT("atomic: done, nobody woken");                                                \
+        if (old) {                                                                               \
+            *old = value;                                                                        \
+        }                                                                                        \
+        return operation == WIRE_READ ? 0 : api_finish(node, place, remote.rank, sizeof(type));  \
     }
 
 #define DEFINE_FETCHING(name, operation, suffix, type)                                            \
@@ -66,30 +66,29 @@ __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn
         return run_##suffix(node, remote, operation, value, 0, NULL);              \
     }
 
-#define DEFINE_ALL(suffix, type)                                                               \
-    DEFINE_CAREFUL(suffix, type)                                                               \
-    DEFINE_RUN(suffix, type)                                                                   \
-    DEFINE_FETCHING(dn_fetch_add, FABRIC_ADD, suffix, type)                                    \
-    DEFINE_FETCHING(dn_fetch_and, FABRIC_AND, suffix, type)                                    \
-    DEFINE_FETCHING(dn_fetch_or, FABRIC_OR, suffix, type)                                      \
-    DEFINE_FETCHING(dn_fetch_xor, FABRIC_XOR, suffix, type)                                    \
-    DEFINE_FETCHING(dn_swap, FABRIC_SWAP, suffix, type)                                        \
-    DEFINE_PLAIN(dn_add, FABRIC_ADD, suffix, type)                                             \
-    DEFINE_PLAIN(dn_and, FABRIC_AND, suffix, type)                                             \
-    DEFINE_PLAIN(dn_or, FABRIC_OR, suffix, type)                                               \
-    DEFINE_PLAIN(dn_xor, FABRIC_XOR, suffix, type)                                             \
-    DEFINE_PLAIN(dn_set, FABRIC_SWAP, suffix, type)                                            \
-    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected, \
-                                 type desired, type *old)                                      \
-    {                                                                                          \
-        return UNLIKELY(!old)                                                                  \
-                   ? DN_EINVAL                                                                 \
-                   : run_##suffix(node, remote, FABRIC_COMPARE_SWAP, desired, expected, old);  \
-    }                                                                                          \
-    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value)           \
-    {                                                                                          \
-        return UNLIKELY(!value) ? DN_EINVAL                                                    \
-                                : run_##suffix(node, remote, FABRIC_READ, 0, 0, value);        \
+#define DEFINE_ALL(suffix, type)                                                                  \
+    DEFINE_CAREFUL(suffix, type)                                                                  \
+    DEFINE_RUN(suffix, type)                                                                      \
+    DEFINE_FETCHING(dn_fetch_add, WIRE_ADD, suffix, type)                                         \
+    DEFINE_FETCHING(dn_fetch_and, WIRE_AND, suffix, type)                                         \
+    DEFINE_FETCHING(dn_fetch_or, WIRE_OR, suffix, type)                                           \
+    DEFINE_FETCHING(dn_fetch_xor, WIRE_XOR, suffix, type)                                         \
+    DEFINE_FETCHING(dn_swap, WIRE_SWAP, suffix, type)                                             \
+    DEFINE_PLAIN(dn_add, WIRE_ADD, suffix, type)                                                  \
+    DEFINE_PLAIN(dn_and, WIRE_AND, suffix, type)                                                  \
+    DEFINE_PLAIN(dn_or, WIRE_OR, suffix, type)                                                    \
+    DEFINE_PLAIN(dn_xor, WIRE_XOR, suffix, type)                                                  \
+    DEFINE_PLAIN(dn_set, WIRE_SWAP, suffix, type)                                                 \
+    int dn_compare_swap_##suffix(struct dn_node *node, struct dn_remote remote, type expected,    \
+                                 type desired, type *old)                                         \
+    {                                                                                             \
+        return UNLIKELY(!old)                                                                     \
+                   ? DN_EINVAL                                                                    \
+                   : run_##suffix(node, remote, WIRE_COMPARE_SWAP, desired, expected, old);       \
+    }                                                                                             \
+    int dn_read_##suffix(struct dn_node *node, struct dn_remote remote, type *value)              \
+    {                                                                                             \
+        return UNLIKELY(!value) ? DN_EINVAL : run_##suffix(node, remote, WIRE_READ, 0, 0, value); \
     }
 
 DEFINE_ALL(u32, uint32_t)

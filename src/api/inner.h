@@ -176,13 +176,13 @@ int inner_barrier(struct dn_team *team);
 /* ---- Atomics --------------------------------------------------------------------- */
 
 enum inner_atomic {
-    INNER_ADD = FABRIC_ADD,
-    INNER_AND = FABRIC_AND,
-    INNER_OR = FABRIC_OR,
-    INNER_XOR = FABRIC_XOR,
-    INNER_SWAP = FABRIC_SWAP,
-    INNER_COMPARE_SWAP = FABRIC_COMPARE_SWAP,
-    INNER_READ = FABRIC_READ,
+    INNER_ADD = WIRE_ADD,
+    INNER_AND = WIRE_AND,
+    INNER_OR = WIRE_OR,
+    INNER_XOR = WIRE_XOR,
+    INNER_SWAP = WIRE_SWAP,
+    INNER_COMPARE_SWAP = WIRE_COMPARE_SWAP,
+    INNER_READ = WIRE_READ,
 };
 
 /* One operation on a word of 4 or 8 bytes, on every road. With `old` NULL it may still be under
@@ -194,12 +194,12 @@ int inner_atomic(struct dn_node *lane, struct dn_remote remote, enum inner_atomi
 static inline uint32_t inner_apply_u32(uint32_t *word, enum inner_atomic operation,
                                        uint32_t operand, uint32_t expected)
 {
-    return in_place_apply_u32(word, (enum fabric_atomic)operation, operand, expected);
+    return nic_apply_u32(word, (enum wire_atomic)operation, operand, expected);
 }
 static inline uint64_t inner_apply_u64(uint64_t *word, enum inner_atomic operation,
                                        uint64_t operand, uint64_t expected)
 {
-    return in_place_apply_u64(word, (enum fabric_atomic)operation, operand, expected);
+    return nic_apply_u64(word, (enum wire_atomic)operation, operand, expected);
 }
 
 /* ---- Locks that carry a value ---------------------------------------------------- */

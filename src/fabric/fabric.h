@@ -21,17 +21,6 @@
 struct fabric_lane;
 struct nic_services;
 
-/* As the NIC has them. */
-enum fabric_atomic {
-    FABRIC_ADD = WIRE_ADD,
-    FABRIC_AND = WIRE_AND,
-    FABRIC_OR = WIRE_OR,
-    FABRIC_XOR = WIRE_XOR,
-    FABRIC_SWAP = WIRE_SWAP,
-    FABRIC_COMPARE_SWAP = WIRE_COMPARE_SWAP,
-    FABRIC_READ = WIRE_READ,
-};
-
 /* The operations of a lane. Each one checks its remote addresses when it is called (rank, area,
  * range, alignment, a peer that is gone), so that a mistake is answered at once and nothing is
  * written. The caller has checked everything else. */
@@ -59,7 +48,7 @@ struct fabric_ops {
                 struct dn_op *op);
 
     /* bytes is 4 or 8. With old NULL the operation need not be done at return. */
-    int (*atomic)(struct fabric_lane *lane, struct dn_remote remote, enum fabric_atomic operation,
+    int (*atomic)(struct fabric_lane *lane, struct dn_remote remote, enum wire_atomic operation,
                   unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old);
 
     /* Everything sent before is then ordered before what follows, or complete. */

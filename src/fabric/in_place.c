@@ -69,7 +69,7 @@ static int pull(struct fabric_lane *lane, struct dn_remote remote, void *target,
     return 0;
 }
 
-static int atomic(struct fabric_lane *lane, struct dn_remote remote, enum fabric_atomic operation,
+static int atomic(struct fabric_lane *lane, struct dn_remote remote, enum wire_atomic operation,
                   unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old)
 {
     unsigned char *word;
@@ -78,18 +78,12 @@ static int atomic(struct fabric_lane *lane, struct dn_remote remote, enum fabric
         return error;
     }
     KILL_POINT("atomic: before");
-    uint64_t value = in_place_apply(word, operation, bytes, operand, expected);
+    uint64_t value = nic_apply(word, operation, bytes, operand, expected);
     KILL_POINT("atomic: done, nobody woken");
     in_place_notify(lane, remote.rank, word, bytes);
     if (old) {
         *old = value;
     }
-    return 0;
-}
-
-static int fence(struct fabric_lane *lane)
-{
-    in_place_fence(lane);
     return 0;
 }
 
@@ -100,6 +94,6 @@ const struct fabric_ops in_place_ops = {
     .push = push,
     .pull = pull,
     .atomic = atomic,
-    .fence = fence,
-    .quiet = fence,
+    .fence = in_place_fence,
+    .quiet = in_place_fence,
 };

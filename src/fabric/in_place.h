@@ -141,33 +141,13 @@ static inline int in_place_put_signal(struct fabric_lane *lane, struct dn_remote
     return 0;
 }
 
-/* One operation on a word that this CPU can reach; gives the old value. */
-static inline uint32_t in_place_apply_u32(uint32_t *word, enum fabric_atomic operation,
-                                          uint32_t operand, uint32_t expected)
-{
-    return nic_apply_u32(word, (enum wire_atomic)operation, operand, expected);
-}
-
-static inline uint64_t in_place_apply_u64(uint64_t *word, enum fabric_atomic operation,
-                                          uint64_t operand, uint64_t expected)
-{
-    return nic_apply_u64(word, (enum wire_atomic)operation, operand, expected);
-}
-
-static inline uint64_t in_place_apply(void *word, enum fabric_atomic operation, unsigned bytes,
-                                      uint64_t operand, uint64_t expected)
-{
-    return bytes == sizeof(uint32_t)
-               ? in_place_apply_u32(word, operation, (uint32_t)operand, (uint32_t)expected)
-               : in_place_apply_u64(word, operation, operand, expected);
-}
-
 /* Fence and quiet for all that was done in place: a full fence, since what comes after may be a
  * read, which a release fence lets pass. Whoever sleeps where kicks were stored to is woken. */
-static inline void in_place_fence(const struct fabric_lane *lane)
+static inline int in_place_fence(struct fabric_lane *lane)
 {
     atomic_thread_fence(memory_order_seq_cst);
     fabric_wake_stored_to(lane);
+    return 0;
 }
 
 /* Every operation on this road, done when its call returns. */

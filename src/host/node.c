@@ -353,13 +353,6 @@ static void end_life(void)
     }
 }
 
-static void leave(void)
-{
-    end_life();
-    tear_down();
-    attached = false;
-}
-
 void host_leave_with_memory(struct dn_node *node)
 {
     pthread_mutex_lock(&attach_lock);
@@ -381,7 +374,9 @@ int host_detach(struct dn_node *node)
         error = give_memory_back();
     }
     if (!error) {
-        leave();
+        end_life();
+        tear_down();
+        attached = false;
     }
     pthread_mutex_unlock(&attach_lock);
     return error;

@@ -84,7 +84,7 @@ static int pull(struct dn_context *context, uint32_t rank, const void *place, vo
 
 /* A fetching atomic, so it is done at return. */
 static int apply(struct dn_context *context, uint32_t rank, _Atomic uint64_t *word,
-                 enum fabric_atomic operation, uint64_t operand, uint64_t expected, uint64_t *old)
+                 enum wire_atomic operation, uint64_t operand, uint64_t expected, uint64_t *old)
 {
     struct fabric_lane *lane = context->lane;
     return lane->ops->atomic(lane, at(context, rank, word), operation, sizeof *word, operand,
@@ -154,7 +154,7 @@ static void let_go(struct dn_context *context, uint32_t rank, struct group_messa
         (void)fabric_settle(context->lane);
         KILL_POINT("message: settled, box not let go");
         /* Fetching, so that our next claim cannot overtake it. */
-        (void)apply(context, rank, &slot->users[own / 64], FABRIC_AND, ~(UINT64_C(1) << (own % 64)),
+        (void)apply(context, rank, &slot->users[own / 64], WIRE_AND, ~(UINT64_C(1) << (own % 64)),
                     0, &old);
     }
     KILL_POINT("message: box let go");
@@ -167,9 +167,9 @@ static int claim(struct dn_context *context, uint32_t rank, struct group_message
     uint64_t bit = UINT64_C(1) << (own % 64);
     uint64_t before = 0;
     uint64_t now = 0;
-    int error = apply(context, rank, &slot->users[own / 64], FABRIC_OR, bit, 0, &before);
+    int error = apply(context, rank, &slot->users[own / 64], WIRE_OR, bit, 0, &before);
     KILL_POINT("message: box held, not looked at again");
-    error = error ? error : apply(context, rank, &slot->key, FABRIC_READ, 0, 0, &now);
+    error = error ? error : apply(context, rank, &slot->key, WIRE_READ, 0, 0, &now);
     if (error || now == key) {
         return error;
     }
@@ -248,7 +248,7 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct group_messa
         error = pull(context, rank, words, &found->words, sizeof found->words);
     }
     /* If the key is still the same, all that we read belongs to that box. */
-    error = error ? error : apply(context, rank, &slot->key, FABRIC_READ, 0, 0, &now);
+    error = error ? error : apply(context, rank, &slot->key, WIRE_READ, 0, 0, &now);
     if (error || now != found->key) {
         return error;
     }
@@ -394,8 +394,8 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
     (void)fabric_settle(context->lane);
     KILL_POINT("message: about to withdraw");
     /* A receiver that is gone counts as one that has not fetched it. */
-    int error = apply(context, destination->rank, &entry->state, FABRIC_COMPARE_SWAP,
-                      GROUP_WITHDRAWN, GROUP_OFFERED, &old);
+    int error = apply(context, destination->rank, &entry->state, WIRE_COMPARE_SWAP, GROUP_WITHDRAWN,
+                      GROUP_OFFERED, &old);
     KILL_POINT("message: withdrawn or fetched");
     return error || old == GROUP_OFFERED;
 }

@@ -136,10 +136,8 @@ static void carry_out_atomic(struct nic_engine *engine, const struct origin *ori
         return;
     }
     enum wire_atomic function = (enum wire_atomic)operation->detail;
-    uint64_t old = operation->bytes == 4
-                       ? nic_apply_u32(word, function, (uint32_t)operation->operand,
-                                       (uint32_t)operation->expected)
-                       : nic_apply_u64(word, function, operation->operand, operation->expected);
+    uint64_t old = nic_apply(word, function, operation->bytes, operation->operand,
+                             operation->expected);
     engine->counters.carried_out++;
     if (function != WIRE_READ) {
         written(engine, address, operation->bytes);

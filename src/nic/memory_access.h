@@ -86,4 +86,13 @@ static inline void nic_load_block(void *into, const unsigned char *source, size_
 NIC_DEFINE_APPLY(u32, uint32_t)
 NIC_DEFINE_APPLY(u64, uint64_t)
 
+/* The same on a word of 4 or 8 bytes. */
+static inline uint64_t nic_apply(void *word, enum wire_atomic function, unsigned bytes,
+                                 uint64_t operand, uint64_t expected)
+{
+    return bytes == sizeof(uint32_t)
+               ? nic_apply_u32(word, function, (uint32_t)operand, (uint32_t)expected)
+               : nic_apply_u64(word, function, operand, expected);
+}
+
 #endif

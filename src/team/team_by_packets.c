@@ -150,8 +150,8 @@ static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t wit
     uint64_t answer = 0;
     int error = fabric_refresh(lane, team->nic.ranks[witness], at_the_members, sizeof(uint32_t));
     error = error ? error
-                  : lane->ops->atomic(lane, at_rank(team, witness, word), FABRIC_READ,
-                                      sizeof *phase, 0, 0, &answer);
+                  : lane->ops->atomic(lane, at_rank(team, witness, word), WIRE_READ, sizeof *phase,
+                                      0, 0, &answer);
     *phase = (uint32_t)answer;
     return error;
 }
@@ -221,7 +221,7 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
     team_tell(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
     (void)fabric_settle(lane);
     (void)lane->ops->atomic(lane, at_rank(team, other, at_member(team, other, &member->arrived)),
-                            FABRIC_COMPARE_SWAP, sizeof member->arrived, known, theirs, &old);
+                            WIRE_COMPARE_SWAP, sizeof member->arrived, known, theirs, &old);
 }
 
 /* Leaves what this member has seen of dead members' arrivals with those who live. */
@@ -268,7 +268,7 @@ static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, 
         old = atomic_compare_exchange_strong(word, &open, wish) ? GROUP_TEAM_OPEN : open;
     } else {
         struct fabric_lane *lane = team_lane(team);
-        int error = lane->ops->atomic(lane, at_rank(team, index, word), FABRIC_COMPARE_SWAP,
+        int error = lane->ops->atomic(lane, at_rank(team, index, word), WIRE_COMPARE_SWAP,
                                       sizeof *word, wish, GROUP_TEAM_OPEN, &old);
         if (error) {
             return error;

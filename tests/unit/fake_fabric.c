@@ -172,7 +172,7 @@ static int fake_pull(struct fabric_lane *lane, struct dn_remote remote, void *ta
 }
 
 static int fake_atomic(struct fabric_lane *lane, struct dn_remote remote,
-                       enum fabric_atomic operation, unsigned bytes, uint64_t operand,
+                       enum wire_atomic operation, unsigned bytes, uint64_t operand,
                        uint64_t expected, uint64_t *old)
 {
     uint32_t rank = (uint32_t)remote.rank;
@@ -183,8 +183,8 @@ static int fake_atomic(struct fabric_lane *lane, struct dn_remote remote,
     }
     error = error ? error : ask(lane->state, rank, offset_of(lane, place));
     if (!error) {
-        uint64_t value = in_place_apply(fake_place(rank, offset_of(lane, place)), operation, bytes,
-                                        operand, expected);
+        uint64_t value = nic_apply(fake_place(rank, offset_of(lane, place)), operation, bytes,
+                                   operand, expected);
         if (old) {
             *old = value;
         }

@@ -109,7 +109,7 @@ static void reads_and_atomics_find_the_target_itself(void **state)
         memset(bank(to, to), (int)i, sizeof word);
         assert_int_equal(fake_ops.pull(lane_of(from), at(to, 0), &word, sizeof word, NULL), 0);
         assert_memory_equal(&word, bank(to, to), sizeof word);
-        assert_int_equal(fake_ops.atomic(lane_of(from), at(to, 0), FABRIC_ADD, 8, 5, 0, &old), 0);
+        assert_int_equal(fake_ops.atomic(lane_of(from), at(to, 0), WIRE_ADD, 8, 5, 0, &old), 0);
         assert_int_equal(old, word);
         assert_int_equal(*(uint64_t *)(void *)bank(to, to), word + 5);
         assert_int_equal(fake_nodes[from].requests - requests, are_apart(from, to) ? 2 : 0);
@@ -126,7 +126,7 @@ static void mistakes_are_answered_at_once(void **state)
         assert_int_equal(fake_ops.store(lane, at(to, 4), 1, 8), DN_EALIGN);
         assert_int_equal(fake_ops.store(lane, at(to, UNIT_PAGE_BYTES), 1, 8), DN_ERANGE);
         assert_int_equal(fake_ops.put_signal(lane, at(to, 0), &word, 8, at(to, 4), 1), DN_EALIGN);
-        assert_int_equal(fake_ops.atomic(lane, at(to, 4), FABRIC_ADD, 8, 1, 0, &word), DN_EALIGN);
+        assert_int_equal(fake_ops.atomic(lane, at(to, 4), WIRE_ADD, 8, 1, 0, &word), DN_EALIGN);
         fake_kill(to);
         assert_int_equal(fake_ops.store(lane, at(to, 0), 1, 8), DN_EPEER);
         assert_int_equal(fake_ops.push(lane, at(to, 0), &word, 8, NULL), DN_EPEER);

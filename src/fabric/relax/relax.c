@@ -60,7 +60,7 @@ struct operation {
     uint64_t bytes;
     uint64_t value; /* to be stored, or an atomic's operand */
     uint64_t expected;
-    enum fabric_atomic atomic;
+    enum wire_atomic atomic;
     uint64_t *old;    /* set only for a caller that waits */
     struct dn_op *op; /* may be NULL */
 
@@ -212,8 +212,8 @@ static void retire(struct relax_lane *state, struct operation *operation)
 
 static void run_atomic(const struct operation *operation)
 {
-    uint64_t old = in_place_apply(operation->to, operation->atomic, (unsigned)operation->bytes,
-                                  operation->value, operation->expected);
+    uint64_t old = nic_apply(operation->to, operation->atomic, (unsigned)operation->bytes,
+                             operation->value, operation->expected);
     if (operation->old) {
         *operation->old = old;
     }
@@ -240,7 +240,7 @@ static void run(const struct fabric_lane *lane, const struct operation *operatio
         break;
     case ATOMIC:
         run_atomic(operation);
-        wakes = operation->atomic != FABRIC_READ;
+        wakes = operation->atomic != WIRE_READ;
         break;
     }
     if (wakes) {
@@ -477,7 +477,7 @@ static int relax_pull(struct fabric_lane *lane, struct dn_remote remote, void *t
 }
 
 static int relax_atomic(struct fabric_lane *lane, struct dn_remote remote,
-                        enum fabric_atomic operation, unsigned bytes, uint64_t operand,
+                        enum wire_atomic operation, unsigned bytes, uint64_t operand,
                         uint64_t expected, uint64_t *old)
 {
     void *word;
@@ -513,8 +513,7 @@ static int relax_quiet(struct fabric_lane *lane)
     struct relax_lane *state = enter(lane, 0);
     carry_out_all(state);
     leave(state);
-    in_place_fence(lane);
-    return 0;
+    return in_place_fence(lane);
 }
 
 const struct fabric_ops relax_ops = {

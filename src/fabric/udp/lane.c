@@ -377,9 +377,8 @@ static int udp_pull(struct fabric_lane *lane, struct dn_remote remote, void *tar
                                      : transfer(lane, remote, target, bytes, op, PULL);
 }
 
-static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
-                      enum fabric_atomic operation, unsigned bytes, uint64_t operand,
-                      uint64_t expected, uint64_t *old)
+static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote, enum wire_atomic operation,
+                      unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old)
 {
     struct udp_state *udp = &udp_state;
     if (is_in_place(lane, remote)) {
@@ -397,7 +396,7 @@ static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote,
         .bytes = bytes,
         .operand = operand,
         .expected = expected,
-        .function = (enum wire_atomic)operation,
+        .function = operation,
         .completion = old ? &completion : NULL,
     };
     fabric_mutex_take(&udp->lock);
@@ -436,7 +435,7 @@ static int give_unless_quiet(struct udp_state *udp, const struct request *reques
 static int udp_fence(struct fabric_lane *lane)
 {
     struct request request = {.kind = FENCE, .user = user_of(lane)};
-    in_place_fence(lane);
+    (void)in_place_fence(lane);
     return give_unless_quiet(&udp_state, &request);
 }
 
@@ -453,7 +452,7 @@ static int quiet(struct udp_state *udp, uint32_t user)
 
 static int udp_quiet(struct fabric_lane *lane)
 {
-    in_place_fence(lane);
+    (void)in_place_fence(lane);
     return quiet(&udp_state, user_of(lane));
 }
 
@@ -534,16 +533,12 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
     return completion.result;
 }
 
-/* The system user's operations fail only for peers that are gone, which nobody asks about. */
-void udp_settle(struct udp_state *udp)
-{
-    (void)quiet(udp, UDP_SYSTEM_USER);
-}
-
-static int udp_lane_settle(struct fabric_lane *lane)
+/* The system user's operations fail only for peers that are gone, which nobody asks about. They
+ * are the same for every lane, and without one. */
+static int udp_settle(struct fabric_lane *lane)
 {
     (void)lane;
-    udp_settle(&udp_state);
+    (void)quiet(&udp_state, UDP_SYSTEM_USER);
     return 0;
 }
 
@@ -560,8 +555,7 @@ static int udp_tell_area(struct fabric_lane *lane, uint32_t area)
         (void)udp_reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
         (void)udp_reflect(lane, rank, &entry->state, sizeof entry->state);
     }
-    udp_settle(udp);
-    return 0;
+    return udp_settle(lane);
 }
 
 static struct nic_services *udp_services_take(struct fabric_lane *lane, uint64_t *now_ns)
@@ -612,7 +606,7 @@ const struct fabric_ops udp_ops = {
     .quiet = udp_quiet,
     .reflect = udp_reflect,
     .refresh = udp_refresh,
-    .settle = udp_lane_settle,
+    .settle = udp_settle,
     .tell_area = udp_tell_area,
     .services_take = udp_services_take,
     .services_give = udp_services_give,

@@ -16,9 +16,6 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define PEER_TIMEOUT_MS_MAX (UINT64_C(3600) * 1000)
 
-/* The headers around a packet. */
-enum { IPV4_UDP_BYTES = 28, IPV6_UDP_BYTES = 48 };
-
 enum { SET_ENCRYPT, SET_NO_AUTH, SET_MTU, SET_PEER_TIMEOUT, SET_PORT, SET_RELAY_PORT };
 
 static const struct fabric_option options[] = {
@@ -231,7 +228,8 @@ static int agree_packet_bytes(const struct fabric_roster *roster, uint64_t path_
     union udp_address first;
     uint64_t least = packet_bytes_min(roster);
     (void)udp_contact_take(&roster->contacts[0], &first);
-    uint64_t headers = first.any.sa_family == AF_INET6 ? IPV6_UDP_BYTES : IPV4_UDP_BYTES;
+    uint64_t headers = first.any.sa_family == AF_INET6 ? UDP_HEADERS_BYTES_V6
+                                                       : UDP_HEADERS_BYTES_V4;
     uint64_t bytes = path_bytes < WIRE_PACKET_BYTES_MAX ? path_bytes : WIRE_PACKET_BYTES_MAX;
     uint64_t mtu_bytes = roster->settings[SET_MTU];
     if (mtu_bytes && mtu_bytes < bytes + headers) {

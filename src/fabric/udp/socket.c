@@ -22,11 +22,9 @@
 enum {
     /* A few ms at full speed: as long as a helper thread may take to wake. */
     BUFFER_BYTES = 8 << 20,
-    HEADERS_BYTES_V4 = 20 + 8,
-    HEADERS_BYTES_V6 = 40 + 8,
-    PACKET_BYTES_MAX_V4 = 65535 - HEADERS_BYTES_V4,
+    PACKET_BYTES_MAX_V4 = 65535 - UDP_HEADERS_BYTES_V4,
     /* The kernel counts the header here as well, though IPv6 itself does not. */
-    PACKET_BYTES_MAX_V6 = 65535 - HEADERS_BYTES_V6,
+    PACKET_BYTES_MAX_V6 = 65535 - UDP_HEADERS_BYTES_V6,
     MTU_BYTES_UNKNOWN = 1280, /* what every path of IPv6 carries, and of IPv4 in practice */
     /* Empty, cut or failed receives in a row before somebody else gets a turn. */
     SKIPS_MAX = 64,
@@ -270,7 +268,7 @@ uint32_t udp_path_bytes(const union udp_address *to)
         mtu_bytes = MTU_BYTES_UNKNOWN; /* emulators of Linux do not know the option */
     }
     (void)close(fd);
-    int headers_bytes = is_v6 ? HEADERS_BYTES_V6 : HEADERS_BYTES_V4;
+    int headers_bytes = is_v6 ? UDP_HEADERS_BYTES_V6 : UDP_HEADERS_BYTES_V4;
     int packet_bytes_max = is_v6 ? PACKET_BYTES_MAX_V6 : PACKET_BYTES_MAX_V4;
     if (!is_there || mtu_bytes <= headers_bytes) {
         errno = is_there ? EMSGSIZE : saved;

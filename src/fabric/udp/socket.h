@@ -8,6 +8,8 @@
 enum {
     UDP_BURST_BYTES_MAX = 65507, /* what one call can send, and receive */
     UDP_BURST_PACKETS_MAX = 64,
+    UDP_HEADERS_BYTES_V4 = 20 + 8, /* around a packet */
+    UDP_HEADERS_BYTES_V6 = 40 + 8,
 };
 
 struct udp_socket {

@@ -102,11 +102,6 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen);
 
 void *udp_help(void *context);
 
-/* ---- lane.c ----------------------------------------------------------------------- */
-
-/* Without the lock: until all reflections so far are in place, or their ranks gone. */
-void udp_settle(struct udp_state *udp);
-
 /* ---- lives.c ---------------------------------------------------------------------- */
 
 /* With the lock held: brings what the launcher says into this process's view. */

@@ -345,7 +345,7 @@ static void linger(struct udp_state *udp)
 
 static void leave(struct udp_state *udp)
 {
-    udp_settle(udp);
+    (void)udp_ops.settle(NULL);
     settle_locks(udp);
     linger(udp);
     atomic_store_explicit(&udp->stop, 1, memory_order_release);

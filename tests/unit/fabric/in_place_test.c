@@ -210,21 +210,21 @@ static void stores_write_exactly_their_bytes(void **state)
 }
 
 static const struct {
-    enum fabric_atomic operation;
+    enum wire_atomic operation;
     uint64_t before;
     uint64_t operand;
     uint64_t expected;
     uint64_t after;
 } atomics[] = {
-    {FABRIC_ADD, 5, 7, 0, 12},
-    {FABRIC_ADD, UINT64_MAX, 2, 0, 1},
-    {FABRIC_AND, 0xff0f, 0x0ff0, 0, 0x0f00},
-    {FABRIC_OR, 0xf00f, 0x0ff0, 0, 0xffff},
-    {FABRIC_XOR, 0xff0f, 0x0ff0, 0, 0xf0ff},
-    {FABRIC_SWAP, 1, 2, 0, 2},
-    {FABRIC_COMPARE_SWAP, 1, 2, 1, 2},
-    {FABRIC_COMPARE_SWAP, 1, 2, 3, 1},
-    {FABRIC_READ, 9, 2, 0, 9},
+    {WIRE_ADD, 5, 7, 0, 12},
+    {WIRE_ADD, UINT64_MAX, 2, 0, 1},
+    {WIRE_AND, 0xff0f, 0x0ff0, 0, 0x0f00},
+    {WIRE_OR, 0xf00f, 0x0ff0, 0, 0xffff},
+    {WIRE_XOR, 0xff0f, 0x0ff0, 0, 0xf0ff},
+    {WIRE_SWAP, 1, 2, 0, 2},
+    {WIRE_COMPARE_SWAP, 1, 2, 1, 2},
+    {WIRE_COMPARE_SWAP, 1, 2, 3, 1},
+    {WIRE_READ, 9, 2, 0, 9},
 };
 
 static void atomics_do_what_they_say(void **state)
@@ -233,12 +233,11 @@ static void atomics_do_what_they_say(void **state)
     for (size_t i = 0; i < sizeof atomics / sizeof atomics[0]; i++) {
         uint64_t wide = atomics[i].before;
         uint32_t narrow[2] = {(uint32_t)atomics[i].before, 77};
-        assert_true(in_place_apply_u64(&wide, atomics[i].operation, atomics[i].operand,
-                                       atomics[i].expected) == atomics[i].before);
+        assert_true(nic_apply_u64(&wide, atomics[i].operation, atomics[i].operand,
+                                  atomics[i].expected) == atomics[i].before);
         assert_true(wide == atomics[i].after);
-        assert_true(in_place_apply_u32(narrow, atomics[i].operation, (uint32_t)atomics[i].operand,
-                                       (uint32_t)atomics[i].expected) ==
-                    (uint32_t)atomics[i].before);
+        assert_true(nic_apply_u32(narrow, atomics[i].operation, (uint32_t)atomics[i].operand,
+                                  (uint32_t)atomics[i].expected) == (uint32_t)atomics[i].before);
         assert_true(narrow[0] == (uint32_t)atomics[i].after);
         assert_true(narrow[1] == 77);
     }
@@ -374,12 +373,12 @@ static void adders_run(uint32_t number, void *context)
     (void)context;
     uint64_t *words = (uint64_t *)(void *)unit_memory(&net, 1, DN_LLCM);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
-        in_place_apply_u64(&words[0], FABRIC_ADD, round, 0);
-        in_place_apply_u32((uint32_t *)(void *)&words[1], FABRIC_ADD, 1, 0);
-        in_place_apply_u64(&words[2], FABRIC_XOR, UINT64_C(1) << (number * 16 + round % 16), 0);
-        uint64_t seen = in_place_apply_u64(&words[3], FABRIC_READ, 0, 0);
+        nic_apply_u64(&words[0], WIRE_ADD, round, 0);
+        nic_apply_u32((uint32_t *)(void *)&words[1], WIRE_ADD, 1, 0);
+        nic_apply_u64(&words[2], WIRE_XOR, UINT64_C(1) << (number * 16 + round % 16), 0);
+        uint64_t seen = nic_apply_u64(&words[3], WIRE_READ, 0, 0);
         for (;;) {
-            uint64_t old = in_place_apply_u64(&words[3], FABRIC_COMPARE_SWAP, seen + 1, seen);
+            uint64_t old = nic_apply_u64(&words[3], WIRE_COMPARE_SWAP, seen + 1, seen);
             if (old == seen) {
                 break;
             }

@@ -170,13 +170,13 @@ static inline void push(int rank, uint64_t number, uint64_t value)
 static inline void set(int rank, uint64_t number, uint64_t value)
 {
     assert_int_equal(
-        relax_ops.atomic(&lanes[0], word_at(rank, number), FABRIC_SWAP, 8, value, 0, NULL), 0);
+        relax_ops.atomic(&lanes[0], word_at(rank, number), WIRE_SWAP, 8, value, 0, NULL), 0);
 }
 
 static inline uint64_t fetch(int rank, uint64_t number)
 {
     uint64_t old = 0;
-    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(rank, number), FABRIC_READ, 8, 0, 0, &old),
+    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(rank, number), WIRE_READ, 8, 0, 0, &old),
                      0);
     return old;
 }

@@ -70,15 +70,15 @@ static void fetches_are_done_at_return(void **state)
     *wide = 10;
     narrow[0] = UINT32_MAX;
     narrow[1] = 7;
-    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 1), FABRIC_ADD, 8, 5, 0, &old), 0);
+    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 1), WIRE_ADD, 8, 5, 0, &old), 0);
     assert_true(old == 10 && peek(wide) == 15);
-    assert_int_equal(
-        relax_ops.atomic(&lanes[0], word_at(1, 1), FABRIC_COMPARE_SWAP, 8, 99, 15, &old), 0);
+    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 1), WIRE_COMPARE_SWAP, 8, 99, 15, &old),
+                     0);
     assert_true(old == 15 && peek(wide) == 99);
-    assert_int_equal(
-        relax_ops.atomic(&lanes[0], word_at(1, 1), FABRIC_COMPARE_SWAP, 8, 1, 15, &old), 0);
+    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 1), WIRE_COMPARE_SWAP, 8, 1, 15, &old),
+                     0);
     assert_true(old == 99 && peek(wide) == 99);
-    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 2), FABRIC_ADD, 4, 2, 0, &old), 0);
+    assert_int_equal(relax_ops.atomic(&lanes[0], word_at(1, 2), WIRE_ADD, 4, 2, 0, &old), 0);
     assert_true(old == UINT32_MAX && narrow[0] == 1 && narrow[1] == 7);
 }
 
@@ -233,8 +233,8 @@ static void expect_refusal(struct dn_remote bad, int error)
     }
     assert_int_equal(relax_ops.store(lane, bad, 1, 8), error);
     assert_int_equal(relax_ops.put_signal(lane, good, &data, 8, bad, 1), error);
-    assert_int_equal(relax_ops.atomic(lane, bad, FABRIC_ADD, 8, 1, 0, &old), error);
-    assert_int_equal(relax_ops.atomic(lane, bad, FABRIC_ADD, 8, 1, 0, NULL), error);
+    assert_int_equal(relax_ops.atomic(lane, bad, WIRE_ADD, 8, 1, 0, &old), error);
+    assert_int_equal(relax_ops.atomic(lane, bad, WIRE_ADD, 8, 1, 0, NULL), error);
     assert_true(data == 1 && old == 7);
     assert_true(op.words[0] == 1 && op.words[1] == 2);
 }
@@ -339,8 +339,8 @@ static void adders_run(uint32_t number, void *context)
     for (uint32_t i = 0; i < ADDS; i++) {
         uint64_t old = 0;
         struct dn_op *op = &adders_ops[number][i];
-        unit_expect(relax_ops.atomic(lane, word_at(1, 1), FABRIC_ADD, 8, 1, 0, NULL) == 0);
-        unit_expect(relax_ops.atomic(lane, word_at(2, 1), FABRIC_ADD, 8, 1, 0, &old) == 0);
+        unit_expect(relax_ops.atomic(lane, word_at(1, 1), WIRE_ADD, 8, 1, 0, NULL) == 0);
+        unit_expect(relax_ops.atomic(lane, word_at(2, 1), WIRE_ADD, 8, 1, 0, &old) == 0);
         unit_expect(relax_ops.push(lane, word_at(2, 8 + number), &source, 8, op) == 0);
         unit_expect(i % 16 != 0 || relax_ops.fence(lane) == 0);
         unit_expect(i % 256 != 0 || relax_ops.quiet(lane) == 0);
