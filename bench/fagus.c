@@ -78,18 +78,17 @@ static void tell(void)
 static void await(void)
 {
     uint64_t turn = ++pair.turn;
-    must_dn(dn_wait_until_u64(fagus_node(), &pair.words[0], DN_EQ, turn, DN_FOREVER));
+    must_dn(dn_wait_until_u64(fagus_state.node, &pair.words[0], DN_EQ, turn, DN_FOREVER));
 }
 
 /* Loopback, where `dimmnet run` without --hosts has its nodes. */
 static void open_raw_udp(void)
 {
-    union udp_address mine = {.v4 = {.sin_family = AF_INET}};
-    union udp_address addresses[2];
-    mine.v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    must_dn(raw_udp_open(&pair.raw, &mine, &addresses[fagus_rank()]));
-    must_dn(dn_allgather(fagus_team(), &addresses[fagus_rank()], addresses, sizeof addresses[0]));
-    raw_udp_meet(&pair.raw, &addresses[1 - fagus_rank()]);
+    struct sockaddr_in addresses[2];
+    must_dn(raw_udp_open(&pair.raw, &addresses[fagus_rank()]));
+    must_dn(
+        dn_allgather(fagus_state.team, &addresses[fagus_rank()], addresses, sizeof addresses[0]));
+    pair.raw.peer = addresses[1 - fagus_rank()];
 }
 
 static void open_pair(size_t bytes)
@@ -101,7 +100,8 @@ static void open_pair(size_t bytes)
     must(fagus_control_alloc((size_t)2 * CACHE_LINE_BYTES, &words));
     pair.words = words;
     pair.their_words = fagus_reach(peer, fagus_place_of(words));
-    must_dn(dn_kick_map(fagus_node(), fagus_remote_of(peer, words), sizeof(uint64_t), &pair.kick));
+    must_dn(
+        dn_kick_map(fagus_state.node, fagus_remote_of(peer, words), sizeof(uint64_t), &pair.kick));
     if (!pair.their_words) {
         open_raw_udp();
     }
@@ -206,7 +206,7 @@ static double acquires(uint64_t count, enum fagus_mode mode)
         }
         must(fagus_release(pair.sync));
     }
-    must_dn(dn_barrier(dn_team_all(fagus_node()),
+    must_dn(dn_barrier(dn_team_all(fagus_state.node),
                        DN_FOREVER)); /* nothing is under way beside the raw block */
     return sum_ns / (double)count;
 }
@@ -229,7 +229,7 @@ static double raw_pulls(uint64_t count)
         struct dn_op op;
         uint64_t begin_ns = host_now_ns();
         for (uint64_t i = 0; i < count; i++) {
-            must_dn(dn_pull(fagus_node(), from, pair.pulled, pair.bytes, &op));
+            must_dn(dn_pull(fagus_state.node, from, pair.pulled, pair.bytes, &op));
             must_dn(dn_op_wait(&op, DN_FOREVER));
         }
         pull_ns = since(begin_ns, count);
@@ -237,7 +237,7 @@ static double raw_pulls(uint64_t count)
     } else {
         await();
     }
-    must_dn(dn_barrier(dn_team_all(fagus_node()), DN_FOREVER));
+    must_dn(dn_barrier(dn_team_all(fagus_state.node), DN_FOREVER));
     return pull_ns;
 }
 
@@ -245,7 +245,7 @@ static double raw_barriers(uint64_t count)
 {
     uint64_t begin_ns = host_now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        must_dn(dn_barrier(dn_team_all(fagus_node()), DN_FOREVER));
+        must_dn(dn_barrier(dn_team_all(fagus_state.node), DN_FOREVER));
     }
     return since(begin_ns, count);
 }

@@ -41,7 +41,8 @@ enum jobs_end {
  * back except while it waits for workers; `take` may call it again. */
 enum jobs_end jobs_run(const struct jobs *jobs);
 
-/* An exit status for that end; says on stderr what a fault was. */
+/* An exit status for that end; says on stderr what a fault was. To be called right after
+ * jobs_run, which leaves errno. */
 int jobs_conclude(const char *command, enum jobs_end end);
 
 /* As many as there are cores for this process. */

@@ -1,4 +1,4 @@
-/* What `dimmnet info` prints: tables for people, or one JSON object a line. */
+/* What `dimmnet info` prints: tables for people, or one JSON object per line. */
 #ifndef CLI_INFO_INFO_PRINT_H
 #define CLI_INFO_INFO_PRINT_H
 

@@ -110,7 +110,7 @@ int launch_prepare(struct launch *launch);
  * which has been said. */
 bool launch_start(struct launch *launch, void (*glance)(struct launch *launch));
 void launch_release(struct launch *launch);
-/* Names the group, takes over signals and orphans, and starts a guardian. */
+/* Names the group unless it has a name, takes over signals and orphans, and starts a guardian. */
 int launch_take_charge(struct launch *launch, uint32_t child_count);
 /* Ends the guardian and every process that is left here of the group. */
 void launch_sweep(struct launch *launch);

@@ -46,8 +46,9 @@ void perf_packets_raw_stream(void *context, uint64_t count);
 /* A row's check: the first error of the blocks, or a fault of the raw end. */
 int perf_packets_check(void *context, struct perf_row *row);
 
-/* Measures a row and prints it. The link is the blocks' context, or that starts with the link. A
- * row that names no limit is compared with raw round trips; one without a check has that above. */
+/* Measures a row and prints it. The blocks' context is the link, or a struct that starts with one.
+ * A row that names no limit is compared with raw round trips; one without a check gets
+ * perf_packets_check. */
 int perf_packets_run(struct perf_packets *link, struct perf_row row);
 
 /* Does so with several rows. */

@@ -240,9 +240,10 @@ static int take_test(void *target, const char *value)
     if (!entry) {
         return cli_refuse(COMMAND, "there is no test \"%s\"; see " COMMAND " --help", value);
     }
-    if (options->chosen_count < CHOSEN_MAX) {
-        options->chosen[options->chosen_count++] = entry;
+    if (options->chosen_count == CHOSEN_MAX) {
+        return cli_refuse(COMMAND, "more than %d tests", CHOSEN_MAX);
     }
+    options->chosen[options->chosen_count++] = entry;
     return CLI_OK;
 }
 

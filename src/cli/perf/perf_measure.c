@@ -23,7 +23,7 @@ static int compare_doubles(const void *left, const void *right)
     return difference < 0 ? -1 : difference > 0;
 }
 
-static double median(double *values, uint64_t count)
+double perf_median(double *values, uint64_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
     return count == 0 ? 0 : (values[(count - 1) / 2] + values[count / 2]) / 2;
@@ -72,9 +72,9 @@ static void run_chunk(const struct perf_pair *pair, uint64_t count, struct sampl
 static void conclude(struct samples *samples, struct perf_figure *figure)
 {
     figure->triples = samples->count;
-    figure->ratio = median(samples->ratio, samples->count);
-    figure->raw_ns = median(samples->raw_ns, samples->count);
-    figure->ours_ns = median(samples->ours_ns, samples->count);
+    figure->ratio = perf_median(samples->ratio, samples->count);
+    figure->raw_ns = perf_median(samples->raw_ns, samples->count);
+    figure->ours_ns = perf_median(samples->ours_ns, samples->count);
     figure->p99_ns = p99(samples->ours_ns, samples->count);
 }
 

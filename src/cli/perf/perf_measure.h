@@ -34,4 +34,7 @@ struct perf_figure {
  * group has the node NULL. Returns a negative DN_E... when a peer fails. */
 int perf_measure(struct dn_node *node, const struct perf_pair *pair, struct perf_figure *figure);
 
+/* Sorts the values. 0 if there are none. */
+double perf_median(double *values, uint64_t count);
+
 #endif

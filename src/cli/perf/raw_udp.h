@@ -36,8 +36,8 @@ struct raw_udp_stream {
     unsigned char *target; /* NULL: the data stays where the kernel put it */
 };
 
-/* Opens a socket on the loopback, with large buffers and GRO; *bound is the address to tell the
- * other end, which becomes that one's peer. DN_ESYSTEM and errno, DN_ENOMEM. */
+/* Opens a socket on the loopback, with large buffers and GRO; *bound is its address, which
+ * the other end takes as its `peer`. DN_ESYSTEM and errno, DN_ENOMEM. */
 int raw_udp_open(struct raw_udp *end, struct sockaddr_in *bound);
 void raw_udp_close(struct raw_udp *end);
 

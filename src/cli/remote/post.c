@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 enum { READ_BYTES = 64 * 1024 };
 
 bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *words,

@@ -1,4 +1,4 @@
-/* What `dimmnet sim net` prints: a table, CSV, or one JSON object to a line. */
+/* What `dimmnet sim net` prints: a table, CSV, or one JSON object per line. */
 #ifndef CLI_SIM_NET_REPORT_H
 #define CLI_SIM_NET_REPORT_H
 

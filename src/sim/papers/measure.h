@@ -27,7 +27,7 @@ struct papers_bench {
 bool papers_bench_load(struct papers_bench *bench, const char *machine,
                        char error[SIM_ERROR_BYTES]);
 /* Runs the first program on node 0 and the second one, unless it is NULL, on node 1, until both
- * have ended. A loop has only node 0. */
+ * have ended. A loop has only node 0. Lets go of the machine's file; its values stay. */
 bool papers_bench_run(struct papers_bench *bench, enum sim_topology topology, sim_program *first,
                       void *first_locals, sim_program *second, void *second_locals,
                       char error[SIM_ERROR_BYTES]);
@@ -57,7 +57,7 @@ static inline double papers_ns(uint64_t ps)
 
 /* ---- Paper 000 -------------------------------------------------------------------------- */
 
-/* Of 8 bytes with MMX, of the store without it, and of 8 bytes read without it. */
+/* Accesses of 8 bytes. PLAIN: without MMX, where a read takes two. */
 enum papers_access {
     PAPERS_WRITE,
     PAPERS_WRITE_PLAIN,

@@ -157,9 +157,8 @@ bool papers_measure_send(const char *machine, bool detect_thread, struct papers_
 
 /* ---- Barriers ----------------------------------------------------------------------------- */
 
-/* _expBarrier and dimmnet_comm_sync make the same two stores. Their software differs, and
- * comm_sync resets the words that it received. */
-
+/* _expBarrier and dimmnet_comm_sync make the same two stores, those of papers_bench_ping. Their
+ * software differs, and comm_sync resets the words that it received. */
 bool papers_measure_library_barrier(const char *machine, double *ns, char error[SIM_ERROR_BYTES])
 {
     struct papers_bench bench;

@@ -6,7 +6,7 @@
 #include "sim/ring/measure.h"
 
 struct net_bound {
-    double channel; /* the rate at which that link is full */
+    double channel; /* the rate at which the fullest link is full */
     double eject;   /* the rate at which the NICs' links are full */
     double drain;   /* the share of a link that heads of line let through, at most 1 */
     double credit;  /* the share of a link that buffers and credits let through, at most 1 */

@@ -105,7 +105,7 @@ struct storm_result {
     uint64_t trace_hash; /* of the whole trace, written or not */
     uint64_t fault_counts[STORM_FAULT_COUNT];
     uint64_t work_counts[STORM_WORK_COUNT]; /* effects checked */
-    struct swif_counters swif;              /* of all nodes together, lives that have ended */
+    struct swif_counters swif; /* of all nodes; during a run, of lives that have ended */
     struct nic_engine_counters engine;
 };
 
