@@ -16,6 +16,7 @@ const struct fabric *fabric_choose(bool launched, bool relaxed)
     for (size_t i = 0; launched && i < sizeof fabrics / sizeof fabrics[0]; i++) {
         if (fabrics[i]->variable && getenv(fabrics[i]->variable)) {
             chosen = fabrics[i];
+            break;
         }
     }
     return relaxed && !chosen->join ? &relax_fabric : chosen;

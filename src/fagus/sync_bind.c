@@ -378,7 +378,7 @@ struct change {
     int error; /* why this node cannot take part */
 };
 
-/* Who may change the binding now, before anything of it is looked at. With is_together the
+/* Takes the right to change the binding, before anything of it is looked at. With is_together the
  * collective calls' turn is taken. */
 static int begin_change(struct fagus_sync *sync, struct change *change)
 {

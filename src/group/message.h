@@ -83,7 +83,7 @@ static inline uint64_t group_units_of(uint64_t bytes)
 struct group_ring_words {
     /* By the receiver: units before this one are the sender's again. */
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t head;
-    /* Of enum group_room, by the sender: whether it is to be told when the head moves. */
+    /* An enum group_room, by the sender: whether it is to be told when the head moves. */
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t wants_room;
     /* By the sender when it lets go of the ring; where the next one goes on. */
     _Atomic uint64_t tail;

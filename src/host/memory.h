@@ -58,12 +58,12 @@ bool host_memory_offset(struct host_process *process, const void *pointer, uint6
 /* What a waiter for a word at this address watches (group/call.h). */
 uint32_t host_memory_watch_of(struct host_process *process, const void *word);
 
-/* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the
- * page size, counts from the start of registered memory and lies in its first
- * part (host/moved.h). The pages get no name; whoever knows the place reaches them at
- * group_registered_memory(view, rank) + place. So objects can lie at equal places on all
- * nodes whatever their addresses are. DN_ERANGE for another place, DN_EBUSY when something
- * else is there or the pages are elsewhere; else as host_memory_register. */
+/* Moves the pages of [pointer, pointer + bytes) to a fixed place: place, a multiple of the page
+ * size, counts from the start of registered memory and lies in its first part (host/moved.h). The
+ * pages get no name; whoever knows the place reaches them at group_registered_memory(view, rank) +
+ * place. So objects can lie at equal places on all nodes whatever their addresses are. DN_ERANGE
+ * for another place, DN_EBUSY when something else is there or the pages are elsewhere; else as
+ * host_memory_register. */
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
                      uint64_t place);
 

@@ -71,7 +71,7 @@ struct nic_user {
     struct nic_target_set since_quiet;
 };
 
-/* Who gets room first. */
+/* The side that gets room first. */
 enum nic_turn { NIC_TURN_USERS, NIC_TURN_TRANSFERS, NIC_TURN_SERVICES, NIC_TURNS };
 
 /* What every operation touches comes first and is small; the tables lie behind it. */

@@ -1,7 +1,6 @@
-/* The core processor's services on a packet network: LOCK, BARRIER and SEND/RECEIVE of
- * paper 004, as handlers of WIRE_SERVICE records. What group/lock.h,
- * group/tree.h and group/message.h do in place on shared memory, these do by records between
- * nodes.
+/* The core processor's services on a packet network: LOCK, BARRIER and SEND/RECEIVE of paper 004,
+ * as handlers of WIRE_SERVICE records. What group/lock.h, group/tree.h and group/message.h do in
+ * place on shared memory, these do by records between nodes.
  *
  * They do no I/O: time is an argument, memory is given. Records come in through
  * nic_services_deliver and go out through nic_services_next and nic_services_sent. One

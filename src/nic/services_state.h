@@ -83,7 +83,7 @@ struct nic_refusal {
     uint32_t undeclared; /* bits of the channels in which it sent to us but is no source */
 };
 
-/* Who gets the lock after a requester. */
+/* The node that gets the lock after a requester. */
 struct nic_lock_next {
     uint64_t ticket; /* 0: nobody known */
     uint16_t node;

@@ -1,7 +1,7 @@
 /* What the OpenSHMEM calls of a process share: who this PE is, where the symmetric memory lies
  * here and at every other PE, the default context and the predefined teams.
  *
- * The ordinary case of a call is inline (src/shmem/reach.h). Of all this it needs one context:
+ * The ordinary case of a call is inline (src/shmem/reach.h). It needs only one context of all this:
  * in_place_count is the number of PEs that it can address by pointers, and 0 whenever anything
  * else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG, PEs that only packets
  * reach). The functions of checked.h do everything else: they check all arguments and use the

@@ -156,6 +156,7 @@ int team_all_make(struct dn_node *node)
     struct dn_team *team = &team_of_all;
     int error = make_lists(team, view->node_count);
     if (error) {
+        free_lists(team);
         return error;
     }
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
@@ -274,24 +275,29 @@ static uint64_t next_key(const uint32_t *ranks, size_t count)
     return key;
 }
 
+/* What a member without memory offers, so that the others do not wait for it. */
+#define NO_BLOCK UINT64_C(0)
+
 struct meeting {
     const struct group_view *view;
     const struct dn_team *team;
     uint32_t count;
     uint32_t offers; /* how many members offer a block, from the first one on */
     uint32_t found;  /* how many of these have been found */
+    bool is_refused; /* one of them has no memory */
 };
 
 static bool all_are_offered(void *context)
 {
     struct meeting *meeting = context;
     const struct dn_team *team = meeting->team;
-    while (meeting->found < meeting->offers &&
+    while (meeting->found < meeting->offers && !meeting->is_refused &&
            group_team_find(meeting->view, team->ranks[meeting->found], team->key,
                            &team->blocks[meeting->found])) {
+        meeting->is_refused = team->blocks[meeting->found] == NO_BLOCK;
         meeting->found++;
     }
-    return meeting->found == meeting->offers;
+    return meeting->found == meeting->offers || meeting->is_refused;
 }
 
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
@@ -322,15 +328,14 @@ static void tell_slot(const struct dn_team *team, uint32_t count,
     }
 }
 
-/* Makes this member's block, and offers it. One thread at a time looks for a free slot. */
+/* Makes this member's block, and offers it. One thread at a time looks for a free slot. The slot of
+ * a member without memory stays taken, since nobody tells it when all have seen that. */
 static int offer_block(struct dn_team *team, uint32_t count)
 {
     struct host_process *process = team->node->process;
     const struct group_view *view = &process->view;
-    uint64_t block;
-    if (!host_arena_take(process, group_team_bytes(count), &block)) {
-        return DN_ENOMEM;
-    }
+    uint64_t block = NO_BLOCK;
+    (void)host_arena_take(process, group_team_bytes(count), &block);
     pthread_mutex_lock(&handles_lock);
     bool offered = group_team_offer(view, team->key, block);
     if (offered) {
@@ -338,6 +343,9 @@ static int offer_block(struct dn_team *team, uint32_t count)
         tell_slot(team, count, group_team_slot(view, view->rank, team->key));
     }
     pthread_mutex_unlock(&handles_lock);
+    if (block == NO_BLOCK) {
+        return DN_ENOMEM;
+    }
     if (!offered) {
         host_arena_give(process, block);
     }
@@ -367,8 +375,13 @@ static int meet(struct dn_team *team, uint32_t count, uint32_t index)
     };
     struct host_condition condition = {all_are_offered, somebody_is_gone, &meeting,
                                        GROUP_WATCH_NOTHING};
-    int error = home_of(team, index) == index ? offer_block(team, count) : 0;
+    /* By packets, a member that is gone already can never have arrived, since it had no offer of
+     * ours. So nothing is offered that others would have to let go. */
+    bool is_hopeless = !team->way->in_place && somebody_is_gone(team->node, &meeting, true);
+    int error = is_hopeless ? DN_EPEER : 0;
+    error = error || home_of(team, index) != index ? error : offer_block(team, count);
     error = error ? error : host_wait(team->node, &condition, DN_FOREVER);
+    error = error || !meeting.is_refused ? error : DN_ENOMEM;
     if (!error) {
         make_view(team, count, index);
         error = team_first_phase(team);

@@ -28,6 +28,11 @@ static uint32_t next_of(const struct dn_team *team, uint32_t step)
     return index < team->nic.count ? index : index - team->nic.count;
 }
 
+static bool is_away(const struct dn_team *team, uint32_t rank)
+{
+    return fabric_road(team_lane(team), rank) == FABRIC_BY_PACKETS;
+}
+
 /* Sends a piece of the group's memory to the same place at a member. */
 static void reflect(const struct dn_team *team, uint32_t index, const void *piece, uint64_t bytes)
 {
@@ -39,7 +44,11 @@ void team_tell(const struct dn_team *team, uint32_t index, const void *words, ui
     unsigned char *theirs = at_member(team, index, words);
     /* In place this is the telling, and a single word has release: pairs with the acquire in
      * group_team_has_arrived. By packets it only fills the mirror, which is sent. */
-    nic_store_block(theirs, words, bytes);
+    if (bytes == sizeof(uint8_t)) {
+        nic_store_word(theirs, *(const uint8_t *)words, sizeof(uint8_t));
+    } else {
+        nic_store_block(theirs, words, bytes);
+    }
     reflect(team, index, theirs, bytes);
 }
 
@@ -56,7 +65,10 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
                  uint64_t bytes)
 {
     struct fabric_lane *lane = team_lane(team);
-    bool by_packets = fabric_road(lane, team->nic.ranks[index]) == FABRIC_BY_PACKETS;
+    const struct group_view *view = team->nic.view;
+    uint32_t owner = (uint32_t)((uint64_t)((unsigned char *)place - view->nodes) /
+                                view->node_stride_bytes);
+    bool by_packets = is_away(team, team->nic.ranks[index]);
     if (bytes > TEAM_SMALL_BYTES && by_packets) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
         /* No lane's quiet waits for this push, which is the library's own operation. */
@@ -64,9 +76,9 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
     } else if (bytes != 0) {
         team_copy(place, source, bytes);
         reflect(team, index, place, bytes);
-        if (!by_packets) {
-            /* The place may be in the memory of a member that is away from both: then it does go
-             * by packets, and the arrival, a store, would overtake it. */
+        if (!by_packets && is_away(team, owner)) {
+            /* In the mirror of a member that is away from both it comes by packets, which the
+             * arrival, a store, would overtake. */
             (void)fabric_settle(lane);
         }
     }
@@ -133,22 +145,26 @@ static bool take_over(const struct dn_team *team, uint32_t index, uint32_t witne
         return false;
     }
     nic_store_block((unsigned char *)own, theirs, sizeof *own);
-    unsigned char *data = common_data(team, index, team->phase);
+    /* A member in place has left its data in its memory. */
+    unsigned char *data = is_away(team, team->nic.ranks[index])
+                              ? common_data(team, index, team->phase)
+                              : NULL;
     return !data || fabric_refresh(lane, rank, data, TEAM_SMALL_BYTES) == 0;
 }
 
-/* The last phase that a witness has seen a member arrive at. What that member sent may have come to
- * the witness and not be taken in. A question by packets goes behind it, but a witness in place is
- * read without one. So it is first asked for a word of the member's memory, which it mirrors if the
- * member is away; if it is not, the member told it by stores. */
+/* The last phase that a witness has seen a member arrive at. What a member that is away sent may
+ * have come to the witness and not be taken in. A question by packets goes behind it, but a witness
+ * in place is read without one. So it is first asked for a word of its mirror of the member. */
 static int read_arrival(const struct dn_team *team, uint32_t index, uint32_t witness,
                         uint32_t *phase)
 {
     struct fabric_lane *lane = team_lane(team);
-    uint32_t *at_the_members = at_member(team, index, &team->nic.members[team->nic.index].arrived);
+    uint32_t *mirrored = at_member(team, index, &team->nic.members[team->nic.index].arrived);
     const void *word = at_member(team, witness, group_team_arrived_word(&team->nic, index));
     uint64_t answer = 0;
-    int error = fabric_refresh(lane, team->nic.ranks[witness], at_the_members, sizeof(uint32_t));
+    int error = is_away(team, team->nic.ranks[index])
+                    ? fabric_refresh(lane, team->nic.ranks[witness], mirrored, sizeof *mirrored)
+                    : 0;
     error = error ? error
                   : lane->ops->atomic(lane, at_rank(team, witness, word), WIRE_READ, sizeof *phase,
                                       0, 0, &answer);

@@ -11,8 +11,8 @@
  * Some members may be in place for each other. Each of them still has a block of its own: if they
  * shared one, the NICs of both would write there what a third member sends to each, and one of
  * them could see that member's arrival before its own data, or an old word after a new one. A
- * member in place is written to, and given data, by stores; and it is woken like every member
- * (team_wake_members), as it may sleep on its call word.
+ * member in place is written to, and given data, by stores. That wakes nobody: in a group with
+ * members away, whoever waits naps for a short time (fabric_nap) and looks again.
  *
  * A member that dies while it reflects has arrived for some and not for others. Before a
  * member takes a phase for broken it therefore asks all who live, and takes over what one of
@@ -44,7 +44,7 @@ void team_packets_ask(const struct dn_team *team, bool living);
 
 /* ---- The papers' barriers (tree_by_packets.c) ------------------------------------------- */
 
-/* Of struct team_way, each under its name there. */
+/* Each is the function of that name in struct team_way. */
 int team_packets_agree_on_kind(struct dn_team *team, enum dn_barrier_kind kind);
 void team_packets_tell_host_part(const struct dn_team *team, enum group_host_stage before);
 void team_packets_nic_arrive(struct dn_team *team);

@@ -283,6 +283,82 @@ static void a_refused_call_disturbs_nobody(void **state)
     fake_free();
 }
 
+/* ---- Teams that cannot be made ------------------------------------------------------------- */
+
+static int create_of_all(struct dn_node *node, struct dn_team **team)
+{
+    int ranks[FAKE_NODES_MAX];
+    for (uint32_t i = 0; i < fake->node_count; i++) {
+        ranks[i] = (int)i;
+    }
+    return team_create(node, ranks, fake->node_count, team);
+}
+
+/* The first node, which leads in place, has no memory for a while. */
+static void run_without_memory(struct dn_node *node)
+{
+    uint64_t taken[64];
+    uint32_t count = 0;
+    struct dn_team *team;
+    struct base_extents *arena = &node->process->arena;
+    for (uint64_t bytes = GROUP_SERVICE_BYTES; fake_own->rank == 0 && bytes >= 64;) {
+        fake_require(count < 64);
+        bool is_taken = base_extents_take(arena, bytes, 64, &taken[count]);
+        count += is_taken;
+        bytes = is_taken ? bytes : bytes / 2;
+    }
+    fake_require(create_of_all(node, &team) == DN_ENOMEM);
+    while (count > 0) {
+        fake_require(base_extents_give(arena, taken[--count]));
+    }
+    fake_require(create_of_all(node, &team) == 0);
+    fake_require(team_free(team) == 0);
+}
+
+static void a_member_without_memory_keeps_nobody_waiting(void **state)
+{
+    (void)state;
+    static const uint32_t together[] = {0, 0, 0};
+    static const uint32_t mixed[] = {0, 0, 1};
+    const uint32_t *const hosts[] = {NULL, together, mixed};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        make_on(3, hosts[i]);
+        assert_int_equal(run_nodes(i + 1, UINT32_MAX, 0, run_without_memory), 0);
+        fake_free();
+    }
+}
+
+/* The last node leaves at once; the others try to make a team with it again and again. */
+static void run_with_one_gone(struct dn_node *node)
+{
+    const struct group_view *view = &node->process->view;
+    uint32_t last = fake->node_count - 1;
+    struct dn_team *team;
+    uint64_t before;
+    uint64_t after;
+    if (fake_own->rank == last) {
+        return;
+    }
+    while (!group_life_gone(group_life(view, last))) {
+        usleep(1000);
+    }
+    fake_require(base_extents_take(&node->process->arena, 64, 64, &before));
+    fake_require(base_extents_give(&node->process->arena, before));
+    for (int round = 0; round < 20; round++) {
+        fake_require(create_of_all(node, &team) == DN_EPEER);
+    }
+    fake_require(base_extents_take(&node->process->arena, 64, 64, &after));
+    fake_require(after == before);
+}
+
+static void a_team_with_a_member_that_is_gone_costs_no_memory(void **state)
+{
+    (void)state;
+    make_on(3, NULL);
+    assert_int_equal(run_nodes(1, UINT32_MAX, 0, run_with_one_gone), 0);
+    fake_free();
+}
+
 /* ---- Deaths ------------------------------------------------------------------------------- */
 
 static void print_log(uint32_t rank)
@@ -546,6 +622,8 @@ int main(void)
         cmocka_unit_test(results_are_right_in_any_order_of_packets),
         cmocka_unit_test(teams_come_and_go_on_the_same_memory),
         cmocka_unit_test(a_refused_call_disturbs_nobody),
+        cmocka_unit_test(a_member_without_memory_keeps_nobody_waiting),
+        cmocka_unit_test(a_team_with_a_member_that_is_gone_costs_no_memory),
         cmocka_unit_test(survivors_agree_wherever_a_member_dies),
         cmocka_unit_test(survivors_agree_whether_a_team_was_made),
         cmocka_unit_test(a_tree_that_a_death_cuts_ends_for_all_alike),
