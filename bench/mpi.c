@@ -1,8 +1,8 @@
 /* The rows of `dimmnet perf`, measured with MPI: built once against each MPI library.
  *
- * Who waits for a word waits for a message, which is what MPI programs do; who polls
- * for it polls for a one-sided put. Blocks and atomics are one-sided, too, in a window
- * that the library allocates: it can place that where neighbours reach it. */
+ * A wait for a word is a wait for a message, which is what MPI programs do; a poll for it is a poll
+ * for a one-sided put. Blocks and atomics are one-sided, too, in a window that the library
+ * allocates: it can place that where neighbours reach it. */
 #include <mpi.h>
 
 #include "bench.h"

@@ -195,7 +195,7 @@ static bool check_held(int variable, enum fagus_mode mode, int result, const str
                  "acquire of variable %d gave \"%s\"", variable, fagus_strerror(result));
     require_else(writer == 0 || is_dead((int)writer - 1), "node %d has variable %d as well",
                  (int)writer - 1, variable);
-    /* Of readers who come together, one is told. */
+    /* One of the readers who come together is told. */
     require_else(writer == 0 || result != 0 || mode == FAGUS_READ,
                  "nobody said that node %d died with variable %d", (int)writer - 1, variable);
     if (result != 0) {

@@ -23,7 +23,7 @@ enum {
     ARENAS = 3,
     PAGE = 4096,
     THREADS_MAX = 4,
-    /* Of one variable: its own piece and all movable ones. */
+    /* The pieces of one variable: its own and all movable ones. */
     VARIABLE_PIECES_MAX = 1 + MOVABLE,
     WRITES_MAX = 256,
 };

@@ -620,7 +620,7 @@ static void lines_that_are_none(void **state)
     (void)state;
     const char *expected = "test.ini:3: this is neither a [section] nor key = value | source";
     expect_error(ON_D "hello\n", expected);
-    /* Of two errors the first is told. */
+    /* The first of two errors is told. */
     expect_error(ON_D "hello\n[nowhere]\n", expected);
     expect_error(ON_D "hello\n[host]\nwrite_ns = x | x\n", expected);
     expect_error(ON_D "[nowhere]\nhello\n", "test.ini:3: there is no section [nowhere]");
