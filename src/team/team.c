@@ -113,6 +113,8 @@ static void let_go(struct dn_team *team)
 {
     struct host_process *process = team->node->process;
     team->way->leave(team);
+    team_note_left(team);
+    team->way->tell_left(team);
     KILL_POINT("team: left");
     close_handle(team);
     reclaim_blocks(process);
@@ -181,6 +183,7 @@ void team_all_end(struct dn_node *node)
     for (struct dn_team *team = handles; team; team = team->next) {
         if (team->open == TEAM_OPEN) {
             team->way->leave(team);
+            team_note_left(team);
         }
         team->open = 0;
         team->own_block = 0;

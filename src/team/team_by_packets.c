@@ -266,9 +266,12 @@ static void leave(struct dn_team *team)
 {
     team_packet_barrier_close(team);
     testify(team);
+}
+
+static void tell_left(const struct dn_team *team)
+{
     /* After that nothing that this member sent may arrive in the words of others. */
     (void)fabric_settle(team_lane(team));
-    team_note_left(team);
     tell_all(team, &team->nic.members[team->nic.index].left, sizeof(uint32_t));
 }
 
@@ -323,6 +326,7 @@ const struct team_way team_by_packets = {
     .ask = ask_about_the_dead,
     .decide = decide,
     .leave = leave,
+    .tell_left = tell_left,
     .give = give,
     .give_all = give_all,
     .agree_on_kind = team_packets_agree_on_kind,

@@ -13,9 +13,9 @@ static void do_nothing(struct dn_team *team)
     (void)team;
 }
 
-static void leave(struct dn_team *team)
+static void tell_nobody_of_leaving(const struct dn_team *team)
 {
-    team_note_left(team);
+    (void)team;
 }
 
 static bool decide(const struct dn_team *team, bool made)
@@ -63,7 +63,8 @@ const struct team_way team_in_place = {
     .tell_arrival = tell_nobody,
     .ask = do_nothing,
     .decide = decide,
-    .leave = leave,
+    .leave = do_nothing,
+    .tell_left = tell_nobody_of_leaving,
     .give = give,
     .give_all = give_all,
     .agree_on_kind = agree_on_kind,

@@ -25,9 +25,12 @@ struct team_way {
     void (*ask)(struct dn_team *team);
     /* group_team_decide. */
     bool (*decide)(const struct dn_team *team, bool made);
-    /* This member lets go of the team: nobody can ask it afterwards, and nothing that it sent
-     * comes to a block any more. */
+    /* This member is about to let go of the team, or its node to leave the group: nobody can ask
+     * it afterwards. */
     void (*leave)(struct dn_team *team);
+    /* Tells those who have a block that this member has let go, after all else that it sent. A
+     * node that leaves the group need not: the others see its life. */
+    void (*tell_left)(const struct dn_team *team);
 
     /* Gives another member, or all others, `bytes` from `source`, to be found at `place` in the
      * group's memory, which is this member's to write. They are there when the others see this
