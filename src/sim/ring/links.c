@@ -227,8 +227,8 @@ static void send_frames(struct net *net, struct link *link)
 
 /* ---- Credits --------------------------------------------------------------------------------- */
 
-/* A message with all sums has come. */
-static void settle(struct net *net, struct link *link)
+/* A message with all sums has come: gives back what is owed. */
+static void pay_owed(struct net *net, struct link *link)
 {
     for (uint32_t channel = 0; link->owed_count && channel < net->vcs; channel++) {
         for (; link->owed[channel]; link->owed[channel]--, link->owed_count--) {
@@ -242,11 +242,11 @@ void net_link_credit(struct net *net, uint32_t output)
     struct link *link = &net->links[net->port_state[output / net->vcs].link];
     if (link->alive && !is_damaged(net, net->answer_chance)) {
         net_output_credit(net, output);
-        settle(net, link);
+        pay_owed(net, link);
         return;
     }
     if (link->owed_count++ == 0) {
-        link->settle_cycle = net->cycle + net->config.resend_cycles;
+        link->pay_cycle = net->cycle + net->config.resend_cycles;
     }
     link->owed[output % net->vcs]++;
     bits_set(&net->busy_links, number_of(net, link));
@@ -290,7 +290,7 @@ void net_links_receive(struct net *net)
         if (is_on_link(net, link, what) && !(what & DAMAGED_BIT)) {
             struct frames_answer answer = {.number = (uint16_t)what, .nack = what & NACK_BIT};
             frames_sender_answered(&link->sender, net->cycle, answer);
-            settle(net, link);
+            pay_owed(net, link);
         }
     }
     burst->count = 0;
@@ -331,11 +331,11 @@ static void send_on_link(struct net *net, struct link *link)
     if (!link->alive) {
         return;
     }
-    if (link->owed_count && net->cycle >= link->settle_cycle) {
+    if (link->owed_count && net->cycle >= link->pay_cycle) {
         if (is_damaged(net, net->answer_chance)) {
-            link->settle_cycle = net->cycle + net->config.resend_cycles;
+            link->pay_cycle = net->cycle + net->config.resend_cycles;
         } else {
-            settle(net, link);
+            pay_owed(net, link);
         }
     }
     send_answer(net, link);
@@ -397,7 +397,7 @@ static void die(struct net *net, struct link *link)
 static void come_back(struct net *net, struct link *link)
 {
     link->alive = true;
-    link->settle_cycle = net->cycle + net->config.credit_cycles;
+    link->pay_cycle = net->cycle + net->config.credit_cycles;
     frames_sender_restart(&link->sender, net->cycle);
     bits_set(&net->busy_links, number_of(net, link));
 }

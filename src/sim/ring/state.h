@@ -155,9 +155,9 @@ struct link {
     uint64_t added_cycle; /* when the last flit of the open frame came */
     struct event *open;   /* flits of the frame that is being filled: (input, what) */
     uint32_t open_count;
-    uint32_t owed_count;   /* credits that were lost on the way back */
-    uint16_t *owed;        /* of them, those of each channel */
-    uint64_t settle_cycle; /* when they are told again, at the latest */
+    uint32_t owed_count; /* credits that were lost on the way back */
+    uint16_t *owed;      /* of them, those of each channel */
+    uint64_t pay_cycle;  /* when they are told again, at the latest */
     struct frames_sender sender;
     struct frames_receiver receiver;
     struct event *contents; /* [frames_slot][frame_flits] */

@@ -116,9 +116,9 @@ static uint32_t transmit(struct storm_world *world, struct storm_node *node)
     return sent;
 }
 
-/* Lets the node's programs and its board act in turn until both are content for now. The programs
+/* Lets the node's programs and its board act in turn until neither has anything to do. The programs
  * act at least twice, because operations also end while the board sends. */
-static void settle(struct storm_world *world, struct storm_node *node)
+static void run_until_idle(struct storm_world *world, struct storm_node *node)
 {
     uint32_t sent = 1;
     for (unsigned round = 0; (round < 2 || sent > 0) && !world->result.failed; round++) {
@@ -162,7 +162,7 @@ static void begin_life(struct storm_world *world, struct storm_node *node)
         return;
     }
     storm_traffic_born(world->traffic, node);
-    settle(world, node);
+    run_until_idle(world, node);
 }
 
 static void add_words(void *sum, const void *part, size_t bytes)
@@ -203,7 +203,7 @@ static void resume(struct storm_world *world, struct storm_node *node)
 {
     storm_note(world, node, "goes on");
     node->paused = false;
-    settle(world, node);
+    run_until_idle(world, node);
 }
 
 /* ---- Events --------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ static void on_arrival(struct storm_world *world, struct storm_node *node,
     storm_trace_packet(world, step, node->number, packet->source, packet->data, packet->bytes);
     if (step == STORM_STEP_ARRIVED) {
         board_receive(&node->board, storm_node_now(world, node), packet->data, packet->bytes);
-        settle(world, node);
+        run_until_idle(world, node);
     }
     sim_slots_give(packets, (uint32_t)event->value);
 }
@@ -251,7 +251,7 @@ static void on_timer(struct storm_world *world, struct storm_node *node,
     }
     node->timer_ns = UINT64_MAX;
     if (board_deadline_ns(&node->board) <= storm_node_now(world, node)) {
-        settle(world, node);
+        run_until_idle(world, node);
     } else {
         storm_world_set_timer(world, node);
     }
@@ -265,7 +265,7 @@ static void handle(struct storm_world *world, const struct sim_event *event)
     case STORM_TIMER: on_timer(world, node, event); break;
     case STORM_WAKE:
         if (event->value == node->incarnation && is_awake(world, node, event)) {
-            settle(world, node);
+            run_until_idle(world, node);
         }
         break;
     case STORM_RESUME:
