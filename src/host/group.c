@@ -260,6 +260,14 @@ bool host_group_end_is_wanted(const struct group_memory *group, int *status)
     return end != 0;
 }
 
+void host_keep_from_programs(void)
+{
+    uint64_t fd;
+    if (fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
+        (void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    }
+}
+
 void host_tell_launcher(void)
 {
     const uint64_t one = 1;

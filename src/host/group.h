@@ -63,6 +63,8 @@ bool host_group_end_is_wanted(const struct group_memory *group, int *status);
 
 /* Makes the launcher, if there is one, look at the group's words. */
 void host_tell_launcher(void);
+/* Programs that this process starts or becomes do not inherit the descriptor for that. */
+void host_keep_from_programs(void);
 
 /* Cores that this process may use. */
 uint32_t host_core_count(void);

@@ -300,6 +300,7 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     if (launched) {
+        host_keep_from_programs();
         tell_launcher();
     }
     attached = true;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/secret.h"
 
 enum {
     /* What a pipe that poll calls writable takes without blocking (PIPE_BUF). */
@@ -58,6 +59,9 @@ void launch_sink_close(struct sink *sink)
     if (sink->fd >= 0 && sink->kind == SINK_OWN) {
         (void)close(sink->fd);
     }
+    if (sink->bytes && sink->is_secret) {
+        explicit_bzero(sink->bytes, sink->capacity);
+    }
     free(sink->bytes);
     *sink = (struct sink){.fd = -1};
 }
@@ -75,8 +79,13 @@ static void append(struct sink *sink, const char *text, size_t bytes)
     }
     size_t tail = (sink->head + sink->length) % sink->capacity;
     size_t first = bytes < sink->capacity - tail ? bytes : sink->capacity - tail;
-    memcpy(sink->bytes + tail, text, first);
-    memcpy(sink->bytes, text + first, bytes - first);
+    if (sink->is_secret) {
+        base_secret_copy(sink->bytes + tail, text, first);
+        base_secret_copy(sink->bytes, text + first, bytes - first);
+    } else {
+        memcpy(sink->bytes + tail, text, first);
+        memcpy(sink->bytes, text + first, bytes - first);
+    }
     sink->length += bytes;
 }
 
@@ -118,6 +127,9 @@ void launch_sink_write(struct sink *sink)
             sink->length = 0;
         }
         return;
+    }
+    if (sink->is_secret) {
+        explicit_bzero(sink->bytes + sink->head, (size_t)written);
     }
     sink->length -= (size_t)written;
     /* Starting over when empty keeps to pages that are touched already. */

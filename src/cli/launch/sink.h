@@ -23,6 +23,7 @@ enum sink_kind {
 struct sink {
     int fd; /* -1: not in use */
     enum sink_kind kind;
+    bool is_secret;       /* what was written is wiped, and leaves no trace elsewhere */
     int error;            /* 0, or the errno that ended it: what is put from then on is dropped */
     uint32_t open_writer; /* whose unfinished line the queue's last byte belongs to */
     char *bytes;          /* a ring */

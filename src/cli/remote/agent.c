@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "cli/cli.h"
 #include "cli/remote/order.h"
 #include "cli/remote/post.h"
@@ -257,7 +258,8 @@ static void on_start(struct agent *agent, const struct frame *frame)
         end_all(agent);
         return;
     }
-    memcpy(terms.bytes, frame->tail, sizeof terms.bytes);
+    base_secret_copy(terms.bytes, frame->tail, sizeof terms.bytes);
+    remote_post_wipe(&agent->inbox); /* before nodes are forked */
     int status = launch_fabric_conclude(
         order->command, launch->roster.fabric->seal(&launch->roster, &terms, sentence), sentence);
     explicit_bzero(&terms, sizeof terms);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/secret.h"
+
 enum { READ_BYTES = 64 * 1024 };
 
 bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *words,
@@ -25,8 +27,10 @@ bool remote_post_send(struct sink *to, enum frame_kind kind, const uint32_t *wor
 static bool make_room(struct post_inbox *inbox)
 {
     if (inbox->start > 0) {
-        memmove(inbox->bytes, inbox->bytes + inbox->start, inbox->end - inbox->start);
-        inbox->end -= inbox->start;
+        size_t held = inbox->end - inbox->start;
+        base_secret_copy(inbox->bytes, inbox->bytes + inbox->start, held);
+        explicit_bzero(inbox->bytes + held, inbox->end - held);
+        inbox->end = held;
         inbox->start = 0;
     }
     if (inbox->capacity - inbox->end >= READ_BYTES) {
@@ -40,7 +44,7 @@ static bool make_room(struct post_inbox *inbox)
     }
     size_t held = inbox->end;
     if (held > 0) {
-        memcpy(bytes, inbox->bytes, held);
+        base_secret_copy(bytes, inbox->bytes, held);
     }
     remote_post_release(inbox);
     *inbox = (struct post_inbox){.bytes = bytes, .end = held, .capacity = capacity};
@@ -71,6 +75,11 @@ enum frame_verdict remote_post_take(struct post_inbox *inbox, enum frame_sender 
         inbox->bytes + inbox->start, inbox->end - inbox->start, sender, frame, &whole);
     inbox->start += whole;
     return verdict;
+}
+
+void remote_post_wipe(struct post_inbox *inbox)
+{
+    explicit_bzero(inbox->bytes, inbox->start);
 }
 
 void remote_post_release(struct post_inbox *inbox)

@@ -34,6 +34,9 @@ enum post_news remote_post_read(struct post_inbox *inbox, int fd);
 enum frame_verdict remote_post_take(struct post_inbox *inbox, enum frame_sender sender,
                                     struct frame *frame);
 
+/* Wipes the frames that were taken. */
+void remote_post_wipe(struct post_inbox *inbox);
+/* Wipes everything. */
 void remote_post_release(struct post_inbox *inbox);
 
 #endif

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_BYTES = 32, NONCE_BYTES = 12 };
+#include "base/secret.h"
+#include "fabric/udp/vault.h"
+
+enum { KEY_BYTES = 32, NONCE_BYTES = 12, STACK_BYTES = 6144 };
 _Static_assert(KEY_BYTES == crypto_aead_aes256gcm_KEYBYTES &&
                    KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES &&
                    KEY_BYTES >= crypto_generichash_BYTES_MIN &&
@@ -32,9 +35,9 @@ struct sender_key {
 };
 
 struct udp_guard {
-    struct udp_guard_config config;  /* its secret is this one: */
-    unsigned char secret[KEY_BYTES]; /* for the keys of peers still to come */
-    struct sender_key *keys[];       /* by rank; NULL until the rank's first packet */
+    struct udp_guard_config config; /* its secret is in the vault, for keys of peers to come */
+    struct udp_vault vault;         /* of the secret and the keys */
+    struct sender_key *keys[];      /* by rank; NULL until the rank's first packet */
 };
 
 /* ---- Ciphers ---------------------------------------------------------------------- */
@@ -68,9 +71,9 @@ const char *udp_cipher_name(enum udp_cipher cipher)
 
 /* ---- Keys ------------------------------------------------------------------------- */
 
-static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_key **derived)
+static int derive(struct udp_guard *guard, uint16_t rank, struct sender_key **derived)
 {
-    struct sender_key *made = aligned_alloc(alignof(struct sender_key), sizeof *made);
+    struct sender_key *made = udp_vault_take(&guard->vault);
     if (!made) {
         return DN_ENOMEM;
     }
@@ -82,8 +85,8 @@ static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_ke
     whose[26] = (unsigned char)guard->config.cipher;
     whose[27] = guard->config.encrypt;
     unsigned char key[KEY_BYTES];
-    int fault = crypto_generichash(key, sizeof key, whose, sizeof whose, guard->secret,
-                                   sizeof guard->secret);
+    int fault = crypto_generichash(key, sizeof key, whose, sizeof whose, guard->config.secret,
+                                   KEY_BYTES);
     INVARIANT(!fault);
     if (guard->config.cipher == UDP_CIPHER_AES_256_GCM) {
         fault = crypto_aead_aes256gcm_beforenm(&made->with.aes, key);
@@ -92,6 +95,7 @@ static int derive(const struct udp_guard *guard, uint16_t rank, struct sender_ke
         memcpy(made->with.chacha20, key, sizeof key);
     }
     sodium_memzero(key, sizeof key);
+    sodium_stackzero(STACK_BYTES); /* what the functions above have left there */
     *derived = made;
     return 0;
 }
@@ -110,8 +114,13 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
         return DN_ENOMEM;
     }
     made->config = *config;
-    made->config.secret = memcpy(made->secret, config->secret, sizeof made->secret);
-    int error = derive(made, config->node, &made->keys[config->node]);
+    int error = udp_vault_open(&made->vault, sizeof(struct sender_key), config->node_count + 1);
+    if (!error) {
+        unsigned char *secret = udp_vault_take(&made->vault);
+        base_secret_copy(secret, config->secret, KEY_BYTES);
+        made->config.secret = secret;
+        error = derive(made, config->node, &made->keys[config->node]);
+    }
     if (error) {
         udp_guard_free(made);
         return error;
@@ -122,17 +131,10 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
 
 void udp_guard_free(struct udp_guard *guard)
 {
-    if (!guard) {
-        return;
+    if (guard) {
+        udp_vault_close(&guard->vault);
+        free(guard);
     }
-    for (uint32_t rank = 0; rank < guard->config.node_count; rank++) {
-        if (guard->keys[rank]) {
-            sodium_memzero(guard->keys[rank], sizeof *guard->keys[rank]);
-            free(guard->keys[rank]);
-        }
-    }
-    sodium_memzero(guard->secret, sizeof guard->secret);
-    free(guard);
 }
 
 /* ---- Packets ---------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ struct udp_guard_config {
     uint32_t node_count;
     uint32_t incarnation;        /* of every node: lives of a group do not repeat */
     uint16_t node;               /* this one, whose packets are sealed */
-    const unsigned char *secret; /* 32 bytes, kept by the guard in a copy of its own */
+    const unsigned char *secret; /* 32 bytes, kept by the guard in a vault of its own */
 };
 
 /* The fastest that this CPU can do. */
@@ -32,7 +32,7 @@ const char *udp_cipher_name(enum udp_cipher cipher);
 struct udp_guard;
 
 /* Makes a guard. It derives a peer's key when the peer's first packet comes (about 512 bytes
- * each); udp_guard_free wipes the keys and frees them. DN_ENOMEM; DN_EVERSION: this CPU cannot
+ * each); udp_guard_free wipes secret and keys. DN_ENOMEM; DN_EVERSION: this CPU cannot
  * do the cipher; DN_ESYSTEM. */
 int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **guard);
 void udp_guard_free(struct udp_guard *guard);

@@ -35,10 +35,16 @@ static const struct fabric_option options[] = {
     {.name = NULL},
 };
 
-/* The roster of this host and the nodes' sockets, a fabric_roster's state. */
+/* What is open here for one node until it has started; -1: not yet, or no more. */
+struct node_files {
+    int socket_fd;
+    int secret_fd;
+};
+
+/* The roster of this host and the nodes' descriptors, a fabric_roster's state. */
 struct making {
     struct udp_roster_file file; /* .fd -1: not sealed yet */
-    int socket_fds[];            /* from rank_first on; -1: the node has it */
+    struct node_files nodes[];   /* from rank_first on */
 };
 
 static int check(const uint64_t *settings, char *sentence)
@@ -69,13 +75,13 @@ _Static_assert(8 * FOUND_COUNT <= FABRIC_FINDING_BYTES &&
 
 static int open_making(struct fabric_roster *roster, char *sentence)
 {
-    struct making *making = malloc(sizeof *making + roster->rank_count * sizeof(int));
+    struct making *making = malloc(sizeof *making + roster->rank_count * sizeof making->nodes[0]);
     if (!making) {
         return fabric_launch_refuse(sentence, DN_ENOMEM, "no memory");
     }
     making->file.fd = -1;
     for (uint32_t i = 0; i < roster->rank_count; i++) {
-        making->socket_fds[i] = -1;
+        making->nodes[i] = (struct node_files){-1, -1};
     }
     roster->state = making;
     return 0;
@@ -113,8 +119,8 @@ static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact 
         uint32_t rank = roster->rank_first + i;
         union udp_address wanted = with_port(&host, port ? port + rank : 0);
         union udp_address bound;
-        if (udp_socket_bind(&wanted, &bound, &making->socket_fds[i]) != 0) {
-            making->socket_fds[i] = -1;
+        if (udp_socket_bind(&wanted, &bound, &making->nodes[i].socket_fd) != 0) {
+            making->nodes[i].socket_fd = -1;
             return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot bind node %u to %s: %s", rank,
                                         udp_address_text(&wanted, text), strerror(errno));
         }
@@ -124,13 +130,19 @@ static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact 
     return error;
 }
 
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+}
+
 static void hand_over(struct fabric_roster *roster, uint32_t index)
 {
     struct making *making = roster->state;
-    if (making->socket_fds[index] >= 0) {
-        (void)close(making->socket_fds[index]);
-        making->socket_fds[index] = -1;
-    }
+    close_fd(&making->nodes[index].socket_fd);
+    close_fd(&making->nodes[index].secret_fd);
 }
 
 static void descriptors(const struct fabric_roster *roster, uint32_t index, int *fds)
@@ -138,7 +150,8 @@ static void descriptors(const struct fabric_roster *roster, uint32_t index, int 
     const struct making *making = roster->state;
     fds[0] = making->file.fd;
     /* A launcher without nodes of its own has the roster alone. */
-    fds[1] = index < roster->rank_count ? making->socket_fds[index] : -1;
+    fds[1] = index < roster->rank_count ? making->nodes[index].socket_fd : -1;
+    fds[2] = index < roster->rank_count ? making->nodes[index].secret_fd : -1;
 }
 
 static void release(struct fabric_roster *roster)
@@ -293,6 +306,21 @@ static int agree(const struct fabric_roster *roster, const struct fabric_finding
     return 0;
 }
 
+/* The secret goes from the terms to the kernel, without a copy in this process. */
+static int leave_secret(struct fabric_roster *roster, const struct fabric_terms *terms,
+                        char *sentence)
+{
+    struct making *making = roster->state;
+    for (uint32_t i = 0; i < roster->rank_count; i++) {
+        if (udp_secret_leave(terms->bytes + 8 * TERM_COUNT, &making->nodes[i].secret_fd) != 0) {
+            return fabric_launch_refuse(sentence, DN_ESYSTEM,
+                                        "cannot leave the group's secret for node %u: %s",
+                                        roster->rank_first + i, strerror(errno));
+        }
+    }
+    return 0;
+}
+
 static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, char *sentence)
 {
     uint64_t numbers[TERM_COUNT];
@@ -332,12 +360,11 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
     made->peer_timeout_ns = numbers[TERM_PEER_TIMEOUT_NS];
     made->cipher = (uint32_t)cipher;
     made->encrypt = numbers[TERM_ENCRYPT] != 0;
-    memcpy(made->secret, terms->bytes + 8 * TERM_COUNT, sizeof made->secret);
     if (udp_roster_seal(file) != 0) {
         return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot seal the group's roster: %s",
                                     strerror(errno));
     }
-    return 0;
+    return leave_secret(roster, terms, sentence);
 }
 
 /* All nodes are on the loopback. */
@@ -371,8 +398,8 @@ const struct fabric_launch udp_launch = {
     .check = check,
     .make = make,
     .release = release,
-    .files_by_node = 1,
-    .variables = {UDP_ENV_ROSTER_FD, UDP_ENV_SOCKET_FD},
+    .files_by_node = 2,
+    .variables = {UDP_ENV_ROSTER_FD, UDP_ENV_SOCKET_FD, UDP_ENV_SECRET_FD},
     .descriptors = descriptors,
     .hand_over = hand_over,
     .spans_hosts = true,

@@ -1,4 +1,4 @@
-/* Making and mapping rosters. */
+/* Making and mapping rosters; handing the secret over. */
 #define _GNU_SOURCE
 #include "fabric/udp/roster.h"
 
@@ -29,7 +29,7 @@ static void lay_out(uint32_t node_count, struct udp_roster_layout *layout)
                             page_bytes);
 }
 
-/* Keeps the secret out of core files, and the mapping out of forked children. */
+/* Keeps the mapping out of core files and forked children. */
 static int map_file(int fd, uint64_t bytes, int protection, struct udp_roster **roster)
 {
     void *map = mmap(NULL, bytes, protection, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -143,4 +143,34 @@ void udp_roster_unmap(struct udp_roster_file *mapped)
     (void)munmap(mapped->roster, mapped->roster->layout.file_bytes);
     (void)close(mapped->fd);
     *mapped = (struct udp_roster_file){.fd = -1};
+}
+
+int udp_secret_leave(const unsigned char secret[UDP_SECRET_BYTES], int *fd)
+{
+    int ends[2];
+    /* Nobody ever waits at it: whoever comes too late finds it empty. */
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return DN_ESYSTEM;
+    }
+    bool is_left = write(ends[1], secret, UDP_SECRET_BYTES) == UDP_SECRET_BYTES;
+    int saved = errno;
+    (void)close(ends[1]);
+    if (!is_left) {
+        (void)close(ends[0]);
+        errno = saved;
+        return DN_ESYSTEM;
+    }
+    *fd = ends[0];
+    return 0;
+}
+
+int udp_secret_take(int fd, unsigned char secret[UDP_SECRET_BYTES])
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISFIFO(status.st_mode)) {
+        return DN_EGROUP;
+    }
+    bool is_whole = read(fd, secret, UDP_SECRET_BYTES) == UDP_SECRET_BYTES;
+    (void)close(fd);
+    return is_whole ? 0 : DN_EGROUP;
 }

@@ -1,9 +1,12 @@
 /* The roster: what the launcher tells every node of a group on the `udp` fabric before it
  * starts, and what nodes tell whoever asks (`dimmnet info`). One memory file without a name
- * per host, handed to the nodes as an inherited descriptor; the group's secret is nowhere
- * else. Made by the launcher; the nodes write nothing but their own reports.
+ * per host, handed to the nodes as an inherited descriptor. Made by the launcher; the nodes write
+ * nothing but their own reports.
  *
- *     | roster | address 0 | address 1 | ... | report 0 | trips 0 | report 1 | trips 1 | ... */
+ *     | roster | address 0 | address 1 | ... | report 0 | trips 0 | report 1 | trips 1 | ...
+ *
+ * The group's secret is not in it, because many can read a roster, and for as long as the group
+ * runs. Each node gets a pipe of its own with the secret in it, which it reads once. */
 #ifndef FABRIC_UDP_ROSTER_H
 #define FABRIC_UDP_ROSTER_H
 
@@ -12,15 +15,16 @@
 
 #include "group/memory.h"
 
-/* How the launcher tells a node of the roster, and of its own bound socket. The group's memory
- * that it hands out then holds nothing but the nodes' lives. */
+/* How the launcher tells a node of the roster, of its own bound socket and of the pipe with the
+ * secret. The group's memory that it hands out then holds nothing but the nodes' lives. */
 #define UDP_ENV_ROSTER_FD "DIMMNET_ROSTER_FD"
 #define UDP_ENV_SOCKET_FD "DIMMNET_SOCKET_FD"
+#define UDP_ENV_SECRET_FD "DIMMNET_SECRET_FD"
 
 #define UDP_ROSTER_MAGIC UINT64_C(0x3130545352444e44) /* "DNDRST01" */
 
 enum {
-    UDP_ROSTER_VERSION = 1,
+    UDP_ROSTER_VERSION = 2,
     UDP_SECRET_BYTES = 32,
 };
 
@@ -72,7 +76,6 @@ struct udp_roster {
     uint64_t peer_timeout_ns;
     uint32_t cipher; /* enum udp_cipher, of fabric/udp/guard.h; 0: not authenticated */
     uint32_t encrypt;
-    unsigned char secret[UDP_SECRET_BYTES];
 };
 
 struct udp_roster_file {
@@ -91,6 +94,13 @@ int udp_roster_seal(struct udp_roster_file *made);
 int udp_roster_map(int fd, struct udp_roster_file *mapped);
 /* Closes the descriptor, too. */
 void udp_roster_unmap(struct udp_roster_file *mapped);
+
+/* Makes a pipe that holds the secret and nothing else; *fd is its end for reading, close-on-exec.
+ * DN_ESYSTEM and errno. */
+int udp_secret_leave(const unsigned char secret[UDP_SECRET_BYTES], int *fd);
+/* Takes the secret out of such a pipe and closes it. DN_EGROUP: another process has taken it, or
+ * the descriptor is something else and is left alone. */
+int udp_secret_take(int fd, unsigned char secret[UDP_SECRET_BYTES]);
 
 static inline union udp_address *udp_roster_address(const struct udp_roster *roster, uint32_t rank)
 {

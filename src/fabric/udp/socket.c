@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,6 +88,7 @@ void udp_socket_use(struct udp_socket *socket, int fd)
     int value;
     socklen_t value_bytes = sizeof value;
     *socket = (struct udp_socket){.fd = fd};
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* an inherited one was not, and is ours from now on */
     /* Ask first: a kernel that does not know the option would not refuse a message with it, but
      * send one large datagram. */
     socket->offload_send = getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &value_bytes) == 0;

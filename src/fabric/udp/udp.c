@@ -9,6 +9,7 @@
 #include "fabric/clock.h"
 #include "fabric/futex.h"
 #include "fabric/udp/state.h"
+#include "fabric/udp/vault.h"
 #include "group/address.h"
 #include "group/life.h"
 
@@ -144,6 +145,7 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     swif->reorder_count = at_most(REORDER_BYTES / roster->packet_bytes_max, 2048);
 }
 
+/* The secret is in vaults only: in one of its own until the guard has it. */
 static int make_guard(struct udp_state *udp)
 {
     struct udp_guard_config config = {
@@ -152,9 +154,24 @@ static int make_guard(struct udp_state *udp)
         .node_count = udp->roster->node_count,
         .incarnation = UDP_INCARNATION,
         .node = (uint16_t)udp->view->rank,
-        .secret = udp->roster->secret,
     };
-    return config.cipher == UDP_CIPHER_NONE ? 0 : udp_guard_make(&config, &udp->guard);
+    struct udp_vault vault;
+    uint64_t fd;
+    if (!fabric_environment_number(UDP_ENV_SECRET_FD, INT32_MAX, &fd)) {
+        return DN_EGROUP;
+    }
+    int error = udp_vault_open(&vault, UDP_SECRET_BYTES, 1);
+    if (error) {
+        return error;
+    }
+    unsigned char *secret = udp_vault_take(&vault);
+    error = udp_secret_take((int)fd, secret);
+    config.secret = secret;
+    if (!error && config.cipher != UDP_CIPHER_NONE) {
+        error = udp_guard_make(&config, &udp->guard);
+    }
+    udp_vault_close(&vault);
+    return error;
 }
 
 static int make_board(struct udp_state *udp, uint64_t now_ns)

@@ -5,7 +5,11 @@
  *     privacy attack PID...      tries every way into those processes; a line for each
  *                                that succeeds, status 3 if any did
  *     privacy inherit            a node that looks at what its children get
- *     privacy look INODE         status 3 if this process has that memory */
+ *     privacy look INODE         status 3 if this process has that memory, or a descriptor that
+ *                                only nodes have
+ *     privacy keep               a node with a forked child; says "node PID" and "child PID". When
+ *                                there is a file "detach" it detaches and says "detached"; when
+ *                                there is a file "enough" it ends, by "crash" it aborts */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -188,6 +192,45 @@ static bool has_mapping(unsigned long long inode)
     return found;
 }
 
+/* Whether this is a descriptor that a launcher gives to nodes, or that a node opens for itself. The
+ * first three are everybody's, and others may have been there before the launcher. */
+static bool is_a_nodes(int fd)
+{
+    static const char *const kinds[] = {"socket:", "anon_inode:", "/memfd:"};
+    static const char *const names[] = {"DIMMNET_GROUP_FD", "DIMMNET_NOTIFY_FD",
+                                        "DIMMNET_ROSTER_FD", "DIMMNET_SOCKET_FD",
+                                        "DIMMNET_SECRET_FD"};
+    char path[64];
+    char link[256] = {0};
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (readlink(path, link, sizeof link - 1) <= 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strncmp(link, kinds[i], strlen(kinds[i])) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (getenv(names[i]) && atoi(getenv(names[i])) == fd) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int look(unsigned long long inode)
+{
+    int found = has_descriptor(inode) || has_mapping(inode);
+    for (int fd = 3; fd < 1000; fd++) {
+        if (is_a_nodes(fd)) {
+            (void)dprintf(STDOUT_FILENO, "a node's program has descriptor %d\n", fd);
+            found = 1;
+        }
+    }
+    return found ? 3 : 0;
+}
+
 static int wait_for_child(pid_t child)
 {
     int status;
@@ -220,6 +263,37 @@ static void inherit(const char *self)
     puts("ok inherit");
 }
 
+/* ---- A node that keeps a secret ---------------------------------------------- */
+
+static void wait_for_file(const char *one, const char *other)
+{
+    while (access(one, F_OK) != 0 && access(other, F_OK) != 0) {
+        live_sleep_ns(LIVE_SECOND / 50);
+    }
+}
+
+static void keep(void)
+{
+    /* So that a core file can be told from an empty one. */
+    static volatile uint64_t word_for_core;
+    word_for_core = SECRET;
+    live_attach();
+    live_barrier();
+    pid_t child = fork();
+    require(child >= 0);
+    while (child == 0) {
+        (void)pause();
+    }
+    (void)dprintf(STDOUT_FILENO, "node %d\nchild %d\n", (int)getpid(), (int)child);
+    wait_for_file("detach", "crash");
+    if (access("crash", F_OK) == 0 && word_for_core == SECRET) {
+        abort();
+    }
+    expect(dn_detach(me.node), 0);
+    (void)dprintf(STDOUT_FILENO, "detached\n");
+    wait_for_file("enough", "enough");
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -232,8 +306,9 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "inherit") == 0) {
         inherit(argv[0]);
     } else if (strcmp(what, "look") == 0 && argc > 2) {
-        unsigned long long inode = strtoull(argv[2], NULL, 10);
-        return has_descriptor(inode) || has_mapping(inode) ? 3 : 0;
+        return look(strtoull(argv[2], NULL, 10));
+    } else if (strcmp(what, "keep") == 0) {
+        keep();
     } else {
         return 2;
     }

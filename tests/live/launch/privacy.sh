@@ -96,12 +96,14 @@ try_group()
     live_verdict "$name: the memory is gone" memory_is_gone "$inode"
 }
 
-inherited_memory()
+# inherited_nothing FABRIC
+inherited_nothing()
 {
-    live_group -n 2 --timeout 30 "$live_programs/privacy" inherit
+    live_group -n 2 --fabric "$1" --timeout 30 "$live_programs/privacy" inherit
     [ "$status" -eq 0 ] && [ "$(grep -cx 'ok inherit' "$live_work/out")" -eq 2 ]
 }
-live_verdict "a node's programs inherit nothing" inherited_memory
+live_verdict "a node's programs inherit nothing" inherited_nothing mem
+live_verdict "a node's programs inherit nothing by packets" inherited_nothing udp
 
 if [ "$(id -u)" -ne 0 ]; then
     live_skip "another user" "only root can become another user"

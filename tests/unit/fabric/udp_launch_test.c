@@ -159,6 +159,7 @@ static void a_group_on_one_host(void **state)
         assert_int_equal(bound.v4.sin_port, udp_roster_address(file.roster, i)->v4.sin_port);
         fabric->hand_over(&roster, i);
         assert_int_equal(fcntl(fds[1], F_GETFD), -1);
+        assert_int_equal(fcntl(fds[2], F_GETFD), -1);
         udp_roster_unmap(&file);
     }
     fabric_roster_release(&roster);
@@ -229,11 +230,26 @@ static void release_fleet(struct fleet *fleet)
     fabric_roster_release(&fleet->launcher);
 }
 
+/* The last part of the terms, behind their five numbers. */
+static const unsigned char *terms_secret(const struct fabric_terms *terms)
+{
+    return terms->bytes + 5 * sizeof(uint64_t);
+}
+
+/* A descriptor of its own for the pipe that a node gets. */
+static int secret_fd(const struct fabric_roster *roster, uint32_t index)
+{
+    int fds[FABRIC_DESCRIPTORS_MAX];
+    fabric->descriptors(roster, index, fds);
+    return fcntl(fds[2], F_DUPFD_CLOEXEC, 0);
+}
+
 static void all_hosts_get_the_same_terms(void **state)
 {
     (void)state;
     struct fleet fleet;
     struct fabric_terms terms;
+    unsigned char secret[UDP_SECRET_BYTES];
     open_fleet(&fleet);
     fabric->merge(&fleet.findings[0], &fleet.findings[1]);
     assert_int_equal(fabric->agree(&fleet.launcher, &fleet.findings[0], &terms, sentence), 0);
@@ -242,9 +258,15 @@ static void all_hosts_get_the_same_terms(void **state)
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(fabric->seal(&fleet.hosts[i], &terms, sentence), 0);
         struct udp_roster_file file = map(&fleet.hosts[i], 0);
-        /* Everything before the reports: addresses, sizes, secret. */
+        /* Everything before the reports: addresses, sizes, and no secret. */
         assert_memory_equal(file.roster, ours.roster, ours.roster->layout.reports_offset);
+        assert_null(memmem(file.roster, file.roster->layout.file_bytes, terms_secret(&terms),
+                           UDP_SECRET_BYTES));
         udp_roster_unmap(&file);
+        for (uint32_t node = 0; node < fleet.hosts[i].rank_count; node++) {
+            assert_int_equal(udp_secret_take(secret_fd(&fleet.hosts[i], node), secret), 0);
+            assert_memory_equal(secret, terms_secret(&terms), sizeof secret);
+        }
     }
     assert_int_equal(ours.roster->peer_timeout_ns, fabric->silence_ns(settings));
     assert_string_equal(sentence, "");

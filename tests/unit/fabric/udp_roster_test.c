@@ -45,7 +45,6 @@ static void what_was_written_is_mapped(void **state)
     assert_int_equal(fcntl(made.fd, F_GETFD), FD_CLOEXEC);
     made.roster->pgid = 4711;
     made.roster->packet_bytes_max = 1472;
-    memset(made.roster->secret, 0xa5, sizeof made.roster->secret);
     for (uint32_t rank = 0; rank < NODES; rank++) {
         udp_roster_address(made.roster, rank)->v4 = (struct sockaddr_in){
             .sin_family = AF_INET, .sin_port = (in_port_t)rank, .sin_addr = {rank * 77}};
@@ -58,7 +57,6 @@ static void what_was_written_is_mapped(void **state)
     assert_int_equal(mapped.roster->pgid, 4711);
     assert_int_equal(mapped.roster->packet_bytes_max, 1472);
     assert_int_equal(mapped.roster->node_count, NODES);
-    assert_memory_equal(mapped.roster->secret, made.roster->secret, UDP_SECRET_BYTES);
     for (uint32_t rank = 0; rank < NODES; rank++) {
         const struct sockaddr_in *address = &udp_roster_address(mapped.roster, rank)->v4;
         assert_int_equal(address->sin_port, rank);
@@ -225,9 +223,9 @@ static void write_address(struct udp_roster *roster)
     udp_roster_address(roster, NODES - 1)->v4.sin_port = 3;
 }
 
-static void write_secret(struct udp_roster *roster)
+static void write_cipher(struct udp_roster *roster)
 {
-    roster->secret[0] = 3;
+    roster->cipher = 0;
 }
 
 static void nodes_write_reports_only(void **state)
@@ -240,7 +238,7 @@ static void nodes_write_reports_only(void **state)
     assert_int_equal(udp_roster_seal(&made), 0);
     assert_int_equal(end_of_child(write_report, &made), 0);
     assert_int_equal(end_of_child(write_address, &made), SIGSEGV);
-    assert_int_equal(end_of_child(write_secret, &made), SIGSEGV);
+    assert_int_equal(end_of_child(write_cipher, &made), SIGSEGV);
     assert_int_equal(atomic_load(&udp_roster_report(made.roster, 0)->stale), 3);
     assert_int_equal(udp_roster_address(made.roster, NODES - 1)->v4.sin_port, 0);
     udp_roster_unmap(&made);
@@ -263,6 +261,40 @@ static void who_may_only_read_can_map(void **state)
     udp_roster_unmap(&made);
 }
 
+static void a_secret_is_taken_once(void **state)
+{
+    (void)state;
+    unsigned char secret[UDP_SECRET_BYTES];
+    unsigned char taken[UDP_SECRET_BYTES] = {0};
+    int fd;
+    memset(secret, 0xa5, sizeof secret);
+    assert_int_equal(udp_secret_leave(secret, &fd), 0);
+    assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    int other = dup(fd);
+    assert_int_equal(udp_secret_take(fd, taken), 0);
+    assert_memory_equal(taken, secret, sizeof secret);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_int_equal(udp_secret_take(other, taken), DN_EGROUP);
+    assert_int_equal(fcntl(other, F_GETFD), -1);
+}
+
+static void what_is_no_secret_is_refused(void **state)
+{
+    (void)state;
+    unsigned char taken[UDP_SECRET_BYTES];
+    int ends[2];
+    assert_int_equal(udp_secret_take(-1, taken), DN_EGROUP);
+    int file = memfd_create("file", 0);
+    assert_int_equal(write(file, taken, 0), 0);
+    assert_int_equal(udp_secret_take(file, taken), DN_EGROUP);
+    assert_int_equal(fcntl(file, F_GETFD), 0); /* somebody else's */
+    (void)close(file);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "too short", 9), 9);
+    assert_int_equal(udp_secret_take(ends[0], taken), DN_EGROUP);
+    (void)close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +305,8 @@ int main(void)
         cmocka_unit_test(sizes_that_do_not_fit_are_refused),
         cmocka_unit_test(nodes_write_reports_only),
         cmocka_unit_test(who_may_only_read_can_map),
+        cmocka_unit_test(a_secret_is_taken_once),
+        cmocka_unit_test(what_is_no_secret_is_refused),
     };
     return cmocka_run_group_tests_name("fabric/udp/roster", tests, NULL, NULL);
 }
