@@ -4,7 +4,7 @@ DESTDIR ?=
 BUILD ?= build
 MESON_OPTIONS ?=
 
-.PHONY: all run test test-all test-rest bench soak install format clean help
+.PHONY: all run test test-all test-rest bench soak soak-faults install format clean help
 
 all:
 	@scripts/build $(BUILD) --prefix=$(PREFIX) $(MESON_OPTIONS)
@@ -34,6 +34,10 @@ bench: all
 soak: all
 	@scripts/soak
 
+soak-faults: all
+	@tests/soak/faults/run.py $(BUILD) $(if $(MINUTES),--minutes $(MINUTES)) \
+		$(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(TIMES),--times $(TIMES))
+
 install: all
 	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -52,6 +56,8 @@ help:
 	@echo 'make test-rest those that test-all adds to test'
 	@echo 'make bench    measure against the limits of this machine and other libraries'
 	@echo 'make soak     the long tests'
+	@echo 'make soak-faults  groups of nodes under random faults, for MINUTES (10); SEED repeats a run,'
+	@echo '              with ROUND one round of it, TIMES times'
 	@echo 'make install  to PREFIX ($(PREFIX)) under DESTDIR; BUILD is the build folder ($(BUILD)),'
 	@echo '              MESON_OPTIONS are given to meson'
 	@echo 'make format   lay out all C files by .clang-format'
