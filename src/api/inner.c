@@ -59,7 +59,7 @@ unsigned char *inner_registered(const struct dn_node *node, int rank)
 static int name_window(struct dn_node *node, struct inner_program_data *data)
 {
     struct host_process *process = node->process;
-    uint64_t offset = process->view.group->geometry.registered_offset + data->place;
+    uint64_t offset = process->view.facts.geometry.registered_offset + data->place;
     pthread_mutex_lock(&process->table_lock);
     int error = group_area_register(&process->view, offset, data->bytes, &data->area);
     pthread_mutex_unlock(&process->table_lock);

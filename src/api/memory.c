@@ -82,7 +82,7 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
     if (segment == 0) {
         error = host_memory_register(process, pointer, bytes, area);
     } else {
-        offset += process->view.group->geometry.segment_offset[segment];
+        offset += process->view.facts.geometry.segment_offset[segment];
         pthread_mutex_lock(&process->table_lock);
         error = group_area_register(&process->view, offset, bytes, area);
         pthread_mutex_unlock(&process->table_lock);
@@ -103,7 +103,7 @@ int dn_deregister(struct dn_node *node, uint32_t area)
 static struct dn_remote lasting_address(const struct group_view *view, struct dn_remote remote,
                                         const unsigned char *pointer)
 {
-    const struct group_geometry *geometry = &view->group->geometry;
+    const struct group_geometry *geometry = &view->facts.geometry;
     const uint64_t *start = geometry->segment_offset;
     int rank = remote.rank;
     uint64_t offset = (uint64_t)(pointer - group_node_memory(view, (uint32_t)rank));

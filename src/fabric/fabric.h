@@ -85,10 +85,11 @@ struct fabric {
     const char *variable;
     const struct fabric_ops *ops;
 
-    /* Reads what the launcher has left for this process. *own, which is NULL before, is set if
-     * the group's memory is not the launcher's: to the sizes of the memory that this process
-     * makes for its node and its mirrors, which stay until `stop`. DN_EGROUP, DN_EVERSION. */
-    int (*join)(const struct group_memory *launched, const struct group_sizes **own);
+    /* Reads what the launcher has left for this process of a group of so many nodes. *own, which
+     * is NULL before, is set if the group's memory is not the launcher's: to the sizes of the
+     * memory that this process makes for its node and its mirrors, which stay until `stop`.
+     * DN_EGROUP, DN_EVERSION. */
+    int (*join)(uint32_t node_count, const struct group_sizes **own);
     /* Starts in this process, before its first lane is opened, and marks the ports of peers
      * that are reached by packets (GROUP_CALL_BY_PACKETS). The node attaches (group_life_attach)
      * afterwards. DN_EGROUP, DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. */
@@ -158,7 +159,9 @@ enum fabric_road {
 static inline enum fabric_road fabric_road(const struct fabric_lane *lane, uint32_t rank)
 {
     uint64_t call = atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed);
-    return call & GROUP_CALL_BY_PACKETS ? FABRIC_BY_PACKETS : FABRIC_IN_PLACE;
+    /* Where all nodes share the ports, others could set the bit. */
+    return call & GROUP_CALL_BY_PACKETS && !lane->all_in_place ? FABRIC_BY_PACKETS
+                                                               : FABRIC_IN_PLACE;
 }
 
 /* Whether a pointer may stand for that peer's memory: it is in place, and nothing intercepts. */

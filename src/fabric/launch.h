@@ -89,7 +89,8 @@ struct fabric_look {
     uint32_t node_count;
     struct group_sizes sizes;
     int fd;
-    void *state; /* the fabric's own */
+    void *state;    /* the fabric's own: a copy that has been checked */
+    uint64_t bytes; /* of it */
 };
 
 /* Where nothing else is said, NULL for a function means: nothing to do, and all is well. */
@@ -149,7 +150,7 @@ struct fabric_launch {
     /* The name of the memory file that variables[0] stands for. NULL: there is none, nothing of
      * a group can be shown, and the rest of this part is NULL. */
     const char *file_name;
-    /* Maps such a file; look_away closes the descriptor. */
+    /* Copies such a file and checks the copy; look_away closes the descriptor. */
     int (*look)(int fd, struct fabric_look *look);
     void (*look_away)(struct fabric_look *look);
     void (*tell_group)(const struct fabric_look *look, fabric_tell tell, void *context);

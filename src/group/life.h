@@ -10,7 +10,10 @@ static inline enum dn_life group_life(const struct group_view *view, uint32_t ra
 {
     /* Acquire: pairs with the release in group_life_end. A reader of DEAD sees everything that
      * the node did. */
-    return (enum dn_life)atomic_load_explicit(&view->ports[rank].life, memory_order_acquire);
+    uint32_t life = atomic_load_explicit(&view->ports[rank].life, memory_order_acquire);
+    /* Whatever else was written over the word: the node counts as attached until its process
+     * ends, and then as dead. */
+    return LIKELY(life <= DN_DEAD) ? (enum dn_life)life : DN_ATTACHED;
 }
 
 static inline bool group_life_gone(enum dn_life life)

@@ -67,45 +67,82 @@ int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_
     return 0;
 }
 
-void group_group_init(struct group_memory *group, const struct group_geometry *geometry,
-                      uint32_t core_count)
+void group_group_init(struct group_memory *group, const struct group_facts *facts)
 {
     group->layout_version = GROUP_LAYOUT_VERSION;
-    group->core_count = core_count;
-    group->geometry = *geometry;
+    group->core_count = facts->core_count;
+    group->geometry = facts->geometry;
     group->magic = GROUP_MAGIC;
+}
+
+/* The constant words before the counters. */
+struct head {
+    uint64_t magic;
+    uint32_t layout_version;
+    uint32_t core_count;
+    struct group_geometry geometry;
+};
+_Static_assert(offsetof(struct head, geometry) == offsetof(struct group_memory, geometry) &&
+                   sizeof(struct head) % sizeof(uint64_t) == 0,
+               "the head is a number of whole words");
+
+/* Each word is loaded once: the nodes may be writing there. */
+static void read_head(const struct group_memory *group, struct head *head)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)group;
+    uint64_t words[sizeof *head / sizeof(uint64_t)];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    }
+    memcpy(head, words, sizeof words);
 }
 
 /* All that follows from node count, sizes and pages; there is no padding in it. */
 static bool geometry_equal(const struct group_geometry *one, const struct group_geometry *other)
 {
     const size_t from = offsetof(struct group_geometry, sizes);
-    return memcmp(&one->sizes, &other->sizes, sizeof *one - from) == 0;
+    return one->node_count == other->node_count &&
+           memcmp(&one->sizes, &other->sizes, sizeof *one - from) == 0;
 }
 
-int group_group_check(const struct group_memory *group, uint64_t file_bytes)
+int group_group_check(const struct group_memory *group, uint64_t file_bytes,
+                      struct group_facts *facts)
 {
-    if (file_bytes < sizeof *group || group->magic != GROUP_MAGIC) {
+    struct head head;
+    if (file_bytes < sizeof *group) {
         return DN_EGROUP;
     }
-    if (group->layout_version != GROUP_LAYOUT_VERSION) {
+    read_head(group, &head);
+    if (head.magic != GROUP_MAGIC) {
+        return DN_EGROUP;
+    }
+    if (head.layout_version != GROUP_LAYOUT_VERSION) {
         return DN_EVERSION;
     }
-    /* The launcher is trusted, but the descriptor may be the wrong one. */
-    const struct group_geometry *found = &group->geometry;
-    struct group_geometry expected;
     for (uint64_t page_bytes = 4096; page_bytes <= 65536; page_bytes *= 2) {
-        if (group_geometry(found->node_count, &found->sizes, page_bytes, &expected) == 0 &&
-            geometry_equal(&expected, found) && found->total_bytes == file_bytes) {
+        struct group_geometry expected;
+        if (group_geometry(head.geometry.node_count, &head.geometry.sizes, page_bytes, &expected) ==
+                0 &&
+            geometry_equal(&expected, &head.geometry) && expected.total_bytes == file_bytes) {
+            *facts = (struct group_facts){head.core_count, expected};
             return 0;
         }
     }
     return DN_EGROUP;
 }
 
-void group_view_make(struct group_memory *group, uint32_t rank, struct group_view *view)
+bool group_head_is_whole(const struct group_memory *group, const struct group_facts *facts)
 {
-    const struct group_geometry *geometry = &group->geometry;
+    struct head head;
+    read_head(group, &head);
+    return head.magic == GROUP_MAGIC && head.layout_version == GROUP_LAYOUT_VERSION &&
+           head.core_count == facts->core_count && geometry_equal(&head.geometry, &facts->geometry);
+}
+
+void group_view_make(struct group_memory *group, const struct group_facts *facts, uint32_t rank,
+                     struct group_view *view)
+{
+    const struct group_geometry *geometry = &facts->geometry;
     unsigned char *file = (unsigned char *)group;
     INVARIANT(rank < geometry->node_count);
     view->group = group;
@@ -114,4 +151,5 @@ void group_view_make(struct group_memory *group, uint32_t rank, struct group_vie
     view->node_stride_bytes = geometry->node_stride_bytes;
     view->node_count = geometry->node_count;
     view->rank = rank;
+    view->facts = *facts;
 }

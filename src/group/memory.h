@@ -106,6 +106,13 @@ struct group_memory {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t sleeping[GROUP_NODES_MAX / 64];
 };
 
+/* What the head of the file says of the whole. Every node can write the head, so each process
+ * keeps what it made, or read once and checked, and never looks there again. Private. */
+struct group_facts {
+    uint32_t core_count;
+    struct group_geometry geometry;
+};
+
 /* A node's view of the group's memory in its own address space. Private. */
 struct group_view {
     struct group_memory *group;
@@ -114,6 +121,7 @@ struct group_view {
     uint64_t node_stride_bytes;
     uint32_t node_count;
     uint32_t rank;
+    struct group_facts facts;
 };
 
 /* DN_EINVAL for a size of zero (but that of registered memory) or a count outside
@@ -123,15 +131,20 @@ int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_
                    struct group_geometry *geometry);
 
 /* Fills a zeroed file's group words and ports. */
-void group_group_init(struct group_memory *group, const struct group_geometry *geometry,
-                      uint32_t core_count);
+void group_group_init(struct group_memory *group, const struct group_facts *facts);
 
-/* Whether a mapped file is a group of this layout and of this many bytes: 0,
- * DN_EGROUP or DN_EVERSION. */
-int group_group_check(const struct group_memory *group, uint64_t file_bytes);
+/* Reads the head of a file, each word once, and checks that it is a group of this layout and of
+ * this many bytes: 0, DN_EGROUP or DN_EVERSION. Offsets are not believed: all follow from the
+ * node count and the sizes. */
+int group_group_check(const struct group_memory *group, uint64_t file_bytes,
+                      struct group_facts *facts);
+
+/* Whether the head still says what it said when these facts were made or read. */
+bool group_head_is_whole(const struct group_memory *group, const struct group_facts *facts);
 
 /* The view of node `rank` of a group mapped at `group`. */
-void group_view_make(struct group_memory *group, uint32_t rank, struct group_view *view);
+void group_view_make(struct group_memory *group, const struct group_facts *facts, uint32_t rank,
+                     struct group_view *view);
 
 static inline unsigned char *group_node_memory(const struct group_view *view, uint32_t rank)
 {
@@ -140,23 +153,23 @@ static inline unsigned char *group_node_memory(const struct group_view *view, ui
 
 static inline unsigned char *group_service_memory(const struct group_view *view, uint32_t rank)
 {
-    return group_node_memory(view, rank) + view->group->geometry.service_offset;
+    return group_node_memory(view, rank) + view->facts.geometry.service_offset;
 }
 
 static inline unsigned char *group_registered_memory(const struct group_view *view, uint32_t rank)
 {
-    return group_node_memory(view, rank) + view->group->geometry.registered_offset;
+    return group_node_memory(view, rank) + view->facts.geometry.registered_offset;
 }
 
 static inline unsigned char *group_segment(const struct group_view *view, uint32_t rank,
                                            uint32_t area)
 {
-    return group_node_memory(view, rank) + view->group->geometry.segment_offset[area];
+    return group_node_memory(view, rank) + view->facts.geometry.segment_offset[area];
 }
 
 static inline uint64_t group_segment_bytes(const struct group_view *view, uint32_t area)
 {
-    const struct group_sizes *sizes = &view->group->geometry.sizes;
+    const struct group_sizes *sizes = &view->facts.geometry.sizes;
     return area == DN_LLCM   ? sizes->llcm_bytes
            : area == DN_BANK ? sizes->bank_bytes
                              : sizes->heap_bytes;

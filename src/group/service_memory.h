@@ -21,7 +21,7 @@ static inline struct group_service *group_service(const struct group_view *view,
  * node's memory. Its length depends on the group; what owners hand out starts behind it. */
 static inline uint64_t group_service_team_of_all(const struct group_view *view)
 {
-    return view->group->geometry.service_offset + sizeof(struct group_service);
+    return view->facts.geometry.service_offset + sizeof(struct group_service);
 }
 
 static inline uint64_t group_service_free_offset(const struct group_view *view)

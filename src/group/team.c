@@ -43,7 +43,7 @@ void group_team_make(const struct group_view *view, const uint32_t *ranks, uint3
     INVARIANT(index < count);
     *team = (struct group_team){
         .view = view, .ranks = ranks, .count = count, .index = index, .members = block};
-    if (count <= view->group->core_count) {
+    if (count <= view->facts.core_count) {
         group_team_use_lines(team);
     } else {
         team->arrived = (_Atomic uint32_t *)(void *)(bytes + arrivals_offset(count));

@@ -15,7 +15,7 @@ void *host_arena_take(struct host_process *process, uint64_t bytes, uint64_t *of
         return NULL;
     }
     const struct group_view *view = &process->view;
-    uint64_t service_offset = view->group->geometry.service_offset;
+    uint64_t service_offset = view->facts.geometry.service_offset;
     *offset = service_offset + group_service_free_offset(view) + start;
     void *memory = group_node_memory(view, view->rank) + *offset;
     memset(memory, 0, bytes);
@@ -25,7 +25,7 @@ void *host_arena_take(struct host_process *process, uint64_t bytes, uint64_t *of
 void host_arena_give(struct host_process *process, uint64_t offset)
 {
     const struct group_view *view = &process->view;
-    uint64_t service_offset = view->group->geometry.service_offset;
+    uint64_t service_offset = view->facts.geometry.service_offset;
     pthread_mutex_lock(&process->table_lock);
     bool given = base_extents_give(&process->arena,
                                    offset - service_offset - group_service_free_offset(view));

@@ -62,10 +62,10 @@ static int map_whole(int fd, uint64_t bytes, struct group_memory **group)
 
 /* Asks for huge pages behind banks and heaps. The kernel gives them to shared memory
  * only where shmem_enabled allows; elsewhere this changes nothing. */
-static void ask_for_huge_pages(struct group_memory *group)
+static void ask_for_huge_pages(const struct host_group *mapped)
 {
-    const struct group_geometry *geometry = &group->geometry;
-    unsigned char *file = (unsigned char *)group;
+    const struct group_geometry *geometry = &mapped->facts.geometry;
+    unsigned char *file = (unsigned char *)mapped->group;
     (void)madvise(file + geometry->nodes_offset, geometry->total_bytes - geometry->nodes_offset,
                   MADV_HUGEPAGE);
 }
@@ -73,11 +73,12 @@ static void ask_for_huge_pages(struct group_memory *group)
 static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t core_count,
                   struct host_group *made)
 {
-    struct group_geometry geometry;
-    int error = group_geometry(node_count, sizes, page_bytes(), &geometry);
+    struct group_facts facts = {.core_count = core_count};
+    int error = group_geometry(node_count, sizes, page_bytes(), &facts.geometry);
     if (error) {
         return error;
     }
+    uint64_t bytes = facts.geometry.total_bytes;
     int fd = memfd_create("dimmnet", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) {
         return DN_ESYSTEM;
@@ -85,11 +86,11 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
     struct group_memory *group;
     /* The mode matters only to those who can reach the descriptor: it is the second lock on
      * the door. The seals keep a node from cutting the file under its peers. */
-    if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)geometry.total_bytes) != 0 ||
+    if (fchmod(fd, 0600) != 0 || ftruncate(fd, (off_t)bytes) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = DN_ESYSTEM;
     } else {
-        error = map_whole(fd, geometry.total_bytes, &group);
+        error = map_whole(fd, bytes, &group);
     }
     if (error) {
         int saved = errno;
@@ -97,9 +98,9 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
         errno = saved;
         return error;
     }
-    group_group_init(group, &geometry, core_count);
-    ask_for_huge_pages(group);
-    *made = (struct host_group){.fd = fd, .group = group, .bytes = geometry.total_bytes};
+    group_group_init(group, &facts);
+    *made = (struct host_group){.fd = fd, .group = group, .bytes = bytes, .facts = facts};
+    ask_for_huge_pages(made);
     return 0;
 }
 
@@ -133,28 +134,45 @@ static int measure(int fd, uint64_t *bytes)
                : 0;
 }
 
-int host_group_look(int fd, struct host_group *mapped)
+/* Reads the start of a file, all of it or nothing. Unlike a mapping this neither costs its owner
+ * memory nor ends in a signal when the file has no pages to give. */
+static bool read_start(int fd, void *to, uint64_t bytes)
+{
+    uint64_t at = 0;
+    ssize_t got = 1;
+    while (at < bytes && got > 0) {
+        got = pread(fd, (unsigned char *)to + at, bytes - at, (off_t)at);
+        at += got > 0 ? (uint64_t)got : 0;
+    }
+    return at == bytes;
+}
+
+int host_group_look(int fd, struct host_group *copied)
 {
     uint64_t file_bytes;
+    struct group_memory head;
+    struct group_facts facts;
     int error = measure(fd, &file_bytes);
+    if (!error && !read_start(fd, &head, sizeof head)) {
+        error = DN_EGROUP;
+    }
+    error = error ? error : group_group_check(&head, file_bytes, &facts);
     if (error) {
         return error;
     }
-    void *head = mmap(NULL, sizeof(struct group_memory), PROT_READ, MAP_SHARED, fd, 0);
-    if (head == MAP_FAILED) {
-        return DN_ENOMEM;
-    }
-    error = group_group_check(head, file_bytes);
-    uint64_t bytes = error ? 0 : ((struct group_memory *)head)->geometry.nodes_offset;
-    (void)munmap(head, sizeof(struct group_memory));
-    if (error) {
-        return error;
-    }
-    void *words = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    uint64_t bytes = facts.geometry.nodes_offset;
+    void *words = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (words == MAP_FAILED) {
         return DN_ENOMEM;
     }
-    *mapped = (struct host_group){.fd = fd, .group = words, .bytes = bytes};
+    uint64_t used = facts.geometry.ports_offset +
+                    facts.geometry.node_count * sizeof(struct group_port);
+    if (!read_start(fd, words, used)) {
+        (void)munmap(words, bytes);
+        return DN_EGROUP;
+    }
+    *copied = (struct host_group){.fd = fd, .group = words, .bytes = bytes, .facts = facts};
     return 0;
 }
 
@@ -166,11 +184,12 @@ int host_group_map(int fd, struct host_group *mapped)
         return error;
     }
     struct group_memory *group;
+    struct group_facts facts;
     error = map_whole(fd, bytes, &group);
     if (error) {
         return error;
     }
-    error = group_group_check(group, bytes);
+    error = group_group_check(group, bytes, &facts);
     /* Do this last: a descriptor that is no group belongs to somebody else. */
     if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         error = DN_EGROUP;
@@ -179,8 +198,8 @@ int host_group_map(int fd, struct host_group *mapped)
         (void)munmap(group, bytes);
         return error;
     }
-    ask_for_huge_pages(group);
-    *mapped = (struct host_group){.fd = fd, .group = group, .bytes = bytes};
+    *mapped = (struct host_group){.fd = fd, .group = group, .bytes = bytes, .facts = facts};
+    ask_for_huge_pages(mapped);
     return 0;
 }
 
@@ -194,7 +213,7 @@ void host_group_unmap(struct host_group *mapped)
 static struct group_view view_of(const struct host_group *mapped, uint32_t rank)
 {
     struct group_view view;
-    group_view_make(mapped->group, rank, &view);
+    group_view_make(mapped->group, &mapped->facts, rank, &view);
     return view;
 }
 
@@ -247,6 +266,11 @@ enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank)
     return group_life(&view, rank);
 }
 
+bool host_group_is_whole(const struct host_group *mapped)
+{
+    return group_head_is_whole(mapped->group, &mapped->facts);
+}
+
 bool host_group_want_end(struct group_memory *group, int status)
 {
     uint32_t nobody = 0;
@@ -257,7 +281,8 @@ bool host_group_end_is_wanted(const struct group_memory *group, int *status)
 {
     uint32_t end = atomic_load(&group->end);
     *status = (uint8_t)end;
-    return end != 0;
+    /* Any other value is no wish of a node's, but something that was written over the word. */
+    return (end & ~UINT32_C(0xff)) == GROUP_END_WANTED;
 }
 
 void host_keep_from_programs(void)

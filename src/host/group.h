@@ -22,7 +22,8 @@
 struct host_group {
     int fd;
     struct group_memory *group;
-    uint64_t bytes;
+    uint64_t bytes;           /* mapped at `group` */
+    struct group_facts facts; /* private: see group/memory.h */
 };
 
 /* Makes a group's memory; the descriptor is close-on-exec. DN_EINVAL, DN_ERANGE,
@@ -34,9 +35,11 @@ int host_group_create(uint32_t node_count, const struct group_sizes *sizes, uint
  * DN_ENOMEM. */
 int host_group_map(int fd, struct host_group *mapped);
 
-/* Maps a group's words, without the nodes' memory, for a reader that is not of the group; the
- * descriptor may be read-only. DN_EGROUP, DN_EVERSION, DN_ENOMEM. */
-int host_group_look(int fd, struct host_group *mapped);
+/* Copies a group's words, without the nodes' memory, for a reader that is not of the group; the
+ * descriptor may be read-only. The copy is the reader's own: whatever the file's owner does to it
+ * meanwhile, the reader sees one state, which has been checked. DN_EGROUP, DN_EVERSION,
+ * DN_ENOMEM. */
+int host_group_look(int fd, struct host_group *copied);
 
 void host_group_unmap(struct host_group *mapped);
 
@@ -48,7 +51,7 @@ bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool 
  * to that. A life that is over does not change. */
 void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life);
 
-/* The process that attached as this rank; 0: none yet. */
+/* The process that attached as this rank; 0: none yet. Nodes can write it: it is a claim. */
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);
 
 /* The life of a rank. */
@@ -60,6 +63,10 @@ enum dn_life host_group_life(const struct host_group *mapped, uint32_t rank);
 bool host_group_want_end(struct group_memory *group, int status);
 /* Whether there is such a wish; if so, its status. */
 bool host_group_end_is_wanted(const struct group_memory *group, int *status);
+
+/* Whether the group's constant words are what they were. Nobody follows them any more, but a node
+ * that overwrote them may have overwritten anything, and no node can attach any more. */
+bool host_group_is_whole(const struct host_group *mapped);
 
 /* Makes the launcher, if there is one, look at the group's words. */
 void host_tell_launcher(void);

@@ -41,7 +41,7 @@ static bool meets_group(const struct host_process *process, struct span span)
 /* Where a place of this node's registered memory is in the group's file. */
 static uint64_t file_offset_of(const struct host_process *process, uint64_t place)
 {
-    const struct group_geometry *geometry = &process->view.group->geometry;
+    const struct group_geometry *geometry = &process->view.facts.geometry;
     return geometry->nodes_offset + process->view.rank * geometry->node_stride_bytes +
            geometry->registered_offset + place;
 }
@@ -49,7 +49,7 @@ static uint64_t file_offset_of(const struct host_process *process, uint64_t plac
 void host_memory_init(struct host_process *process, int stop_signal)
 {
     struct host_memory *memory = &process->memory;
-    host_moved_init(&memory->moved, process->view.group->geometry.sizes.registered_bytes,
+    host_moved_init(&memory->moved, process->view.facts.geometry.sizes.registered_bytes,
                     (uint64_t)sysconf(_SC_PAGESIZE));
     memory->stop_signal = stop_signal;
     memset(memory->areas, 0, sizeof memory->areas);
@@ -192,7 +192,7 @@ static int register_locked(struct host_process *process, struct span span, const
     if (error) {
         return error;
     }
-    uint64_t offset = process->view.group->geometry.registered_offset + place +
+    uint64_t offset = process->view.facts.geometry.registered_offset + place +
                       ((uintptr_t)pointer - span.start);
     error = group_area_register(&process->view, offset, bytes, area);
     INVARIANT(!error);
@@ -296,7 +296,7 @@ bool host_memory_area_holding(struct host_process *process, const void *pointer,
 bool host_memory_offset(struct host_process *process, const void *pointer, uint64_t bytes,
                         uint64_t *node_offset)
 {
-    const struct group_geometry *geometry = &process->view.group->geometry;
+    const struct group_geometry *geometry = &process->view.facts.geometry;
     uint64_t offset;
     uint32_t area = group_area_holding(&process->view, pointer, bytes, &offset);
     if (area != 0) {

@@ -52,7 +52,7 @@ static int map_launched(struct host_group *launched, uint32_t *rank)
     if (error) {
         return error;
     }
-    if (number >= launched->group->geometry.node_count) {
+    if (number >= launched->facts.geometry.node_count) {
         host_group_unmap(launched);
         return DN_EGROUP;
     }
@@ -70,14 +70,15 @@ static int join_group(uint32_t *rank)
         return error;
     }
     const struct group_sizes *own = NULL;
-    error = process.fabric->join ? process.fabric->join(launched.group, &own) : 0;
+    error = process.fabric->join ? process.fabric->join(launched.facts.geometry.node_count, &own)
+                                 : 0;
     if (!error && !own) {
         process.group = launched;
         return 0;
     }
     if (!error) {
-        error = host_group_create(launched.group->geometry.node_count, own,
-                                  launched.group->core_count, &process.group);
+        error = host_group_create(launched.facts.geometry.node_count, own,
+                                  launched.facts.core_count, &process.group);
     }
     if (error) {
         stop_fabric();
@@ -200,7 +201,8 @@ static int start_fabric(const struct host_settings *settings)
     };
     int error = process.fabric->start ? process.fabric->start(&start) : 0;
     process.all_in_place = true;
-    for (uint32_t rank = 0; rank < view->node_count; rank++) {
+    /* A fabric without packets has no such bits, whatever others wrote into the ports. */
+    for (uint32_t rank = 0; rank < view->node_count && process.fabric->ops->reflect; rank++) {
         process.all_in_place &= !(atomic_load(&view->ports[rank].call) & GROUP_CALL_BY_PACKETS);
     }
     process.polls_closely = process.core_is_free && process.all_in_place;
@@ -230,10 +232,10 @@ static bool has_sizes(const struct dn_options *options)
 static int set_up(uint32_t rank, const struct dn_options *options,
                   const struct host_settings *settings)
 {
-    group_view_make(process.group.group, rank, &process.view);
-    group_view_make(has_own_memory() ? process.control_group.group : process.group.group, rank,
-                    &process.control);
-    process.core_is_free = process.view.node_count <= process.group.group->core_count;
+    const struct host_group *control = has_own_memory() ? &process.control_group : &process.group;
+    group_view_make(process.group.group, &process.group.facts, rank, &process.view);
+    group_view_make(control->group, &control->facts, rank, &process.control);
+    process.core_is_free = process.view.node_count <= process.view.facts.core_count;
     atomic_store(&process.acknowledged_count, 0);
     memset(process.acknowledged, 0, sizeof process.acknowledged);
     memset(process.stored_to, 0, sizeof process.stored_to);

@@ -56,10 +56,11 @@ static void make_copy(uint32_t rank)
               geometry->node_stride_bytes);
     }
     if (fake_first_of_host(rank) == rank) {
-        group_group_init(copy, geometry, 1);
+        const struct group_facts facts = {1, *geometry};
+        group_group_init(copy, &facts);
         for (uint32_t other = 0; other < fake->node_count; other++) {
             struct group_view view;
-            group_view_make(copy, other, &view);
+            group_view_make(copy, &facts, other, &view);
             assert_true(group_life_attach(&view, other + 1));
         }
     }
@@ -110,7 +111,8 @@ static void attach(uint32_t rank, uint64_t seed)
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
     (void)pthread_mutex_init(&process->acknowledge_lock, NULL);
     (void)pthread_mutex_init(&process->table_lock, NULL);
-    group_view_make(fake->copies[rank], rank, &process->view);
+    group_view_make(fake->copies[rank], &(struct group_facts){1, fake->geometry}, rank,
+                    &process->view);
     process->control = process->view;
     process->fabric = &fake_fabric;
     process->core_is_free = !fake_own;
@@ -195,7 +197,7 @@ void fake_announce(uint32_t rank, bool well, struct base_random *pauses)
         if (fake_first_of_host(copy) != copy) {
             continue;
         }
-        group_view_make(fake->copies[copy], rank, &view);
+        group_view_make(fake->copies[copy], &(struct group_facts){1, fake->geometry}, rank, &view);
         if (well) {
             group_life_leave(&view);
         } else {

@@ -27,9 +27,10 @@ static inline void unit_group_make_sized(struct unit_group *made, uint32_t node_
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     assert_true(memory != MAP_FAILED);
     made->group = memory;
-    group_group_init(made->group, &made->geometry, core_count);
+    const struct group_facts facts = {core_count, made->geometry};
+    group_group_init(made->group, &facts);
     for (uint32_t rank = 0; rank < node_count; rank++) {
-        group_view_make(made->group, rank, &made->views[rank]);
+        group_view_make(made->group, &facts, rank, &made->views[rank]);
     }
 }
 

@@ -10,7 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ANY_FILE = 0 }; /* a file's number is above this */
+enum {
+    ANY_FILE = 0, /* a file's number is above this */
+    /* Files of groups that are looked at in one process. A node has three at most, and one more
+     * for each launcher further up; whoever has many wants to keep us busy. */
+    FILES_BY_PROCESS = 64,
+};
 
 /* One file in one process. */
 struct holding {
@@ -82,7 +87,8 @@ static const struct fabric_launch *fabric_of_file(const char *target)
     return *fabric;
 }
 
-/* Notes what one process holds. A process that we may not look at counts as holding nothing. */
+/* Notes what one process holds. A process that we may not look at counts as holding nothing. The
+ * names of files are the kernel's word; what is in the files is their owner's, and not believed. */
 static bool look_at_process(pid_t process, struct holdings *holdings)
 {
     char path[96];
@@ -91,7 +97,9 @@ static bool look_at_process(pid_t process, struct holdings *holdings)
     (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
     DIR *files = opendir(path);
     bool noted = true;
-    for (struct dirent *entry; files && noted && (entry = readdir(files)) != NULL;) {
+    size_t end = holdings->count + FILES_BY_PROCESS;
+    for (struct dirent *entry;
+         files && noted && holdings->count < end && (entry = readdir(files)) != NULL;) {
         (void)snprintf(path, sizeof path, "/proc/%d/fd/%.20s", (int)process, entry->d_name);
         ssize_t bytes = readlink(path, target, sizeof target - 1);
         target[bytes > 0 ? bytes : 0] = '\0';
@@ -133,21 +141,27 @@ static bool look_at_all(struct holdings *holdings)
 
 /* ---- What belongs together --------------------------------------------------------- */
 
-/* Opens the file anew, for reading only, and looks at the group, or at the fabric's part of it. */
-static bool look_at_file(const struct holding *holding, struct host_group *group,
-                         struct fabric_look *look)
+/* Opens the file anew, for reading only, and looks at the group, or at the fabric's part of it.
+ * DN_EPEER: it is not there any more. DN_EGROUP, DN_EVERSION: what it holds makes no sense. */
+static int look_at_file(const struct holding *holding, struct host_group *group,
+                        struct fabric_look *look)
 {
     char path[64];
+    struct stat status;
     (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)holding->process, holding->fd);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* The number may stand for anything by now, such as a pipe that nobody writes to. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
-        return false;
+        return DN_EPEER;
     }
-    int error = holding->fabric ? holding->fabric->look(fd, look) : host_group_look(fd, group);
+    int error = fstat(fd, &status) != 0 || status.st_ino != holding->file ? DN_EPEER : 0;
+    if (!error) {
+        error = holding->fabric ? holding->fabric->look(fd, look) : host_group_look(fd, group);
+    }
     if (error) {
         (void)close(fd);
     }
-    return !error;
+    return error;
 }
 
 /* Whether the process holds the file; ANY_FILE: some file. */
@@ -199,21 +213,23 @@ static pid_t leader_of(const struct holdings *holdings, ino_t file, uint32_t *pr
  * group to be shown: then this gives false. */
 static bool find_fabric(const struct holdings *holdings, ino_t file, struct groups_entry *entry)
 {
-    const struct group_geometry *geometry = &entry->group.group->geometry;
+    const struct group_geometry *geometry = &entry->group.facts.geometry;
     for (size_t i = 0; i < holdings->count; i++) {
         const struct holding *holding = &holdings->all[i];
         struct fabric_look look;
         uint32_t process_count;
         if (!holding->fabric || !has(holdings, holding->process, file) ||
-            !look_at_file(holding, NULL, &look)) {
+            look_at_file(holding, NULL, &look) != 0) {
             continue;
         }
-        if (leader_of(holdings, holding->file, &process_count) == entry->leader) {
+        /* Whoever prints goes through the ranks of both. */
+        bool has_as_many = geometry->node_count == look.node_count;
+        if (has_as_many && leader_of(holdings, holding->file, &process_count) == entry->leader) {
             entry->fabric = holding->fabric;
             entry->look = look;
             return true;
         }
-        bool is_alike = geometry->node_count == look.node_count &&
+        bool is_alike = has_as_many &&
                         memcmp(&geometry->sizes, &look.sizes, sizeof look.sizes) == 0;
         holding->fabric->look_away(&look);
         if (is_alike && entry->process_count == 1) {
@@ -233,12 +249,22 @@ static const struct fabric_launch *fabric_without_file(void)
     return *fabric;
 }
 
+static void release_entry(struct groups_entry *entry)
+{
+    host_group_unmap(&entry->group);
+    if (entry->look.state) {
+        entry->fabric->look_away(&entry->look);
+    }
+}
+
 static bool add_group(struct groups *groups, const struct holdings *holdings, size_t number)
 {
     const struct holding *holding = &holdings->all[number];
     struct groups_entry entry = {.fabric = fabric_without_file()};
-    if (!look_at_file(holding, &entry.group, NULL)) {
-        return true; /* it has just ended, or is another version's */
+    int error = look_at_file(holding, &entry.group, NULL);
+    if (error) {
+        groups->senseless_count += error == DN_EGROUP || error == DN_EVERSION;
+        return true;
     }
     entry.leader = leader_of(holdings, holding->file, &entry.process_count);
     if (!find_fabric(holdings, holding->file, &entry)) {
@@ -247,7 +273,7 @@ static bool add_group(struct groups *groups, const struct holdings *holdings, si
     }
     struct groups_entry *entries = realloc(groups->entries, (groups->count + 1) * sizeof *entries);
     if (!entries) {
-        host_group_unmap(&entry.group);
+        release_entry(&entry);
         return false;
     }
     groups->entries = entries;
@@ -292,10 +318,7 @@ bool info_groups_find(pid_t process, struct groups *groups)
 void info_groups_release(struct groups *groups)
 {
     for (size_t i = 0; i < groups->count; i++) {
-        host_group_unmap(&groups->entries[i].group);
-        if (groups->entries[i].look.state) {
-            groups->entries[i].fabric->look_away(&groups->entries[i].look);
-        }
+        release_entry(&groups->entries[i]);
     }
     free(groups->entries);
     *groups = (struct groups){0};
@@ -303,7 +326,7 @@ void info_groups_release(struct groups *groups)
 
 static bool is_node(const struct groups_entry *entry, pid_t process)
 {
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     for (uint32_t rank = 0; rank < count; rank++) {
         if (host_group_process(&entry->group, rank) == (uint32_t)process) {
             return true;

@@ -9,7 +9,7 @@
 #include "host/group.h"
 
 struct groups_entry {
-    struct host_group group; /* its words alone, to be read */
+    struct host_group group; /* a copy of its words */
     const struct fabric_launch *fabric;
     struct fabric_look look; /* of fabrics that have a file; else zeros */
     pid_t leader;            /* its launcher, or the agent of this host, or the only node */
@@ -19,6 +19,7 @@ struct groups_entry {
 struct groups {
     struct groups_entry *entries; /* by leader */
     size_t count;
+    size_t senseless_count; /* groups that are left out: their words make no sense */
 };
 
 /* Finds all groups of this user; with a process id, those that the process holds. False: there

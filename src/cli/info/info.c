@@ -33,8 +33,9 @@ static const struct options_command info_command = {
         "fabric, sizes and lives and, if its nodes use packets, the counters and round-trip\n"
         "times that the nodes on this host report several times a second.\n",
     .closing =
-        "Exit status: 0 when everything could be shown; 1 when the operating system refused;\n"
-        "2 for a command line that makes no sense or a process that is in no group.\n",
+        "Exit status: 0 when everything could be shown; 1 when the operating system refused, or\n"
+        "when the words of the group make no sense; 2 for a command line that makes no sense or\n"
+        "a process that is in no group.\n",
 };
 
 /* Gives 0, or a status after saying why nothing can be told about this process. */
@@ -61,11 +62,22 @@ static int tell(bool json, const struct groups *groups, pid_t process)
     const struct groups_entry *entry = process ? info_groups_of(groups, process) : NULL;
     if (entry) {
         info_print_group(json, entry);
+    } else if (process && groups->senseless_count > 0) {
+        return cli_fail(COMMAND,
+                        "the words of process %d's group make no sense: a node has "
+                        "overwritten them, or it is of another version",
+                        (int)process);
     } else if (process) {
         return cli_refuse(COMMAND, "process %d is in no group", (int)process);
     } else {
         info_print_machine(json);
         info_print_list(json, groups);
+        if (groups->senseless_count > 0) {
+            cli_say(COMMAND,
+                    "left out: %zu with words that make no sense, overwritten by a node or "
+                    "of another version",
+                    groups->senseless_count);
+        }
     }
     return CLI_OK;
 }

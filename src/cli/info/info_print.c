@@ -122,7 +122,7 @@ struct lives {
 static struct lives count_lives(const struct groups_entry *entry)
 {
     struct lives lives = {{0}};
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     for (uint32_t rank = 0; rank < count; rank++) {
         enum dn_life life = host_group_life(&entry->group, rank);
         lives.counts[(unsigned)life <= DN_DEAD ? life : DN_DEAD]++;
@@ -132,7 +132,7 @@ static struct lives count_lives(const struct groups_entry *entry)
 
 static const struct group_sizes *sizes_of(const struct groups_entry *entry)
 {
-    return entry->look.state ? &entry->look.sizes : &entry->group.group->geometry.sizes;
+    return entry->look.state ? &entry->look.sizes : &entry->group.facts.geometry.sizes;
 }
 
 static void print_json_group(const struct groups_entry *entry)
@@ -142,7 +142,7 @@ static void print_json_group(const struct groups_entry *entry)
     printf("{\"what\":\"group\",\"leader\":%d,\"fabric\":\"%s\",\"nodes\":%u,\"processes\":%u,"
            "\"starting\":%u,\"attached\":%u,\"left\":%u,\"dead\":%u,\"llcm_bytes\":%" PRIu64
            ",\"bank_bytes\":%" PRIu64 ",\"heap_bytes\":%" PRIu64 ",\"registered_bytes\":%" PRIu64,
-           (int)entry->leader, entry->fabric->name, entry->group.group->geometry.node_count,
+           (int)entry->leader, entry->fabric->name, entry->group.facts.geometry.node_count,
            entry->process_count, lives.counts[DN_STARTING], lives.counts[DN_ATTACHED],
            lives.counts[DN_LEFT], lives.counts[DN_DEAD], sizes->llcm_bytes, sizes->bank_bytes,
            sizes->heap_bytes, sizes->registered_bytes);
@@ -167,7 +167,7 @@ void info_print_list(bool json, const struct groups *groups)
             print_json_group(entry);
         } else {
             printf("  %-8d %-6s %7u %9u %9u %9u %9u\n", (int)entry->leader, entry->fabric->name,
-                   entry->group.group->geometry.node_count, lives.counts[DN_STARTING],
+                   entry->group.facts.geometry.node_count, lives.counts[DN_STARTING],
                    lives.counts[DN_ATTACHED], lives.counts[DN_LEFT], lives.counts[DN_DEAD]);
         }
     }
@@ -178,7 +178,7 @@ void info_print_list(bool json, const struct groups *groups)
 static void print_json_node(const struct groups_entry *entry, uint32_t rank)
 {
     const struct fabric_launch *fabric = entry->fabric;
-    uint32_t node_count = entry->group.group->geometry.node_count;
+    uint32_t node_count = entry->group.facts.geometry.node_count;
     char text[FABRIC_CONTACT_TEXT_BYTES];
     printf("{\"what\":\"node\",\"leader\":%d,\"rank\":%u,\"life\":\"%s\",\"process\":%u",
            (int)entry->leader, rank, life_name(host_group_life(&entry->group, rank)),
@@ -211,7 +211,7 @@ static void print_size(const char *name, uint64_t bytes)
 static void print_head(const struct groups_entry *entry)
 {
     const struct group_sizes *sizes = sizes_of(entry);
-    uint32_t node_count = entry->group.group->geometry.node_count;
+    uint32_t node_count = entry->group.facts.geometry.node_count;
     printf("group of process %d: fabric %s, %u node%s\nmemory of each node: ", (int)entry->leader,
            entry->fabric->name, node_count, node_count == 1 ? "" : "s");
     print_size("LLCM", sizes->llcm_bytes);
@@ -228,7 +228,7 @@ static void print_head(const struct groups_entry *entry)
 
 static void print_lives(const struct groups_entry *entry)
 {
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     char text[FABRIC_CONTACT_TEXT_BYTES];
     printf("\n  rank  life       process%s\n", entry->look.state ? "  address" : "");
     for (uint32_t rank = 0; rank < count; rank++) {
@@ -245,7 +245,7 @@ static void print_lives(const struct groups_entry *entry)
 static void print_counters(const struct groups_entry *entry)
 {
     const struct fabric_launch *fabric = entry->fabric;
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     printf("\n  rank");
     for (uint32_t rank = 0;
          rank < count && !fabric->tell_node(&entry->look, rank, print_heading, NULL); rank++) {
@@ -261,7 +261,7 @@ static void print_counters(const struct groups_entry *entry)
 
 static void print_trips(const struct groups_entry *entry)
 {
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     bool begun = false;
     for (uint32_t rank = 0; rank < count; rank++) {
         unsigned printed = 0;
@@ -290,7 +290,7 @@ static void print_trips(const struct groups_entry *entry)
 
 void info_print_group(bool json, const struct groups_entry *entry)
 {
-    uint32_t count = entry->group.group->geometry.node_count;
+    uint32_t count = entry->group.facts.geometry.node_count;
     if (json) {
         print_json_group(entry);
         for (uint32_t rank = 0; rank < count; rank++) {

@@ -75,6 +75,7 @@ struct launch {
     uint64_t timeout_deadline_ns; /* UINT64_MAX: none */
     bool status_is_known;         /* the first cause decides it */
     int status;
+    bool is_spoilt; /* the group's constant words were overwritten, and that was said */
     bool abandoned; /* the user does not want the rest of the output either */
 
     struct host_group group; /* its lives alone where the fabric shares no memory */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,22 @@ int launch_ends_describe(const struct ending *ending, char sentence[ENDS_SENTENC
     }
     (void)snprintf(sentence, bytes, "ended without dn_detach; its exit status is not known");
     return CLI_FAULT;
+}
+
+/* Nobody here follows the group's constant words any more. But a node that has overwritten them,
+ * by mistake or not, may have overwritten anything else that its peers share. So the group ends. */
+static void look_whether_whole(struct launch *launch)
+{
+    if (launch->is_spoilt || host_group_is_whole(&launch->group)) {
+        return;
+    }
+    launch->is_spoilt = true;
+    launch_say(launch, "a node has overwritten the group's own words: the group ends");
+    if (launch->agent) {
+        remote_agent_tell_wanted_end(launch, CLI_FAULT);
+    } else {
+        launch_phase_on_failure(launch, CLI_FAULT, host_now_ns());
+    }
 }
 
 /* A node that wants the whole group to end says so before it ends itself. */
@@ -112,6 +129,7 @@ static void finish(struct launch *launch, uint32_t index)
     uint32_t rank = launch->rank_first + index;
     bool well = ended_well(&node->ending);
     bool failed = false; /* or reported when it was announced */
+    look_whether_whole(launch);
     bool wanted = end_is_wanted(launch);
     if (!node->announced) {
         failed = host_group_node_ended(&launch->group, rank, well) || !well;
@@ -140,11 +158,31 @@ static bool is_our_child(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Watches the process that the port names, if it is not the node's own child. */
+/* Whether we started it ourselves: another node's own process, or the guardian. */
+static bool is_our_own(const struct launch *launch, pid_t pid)
+{
+    bool is_own = pid == launch->guardian.pid;
+    for (uint32_t i = 0; i < launch->rank_count && !is_own; i++) {
+        is_own = launch->nodes[i].pid == pid;
+    }
+    return is_own;
+}
+
+/* The process that attached as a node, if that is not the node's own; 0: none. Nodes can write the
+ * port that names it. A process attaches once, so the first name that was seen there stays. */
+static pid_t attached_process(const struct launch *launch, uint32_t index)
+{
+    const struct node *node = &launch->nodes[index];
+    if (node->attached_pid != 0) {
+        return node->attached_pid;
+    }
+    pid_t named = (pid_t)host_group_process(&launch->group, launch->rank_first + index);
+    return named > 0 && named != node->pid && !is_our_own(launch, named) ? named : 0;
+}
+
 static bool watch(struct launch *launch, struct node *node, pid_t attached)
 {
-    if (attached != node->attached_pid) {
-        unwatch(launch, node);
+    if (node->attached_pid == 0) {
         node->attached_pid = attached;
         node->attached_fd = launch_pidfd_of(attached);
         launch->attached_count += node->attached_fd >= 0;
@@ -154,14 +192,14 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
 
 /* The node's own process has ended. If a process further down is attached as this node and still
  * runs, this kills and watches it, and gives true. Nodes can write the memory that its number
- * comes from, so it is only killed if it is in the node's process group or is our child. */
+ * comes from, so it is only killed if it is in the node's process group or an orphan that has
+ * become our child. */
 static bool attached_process_remains(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
     uint32_t rank = launch->rank_first + index;
-    pid_t attached = (pid_t)host_group_process(&launch->group, rank);
-    if (node->announced || attached <= 0 || attached == node->pid ||
-        host_group_life(&launch->group, rank) != DN_ATTACHED) {
+    pid_t attached = attached_process(launch, index);
+    if (node->announced || attached == 0 || host_group_life(&launch->group, rank) != DN_ATTACHED) {
         return false;
     }
     bool is_child = is_our_child(attached);
@@ -230,20 +268,30 @@ void launch_ends_collect(struct launch *launch)
     }
 }
 
-void launch_ends_watch_attached(struct launch *launch)
+/* The group's words tell more than the count. Nodes have the descriptor, too: one of them could
+ * make it blocking and take the count before us. */
+static void clear_notice(int fd)
 {
     uint64_t count;
-    ssize_t bytes = read(launch->notify_fd, &count, sizeof count);
-    (void)bytes; /* the group's words tell more than the count */
+    struct iovec room = {&count, sizeof count};
+    if (preadv2(fd, &room, 1, -1, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP) {
+        ssize_t bytes = read(fd, &count, sizeof count);
+        (void)bytes;
+    }
+}
+
+void launch_ends_watch_attached(struct launch *launch)
+{
+    clear_notice(launch->notify_fd);
+    look_whether_whole(launch);
     (void)end_is_wanted(launch);
     if (launch->agent) {
         remote_agent_tell_lives(launch);
     }
     for (uint32_t i = 0; i < launch->rank_count; i++) {
         struct node *node = &launch->nodes[i];
-        pid_t attached = (pid_t)host_group_process(&launch->group, launch->rank_first + i);
-        bool is_news = node->state == NODE_RUNNING && attached > 0 && attached != node->pid &&
-                       attached != node->attached_pid;
+        pid_t attached = attached_process(launch, i);
+        bool is_news = node->state == NODE_RUNNING && attached != 0 && node->attached_pid == 0;
         if (is_news && !watch(launch, node, attached) && errno == ESRCH) {
             launch_ends_on_attached_end(launch, i);
         }

@@ -75,7 +75,8 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
     enum dn_life life = udp->peers[rank].told;
     enum dn_life known = group_life(udp->view, rank);
-    if (rank == udp->view->rank || life == known || group_life_gone(known)) {
+    /* Nobody goes back to the start, whatever was written over the launcher's word. */
+    if (rank == udp->view->rank || life == known || group_life_gone(known) || life == DN_STARTING) {
         return;
     }
     if (known == DN_STARTING) {

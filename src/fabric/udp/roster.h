@@ -81,6 +81,7 @@ struct udp_roster {
 struct udp_roster_file {
     int fd;
     struct udp_roster *roster;
+    uint64_t bytes; /* at `roster`. Private: nodes can write the file */
 };
 
 /* Makes a file for so many nodes and maps it. It sets version, count and layout, udp_roster_seal
@@ -88,10 +89,13 @@ struct udp_roster_file {
 int udp_roster_create(uint32_t node_count, struct udp_roster_file *made);
 /* Ends the making: the size is fixed from now on. DN_ESYSTEM. */
 int udp_roster_seal(struct udp_roster_file *made);
-/* Maps a sealed roster from a descriptor, which becomes close-on-exec: the reports for writing
- * (if the descriptor allows it), all before them for reading. On DN_EGROUP, DN_EVERSION and
- * DN_ENOMEM the descriptor is as before. */
+/* Takes a sealed roster from a descriptor, which becomes close-on-exec: the reports are the
+ * file's, for writing; all before them is a checked copy of this process's own, for reading. On
+ * DN_EGROUP, DN_EVERSION and DN_ENOMEM the descriptor is as before. */
 int udp_roster_map(int fd, struct udp_roster_file *mapped);
+/* Copies all of it, for a reader that is not of the group; the descriptor may be
+ * read-only. The same errors. */
+int udp_roster_look(int fd, struct udp_roster_file *copied);
 /* Closes the descriptor, too. */
 void udp_roster_unmap(struct udp_roster_file *mapped);
 

@@ -55,13 +55,14 @@ bool udp_show_machine(fabric_tell tell, void *context)
 int udp_show_look(int fd, struct fabric_look *look)
 {
     struct udp_roster_file file;
-    int error = udp_roster_map(fd, &file);
+    int error = udp_roster_look(fd, &file);
     if (!error) {
         *look = (struct fabric_look){
             .node_count = file.roster->node_count,
             .sizes = file.roster->sizes,
             .fd = fd,
             .state = file.roster,
+            .bytes = file.bytes,
         };
     }
     return error;
@@ -69,7 +70,7 @@ int udp_show_look(int fd, struct fabric_look *look)
 
 void udp_show_look_away(struct fabric_look *look)
 {
-    struct udp_roster_file file = {look->fd, look->state};
+    struct udp_roster_file file = {look->fd, look->state, look->bytes};
     udp_roster_unmap(&file);
     look->state = NULL;
 }

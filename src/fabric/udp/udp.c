@@ -36,7 +36,7 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
 {
     const struct udp_state *udp = context;
     const struct group_view *view = udp->view;
-    const struct group_geometry *geometry = &view->group->geometry;
+    const struct group_geometry *geometry = &view->facts.geometry;
     uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
     if (area == FABRIC_AREA_GROUP) {
         *extent = (struct nic_extent){0, geometry->total_bytes};
@@ -192,7 +192,7 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
     struct nic_local_memory memory = {
         .context = udp,
         .base = (unsigned char *)udp->view->group,
-        .bytes = udp->view->group->geometry.total_bytes,
+        .bytes = udp->view->facts.geometry.total_bytes,
         .find = find_area,
     };
     struct board_listener listener = {.context = udp, .peer_lost = udp_peer_lost};
@@ -238,7 +238,7 @@ static void reset(struct udp_state *udp, const struct fabric_start *start)
 {
     udp->view = start->view;
     udp->control = start->control;
-    udp->core_is_free = start->view->node_count <= start->control->group->core_count;
+    udp->core_is_free = start->view->node_count <= start->control->facts.core_count;
     udp->unsent = 0;
     udp->owes = udp->burst_waits = false;
     udp->burst_start = udp->burst_end = 0;
@@ -257,8 +257,15 @@ static void reset(struct udp_state *udp, const struct fabric_start *start)
     atomic_store(&udp->stop, 0);
 }
 
+/* The launcher made these numbers, but a node that started earlier could have overwritten them. */
+static bool terms_make_sense(const struct udp_roster *roster)
+{
+    return roster->packet_bytes_max != 0 && roster->packet_bytes_max <= WIRE_PACKET_BYTES_MAX &&
+           roster->cipher <= UDP_CIPHER_CHACHA20 && roster->peer_timeout_ns != 0;
+}
+
 /* The roster says how large the memory is that this process makes. */
-static int udp_join(const struct group_memory *launched, const struct group_sizes **own)
+static int udp_join(uint32_t node_count, const struct group_sizes **own)
 {
     struct udp_state *udp = &udp_state;
     uint64_t fd;
@@ -269,7 +276,7 @@ static int udp_join(const struct group_memory *launched, const struct group_size
         return error;
     }
     udp->roster = udp->file.roster;
-    if (udp->roster->node_count != launched->geometry.node_count) {
+    if (udp->roster->node_count != node_count || !terms_make_sense(udp->roster)) {
         return DN_EGROUP;
     }
     *own = &udp->roster->sizes;

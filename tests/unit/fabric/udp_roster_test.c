@@ -91,10 +91,10 @@ static void the_largest_group_has_room(void **state)
 {
     (void)state;
     struct udp_roster_file made = create(GROUP_NODES_MAX);
+    udp_roster_address(made.roster, GROUP_NODES_MAX - 1)->v6.sin6_scope_id = 5;
     assert_int_equal(udp_roster_seal(&made), 0);
     struct udp_roster_file mapped;
     assert_int_equal(map_again(&made, &mapped), 0);
-    udp_roster_address(made.roster, GROUP_NODES_MAX - 1)->v6.sin6_scope_id = 5;
     assert_int_equal(udp_roster_address(mapped.roster, GROUP_NODES_MAX - 1)->v6.sin6_scope_id, 5);
     _Atomic uint32_t *last = &udp_roster_trips(mapped.roster,
                                                GROUP_NODES_MAX - 1)[GROUP_NODES_MAX - 1];
@@ -244,7 +244,7 @@ static void nodes_write_reports_only(void **state)
     udp_roster_unmap(&made);
 }
 
-static void who_may_only_read_can_map(void **state)
+static void who_may_only_read_can_look(void **state)
 {
     (void)state;
     struct udp_roster_file made = create(NODES);
@@ -254,10 +254,10 @@ static void who_may_only_read_can_map(void **state)
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", made.fd);
     int fd = open(path, O_RDONLY);
     assert_true(fd >= 0);
-    struct udp_roster_file mapped;
-    assert_int_equal(udp_roster_map(fd, &mapped), 0);
-    assert_int_equal(atomic_load(&udp_roster_report(mapped.roster, 2)->timeouts), 12);
-    udp_roster_unmap(&mapped);
+    struct udp_roster_file copied;
+    assert_int_equal(udp_roster_look(fd, &copied), 0);
+    assert_int_equal(atomic_load(&udp_roster_report(copied.roster, 2)->timeouts), 12);
+    udp_roster_unmap(&copied);
     udp_roster_unmap(&made);
 }
 
@@ -295,6 +295,35 @@ static void what_is_no_secret_is_refused(void **state)
     (void)close(ends[1]);
 }
 
+/* Every node of the host can write the file: it may open its descriptor anew. */
+static void what_is_written_over_a_roster_changes_no_copy(void **state)
+{
+    (void)state;
+    struct udp_roster_file made = create(NODES);
+    udp_roster_address(made.roster, 1)->v4.sin_port = 7;
+    assert_int_equal(udp_roster_seal(&made), 0);
+    atomic_store(&udp_roster_report(made.roster, 2)->timeouts, 12);
+    struct udp_roster_file mapped;
+    struct udp_roster_file copied;
+    assert_int_equal(map_again(&made, &mapped), 0);
+    int fd = dup(made.fd);
+    assert_int_equal(udp_roster_look(fd, &copied), 0);
+    const struct udp_roster good = *made.roster;
+    memset(made.roster, 0xff, good.layout.reports_offset);
+    assert_memory_equal(mapped.roster, &good, sizeof good);
+    assert_int_equal(udp_roster_address(mapped.roster, 1)->v4.sin_port, 7);
+    assert_int_equal(udp_roster_address(copied.roster, 1)->v4.sin_port, 7);
+    assert_int_equal(atomic_load(&udp_roster_report(copied.roster, 2)->timeouts), 12);
+    /* Each knows by itself how much to give back: the page behind is somebody else's. */
+    udp_roster_unmap(&copied);
+    udp_roster_unmap(&mapped);
+    uint64_t bytes = made.bytes;
+    void *start = made.roster;
+    udp_roster_unmap(&made);
+    assert_int_equal(msync(start, bytes, MS_ASYNC), -1);
+    assert_int_equal(errno, ENOMEM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +333,8 @@ int main(void)
         cmocka_unit_test(what_is_no_roster_is_refused),
         cmocka_unit_test(sizes_that_do_not_fit_are_refused),
         cmocka_unit_test(nodes_write_reports_only),
-        cmocka_unit_test(who_may_only_read_can_map),
+        cmocka_unit_test(who_may_only_read_can_look),
+        cmocka_unit_test(what_is_written_over_a_roster_changes_no_copy),
         cmocka_unit_test(a_secret_is_taken_once),
         cmocka_unit_test(what_is_no_secret_is_refused),
     };

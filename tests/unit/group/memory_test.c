@@ -123,12 +123,13 @@ static void a_fresh_group_is_believed(void **state)
 {
     (void)state;
     struct unit_group made;
+    struct group_facts facts;
     unit_group_make(&made, 3, 2);
     uint64_t bytes = made.geometry.total_bytes;
-    assert_int_equal(group_group_check(made.group, bytes), 0);
-    assert_int_equal(group_group_check(made.group, bytes - 1), DN_EGROUP);
-    assert_int_equal(group_group_check(made.group, bytes + 1), DN_EGROUP);
-    assert_int_equal(group_group_check(made.group, 0), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes, &facts), 0);
+    assert_int_equal(group_group_check(made.group, bytes - 1, &facts), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes + 1, &facts), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, 0, &facts), DN_EGROUP);
     assert_int_equal(made.group->core_count, 2);
     unit_group_free(&made);
 }
@@ -137,18 +138,19 @@ static void a_changed_group_is_not_believed(void **state)
 {
     (void)state;
     struct unit_group made;
+    struct group_facts facts;
     unit_group_make(&made, 3, 2);
     struct group_geometry *geometry = &made.group->geometry;
     uint64_t bytes = made.geometry.total_bytes;
 
     made.group->magic++;
-    assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes, &facts), DN_EGROUP);
     made.group->magic--;
     made.group->layout_version++;
-    assert_int_equal(group_group_check(made.group, bytes), DN_EVERSION);
+    assert_int_equal(group_group_check(made.group, bytes, &facts), DN_EVERSION);
     made.group->layout_version--;
     geometry->node_count++;
-    assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
+    assert_int_equal(group_group_check(made.group, bytes, &facts), DN_EGROUP);
     geometry->node_count--;
 
     uint64_t *const fields[] = {
@@ -170,11 +172,42 @@ static void a_changed_group_is_not_believed(void **state)
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         for (size_t j = 0; j < sizeof changes / sizeof changes[0]; j++) {
             *fields[i] += changes[j];
-            assert_int_equal(group_group_check(made.group, bytes), DN_EGROUP);
+            assert_int_equal(group_group_check(made.group, bytes, &facts), DN_EGROUP);
             *fields[i] -= changes[j];
         }
     }
-    assert_int_equal(group_group_check(made.group, bytes), 0);
+    assert_int_equal(group_group_check(made.group, bytes, &facts), 0);
+    unit_group_free(&made);
+}
+
+/* Nodes can write the head at any time: whoever has looked at it once does not look again. */
+static void a_view_keeps_what_the_head_said(void **state)
+{
+    (void)state;
+    struct unit_group made;
+    unit_group_make(&made, 3, 2);
+    const struct group_view *view = &made.views[1];
+    const struct group_view before = *view;
+    unsigned char *service = group_service_memory(view, 2);
+    unsigned char *registered = group_registered_memory(view, 2);
+    unsigned char *heap = group_segment(view, 2, DN_HEAP);
+    uint64_t heap_bytes = group_segment_bytes(view, DN_HEAP);
+    const struct group_facts facts = view->facts;
+    assert_true(group_head_is_whole(made.group, &facts));
+    static const uint64_t hostile[] = {0, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40, 7};
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        uint64_t *word = (uint64_t *)(void *)made.group;
+        uint64_t *end = (uint64_t *)(void *)(&made.group->geometry + 1);
+        while (word < end) {
+            *word++ = hostile[i];
+        }
+        assert_memory_equal(view, &before, sizeof before);
+        assert_ptr_equal(group_service_memory(view, 2), service);
+        assert_ptr_equal(group_registered_memory(view, 2), registered);
+        assert_ptr_equal(group_segment(view, 2, DN_HEAP), heap);
+        assert_true(group_segment_bytes(view, DN_HEAP) == heap_bytes);
+        assert_false(group_head_is_whole(made.group, &facts));
+    }
     unit_group_free(&made);
 }
 
@@ -240,6 +273,7 @@ int main(void)
         cmocka_unit_test(impossible_groups_are_refused),
         cmocka_unit_test(a_fresh_group_is_believed),
         cmocka_unit_test(a_changed_group_is_not_believed),
+        cmocka_unit_test(a_view_keeps_what_the_head_said),
         cmocka_unit_test(views_give_every_node_memory_of_its_own),
         cmocka_unit_test(segment_sizes_are_told_by_area),
     };

@@ -1,6 +1,8 @@
 /* What a launcher is told of ranks on other hosts becomes their lives here. */
 #include "host/group.h"
 
+#include <unistd.h>
+
 #include "unit/unit.h"
 #include "group/life.h"
 
@@ -31,7 +33,7 @@ static uint32_t changes(const struct host_group *group)
 static bool senders_are_told(const struct host_group *group, uint32_t rank)
 {
     struct group_view view;
-    group_view_make(group->group, rank, &view);
+    group_view_make(group->group, &group->facts, rank, &view);
     return atomic_load(&view.ports[rank].call) & GROUP_CALL_GONE;
 }
 
@@ -91,6 +93,90 @@ static void nothing_changes_a_life_that_is_over(void **state)
     assert_int_equal(host_group_life(group, 2), DN_ATTACHED);
 }
 
+/* ---- What nodes can write ------------------------------------------------------------------- */
+
+static void scribble(struct group_memory *group, uint64_t value)
+{
+    uint64_t *word = (uint64_t *)(void *)group;
+    uint64_t *end = (uint64_t *)(void *)(&group->geometry + 1);
+    while (word < end) {
+        *word++ = value;
+    }
+}
+
+static const uint64_t hostile[] = {0, UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40, 4097};
+
+static void a_launcher_does_not_follow_the_head(void **state)
+{
+    struct host_group *group = *state;
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        assert_int_equal(host_group_is_whole(group), i == 0);
+        scribble(group->group, hostile[i]);
+        host_group_tell_life(group, 1, DN_ATTACHED);
+        assert_int_equal(host_group_life(group, 1), DN_ATTACHED);
+        assert_int_equal(host_group_process(group, 2), 0);
+    }
+    assert_true(host_group_node_ended(group, 1, false));
+    assert_int_equal(host_group_life(group, 1), DN_DEAD);
+}
+
+/* Whatever stands in the word: while the process runs the node counts as attached. */
+static void a_life_that_makes_no_sense_ends_as_a_death(void **state)
+{
+    struct host_group *group = *state;
+    static const uint32_t lives[] = {4, 77, 0x80000001, UINT32_MAX};
+    for (size_t i = 0; i < sizeof lives / sizeof lives[0]; i++) {
+        uint32_t rank = (uint32_t)i % 3;
+        struct group_view view;
+        group_view_make(group->group, &group->facts, rank, &view);
+        atomic_store(&view.ports[rank].life, lives[i]);
+        assert_int_equal(host_group_life(group, rank), DN_ATTACHED);
+        assert_true(host_group_node_ended(group, rank, true));
+        assert_int_equal(host_group_life(group, rank), DN_DEAD);
+    }
+}
+
+static void only_a_wish_ends_the_group(void **state)
+{
+    struct host_group *group = *state;
+    static const uint32_t words[] = {1, 0xff, 0x200, 0x80000103, UINT32_MAX};
+    int status;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        atomic_store(&group->group->end, words[i]);
+        assert_false(host_group_end_is_wanted(group->group, &status));
+    }
+    atomic_store(&group->group->end, 0);
+    assert_true(host_group_want_end(group->group, 3));
+    assert_true(host_group_end_is_wanted(group->group, &status));
+    assert_int_equal(status, 3);
+}
+
+static int look(const struct host_group *group, struct host_group *copied)
+{
+    int fd = dup(group->fd);
+    int error = host_group_look(fd, copied);
+    if (error) {
+        close(fd);
+    }
+    return error;
+}
+
+/* What `dimmnet info` prints stays as it was when it looked. */
+static void a_look_is_a_copy(void **state)
+{
+    struct host_group *group = *state;
+    struct host_group copied;
+    host_group_tell_life(group, 1, DN_ATTACHED);
+    assert_int_equal(look(group, &copied), 0);
+    scribble(group->group, UINT64_MAX);
+    host_group_tell_life(group, 1, DN_DEAD);
+    assert_int_equal(copied.facts.geometry.node_count, 3);
+    assert_int_equal(host_group_life(&copied, 1), DN_ATTACHED);
+    assert_true(host_group_is_whole(&copied));
+    host_group_unmap(&copied);
+    assert_int_equal(look(group, &copied), DN_EGROUP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +184,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_rank_dies, make, unmake),
         cmocka_unit_test_setup_teardown(a_rank_leaves_without_having_attached, make, unmake),
         cmocka_unit_test_setup_teardown(nothing_changes_a_life_that_is_over, make, unmake),
+        cmocka_unit_test_setup_teardown(a_launcher_does_not_follow_the_head, make, unmake),
+        cmocka_unit_test_setup_teardown(a_life_that_makes_no_sense_ends_as_a_death, make, unmake),
+        cmocka_unit_test_setup_teardown(only_a_wish_ends_the_group, make, unmake),
+        cmocka_unit_test_setup_teardown(a_look_is_a_copy, make, unmake),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -491,7 +491,8 @@ static void die_everywhere_on(const uint32_t *hosts, uint32_t nodes, uint32_t vi
         assert_int_equal(failed, 0);
         assert_true(same);
         struct group_view view;
-        group_view_make(fake->copies[victim], victim, &view);
+        group_view_make(fake->copies[victim], &(struct group_facts){1, fake->geometry}, victim,
+                        &view);
         lived = group_life(&view, victim) == DN_LEFT;
         fake_free();
     }
