@@ -87,7 +87,8 @@ enum dn_error {
     DN_ESPECIAL = -25,  /* it is the kernel's, a device's or made of huge pages */
     DN_ETHREADS = -26,  /* the program's other threads could not be stopped meanwhile */
 
-    DN_ENOTSUP = -27 /* this fabric does not offer what was asked for */
+    DN_ENOTSUP = -27, /* this fabric does not offer what was asked for */
+    DN_ERIGHTS = -28  /* the area's owner does not let others do that (dn_rights_set) */
 };
 
 /* The sentence for an error code, "DN_EPEER: ..."; never NULL. */
@@ -179,6 +180,31 @@ int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_
  * kicks to it and complete their transfers. */
 int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area);
 int dn_deregister(struct dn_node *node, uint32_t area);
+
+/* What other nodes may do in an area of this node. All of it, unless its owner says otherwise. */
+enum dn_right {
+    DN_READ = 1,   /* dn_get, dn_pull, dn_read_* */
+    DN_WRITE = 2,  /* kicks and their stores, dn_botf, dn_put, dn_push, dn_put_signal */
+    DN_ATOMIC = 4, /* all other atomics, and locks whose words lie there */
+    DN_ALL_RIGHTS = 7
+};
+
+/* As dn_register, with only these rights for others. */
+int dn_register_rights(struct dn_node *node, void *pointer, size_t bytes, unsigned rights,
+                       uint32_t *area);
+
+/* Sets the rights that others have in an area of this node: DN_LLCM, DN_BANK, DN_HEAP, or one
+ * from dn_register. Where areas overlap, each has its own. When this returns, all nodes know: a
+ * call without the right returns DN_ERIGHTS, and nothing is written. What a node sent before may
+ * still take effect; by packets, it may also be dropped.
+ *
+ * By packets, the node that has the area checks every operation. In place, the caller's own
+ * call does, and nothing stops a store through a pointer or through a kick that was mapped
+ * before. The owner itself may always do everything. */
+int dn_rights_set(struct dn_node *node, uint32_t area, unsigned rights);
+
+/* The rights that others have in an area of that rank. */
+int dn_rights_get(struct dn_node *node, int rank, uint32_t area, unsigned *rights);
 
 /* ---- AOTF: one store is one message ------------------------------------- */
 

@@ -40,7 +40,7 @@ static inline int api_check_area(const struct dn_node *node, struct dn_remote re
                                  uint64_t bytes)
 {
     unsigned char *pointer;
-    return UNLIKELY(remote.area == 0) ? in_place_reach(&node->lane, remote, bytes, &pointer) : 0;
+    return UNLIKELY(remote.area == 0) ? in_place_reach(&node->lane, remote, bytes, 0, &pointer) : 0;
 }
 
 /* Ends a quick operation: a tail call when somebody sleeps. */

@@ -61,7 +61,7 @@ static int name_window(struct dn_node *node, struct inner_program_data *data)
     struct host_process *process = node->process;
     uint64_t offset = process->view.facts.geometry.registered_offset + data->place;
     pthread_mutex_lock(&process->table_lock);
-    int error = group_area_register(&process->view, offset, data->bytes, &data->area);
+    int error = group_area_register(&process->view, offset, data->bytes, 0, &data->area);
     pthread_mutex_unlock(&process->table_lock);
     return error ? error : fabric_tell_area(&node->lane, data->area);
 }

@@ -7,7 +7,8 @@ int dn_lock_open(struct dn_node *node, struct dn_remote word, struct dn_lock **l
 {
     void *place;
     int error = lock ? api_check(node) : DN_EINVAL;
-    error = error ? error : in_place_reach_word(&node->lane, word, sizeof(uint64_t), &place);
+    error = error ? error
+                  : in_place_reach_word(&node->lane, word, sizeof(uint64_t), DN_ATOMIC, &place);
     return error ? error : lock_open(node, (uint32_t)word.rank, place, lock);
 }
 

@@ -70,9 +70,24 @@ int dn_remote_of(struct dn_node *node, const void *pointer, int rank, struct dn_
     return 0;
 }
 
+/* What others are denied, given their rights; false: these are none. */
+static bool denied_by(unsigned rights, uint32_t *denied)
+{
+    *denied = DN_ALL_RIGHTS & ~rights;
+    return (rights & ~(unsigned)DN_ALL_RIGHTS) == 0;
+}
+
 int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area)
 {
-    int error = pointer && bytes && area ? api_check(node) : DN_EINVAL;
+    return dn_register_rights(node, pointer, bytes, DN_ALL_RIGHTS, area);
+}
+
+int dn_register_rights(struct dn_node *node, void *pointer, size_t bytes, unsigned rights,
+                       uint32_t *area)
+{
+    uint32_t denied;
+    int error = pointer && bytes && area && denied_by(rights, &denied) ? api_check(node)
+                                                                       : DN_EINVAL;
     if (error) {
         return error;
     }
@@ -80,11 +95,11 @@ int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *are
     uint64_t offset;
     uint32_t segment = group_area_holding(&process->view, pointer, bytes, &offset);
     if (segment == 0) {
-        error = host_memory_register(process, pointer, bytes, area);
+        error = host_memory_register(process, pointer, bytes, denied, area);
     } else {
         offset += process->view.facts.geometry.segment_offset[segment];
         pthread_mutex_lock(&process->table_lock);
-        error = group_area_register(&process->view, offset, bytes, area);
+        error = group_area_register(&process->view, offset, bytes, denied, area);
         pthread_mutex_unlock(&process->table_lock);
     }
     return error ? error : fabric_tell_area(&node->lane, *area);
@@ -97,9 +112,47 @@ int dn_deregister(struct dn_node *node, uint32_t area)
     return error ? error : fabric_tell_area(&node->lane, area);
 }
 
+int dn_rights_set(struct dn_node *node, uint32_t area, unsigned rights)
+{
+    uint32_t denied;
+    int error = denied_by(rights, &denied) ? api_check(node) : DN_EINVAL;
+    if (error) {
+        return error;
+    }
+    struct host_process *process = node->process;
+    pthread_mutex_lock(&process->table_lock);
+    error = group_area_restrict(&process->view, area, denied);
+    pthread_mutex_unlock(&process->table_lock);
+    return error ? error : fabric_tell_area(&node->lane, area);
+}
+
+int dn_rights_get(struct dn_node *node, int rank, uint32_t area, unsigned *rights)
+{
+    int error = rights ? api_check(node) : DN_EINVAL;
+    if (error) {
+        return error;
+    }
+    if ((uint32_t)rank >= node->lane.node_count) {
+        return DN_ERANK;
+    }
+    const struct group_view *view = &node->process->view;
+    struct group_area_extent extent = {0};
+    if (group_area_is_built_in(area)) {
+        extent.denied = atomic_load_explicit(&view->ports[rank].areas[area].denied,
+                                             memory_order_relaxed);
+    } else {
+        error = group_area_look(view, (uint32_t)rank, area, &extent);
+    }
+    if (!error) {
+        *rights = DN_ALL_RIGHTS & ~extent.denied;
+    }
+    return error;
+}
+
 /* The built-in area in which a reached place lies. As an address it outlives the registered
  * area by which the place was found, and it has the place's alignment. Registered private
- * memory lies in no built-in area: there the name is all there is. */
+ * memory lies in no built-in area, and in a built-in area others may have no right to write:
+ * there the name is all there is. */
 static struct dn_remote lasting_address(const struct group_view *view, struct dn_remote remote,
                                         const unsigned char *pointer)
 {
@@ -113,14 +166,16 @@ static struct dn_remote lasting_address(const struct group_view *view, struct dn
     uint32_t area = offset >= start[DN_HEAP]   ? DN_HEAP
                     : offset >= start[DN_BANK] ? DN_BANK
                                                : DN_LLCM;
-    return (struct dn_remote){.rank = rank, .area = area, .offset = offset - start[area]};
+    return group_area_denies(view, (uint32_t)rank, area, DN_WRITE)
+               ? remote
+               : (struct dn_remote){.rank = rank, .area = area, .offset = offset - start[area]};
 }
 
 int dn_kick_map(struct dn_node *node, struct dn_remote remote, size_t bytes, struct dn_kick *kick)
 {
     int error = kick && bytes ? api_check(node) : DN_EINVAL;
     unsigned char *pointer;
-    error = error ? error : in_place_reach(&node->lane, remote, bytes, &pointer);
+    error = error ? error : in_place_reach(&node->lane, remote, bytes, DN_WRITE, &pointer);
     if (error) {
         return error;
     }
@@ -232,7 +287,7 @@ int api_store_error_at_barrier(struct host_process *process)
 static bool is_aligned(const struct dn_kick *kick, uint64_t offset, unsigned bytes)
 {
     unsigned char *pointer = kick->pointer;
-    return (!pointer && in_place_reach(&kick->node->lane, kick->remote, 1, &pointer) != 0) ||
+    return (!pointer && in_place_reach(&kick->node->lane, kick->remote, 1, 0, &pointer) != 0) ||
            ((uintptr_t)pointer + offset) % bytes == 0;
 }
 

@@ -52,8 +52,8 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
     struct fabric_lane *lane = &node->lane;
     if (UNLIKELY(remote.area == 0 || flag.area == 0)) {
         unsigned char *pointer;
-        error = in_place_reach(lane, remote, bytes, &pointer);
-        return error ? error : in_place_reach(lane, flag, sizeof value, &pointer);
+        error = in_place_reach(lane, remote, bytes, DN_WRITE, &pointer);
+        return error ? error : in_place_reach(lane, flag, sizeof value, DN_WRITE, &pointer);
     }
     return LIKELY(lane->is_prompt)
                ? in_place_put_signal(lane, remote, source, bytes, flag, value)

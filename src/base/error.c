@@ -47,6 +47,7 @@ static const struct row table[] = {
                        "it to a signal that the program does not use, or register before "
                        "starting threads"),
     ERROR(DN_ENOTSUP, "this fabric does not offer what was asked for; ask without it"),
+    ERROR(DN_ERIGHTS, "the area's owner does not let other nodes do that; see dn_rights_set"),
 #undef ERROR
 };
 

@@ -113,9 +113,10 @@ static void watch(void *context, uint64_t now_ns, uint16_t peer, bool on)
 }
 
 /* A lock's name is where its word lies in this node's memory; its value lies behind the word, in
- * one of the areas that every node has. NULL: the value leaves them. */
+ * one of the areas that every node has. NULL: the value leaves them, or others do not have the
+ * right there. */
 static unsigned char *value_at(const struct board *board, uint64_t name, uint32_t offset,
-                               uint32_t bytes)
+                               uint32_t bytes, uint32_t right)
 {
     const struct nic_local_memory *memory = &board->memory;
     static const uint32_t areas[] = {DN_HEAP, DN_LLCM, DN_BANK};
@@ -125,7 +126,9 @@ static unsigned char *value_at(const struct board *board, uint64_t name, uint32_
         if (memory->find && memory->find(memory->context, areas[i], &extent) == 0 &&
             place >= extent.offset && place - extent.offset < extent.bytes) {
             uint64_t left = extent.bytes - (place - extent.offset);
-            return offset <= left && bytes <= left - offset ? memory->base + place + offset : NULL;
+            return offset <= left && bytes <= left - offset && !(extent.denied & right)
+                       ? memory->base + place + offset
+                       : NULL;
         }
     }
     return NULL;
@@ -133,7 +136,7 @@ static unsigned char *value_at(const struct board *board, uint64_t name, uint32_
 
 static bool value_read(void *context, uint64_t name, uint32_t offset, uint32_t bytes, void *into)
 {
-    const unsigned char *place = value_at(context, name, offset, bytes);
+    const unsigned char *place = value_at(context, name, offset, bytes, DN_READ);
     if (!place) {
         return false;
     }
@@ -145,7 +148,7 @@ static bool value_change(void *context, uint64_t name, uint32_t offset, const vo
                          uint32_t bytes, bool is_or)
 {
     const struct board *board = context;
-    unsigned char *place = value_at(board, name, offset, bytes);
+    unsigned char *place = value_at(board, name, offset, bytes, is_or ? DN_ATOMIC : DN_WRITE);
     if (!place || (is_or && (uintptr_t)place % sizeof(uint64_t) != 0)) {
         return false;
     }

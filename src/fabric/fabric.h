@@ -22,8 +22,8 @@ struct fabric_lane;
 struct nic_services;
 
 /* The operations of a lane. Each one checks its remote addresses when it is called (rank, area,
- * range, alignment, a peer that is gone), so that a mistake is answered at once and nothing is
- * written. The caller has checked everything else. */
+ * range, rights, alignment, a peer that is gone), so that a mistake is answered at once and
+ * nothing is written. The caller has checked everything else. */
 struct fabric_ops {
     /* The fabric wants to see operations on peers in place, too: there are no quick paths. */
     bool intercepts;
@@ -210,8 +210,8 @@ static inline int fabric_settle(struct fabric_lane *lane)
     return fabric_all_in_place(lane) ? 0 : lane->ops->settle(lane);
 }
 
-/* After group_area_register or group_area_deregister: every peer knows the slot's new state when
- * this returns. */
+/* After group_area_register, group_area_deregister or group_area_restrict: every peer knows the
+ * slot's new state and rights when this returns. */
 static inline int fabric_tell_area(struct fabric_lane *lane, uint32_t area)
 {
     return fabric_all_in_place(lane) ? 0 : lane->ops->tell_area(lane, area);

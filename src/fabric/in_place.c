@@ -2,16 +2,16 @@
 #include "fabric/in_place.h"
 
 static int reach_word(const struct fabric_lane *lane, struct dn_remote remote, unsigned bytes,
-                      unsigned char **word)
+                      uint32_t right, unsigned char **word)
 {
-    int error = in_place_reach_any(lane, remote, bytes, word);
+    int error = in_place_reach_any(lane, remote, bytes, right, word);
     return error ? error : (uintptr_t)*word % bytes != 0 ? DN_EALIGN : 0;
 }
 
 static int store(struct fabric_lane *lane, struct dn_remote remote, uint64_t value, unsigned bytes)
 {
     unsigned char *word;
-    int error = reach_word(lane, remote, bytes, &word);
+    int error = reach_word(lane, remote, bytes, DN_WRITE, &word);
     if (!error) {
         nic_store_word(word, value, bytes);
     }
@@ -21,7 +21,7 @@ static int store(struct fabric_lane *lane, struct dn_remote remote, uint64_t val
 static int botf(struct fabric_lane *lane, struct dn_remote remote, const void *source, size_t bytes)
 {
     unsigned char *target;
-    int error = in_place_reach_any(lane, remote, bytes, &target);
+    int error = in_place_reach_any(lane, remote, bytes, DN_WRITE, &target);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -36,7 +36,7 @@ static int push(struct fabric_lane *lane, struct dn_remote remote, const void *s
                 struct dn_op *op)
 {
     unsigned char *target;
-    int error = in_place_reach_any(lane, remote, bytes, &target);
+    int error = in_place_reach_any(lane, remote, bytes, DN_WRITE, &target);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -56,7 +56,7 @@ static int pull(struct fabric_lane *lane, struct dn_remote remote, void *target,
                 struct dn_op *op)
 {
     unsigned char *source;
-    int error = in_place_reach_any(lane, remote, bytes, &source);
+    int error = in_place_reach_any(lane, remote, bytes, DN_READ, &source);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -73,7 +73,7 @@ static int atomic(struct fabric_lane *lane, struct dn_remote remote, enum wire_a
                   unsigned bytes, uint64_t operand, uint64_t expected, uint64_t *old)
 {
     unsigned char *word;
-    int error = reach_word(lane, remote, bytes, &word);
+    int error = reach_word(lane, remote, bytes, nic_atomic_right(operation), &word);
     if (error) {
         return error;
     }

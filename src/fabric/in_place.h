@@ -15,9 +15,10 @@
 #include "group/call.h"
 #include "nic/memory_access.h"
 
-/* Where a remote address lies here. The caller's mistakes come before DN_EPEER. */
+/* Where a remote address lies here, for an operation that needs a right (enum dn_right; 0: none).
+ * The caller's mistakes come before DN_EPEER. */
 static inline int in_place_reach(const struct fabric_lane *lane, struct dn_remote remote,
-                                 uint64_t bytes, unsigned char **pointer)
+                                 uint64_t bytes, uint32_t right, unsigned char **pointer)
 {
     uint32_t rank = (uint32_t)remote.rank;
     if (UNLIKELY(rank >= lane->node_count)) {
@@ -32,25 +33,27 @@ static inline int in_place_reach(const struct fabric_lane *lane, struct dn_remot
         *pointer = segment->base + remote.offset;
     } else {
         uint64_t offset;
-        int error = group_area_find(lane->view, remote, bytes, &offset);
+        int error = group_area_find(lane->view, remote, bytes, right, &offset);
         if (error) {
             return error;
         }
         *pointer = group_node_memory(lane->view, rank) + offset;
     }
-    if (UNLIKELY(atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed) &
-                 GROUP_CALL_GONE)) {
-        return DN_EPEER;
+    uint64_t call = atomic_load_explicit(&lane->ports[rank].call, memory_order_relaxed);
+    if (UNLIKELY((call & (GROUP_CALL_RESTRICTED | GROUP_CALL_BY_PACKETS)) &&
+                 group_area_is_built_in(remote.area) &&
+                 group_area_denies(lane->view, rank, remote.area, right))) {
+        return DN_ERIGHTS;
     }
-    return 0;
+    return UNLIKELY(call & GROUP_CALL_GONE) ? DN_EPEER : 0;
 }
 
 /* The same for a word. Also DN_EALIGN. */
 static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_remote remote,
-                                      unsigned bytes, void **word)
+                                      unsigned bytes, uint32_t right, void **word)
 {
     unsigned char *pointer;
-    int error = in_place_reach(lane, remote, bytes, &pointer);
+    int error = in_place_reach(lane, remote, bytes, right, &pointer);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -64,10 +67,10 @@ static inline int in_place_reach_word(const struct fabric_lane *lane, struct dn_
 /* As in_place_reach, also for the group's memory: addresses there, which only the library names,
  * are right. */
 static inline int in_place_reach_any(const struct fabric_lane *lane, struct dn_remote remote,
-                                     uint64_t bytes, unsigned char **pointer)
+                                     uint64_t bytes, uint32_t right, unsigned char **pointer)
 {
     if (LIKELY(remote.area != FABRIC_AREA_GROUP)) {
-        return in_place_reach(lane, remote, bytes, pointer);
+        return in_place_reach(lane, remote, bytes, right, pointer);
     }
     *pointer = (unsigned char *)lane->view->group + remote.offset;
     uint64_t call = atomic_load_explicit(&lane->ports[remote.rank].call, memory_order_relaxed);
@@ -97,7 +100,7 @@ static inline bool in_place_quick(const struct fabric_lane *lane, struct dn_remo
     if (UNLIKELY((bytes > FABRIC_SEGMENT_BYTES_MIN && bytes > segment->bytes) ||
                  remote.offset > segment->bytes - bytes ||
                  (atomic_load_explicit(&place->port->call, memory_order_relaxed) &
-                  (GROUP_CALL_GONE | GROUP_CALL_BY_PACKETS)))) {
+                  (GROUP_CALL_GONE | GROUP_CALL_BY_PACKETS | GROUP_CALL_RESTRICTED)))) {
         return false;
     }
     place->pointer = segment->base + remote.offset;
@@ -120,11 +123,11 @@ static inline int in_place_put_signal(struct fabric_lane *lane, struct dn_remote
 {
     unsigned char *target;
     unsigned char *signal;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, DN_WRITE, &target);
     if (UNLIKELY(error)) {
         return error;
     }
-    error = in_place_reach(lane, flag, sizeof value, &signal);
+    error = in_place_reach(lane, flag, sizeof value, DN_WRITE, &signal);
     if (UNLIKELY(error)) {
         return error;
     }

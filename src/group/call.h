@@ -1,7 +1,7 @@
 /* The call word of a port: how a sender learns that somebody sleeps there.
  *
- *     63   32 31      4      3           2        1       0
- *     | watch | sequence | by packets | sleeping | gone | watching |
+ *     63   32 31      5       4            3           2        1       0
+ *     | watch | sequence | restricted | by packets | sleeping | gone | watching |
  *
  * A sleeper sets `sleeping`, and `watching` too if a store into its memory may be what
  * it waits for; `watch` is then the cache line it looks at. It looks once more at what
@@ -16,8 +16,9 @@
  * everywhere. A sleeper that wakes by itself leaves the bits: the next sender takes
  * them away with one needless wake, or the next sleeper overwrites them.
  *
- * Two bits tell a sender at the same look that it must not write here: the node is gone, or what
- * is mapped here is its mirror and packets carry what is written (fabric/fabric.h sets that).
+ * Three bits tell a sender at the same look that it must not just write here: the node is gone;
+ * what is mapped here is its mirror, and packets carry what is written (fabric/fabric.h sets that);
+ * others do not have all rights in one of its built-in areas (group_area_restrict).
  *
  * The sleeping itself is the host's; nothing here enters the kernel. */
 #ifndef GROUP_CALL_H
@@ -30,7 +31,8 @@
 #define GROUP_CALL_GONE UINT64_C(2)
 #define GROUP_CALL_SLEEPING UINT64_C(4)
 #define GROUP_CALL_BY_PACKETS UINT64_C(8)
-#define GROUP_CALL_SEQUENCE UINT64_C(16)
+#define GROUP_CALL_RESTRICTED UINT64_C(16)
+#define GROUP_CALL_SEQUENCE UINT64_C(32)
 #define GROUP_CALL_LOWER UINT64_C(0xffffffff)
 
 /* Watches: a line's number in the node's memory, or one of these. */

@@ -13,6 +13,7 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "base/base.h"
 #include "dimmnet.h"
@@ -32,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 4u
+#define GROUP_LAYOUT_VERSION 5u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {
@@ -65,9 +66,14 @@ struct group_area {
      * deregisters, so that a reader who finds it the same before and after has read the
      * fields that belong to it. */
     _Atomic uint32_t state;
+    /* The rights (enum dn_right) that others do not have: the owner may change it at any time.
+     * Of the built-in areas this is all that is used. */
+    _Atomic uint32_t denied;
     _Atomic uint64_t offset; /* from the node's start */
     _Atomic uint64_t bytes;
 };
+_Static_assert(offsetof(struct group_area, denied) == sizeof(uint32_t),
+               "all but the state is one piece, which is told at once");
 
 /* A node's NIC registers, as its peers see them. The size is a power of two, so that finding
  * one is a shift. The call word stands in the middle of a page: programs like to put their

@@ -180,7 +180,7 @@ static int free_pages(struct host_process *process, struct span span, uint32_t c
 /* ---- Registering ---------------------------------------------------------------- */
 
 static int register_locked(struct host_process *process, struct span span, const void *pointer,
-                           uint64_t bytes, uint32_t *area)
+                           uint64_t bytes, uint32_t denied, uint32_t *area)
 {
     struct host_memory *memory = &process->memory;
     uint64_t place;
@@ -194,7 +194,7 @@ static int register_locked(struct host_process *process, struct span span, const
     }
     uint64_t offset = process->view.facts.geometry.registered_offset + place +
                       ((uintptr_t)pointer - span.start);
-    error = group_area_register(&process->view, offset, bytes, area);
+    error = group_area_register(&process->view, offset, bytes, denied, area);
     INVARIANT(!error);
     memory->areas[*area % GROUP_AREAS] = (struct host_memory_area){
         .area = *area, .pointer = (uintptr_t)pointer, .bytes = bytes, .order = ++memory->order};
@@ -202,14 +202,14 @@ static int register_locked(struct host_process *process, struct span span, const
 }
 
 int host_memory_register(struct host_process *process, const void *pointer, uint64_t bytes,
-                         uint32_t *area)
+                         uint32_t denied, uint32_t *area)
 {
     struct span span;
     if (!span_of(process, pointer, bytes, &span) || meets_group(process, span)) {
         return DN_ERANGE;
     }
     pthread_mutex_lock(&process->table_lock);
-    int error = register_locked(process, span, pointer, bytes, area);
+    int error = register_locked(process, span, pointer, bytes, denied, area);
     pthread_mutex_unlock(&process->table_lock);
     return error;
 }

@@ -34,11 +34,12 @@ void host_memory_init(struct host_process *process, int stop_signal);
  * host_memory_deregister; trying again may then help. */
 int host_memory_restore(struct host_process *process);
 
-/* Registers private memory under a name. Memory of another kind gets the codes of
- * host_mappings_private, the group's memory DN_ERANGE. DN_EBUSY when it takes in registered
- * pages that lie apart, DN_EFULL, DN_ENOMEM, DN_ETHREADS, DN_ESYSTEM. */
+/* Registers private memory under a name; others do not have the rights in `denied`. Memory of
+ * another kind gets the codes of host_mappings_private, the group's memory DN_ERANGE. DN_EBUSY
+ * when it takes in registered pages that lie apart, DN_EFULL, DN_ENOMEM, DN_ETHREADS,
+ * DN_ESYSTEM. */
 int host_memory_register(struct host_process *process, const void *pointer, uint64_t bytes,
-                         uint32_t *area);
+                         uint32_t denied, uint32_t *area);
 
 /* Takes the name of any area back. Private memory becomes private again, and what its
  * threads and its peers wrote is in it. DN_EAREA, DN_ESTALE; on DN_ETHREADS or DN_ENOMEM

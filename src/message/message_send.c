@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "group/address.h"
 #include "host/arena.h"
 
 enum {
@@ -106,14 +107,23 @@ static bool publish_stages(struct dn_context *context, struct message_destinatio
     return true;
 }
 
-/* Where in our memory the receiver finds these bytes; UINT64_MAX: it cannot reach them. */
+/* Where in our memory the receiver finds these bytes; UINT64_MAX: it cannot reach them, or may not
+ * read them. */
 static uint64_t place_of(const struct group_view *view, const void *data, uint64_t bytes)
 {
+    const struct group_port *port = &view->ports[view->rank];
     uintptr_t start = (uintptr_t)group_node_memory(view, view->rank);
     uint64_t offset = (uintptr_t)data - start;
     bool inside = (uintptr_t)data >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
-    return inside ? offset : UINT64_MAX;
+    uint32_t denied = 0;
+    if (inside && offset < view->group->geometry.service_offset) {
+        uint64_t within;
+        uint32_t area = group_area_holding(view, data, bytes, &within);
+        denied = area ? atomic_load_explicit(&port->areas[area].denied, memory_order_relaxed)
+                      : DN_READ;
+    }
+    return inside && !(denied & DN_READ) ? offset : UINT64_MAX;
 }
 
 /* ---- Going on with an operation ------------------------------------------------------------ */

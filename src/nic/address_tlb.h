@@ -5,9 +5,10 @@
  * miss asks the node's memory and replaces the way that was used longest ago; refusals are
  * not remembered.
  *
- * A hit asks nobody. So whoever deregisters an area calls nic_address_tlb_forget after
- * nic_local_memory.find has ceased to know the name, and before the memory is used for
- * something else. In the other order, a packet in between would bring the name back. */
+ * A hit asks nobody. So whoever deregisters an area, or changes the rights in it, calls
+ * nic_address_tlb_forget after nic_local_memory.find has ceased to know the name or gives the
+ * new rights, and before the memory is used for something else. In the other order, a packet in
+ * between would bring the name back, or the old rights. */
 #ifndef NIC_ADDRESS_TLB_H
 #define NIC_ADDRESS_TLB_H
 
@@ -35,10 +36,12 @@ struct nic_address_tlb {
 /* `ways`: NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS of them, all zero. */
 void nic_address_tlb_init(struct nic_address_tlb *tlb, struct nic_address_way *ways);
 
-/* The address is from the start of the node's memory, and all `bytes` behind it are in the
- * area. DN_EAREA, DN_ESTALE, or DN_ERANGE when offset and bytes leave the area. */
+/* The address is from the start of the node's memory, all `bytes` behind it are in the area, and
+ * others have that right there. DN_EAREA, DN_ESTALE, DN_ERANGE when offset and bytes leave the
+ * area, or DN_ERIGHTS. */
 int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_local_memory *memory,
-                              uint32_t area, uint64_t offset, uint64_t bytes, uint64_t *address);
+                              uint32_t area, uint64_t offset, uint64_t bytes, uint32_t right,
+                              uint64_t *address);
 
 /* Whether the next translation of the area would hit. */
 bool nic_address_tlb_holds(const struct nic_address_tlb *tlb, uint32_t area);
@@ -49,7 +52,7 @@ int nic_address_tlb_translate_skip(struct nic_address_tlb *tlb,
                                    const struct nic_local_memory *memory, uint64_t offset,
                                    uint64_t bytes, uint64_t *address);
 
-/* The area was deregistered. Nothing happens if the TLB does not hold it. */
+/* The area was deregistered, or has other rights. Nothing happens if the TLB does not hold it. */
 void nic_address_tlb_forget(struct nic_address_tlb *tlb, uint32_t area);
 
 #endif

@@ -115,7 +115,7 @@ bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area)
     if (nic_address_tlb_holds(&engine->addresses, area)) {
         return false;
     }
-    (void)nic_address_tlb_translate(&engine->addresses, &engine->memory, area, 0, 0, &address);
+    (void)nic_address_tlb_translate(&engine->addresses, &engine->memory, area, 0, 0, 0, &address);
     return true;
 }
 

@@ -43,11 +43,15 @@ struct nic_network {
     bool (*mark_is_passed)(void *context, uint64_t mark);
 };
 
-/* Where an area lies in this node's memory. */
+/* Where an area lies in this node's memory, and what others may not do there. */
 struct nic_extent {
     uint64_t offset;
     uint64_t bytes;
+    uint32_t denied; /* enum dn_right */
 };
+
+/* The area that is all of this node's memory. Stores with the skip flag are to it as well. */
+#define NIC_AREA_WHOLE 0
 
 /* This node's memory, where its areas lie, and whom to tell of writes. */
 struct nic_local_memory {
@@ -58,6 +62,10 @@ struct nic_local_memory {
     int (*find)(void *context, uint32_t area, struct nic_extent *extent);
     /* Called after a write, to wake whoever watches these bytes. May be NULL. */
     void (*written)(void *context, uint64_t offset, uint64_t bytes);
+    /* Whether a node may do this in NIC_AREA_WHOLE, at this address. May be NULL: everybody may do
+     * everything there. */
+    bool (*permits)(void *context, uint16_t source, const struct wire_operation *operation,
+                    uint64_t address);
 };
 
 enum nic_completion_state { NIC_PENDING = 1, NIC_DONE = 2 };
@@ -174,7 +182,8 @@ void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_
 bool nic_engine_forget_peer(struct nic_engine *engine, uint16_t peer);
 /* Completes all that waits for the peer with DN_EPEER. */
 void nic_engine_peer_lost(struct nic_engine *engine, uint64_t now_ns, uint16_t peer);
-/* The area was deregistered: nic_local_memory.find no longer knows its name. */
+/* The area was deregistered, or others have other rights in it: nic_local_memory.find no longer
+ * knows its name, or says so. */
 void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
 
 /* For simulators, which model time. The node to which stores to an open kick page go. */
@@ -200,7 +209,7 @@ struct nic_engine_counters {
     uint64_t header_hits, header_misses;
     uint64_t address_hits, address_misses, address_skips;
     uint64_t carried_out; /* operations of others on this memory */
-    uint64_t refused;     /* operations of others that named no memory of ours */
+    uint64_t refused;     /* operations of others that named no memory of ours, or had no right */
     uint64_t replies_unexpected;
     uint64_t lost_operations; /* of our users: dropped for a lost peer, without completion */
 };

@@ -231,7 +231,7 @@ static int refusal(const struct wire_operation *reply)
 {
     int error = -(int)reply->detail;
     bool is_known = error == DN_EAREA || error == DN_ESTALE || error == DN_ERANGE ||
-                    error == DN_EALIGN;
+                    error == DN_EALIGN || error == DN_ERIGHTS;
     return is_known ? error : DN_EPEER;
 }
 

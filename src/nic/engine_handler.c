@@ -2,7 +2,8 @@
  *
  * A packet is carried out whole, in the order of its records, or not at all: there is room for
  * its replies before the first record is touched. Every area, offset and length is checked
- * against this node's memory; what names none of it is refused, with a reply if it has a tag. */
+ * against this node's memory, and every operation against the rights there; what names no memory
+ * or has no right is refused, with a reply if it has a tag. */
 #include "nic/engine_state.h"
 
 #include "base/mutant.h"
@@ -53,11 +54,32 @@ static void written(const struct nic_engine *engine, uint64_t address, uint64_t 
     }
 }
 
-static int translate(struct nic_engine *engine, const struct wire_operation *operation,
-                     uint64_t *address)
+/* An address of the area that is all of this node's memory. */
+static int ask_permission(const struct nic_engine *engine, const struct origin *origin,
+                          const struct wire_operation *operation, uint64_t address)
 {
-    return nic_address_tlb_translate(&engine->addresses, &engine->memory, operation->area,
-                                     operation->offset, operation->bytes, address);
+    const struct nic_local_memory *memory = &engine->memory;
+    bool permits = !memory->permits ||
+                   memory->permits(memory->context, origin->source, operation, address);
+    return permits ? 0 : DN_ERIGHTS;
+}
+
+static int translate(struct nic_engine *engine, const struct origin *origin,
+                     const struct wire_operation *operation, uint32_t right, uint64_t *address)
+{
+    int error = nic_address_tlb_translate(&engine->addresses, &engine->memory, operation->area,
+                                          operation->offset, operation->bytes, right, address);
+    return error || LIKELY(operation->area != NIC_AREA_WHOLE)
+               ? error
+               : ask_permission(engine, origin, operation, *address);
+}
+
+static int translate_skip(struct nic_engine *engine, const struct origin *origin,
+                          const struct wire_operation *operation, uint64_t *address)
+{
+    int error = nic_address_tlb_translate_skip(&engine->addresses, &engine->memory,
+                                               operation->offset, operation->bytes, address);
+    return error ? error : ask_permission(engine, origin, operation, *address);
 }
 
 static void carry_out_aotf(struct nic_engine *engine, const struct origin *origin,
@@ -65,9 +87,8 @@ static void carry_out_aotf(struct nic_engine *engine, const struct origin *origi
 {
     uint64_t address;
     int error = operation->detail == WIRE_SKIP
-                    ? nic_address_tlb_translate_skip(&engine->addresses, &engine->memory,
-                                                     operation->offset, operation->bytes, &address)
-                    : translate(engine, operation, &address);
+                    ? translate_skip(engine, origin, operation, &address)
+                    : translate(engine, origin, operation, DN_WRITE, &address);
     if (error) {
         refuse(engine, origin, WIRE_NO_TAG, error);
         return;
@@ -91,7 +112,7 @@ static void carry_out_block(struct nic_engine *engine, const struct origin *orig
                             const struct wire_operation *operation)
 {
     uint64_t address;
-    int error = translate(engine, operation, &address);
+    int error = translate(engine, origin, operation, DN_WRITE, &address);
     if (error) {
         refuse(engine, origin, WIRE_NO_TAG, error);
         return;
@@ -105,7 +126,7 @@ static void carry_out_pull(struct nic_engine *engine, const struct origin *origi
                            const struct wire_operation *operation)
 {
     uint64_t address;
-    int error = translate(engine, operation, &address);
+    int error = translate(engine, origin, operation, DN_READ, &address);
     if (error) {
         refuse(engine, origin, operation->tag, error);
         return;
@@ -125,8 +146,9 @@ static void carry_out_pull(struct nic_engine *engine, const struct origin *origi
 static void carry_out_atomic(struct nic_engine *engine, const struct origin *origin,
                              const struct wire_operation *operation)
 {
+    enum wire_atomic function = (enum wire_atomic)operation->detail;
     uint64_t address;
-    int error = translate(engine, operation, &address);
+    int error = translate(engine, origin, operation, nic_atomic_right(function), &address);
     void *word = error ? NULL : engine->memory.base + address;
     if (!error && (uintptr_t)word % operation->bytes != 0) {
         error = DN_EALIGN;
@@ -135,7 +157,6 @@ static void carry_out_atomic(struct nic_engine *engine, const struct origin *ori
         refuse(engine, origin, operation->tag, error);
         return;
     }
-    enum wire_atomic function = (enum wire_atomic)operation->detail;
     uint64_t old = nic_apply(word, function, operation->bytes, operation->operand,
                              operation->expected);
     engine->counters.carried_out++;

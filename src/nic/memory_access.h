@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "dimmnet.h"
 #include "wire/operation.h"
 
 /* An aligned word of 1, 2, 4 or 8 bytes, never torn. */
@@ -58,6 +59,12 @@ static inline void nic_load_block(void *into, const unsigned char *source, size_
         }
     }
     memcpy((unsigned char *)into + at, source + at, bytes - at);
+}
+
+/* The right that an atomic operation needs. */
+static inline uint32_t nic_atomic_right(enum wire_atomic function)
+{
+    return function == WIRE_READ ? DN_READ : DN_ATOMIC;
 }
 
 /* One atomic operation on a word; gives the old value. Acquire and release: a fetch that

@@ -34,10 +34,10 @@ static void count_call(struct fake_node *node)
 
 /* Checks a remote address; gives where it lies here. The library's own are right. */
 static int reach(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
-                 unsigned char **place)
+                 uint32_t right, unsigned char **place)
 {
     if (remote.area != FABRIC_AREA_GROUP) {
-        return in_place_reach(lane, remote, bytes, place);
+        return in_place_reach(lane, remote, bytes, right, place);
     }
     *place = (unsigned char *)lane->view->group + remote.offset;
     return fake_is_gone(lane->state, (uint32_t)remote.rank) ? DN_EPEER : 0;
@@ -50,7 +50,7 @@ static int write_to(struct fabric_lane *lane, struct dn_remote remote, const voi
     struct fake_node *node = lane->state;
     uint32_t rank = (uint32_t)remote.rank;
     unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = reach(lane, remote, bytes, DN_WRITE, &place);
     if (error) {
         return error;
     }
@@ -68,7 +68,7 @@ static int fake_store(struct fabric_lane *lane, struct dn_remote remote, uint64_
                       unsigned bytes)
 {
     unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = reach(lane, remote, bytes, DN_WRITE, &place);
     if (!error && (uintptr_t)place % bytes != 0) {
         error = DN_EALIGN;
     }
@@ -85,7 +85,7 @@ static int fake_put_signal(struct fabric_lane *lane, struct dn_remote remote, co
                            size_t bytes, struct dn_remote flag, uint64_t value)
 {
     unsigned char *signal;
-    int error = reach(lane, flag, sizeof value, &signal);
+    int error = reach(lane, flag, sizeof value, DN_WRITE, &signal);
     if (!error && (uintptr_t)signal % sizeof value != 0) {
         error = DN_EALIGN;
     }
@@ -99,7 +99,7 @@ static int fake_push(struct fabric_lane *lane, struct dn_remote remote, const vo
     struct fake_node *node = lane->state;
     uint32_t rank = (uint32_t)remote.rank;
     unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = reach(lane, remote, bytes, DN_WRITE, &place);
     if (error) {
         return error;
     }
@@ -160,7 +160,7 @@ static int fake_pull(struct fabric_lane *lane, struct dn_remote remote, void *ta
 {
     uint32_t rank = (uint32_t)remote.rank;
     unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = reach(lane, remote, bytes, DN_READ, &place);
     error = error ? error : ask(lane->state, rank, offset_of(lane, place));
     if (!error) {
         nic_load_block(target, fake_place(rank, offset_of(lane, place)), bytes);
@@ -177,7 +177,7 @@ static int fake_atomic(struct fabric_lane *lane, struct dn_remote remote,
 {
     uint32_t rank = (uint32_t)remote.rank;
     unsigned char *place;
-    int error = reach(lane, remote, bytes, &place);
+    int error = reach(lane, remote, bytes, nic_atomic_right(operation), &place);
     if (!error && (uintptr_t)place % bytes != 0) {
         error = DN_EALIGN;
     }
@@ -246,7 +246,7 @@ static int fake_tell_area(struct fabric_lane *lane, uint32_t area)
     const struct group_area *entry = &lane->ports[node->rank].areas[area % GROUP_AREAS];
     for (uint32_t rank = 0; rank < fake->node_count; rank++) {
         /* The state goes last, as in the table itself. Ranks that are gone need not know. */
-        (void)fake_reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
+        (void)fake_reflect(lane, rank, &entry->denied, sizeof *entry - sizeof entry->state);
         (void)fake_reflect(lane, rank, &entry->state, sizeof entry->state);
     }
     return fake_settle(lane);

@@ -176,7 +176,7 @@ static void an_area_is_known_when_it_was_told(void **state)
     uint32_t area = 0;
     uint64_t word = 9;
     (void)state;
-    assert_int_equal(group_area_register(owner, start, 256, &area), 0);
+    assert_int_equal(group_area_register(owner, start, 256, 0, &area), 0);
     assert_int_equal(fabric_tell_area(lane_of(1), area), 0);
     struct dn_remote remote = {.rank = 1, .area = area, .offset = 8};
     for (uint32_t from = 0; from < NODES; from++) {

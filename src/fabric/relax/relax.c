@@ -392,7 +392,7 @@ static int relax_store(struct fabric_lane *lane, struct dn_remote remote, uint64
                        unsigned bytes)
 {
     void *word;
-    int error = in_place_reach_word(lane, remote, bytes, &word);
+    int error = in_place_reach_word(lane, remote, bytes, DN_WRITE, &word);
     if (error) {
         return error;
     }
@@ -408,7 +408,7 @@ static int relax_botf(struct fabric_lane *lane, struct dn_remote remote, const v
                       size_t bytes)
 {
     unsigned char *target;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, DN_WRITE, &target);
     if (error) {
         return error;
     }
@@ -423,11 +423,11 @@ static int relax_put_signal(struct fabric_lane *lane, struct dn_remote remote, c
 {
     unsigned char *target;
     void *word;
-    int error = in_place_reach(lane, remote, bytes, &target);
+    int error = in_place_reach(lane, remote, bytes, DN_WRITE, &target);
     if (error) {
         return error;
     }
-    error = in_place_reach_word(lane, flag, sizeof value, &word);
+    error = in_place_reach_word(lane, flag, sizeof value, DN_WRITE, &word);
     if (error) {
         return error;
     }
@@ -448,7 +448,7 @@ static int transfer(struct fabric_lane *lane, struct dn_remote remote, enum kind
                     size_t bytes, struct dn_op *op)
 {
     unsigned char *place;
-    int error = in_place_reach(lane, remote, bytes, &place);
+    int error = in_place_reach(lane, remote, bytes, kind == PUSH ? DN_WRITE : DN_READ, &place);
     if (error) {
         return error;
     }
@@ -481,7 +481,7 @@ static int relax_atomic(struct fabric_lane *lane, struct dn_remote remote,
                         uint64_t expected, uint64_t *old)
 {
     void *word;
-    int error = in_place_reach_word(lane, remote, bytes, &word);
+    int error = in_place_reach_word(lane, remote, bytes, nic_atomic_right(operation), &word);
     if (error) {
         return error;
     }

@@ -172,10 +172,10 @@ static bool is_in_place(const struct fabric_lane *lane, struct dn_remote remote)
 
 /* Checks a remote address as every fabric does, by its place in the mirror. */
 static int check(const struct fabric_lane *lane, struct dn_remote remote, uint64_t bytes,
-                 unsigned alignment)
+                 uint32_t right, unsigned alignment)
 {
     unsigned char *place;
-    int error = in_place_reach_any(lane, remote, bytes, &place);
+    int error = in_place_reach_any(lane, remote, bytes, right, &place);
     return error ? error : (uintptr_t)place % alignment != 0 ? DN_EALIGN : 0;
 }
 
@@ -247,7 +247,7 @@ static int udp_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t
     if (is_in_place(lane, remote)) {
         return in_place_ops.store(lane, remote, value, bytes);
     }
-    int error = check(lane, remote, bytes, bytes);
+    int error = check(lane, remote, bytes, DN_WRITE, bytes);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -288,7 +288,7 @@ static int udp_botf(struct fabric_lane *lane, struct dn_remote remote, const voi
     if (is_in_place(lane, remote)) {
         return in_place_ops.botf(lane, remote, source, bytes);
     }
-    int error = check(lane, remote, bytes, 1);
+    int error = check(lane, remote, bytes, DN_WRITE, 1);
     if (UNLIKELY(error || bytes == 0)) {
         return error;
     }
@@ -308,8 +308,8 @@ static int udp_put_signal(struct fabric_lane *lane, struct dn_remote remote, con
     if (is_in_place(lane, remote)) {
         return in_place_put_signal(lane, remote, source, bytes, flag, value);
     }
-    int error = check(lane, remote, bytes, 1);
-    error = error ? error : check(lane, flag, sizeof value, sizeof value);
+    int error = check(lane, remote, bytes, DN_WRITE, 1);
+    error = error ? error : check(lane, flag, sizeof value, DN_WRITE, sizeof value);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -341,7 +341,7 @@ static int give_and_send(struct udp_state *udp, const struct request *request)
 static int transfer(struct fabric_lane *lane, struct dn_remote remote, void *local, size_t bytes,
                     struct dn_op *op, enum kind kind)
 {
-    int error = check(lane, remote, bytes, 1);
+    int error = check(lane, remote, bytes, kind == PUSH ? DN_WRITE : DN_READ, 1);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -384,7 +384,7 @@ static int udp_atomic(struct fabric_lane *lane, struct dn_remote remote, enum wi
     if (is_in_place(lane, remote)) {
         return in_place_ops.atomic(lane, remote, operation, bytes, operand, expected, old);
     }
-    int error = check(lane, remote, bytes, bytes);
+    int error = check(lane, remote, bytes, nic_atomic_right(operation), bytes);
     if (UNLIKELY(error)) {
         return error;
     }
@@ -495,7 +495,7 @@ static int udp_reflect(struct fabric_lane *lane, uint32_t rank, const void *plac
         return 0;
     }
     struct dn_remote remote = at_rank(lane, rank, place);
-    int error = check(lane, remote, bytes, 1);
+    int error = check(lane, remote, bytes, DN_WRITE, 1);
     if (error) {
         return error;
     }
@@ -524,7 +524,7 @@ static int udp_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uin
         .bytes = bytes,
         .completion = &completion,
     };
-    int error = check(lane, request.remote, bytes, 1);
+    int error = check(lane, request.remote, bytes, DN_READ, 1);
     error = error ? error : give_and_send(&udp_state, &request);
     if (error) {
         return error;
@@ -552,7 +552,7 @@ static int udp_tell_area(struct fabric_lane *lane, uint32_t area)
     fabric_mutex_give(&udp->lock);
     for (uint32_t rank = 0; rank < view->node_count; rank++) {
         /* Ranks that are gone need not know. The state word goes last, as in the table itself. */
-        (void)udp_reflect(lane, rank, &entry->offset, sizeof *entry - sizeof(uint64_t));
+        (void)udp_reflect(lane, rank, &entry->denied, sizeof *entry - sizeof entry->state);
         (void)udp_reflect(lane, rank, &entry->state, sizeof entry->state);
     }
     return udp_settle(lane);

@@ -39,24 +39,24 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     const struct group_geometry *geometry = &view->facts.geometry;
     uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
     if (area == FABRIC_AREA_GROUP) {
-        *extent = (struct nic_extent){0, geometry->total_bytes};
+        *extent = (struct nic_extent){.bytes = geometry->total_bytes};
         return 0;
     }
     if (group_area_is_built_in(area)) {
-        *extent = (struct nic_extent){node + geometry->segment_offset[area],
-                                      group_segment_bytes(view, area)};
+        const struct group_area *entry = &view->ports[view->rank].areas[area];
+        *extent = (struct nic_extent){
+            .offset = node + geometry->segment_offset[area],
+            .bytes = group_segment_bytes(view, area),
+            .denied = atomic_load_explicit(&entry->denied, memory_order_relaxed),
+        };
         return 0;
     }
-    const struct dn_remote start = {.rank = (int)view->rank, .area = area};
-    uint64_t offset;
-    int error = group_area_find(view, start, 0, &offset);
-    if (error) {
-        return error;
+    struct group_area_extent found;
+    int error = group_area_look(view, view->rank, area, &found);
+    if (!error) {
+        *extent = (struct nic_extent){node + found.offset, found.bytes, found.denied};
     }
-    const struct group_area *entry = &view->ports[view->rank].areas[area % GROUP_AREAS];
-    *extent = (struct nic_extent){node + offset,
-                                  atomic_load_explicit(&entry->bytes, memory_order_relaxed)};
-    return 0;
+    return error;
 }
 
 /* ---- Reports --------------------------------------------------------------------------- */

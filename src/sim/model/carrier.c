@@ -29,10 +29,12 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     const struct sim_node *node = context;
     const struct sim_machine *machine = node->world->machine;
     switch (area) {
-    case SIM_AREA_LLCM: *extent = (struct nic_extent){0, machine->llcm_bytes}; return 0;
+    case SIM_AREA_LLCM: *extent = (struct nic_extent){.bytes = machine->llcm_bytes}; return 0;
     case SIM_AREA_BANK:
         *extent = (struct nic_extent){
-            machine->llcm_bytes + node->network_bank * machine->bank_bytes, machine->bank_bytes};
+            .offset = machine->llcm_bytes + node->network_bank * machine->bank_bytes,
+            .bytes = machine->bank_bytes,
+        };
         return 0;
     default: return DN_EAREA;
     }

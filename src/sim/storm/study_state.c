@@ -53,7 +53,8 @@ bool storm_study_state(const struct storm_printer *printer)
     struct board_config config;
     struct board board;
     unsigned char memory[64] = {0};
-    const struct nic_local_memory local = {NULL, memory, sizeof memory, find_nothing, NULL};
+    const struct nic_local_memory local = {
+        .base = memory, .bytes = sizeof memory, .find = find_nothing};
     const struct board_listener nobody = {0};
     board_config_default(&config, WIRE_NODES_MAX);
     config.swif.incarnation = 1;

@@ -135,8 +135,13 @@ static void run_until_idle(struct storm_world *world, struct storm_node *node)
 static void begin_life(struct storm_world *world, struct storm_node *node)
 {
     struct board_config config = world->plan.board;
-    const struct nic_local_memory memory = {node, node->memory, node->memory_bytes,
-                                            storm_traffic_find, storm_traffic_written};
+    const struct nic_local_memory memory = {
+        .context = node,
+        .base = node->memory,
+        .bytes = node->memory_bytes,
+        .find = storm_traffic_find,
+        .written = storm_traffic_written,
+    };
     const struct board_listener listener = {
         .context = node,
         .peer_lost = storm_traffic_peer_lost,

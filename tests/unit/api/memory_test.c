@@ -76,6 +76,45 @@ static void private_memory_keeps_its_content(void **unused)
     assert_int_equal(dn_register(node, &value, 0, &remote.area), DN_EINVAL);
 }
 
+/* A node has all rights in its own areas; what others have is a word. */
+static void rights(void **unused)
+{
+    (void)unused;
+    unsigned char *bank = dn_bank(node, NULL);
+    uint32_t area;
+    unsigned found = 99;
+    for (uint32_t built_in = DN_LLCM; built_in <= DN_HEAP; built_in++) {
+        assert_int_equal(dn_rights_get(node, 0, built_in, &found), 0);
+        assert_int_equal(found, DN_ALL_RIGHTS);
+        assert_int_equal(dn_rights_set(node, built_in, DN_READ), 0);
+        assert_int_equal(dn_rights_get(node, 0, built_in, &found), 0);
+        assert_int_equal(found, DN_READ);
+        struct dn_remote remote = {.rank = 0, .area = built_in};
+        assert_int_equal(dn_add_u64(node, remote, 0), 0);
+        assert_int_equal(dn_rights_set(node, built_in, DN_ALL_RIGHTS), 0);
+    }
+    assert_int_equal(dn_register_rights(node, bank, 64, DN_WRITE | DN_ATOMIC, &area), 0);
+    assert_int_equal(dn_rights_get(node, 0, area, &found), 0);
+    assert_int_equal(found, DN_WRITE | DN_ATOMIC);
+    assert_int_equal(dn_rights_set(node, area, 0), 0);
+    assert_int_equal(dn_rights_get(node, 0, area, &found), 0);
+    assert_int_equal(found, 0);
+    assert_int_equal(dn_deregister(node, area), 0);
+    found = 99;
+    assert_int_equal(dn_rights_set(node, area, 0), DN_ESTALE);
+    assert_int_equal(dn_rights_get(node, 0, area, &found), DN_ESTALE);
+    assert_int_equal(dn_rights_set(node, 0, 0), DN_EAREA);
+    assert_int_equal(dn_rights_get(node, 0, 0, &found), DN_EAREA);
+    assert_int_equal(dn_rights_get(node, 1, DN_BANK, &found), DN_ERANK);
+    assert_int_equal(dn_rights_get(node, -1, DN_BANK, &found), DN_ERANK);
+    assert_int_equal(dn_rights_get(node, 0, DN_BANK, NULL), DN_EINVAL);
+    assert_int_equal(dn_rights_get(NULL, 0, DN_BANK, &found), DN_EINVAL);
+    assert_int_equal(dn_rights_set(NULL, DN_BANK, 0), DN_EINVAL);
+    assert_int_equal(dn_rights_set(node, DN_BANK, DN_ALL_RIGHTS + 1), DN_EINVAL);
+    assert_int_equal(dn_register_rights(node, bank, 64, 8, &area), DN_EINVAL);
+    assert_int_equal(found, 99);
+}
+
 /* Stores by packets keep their errors; here with a kick that has a pointer. */
 static void errors_of_stores_are_kept(void **unused)
 {
@@ -134,9 +173,13 @@ static void kicks(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(areas),       cmocka_unit_test(addresses),
-        cmocka_unit_test(allocations), cmocka_unit_test(private_memory_keeps_its_content),
-        cmocka_unit_test(kicks),       cmocka_unit_test(errors_of_stores_are_kept),
+        cmocka_unit_test(areas),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(allocations),
+        cmocka_unit_test(private_memory_keeps_its_content),
+        cmocka_unit_test(rights),
+        cmocka_unit_test(kicks),
+        cmocka_unit_test(errors_of_stores_are_kept),
     };
     return cmocka_run_group_tests(tests, node_attach, node_detach);
 }

@@ -31,6 +31,62 @@ static bool is_quick(struct dn_remote remote, uint64_t bytes)
     return in_place_quick(&lane, remote, bytes, &place);
 }
 
+/* Every operation of the table on 8 bytes of an area of rank 1, given what its owner denies. */
+static void expect_rights(uint32_t area, uint32_t denied)
+{
+    const struct fabric_ops *ops = &in_place_ops;
+    const struct dn_remote remote = unit_at(1, area, 64);
+    const struct dn_remote free_flag = unit_at(1, DN_HEAP, 0);
+    int write = denied & DN_WRITE ? DN_ERIGHTS : 0;
+    int read = denied & DN_READ ? DN_ERIGHTS : 0;
+    int atomic = denied & DN_ATOMIC ? DN_ERIGHTS : 0;
+    unsigned char *memory = NULL;
+    uint64_t value = 3;
+    uint64_t old = 77;
+    assert_int_equal(in_place_reach(&lane, remote, 8, 0, &memory), 0);
+    memset(memory, 0, 8);
+    assert_int_equal(ops->store(&lane, remote, 3, 8), write);
+    assert_int_equal(ops->botf(&lane, remote, &value, 8), write);
+    assert_int_equal(ops->push(&lane, remote, &value, 8, NULL), write);
+    assert_int_equal(ops->put_signal(&lane, remote, &value, 8, free_flag, 9), write);
+    assert_int_equal(ops->put_signal(&lane, free_flag, &value, 8, remote, 3), write);
+    assert_int_equal(memory[0], write ? 0 : 3);
+    memset(memory, 0, 8);
+    assert_int_equal(ops->atomic(&lane, remote, WIRE_ADD, 8, 5, 0, &old), atomic);
+    assert_int_equal(ops->atomic(&lane, remote, WIRE_COMPARE_SWAP, 8, 6, 5, &old), atomic);
+    assert_int_equal(memory[0], atomic ? 0 : 6);
+    old = 77;
+    assert_int_equal(ops->atomic(&lane, remote, WIRE_READ, 8, 0, 0, &old), read);
+    assert_int_equal(ops->pull(&lane, remote, &value, 8, NULL), read);
+    assert_true(read ? old == 77 && value == 3 : old == memory[0] && value == memory[0]);
+}
+
+static void each_operation_needs_its_right(void **state)
+{
+    (void)state;
+    const struct group_view *owner = &net.made.views[1];
+    struct fabric_lane own = unit_lane(&net, 1, NULL);
+    uint32_t areas[] = {DN_LLCM, DN_BANK, 0};
+    uint64_t start = net.made.geometry.segment_offset[DN_BANK];
+    assert_int_equal(group_area_register(owner, start, 256, 0, &areas[2]), 0);
+    for (uint32_t i = 0; i < sizeof areas / sizeof areas[0]; i++) {
+        for (uint32_t denied = 0; denied <= DN_ALL_RIGHTS; denied++) {
+            assert_int_equal(group_area_restrict(owner, areas[i], denied), 0);
+            expect_rights(areas[i], denied);
+            /* Without a look at the rights nothing is quick; the others' memory still is. */
+            if (group_area_is_built_in(areas[i])) {
+                assert_int_equal(is_quick(unit_at(1, areas[i], 0), 8), denied == 0);
+            }
+            assert_true(is_quick(unit_at(2, DN_LLCM, 0), 8));
+            /* The owner has all rights. */
+            uint64_t old;
+            assert_int_equal(
+                in_place_ops.atomic(&own, unit_at(1, areas[i], 64), WIRE_ADD, 8, 1, 0, &old), 0);
+        }
+        assert_int_equal(group_area_restrict(owner, areas[i], 0), 0);
+    }
+}
+
 /* ---- Addresses --------------------------------------------------------------- */
 
 static void built_in_areas_are_reached(void **state)
@@ -39,7 +95,7 @@ static void built_in_areas_are_reached(void **state)
     for (int rank = 0; rank < NODES; rank++) {
         for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
             unsigned char *pointer = NULL;
-            assert_int_equal(in_place_reach(&lane, unit_at(rank, area, 40), 8, &pointer), 0);
+            assert_int_equal(in_place_reach(&lane, unit_at(rank, area, 40), 8, 0, &pointer), 0);
             assert_ptr_equal(pointer, unit_memory(&net, rank, area) + 40);
             struct in_place_target place = {0};
             assert_true(in_place_quick(&lane, unit_at(rank, area, 40), 8, &place));
@@ -56,13 +112,13 @@ static void registered_areas_are_reached(void **state)
     unsigned char *pointer = NULL;
     const struct group_view *owner = &net.made.views[1];
     uint64_t start = net.made.geometry.segment_offset[DN_BANK] + 1024;
-    assert_int_equal(group_area_register(owner, start, 256, &area), 0);
-    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 248, &pointer), 0);
+    assert_int_equal(group_area_register(owner, start, 256, 0, &area), 0);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 248, 0, &pointer), 0);
     assert_ptr_equal(pointer, unit_memory(&net, 1, DN_BANK) + 1032);
-    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 249, &pointer), DN_ERANGE);
-    assert_int_equal(in_place_reach(&lane, unit_at(2, area, 0), 1, &pointer), DN_EAREA);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 8), 249, 0, &pointer), DN_ERANGE);
+    assert_int_equal(in_place_reach(&lane, unit_at(2, area, 0), 1, 0, &pointer), DN_EAREA);
     assert_int_equal(group_area_deregister(owner, area), 0);
-    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 0), 1, &pointer), DN_ESTALE);
+    assert_int_equal(in_place_reach(&lane, unit_at(1, area, 0), 1, 0, &pointer), DN_ESTALE);
     assert_false(is_quick(unit_at(1, area, 0), 8));
 }
 
@@ -100,7 +156,7 @@ static void mistakes_have_names_and_no_effect(void **state)
         uint64_t bytes = mistakes[i].bytes;
         int error = mistakes[i].error;
         unsigned char *pointer = source;
-        assert_int_equal(in_place_reach(&lane, bad, bytes, &pointer), error);
+        assert_int_equal(in_place_reach(&lane, bad, bytes, 0, &pointer), error);
         assert_ptr_equal(pointer, source);
         assert_false(is_quick(bad, bytes));
         /* The library itself may name the group's memory. */
@@ -113,7 +169,7 @@ static void mistakes_have_names_and_no_effect(void **state)
         if (bytes == 8) {
             void *word;
             assert_int_equal(in_place_put_signal(&lane, good, source, 8, bad, 1), error);
-            assert_int_equal(in_place_reach_word(&lane, bad, 8, &word), error);
+            assert_int_equal(in_place_reach_word(&lane, bad, 8, 0, &word), error);
         }
     }
     for (int rank = 0; rank < NODES; rank++) {
@@ -129,8 +185,8 @@ static void words_must_be_aligned(void **state)
     for (unsigned bytes = 1; bytes <= 8; bytes *= 2) {
         for (unsigned offset = 0; offset < 16; offset++) {
             int expected = offset % bytes ? DN_EALIGN : 0;
-            assert_int_equal(in_place_reach_word(&lane, unit_at(1, DN_LLCM, offset), bytes, &word),
-                             expected);
+            assert_int_equal(
+                in_place_reach_word(&lane, unit_at(1, DN_LLCM, offset), bytes, 0, &word), expected);
         }
     }
     assert_int_equal(
@@ -144,16 +200,16 @@ static void a_peer_that_is_gone_is_not_written(void **state)
     (void)state;
     unsigned char *pointer;
     struct dn_remote remote = unit_at(1, DN_LLCM, 0);
-    assert_int_equal(in_place_reach(&lane, remote, 8, &pointer), 0);
+    assert_int_equal(in_place_reach(&lane, remote, 8, 0, &pointer), 0);
     assert_true(group_life_end(&net.made.views[0], 1, false));
-    assert_int_equal(in_place_reach(&lane, remote, 8, &pointer), DN_EPEER);
+    assert_int_equal(in_place_reach(&lane, remote, 8, 0, &pointer), DN_EPEER);
     assert_false(is_quick(remote, 8));
     assert_int_equal(in_place_ops.botf(&lane, remote, "abcdefgh", 8), DN_EPEER);
     assert_int_equal(unit_memory(&net, 1, DN_LLCM)[0], 0);
     /* The caller's mistakes come first: they do not depend on which nodes live. */
-    assert_int_equal(in_place_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, &pointer),
+    assert_int_equal(in_place_reach(&lane, unit_at(1, DN_LLCM, SEGMENT_BYTES), 1, 0, &pointer),
                      DN_ERANGE);
-    assert_int_equal(in_place_reach(&lane, unit_at(2, DN_LLCM, 0), 8, &pointer), 0);
+    assert_int_equal(in_place_reach(&lane, unit_at(2, DN_LLCM, 0), 8, 0, &pointer), 0);
 }
 
 /* ---- Effects ------------------------------------------------------------------ */
@@ -440,14 +496,22 @@ static void aligned_words_are_never_torn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_operation_needs_its_right, make_net, free_net),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_net, free_net)
-        TEST(built_in_areas_are_reached),         TEST(registered_areas_are_reached),
-        TEST(mistakes_have_names_and_no_effect),  TEST(words_must_be_aligned),
-        TEST(a_peer_that_is_gone_is_not_written), TEST(transfers_move_exactly_their_bytes),
-        TEST(stores_write_exactly_their_bytes),   TEST(atomics_do_what_they_say),
-        TEST(writers_wake_who_watches),           TEST(stored_to_wakes_only_its_ranks),
-        TEST(operations_tell_their_state),        TEST(who_sees_the_flag_sees_the_body),
-        TEST(atomics_happen_exactly_once),        TEST(aligned_words_are_never_torn),
+        TEST(built_in_areas_are_reached),
+        TEST(registered_areas_are_reached),
+        TEST(mistakes_have_names_and_no_effect),
+        TEST(words_must_be_aligned),
+        TEST(a_peer_that_is_gone_is_not_written),
+        TEST(transfers_move_exactly_their_bytes),
+        TEST(stores_write_exactly_their_bytes),
+        TEST(atomics_do_what_they_say),
+        TEST(writers_wake_who_watches),
+        TEST(stored_to_wakes_only_its_ranks),
+        TEST(operations_tell_their_state),
+        TEST(who_sees_the_flag_sees_the_body),
+        TEST(atomics_happen_exactly_once),
+        TEST(aligned_words_are_never_torn),
     };
     return cmocka_run_group_tests_name("fabric/in_place", tests, NULL, NULL);
 }

@@ -243,7 +243,7 @@ static void mistakes_are_answered_at_the_call(void **state)
 {
     (void)state;
     uint32_t area = 0;
-    assert_int_equal(group_area_register(&net.made.views[1], 0, 64, &area), 0);
+    assert_int_equal(group_area_register(&net.made.views[1], 0, 64, 0, &area), 0);
     expect_refusal(unit_at(-1, DN_LLCM, 0), DN_ERANK);
     expect_refusal(unit_at(NODES, DN_LLCM, 0), DN_ERANK);
     expect_refusal(unit_at(1, 0, 0), DN_EAREA);

@@ -2,6 +2,7 @@
 #include "unit/group.h"
 
 #include "group/address.h"
+#include "group/call.h"
 
 enum { SLOTS = GROUP_AREAS - GROUP_AREA_FIRST_FREE };
 
@@ -9,7 +10,7 @@ static int find(const struct group_view *view, int rank, uint32_t area, uint64_t
                 uint64_t bytes, uint64_t *found)
 {
     struct dn_remote remote = {.rank = rank, .area = area, .offset = offset};
-    return group_area_find(view, remote, bytes, found);
+    return group_area_find(view, remote, bytes, 0, found);
 }
 
 static void a_registered_area_is_found_by_everybody(void **state)
@@ -19,7 +20,7 @@ static void a_registered_area_is_found_by_everybody(void **state)
     unit_group_make(&made, 2, 2);
     uint32_t area = 0;
     uint64_t found = 0;
-    assert_int_equal(group_area_register(&made.views[1], 1000, 100, &area), 0);
+    assert_int_equal(group_area_register(&made.views[1], 1000, 100, 0, &area), 0);
     assert_false(group_area_is_built_in(area));
     for (int rank = 0; rank < 2; rank++) {
         assert_int_equal(find(&made.views[rank], 1, area, 7, 93, &found), 0);
@@ -38,7 +39,7 @@ static void ranges_are_checked_without_overflow(void **state)
     struct unit_group made;
     unit_group_make(&made, 1, 1);
     uint32_t area = 0;
-    assert_int_equal(group_area_register(&made.views[0], 64, 100, &area), 0);
+    assert_int_equal(group_area_register(&made.views[0], 64, 100, 0, &area), 0);
     static const struct {
         uint64_t offset;
         uint64_t bytes;
@@ -75,12 +76,12 @@ static void a_name_is_stale_once_taken_back(void **state)
     uint32_t first = 0;
     uint32_t second = 0;
     uint64_t found = 0;
-    assert_int_equal(group_area_register(view, 0, 64, &first), 0);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &first), 0);
     assert_int_equal(group_area_deregister(view, first), 0);
     assert_int_equal(find(view, 0, first, 0, 1, &found), DN_ESTALE);
     assert_int_equal(group_area_deregister(view, first), DN_ESTALE);
     /* The same slot, another name. */
-    assert_int_equal(group_area_register(view, 128, 64, &second), 0);
+    assert_int_equal(group_area_register(view, 128, 64, 0, &second), 0);
     assert_int_equal(second % GROUP_AREAS, first % GROUP_AREAS);
     assert_int_not_equal(second, first);
     assert_int_equal(find(view, 0, first, 0, 1, &found), DN_ESTALE);
@@ -97,7 +98,7 @@ static void names_never_given_are_unknown(void **state)
     unit_group_make(&made, 1, 1);
     const struct group_view *view = &made.views[0];
     uint32_t area = 0;
-    assert_int_equal(group_area_register(view, 0, 64, &area), 0);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &area), 0);
     const uint32_t unknown[] = {
         0,
         DN_LLCM,
@@ -135,10 +136,10 @@ static void the_table_fills_and_empties(void **state)
     uint64_t found = 0;
     for (uint32_t i = 0; i < SLOTS; i++) {
         assert_false(group_area_table_is_full(view));
-        assert_int_equal(group_area_register(view, i * 64, 64, &areas[i]), 0);
+        assert_int_equal(group_area_register(view, i * 64, 64, 0, &areas[i]), 0);
     }
     assert_true(group_area_table_is_full(view));
-    assert_int_equal(group_area_register(view, 0, 64, &extra), DN_EFULL);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &extra), DN_EFULL);
     assert_int_equal(extra, 77);
     for (uint32_t i = 0; i < SLOTS; i++) {
         assert_int_equal(find(view, 0, areas[i], 0, 64, &found), 0);
@@ -146,7 +147,7 @@ static void the_table_fills_and_empties(void **state)
     }
     assert_int_equal(group_area_deregister(view, areas[100]), 0);
     assert_false(group_area_table_is_full(view));
-    assert_int_equal(group_area_register(view, 0, 64, &extra), 0);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &extra), 0);
     assert_int_equal(extra % GROUP_AREAS, areas[100] % GROUP_AREAS);
     unit_group_free(&made);
 }
@@ -162,11 +163,11 @@ static void a_worn_out_slot_retires(void **state)
     uint32_t next = 0;
     uint64_t found = 0;
     atomic_store(&slot->state, (GROUP_AREA_GENERATIONS - 2) << 1);
-    assert_int_equal(group_area_register(view, 0, 64, &last), 0);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &last), 0);
     assert_int_equal(last, UINT32_MAX << GROUP_AREA_SLOT_BITS | GROUP_AREA_FIRST_FREE);
     assert_int_equal(find(view, 0, last, 0, 64, &found), 0);
     assert_int_equal(group_area_deregister(view, last), 0);
-    assert_int_equal(group_area_register(view, 0, 64, &next), 0);
+    assert_int_equal(group_area_register(view, 0, 64, 0, &next), 0);
     assert_int_equal(next % GROUP_AREAS, GROUP_AREA_FIRST_FREE + 1);
     assert_int_equal(find(view, 0, last, 0, 64, &found), DN_ESTALE);
     unit_group_free(&made);
@@ -255,7 +256,8 @@ static void own(struct race *race)
     for (uint32_t round = 1;
          spent_ns < 400 * UNIT_MS || (!is_met(race) && spent_ns < UNIT_PATIENCE_NS); round++) {
         uint32_t area = 0;
-        unit_expect(group_area_register(race->owner, offset_of(next), length_of(next), &area) == 0);
+        unit_expect(group_area_register(race->owner, offset_of(next), length_of(next), 0, &area) ==
+                    0);
         unit_expect(area == next);
         atomic_store_explicit(&race->newest, area, memory_order_relaxed);
         /* Pauses of all lengths, including none, for readers to fall into. */
@@ -324,9 +326,70 @@ static void fields_always_belong_to_their_generation(void **state)
     unit_group_free(&made);
 }
 
+static void rights_are_the_owners_to_set(void **state)
+{
+    (void)state;
+    struct unit_group made;
+    unit_group_make(&made, 2, 2);
+    const struct group_view *owner = &made.views[1];
+    const struct group_view *other = &made.views[0];
+    struct dn_remote remote = {.rank = 1};
+    struct group_area_extent extent;
+    uint64_t found = 5;
+    assert_int_equal(group_area_register(owner, 1000, 100, DN_WRITE, &remote.area), 0);
+    assert_int_equal(group_area_find(other, remote, 8, DN_WRITE, &found), DN_ERIGHTS);
+    assert_int_equal(group_area_find(other, remote, 101, DN_WRITE, &found), DN_ERANGE);
+    assert_true(found == 5);
+    assert_int_equal(group_area_find(other, remote, 8, DN_READ, &found), 0);
+    assert_int_equal(group_area_find(other, remote, 8, 0, &found), 0);
+    assert_int_equal(group_area_find(owner, remote, 8, DN_WRITE, &found), 0);
+    assert_int_equal(group_area_restrict(owner, remote.area, DN_READ), 0);
+    assert_int_equal(group_area_find(other, remote, 8, DN_WRITE, &found), 0);
+    assert_int_equal(group_area_find(other, remote, 8, DN_READ, &found), DN_ERIGHTS);
+    assert_int_equal(group_area_look(other, 1, remote.area, &extent), 0);
+    assert_true(extent.offset == 1000 && extent.bytes == 100 && extent.denied == DN_READ);
+    /* The slot's next area begins with its own. */
+    uint32_t stale = remote.area;
+    assert_int_equal(group_area_deregister(owner, stale), 0);
+    assert_int_equal(group_area_restrict(owner, stale, 0), DN_ESTALE);
+    assert_int_equal(group_area_restrict(owner, stale + 256, 0), DN_EAREA);
+    assert_int_equal(group_area_restrict(owner, 0, 0), DN_EAREA);
+    assert_int_equal(group_area_register(owner, 0, 100, 0, &remote.area), 0);
+    assert_int_equal(remote.area % GROUP_AREAS, stale % GROUP_AREAS);
+    assert_int_equal(group_area_find(other, remote, 8, DN_READ, &found), 0);
+    unit_group_free(&made);
+}
+
+static void a_port_tells_that_a_built_in_area_is_restricted(void **state)
+{
+    (void)state;
+    struct unit_group made;
+    unit_group_make(&made, 2, 2);
+    const struct group_view *owner = &made.views[1];
+    const _Atomic uint64_t *call = &owner->ports[1].call;
+    for (uint32_t area = DN_LLCM; area <= DN_HEAP; area++) {
+        uint32_t next = area % DN_HEAP + 1;
+        assert_false(atomic_load(call) & GROUP_CALL_RESTRICTED);
+        assert_int_equal(group_area_restrict(owner, area, DN_WRITE | DN_ATOMIC), 0);
+        assert_true(atomic_load(call) & GROUP_CALL_RESTRICTED);
+        assert_true(group_area_denies(&made.views[0], 1, area, DN_WRITE));
+        assert_false(group_area_denies(&made.views[0], 1, area, DN_READ));
+        assert_false(group_area_denies(&made.views[0], 0, area, DN_WRITE));
+        assert_false(group_area_denies(owner, 1, area, DN_WRITE));
+        assert_int_equal(group_area_restrict(owner, next, DN_READ), 0);
+        assert_int_equal(group_area_restrict(owner, area, 0), 0);
+        assert_true(atomic_load(call) & GROUP_CALL_RESTRICTED);
+        assert_int_equal(group_area_restrict(owner, next, 0), 0);
+    }
+    assert_false(atomic_load(call) & GROUP_CALL_RESTRICTED);
+    unit_group_free(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rights_are_the_owners_to_set),
+        cmocka_unit_test(a_port_tells_that_a_built_in_area_is_restricted),
         cmocka_unit_test(a_registered_area_is_found_by_everybody),
         cmocka_unit_test(ranges_are_checked_without_overflow),
         cmocka_unit_test(a_name_is_stale_once_taken_back),

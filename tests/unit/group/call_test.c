@@ -103,12 +103,13 @@ static void the_sequence_wraps_within_its_half(void **state)
     struct unit_group made;
     unit_group_make(&made, 1, 1);
     const struct group_view *view = &made.views[0];
-    uint64_t last = GROUP_CALL_LOWER & ~SLEEP_BITS; /* and gone, by packets */
+    uint64_t last = GROUP_CALL_LOWER & ~SLEEP_BITS; /* and gone, by packets, restricted */
     atomic_store(&view->ports[0].call, last);
     uint32_t lower = group_call_publish(view, 5);
     assert_true(lower == GROUP_CALL_LOWER);
     assert_true(group_call_claim(view, 0));
-    assert_true(word_of(view, 0) == (GROUP_CALL_GONE | GROUP_CALL_BY_PACKETS));
+    assert_true(word_of(view, 0) ==
+                (GROUP_CALL_GONE | GROUP_CALL_BY_PACKETS | GROUP_CALL_RESTRICTED));
     unit_group_free(&made);
 }
 

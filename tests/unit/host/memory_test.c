@@ -132,11 +132,11 @@ static void moved_data_can_be_registered(void **state)
     uint32_t area;
     uint64_t offset;
     move_data();
-    assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, &area), 0);
+    assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, 0, &area), 0);
     assert_true(host_memory_area_holding(node->process, &zeroed[7], &area, &offset));
     assert_int_equal(host_memory_deregister(node->process, area), 0);
     assert_true(host_memory_offset(node->process, zeroed, sizeof zeroed, &offset));
-    assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, &area), 0);
+    assert_int_equal(host_memory_register(node->process, zeroed, sizeof zeroed, 0, &area), 0);
     move_data_back();
     assert_false(host_memory_offset(node->process, zeroed, 1, &offset));
     assert_int_equal(host_memory_deregister(node->process, area), DN_ESTALE);

@@ -47,6 +47,10 @@ struct net_node {
     uint64_t written_offset, written_bytes, written_count;
     uint32_t find_count;
     uint32_t stale_area; /* find says DN_ESTALE */
+    uint32_t denied;     /* rights that others do not have in NET_AREA */
+    /* What may be done in NIC_AREA_WHOLE, which is not there while this is NULL. */
+    bool (*permits)(const struct net_node *node, uint16_t source,
+                    const struct wire_operation *operation, uint64_t address);
     uint32_t epoch[NET_NODES][WIRE_CHANNELS];
     uint32_t fence_count[NET_NODES][WIRE_CHANNELS];
 };
@@ -165,14 +169,25 @@ static inline int net_find(void *context, uint32_t area, struct nic_extent *exte
 {
     struct net_node *node = context;
     node->find_count++;
+    if (area == NIC_AREA_WHOLE && node->permits) {
+        *extent = (struct nic_extent){.bytes = NET_MEMORY_BYTES};
+        return 0;
+    }
     if (area == node->stale_area) {
         return DN_ESTALE;
     }
     if (area != NET_AREA) {
         return DN_EAREA;
     }
-    *extent = (struct nic_extent){.offset = NET_AREA_OFFSET, .bytes = NET_AREA_BYTES};
+    *extent = (struct nic_extent){NET_AREA_OFFSET, NET_AREA_BYTES, node->denied};
     return 0;
+}
+
+static inline bool net_permits(void *context, uint16_t source,
+                               const struct wire_operation *operation, uint64_t address)
+{
+    const struct net_node *node = context;
+    return !node->permits || node->permits(node, source, operation, address);
 }
 
 static inline void net_written(void *context, uint64_t offset, uint64_t bytes)
@@ -208,6 +223,7 @@ static inline void net_start(struct net *net, uint16_t number,
         .bytes = NET_MEMORY_BYTES,
         .find = net_find,
         .written = net_written,
+        .permits = net_permits,
     };
     uint64_t bytes = nic_engine_bytes(&config);
     assert_true(bytes != 0 && bytes % 64 == 0);

@@ -59,7 +59,7 @@ static int find(void *context, uint32_t area, struct nic_extent *extent)
 {
     (void)context;
     (void)area;
-    *extent = (struct nic_extent){0, MEMORY_BYTES};
+    *extent = (struct nic_extent){.bytes = MEMORY_BYTES};
     return 0;
 }
 
@@ -85,7 +85,7 @@ static struct node start(void)
     sizes.context_count = 0;
     struct nic_network network = {NULL, NIC_BODY_BYTES_MIN, append, has_reply_room, fence,
                                   mark, mark_is_passed};
-    struct nic_local_memory local = {NULL, memory, MEMORY_BYTES, find, NULL};
+    struct nic_local_memory local = {.base = memory, .bytes = MEMORY_BYTES, .find = find};
     struct nic_services_hooks hooks = {0};
     struct node node = {.engine_bytes = nic_engine_bytes(&config),
                         .services_bytes = nic_services_bytes(&sizes)};
