@@ -37,7 +37,7 @@ void launch_phase_signal_nodes(struct launch *launch, int signal_number)
     }
     for (uint32_t i = 0; i < launch->rank_count; i++) {
         if (launch->nodes[i].state == NODE_RUNNING) {
-            (void)kill(-launch->nodes[i].pid, signal_number);
+            launch_signals_send(launch->nodes[i].pid, signal_number);
         }
     }
 }

@@ -161,7 +161,7 @@ void launch_phase_on_output_end(struct launch *launch, int error, uint64_t now_n
 void launch_phase_on_time(struct launch *launch, uint64_t now_ns);
 void launch_phase_on_all_ended(struct launch *launch);
 
-/* Sends a signal to every node's process group. */
+/* Sends a signal to every node: its process group, and its process wherever that is. */
 void launch_phase_signal_nodes(struct launch *launch, int signal_number);
 
 /* node_ends.c: after SIGCHLD. */

@@ -84,6 +84,14 @@ int launch_signals_next(const struct signals *signals)
     return (int)info.ssi_signo;
 }
 
+void launch_signals_send(pid_t child, int signal_number)
+{
+    (void)kill(-child, signal_number);
+    if (getpgid(child) != child) {
+        (void)kill(child, signal_number);
+    }
+}
+
 uint64_t launch_signals_stop_here(void)
 {
     sigset_t stop_only;

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct signals {
     int fd; /* a signalfd; -1: nothing taken */
@@ -23,6 +24,11 @@ void launch_signals_clear_in_child(void);
 
 /* The next signal that arrived, or 0. */
 int launch_signals_next(const struct signals *signals);
+
+/* Signals a child's process group, whose number is the child's own, and the child itself if it has
+ * moved to another group. The child has not been reaped, so that no other process can have its
+ * number. */
+void launch_signals_send(pid_t child, int signal_number);
 
 /* Stops this process as SIGTSTP would have, until it is continued; gives how long that took.
  * Returns at once where nobody could continue it (an orphaned process group). */

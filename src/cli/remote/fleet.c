@@ -364,7 +364,7 @@ static void force(struct launch *launch, struct link *link)
         lose(launch, link);
     }
     if (!link->has_ended) {
-        (void)kill(-link->pid, SIGKILL);
+        launch_signals_send(link->pid, SIGKILL);
     }
 }
 
@@ -403,7 +403,7 @@ void remote_fleet_on_time(struct launch *launch, uint64_t now_ns)
             force(launch, link);
         } else if (link->state == LINK_ENDING && (link->has_ended || waited)) {
             if (!link->has_ended) {
-                (void)kill(-link->pid, SIGKILL);
+                launch_signals_send(link->pid, SIGKILL);
             }
             close_link(launch, link);
         }

@@ -34,7 +34,10 @@ keep_going()
 
 time_out()
 {
-    refused 124 'timed out after 0.5 s' "${here[@]}" --timeout 0.5 sleep 30 && live_nothing_remains
+    refused 124 'timed out after 0.5 s' "${here[@]}" --timeout 0.5 sleep 30 && live_nothing_remains &&
+        refused 124 'timed out after 1 s' "${here[@]}" --timeout 1 python3 -c 'import os, time
+os.setpgid(0, os.getpgid(os.getppid()))
+time.sleep(30)' && live_nothing_remains
 }
 
 ending_attached_is_a_failure()

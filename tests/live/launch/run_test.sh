@@ -357,6 +357,38 @@ test_time_out()
     expect_status 0
 }
 
+# A node is ended wherever it went: here into the launcher's process group.
+readonly ELSEWHERE='import os, signal, time
+os.setpgid(0, os.getpgid(os.getppid()))
+%s
+print("ready", flush=True)
+time.sleep(100)'
+
+test_a_node_that_left_its_process_group_is_ended()
+{
+    local code
+    # shellcheck disable=SC2059
+    for code in '' 'signal.signal(signal.SIGTERM, signal.SIG_IGN)'; do
+        run -n 2 --timeout 2 python3 -c "$(printf "$ELSEWHERE" "$code")"
+        expect_status 124
+        expect_same "$(sort -u out)" ready
+        nothing_remains
+    done
+    # shellcheck disable=SC2059
+    start -n 2 python3 -c "$(printf "$ELSEWHERE" 'signal.signal(signal.SIGINT, signal.SIG_DFL)')"
+    eventually lines_are out 2
+    kill -INT "$launcher"
+    finish
+    expect_status 130
+    nothing_remains
+    # shellcheck disable=SC2059
+    start -n 2 python3 -c "$(printf "$ELSEWHERE" '')"
+    eventually lines_are out 2
+    kill -KILL "$launcher"
+    finish
+    nothing_remains
+}
+
 test_sizes_come_from_options_and_environment()
 {
     run -n 1 "$node" sizes
