@@ -9,6 +9,12 @@
 #include "lock/lock.h"
 #include "nic/services.h"
 
+int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*run)(void *),
+                       void *context)
+{
+    return fabric_thread_start(thread, run, context, node->process->memory.stop_signal);
+}
+
 /* ---- Roads ----------------------------------------------------------------------- */
 
 bool inner_in_place(const struct dn_node *node, int rank)

@@ -240,6 +240,13 @@ uint32_t inner_change_add(unsigned char *changes, uint32_t length, uint32_t offs
 const void *inner_change_next(const unsigned char *changes, uint32_t length, uint32_t *at,
                               struct inner_lock_region *region, bool *is_or);
 
+/* ---- Threads ----------------------------------------------------------------------- */
+
+/* Starts a thread of the library's own: it takes none of the program's signals, whatever the caller
+ * blocks, and stops while memory is registered. 0, or DN_ENOMEM or DN_ESYSTEM and errno. */
+int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*run)(void *),
+                       void *context);
+
 /* ---- The end of the job ---------------------------------------------------------- */
 
 /* Notes that the whole group is to end with *status; false: another node wished so before, and

@@ -64,6 +64,7 @@ struct fabric_ops {
     int (*tell_area)(struct fabric_lane *lane, uint32_t area);
     struct nic_services *(*services_take)(struct fabric_lane *lane, uint64_t *now_ns);
     void (*services_give)(struct fabric_lane *lane);
+    void (*serve)(struct fabric_lane *lane);
     bool (*progress)(struct fabric_lane *lane);
     void (*nap)(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen);
 };
@@ -227,6 +228,13 @@ static inline struct nic_services *fabric_services_take(struct fabric_lane *lane
 static inline void fabric_services_give(struct fabric_lane *lane)
 {
     lane->ops->services_give(lane);
+}
+
+/* Between the two: does what the fabric's own threads do, for a caller that has stopped them. Takes
+ * no lock and allocates nothing. The fabric has this operation if it has such threads. */
+static inline void fabric_serve(struct fabric_lane *lane)
+{
+    lane->ops->serve(lane);
 }
 
 /* Whoever waits drives the NIC: to be called between two looks at what is waited for. Whether

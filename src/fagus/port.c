@@ -326,9 +326,7 @@ static int start_detection(void)
 {
     port.is_ending = false;
     port.has_arrived = false;
-    int refused = pthread_create(&port.thread, NULL, detect, NULL);
-    if (refused) {
-        errno = refused;
+    if (inner_thread_start(fagus_state.node, &port.thread, detect, NULL) != 0) {
         return FAGUS_ESYSTEM;
     }
     atomic_store(&port.detects, true);

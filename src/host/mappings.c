@@ -49,6 +49,32 @@ static int pieces_add(struct host_pieces *pieces, struct host_piece piece)
     return 0;
 }
 
+int host_pieces_cut(struct host_pieces *pieces, uint64_t part_bytes)
+{
+    struct host_pieces cut = {0};
+    int error = 0;
+    for (size_t i = 0; i < pieces->count && !error; i++) {
+        const struct host_piece whole = pieces->list[i];
+        for (uint64_t at = 0; at < whole.bytes && !error;) {
+            struct host_piece part = whole;
+            uint64_t to_boundary = part_bytes - (whole.start + at) % part_bytes;
+            part.start += at;
+            part.file_offset += at;
+            part.copy = whole.copy ? whole.copy + at : NULL;
+            part.bytes = whole.bytes - at < to_boundary ? whole.bytes - at : to_boundary;
+            at += part.bytes;
+            error = pieces_add(&cut, part);
+        }
+    }
+    if (error) {
+        host_pieces_free(&cut);
+        return error;
+    }
+    host_pieces_free(pieces);
+    *pieces = cut;
+    return 0;
+}
+
 static bool parse(char *line, struct mapping *mapping)
 {
     char permissions[5];

@@ -26,6 +26,10 @@ struct host_pieces {
 
 void host_pieces_free(struct host_pieces *pieces);
 
+/* Cuts pieces, and the memory that takes their place, at addresses that are multiples of part_bytes
+ * (whole pages): 0, or DN_ENOMEM and nothing has changed. */
+int host_pieces_cut(struct host_pieces *pieces, uint64_t part_bytes);
+
 /* Adds the pieces of [start, end), all of which must be private memory that can be registered;
  * the first goes to file_offset. Else DN_EUNMAPPED, DN_ESHARED, DN_EREADONLY, DN_EFILE,
  * DN_ESTACK or DN_ESPECIAL for the first mapping that cannot; DN_ENOMEM, or DN_ESYSTEM

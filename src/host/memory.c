@@ -11,6 +11,10 @@
 #include "group/address.h"
 #include "group/call.h"
 
+/* Peers are answered between two parts. On a busy machine it takes some 10 ms to move one, and all
+ * of the registered memory has fewer than the kernel allows mappings. */
+#define PART_BYTES (UINT64_C(2) << 20)
+
 /* Whole pages. */
 struct span {
     uintptr_t start;
@@ -57,10 +61,16 @@ void host_memory_init(struct host_process *process, int stop_signal)
 
 /* ---- Pages in and out ----------------------------------------------------------- */
 
+static int stop_threads(struct host_process *process, struct host_stop *stop)
+{
+    return host_threads_stop(process->memory.stop_signal, &process->default_lane->lane, stop);
+}
+
 static int stop_and_share(struct host_process *process, struct host_pieces *pieces)
 {
     struct host_stop stop;
-    int error = host_threads_stop(process->memory.stop_signal, &stop);
+    int error = host_pieces_cut(pieces, PART_BYTES);
+    error = error ? error : stop_threads(process, &stop);
     if (error) {
         return error;
     }
@@ -69,7 +79,7 @@ static int stop_and_share(struct host_process *process, struct host_pieces *piec
             error = DN_ESTACK;
         }
     }
-    error = error ? error : host_pages_share(process->group.fd, pieces);
+    error = error ? error : host_pages_share(process->group.fd, pieces, &stop);
     host_threads_go(&stop);
     return error;
 }
@@ -156,15 +166,14 @@ static int free_pages(struct host_process *process, struct span span, uint32_t c
     struct host_stop stop;
     int error = list_moved(process, span, count, &pieces);
     error = error ? error : host_pages_reserve(&pieces);
+    error = error ? error : host_pieces_cut(&pieces, PART_BYTES);
     if (!error && pieces.count > 0) {
-        error = host_threads_stop(process->memory.stop_signal, &stop);
+        error = stop_threads(process, &stop);
     }
     if (!error) {
         take_names(process, area);
         if (pieces.count > 0) {
-            error = host_pages_copy(process->group.fd, &pieces);
-            KILL_POINT("deregister: pages copied, still shared");
-            error = error ? error : host_pages_replace(process->group.fd, &pieces);
+            error = host_pages_unshare(process->group.fd, &pieces, &stop);
             host_threads_go(&stop);
             KILL_POINT("deregister: pages private");
         }
@@ -328,7 +337,7 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word)
 /* The child's private copies, made before fork() so that neither the parent's nor its
  * peers' later writes get into them. What other threads of the parent write while the
  * copies are made may or may not be in them, as with any fork() of such a program.
- * Without memory for the copies the child gets the shared pages: better than none. */
+ * Without memory for the copies the child sees the parent's pages, but never writes them. */
 static struct host_pieces for_child;
 
 void host_memory_before_fork(struct host_process *process)
@@ -353,7 +362,7 @@ void host_memory_after_fork_in_parent(struct host_process *process)
 
 void host_memory_after_fork_in_child(struct host_process *process)
 {
-    (void)host_pages_replace(process->group.fd, &for_child);
+    host_pages_replace(process->group.fd, &for_child);
     host_pages_drop(&for_child);
     host_pieces_free(&for_child);
     process->memory.moved.count = 0;

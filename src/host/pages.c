@@ -124,24 +124,29 @@ static void take_back(int fd, const struct host_pieces *pieces, size_t replaced)
     }
 }
 
-int host_pages_share(int fd, struct host_pieces *pieces)
+/* Piece by piece, for the fabric's threads write the program's memory, too, and the caller does
+ * their work between two pieces. */
+int host_pages_share(int fd, struct host_pieces *pieces, struct host_stop *stop)
 {
     int error = 0;
+    size_t shared = 0;
     int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-    for (size_t i = 0; i < pieces->count && !error; i++) {
-        error = write_piece(fd, pagemap, &pieces->list[i]);
+    for (; shared < pieces->count; shared++) {
+        error = write_piece(fd, pagemap, &pieces->list[shared]);
+        KILL_POINT("register: pages copied, still private");
+        if (!error && !map_shared(fd, &pieces->list[shared])) {
+            error = error_of_errno();
+        }
+        if (error) {
+            break;
+        }
+        host_threads_serve(stop);
     }
     if (pagemap >= 0) {
         (void)close(pagemap);
     }
-    KILL_POINT("register: pages copied, still private");
-    for (size_t i = 0; i < pieces->count && !error; i++) {
-        if (!map_shared(fd, &pieces->list[i])) {
-            error = error_of_errno();
-            take_back(fd, pieces, i);
-        }
-    }
     if (error) {
+        take_back(fd, pieces, shared);
         for (size_t i = 0; i < pieces->count; i++) {
             host_pages_clear(fd, pieces->list[i].file_offset, pieces->list[i].bytes);
         }
@@ -166,52 +171,116 @@ int host_pages_reserve(struct host_pieces *pieces)
     return 0;
 }
 
-/* Reads only what is in the file; the rest of the copy is zeros already. (lseek changes the
+/* A part of the file that holds pages. The kernel looks at each of them to find the end, which
+ * must not happen again for each of many pieces. */
+struct run {
+    uint64_t from;
+    uint64_t to;
+};
+
+/* The first run that ends behind `at`; an empty one at the end of the file. (lseek changes the
  * file's position, which nobody uses.) */
-static int read_piece(int fd, const struct host_piece *piece)
+static int find_run(int fd, uint64_t at, struct run *run)
+{
+    off_t from = lseek(fd, (off_t)at, SEEK_DATA);
+    off_t to = from < 0 ? from : lseek(fd, from, SEEK_HOLE);
+    if (from < 0 && errno == ENXIO) {
+        *run = (struct run){UINT64_MAX, UINT64_MAX};
+        return 0;
+    }
+    *run = (struct run){(uint64_t)from, (uint64_t)to};
+    return to < 0 ? DN_ESYSTEM : 0;
+}
+
+/* Reads only what is in the file; the rest of the copy is zeros already. *run is the last one that
+ * was found, at first empty. */
+static int read_piece(int fd, const struct host_piece *piece, struct run *run)
 {
     uint64_t end = piece->file_offset + piece->bytes;
-    off_t at = (off_t)piece->file_offset;
-    while ((at = lseek(fd, at, SEEK_DATA)) >= 0 && (uint64_t)at < end) {
-        off_t hole = lseek(fd, at, SEEK_HOLE);
-        uint64_t to = hole > at && (uint64_t)hole < end ? (uint64_t)hole : end;
-        int error = read_file(fd, (uintptr_t)piece->copy + ((uint64_t)at - piece->file_offset),
-                              to - (uint64_t)at, (uint64_t)at);
+    for (uint64_t at = piece->file_offset; at < end; at = run->to) {
+        int error = at >= run->from && at < run->to ? 0 : find_run(fd, at, run);
+        if (error || run->from >= end) {
+            return error;
+        }
+        uint64_t from = at > run->from ? at : run->from;
+        uint64_t to = end < run->to ? end : run->to;
+        error = read_file(fd, (uintptr_t)piece->copy + (from - piece->file_offset), to - from,
+                          from);
         if (error) {
             return error;
         }
-        at = (off_t)to;
     }
-    return at < 0 && errno != ENXIO ? DN_ESYSTEM : 0;
+    return 0;
 }
 
 int host_pages_copy(int fd, const struct host_pieces *pieces)
 {
     int error = 0;
+    struct run run = {0};
     for (size_t i = 0; i < pieces->count && !error; i++) {
-        error = read_piece(fd, &pieces->list[i]);
+        error = read_piece(fd, &pieces->list[i], &run);
     }
     return error;
 }
 
-int host_pages_replace(int fd, struct host_pieces *pieces)
+/* Puts a piece's private memory in its place. */
+static bool put_in_place(const struct host_piece *piece)
 {
+    if (piece->protection != (PROT_READ | PROT_WRITE)) {
+        (void)syscall(SYS_mprotect, piece->copy, piece->bytes, piece->protection);
+    }
+    return syscall(SYS_mremap, piece->copy, piece->bytes, piece->bytes,
+                   MREMAP_MAYMOVE | MREMAP_FIXED, piece->start) != -1;
+}
+
+/* Undoes what was made private before the kernel refused; see take_back. */
+static void give_again(int fd, const struct host_pieces *pieces, size_t replaced)
+{
+    for (size_t i = 0; i < replaced; i++) {
+        const struct host_piece *piece = &pieces->list[i];
+        bool shared = write_file(fd, piece->start, piece->bytes, piece->file_offset) == 0 &&
+                      map_shared(fd, piece);
+        INVARIANT(shared);
+    }
+}
+
+int host_pages_unshare(int fd, struct host_pieces *pieces, struct host_stop *stop)
+{
+    struct run run = {0};
     for (size_t i = 0; i < pieces->count; i++) {
-        struct host_piece *piece = &pieces->list[i];
-        if (piece->protection != (PROT_READ | PROT_WRITE)) {
-            (void)syscall(SYS_mprotect, piece->copy, piece->bytes, piece->protection);
+        int error = read_piece(fd, &pieces->list[i], &run);
+        KILL_POINT("deregister: pages copied, still shared");
+        if (!error && !put_in_place(&pieces->list[i])) {
+            error = DN_ESYSTEM;
         }
-        if (syscall(SYS_mremap, piece->copy, piece->bytes, piece->bytes,
-                    MREMAP_MAYMOVE | MREMAP_FIXED, piece->start) == -1) {
-            for (size_t back = 0; back < i; back++) {
-                bool mapped = map_shared(fd, &pieces->list[back]);
-                INVARIANT(mapped);
-            }
-            return DN_ESYSTEM;
+        if (error) {
+            give_again(fd, pieces, i);
+            return error;
         }
-        piece->copy = NULL;
+        pieces->list[i].copy = NULL;
+        host_threads_serve(stop);
     }
     return 0;
+}
+
+/* Shows the file in a piece's place, too, but what is written there stays in this process. */
+static void map_private(int fd, const struct host_piece *piece)
+{
+    (void)syscall(SYS_mmap, piece->start, piece->bytes, piece->protection, MAP_PRIVATE | MAP_FIXED,
+                  fd, piece->file_offset);
+}
+
+void host_pages_replace(int fd, struct host_pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        const struct host_piece *piece = &pieces->list[i];
+        if (!piece->copy || !put_in_place(piece)) {
+            map_private(fd, piece);
+        }
+    }
+    for (size_t i = 0; i < pieces->count; i++) {
+        pieces->list[i].copy = NULL;
+    }
 }
 
 void host_pages_drop(struct host_pieces *pieces)

@@ -7,21 +7,20 @@
 
 #include "base/size_text.h"
 
-#define SETTINGS(row)                                                                         \
-    row("DN_LLCM_BYTES", sizes.llcm_bytes, SIZE, "128K",                                      \
-        "low-latency common memory of each node")                                             \
-    row("DN_BANK_BYTES", sizes.bank_bytes, SIZE, "1G",                                        \
-        "large memory of each node, committed when touched")                                  \
-    row("DN_HEAP_BYTES", sizes.heap_bytes, SIZE, "1G",                                        \
-        "symmetric heap of each node (dn_alloc), committed when touched")                     \
-    row("DN_REGISTERED_BYTES", sizes.registered_bytes, ROOM, "0",                             \
-        "registered private memory of each node; 0: 64G, less in very large groups")          \
-    row("DN_STOP_SIGNAL", stop_signal, SIGNAL, "62",                                          \
-        "real-time signal that stops threads while their memory is registered")               \
-    row("DN_RELAX", relax, FLAG, "0",                                                         \
-        "1: delay and reorder all that the memory model allows")                              \
-    row("DN_RELAX_SEED", relax_seed, NUMBER, "0",                                             \
-        "seed of DN_RELAX's choices; 0 takes a new one each time")
+#define SETTINGS(row)                                                                              \
+    row("DN_LLCM_BYTES", sizes.llcm_bytes, SIZE, "128K", "low-latency common memory of each node") \
+        row("DN_BANK_BYTES", sizes.bank_bytes, SIZE, "1G",                                         \
+            "large memory of each node, committed when touched")                                   \
+            row("DN_HEAP_BYTES", sizes.heap_bytes, SIZE, "1G",                                     \
+                "symmetric heap of each node (dn_alloc), committed when touched")                  \
+                row("DN_REGISTERED_BYTES", sizes.registered_bytes, ROOM, "0",                      \
+                    "registered private memory of each node; 0: 64G, less in very large groups")   \
+                    row("DN_STOP_SIGNAL", stop_signal, SIGNAL, "62",                               \
+                        "real-time signal that stops threads while their memory is registered")    \
+                        row("DN_RELAX", relax, FLAG, "0",                                          \
+                            "1: delay and reorder all that the memory model allows")               \
+                            row("DN_RELAX_SEED", relax_seed, NUMBER, "0",                          \
+                                "seed of DN_RELAX's choices; 0 takes a new one each time")
 
 enum kind { SIZE, ROOM, NUMBER, SIGNAL, FLAG };
 
@@ -53,15 +52,15 @@ int host_settings_read(struct host_settings *settings, const char **bad)
     const char *text;
     uint64_t value;
     /* An empty variable counts as not set, as shells make them. */
-#define ROW(name, field, kind, default_text, help)        \
-    text = getenv(name);                                  \
-    if (!text || !*text) {                                \
-        text = default_text;                              \
-    }                                                     \
-    if (!read_value(kind, text, &value)) {                \
-        *bad = name;                                      \
-        return DN_EINVAL;                                 \
-    }                                                     \
+#define ROW(name, field, kind, default_text, help) \
+    text = getenv(name);                           \
+    if (!text || !*text) {                         \
+        text = default_text;                       \
+    }                                              \
+    if (!read_value(kind, text, &value)) {         \
+        *bad = name;                               \
+        return DN_EINVAL;                          \
+    }                                              \
     made.field = (__typeof__(made.field))value;
     SETTINGS(ROW)
 #undef ROW

@@ -265,6 +265,18 @@ static uint64_t away_ns(const struct udp_state *udp, uint64_t now_ns)
     return until(driven_ns + HELPER_AWAY_NS, now_ns, HELPER_AWAY_NS);
 }
 
+bool udp_serve(struct udp_state *udp, uint64_t *now_ns)
+{
+    *now_ns = fabric_now_ns(); /* with the lock held: for the board time does not go back */
+    bool anything = drive(udp, *now_ns);
+    if (udp->owes) {
+        /* What came was stamped with a later time than `now_ns`. */
+        udp_transmit(udp, fabric_now_ns());
+    }
+    udp_now_and_then(udp, *now_ns);
+    return anything;
+}
+
 void *udp_help(void *context)
 {
     struct udp_state *udp = context;
@@ -276,13 +288,7 @@ void *udp_help(void *context)
             continue;
         }
         fabric_mutex_take(&udp->lock);
-        now_ns = fabric_now_ns(); /* not before: for the board time does not go back */
-        bool anything = drive(udp, now_ns);
-        if (udp->owes) {
-            /* What came was stamped with a later time than `now_ns`. */
-            udp_transmit(udp, fabric_now_ns());
-        }
-        udp_now_and_then(udp, now_ns);
+        bool anything = udp_serve(udp, &now_ns);
         uint64_t deadline_ns = board_deadline_ns(&udp->board);
         bool wants_room = udp->burst_waits;
         fabric_mutex_give(&udp->lock);

@@ -581,6 +581,13 @@ static void udp_services_give(struct fabric_lane *lane)
     fabric_mutex_give(&udp->lock);
 }
 
+static void udp_lane_serve(struct fabric_lane *lane)
+{
+    uint64_t now_ns;
+    (void)lane;
+    (void)udp_serve(&udp_state, &now_ns);
+}
+
 static bool udp_lane_progress(struct fabric_lane *lane)
 {
     (void)lane;
@@ -610,6 +617,7 @@ const struct fabric_ops udp_ops = {
     .tell_area = udp_tell_area,
     .services_take = udp_services_take,
     .services_give = udp_services_give,
+    .serve = udp_lane_serve,
     .progress = udp_lane_progress,
     .nap = udp_lane_nap,
 };

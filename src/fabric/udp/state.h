@@ -102,6 +102,9 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen);
 
 void *udp_help(void *context);
 
+/* With the lock held: what the helper does each time. Gives whether anything came, and the time. */
+bool udp_serve(struct udp_state *udp, uint64_t *now_ns);
+
 /* ---- lives.c ---------------------------------------------------------------------- */
 
 /* With the lock held: brings what the launcher says into this process's view. */

@@ -541,6 +541,33 @@ static void thread_that_cannot_be_stopped(void)
     expect(dn_deregister(me.node, area), 0);
 }
 
+/* While its child has its memory, a thread takes no signal. It is slow, but does not refuse. */
+static void *stay_in_the_kernel(void *argument)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        atomic_store((atomic_bool *)argument, true);
+        live_sleep_ns(3 * LIVE_SECOND);
+        _exit(0);
+    }
+    require(child > 0 && waitpid(child, NULL, 0) == child);
+    return argument;
+}
+
+static void thread_that_is_slow(void)
+{
+    pthread_t thread;
+    uint32_t area;
+    atomic_bool is_there = false;
+    live_thread_start(&thread, stay_in_the_kernel, &is_there);
+    while (!atomic_load(&is_there)) {
+        live_sleep_ns(LIVE_MS);
+    }
+    expect(dn_register(me.node, zeroed, sizeof zeroed, &area), 0);
+    live_thread_join(thread);
+    expect(dn_deregister(me.node, area), 0);
+}
+
 /* ---- Fork, size, mistakes ----------------------------------------------------------- */
 
 /* The child has its own copy of what was there at fork(). */
@@ -657,6 +684,7 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, threads_lose_nothing),
     LIVE_CHECK(1, threads_register_together),
     LIVE_CHECK(1, thread_that_cannot_be_stopped),
+    LIVE_CHECK(1, thread_that_is_slow),
     LIVE_CHECK(1, fork_in_between),
     LIVE_CHECK(1, large_and_empty),
     LIVE_CHECK(1, unmapped_meanwhile),
