@@ -72,7 +72,9 @@ static int poll_timeout_ms(const struct launch *launch)
 static void on_suspend(struct launch *launch)
 {
     launch_phase_signal_nodes(launch, SIGTSTP);
+    pid_t child = launch->fleet ? remote_fleet_beat_apart(launch) : 0;
     uint64_t stopped_ns = launch_signals_stop_here();
+    remote_fleet_beat_again(child);
     launch_phase_signal_nodes(launch, SIGCONT);
     /* Time does not pass for a group that is stopped. */
     launch->phase_deadline_ns = host_deadline_ns(launch->phase_deadline_ns, stopped_ns);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,14 +14,27 @@
 #include "cli/cli.h"
 #include "cli/remote/order.h"
 #include "cli/remote/post.h"
+#include "cli/remote/pulse.h"
+#include "host/clock.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+/* A launcher gives its order when it has read the greeting; then the order says how long it may be
+ * silent. */
+#define ORDER_NS (60 * NS_PER_SECOND)
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { STATUS_SILENCE = 124 }; /* as of a launcher whose group timed out */
 
 /* ORDER, PEERS and START come in this order; then all others. */
 enum agent_stage { AGENT_GREETS, AGENT_IS_BOUND, AGENT_IS_READY, AGENT_RUNS, AGENT_DRAINS };
 
 struct agent {
     enum agent_stage stage;
-    bool is_over; /* the only thing left to do is to end what runs */
-    bool is_done; /* all has been said; the agent ends when it is written out */
+    bool is_over;      /* the only thing left to do is to end what runs */
+    bool is_done;      /* all has been said; the agent ends when it is written out */
+    bool is_left;      /* nothing has come from the launcher for too long */
+    bool has_no_input; /* it ended when all had been said */
+    struct pulse pulse;
     int from_fd;
     int to_fd;
     struct sink to;
@@ -202,6 +216,7 @@ static void on_order(struct agent *agent, const struct frame *frame)
         give_up(agent, status);
         return;
     }
+    remote_pulse_begin(&agent->pulse, roster->fabric->silence_ns(roster->settings), host_now_ns());
     agent->stage = AGENT_IS_BOUND;
     say(agent, FRAME_BOUND, NULL, &roster->contacts[order->rank_first],
         order->rank_count * sizeof *roster->contacts);
@@ -248,6 +263,26 @@ static void on_signals(struct launch *launch)
     }
 }
 
+/* What waits to be written is a sign of life as good as a beat. */
+static void beat(struct agent *agent, uint64_t now_ns)
+{
+    if (remote_pulse_beats(&agent->pulse, now_ns) && !launch_sink_is_waiting(&agent->to)) {
+        say(agent, FRAME_BEAT, NULL, NULL, 0);
+    }
+}
+
+/* Between two starts of nodes: a thousand of them take longer than a launcher waits for a beat. */
+static void glance(struct launch *launch)
+{
+    struct agent *agent = launch->agent;
+    struct pollfd to = launch_poll_for(agent->to.fd, POLLOUT);
+    on_signals(launch);
+    beat(agent, host_now_ns());
+    if (launch_sink_is_waiting(&agent->to) && poll(&to, 1, 0) > 0) {
+        launch_sink_write(&agent->to);
+    }
+}
+
 static void on_start(struct agent *agent, const struct frame *frame)
 {
     const struct order *order = &agent->order.order;
@@ -268,7 +303,7 @@ static void on_start(struct agent *agent, const struct frame *frame)
         return;
     }
     agent->stage = AGENT_RUNS;
-    if (!launch_start(launch, on_signals)) {
+    if (!launch_start(launch, glance)) {
         launch_phase_signal_nodes(launch, SIGKILL);
         give_up(agent, CLI_FAULT);
     }
@@ -399,9 +434,10 @@ static void on_running_frame(struct agent *agent, const struct frame *frame)
 
 static void on_frame(struct agent *agent, const struct frame *frame)
 {
-    if (frame->kind == FRAME_PING) {
-        say(agent, FRAME_PONG, NULL, NULL, 0);
-    } else if (agent->stage == AGENT_GREETS && frame->kind == FRAME_ORDER) {
+    if (frame->kind == FRAME_BEAT) {
+        return; /* that something came is all it says */
+    }
+    if (agent->stage == AGENT_GREETS && frame->kind == FRAME_ORDER) {
         on_order(agent, frame);
     } else if (agent->stage == AGENT_IS_BOUND && frame->kind == FRAME_PEERS) {
         on_peers(agent, frame);
@@ -418,7 +454,16 @@ static void hear(struct agent *agent)
 {
     struct frame frame;
     enum frame_verdict verdict = FRAME_IS_CUT;
-    if (remote_post_read(&agent->inbox, agent->from_fd) == POST_END) {
+    enum post_news news = remote_post_read(&agent->inbox, agent->from_fd);
+    if (news == POST_NEWS) {
+        remote_pulse_heard(&agent->pulse, host_now_ns());
+    }
+    if (agent->is_done) {
+        agent->inbox.start = agent->inbox.end; /* whatever it was, it comes too late */
+        agent->has_no_input = news == POST_END;
+        return;
+    }
+    if (news == POST_END) {
         end_all(agent); /* the launcher is gone */
     }
     while (!agent->is_over && !agent->is_done &&
@@ -442,7 +487,7 @@ static nfds_t fill_polls(const struct agent *agent, struct pollfd *polls)
     bool runs = agent->stage == AGENT_RUNS;
     bool has_input = agent->input_bytes > 0 || agent->input_has_ended;
     uint32_t count = launch->rank_count;
-    polls[AT_FROM] = launch_poll_for(agent->is_done ? -1 : agent->from_fd, POLLIN);
+    polls[AT_FROM] = launch_poll_for(agent->has_no_input ? -1 : agent->from_fd, POLLIN);
     polls[AT_TO] = launch_poll_for(launch_sink_is_waiting(&agent->to) ? agent->to.fd : -1, POLLOUT);
     polls[AT_SIGNALS] = launch_poll_for(launch->signals.fd, POLLIN);
     polls[AT_NOTIFY] = launch_poll_for(launch->notify_fd, POLLIN);
@@ -490,7 +535,28 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
     }
 }
 
+/* The launcher's host may have lost power: then nothing ends our standard input. */
+static void on_time(struct agent *agent, uint64_t now_ns)
+{
+    beat(agent, now_ns);
+    int from_fd = agent->has_no_input ? -1 : agent->from_fd;
+    if (remote_pulse_is_silent(&agent->pulse, now_ns, from_fd)) {
+        agent->is_left = true;
+        end_all(agent);
+    }
+}
+
 enum { GUARDIAN_RETRY_MS = 100 };
+
+static int poll_timeout_ms(const struct agent *agent)
+{
+    bool unguarded = agent->stage == AGENT_RUNS && agent->launch.guardian.pid == 0;
+    uint64_t now_ns = host_now_ns();
+    uint64_t due_ns = remote_pulse_due_ns(&agent->pulse);
+    uint64_t left_ms = due_ns <= now_ns ? 0 : (due_ns - now_ns) / NS_PER_MS + 1;
+    left_ms = left_ms < INT_MAX ? left_ms : INT_MAX;
+    return unguarded && left_ms > GUARDIAN_RETRY_MS ? GUARDIAN_RETRY_MS : (int)left_ms;
+}
 
 static void work(struct agent *agent)
 {
@@ -509,11 +575,11 @@ static void work(struct agent *agent)
         }
         struct pollfd *polls = launch->polls ? launch->polls : few;
         nfds_t polled = fill_polls(agent, polls);
-        bool unguarded = agent->stage == AGENT_RUNS && launch->guardian.pid == 0;
-        int ready = poll(polls, polled, unguarded ? GUARDIAN_RETRY_MS : -1);
+        int ready = poll(polls, polled, poll_timeout_ms(agent));
         if (ready > 0) {
             on_ready(agent, polls, polled);
         }
+        on_time(agent, host_now_ns());
         if (agent->stage == AGENT_RUNS && launch->guardian.pid == 0 && launch->live_count > 0) {
             (void)launch_guardian_start(&launch->guardian);
         }
@@ -543,6 +609,15 @@ static void release(struct agent *agent)
     if (launch->request) {
         launch_phase_signal_nodes(launch, SIGKILL);
         launch_sweep(launch);
+    }
+    struct pollfd err = launch_poll_for(STDERR_FILENO, POLLOUT);
+    /* Perhaps nobody ever reads it, so it must not wait for a reader. */
+    if (agent->is_left && poll(&err, 1, 0) > 0) {
+        cli_say(launch->request ? launch->request->command : "dimmnet agent",
+                "the launcher has been silent for %llu s: its nodes here are ended",
+                (unsigned long long)(agent->pulse.silence_ns / NS_PER_SECOND));
+    }
+    if (launch->request) {
         launch_release(launch);
     }
     free(agent->told_lives);
@@ -571,9 +646,10 @@ int cli_agent(int argc, char **argv)
     agent.launch.reports_fd = -1;
     agent.launch.feed.pipe_fd = -1;
     remote_agent_greeting(words);
+    remote_pulse_await(&agent.pulse, ORDER_NS, host_now_ns());
     say(&agent, FRAME_GREETING, words, dn_version(), strlen(dn_version()));
     work(&agent);
-    int status = agent.is_over ? CLI_FAULT : CLI_OK;
+    int status = agent.is_left ? STATUS_SILENCE : agent.is_over ? CLI_FAULT : CLI_OK;
     release(&agent);
     return status;
 }

@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -12,12 +15,10 @@
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_SECOND UINT64_C(1000000000)
 #define KILL_NS (5000 * NS_PER_MS) /* for agents to end their nodes and themselves */
-#define PING_NS (2000 * NS_PER_MS)
-/* An agent that is merely slow, say while it starts a thousand nodes, is not lost. */
-#define SILENCE_NS_MIN (30000 * NS_PER_MS)
 
-enum { POLLS_BY_LINK = 3 };
+enum { POLLS_BY_LINK = 3, FLUSH_ROUNDS = 64, FLUSH_ROUND_MS = 20 };
 
 /* ---- Lives ------------------------------------------------------------------------- */
 
@@ -105,7 +106,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         launch_phase_on_start_failure(launch, CLI_USAGE);
         return true;
     case FRAME_DONE: link->is_done = true; return true;
-    case FRAME_PONG: return true;
+    case FRAME_BEAT: return true;
     default: return false;
     }
 }
@@ -158,9 +159,8 @@ static void hear(struct launch *launch, struct link *link, uint64_t now_ns)
     struct frame frame;
     enum frame_verdict verdict = FRAME_IS_CUT;
     enum post_news news = remote_post_read(&link->inbox, link->from_fd);
-    if (news == POST_NEWS && link->state == LINK_RUNNING) {
-        link->next_ping_ns = now_ns + PING_NS;
-        link->silent_at_ns = UINT64_MAX;
+    if (news == POST_NEWS) {
+        remote_pulse_heard(&link->pulse, now_ns);
     }
     while (link->state < LINK_ENDING &&
            (verdict = remote_post_take(&link->inbox, FRAME_OF_AGENT, &frame)) == FRAME_IS_WHOLE) {
@@ -335,23 +335,22 @@ uint64_t remote_fleet_deadline_ns(const struct launch *launch)
             continue;
         }
         deadline_ns = earlier(deadline_ns, link->ending_at_ns);
-        deadline_ns = earlier(deadline_ns, earlier(link->next_ping_ns, link->silent_at_ns));
+        deadline_ns = earlier(deadline_ns, remote_pulse_due_ns(&link->pulse));
     }
     return deadline_ns;
 }
 
+/* What waits to be written is a sign of life as good as a beat. */
 static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns)
 {
-    uint64_t silence_ns = launch->request->fabric->silence_ns(launch->request->settings);
-    silence_ns = silence_ns > SILENCE_NS_MIN ? silence_ns : SILENCE_NS_MIN;
-    if (link->state != LINK_RUNNING) {
-        return;
+    if (remote_pulse_beats(&link->pulse, now_ns) && !launch_sink_is_waiting(&link->to)) {
+        remote_link_say(link, FRAME_BEAT, NULL, NULL, 0);
     }
-    if (now_ns >= link->next_ping_ns) {
-        link->next_ping_ns = UINT64_MAX;
-        link->silent_at_ns = now_ns + silence_ns;
-        remote_link_say(link, FRAME_PING, NULL, NULL, 0);
-    } else if (now_ns >= link->silent_at_ns) {
+    if (link->state < LINK_RUNNING) {
+        /* It may take its time to get ready: the start has a deadline of its own. */
+        remote_pulse_heard(&link->pulse, now_ns);
+    } else if (link->state == LINK_RUNNING &&
+               remote_pulse_is_silent(&link->pulse, now_ns, link->from_fd)) {
         say_about(launch, link, "it has been silent for too long, and is held for dead");
         lose(launch, link);
     }
@@ -460,5 +459,67 @@ void remote_fleet_signal(struct launch *launch, int signal_number)
     }
     if (signal_number == SIGKILL) {
         fleet->kill_deadline_ns = host_now_ns() + KILL_NS;
+    }
+}
+
+/* ---- Being stopped ----------------------------------------------------------------- */
+
+/* Writes out what waits, if the agent reads: a beat must not come into the midst of a frame. */
+static void flush(struct link *link)
+{
+    struct pollfd to = launch_poll_for(link->to.fd, POLLOUT);
+    for (unsigned i = 0;
+         i < FLUSH_ROUNDS && launch_sink_is_waiting(&link->to) && poll(&to, 1, FLUSH_ROUND_MS) > 0;
+         i++) {
+        launch_sink_write(&link->to);
+    }
+}
+
+/* A pipe takes a beat whole or not at all, so this may be killed at any moment. */
+_Noreturn static void beat_for_ever(const struct launch *launch, pid_t launcher)
+{
+    unsigned char frame[FRAME_HEADER_BYTES];
+    const struct fleet *fleet = launch->fleet;
+    uint64_t silence_ns = fleet->links[0].pulse.silence_ns;
+    (void)setsid(); /* what stops the launcher's process group does not stop this */
+    (void)prctl(PR_SET_NAME, "dimmnet-pulse");
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)remote_frame_put(frame, FRAME_BEAT, NULL, NULL, 0);
+    while (getppid() == launcher) {
+        for (uint32_t i = 0; i < fleet->count; i++) {
+            const struct link *link = &fleet->links[i];
+            bool beats = link->pulse.next_beat_ns != UINT64_MAX && !link->hung_up &&
+                         !launch_sink_is_waiting(&link->to);
+            ssize_t written = beats ? write(link->to.fd, frame, sizeof frame) : 0;
+            (void)written; /* an agent that does not read needs no beat */
+        }
+        uint64_t nap_ns = silence_ns / PULSE_BEATS;
+        const struct timespec nap = {.tv_sec = (time_t)(nap_ns / NS_PER_SECOND),
+                                     .tv_nsec = (long)(nap_ns % NS_PER_SECOND)};
+        (void)nanosleep(&nap, NULL);
+    }
+    _exit(0);
+}
+
+pid_t remote_fleet_beat_apart(struct launch *launch)
+{
+    struct fleet *fleet = launch->fleet;
+    pid_t launcher = getpid();
+    for (uint32_t i = 0; i < fleet->count; i++) {
+        flush(&fleet->links[i]);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        beat_for_ever(launch, launcher);
+    }
+    return child > 0 ? child : 0;
+}
+
+void remote_fleet_beat_again(pid_t child)
+{
+    if (child > 0) {
+        (void)kill(child, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+        }
     }
 }

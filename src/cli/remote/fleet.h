@@ -20,6 +20,12 @@ bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct 
 /* Whether every link is closed and all output passed on. */
 bool remote_fleet_is_done(const struct launch *launch);
 
+/* Before this process stops: a child beats for it, so that agents do not hold it for dead. Gives
+ * the child; 0: there is none. */
+pid_t remote_fleet_beat_apart(struct launch *launch);
+/* It goes on. */
+void remote_fleet_beat_again(pid_t child);
+
 /* Sends a signal to all nodes. If it is one that ends them, hosts whose nodes have not started
  * are told not to start them. */
 void remote_fleet_signal(struct launch *launch, int signal_number);

@@ -155,6 +155,8 @@ static bool on_greeting(struct launch *launch, struct link *link, const struct f
         return true;
     }
     link->state = LINK_ORDERED;
+    remote_pulse_begin(&link->pulse, launch->request->fabric->silence_ns(launch->request->settings),
+                       host_now_ns());
     remote_link_say(link, FRAME_ORDER, NULL, link->order, link->order_bytes);
     return true;
 }
@@ -218,7 +220,7 @@ static void start_all(struct launch *launch)
     for (uint32_t i = 0; i < fleet->count && !status; i++) {
         fleet->links[i].state = LINK_RUNNING;
         fleet->links[i].had_started = true;
-        fleet->links[i].next_ping_ns = now_ns;
+        remote_pulse_heard(&fleet->links[i].pulse, now_ns);
         remote_link_say(&fleet->links[i], FRAME_START, NULL, terms.bytes, sizeof terms.bytes);
     }
     explicit_bzero(&terms, sizeof terms);
@@ -274,7 +276,7 @@ bool remote_fleet_on_starting_frame(struct launch *launch, struct link *link,
     if (link->state == LINK_TRACING && frame->kind == FRAME_PATHS) {
         return on_paths(launch, link, frame);
     }
-    return frame->kind == FRAME_PONG;
+    return frame->kind == FRAME_BEAT;
 }
 
 /* ---- Beginning and end ------------------------------------------------------------- */
@@ -346,17 +348,17 @@ static bool make_links(struct launch *launch)
     fleet->links = calloc(hosts->count, sizeof *fleet->links);
     for (uint32_t i = 0; fleet->links && i < hosts->count; i++) {
         if (hosts->entries[i].rank_count > 0) {
-            fleet->links[fleet->count++] = (struct link){
+            struct link *link = &fleet->links[fleet->count++];
+            *link = (struct link){
                 .host = &hosts->entries[i],
                 .state = LINK_CLOSED, /* until it is open */
                 .to_fd = -1,
                 .from_fd = -1,
                 .to = {.fd = -1},
                 .err = {.fd = OUTPUT_ENDED},
-                .next_ping_ns = UINT64_MAX,
-                .silent_at_ns = UINT64_MAX,
                 .ending_at_ns = UINT64_MAX,
             };
+            remote_pulse_init(&link->pulse);
         }
     }
     return fleet->links != NULL;

@@ -14,7 +14,7 @@
 #include "fabric/launch.h"
 
 enum {
-    FRAME_PROTOCOL = 2,
+    FRAME_PROTOCOL = 3,
     FRAME_HEADER_BYTES = 8,
     FRAME_WORDS_MAX = 8,
     FRAME_DATA_BYTES_MAX = 16 * 1024, /* of one piece of output or input */
@@ -60,8 +60,8 @@ enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3
     kind(GIVEN_UP, FRAME_OF_AGENT, 1, 0)                                                       \
     /* all nodes of the agent have ended, and all their output was sent */                     \
     kind(DONE, FRAME_OF_AGENT, 0, 0)                                                           \
-    kind(PING, FRAME_OF_LAUNCHER, 0, 0)                                                        \
-    kind(PONG, FRAME_OF_AGENT, 0, 0)
+    /* cli/remote/pulse.h */                                                                   \
+    kind(BEAT, FRAME_OF_BOTH, 0, 0)
 
 enum { FRAME_NODES_MAX = 4096 };
 

@@ -126,8 +126,7 @@ void remote_link_cut(struct link *link, uint64_t now_ns)
         launch_close_fd(&link->from_fd);
         link->state = LINK_ENDING;
         link->ending_at_ns = now_ns + ENDING_NS;
-        link->next_ping_ns = UINT64_MAX;
-        link->silent_at_ns = UINT64_MAX;
+        remote_pulse_init(&link->pulse);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "cli/remote/hosts.h"
 #include "cli/launch/launcher.h"
 #include "cli/remote/post.h"
+#include "cli/remote/pulse.h"
 
 enum link_state {
     LINK_GREETING,
@@ -53,8 +54,7 @@ struct link {
     uint32_t used_bytes[2]; /* of the window: bytes that came in and got no credit yet */
     uint32_t owed_bytes[2]; /* of those, bytes that have been passed on */
 
-    uint64_t next_ping_ns; /* UINT64_MAX: one is out */
-    uint64_t silent_at_ns; /* when a ping that is out has waited too long; else UINT64_MAX */
+    struct pulse pulse;    /* from its greeting on */
     uint64_t ending_at_ns; /* ENDING waits no longer */
 };
 
