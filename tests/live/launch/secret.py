@@ -11,11 +11,15 @@
 """
 import os
 import re
+import resource
 import sys
 
 SECRET_BYTES = 32
-# What the kernel says of memory for secrets: locked, not in core files, not in forked children.
-VAULT_FLAGS = {"lo", "dd", "dc"}
+# What the kernel says of memory for secrets: not in core files, not in forked children, and locked
+# where this user may lock a few pages.
+VAULT_FLAGS = {"dd", "dc"}
+if os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 1 << 16:
+    VAULT_FLAGS.add("lo")
 
 
 def tap(path, argv):
