@@ -17,11 +17,11 @@
 #include "cli/remote/pulse.h"
 #include "host/clock.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-/* A launcher gives its order when it has read the greeting; then the order says how long it may be
- * silent. */
-#define ORDER_NS (60 * NS_PER_SECOND)
 #define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_SECOND (1000 * NS_PER_MS)
+/* A launcher gives its order when it has read the greeting; from then on the order says how long
+ * it may be silent. */
+#define ORDER_NS (60 * NS_PER_SECOND)
 
 enum { STATUS_SILENCE = 124 }; /* as of a launcher whose group timed out */
 
@@ -603,6 +603,22 @@ static bool take_descriptors(struct agent *agent)
            launch_sink_open(&agent->to, agent->to_fd, POST_CONTROL_BYTES + 2 * POST_WINDOW_BYTES);
 }
 
+/* Perhaps nobody ever reads it, so it must not wait for a reader. */
+static void say_left(const struct agent *agent)
+{
+    struct pollfd err = launch_poll_for(STDERR_FILENO, POLLOUT);
+    unsigned long long silence_s = agent->pulse.silence_ns / NS_PER_SECOND;
+    if (poll(&err, 1, 0) <= 0) {
+        return;
+    }
+    if (agent->launch.request) {
+        cli_say(agent->launch.request->command,
+                "the launcher has been silent for %llu s: its nodes here are ended", silence_s);
+    } else {
+        cli_say("dimmnet agent", "no launcher has given an order for %llu s", silence_s);
+    }
+}
+
 static void release(struct agent *agent)
 {
     struct launch *launch = &agent->launch;
@@ -610,12 +626,8 @@ static void release(struct agent *agent)
         launch_phase_signal_nodes(launch, SIGKILL);
         launch_sweep(launch);
     }
-    struct pollfd err = launch_poll_for(STDERR_FILENO, POLLOUT);
-    /* Perhaps nobody ever reads it, so it must not wait for a reader. */
-    if (agent->is_left && poll(&err, 1, 0) > 0) {
-        cli_say(launch->request ? launch->request->command : "dimmnet agent",
-                "the launcher has been silent for %llu s: its nodes here are ended",
-                (unsigned long long)(agent->pulse.silence_ns / NS_PER_SECOND));
+    if (agent->is_left) {
+        say_left(agent);
     }
     if (launch->request) {
         launch_release(launch);

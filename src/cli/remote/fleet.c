@@ -15,7 +15,7 @@
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_SECOND (1000 * NS_PER_MS)
 #define KILL_NS (5000 * NS_PER_MS) /* for agents to end their nodes and themselves */
 
 enum { POLLS_BY_LINK = 3, FLUSH_ROUNDS = 64, FLUSH_ROUND_MS = 20 };
@@ -480,7 +480,6 @@ _Noreturn static void beat_for_ever(const struct launch *launch, pid_t launcher)
 {
     unsigned char frame[FRAME_HEADER_BYTES];
     const struct fleet *fleet = launch->fleet;
-    uint64_t silence_ns = fleet->links[0].pulse.silence_ns;
     (void)setsid(); /* what stops the launcher's process group does not stop this */
     (void)prctl(PR_SET_NAME, "dimmnet-pulse");
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -493,7 +492,8 @@ _Noreturn static void beat_for_ever(const struct launch *launch, pid_t launcher)
             ssize_t written = beats ? write(link->to.fd, frame, sizeof frame) : 0;
             (void)written; /* an agent that does not read needs no beat */
         }
-        uint64_t nap_ns = silence_ns / PULSE_BEATS;
+        /* Often enough for any time-out; where no link beats yet, there is none to go by. */
+        const uint64_t nap_ns = PULSE_SILENCE_NS_MIN / PULSE_BEATS;
         const struct timespec nap = {.tv_sec = (time_t)(nap_ns / NS_PER_SECOND),
                                      .tv_nsec = (long)(nap_ns % NS_PER_SECOND)};
         (void)nanosleep(&nap, NULL);
