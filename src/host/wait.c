@@ -55,13 +55,16 @@ static bool holds(struct wait *wait)
     return wait->condition->holds(wait->condition->context);
 }
 
-/* Looks several times, on one of the lower rungs; true: the condition holds. */
+/* Looks several times, on one of the lower rungs; true: the condition holds. On a core with other
+ * runners a yield lasts until all of them have had their turn, tens of milliseconds: a tick that
+ * has passed is a reason to look at deaths and at the clock before the next one. */
 static bool look(struct wait *wait, struct fabric_ladder *ladder, enum fabric_rung rung)
 {
     bool drives = !fabric_all_in_place(wait->lane);
     int looks = drives                ? DRIVES_PER_CLOCK
                 : rung == FABRIC_SPIN ? SPINS_PER_CLOCK
                                       : YIELDS_PER_CLOCK;
+    uint64_t tick_ns = rung == FABRIC_YIELD ? fabric_tick_ns() : 0;
     for (; looks > 0; looks--) {
         if (holds(wait)) {
             return true;
@@ -70,6 +73,9 @@ static bool look(struct wait *wait, struct fabric_ladder *ladder, enum fabric_ru
             fabric_ladder_begin(ladder);
         } else if (rung == FABRIC_YIELD) {
             (void)sched_yield();
+            if (fabric_tick_ns() != tick_ns) {
+                return holds(wait);
+            }
         } else if (!drives) {
             cpu_relax();
         }

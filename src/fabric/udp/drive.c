@@ -237,14 +237,19 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
 void udp_wait_done(struct udp_state *udp, const struct nic_completion *completion)
 {
     struct fabric_ladder ladder = {.spins = udp->core_is_free};
+    enum fabric_rung rung = FABRIC_SPIN;
     uint64_t seen = 0;
     while (!nic_completion_is_done(completion)) {
         if (udp_progress(udp)) {
             fabric_ladder_begin(&ladder);
+            rung = FABRIC_SPIN;
             continue;
         }
-        uint64_t now_ns = atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
-        enum fabric_rung rung = fabric_ladder_rung(&ladder, now_ns);
+        /* A yield may have lasted many turns of others. */
+        uint64_t now_ns = rung == FABRIC_YIELD
+                              ? fabric_now_ns()
+                              : atomic_load_explicit(&udp->driven_ns, memory_order_relaxed);
+        rung = fabric_ladder_rung(&ladder, now_ns);
         if (rung == FABRIC_NAP) {
             udp_nap(udp, fabric_ladder_nap_ns(&ladder, FABRIC_NAP_LONGEST_NS), &seen);
         } else if (rung == FABRIC_YIELD) {
