@@ -19,6 +19,7 @@ LOOK_S = 0.004     # between two looks at the board
 START_S = 20       # a group has begun to work after that
 GRACE_S = 1.0      # beyond the time-out
 DEATH_NS = 100_000_000
+STEP_BOUNDS = 8    # a step of the work may take so many bounds of a wait
 
 KILLED = r"dimmnet run: node \d+ \(pid \d+( on \S+)?\) was killed by SIGKILL"
 LOST = r"dimmnet run: lost the agent on host "
@@ -256,12 +257,14 @@ class Round:
     # ---- Looking -------------------------------------------------------------------------------
 
     def _excuse_ns(self, rank, until_ns):
-        """Until when the faults explain that this node does not go on by itself."""
+        """Until when the faults explain that this node does not go on by itself. By packets, those
+        who wait for a node that is stopped or cut off give it up after the time-out."""
         excuse = 0
         for happened in self.happened:
             if happened.begin_ns > until_ns:
                 continue
-            lasts = (self.plan.fabric == "mem" or rank in happened.ranks
+            is_short = happened.until_ns() - happened.begin_ns < self.world.timeout_s * SECOND
+            lasts = (self.plan.fabric == "mem" or rank in happened.ranks or is_short
                      or happened.kind in ("stop launcher", "stop agent"))
             excuse = max(excuse, min(happened.until_ns(), until_ns) if lasts
                          else happened.begin_ns)
@@ -281,10 +284,14 @@ class Round:
             slot = self.board.slot(rank)
             if slot.steps != self.steps[rank][0]:
                 self.steps[rank] = (slot.steps, now_ns())
-            over_ns = self._over_ns(rank, self.steps[rank][1], now_ns())
+            over_ns = self._over_ns(rank, slot.since_ns, now_ns()) if slot.since_ns else 0
             if over_ns > self._bound_ns():
-                raise Failed("hang", f"node {rank} does not go on for {over_ns / SECOND:.1f} s, "
-                                     f"in {slot.call}")
+                raise Failed("hang", f"node {rank} is in {slot.call} for {over_ns / SECOND:.1f} s")
+            # A step is many calls, each of which may wait.
+            over_ns = self._over_ns(rank, self.steps[rank][1], now_ns())
+            if over_ns > STEP_BOUNDS * self._bound_ns():
+                raise Failed("hang", f"node {rank} makes calls but no step for "
+                                     f"{over_ns / SECOND:.1f} s, now {slot.call}")
 
     def _go_on(self, seconds):
         """Lets the group work for a while; false: it has ended."""
@@ -303,7 +310,8 @@ class Round:
         while self.launcher.poll() is None or self._remaining():
             self._end_faults()
             self._look()
-            stuck = max([begin_ns, *(happened.until_ns() for happened in self.happened)])
+            stuck = max([begin_ns, *(happened.until_ns() for happened in self.happened),
+                         *(since_ns for _, since_ns in self.steps)])
             over_ns = now_ns() - stuck - self.world.heartbeat.stalled_ns(stuck, now_ns())
             if over_ns > self._bound_ns():
                 if self.launcher.poll() is not None:
@@ -456,7 +464,11 @@ class Round:
 
     def _describe(self):
         pids = {self.launcher.pid, *processes.descendants(self.launcher.pid), *self._remaining()}
+        info = [subprocess.run([self.world.build / "dimmnet", "info",
+                                str(self.launcher.pid)], check=False,
+                               capture_output=True, text=True).stdout for _ in range(2)]
         text = "\n".join(processes.describe(pid) for pid in sorted(pids) if processes.state(pid))
+        (self.folder / "info").write_text("\n".join(info))
         (self.folder / "stacks").write_text(text)
 
     def _clean_up(self):
