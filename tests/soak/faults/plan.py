@@ -98,8 +98,8 @@ def make_scarce(source, plan):
                                  0.0))
 
 
-def make(seed, number):
-    """The plan of a round."""
+def make(seed, number, longest_s):
+    """The plan of a round. No fault lasts longer than longest_s."""
     source = random.Random(f"{seed}:{number}")
     fabric = choose(source, FABRICS)
     plan = Plan(number=number, seed=source.randrange(1, 1 << 40), fabric=fabric,
@@ -126,7 +126,8 @@ def make(seed, number):
     for _ in range(source.choices([0, 1, 2, 3], [1, 8, 5, 2])[0]):
         kind = choose(source, FAULTS[fabric])
         plan.faults.append(Fault(kind, round(source.uniform(0, 0.5) ** 2 * 2, 3),
-                                 source.randrange(1 << 30), duration_s(source, kind)))
+                                 source.randrange(1 << 30), min(longest_s,
+                                                                duration_s(source, kind))))
     if plan.program == "dn" and source.random() < 0.12:
         plan.keep_going = False
     if source.random() < 0.08:

@@ -173,7 +173,7 @@ def run(world, report):
     for number in numbers:
         if arguments.round is None and now_ns() >= end_ns:
             return
-        plan = planning.make(arguments.seed, number)
+        plan = planning.make(arguments.seed, number, arguments.longest)
         for name in ("fabric", "program"):
             if getattr(arguments, name) and getattr(plan, name) != getattr(arguments, name):
                 break
@@ -215,6 +215,8 @@ def parse():
     parser.add_argument("--times", type=int, default=1, help="how often, with --round")
     parser.add_argument("--fabric", choices=list(planning.FABRICS), help="only rounds on this one")
     parser.add_argument("--program", choices=list(planning.PROGRAMS), help="only rounds of this one")
+    parser.add_argument("--longest", type=float, default=30, metavar="SECONDS",
+                        help="no stop and no cut lasts longer (30)")
     parser.add_argument("--no-namespaces", action="store_true", help="also as root")
     parser.add_argument("--verbose", action="store_true", help="tell the plan of each round")
     return parser.parse_args()
