@@ -17,6 +17,8 @@
     X(ACK_HELD, "packets that are only held are acknowledged as carried out") \
     X(ORDER_IGNORED, "packets take effect as they come") \
     X(TAKE_OUT_OF_TURN, "without a receiving context any packet is taken") \
+    X(PIECES_COUNTED, "a packet in pieces counts as whole when enough of them have come") \
+    X(PATH_ALWAYS_WIDE, "a packet that is too long for its path is sent again as it is") \
     X(REPLAY, "a packet that comes twice is carried out twice, atomics too") \
     X(OLD_SOURCE_BELIEVED, "packets of a peer's earlier life are believed") \
     X(OLD_TARGET_BELIEVED, "packets for an earlier life of this node are believed") \

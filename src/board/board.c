@@ -63,6 +63,12 @@ static void peer_lost(void *context, uint64_t now_ns, uint16_t peer)
 
 /* ---- Engine to InfiniSWIF -------------------------------------------------------------- */
 
+static uint32_t body_bytes(void *context, uint16_t peer)
+{
+    const struct board *board = context;
+    return swif_body_bytes(board->swif, peer);
+}
+
 static int append(void *context, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
                   unsigned char **room)
 {
@@ -300,6 +306,7 @@ int board_init(struct board *board, const struct board_config *config,
         .fence = fence,
         .mark = mark,
         .mark_is_passed = mark_is_passed,
+        .body_bytes = body_bytes,
     };
     at += parts.swif_bytes;
     board->engine = nic_engine_init(&parts.engine, &board->network, memory, at, NULL);

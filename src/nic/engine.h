@@ -41,6 +41,8 @@ struct nic_network {
     void (*fence)(void *context, uint16_t target, uint8_t channel);
     uint64_t (*mark)(void *context);
     bool (*mark_is_passed)(void *context, uint64_t mark);
+    /* How long bodies to that peer should be. May be NULL: body_bytes_max. */
+    uint32_t (*body_bytes)(void *context, uint16_t peer);
 };
 
 /* Where an area lies in this node's memory, and what others may not do there. */

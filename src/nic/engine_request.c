@@ -284,6 +284,9 @@ static int send_piece(struct nic_engine *engine, uint64_t now_ns, uint32_t index
     struct wire_route route = route_of(transfer->target, transfer->user);
     route.reply_bytes = transfer->pulls ? wire_reply_bytes(&operation) : 0;
     route.cookie = !transfer->pulls || MUTANT(ACK_AS_DONE) ? cookie_of(engine, index) : 0;
+    /* Each record is counted, but on a path that has changed one may be short enough to be joined
+     * to another. */
+    route.alone = route.cookie != 0;
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
     if (error) {
@@ -302,12 +305,23 @@ static int send_piece(struct nic_engine *engine, uint64_t now_ns, uint32_t index
     return 0;
 }
 
+/* How much data a record to that target carries. */
+static uint64_t chunk_bytes(const struct nic_engine *engine, uint16_t target)
+{
+    const struct nic_network *network = &engine->network;
+    if (!network->body_bytes) {
+        return engine->chunk_bytes;
+    }
+    return (network->body_bytes(network->context, target) - WIRE_OPERATION_BYTES) & ~7u;
+}
+
 /* The transfer's next record. DN_EFULL: not now. */
 static int move_transfer(struct nic_engine *engine, uint64_t now_ns, uint32_t index)
 {
     struct nic_transfer *transfer = &engine->transfers[index];
     uint64_t left = transfer->bytes - transfer->sent_bytes;
-    uint16_t bytes = (uint16_t)(left < engine->chunk_bytes ? left : engine->chunk_bytes);
+    uint64_t most = chunk_bytes(engine, transfer->target);
+    uint16_t bytes = (uint16_t)(left < most ? left : most);
     int error = send_piece(engine, now_ns, index, bytes);
     if (error == DN_EFULL) {
         return error;

@@ -223,16 +223,28 @@ bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_heade
 }
 
 void swif_peer_control(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
-                       uint8_t code)
+                       const unsigned char *body)
 {
     uint16_t peer = header->source;
-    switch ((enum wire_control)code) {
+    switch ((enum wire_control)body[0]) {
     case WIRE_HELLO: swif_note_control(swif, peer, WIRE_WELCOME, header->source_incarnation); break;
     case WIRE_PROBE: swif_note_control(swif, peer, WIRE_PRESENT, header->source_incarnation); break;
     case WIRE_DEAD:
         if (header->target_incarnation == swif->config.incarnation) {
             swif_peer_give_up(swif, now_ns, peer);
         }
+        break;
+    case WIRE_PATH: {
+        struct swif_note note = {.kind = SWIF_NOTE_CONTROL,
+                                 .peer = peer,
+                                 .code = WIRE_PATH_CARRIES,
+                                 .incarnation = header->source_incarnation,
+                                 .counter = header->counter};
+        swif_note_add(swif, &note);
+        break;
+    }
+    case WIRE_PATH_CARRIES:
+        swif_path_carries(swif, now_ns, peer, wire_path_answer_decode(body));
         break;
     case WIRE_WELCOME:
     case WIRE_PRESENT:

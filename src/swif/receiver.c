@@ -347,7 +347,7 @@ static enum fate take_selectively(struct swif *swif, uint64_t now_ns, struct swi
 static enum fate take_in_turn(struct swif *swif, uint64_t now_ns, const struct arrival *arrival,
                               int32_t ahead)
 {
-    if (ahead != 0 && !MUTANT(TAKE_OUT_OF_TURN)) {
+    if (ahead != 0 && (!MUTANT(TAKE_OUT_OF_TURN) || !arrival->packet.body)) {
         swif->counters.out_of_order++;
         return DROPPED;
     }
@@ -364,7 +364,7 @@ static enum fate take(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee
     uint32_t next = swif->stubs[arrival->packet.source].receive_next[arrival->packet.class];
     int32_t ahead = swif_distance(next, arrival->sequence);
     if (ahead < 0) {
-        if (MUTANT(REPLAY)) {
+        if (MUTANT(REPLAY) && arrival->packet.body) {
             (void)deliver(swif, now_ns, arrival);
         }
         return DUPLICATE;

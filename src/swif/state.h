@@ -27,6 +27,9 @@ enum {
     SWIF_PROBES_OF_SILENT = 32, /* the same when it has not answered: some may get lost */
     SWIF_PATIENCE = 8,          /* peer time-outs without progress at a peer that does answer */
     SWIF_GAP_PATIENCE = 2,      /* peer time-outs of silence in the midst of a sequence */
+    SWIF_PATH_STEPS = 8,        /* lengths of packets that are tried */
+    SWIF_ASSEMBLIES = 64,       /* packets in pieces, of all peers */
+    SWIF_PIECES_MAX = 128,      /* units in which pieces are counted, in one packet */
 };
 
 #define SWIF_NO_BUFFER UINT32_MAX
@@ -64,6 +67,7 @@ struct swif_buffer {
     uint8_t flags; /* WIRE_FLAG_AFTER_ALL */
     uint8_t after;
     uint8_t channel;
+    uint8_t overtaken; /* times that it was lost while later ones arrived */
     bool ordered;
     bool closed;                 /* nothing more is joined to it */
     uint32_t source_incarnation; /* held by an RTEE */
@@ -106,6 +110,25 @@ struct swif_context_name {
     enum wire_class class;
 };
 
+/* The search for what a narrow path carries, step by step from the longest packet down. */
+struct swif_search {
+    uint64_t at_ns;   /* when to try, or to try again */
+    uint64_t counter; /* of the packet that is to be answered; 0: none */
+    uint8_t step;
+    uint8_t tries; /* of this step */
+};
+
+/* A packet of which pieces have come. */
+struct swif_assembly {
+    uint16_t peer;
+    uint16_t whole_bytes; /* of its body; 0: the place is free */
+    enum wire_class class;
+    uint32_t sequence;
+    uint32_t incarnation;
+    uint64_t touched_ns;                 /* when a piece came last */
+    uint64_t here[SWIF_PIECES_MAX / 64]; /* a bit for each WIRE_PIECE_UNIT_BYTES */
+};
+
 /* To send by. sequences: oldest <= unsent <= the stub's send_next.
  *
  *     oldest                 unsent            send_next
@@ -146,6 +169,9 @@ struct swif_ltee {
     uint64_t slept_before_ns;  /* slept_ns at that time */
     uint64_t heard_ns;
     struct swif_congestion congestion;
+    uint32_t piece_sequence; /* the packet that is going out in pieces */
+    uint32_t piece_at;       /* where in its body the next one begins; 0: there is none */
+    struct swif_search search;
 };
 
 /* To receive by: what is known beyond the stub's receive_next. */
@@ -186,6 +212,7 @@ struct swif_note {
     uint16_t peer;
     uint8_t code;          /* CONTROL */
     uint32_t incarnation;  /* CONTROL: the target's, as its packet said */
+    uint64_t counter;      /* PATH_CARRIES: that of the packet that came */
     enum wire_class class; /* ACK, without an RTEE */
     bool gap;
     bool refused;
@@ -211,6 +238,11 @@ struct swif {
     uint64_t slept_ns; /* for so long in all */
 
     struct swif_stub *stubs;
+    uint8_t *path_steps;                  /* by peer: which length; NULL: all paths stay wide */
+    uint16_t path_bytes[SWIF_PATH_STEPS]; /* the lengths, the longest first */
+    uint32_t path_step_last;              /* path_bytes_min */
+    struct swif_assembly *assemblies;     /* NULL: there are no pieces */
+    unsigned char *assembly_bodies;
     struct swif_cache ltee_cache[WIRE_CLASSES];
     struct swif_cache rtee_cache[WIRE_CLASSES];
     struct swif_ltee *ltees[WIRE_CLASSES];
@@ -313,6 +345,48 @@ static inline struct swif_rtee *swif_rtee_peek(const struct swif *swif, uint16_t
     return index == SWIF_NO_CONTEXT ? NULL : &swif->rtees[class][index];
 }
 
+/* ---- path.c: how long packets may be ------------------------------------------------------ */
+
+/* Both classes' acknowledgements fit beside a full body. */
+enum { SWIF_BESIDES_BODY_BYTES = WIRE_OVERHEAD_BYTES + 2 * WIRE_ACK_BYTES };
+
+static inline uint32_t swif_body_bytes_in(uint32_t packet_bytes)
+{
+    return (packet_bytes - SWIF_BESIDES_BODY_BYTES) & ~7u;
+}
+
+/* The longest packet that the path to the peer carries, as far as is known. */
+static inline uint32_t swif_path_bytes(const struct swif *swif, uint16_t peer)
+{
+    return swif->path_bytes[swif->path_steps ? swif->path_steps[peer] : 0];
+}
+
+/* Whether longer ones are worth trying. */
+static inline bool swif_path_is_narrow(const struct swif *swif, uint16_t peer)
+{
+    return swif->path_steps && swif->path_steps[peer] != 0;
+}
+
+void swif_path_init(struct swif *swif);
+/* Packets longer than path_bytes_min do not arrive any more. */
+void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer);
+/* A packet that tries a longer one; 0: the search has come to its end. An answer is given
+ * patience_ns to come. */
+uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                          uint64_t patience_ns, unsigned char *packet);
+/* The peer says that it got the packet with that counter. */
+void swif_path_carries(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t counter);
+
+/* ---- pieces.c: packets that travel in pieces ------------------------------------------------ */
+
+/* Chooses the piece that begins at piece_at and moves that on: to 0 after the last one. Gives the
+ * bytes of its data. */
+uint32_t swif_cut_piece(struct swif *swif, struct swif_ltee *ltee, const struct swif_buffer *buffer,
+                        uint32_t path_bytes, struct wire_piece *piece);
+
+void swif_receive_piece(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
+                        const unsigned char *body);
+
 /* ---- sender.c: LTEEs ------------------------------------------------------------------ */
 
 /* The peer's context, now the last one used, or NULL. */
@@ -335,6 +409,7 @@ void swif_sender_forget(struct swif *swif, uint16_t peer);
 
 /* ---- receiver.c: RTEEs ------------------------------------------------------------------ */
 
+/* Body NULL: it is known that the packet is not carried out, only answered. */
 void swif_receiver_data(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
                         const unsigned char *body);
 void swif_receiver_timer(struct swif *swif, uint64_t now_ns, struct swif_rtee *rtee);
@@ -354,7 +429,7 @@ void swif_receiver_forget(struct swif *swif, uint16_t peer);
 bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
                      uint8_t code);
 void swif_peer_control(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
-                       uint8_t code);
+                       const unsigned char *body);
 /* A watch's time has come. */
 void swif_peer_look(struct swif *swif, uint64_t now_ns, struct swif_watch *watch);
 /* The peer is held for dead from now on. */

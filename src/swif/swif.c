@@ -32,6 +32,7 @@ void swif_config_default(struct swif_config *config, uint32_t node_count)
         .rto_max_ns = 20 * MS_NS,
         .ack_delay_ns = 20 * US_NS,
         .peer_timeout_ns = 10000 * MS_NS,
+        .path_again_ns = 10000 * MS_NS,
         .congestion_control = true,
     };
     /* No more contexts than peers. */
@@ -41,18 +42,18 @@ void swif_config_default(struct swif_config *config, uint32_t node_count)
     }
 }
 
-/* Both classes' acknowledgements fit beside a full body. */
-enum { BESIDES_BODY_BYTES = WIRE_OVERHEAD_BYTES + 2 * WIRE_ACK_BYTES };
-
-static uint32_t body_bytes_max(const struct swif_config *config)
-{
-    return (config->packet_bytes_max - BESIDES_BODY_BYTES) & ~7u;
-}
-
 uint32_t swif_packet_bytes(uint32_t body_bytes)
 {
-    return BESIDES_BODY_BYTES + ((body_bytes + 7) & ~7u);
+    return SWIF_BESIDES_BODY_BYTES + ((body_bytes + 7) & ~7u);
 }
+
+static bool paths_may_narrow(const struct swif_config *config)
+{
+    return config->path_bytes_min != 0 && config->path_bytes_min < config->packet_bytes_max;
+}
+
+/* At least one unit of a piece fits. */
+enum { PATH_BYTES_LEAST = SWIF_BESIDES_BODY_BYTES + WIRE_PIECE_BYTES + WIRE_PIECE_UNIT_BYTES };
 
 static bool is_cache_size(uint32_t count, uint32_t ways)
 {
@@ -74,7 +75,9 @@ static bool makes_sense(const struct swif_config *config)
            config->rto_first_ns <= UINT64_MAX >> 24 && config->ack_delay_ns <= UINT64_MAX >> 24 &&
            config->rto_min_ns <= config->rto_max_ns && config->rto_max_ns <= UINT64_MAX >> 24 &&
            config->peer_timeout_ns >= SWIF_PROBES_OF_SILENT &&
-           config->peer_timeout_ns <= UINT64_MAX >> 8;
+           config->peer_timeout_ns <= UINT64_MAX >> 8 &&
+           config->path_again_ns <= UINT64_MAX >> 8 &&
+           (!paths_may_narrow(config) || config->path_bytes_min >= PATH_BYTES_LEAST);
 }
 
 static void lay_out_pool(struct base_space *space, struct base_pool *pool, uint32_t count,
@@ -89,7 +92,7 @@ static void lay_out_pool(struct base_space *space, struct base_pool *pool, uint3
 /* Gives every part of the swif its piece. */
 static void lay_out(struct base_space *space, const struct swif_config *config, struct swif *swif)
 {
-    uint32_t body_bytes = body_bytes_max(config);
+    uint32_t body_bytes = swif_body_bytes_in(config->packet_bytes_max);
     swif->stubs = base_space_take(space, config->node_count, sizeof *swif->stubs);
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
         struct swif_cache_line *ltee_lines = base_space_take(space, config->ltee_count,
@@ -109,6 +112,11 @@ static void lay_out(struct base_space *space, const struct swif_config *config, 
     swif->watches = base_space_take(space, config->watch_max, sizeof *swif->watches);
     struct swif_timer **heap = base_space_take(space, timers + 1, sizeof *heap);
     unsigned char *bodies = base_space_take(space, SWIF_DATAGRAMS, body_bytes);
+    if (paths_may_narrow(config)) {
+        swif->path_steps = base_space_take(space, config->node_count, sizeof *swif->path_steps);
+        swif->assemblies = base_space_take(space, SWIF_ASSEMBLIES, sizeof *swif->assemblies);
+        swif->assembly_bodies = base_space_take(space, SWIF_ASSEMBLIES, body_bytes);
+    }
     if (space->memory) {
         swif_timers_init(&swif->timers, heap);
         for (uint32_t i = 0; i < SWIF_DATAGRAMS; i++) {
@@ -142,7 +150,8 @@ struct swif *swif_init(const struct swif_config *config, const struct swif_clien
     INVARIANT(swif->counter == 0 && swif->counters.packets_received == 0);
     swif->client = client;
     swif->guard = guard;
-    swif->body_bytes_max = body_bytes_max(config);
+    swif->body_bytes_max = swif_body_bytes_in(config->packet_bytes_max);
+    swif_path_init(swif);
     swif->epoch_at_ns = now_ns;
     swif->oldest_request = swif->newest_request = SWIF_NO_BUFFER;
     swif_list_init(&swif->ready);
@@ -185,6 +194,7 @@ bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_st
         .stage = ltee->stage,
         .under_way = ltee->under_way,
         .window = window < ltee->granted ? window : ltee->granted,
+        .path_bytes = swif_path_bytes(swif, peer),
         .srtt_ns = ltee->congestion.srtt_ns,
     };
     return true;
@@ -252,9 +262,10 @@ static void receive_body(struct swif *swif, uint64_t now_ns, const struct wire_h
     case WIRE_CD: swif_receiver_data(swif, now_ns, header, body); break;
     case WIRE_CONTROL:
         if (header->body_bytes) {
-            swif_peer_control(swif, now_ns, header, body[0]);
+            swif_peer_control(swif, now_ns, header, body);
         }
         break;
+    case WIRE_PIECE: swif_receive_piece(swif, now_ns, header, body); break;
     case WIRE_UD: {
         struct swif_delivery delivery = {
             .kind = WIRE_UD,
@@ -277,15 +288,24 @@ static bool is_well_formed(const struct wire_header *header, const unsigned char
                            const unsigned char *body)
 {
     enum wire_class class = header->flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST;
-    return wire_acks_check(acks, header->ack_bytes) &&
-           (header->kind == WIRE_CONTROL || wire_body_check(body, header->body_bytes, class));
+    struct wire_piece piece;
+    if (!wire_acks_check(acks, header->ack_bytes)) {
+        return false;
+    }
+    switch (header->kind) {
+    case WIRE_CONTROL: return wire_control_check(body, header->body_bytes);
+    case WIRE_PIECE: return wire_piece_decode(body, header->body_bytes, &piece);
+    case WIRE_UD:
+    case WIRE_CD: break;
+    }
+    return wire_body_check(body, header->body_bytes, class);
 }
 
 void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint32_t bytes)
 {
     struct wire_header header;
     if (bytes > swif->config.packet_bytes_max || !wire_header_decode(packet, bytes, &header) ||
-        header.body_bytes > swif->body_bytes_max) {
+        (header.body_bytes > swif->body_bytes_max && header.kind != WIRE_CONTROL)) {
         swif->counters.malformed++;
         return;
     }
@@ -333,7 +353,7 @@ uint32_t swif_seal(struct swif *swif, struct wire_header *header, unsigned char 
     }
     swif->counters.packets_sent++;
     swif->counters.bytes_sent += bytes;
-    swif->counters.acks_aboard += header->kind == WIRE_CD && header->ack_bytes;
+    swif->counters.acks_aboard += header->kind != WIRE_CONTROL && header->ack_bytes;
     return bytes;
 }
 
@@ -347,6 +367,10 @@ static uint32_t send_note(struct swif *swif, uint64_t now_ns, unsigned char *pac
         header.target_incarnation = note->incarnation;
         header.body_bytes = 1;
         packet[WIRE_PREFIX_BYTES] = note->code;
+        if (note->code == WIRE_PATH_CARRIES) {
+            header.body_bytes = WIRE_PATH_ANSWER_BYTES;
+            wire_path_answer_encode(note->counter, packet + WIRE_PREFIX_BYTES);
+        }
     } else {
         header.target_incarnation = swif->stubs[note->peer].incarnation;
         header.ack_bytes = (uint16_t)swif_receiver_note_ack(swif, now_ns, note,

@@ -24,9 +24,13 @@ struct swif_config {
     uint32_t node_count;  /* peers are 0..node_count-1; at most WIRE_NODES_MAX */
 
     uint32_t packet_bytes_max; /* the MTU, WIRE_OVERHEAD_BYTES and acknowledgements included */
-    uint32_t ltee_count;       /* contexts to send by, of each class; a power of two */
-    uint32_t rtee_count;       /* contexts to receive by, of each class; a power of two */
-    uint32_t ways;             /* of both caches' sets; a power of two */
+    /* What a path still carries when it has become narrower than packet_bytes_max, which may happen
+     * at any time. 0, or no less than packet_bytes_max: it never does. */
+    uint32_t path_bytes_min;
+    uint64_t path_again_ns; /* how long after a search for more a narrow path is tried again */
+    uint32_t ltee_count;    /* contexts to send by, of each class; a power of two */
+    uint32_t rtee_count;    /* contexts to receive by, of each class; a power of two */
+    uint32_t ways;          /* of both caches' sets; a power of two */
     uint32_t buffer_count[WIRE_CLASSES]; /* packets held until acknowledged, by class */
     uint32_t reorder_count;              /* packets held until what is before them has come */
     uint32_t queue_max;                  /* packets held for one context; at most SWIF_WINDOW_MAX */
@@ -105,6 +109,8 @@ struct swif_counters {
     uint64_t transmissions; /* of packets with a body, by CD */
     uint64_t stop_and_wait; /* of these, in that stage */
     uint64_t peers_lost;
+    uint64_t paths_narrowed, paths_widened;
+    uint64_t pieces_sent, pieces_received, pieces_dropped; /* dropped: for want of room */
 };
 
 struct swif;
@@ -124,6 +130,8 @@ struct swif *swif_init(const struct swif_config *config, const struct swif_clien
 int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *route, uint32_t bytes,
                 unsigned char **room);
 uint32_t swif_body_bytes_max(const struct swif *swif);
+/* What a body to this peer should not exceed now: a longer one travels in pieces. */
+uint32_t swif_body_bytes(const struct swif *swif, uint16_t peer);
 /* The packet_bytes_max with which bodies of so many bytes fit. */
 uint32_t swif_packet_bytes(uint32_t body_bytes);
 
@@ -139,7 +147,8 @@ uint64_t swif_mark(const struct swif *swif);
 bool swif_mark_is_passed(const struct swif *swif, uint64_t mark);
 
 /* Sends one UD packet. DN_EFULL: the few buffers are taken; DN_EPEER: the peer is dead. If we never
- * heard of the peer, the packet is lost and a greeting is sent instead. */
+ * heard of the peer, the packet is lost and a greeting is sent instead. It is also lost if it is
+ * longer than the path carries. */
 int swif_datagram(struct swif *swif, uint64_t now_ns, uint16_t target, uint8_t channel,
                   const void *body, uint32_t bytes);
 
@@ -168,6 +177,10 @@ void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uin
  * packet_bytes_max. Due timers run here. */
 uint32_t swif_transmit(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint16_t *target);
 
+/* This host itself cannot send the peer packets of that length. What the network says about it must
+ * not get here: anybody can forge that. */
+void swif_path_refused(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t packet_bytes);
+
 /* When swif_transmit should be called again though nothing came; UINT64_MAX: never. */
 uint64_t swif_deadline_ns(const struct swif *swif);
 
@@ -177,7 +190,8 @@ const struct swif_counters *swif_counters(const struct swif *swif);
 struct swif_peer_state {
     enum wire_stage stage;
     uint32_t under_way;
-    uint32_t window; /* packets that congestion control and the receiver allow */
+    uint32_t window;     /* packets that congestion control and the receiver allow */
+    uint32_t path_bytes; /* the longest packet that the path carries, as far as is known */
     uint64_t srtt_ns;
 };
 bool swif_peer_state(const struct swif *swif, uint16_t peer, struct swif_peer_state *state);

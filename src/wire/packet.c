@@ -5,6 +5,8 @@
  * for anything that nobody checks. */
 #include "wire/packet.h"
 
+#include <string.h>
+
 /* Where the fields of the header lie. */
 enum {
     AT_VERSION = 0,
@@ -43,6 +45,9 @@ enum {
     ACK_DELAY_UNITS_MAX = 0xffffff,
 };
 
+/* Where the fields of a piece lie; what follows them up to the data is 0. */
+enum { PIECE_AT_OFFSET = 0, PIECE_AT_WHOLE = 2, PIECE_AT_ZERO = 4 };
+
 static bool kind_is_consistent(const struct wire_header *header)
 {
     switch (header->kind) {
@@ -55,8 +60,10 @@ static bool kind_is_consistent(const struct wire_header *header)
                header->body_bytes > 0 && header->body_bytes % 8 == 0;
     case WIRE_CONTROL:
         return header->after == 0 && header->sequence == 0 &&
-               (header->flags & (WIRE_FLAG_REPLY | WIRE_FLAG_AFTER_ALL)) == 0 &&
-               header->body_bytes <= 1;
+               (header->flags & (WIRE_FLAG_REPLY | WIRE_FLAG_AFTER_ALL)) == 0;
+    case WIRE_PIECE:
+        return header->after <= WIRE_AFTER_MAX && header->target_incarnation != 0 &&
+               header->body_bytes > WIRE_PIECE_BYTES && header->body_bytes % 8 == 0;
     }
     return false;
 }
@@ -127,6 +134,66 @@ bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire
         return false;
     }
     *header = read;
+    return true;
+}
+
+bool wire_control_check(const unsigned char *body, uint32_t bytes)
+{
+    if (bytes == 0) {
+        return true;
+    }
+    switch (body[0]) {
+    case WIRE_PATH:
+        return bytes == 1 || (body[1] == 0 && memcmp(body + 1, body + 2, bytes - 2) == 0);
+    case WIRE_PATH_CARRIES: return bytes == WIRE_PATH_ANSWER_BYTES;
+    default: return bytes == 1;
+    }
+}
+
+void wire_path_answer_encode(uint64_t counter, unsigned char *body)
+{
+    body[0] = WIRE_PATH_CARRIES;
+    wire_put64(body + 1, counter);
+}
+
+uint64_t wire_path_answer_decode(const unsigned char *body)
+{
+    return wire_get64(body + 1);
+}
+
+static bool piece_is_well_formed(const struct wire_piece *piece)
+{
+    uint32_t end = (uint32_t)piece->offset + piece->bytes;
+    return piece->offset % WIRE_PIECE_UNIT_BYTES == 0 && piece->whole_bytes % 8 == 0 &&
+           piece->bytes > 0 && piece->bytes < piece->whole_bytes && end <= piece->whole_bytes &&
+           (piece->bytes % WIRE_PIECE_UNIT_BYTES == 0 || end == piece->whole_bytes);
+}
+
+void wire_piece_encode(const struct wire_piece *piece, unsigned char *body)
+{
+    INVARIANT(piece_is_well_formed(piece));
+    wire_put16(body + PIECE_AT_OFFSET, piece->offset);
+    wire_put16(body + PIECE_AT_WHOLE, piece->whole_bytes);
+    wire_put32(body + PIECE_AT_ZERO, 0);
+    memcpy(body + WIRE_PIECE_BYTES, piece->data, piece->bytes);
+}
+
+bool wire_piece_decode(const unsigned char *body, uint32_t bytes, struct wire_piece *piece)
+{
+    if (bytes <= WIRE_PIECE_BYTES || bytes - WIRE_PIECE_BYTES > UINT16_MAX ||
+        wire_get32(body + PIECE_AT_ZERO) != 0) {
+        return false;
+    }
+    struct wire_piece read = {
+        .offset = wire_get16(body + PIECE_AT_OFFSET),
+        .whole_bytes = wire_get16(body + PIECE_AT_WHOLE),
+        .bytes = (uint16_t)(bytes - WIRE_PIECE_BYTES),
+        .data = body + WIRE_PIECE_BYTES,
+    };
+    if (!piece_is_well_formed(&read)) {
+        return false;
+    }
+    *piece = read;
     return true;
 }
 

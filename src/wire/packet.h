@@ -6,8 +6,8 @@
  * The header is what the receiver checks and orders by. The counter is never used twice
  * by a sender in one incarnation: it is the authentication's nonce, tells old packets
  * from new ones, and, echoed in acknowledgements, says which transmission arrived. The
- * body holds NIC operations (wire/operation.h) in UD and CD packets, and one control
- * code in CONTROL packets. All numbers are little endian.
+ * body holds NIC operations (wire/operation.h) in UD and CD packets, part of a CD packet's
+ * body in PIECE packets, and a control code in CONTROL packets. All numbers are little endian.
  *
  * Decoding checks everything that can be checked without state; what it gives lies
  * inside the bytes that it was given. */
@@ -29,12 +29,17 @@ enum {
     WIRE_CHANNELS = 16, /* VC# 0..15 */
     WIRE_CLASSES = 2,
     WIRE_AFTER_MAX = 248, /* how far back `after` may point */
+    /* A PIECE's body: where its data lies in the whole body, how long that is, and the data. */
+    WIRE_PIECE_BYTES = 8,
+    WIRE_PIECE_UNIT_BYTES = 128, /* pieces begin at a multiple of it */
+    WIRE_PATH_ANSWER_BYTES = 9,
 };
 
 enum wire_kind {
     WIRE_UD = 1,      /* unreliable datagram: no sequence */
     WIRE_CD = 2,      /* concurrent datagram: once, in order */
     WIRE_CONTROL = 3, /* acknowledgements and control codes alone */
+    WIRE_PIECE = 4,   /* part of a CD packet that is too long for the path */
 };
 
 /* Requests and replies have sequences of their own, so that replies never wait behind
@@ -51,13 +56,15 @@ enum {
 };
 
 enum wire_control {
-    WIRE_HELLO = 1,     /* who are you? (target_incarnation 0) */
-    WIRE_WELCOME = 2,   /* the answer: the header's source_incarnation */
-    WIRE_PROBE = 3,     /* are you there? */
-    WIRE_PRESENT = 4,   /* the answer */
-    WIRE_RESTARTED = 5, /* you speak to an incarnation of mine that is gone */
-    WIRE_DEAD = 6,      /* I have given your incarnation up for dead */
-    WIRE_CONTROL_LAST = WIRE_DEAD,
+    WIRE_HELLO = 1,        /* who are you? (target_incarnation 0) */
+    WIRE_WELCOME = 2,      /* the answer: the header's source_incarnation */
+    WIRE_PROBE = 3,        /* are you there? */
+    WIRE_PRESENT = 4,      /* the answer */
+    WIRE_RESTARTED = 5,    /* you speak to an incarnation of mine that is gone */
+    WIRE_DEAD = 6,         /* I have given your incarnation up for dead */
+    WIRE_PATH = 7,         /* does a packet of this length arrive? (filled up with 0) */
+    WIRE_PATH_CARRIES = 8, /* the answer: that one's counter */
+    WIRE_CONTROL_LAST = WIRE_PATH_CARRIES,
 };
 
 struct wire_header {
@@ -77,6 +84,16 @@ struct wire_header {
     uint16_t ack_bytes;
     uint16_t body_bytes;
     uint64_t counter;
+};
+
+/* A part of a CD packet's body. The PIECE's header is that of the CD packet but for the kind, the
+ * flags ANSWER and AGAIN, and lengths. */
+struct wire_piece {
+    uint16_t offset;      /* in the whole body; a multiple of WIRE_PIECE_UNIT_BYTES */
+    uint16_t whole_bytes; /* of the whole body */
+    /* Shorter than the whole; a multiple of WIRE_PIECE_UNIT_BYTES, or up to the whole's end. */
+    uint16_t bytes;
+    const unsigned char *data;
 };
 
 /* How a pair of nodes sends one class; in an acknowledgement, how much the receiver can take. */
@@ -107,13 +124,26 @@ void wire_header_encode(const struct wire_header *header, unsigned char *packet)
 
 /* False: not a packet of this version, a field out of range, or lengths that do not add
  * up to `bytes`. Neither authenticity nor acknowledgements and body are looked at: they
- * may be encrypted until the guard has opened the packet. The reader of a CONTROL packet
- * checks its code, too. */
+ * may be encrypted until the guard has opened the packet. */
 bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire_header *header);
 
 /* How long the packet at the start of these bytes says it is: at most `bytes`, and at least
  * one even if it says nothing sensible. For packets that came one behind the other. */
 uint32_t wire_packet_bytes(const unsigned char *packet, uint32_t bytes);
+
+/* Whether the body of a CONTROL packet is nothing, or one code with what belongs to it. */
+bool wire_control_check(const unsigned char *body, uint32_t bytes);
+
+/* The answer to a PATH packet with that counter: WIRE_PATH_ANSWER_BYTES, and what it says. */
+void wire_path_answer_encode(uint64_t counter, unsigned char *body);
+uint64_t wire_path_answer_decode(const unsigned char *body);
+
+/* Writes the piece's WIRE_PIECE_BYTES in front of its data, and the data. */
+void wire_piece_encode(const struct wire_piece *piece, unsigned char *body);
+
+/* Reads the body of a PIECE packet; false: it is none. The data lies inside these bytes, and the
+ * piece inside the whole. */
+bool wire_piece_decode(const unsigned char *body, uint32_t bytes, struct wire_piece *piece);
 
 /* Writes one acknowledgement, gives its bytes (at most WIRE_ACK_BYTES_MAX). */
 uint32_t wire_ack_encode(const struct wire_ack *ack, unsigned char *to);

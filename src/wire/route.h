@@ -17,6 +17,8 @@ struct wire_route {
     /* Not 0: given back when the target has carried it out. Operations with different cookies,
      * or with and without one, never share a packet. */
     uint64_t cookie;
+    /* Shares its packet with no other, and so gives its cookie back by itself. */
+    bool alone;
     /* The tag from nic_tag_next, for simulators; it is on no wire. 0: none. */
     uint32_t tag;
 };

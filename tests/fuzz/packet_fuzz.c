@@ -25,6 +25,31 @@ static void try_acks(const unsigned char *acks, uint32_t bytes)
     }
 }
 
+static void try_piece(const unsigned char *body, uint32_t bytes)
+{
+    unsigned char again[2 * WIRE_PACKET_BYTES_MAX];
+    struct wire_piece piece;
+    if (wire_piece_decode(body, bytes, &piece)) {
+        FUZZ_ASSERT(piece.data >= body && piece.data + piece.bytes == body + bytes);
+        FUZZ_ASSERT(piece.bytes > 0 && piece.offset + piece.bytes <= piece.whole_bytes);
+        FUZZ_ASSERT(piece.offset % WIRE_PIECE_UNIT_BYTES == 0 && piece.whole_bytes % 8 == 0);
+        wire_piece_encode(&piece, again);
+        FUZZ_ASSERT(memcmp(again, body, bytes) == 0);
+    }
+}
+
+static void try_control(const unsigned char *body, uint32_t bytes)
+{
+    unsigned char again[WIRE_PATH_ANSWER_BYTES];
+    if (wire_control_check(body, bytes) && bytes > 1) {
+        FUZZ_ASSERT(body[0] == WIRE_PATH || bytes == WIRE_PATH_ANSWER_BYTES);
+        if (body[0] == WIRE_PATH_CARRIES) {
+            wire_path_answer_encode(wire_path_answer_decode(body), again);
+            FUZZ_ASSERT(memcmp(again, body, bytes) == 0);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     if (bytes > 2 * WIRE_PACKET_BYTES_MAX) {
@@ -42,8 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         FUZZ_ASSERT(memcmp(again, packet, WIRE_PREFIX_BYTES) == 0);
         try_acks(packet + WIRE_PREFIX_BYTES, header.ack_bytes);
     }
-    /* Any bytes are tried as acknowledgements, too: few inputs have a header before them. */
+    /* Any bytes are tried as the parts, too: few inputs have a header before them. */
     try_acks(packet, (uint32_t)bytes);
+    try_piece(packet, (uint32_t)bytes);
+    try_control(packet, (uint32_t)bytes);
     free(packet);
     return 0;
 }

@@ -95,8 +95,10 @@ static bool transmit(uint16_t number)
     check_sent(number, target, opened, bytes, &header);
     struct player *player = &play.players[target];
     player->seen_counter[number] = header.counter;
-    if (header.kind == WIRE_CD) {
-        bool is_reply = (header.flags & WIRE_FLAG_REPLY) != 0;
+    bool is_reply = (header.flags & WIRE_FLAG_REPLY) != 0;
+    if (header.kind == WIRE_PIECE) {
+        player->seen_sequence[number][is_reply] = header.sequence;
+    } else if (header.kind == WIRE_CD) {
         player->seen_sequence[number][is_reply] = header.sequence;
         look_into(player, opened + WIRE_PREFIX_BYTES + header.ack_bytes, header.body_bytes);
     }
@@ -237,6 +239,44 @@ static uint32_t take_body(const struct player *player, enum wire_class class, un
     return bytes;
 }
 
+/* Part of a body of stores, mostly as a sender would cut it; gives its bytes. */
+static uint32_t take_piece(unsigned char *to)
+{
+    enum { WHOLE = 384, OPERATION = 24 };
+    unsigned char whole[2 * WHOLE] = {0};
+    for (uint32_t at = 0; at < WHOLE; at += OPERATION) {
+        struct wire_operation operation = {
+            .opcode = WIRE_AOTF, .area = 1, .offset = at, .bytes = 8, .operand = at};
+        wire_operation_encode(&operation, whole + at);
+    }
+    uint8_t choice = take8();
+    uint32_t offset = choice % 3 * 128u;
+    uint32_t bytes = choice & 128 ? 8 + take8() % 32 * 8u : 128;
+    memcpy(to + WIRE_PIECE_BYTES, whole + offset, bytes);
+    wire_put16(to, (uint16_t)(choice & 64 ? take_near(offset) : offset));
+    wire_put16(to + 2, (uint16_t)(choice & 32 ? take_near(WHOLE) : WHOLE));
+    wire_put32(to + 4, choice == 255);
+    return WIRE_PIECE_BYTES + bytes;
+}
+
+/* A control code with what belongs to it, or nearly; gives its bytes. */
+static uint32_t take_control(const struct player *player, uint16_t board, unsigned char *to)
+{
+    uint8_t choice = take8();
+    to[0] = choice % 10;
+    if (to[0] == WIRE_PATH) {
+        uint32_t padding = take8();
+        memset(to + 1, 0, padding);
+        to[padding] |= choice & 128;
+        return 1 + padding;
+    }
+    if (to[0] == WIRE_PATH_CARRIES) {
+        wire_path_answer_encode(take_near(player->seen_counter[board]), to);
+        return choice & 128 ? 1 + take8() % 16 : WIRE_PATH_ANSWER_BYTES;
+    }
+    return 1;
+}
+
 /* A sealed packet from a played node, kept in play.last. Its tag is right; nothing else need be. */
 static void forge(void)
 {
@@ -253,6 +293,7 @@ static void forge(void)
     struct wire_header header = {
         .kind = shape % 8 == 0   ? WIRE_UD
                 : shape % 8 <= 2 ? WIRE_CONTROL
+                : shape % 8 == 7 ? WIRE_PIECE
                                  : WIRE_CD,
         .channel = shape >> 3 & 15,
         .source = source,
@@ -267,22 +308,24 @@ static void forge(void)
     header.ack_bytes = (uint16_t)take_acks(player, board, acks);
     unsigned char *body = acks + header.ack_bytes;
     if (header.kind == WIRE_CONTROL) {
-        header.body_bytes = shape >> 7;
-        body[0] = take8() % 8;
+        header.body_bytes = (uint16_t)(shape & 128 ? take_control(player, board, body) : 0);
     } else {
         header.target_incarnation |= header.target_incarnation == 0;
         uint8_t flags = take8();
-        header.flags = header.kind == WIRE_CD ? flags & WIRE_FLAGS : flags & WIRE_FLAG_ANSWER;
+        header.flags = header.kind == WIRE_UD ? flags & WIRE_FLAG_ANSWER : flags & WIRE_FLAGS;
         bool is_reply = (header.flags & WIRE_FLAG_REPLY) != 0;
-        if (header.kind == WIRE_CD) {
+        if (header.kind != WIRE_UD) {
             uint32_t *sequence = &player->sequence[board][is_reply];
             header.after = flags & 128 ? take8() % (WIRE_AFTER_MAX + 1) : flags >> 4 & 7;
             header.sequence = (uint32_t)take_near(*sequence);
-            *sequence += header.sequence == *sequence;
+            /* Pieces of one packet have one number. */
+            *sequence += header.sequence == *sequence && (header.kind == WIRE_CD || flags & 64);
         }
         uint32_t room = (BODY_ROOM - header.ack_bytes) & ~7u;
-        header.body_bytes = (uint16_t)take_body(player, is_reply ? WIRE_REPLY : WIRE_REQUEST, body,
-                                                room);
+        header.body_bytes = (uint16_t)(header.kind == WIRE_PIECE
+                                           ? take_piece(body)
+                                           : take_body(player, is_reply ? WIRE_REPLY : WIRE_REQUEST,
+                                                       body, room));
     }
     wire_header_encode(&header, play.last);
     play.last_bytes = (uint32_t)WIRE_OVERHEAD_BYTES + header.ack_bytes + header.body_bytes;
@@ -445,6 +488,7 @@ static void disturb(void)
     case 1: swif_peer_died(swif, world.now_ns, peer, (uint32_t)take_near(5)); break;
     case 2: start_board(number); break;
     case 3: play.players[peer].incarnation += 2; break;
+    case 4: swif_path_refused(swif, world.now_ns, peer, PACKET_BYTES_MAX); break;
     default: (void)swif_datagram(swif, world.now_ns, peer, choice >> 4, body, sizeof body); break;
     }
 }

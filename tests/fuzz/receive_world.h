@@ -16,6 +16,7 @@ enum {
     BOARDS = 2, /* nodes 0 and 1 */
     PGID = 77,
     PACKET_BYTES_MAX = 640,
+    PATH_BYTES_MIN = 256,
     MEMORY_BYTES = 4096,
     AREA_ONE_BYTES = 1000,
     AREA_TWO_AT = 2048,
@@ -230,6 +231,7 @@ static void configure(uint32_t choice)
     nic_services_config_messages(&config->services);
     config->swif.pgid = PGID;
     config->swif.packet_bytes_max = PACKET_BYTES_MAX;
+    config->swif.path_bytes_min = choice & 8 ? PATH_BYTES_MIN : 0;
     config->swif.ways = 1;
     config->swif.ltee_count = choice & 1 ? 1 : 4;
     config->swif.rtee_count = choice & 2 ? 1 : 4;
@@ -261,8 +263,8 @@ static void give_space(struct node *node, uint32_t choice, uint16_t number)
 {
     static struct {
         void *space, *snapshot, *memory;
-    } kept[8][BOARDS];
-    uint32_t sizes = choice & 7; /* the bits of the choice that make sizes differ */
+    } kept[16][BOARDS];
+    uint32_t sizes = choice & 15; /* the bits of the choice that make sizes differ */
     uint64_t bytes = board_bytes(&world.config);
     FUZZ_ASSERT(bytes > 0);
     if (kept[sizes][number].space == NULL) {
@@ -388,6 +390,10 @@ static void check_sent(uint16_t number, uint16_t target, unsigned char *packet, 
     FUZZ_ASSERT(wire_acks_check(acks, header->ack_bytes));
     if (header->kind == WIRE_CONTROL) {
         FUZZ_ASSERT(header->body_bytes == 0 || (body[0] >= 1 && body[0] <= WIRE_CONTROL_LAST));
+        FUZZ_ASSERT(wire_control_check(body, header->body_bytes));
+    } else if (header->kind == WIRE_PIECE) {
+        struct wire_piece piece;
+        FUZZ_ASSERT(wire_piece_decode(body, header->body_bytes, &piece));
     } else {
         enum wire_class class = header->flags & WIRE_FLAG_REPLY ? WIRE_REPLY : WIRE_REQUEST;
         FUZZ_ASSERT(wire_body_check(body, header->body_bytes, class));

@@ -92,8 +92,11 @@ static bool send_burst(struct udp_state *udp)
     if (udp->burst_waits) {
         return false;
     }
-    /* Packets that do not fit the path any more are lost like others. If nothing else gets
-     * through, the peer time-out ends it. */
+    if (UNLIKELY(error)) {
+        /* What does not fit is lost like other packets; InfiniSWIF sends it in pieces. */
+        swif_path_refused(udp->board.swif, fabric_now_ns(), udp->burst_target,
+                          udp->burst_packet_bytes);
+    }
     udp->burst_start = udp->burst_end;
     return true;
 }

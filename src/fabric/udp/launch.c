@@ -173,13 +173,6 @@ static void release(struct fabric_roster *roster)
 
 /* ---- Terms --------------------------------------------------------------------------- */
 
-static bool is_same_host(const union udp_address *one, const union udp_address *other)
-{
-    union udp_address left = with_port(one, 0);
-    union udp_address right = with_port(other, 0);
-    return udp_address_is_same(&left, &right);
-}
-
 static struct fabric_finding make_finding(uint64_t ciphers, uint64_t path_bytes)
 {
     struct fabric_finding finding = {{0}};
@@ -198,7 +191,7 @@ static int survey(const struct fabric_roster *roster, struct fabric_finding *fin
     for (uint32_t i = 0; i < roster->node_count; i++, before = address) {
         (void)udp_contact_take(&roster->contacts[i], &address);
         /* Nodes of a host are neighbours: one look at its path is enough. */
-        if (i > 0 && is_same_host(&address, &before)) {
+        if (i > 0 && udp_address_is_same_host(&address, &before)) {
             continue;
         }
         uint32_t bytes = udp_path_bytes(&address);

@@ -48,7 +48,8 @@ static inline socklen_t udp_address_bytes(const union udp_address *address)
                 word(header_misses) word(address_hits) word(address_misses)                        \
                     word(send_contexts_evicted) word(receive_contexts_evicted) word(peers_lost)    \
                         word(send_calls) word(receive_calls) word(send_refused) word(offload_send) \
-                            word(offload_receive) word(process_id) word(updated_ns)
+                            word(offload_receive) word(paths_narrowed) word(paths_widened)         \
+                                word(pieces_sent) word(process_id) word(updated_ns)
 
 struct udp_report {
 #define WORD(name) _Atomic uint64_t name;
@@ -72,7 +73,7 @@ struct udp_roster {
     struct group_sizes sizes; /* of each node's memory */
     struct udp_roster_layout layout;
     uint32_t pgid;
-    uint32_t packet_bytes_max; /* the largest datagram that fits the path between any two */
+    uint32_t packet_bytes_max; /* the largest datagram that all hosts' links take */
     uint64_t peer_timeout_ns;
     uint32_t cipher; /* enum udp_cipher, of fabric/udp/guard.h; 0: not authenticated */
     uint32_t encrypt;

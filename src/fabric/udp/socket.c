@@ -5,9 +5,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/udp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,17 +46,18 @@ static void enlarge(int fd, int forced, int plain)
     }
 }
 
-/* Packets travel whole, or the kernel says that they do not fit: one lost fragment would lose
- * the whole packet, and an attacker could flood the buffers in which fragments are put together.
- * */
+/* Packets travel whole or not at all: one lost fragment would lose the whole packet, and an
+ * attacker could flood the buffers in which fragments are put together. The kernel compares their
+ * length with the link's MTU alone and not with what ICMP says of the path, which anybody can
+ * forge. Under IPv4 no other setting does both. */
 static int forbid_fragments(int fd, int family)
 {
-    const int always_v4 = IP_PMTUDISC_DO, always_v6 = IPV6_PMTUDISC_DO, on = 1;
+    const int probe_v4 = IP_PMTUDISC_PROBE, link_v6 = IPV6_PMTUDISC_INTERFACE, on = 1;
     if (family == AF_INET) {
-        return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &always_v4, sizeof always_v4);
+        return setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &probe_v4, sizeof probe_v4);
     }
     (void)setsockopt(fd, IPPROTO_IPV6, IPV6_DONTFRAG, &on, sizeof on);
-    return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &always_v6, sizeof always_v6);
+    return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &link_v6, sizeof link_v6);
 }
 
 int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd)
@@ -103,15 +107,24 @@ void udp_socket_close(struct udp_socket *socket)
 
 /* ---- Sending ---------------------------------------------------------------------- */
 
+/* Whether the error of a call may be what ICMP said since the last one. A connected socket reports
+ * that once, and sends nothing; but anybody can forge it, and the same call works when it is made
+ * again. */
+static bool may_be_hearsay(const struct udp_socket *socket)
+{
+    return socket->is_connected && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+}
+
 /* One packet, the cheapest way. */
 static ssize_t send_one(struct udp_socket *socket, const union udp_address *to,
                         const unsigned char *packet, uint32_t bytes)
 {
     socket->send_calls++;
-    if (socket->is_connected) {
-        return send(socket->fd, packet, bytes, 0);
+    if (!socket->is_connected) {
+        return sendto(socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
     }
-    return sendto(socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
+    ssize_t sent = send(socket->fd, packet, bytes, 0);
+    return UNLIKELY(sent < 0 && may_be_hearsay(socket)) ? send(socket->fd, packet, bytes, 0) : sent;
 }
 
 /* Several packets, which the kernel or the network card takes apart. */
@@ -139,7 +152,8 @@ static ssize_t send_several(struct udp_socket *socket, const union udp_address *
     header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
     socket->send_calls++;
-    return sendmsg(socket->fd, &message, 0);
+    ssize_t sent = sendmsg(socket->fd, &message, 0);
+    return UNLIKELY(sent < 0 && may_be_hearsay(socket)) ? sendmsg(socket->fd, &message, 0) : sent;
 }
 
 /* What a failed call means for its packets: 0, they are lost; DN_EBUSY; DN_ETOOLONG. */
@@ -254,6 +268,27 @@ uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets)
 }
 /* ---- Paths and addresses ---------------------------------------------------------- */
 
+/* The MTU of the link that has the address; 0: not known. */
+static int link_mtu_bytes(int fd, const union udp_address *own)
+{
+    struct ifaddrs *all;
+    struct ifreq link = {0};
+    if (getifaddrs(&all) != 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *one = all; one; one = one->ifa_next) {
+        union udp_address its = {0};
+        if (one->ifa_addr && one->ifa_addr->sa_family == own->any.sa_family) {
+            memcpy(&its, one->ifa_addr, udp_address_bytes(own));
+            if (udp_address_is_same_host(&its, own)) {
+                (void)snprintf(link.ifr_name, sizeof link.ifr_name, "%s", one->ifa_name);
+            }
+        }
+    }
+    freeifaddrs(all);
+    return link.ifr_name[0] && ioctl(fd, SIOCGIFMTU, &link) == 0 ? link.ifr_mtu : 0;
+}
+
 uint32_t udp_path_bytes(const union udp_address *to)
 {
     bool is_v6 = to->any.sa_family == AF_INET6;
@@ -263,12 +298,20 @@ uint32_t udp_path_bytes(const union udp_address *to)
     }
     int mtu_bytes;
     socklen_t value_bytes = sizeof mtu_bytes;
+    union udp_address own = {0};
+    socklen_t own_bytes = sizeof own;
     bool is_there = connect(fd, &to->any, udp_address_bytes(to)) == 0;
     int saved = errno;
     if (getsockopt(fd, is_v6 ? IPPROTO_IPV6 : IPPROTO_IP, is_v6 ? IPV6_MTU : IP_MTU, &mtu_bytes,
                    &value_bytes) != 0) {
         mtu_bytes = MTU_BYTES_UNKNOWN; /* emulators of Linux do not know the option */
     }
+    /* The route may know less than the link carries: ICMP said so, perhaps a forged one. It may
+     * know more, because what a host sends to itself never leaves it. */
+    int link_bytes = is_there && getsockname(fd, &own.any, &own_bytes) == 0
+                         ? link_mtu_bytes(fd, &own)
+                         : 0;
+    mtu_bytes = link_bytes > mtu_bytes ? link_bytes : mtu_bytes;
     (void)close(fd);
     int headers_bytes = is_v6 ? UDP_HEADERS_BYTES_V6 : UDP_HEADERS_BYTES_V4;
     int packet_bytes_max = is_v6 ? PACKET_BYTES_MAX_V6 : PACKET_BYTES_MAX_V4;
@@ -280,17 +323,22 @@ uint32_t udp_path_bytes(const union udp_address *to)
     return (uint32_t)(bytes < packet_bytes_max ? bytes : packet_bytes_max);
 }
 
-bool udp_address_is_same(const union udp_address *one, const union udp_address *other)
+bool udp_address_is_same_host(const union udp_address *one, const union udp_address *other)
 {
     if (one->any.sa_family != other->any.sa_family) {
         return false;
     }
     if (one->any.sa_family == AF_INET6) {
-        return one->v6.sin6_port == other->v6.sin6_port &&
-               memcmp(&one->v6.sin6_addr, &other->v6.sin6_addr, sizeof one->v6.sin6_addr) == 0;
+        return memcmp(&one->v6.sin6_addr, &other->v6.sin6_addr, sizeof one->v6.sin6_addr) == 0;
     }
-    return one->v4.sin_port == other->v4.sin_port &&
-           one->v4.sin_addr.s_addr == other->v4.sin_addr.s_addr;
+    return one->v4.sin_addr.s_addr == other->v4.sin_addr.s_addr;
+}
+
+bool udp_address_is_same(const union udp_address *one, const union udp_address *other)
+{
+    bool is_v6 = one->any.sa_family == AF_INET6;
+    return udp_address_is_same_host(one, other) && (is_v6 ? one->v6.sin6_port == other->v6.sin6_port
+                                                          : one->v4.sin_port == other->v4.sin_port);
 }
 
 const char *udp_address_text(const union udp_address *address, char text[UDP_ADDRESS_TEXT_BYTES])

@@ -10,6 +10,8 @@ enum {
     UDP_BURST_PACKETS_MAX = 64,
     UDP_HEADERS_BYTES_V4 = 20 + 8, /* around a packet */
     UDP_HEADERS_BYTES_V6 = 40 + 8,
+    /* What every path carries: IPv6 promises 1,280 bytes, and IPv4 does it in practice. */
+    UDP_PATH_BYTES_MIN = 1280 - UDP_HEADERS_BYTES_V6,
 };
 
 struct udp_socket {
@@ -22,8 +24,8 @@ struct udp_socket {
 };
 
 /* A socket bound to the address (port 0: any) with large buffers, close-on-exec and
- * non-blocking; *bound is where. What it sends is never cut into fragments. DN_ESYSTEM and
- * errno. */
+ * non-blocking; *bound is where. What it sends is never cut into fragments, and what ICMP says
+ * about paths is not believed. DN_ESYSTEM and errno. */
 int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd);
 
 /* Takes a bound descriptor over and asks the kernel what it can do. If the kernel then refuses
@@ -33,10 +35,10 @@ void udp_socket_close(struct udp_socket *socket);
 
 /* Sends packets that stand one behind the other, all of packet_bytes but the last, which may
  * be shorter: any number of them, in as many calls as the kernel needs. 0; DN_EBUSY: the
- * kernel has no room now, try again later; DN_ETOOLONG: packets of this size do not fit the
- * path any more. *done_bytes, set in any case, is how far it came, in whole packets: what is
- * behind that is still to be sent. What cannot reach its target is counted and lost, as the
- * network may lose it. */
+ * kernel has no room now, try again later; DN_ETOOLONG: packets of this size do not fit this
+ * host's own link any more. *done_bytes, set in any case, is how far it came, in whole packets:
+ * what is behind that is still to be sent. What cannot reach its target is counted and lost, as
+ * the network may lose it. */
 int udp_socket_send(struct udp_socket *socket, const union udp_address *to,
                     const unsigned char *packets, uint32_t bytes, uint32_t packet_bytes,
                     uint32_t *done_bytes);
@@ -53,9 +55,12 @@ uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packe
  * send. If it cannot be done, nothing changes. */
 void udp_socket_connect(struct udp_socket *socket, const union udp_address *peer);
 bool udp_address_is_same(const union udp_address *one, const union udp_address *other);
+/* The same but for the port. */
+bool udp_address_is_same_host(const union udp_address *one, const union udp_address *other);
 
-/* The largest datagram that fits the route to the address without being cut, as far as this
- * host knows (a cautious guess where it does not); 0 and errno: there is no route. */
+/* The largest datagram that this host's own link takes on the way to the address without cutting it
+ * (a cautious guess where that is not known); 0 and errno: there is no route. What lies beyond may
+ * carry less: InfiniSWIF finds that out. What ICMP told this host about it does not count. */
 uint32_t udp_path_bytes(const union udp_address *to);
 
 /* "192.0.2.1:7000", "[2001:db8::1]:7000". */

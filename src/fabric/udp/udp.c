@@ -95,6 +95,9 @@ static void report(struct udp_state *udp, uint64_t now_ns)
         {&report->send_refused, udp->socket.send_refused},
         {&report->offload_send, udp->socket.offload_send},
         {&report->offload_receive, udp->socket.offload_receive},
+        {&report->paths_narrowed, swif->paths_narrowed},
+        {&report->paths_widened, swif->paths_widened},
+        {&report->pieces_sent, swif->pieces_sent},
         {&report->process_id, (uint64_t)getpid()},
         {&report->updated_ns, now_ns},
     };
@@ -137,6 +140,7 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     swif->pgid = roster->pgid;
     swif->incarnation = UDP_INCARNATION;
     swif->packet_bytes_max = roster->packet_bytes_max;
+    swif->path_bytes_min = UDP_PATH_BYTES_MIN;
     swif->peer_timeout_ns = roster->peer_timeout_ns;
     swif->queue_ns = QUEUE_NS;
     swif->watch_max = roster->node_count;

@@ -4,8 +4,8 @@
 #include "sim/storm/trace.h"
 #include "sim/storm/world.h"
 
-static const enum storm_fault timed[] = {STORM_PARTITION, STORM_PAUSE, STORM_CRASH, STORM_SKEW,
-                                         STORM_STRANGER};
+static const enum storm_fault timed[] = {STORM_PARTITION, STORM_PAUSE,    STORM_CRASH,
+                                         STORM_SKEW,      STORM_STRANGER, STORM_NARROW};
 
 static uint64_t below(struct storm_world *world, uint64_t limit)
 {
@@ -122,6 +122,24 @@ static void strike_clock(struct storm_world *world)
     }
 }
 
+/* A path narrows or widens, and stays so when the faults are over: it need not widen for
+ * everything to come to its end. */
+static void strike_path(struct storm_world *world)
+{
+    const struct swif_config *swif = &world->plan.board.swif;
+    uint16_t from = (uint16_t)below(world, world->node_count);
+    uint16_t to = (uint16_t)below(world, world->node_count);
+    uint32_t between = swif->packet_bytes_max - swif->path_bytes_min;
+    uint32_t bytes[] = {swif->path_bytes_min, swif->packet_bytes_max,
+                        swif->path_bytes_min + (uint32_t)below(world, between + 1)};
+    uint32_t width_bytes = bytes[below(world, 3)];
+    if (from != to) {
+        world->result.fault_counts[STORM_NARROW]++;
+        storm_note(world, NULL, "the path from n%u to n%u carries %u B", from, to, width_bytes);
+        world->network->width_bytes[from][to] = width_bytes;
+    }
+}
+
 void storm_fault_strike(struct storm_world *world, enum storm_fault fault)
 {
     if (!world->faults_on) {
@@ -133,6 +151,7 @@ void storm_fault_strike(struct storm_world *world, enum storm_fault fault)
     case STORM_PAUSE: strike_pause(world); break;
     case STORM_SKEW: strike_clock(world); break;
     case STORM_STRANGER: storm_network_forge(world); break;
+    case STORM_NARROW: strike_path(world); break;
     default: INVARIANT(false);
     }
     await(world, fault);

@@ -32,6 +32,7 @@ void storm_network_begin(struct storm_world *world)
     network->record_count = 0;
     memset(network->in_burst, 0, sizeof network->in_burst);
     memset(network->partitions, 0, sizeof network->partitions);
+    memset(network->width_bytes, 0, sizeof network->width_bytes);
 }
 
 static void copy_packet(struct sim_packet *to, const struct sim_packet *from)
@@ -143,9 +144,18 @@ static bool is_lost_in_burst(struct storm_world *world, uint16_t source, uint16_
     return (*bursts & bit) && base_random_below(&world->random, 5) != 0;
 }
 
+static bool is_too_long(const struct storm_world *world, const struct sim_packet *packet)
+{
+    uint32_t width_bytes = world->network->width_bytes[packet->source][packet->target];
+    return width_bytes != 0 && packet->bytes > width_bytes;
+}
+
 /* What becomes of the packet; SENT: it passes. */
 static enum storm_step fate(struct storm_world *world, const struct sim_packet *packet)
 {
+    if (is_too_long(world, packet)) {
+        return STORM_STEP_TOO_LONG;
+    }
     if (!world->faults_on) {
         return STORM_STEP_SENT;
     }
@@ -203,7 +213,7 @@ void storm_network_send(struct storm_world *world, struct storm_node *node, uint
     } else {
         fly(world, record, left_ns);
     }
-    if (happens(world, world->plan.duplicate_ppm)) {
+    if (step != STORM_STEP_TOO_LONG && happens(world, world->plan.duplicate_ppm)) {
         const struct storm_plan *plan = &world->plan;
         uint64_t most_ns = base_random_below(&world->random, 4) == 0
                                ? 2 * plan->board.swif.peer_timeout_ns

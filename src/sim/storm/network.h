@@ -27,6 +27,7 @@ struct storm_network {
     uint32_t record_count;                    /* how many were recorded in this run */
     uint64_t in_burst[STORM_NODES_MAX];       /* by source, a bit for each target */
     struct storm_partition partitions[STORM_PARTITIONS];
+    uint32_t width_bytes[STORM_NODES_MAX][STORM_NODES_MAX]; /* from, to; 0: any packet passes */
     struct storm_guard guard;
 };
 

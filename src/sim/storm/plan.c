@@ -32,6 +32,7 @@ const struct storm_name storm_scenarios[] = {
     {"full", "very few buffers", BIT(FULL)},
     {"skew", "clocks run fast, slow and jump ahead", BIT(SKEW)},
     {"stranger", "packets of another group, and forged ones", BIT(STRANGER)},
+    {"narrow", "paths carry only shorter packets, and again longer ones", BIT(NARROW)},
     {NULL, NULL, 0},
 };
 
@@ -153,6 +154,14 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
     services->message_back_off_ns = spread(random, 5 * US, 50 * US);
 }
 
+static void draw_paths(struct storm_plan *plan, struct base_random *random)
+{
+    struct swif_config *swif = &plan->board.swif;
+    swif->path_bytes_min = (uint32_t)between(random, 28, swif->packet_bytes_max / 8) * 8;
+    swif->path_again_ns = spread(random, 100 * US, 10 * MS);
+    plan->gap_ns[STORM_NARROW] = plan->safety_ns / between(random, 2, 20);
+}
+
 /* ---- What the choice says ---------------------------------------------------------- */
 
 /* Sets the faults that are a matter of sizes; they are drawn whether or not they are wanted. */
@@ -229,5 +238,6 @@ bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choic
     draw_services(plan, &random);
     leave_out(plan, choice);
     shrink_sizes(plan, &random);
+    draw_paths(plan, &random);
     return true;
 }

@@ -37,7 +37,8 @@ enum { STORM_NODES_MAX = 64 };
     X(EVICT, "evict", "caches of so few contexts that they are always full") \
     X(FULL, "full", "so few buffers that they are often used up")            \
     X(SKEW, "skew", "clocks run fast, slow and jump ahead")                  \
-    X(STRANGER, "stranger", "packets of another group, and forged ones")
+    X(STRANGER, "stranger", "packets of another group, and forged ones")     \
+    X(NARROW, "narrow", "from now on a path carries only shorter packets")
 
 #define STORM_FAULT_ENUM(name, word, text) STORM_##name,
 enum storm_fault { STORM_FAULTS(STORM_FAULT_ENUM) STORM_FAULT_COUNT };
@@ -73,7 +74,8 @@ struct storm_plan {
     /* Probabilities for each packet, in parts per million. */
     uint32_t loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay_ppm;
     uint32_t burst_ppm, burst_length;
-    /* The mean time between two strikes; only for PARTITION, PAUSE, CRASH, SKEW, STRANGER. */
+    /* The mean time between two strikes; only for PARTITION, PAUSE, CRASH, SKEW, STRANGER,
+     * NARROW. */
     uint64_t gap_ns[STORM_FAULT_COUNT];
     uint64_t safety_ns;   /* how long faults last */
     uint64_t liveness_ns; /* how long completing may then take */

@@ -86,8 +86,8 @@ static void add_operations(struct text *text, const unsigned char *body, uint32_
 
 static void add_packet(struct text *text, const unsigned char *packet, uint32_t bytes)
 {
-    static const char *const codes[] = {"?",       "hello",     "welcome", "probe",
-                                        "present", "restarted", "dead"};
+    static const char *const codes[WIRE_CONTROL_LAST + 1] = {
+        "?", "hello", "welcome", "probe", "present", "restarted", "dead", "path", "path carries"};
     struct wire_header header;
     if (bytes < WIRE_OVERHEAD_BYTES || !wire_header_decode(packet, bytes, &header)) {
         add(text, "%" PRIu32 " B that are no packet", bytes);
@@ -102,8 +102,9 @@ static void add_packet(struct text *text, const unsigned char *packet, uint32_t 
         if (code > 0) {
             add(text, " %s", code <= WIRE_CONTROL_LAST ? codes[code] : "?");
         }
-    } else if (header.kind == WIRE_CD) {
-        add(text, "CD %s %" PRIu32 " vc%u", class_word(class), header.sequence, header.channel);
+    } else if (header.kind == WIRE_CD || header.kind == WIRE_PIECE) {
+        add(text, "%s %s %" PRIu32 " vc%u", header.kind == WIRE_CD ? "CD" : "PIECE of",
+            class_word(class), header.sequence, header.channel);
         if (header.after) {
             add(text, " after %s%u", header.flags & WIRE_FLAG_AFTER_ALL ? "all to " : "",
                 header.after);
@@ -116,7 +117,12 @@ static void add_packet(struct text *text, const unsigned char *packet, uint32_t 
         header.flags & WIRE_FLAG_ANSWER ? " answer" : "", header.source_incarnation,
         header.target_incarnation, header.counter);
     add_acks(text, acks, header.ack_bytes);
-    if (header.kind != WIRE_CONTROL) {
+    struct wire_piece piece;
+    if (header.kind == WIRE_PIECE) {
+        bool is_piece = wire_piece_decode(body, header.body_bytes, &piece);
+        add(text, is_piece ? " {%u B at %u of %u}" : " {?}", piece.bytes, piece.offset,
+            piece.whole_bytes);
+    } else if (header.kind != WIRE_CONTROL) {
         add_operations(text, body, header.body_bytes, class);
     }
 }

@@ -15,6 +15,7 @@
     X(LOST, "loses to", "")                                  \
     X(LOST_IN_BURST, "loses to", " in a burst")              \
     X(CUT_OFF, "loses to", " cut off")                       \
+    X(TOO_LONG, "loses to", " being too long for the path")  \
     X(LINK_FULL, "loses to", " as its link's queue is full") \
     X(NOBODY_THERE, "misses from", " being dead")            \
     X(NOT_TAKEN, "misses from", " having paused too long")   \

@@ -84,7 +84,7 @@ static struct node start(void)
     sizes.incarnation = 1;
     sizes.context_count = 0;
     struct nic_network network = {NULL, NIC_BODY_BYTES_MIN, append, has_reply_room, fence,
-                                  mark, mark_is_passed};
+                                  mark, mark_is_passed, NULL};
     struct nic_local_memory local = {.base = memory, .bytes = MEMORY_BYTES, .find = find};
     struct nic_services_hooks hooks = {0};
     struct node node = {.engine_bytes = nic_engine_bytes(&config),

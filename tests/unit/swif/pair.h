@@ -95,6 +95,7 @@ struct pair {
     uint32_t loss_permille;
     uint32_t double_permille;
     bool cut[PAIR_NODES_MAX][PAIR_NODES_MAX]; /* from, to */
+    uint32_t width_bytes;                     /* longer packets vanish; 0: none do */
     /* Looks at everything that is sent; false: lost. */
     bool (*watch)(struct pair *pair, const struct pair_packet *packet);
     void *context; /* the test's */
@@ -305,7 +306,8 @@ static inline void pair_enter(struct pair *pair, uint16_t source, uint16_t targe
         bool lost = base_random_below(&pair->random, 1000) < pair->loss_permille;
         uint64_t jitter_ns = pair->jitter_ns ? base_random_below(&pair->random, pair->jitter_ns)
                                              : 0;
-        if (!lost && !pair->cut[source][target]) {
+        bool fits = pair->width_bytes == 0 || bytes <= pair->width_bytes;
+        if (!lost && fits && !pair->cut[source][target]) {
             pair_fly(pair, pair->now_ns + pair->delay_ns + jitter_ns, target, packet, bytes);
         }
     }

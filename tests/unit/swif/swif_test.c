@@ -25,6 +25,7 @@ static bool count_packets(struct pair *of, const struct pair_packet *packet)
         seen.acks_aboard += packet->ack_count > 0;
         seen.last = packet->header;
         break;
+    case WIRE_PIECE: break;
     case WIRE_UD: seen.datagrams++; break;
     case WIRE_CONTROL:
         seen.acks_alone += packet->ack_count > 0;

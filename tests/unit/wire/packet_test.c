@@ -99,7 +99,7 @@ static struct wire_header example(enum wire_kind kind)
         .body_bytes = kind == WIRE_CONTROL ? 1 : 48,
         .counter = UINT64_C(0x1122334455667788),
     };
-    if (kind == WIRE_CD) {
+    if (kind == WIRE_CD || kind == WIRE_PIECE) {
         header.flags |= WIRE_FLAG_REPLY | WIRE_FLAG_AFTER_ALL;
         header.after = 248;
         header.sequence = 0x90a0b0c0;
@@ -110,7 +110,7 @@ static struct wire_header example(enum wire_kind kind)
 static struct wire_header random_header(void)
 {
     struct wire_header header = {
-        .kind = (enum wire_kind)(1 + below(3)),
+        .kind = (enum wire_kind)(1 + below(4)),
         .channel = (uint8_t)below(WIRE_CHANNELS),
         .source = (uint16_t)below(WIRE_NODES_MAX),
         .target = (uint16_t)below(WIRE_NODES_MAX),
@@ -122,15 +122,15 @@ static struct wire_header random_header(void)
     };
     if (header.kind == WIRE_CONTROL) {
         header.flags = (uint8_t)(below(4) << 2);
-        header.body_bytes = (uint16_t)below(2);
+        header.body_bytes = (uint16_t)(below(2) * below(9000));
         if (below(3) == 0) {
             header.target_incarnation = 0;
         }
     } else {
-        header.body_bytes = (uint16_t)(8 + 8 * below(1133));
+        header.body_bytes = (uint16_t)(16 + 8 * below(1132));
         header.flags = (uint8_t)(below(4) << 2);
     }
-    if (header.kind == WIRE_CD) {
+    if (header.kind == WIRE_CD || header.kind == WIRE_PIECE) {
         header.flags = (uint8_t)below(WIRE_FLAGS + 1);
         header.after = (uint8_t)below(WIRE_AFTER_MAX + 1);
         header.sequence = (uint32_t)below(UINT64_C(1) << 32);
@@ -213,7 +213,7 @@ static void a_packet_of_another_length_is_refused(void **state)
     (void)state;
     unsigned char packet[512] = {0};
     struct wire_header decoded;
-    for (int kind = WIRE_UD; kind <= WIRE_CONTROL; kind++) {
+    for (int kind = WIRE_UD; kind <= WIRE_PIECE; kind++) {
         struct wire_header header = example((enum wire_kind)kind);
         wire_header_encode(&header, packet);
         for (uint32_t bytes = 0; bytes <= sizeof packet; bytes++) {
@@ -236,7 +236,7 @@ static const struct violation VIOLATIONS[] = {
     {"version 0", WIRE_CD, 0, 1, 0, 0},
     {"version 2", WIRE_CD, 0, 1, 2, 0},
     {"kind 0", WIRE_CD, 1, 1, 0x00, 0},
-    {"kind 4", WIRE_CD, 1, 1, 0x04, 0},
+    {"kind 5", WIRE_CD, 1, 1, 0x05, 0},
     {"kind 15", WIRE_CD, 1, 1, 0x0f, 0},
     {"channel 16", WIRE_CD, 2, 1, 16, 0},
     {"CD after 249", WIRE_CD, 3, 1, 249, 0},
@@ -265,8 +265,11 @@ static const struct violation VIOLATIONS[] = {
     {"CONTROL after", WIRE_CONTROL, 3, 1, 1, 0},
     {"CONTROL with sequence", WIRE_CONTROL, 20, 4, 1, 0},
     {"CONTROL without source incarnation", WIRE_CONTROL, 12, 4, 0, 0},
-    {"CONTROL with two codes", WIRE_CONTROL, 26, 2, 2, 1},
-    {"CONTROL with operations", WIRE_CONTROL, 26, 2, 16, 15},
+    {"PIECE without data", WIRE_PIECE, 26, 2, 8, -40},
+    {"PIECE of odd length", WIRE_PIECE, 26, 2, 44, -4},
+    {"PIECE after 249", WIRE_PIECE, 3, 1, 249, 0},
+    {"PIECE without source incarnation", WIRE_PIECE, 12, 4, 0, 0},
+    {"PIECE without target incarnation", WIRE_PIECE, 16, 4, 0, 0},
 };
 
 static void every_broken_field_is_refused(void **state)
@@ -302,6 +305,100 @@ static void a_node_may_send_to_itself_and_greet_the_unknown(void **state)
     wire_header_encode(&header, packet);
     assert_true(decode_header(packet, WIRE_OVERHEAD_BYTES, &decoded));
     assert_headers_equal(&decoded, &header);
+}
+
+/* ---- Control codes and pieces -------------------------------------------------------- */
+
+static void a_control_code_has_what_belongs_to_it_and_no_more(void **state)
+{
+    (void)state;
+    unsigned char body[64] = {0};
+    assert_true(wire_control_check(body, 0));
+    for (unsigned char code = WIRE_HELLO; code <= WIRE_DEAD; code++) {
+        body[0] = code;
+        assert_true(wire_control_check(body, 1));
+        assert_false(wire_control_check(body, 2));
+        assert_false(wire_control_check(body, WIRE_PATH_ANSWER_BYTES));
+    }
+    body[0] = WIRE_PATH;
+    for (uint32_t bytes = 1; bytes <= sizeof body; bytes++) {
+        assert_true(wire_control_check(body, bytes));
+    }
+    for (uint32_t at = 1; at < sizeof body; at++) {
+        body[at] = 1;
+        assert_true(wire_control_check(body, at));
+        assert_false(wire_control_check(body, sizeof body));
+        body[at] = 0;
+    }
+    wire_path_answer_encode(UINT64_C(0x1122334455667788), body);
+    assert_int_equal(body[0], WIRE_PATH_CARRIES);
+    assert_true(wire_path_answer_decode(body) == UINT64_C(0x1122334455667788));
+    for (uint32_t bytes = 1; bytes <= sizeof body; bytes++) {
+        assert_int_equal(wire_control_check(body, bytes), bytes == WIRE_PATH_ANSWER_BYTES);
+    }
+}
+
+static void pieces_survive_the_way_there_and_back(void **state)
+{
+    (void)state;
+    unsigned char data[2048];
+    unsigned char body[WIRE_PIECE_BYTES + sizeof data];
+    for (size_t i = 0; i < sizeof data; i++) {
+        data[i] = (unsigned char)below(256);
+    }
+    static const struct wire_piece PIECES[] = {
+        {.offset = 0, .whole_bytes = 136, .bytes = 128},
+        {.offset = 128, .whole_bytes = 136, .bytes = 8},
+        {.offset = 1024, .whole_bytes = 9160, .bytes = 1024},
+        {.offset = 9088, .whole_bytes = 9160, .bytes = 72},
+        {.offset = 7168, .whole_bytes = 9160, .bytes = 1992},
+    };
+    for (size_t i = 0; i < sizeof PIECES / sizeof PIECES[0]; i++) {
+        struct wire_piece piece = PIECES[i];
+        struct wire_piece decoded = {0};
+        piece.data = data;
+        wire_piece_encode(&piece, body);
+        assert_true(wire_piece_decode(body, WIRE_PIECE_BYTES + (uint32_t)piece.bytes, &decoded));
+        assert_int_equal(decoded.offset, piece.offset);
+        assert_int_equal(decoded.whole_bytes, piece.whole_bytes);
+        assert_int_equal(decoded.bytes, piece.bytes);
+        assert_memory_equal(decoded.data, data, piece.bytes);
+    }
+}
+
+static void pieces_that_lie_nowhere_are_refused(void **state)
+{
+    (void)state;
+    unsigned char body[2048] = {0};
+    static const struct {
+        const char *what;
+        uint16_t offset, whole, bytes, zero;
+    } PIECES[] = {
+        {"no data", 128, 256, 0, 0},
+        {"beyond the end", 128, 256, 136, 0},
+        {"far beyond the end", 65408, 256, 128, 0},
+        {"at no unit", 64, 512, 128, 0},
+        {"half a unit in the midst", 128, 512, 64, 0},
+        {"all of it", 0, 256, 256, 0},
+        {"of nothing", 0, 0, 128, 0},
+        {"of a whole of odd length", 128, 260, 128, 0},
+        {"with a bit that means nothing", 128, 512, 128, 1},
+    };
+    for (size_t i = 0; i < sizeof PIECES / sizeof PIECES[0]; i++) {
+        struct wire_piece piece = {.offset = 42};
+        wire_put16(body, PIECES[i].offset);
+        wire_put16(body + 2, PIECES[i].whole);
+        wire_put16(body + 4, 0);
+        wire_put16(body + 6, PIECES[i].zero);
+        if (wire_piece_decode(body, WIRE_PIECE_BYTES + (uint32_t)PIECES[i].bytes, &piece)) {
+            fail_msg("accepted: %s", PIECES[i].what);
+        }
+        assert_int_equal(piece.offset, 42);
+    }
+    struct wire_piece piece;
+    for (uint32_t bytes = 0; bytes <= WIRE_PIECE_BYTES; bytes++) {
+        assert_false(wire_piece_decode(body, bytes, &piece));
+    }
 }
 
 /* ---- Acknowledgements -------------------------------------------------------------- */
@@ -464,6 +561,9 @@ int main(void)
         cmocka_unit_test(a_packet_of_another_length_is_refused),
         cmocka_unit_test(every_broken_field_is_refused),
         cmocka_unit_test(a_node_may_send_to_itself_and_greet_the_unknown),
+        cmocka_unit_test(a_control_code_has_what_belongs_to_it_and_no_more),
+        cmocka_unit_test(pieces_survive_the_way_there_and_back),
+        cmocka_unit_test(pieces_that_lie_nowhere_are_refused),
         cmocka_unit_test(an_acknowledgement_has_the_documented_bytes),
         cmocka_unit_test(an_acknowledgement_comes_back_as_it_was),
         cmocka_unit_test(a_delay_is_told_in_64_ns_and_saturates),

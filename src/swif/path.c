@@ -1,0 +1,103 @@
+/* How long packets to a peer may be: what its path carries, found out by trying.
+ *
+ * Nothing that the network says about it is believed; anybody can forge an ICMP message. A path
+ * counts as wide, as the config says, until packets longer than path_bytes_min vanish again and
+ * again (swif_path_narrow; sender.c notices it). Then it counts as narrow: only packets of
+ * path_bytes_min go there, and longer ones that are queued or under way go in pieces. At once,
+ * and later from time to time, a context that sends there tries longer packets, the longest
+ * first, by CONTROL packets that say nothing. The first one that is answered says what the path
+ * carries. */
+#include "swif/state.h"
+
+#include <string.h>
+
+enum { TRIES = 3 }; /* of each length */
+
+void swif_path_init(struct swif *swif)
+{
+    /* What links carry, less the headers of IPv6 and UDP: jumbo frames, InfiniBand, Ethernet,
+     * tunnels over it. */
+    static const uint16_t usual[] = {9000 - 48, 4096 - 48, 1500 - 48, 1400 - 48};
+    const struct swif_config *config = &swif->config;
+    swif->path_bytes[0] = (uint16_t)config->packet_bytes_max;
+    if (!swif->path_steps) {
+        return;
+    }
+    for (unsigned i = 0; i < sizeof usual / sizeof usual[0]; i++) {
+        if (usual[i] < config->packet_bytes_max && usual[i] > config->path_bytes_min) {
+            swif->path_bytes[++swif->path_step_last] = usual[i];
+        }
+    }
+    swif->path_bytes[++swif->path_step_last] = (uint16_t)config->path_bytes_min;
+    INVARIANT(swif->path_step_last < SWIF_PATH_STEPS);
+}
+
+uint32_t swif_body_bytes(const struct swif *swif, uint16_t peer)
+{
+    return swif_body_bytes_in(swif_path_bytes(swif, peer));
+}
+
+void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer)
+{
+    if (!swif->path_steps || swif->path_steps[peer] == swif->path_step_last) {
+        return;
+    }
+    swif->path_steps[peer] = (uint8_t)swif->path_step_last;
+    swif->counters.paths_narrowed++;
+    for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee) {
+            /* An answer to what was sent before says nothing any more. */
+            ltee->search = (struct swif_search){.at_ns = now_ns};
+        }
+    }
+}
+
+void swif_path_refused(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t packet_bytes)
+{
+    /* A longer one only tried whether it would pass. */
+    if (packet_bytes <= swif_path_bytes(swif, peer)) {
+        swif_path_narrow(swif, now_ns, peer);
+    }
+}
+
+uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                          uint64_t patience_ns, unsigned char *packet)
+{
+    uint16_t peer = ltee->name.peer;
+    struct swif_search *search = &ltee->search;
+    if (search->tries == TRIES) {
+        search->step++;
+        search->tries = 0;
+    }
+    if (search->step >= swif->path_steps[peer]) {
+        *search = (struct swif_search){.at_ns = now_ns + swif->config.path_again_ns};
+        return 0;
+    }
+    uint32_t body_bytes = swif->path_bytes[search->step] - (uint32_t)WIRE_OVERHEAD_BYTES;
+    struct wire_header header = {.kind = WIRE_CONTROL,
+                                 .target = peer,
+                                 .target_incarnation = swif->stubs[peer].incarnation,
+                                 .body_bytes = (uint16_t)body_bytes};
+    memset(packet + WIRE_PREFIX_BYTES, 0, body_bytes);
+    packet[WIRE_PREFIX_BYTES] = WIRE_PATH;
+    uint32_t bytes = swif_seal(swif, &header, packet);
+    search->tries++;
+    search->counter = swif->counter;
+    search->at_ns = now_ns + patience_ns;
+    return bytes;
+}
+
+void swif_path_carries(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t counter)
+{
+    for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
+        struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee && ltee->search.counter == counter && counter != 0) {
+            if (ltee->search.step < swif->path_steps[peer]) {
+                swif->path_steps[peer] = ltee->search.step;
+                swif->counters.paths_widened++;
+            }
+            ltee->search = (struct swif_search){.at_ns = now_ns + swif->config.path_again_ns};
+        }
+    }
+}
