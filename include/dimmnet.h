@@ -20,7 +20,8 @@
  *  - A caller's mistake (a NULL, a rank, area, offset or length that does not exist, a
  *    misaligned word) gives a code, and nothing is written.
  *  - No call blocks for ever: a wait ends at its deadline, or with DN_EPEER when a peer dies.
- *  - All calls are thread-safe. After fork() the child may not call (DN_ESTATE).
+ *  - All calls are thread-safe, and none is a cancellation point. After fork() the child may not
+ *    call (DN_ESTATE).
  *  - A call that takes a node takes a lane as well (see dn_lane_open).
  *  - A call that all members of a team make together takes the team.
  *  - Fabrics differ in what carries a store. In place: this CPU reaches the memory of the

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "base/uncancelled.h"
 #include "group/address.h"
 #include "host/program_data.h"
 #include "lock/lock.h"
@@ -130,9 +131,7 @@ bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64
     } else if (rung == FABRIC_YIELD) {
         (void)sched_yield();
     } else {
-        uint64_t nap_ns = fabric_ladder_nap_ns(&ladder->steps, longest_ns);
-        struct timespec time = {.tv_nsec = (long)nap_ns};
-        (void)nanosleep(&time, NULL);
+        base_nap_ns(fabric_ladder_nap_ns(&ladder->steps, longest_ns));
     }
     return rung == FABRIC_NAP;
 }

@@ -1,5 +1,6 @@
 /* Entry points: teams and their collective calls. */
 #include "api/check.h"
+#include "base/uncancelled.h"
 #include "team/reduce.h"
 #include "dimmnet.h"
 
@@ -127,8 +128,11 @@ int dn_allreduce_with(struct dn_team *team, const void *source, void *result, si
                       const struct dn_operator *with)
 {
     struct team_reduction call;
+    int cancellable = base_uncancelled_begin(); /* the operator may be a cancellation point */
     int error = check_reduction(team, team_reduction_with(with, count, &call));
-    return error ? error : team_allreduce(team, source, result, &call);
+    error = error ? error : team_allreduce(team, source, result, &call);
+    base_uncancelled_end(cancellable);
+    return error;
 }
 
 int dn_scan(struct dn_team *team, const void *source, void *result, size_t count, enum dn_type type,
@@ -143,8 +147,11 @@ int dn_scan_with(struct dn_team *team, const void *source, void *result, size_t 
                  const struct dn_operator *with, enum dn_scan_kind kind)
 {
     struct team_reduction call;
+    int cancellable = base_uncancelled_begin(); /* the operator may be a cancellation point */
     int error = check_reduction(team, team_reduction_with(with, count, &call));
-    return error ? error : team_scan(team, source, result, &call, kind);
+    error = error ? error : team_scan(team, source, result, &call, kind);
+    base_uncancelled_end(cancellable);
+    return error;
 }
 
 int dn_broadcast(struct dn_team *team, void *buffer, size_t bytes, int root)

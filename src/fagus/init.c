@@ -1,4 +1,5 @@
 /* Beginning and end, and what concerns the whole group. */
+#include "base/uncancelled.h"
 #include "fagus/state.h"
 #include "fagus/sync.h"
 
@@ -29,6 +30,7 @@ static int open_parts(void)
 
 int fagus_init(void)
 {
+    int cancellable = base_uncancelled_begin();
     fagus_collective_begin();
     int error = fagus_state.node ? FAGUS_ESTATE : fagus_space_open();
     if (!error) {
@@ -38,6 +40,7 @@ int fagus_init(void)
         }
     }
     fagus_collective_end();
+    base_uncancelled_end(cancellable);
     return error;
 }
 
@@ -48,6 +51,7 @@ int fagus_finalize(void)
     if (fagus_check_open()) {
         return FAGUS_ESTATE;
     }
+    int cancellable = base_uncancelled_begin();
     fagus_collective_begin();
     int error = fagus_agree("fagus_finalize", NULL, 0);
     if (!error || error == FAGUS_EPEER) {
@@ -57,6 +61,7 @@ int fagus_finalize(void)
         error = error ? error : failed;
     }
     fagus_collective_end();
+    base_uncancelled_end(cancellable);
     return error;
 }
 

@@ -1,6 +1,7 @@
 /* The stages of looking. */
 #include "fagus/look.h"
 
+#include "base/uncancelled.h"
 #include "fagus/state.h"
 
 #define NAP_LONGEST_NS UINT64_C(1000000)
@@ -18,8 +19,7 @@ uint64_t fagus_left_ns(uint64_t deadline_ns)
 
 void fagus_nap(uint64_t nap_ns)
 {
-    struct timespec time = {.tv_nsec = (long)nap_ns};
-    (void)nanosleep(&time, NULL);
+    base_nap_ns(nap_ns);
 }
 
 int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)

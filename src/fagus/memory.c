@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/extents.h"
 #include "fagus/state.h"
@@ -71,8 +73,9 @@ static void clear(unsigned char *start, uint64_t bytes)
 {
     uint64_t offset;
     int fd = inner_file_of(fagus_state.node, start, &offset);
-    if (bytes < CLEAR_BY_HAND_BYTES || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                                 (off_t)offset, (off_t)bytes) != 0) {
+    if (bytes < CLEAR_BY_HAND_BYTES ||
+        syscall(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, bytes) !=
+            0) {
         memset(start, 0, bytes);
     }
 }

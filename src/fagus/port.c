@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/uncancelled.h"
 #include "fagus/state.h"
 #include "fagus/look.h"
 
@@ -233,6 +234,7 @@ static bool wait_for_detection(uint64_t deadline_ns)
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
                              .tv_nsec = (long)(deadline_ns % 1000000000u)};
     int refused = 0;
+    int cancellable = base_uncancelled_begin();
     (void)pthread_mutex_lock(&port.lock);
     while (!port.has_arrived && !port.is_ending && refused != ETIMEDOUT) {
         refused = deadline_ns == UINT64_MAX
@@ -241,6 +243,7 @@ static bool wait_for_detection(uint64_t deadline_ns)
     }
     bool is_there = port.has_arrived || port.is_ending;
     (void)pthread_mutex_unlock(&port.lock);
+    base_uncancelled_end(cancellable);
     return is_there;
 }
 
@@ -341,7 +344,9 @@ static void end_detection(void)
     port.is_ending = true;
     (void)pthread_cond_broadcast(&port.changed);
     (void)pthread_mutex_unlock(&port.lock);
+    int cancellable = base_uncancelled_begin();
     (void)pthread_join(port.thread, NULL);
+    base_uncancelled_end(cancellable);
 }
 
 int dimmnet_detect_thread(int on)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "fagus/handle.h"
 #include "fagus/state.h"
 
@@ -56,7 +57,9 @@ int fagus_thread_join(struct fagus_thread *thread, void **result)
         return FAGUS_EINVAL;
     }
     void *returned;
+    int cancellable = base_uncancelled_begin();
     int refused = pthread_join(thread->thread, &returned);
+    base_uncancelled_end(cancellable);
     /* Not before its end: it reads the handle when it begins. */
     (void)fagus_handle_close(&thread->handle, mark);
     if (refused) {

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fabric/fabric.h"
@@ -299,8 +300,7 @@ void host_tell_launcher(void)
     uint64_t fd;
     if (fabric_environment_number(HOST_ENV_NOTIFY_FD, INT32_MAX, &fd)) {
         /* It can only fail when the launcher is gone, and then this process is too. */
-        ssize_t written = write((int)fd, &one, sizeof one);
-        (void)written;
+        (void)syscall(SYS_write, (int)fd, &one, sizeof one);
     }
 }
 

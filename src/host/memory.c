@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "host/node.h"
 #include "host/pages.h"
 #include "host/threads.h"
@@ -20,6 +21,20 @@ struct span {
     uintptr_t start;
     uint64_t bytes;
 };
+
+/* For calls that read files meanwhile; gives what give_table takes. */
+static int take_table(struct host_process *process)
+{
+    int cancellable = base_uncancelled_begin();
+    pthread_mutex_lock(&process->table_lock);
+    return cancellable;
+}
+
+static void give_table(struct host_process *process, int cancellable)
+{
+    pthread_mutex_unlock(&process->table_lock);
+    base_uncancelled_end(cancellable);
+}
 
 /* The pages around a range; false when that wraps around the end of addresses. */
 static bool span_of(const struct host_process *process, const void *pointer, uint64_t bytes,
@@ -217,9 +232,9 @@ int host_memory_register(struct host_process *process, const void *pointer, uint
     if (!span_of(process, pointer, bytes, &span) || meets_group(process, span)) {
         return DN_ERANGE;
     }
-    pthread_mutex_lock(&process->table_lock);
+    int cancellable = take_table(process);
     int error = register_locked(process, span, pointer, bytes, denied, area);
-    pthread_mutex_unlock(&process->table_lock);
+    give_table(process, cancellable);
     return error;
 }
 
@@ -242,22 +257,22 @@ static int deregister_locked(struct host_process *process, uint32_t area)
 
 int host_memory_deregister(struct host_process *process, uint32_t area)
 {
-    pthread_mutex_lock(&process->table_lock);
+    int cancellable = take_table(process);
     int error = deregister_locked(process, area);
-    pthread_mutex_unlock(&process->table_lock);
+    give_table(process, cancellable);
     return error;
 }
 
 int host_memory_restore(struct host_process *process)
 {
     struct span everything = {0, UINTPTR_MAX};
-    pthread_mutex_lock(&process->table_lock);
+    int cancellable = take_table(process);
     int error = free_pages(process, everything, UINT32_MAX, 0);
     if (!error) {
         process->memory.moved.count = 0;
         process->memory.moved.hold_count = 0;
     }
-    pthread_mutex_unlock(&process->table_lock);
+    give_table(process, cancellable);
     return error;
 }
 
@@ -273,10 +288,10 @@ int host_memory_move(struct host_process *process, const void *pointer, uint64_t
     if (!span_of(process, pointer, bytes, &span) || meets_group(process, span)) {
         return DN_ERANGE;
     }
-    pthread_mutex_lock(&process->table_lock);
+    int cancellable = take_table(process);
     int error = host_moved_check_place(&process->memory.moved, span.start, span.bytes, place);
     error = error ? error : take_pages(process, span, place);
-    pthread_mutex_unlock(&process->table_lock);
+    give_table(process, cancellable);
     return error;
 }
 

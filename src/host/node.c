@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "host/clock.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
@@ -311,12 +312,14 @@ static int attach_locked(const struct dn_options *options)
 
 int host_attach(struct dn_node **node, const struct dn_options *options)
 {
+    int cancellable = base_uncancelled_begin();
     pthread_mutex_lock(&attach_lock);
     int error = attached ? DN_ESTATE : attach_locked(options);
     if (!error) {
         *node = &default_node;
     }
     pthread_mutex_unlock(&attach_lock);
+    base_uncancelled_end(cancellable);
     return error;
 }
 
@@ -358,15 +361,18 @@ static void end_life(void)
 
 void host_leave_with_memory(struct dn_node *node)
 {
+    int cancellable = base_uncancelled_begin();
     pthread_mutex_lock(&attach_lock);
     if (host_node_open(node)) {
         end_life();
     }
     pthread_mutex_unlock(&attach_lock);
+    base_uncancelled_end(cancellable);
 }
 
 int host_detach(struct dn_node *node)
 {
+    int cancellable = base_uncancelled_begin();
     pthread_mutex_lock(&attach_lock);
     int error = 0;
     if (!host_node_open(node)) {
@@ -382,6 +388,7 @@ int host_detach(struct dn_node *node)
         attached = false;
     }
     pthread_mutex_unlock(&attach_lock);
+    base_uncancelled_end(cancellable);
     return error;
 }
 

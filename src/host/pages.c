@@ -63,8 +63,8 @@ static int read_file(int fd, uintptr_t to, uint64_t bytes, uint64_t offset)
 void host_pages_clear(int fd, uint64_t file_offset, uint64_t bytes)
 {
     int saved = errno;
-    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)file_offset,
-                    (off_t)bytes);
+    (void)syscall(SYS_fallocate, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, file_offset,
+                  bytes);
     errno = saved;
 }
 

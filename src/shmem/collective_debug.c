@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "shmem/collective.h"
 
 /* How long PEs that do not come are waited for in silence. */
@@ -42,6 +43,7 @@ static void require_apart(const struct shmem_collective *collective)
 
 static void say_who_is_missing(const struct shmem_team *team, const char *call)
 {
+    int cancellable = base_uncancelled_begin();
     for (int i = 0; i < team->n_pes; i++) {
         if (!inner_team_has_arrived(team->dn, i)) {
             (void)dprintf(STDERR_FILENO,
@@ -50,6 +52,7 @@ static void say_who_is_missing(const struct shmem_team *team, const char *call)
                           shmem_state.my_pe, call, team->pes[i]);
         }
     }
+    base_uncancelled_end(cancellable);
 }
 
 /* All PEs of the team make some collective call on it. */

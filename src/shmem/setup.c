@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "shmem/environment.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
@@ -52,6 +53,7 @@ bool shmem_want_end(int *status)
 _Noreturn void shmem_end(bool first, int status)
 {
     atomic_store(&ending, true);
+    (void)base_uncancelled_begin();
     if (!first) {
         (void)fflush(NULL);
         (void)sleep(PATIENCE_S);
@@ -74,6 +76,7 @@ SHMEM_ALIAS(global_exit)
 static void finalize(const char *call)
 {
     shmem_require_initialised(call);
+    int cancellable = base_uncancelled_begin();
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
     say_finalizing();
@@ -98,6 +101,7 @@ static void finalize(const char *call)
     } else {
         shmem_require(call, error);
     }
+    base_uncancelled_end(cancellable);
 }
 
 void pshmem_finalize(void)
@@ -224,6 +228,7 @@ static void start(const char *call, int level)
     if (shmem_state.initialised) {
         return;
     }
+    int cancellable = base_uncancelled_begin();
     struct shmem_environment environment;
     shmem_environment_read(call, &environment);
     struct dn_options options = {.struct_bytes = sizeof options,
@@ -246,6 +251,7 @@ static void start(const char *call, int level)
     if (shmem_state.my_pe == 0) {
         shmem_environment_show(&environment);
     }
+    base_uncancelled_end(cancellable);
 }
 
 void pshmem_init(void)

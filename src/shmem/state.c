@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/uncancelled.h"
+
 struct shmem_state shmem_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct shmem_context shmem_no_context;
@@ -18,6 +20,7 @@ _Noreturn void shmem_fail(const char *call, const char *format, ...)
 {
     char sentence[SENTENCE_BYTES];
     int status = EXIT_FAILURE;
+    (void)base_uncancelled_begin(); /* the process ends here */
     bool first = shmem_want_end(&status);
     if (first) {
         va_list arguments;

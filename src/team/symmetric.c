@@ -2,8 +2,7 @@
 #define _GNU_SOURCE
 #include "team/symmetric.h"
 
-#include <fcntl.h>
-
+#include "host/pages.h"
 #include "team/barrier.h"
 
 #define ALIGNMENT_MAX (UINT64_C(2) << 20)
@@ -72,8 +71,7 @@ static void give_pages_back(struct dn_node *node, uint64_t offset, uint64_t byte
     const unsigned char *start = group_segment(&process->view, process->view.rank, DN_HEAP) +
                                  offset;
     if (bytes >= GIVE_BACK_BYTES) {
-        (void)fallocate(process->group.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, start - file,
-                        (off_t)bytes);
+        host_pages_clear(process->group.fd, (uint64_t)(start - file), bytes);
     }
 }
 

@@ -201,7 +201,8 @@ static void sleep_on_socket(const struct udp_state *udp, uint64_t timeout_ns, bo
                              .events = (short)(wants_room ? POLLIN | POLLOUT : POLLIN)};
     struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
                                .tv_nsec = (long)(timeout_ns % 1000000000u)};
-    (void)ppoll(&poll_fd, 1, &timeout, NULL);
+    /* Not by the C library, which makes it a cancellation point (base/uncancelled.h). */
+    (void)syscall(SYS_ppoll, &poll_fd, 1, &timeout, NULL, 0);
 }
 
 static uint64_t until(uint64_t deadline_ns, uint64_t now_ns, uint64_t longest_ns)

@@ -105,6 +105,9 @@ void udp_socket_close(struct udp_socket *socket)
     socket->fd = -1;
 }
 
+/* Sending and receiving call the kernel directly: the C library's functions are cancellation points
+ * (base/uncancelled.h), which also adds a tenth to a look that finds nothing. */
+
 /* ---- Sending ---------------------------------------------------------------------- */
 
 /* Whether the error of a call may be what ICMP said since the last one. A connected socket reports
@@ -121,10 +124,13 @@ static ssize_t send_one(struct udp_socket *socket, const union udp_address *to,
 {
     socket->send_calls++;
     if (!socket->is_connected) {
-        return sendto(socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
+        return syscall(SYS_sendto, socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
     }
-    ssize_t sent = send(socket->fd, packet, bytes, 0);
-    return UNLIKELY(sent < 0 && may_be_hearsay(socket)) ? send(socket->fd, packet, bytes, 0) : sent;
+    ssize_t sent = syscall(SYS_sendto, socket->fd, packet, bytes, 0, NULL, 0);
+    if (UNLIKELY(sent < 0 && may_be_hearsay(socket))) {
+        sent = syscall(SYS_sendto, socket->fd, packet, bytes, 0, NULL, 0);
+    }
+    return sent;
 }
 
 /* Several packets, which the kernel or the network card takes apart. */
@@ -152,8 +158,11 @@ static ssize_t send_several(struct udp_socket *socket, const union udp_address *
     header->cmsg_len = CMSG_LEN(sizeof segment_bytes);
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
     socket->send_calls++;
-    ssize_t sent = sendmsg(socket->fd, &message, 0);
-    return UNLIKELY(sent < 0 && may_be_hearsay(socket)) ? sendmsg(socket->fd, &message, 0) : sent;
+    ssize_t sent = syscall(SYS_sendmsg, socket->fd, &message, 0);
+    if (UNLIKELY(sent < 0 && may_be_hearsay(socket))) {
+        sent = syscall(SYS_sendmsg, socket->fd, &message, 0);
+    }
+    return sent;
 }
 
 /* What a failed call means for its packets: 0, they are lost; DN_EBUSY; DN_ETOOLONG. */
@@ -235,7 +244,8 @@ int udp_socket_send(struct udp_socket *socket, const union udp_address *to,
 
 void udp_socket_connect(struct udp_socket *socket, const union udp_address *peer)
 {
-    socket->is_connected = connect(socket->fd, &peer->any, udp_address_bytes(peer)) == 0;
+    socket->is_connected = syscall(SYS_connect, socket->fd, &peer->any, udp_address_bytes(peer)) ==
+                           0;
 }
 
 uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packets,
@@ -243,8 +253,8 @@ uint32_t udp_socket_receive_from(struct udp_socket *socket, unsigned char *packe
 {
     socklen_t from_bytes = sizeof *from;
     socket->receive_calls++;
-    ssize_t bytes = recvfrom(socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC, &from->any,
-                             &from_bytes);
+    long bytes = syscall(SYS_recvfrom, socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC,
+                         &from->any, &from_bytes);
     return bytes > 0 && bytes <= UDP_BURST_BYTES_MAX ? (uint32_t)bytes : 0;
 }
 
@@ -252,8 +262,6 @@ uint32_t udp_socket_receive(struct udp_socket *socket, unsigned char *packets)
 {
     for (int skips = 0; skips < SKIPS_MAX; skips++) {
         socket->receive_calls++;
-        /* Call the kernel directly: the C library's function is a cancellation point, which adds
-         * a tenth to a look that finds nothing. */
         long bytes = syscall(SYS_recvfrom, socket->fd, packets, UDP_BURST_BYTES_MAX, MSG_TRUNC,
                              NULL, NULL);
         if (LIKELY(bytes > 0 && bytes <= UDP_BURST_BYTES_MAX)) {
