@@ -6,6 +6,7 @@
 #include "api/check.h"
 #include "base/uncancelled.h"
 #include "group/address.h"
+#include "host/fork.h"
 #include "host/program_data.h"
 #include "lock/lock.h"
 #include "nic/services.h"
@@ -14,6 +15,11 @@ int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*ru
                        void *context)
 {
     return fabric_thread_start(thread, run, context, node->process->memory.stop_signal);
+}
+
+bool inner_fork_is_wrapped(void)
+{
+    return host_fork_is_wrapped();
 }
 
 /* ---- Roads ----------------------------------------------------------------------- */

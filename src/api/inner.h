@@ -247,6 +247,10 @@ const void *inner_change_next(const unsigned char *changes, uint32_t length, uin
 int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*run)(void *),
                        void *context);
 
+/* Whether a forked child has memory of its own from its first instruction on; else it has it before
+ * the first handler of pthread_atfork runs. */
+bool inner_fork_is_wrapped(void);
+
 /* ---- The end of the job ---------------------------------------------------------- */
 
 /* Notes that the whole group is to end with *status; false: another node wished so before, and

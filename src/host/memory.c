@@ -57,8 +57,7 @@ static bool meets_group(const struct host_process *process, struct span span)
     return span.start < group + process->group.bytes && group < span.start + span.bytes;
 }
 
-/* Where a place of this node's registered memory is in the group's file. */
-static uint64_t file_offset_of(const struct host_process *process, uint64_t place)
+uint64_t host_memory_file_offset(const struct host_process *process, uint64_t place)
 {
     const struct group_geometry *geometry = &process->view.facts.geometry;
     return geometry->nodes_offset + process->view.rank * geometry->node_stride_bytes +
@@ -111,7 +110,8 @@ static int take_pages(struct host_process *process, struct span span, uint64_t p
     for (uintptr_t at = span.start; !error && host_moved_gap(moved, at, end, &gap_start, &gap_end);
          at = gap_end) {
         error = host_mappings_private(
-            gap_start, gap_end, file_offset_of(process, place + (gap_start - span.start)), &pieces);
+            gap_start, gap_end, host_memory_file_offset(process, place + (gap_start - span.start)),
+            &pieces);
     }
     if (!error && pieces.count > 0) {
         KILL_POINT("register: pages found");
@@ -135,7 +135,7 @@ static int list_moved(struct host_process *process, struct span span, uint32_t c
          !error && host_moved_held(&process->memory.moved, at, end, count, &part);
          at = part.start + part.bytes) {
         error = host_mappings_of_group(part.start, part.start + part.bytes, process->group.fd,
-                                       file_offset_of(process, part.place), pieces);
+                                       host_memory_file_offset(process, part.place), pieces);
     }
     return error;
 }
@@ -147,7 +147,8 @@ static void clear_places(struct host_process *process, struct span span, uint32_
     struct host_moved_range part;
     for (uintptr_t at = span.start; host_moved_held(&process->memory.moved, at, end, count, &part);
          at = part.start + part.bytes) {
-        host_pages_clear(process->group.fd, file_offset_of(process, part.place), part.bytes);
+        host_pages_clear(process->group.fd, host_memory_file_offset(process, part.place),
+                         part.bytes);
     }
 }
 
@@ -349,37 +350,14 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word)
 
 /* ---- Fork ------------------------------------------------------------------------ */
 
-/* The child's private copies, made before fork() so that neither the parent's nor its
- * peers' later writes get into them. What other threads of the parent write while the
- * copies are made may or may not be in them, as with any fork() of such a program.
- * Without memory for the copies the child sees the parent's pages, but never writes them. */
-static struct host_pieces for_child;
-
-void host_memory_before_fork(struct host_process *process)
+int host_memory_list_all(struct host_process *process, struct host_pieces *pieces)
 {
     struct span everything = {0, UINTPTR_MAX};
-    pthread_mutex_lock(&process->table_lock);
-    if (process->memory.moved.count > 0 &&
-        (list_moved(process, everything, UINT32_MAX, &for_child) != 0 ||
-         host_pages_reserve(&for_child) != 0 ||
-         host_pages_copy(process->group.fd, &for_child) != 0)) {
-        host_pages_drop(&for_child);
-        host_pieces_free(&for_child);
-    }
+    return list_moved(process, everything, UINT32_MAX, pieces);
 }
 
-void host_memory_after_fork_in_parent(struct host_process *process)
+void host_memory_forget(struct host_process *process)
 {
-    host_pages_drop(&for_child);
-    host_pieces_free(&for_child);
-    pthread_mutex_unlock(&process->table_lock);
-}
-
-void host_memory_after_fork_in_child(struct host_process *process)
-{
-    host_pages_replace(process->group.fd, &for_child);
-    host_pages_drop(&for_child);
-    host_pieces_free(&for_child);
     process->memory.moved.count = 0;
     process->memory.moved.hold_count = 0;
     memset(process->memory.areas, 0, sizeof process->memory.areas);

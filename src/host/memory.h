@@ -10,6 +10,7 @@
 #include "host/moved.h"
 #include "group/memory.h"
 
+struct host_pieces;
 struct host_process;
 
 /* A registration of private memory. */
@@ -68,10 +69,11 @@ uint32_t host_memory_watch_of(struct host_process *process, const void *word);
 int host_memory_move(struct host_process *process, const void *pointer, uint64_t bytes,
                      uint64_t place);
 
-/* Around fork(), in this order. The child gets the pages as private memory with the
- * content that they had when fork() was called. */
-void host_memory_before_fork(struct host_process *process);
-void host_memory_after_fork_in_parent(struct host_process *process);
-void host_memory_after_fork_in_child(struct host_process *process);
+/* For fork() (host/fork.h), with the table_lock. Where a place of this node's registered memory is
+ * in the group's file; all moved pages that are still there, DN_ENOMEM or DN_ESYSTEM; and, in a
+ * child, no page is moved any more. */
+uint64_t host_memory_file_offset(const struct host_process *process, uint64_t place);
+int host_memory_list_all(struct host_process *process, struct host_pieces *pieces);
+void host_memory_forget(struct host_process *process);
 
 #endif

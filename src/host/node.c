@@ -9,6 +9,7 @@
 
 #include "base/uncancelled.h"
 #include "host/clock.h"
+#include "host/fork.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
 #include "host/wait.h"
@@ -152,7 +153,6 @@ static void forbid_lane(struct dn_node *node)
  * thread of the parent may have held one, and is not there to give it back. */
 static void close_handles_in_child(void)
 {
-    host_memory_after_fork_in_child(&process);
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
     forbid_lane(&default_node);
@@ -161,14 +161,10 @@ static void close_handles_in_child(void)
     }
 }
 
-static void before_fork(void)
+/* Before anything of the program runs; 101 is the first that programs and libraries may have. */
+__attribute__((constructor(101))) static void watch_forks(void)
 {
-    host_memory_before_fork(&process);
-}
-
-static void after_fork_in_parent(void)
-{
-    host_memory_after_fork_in_parent(&process);
+    (void)host_fork_watch(&process, close_handles_in_child);
 }
 
 static void close_lane(struct dn_node *node)
@@ -277,11 +273,13 @@ static void tear_down(void)
 
 static int attach_locked(const struct dn_options *options)
 {
-    static bool fork_is_watched;
     struct host_settings settings;
     const char *bad;
     uint32_t rank = 0;
     int error = host_settings_read(&settings, &bad);
+    if (!error && !host_fork_watch(&process, close_handles_in_child)) {
+        error = DN_ENOMEM;
+    }
     if (error) {
         return error;
     }
@@ -292,10 +290,6 @@ static int attach_locked(const struct dn_options *options)
         return error;
     }
     host_killpoint_arm(rank);
-    if (!fork_is_watched) {
-        fork_is_watched = pthread_atfork(before_fork, after_fork_in_parent,
-                                         close_handles_in_child) == 0;
-    }
     host_wait_prepare();
     error = set_up(rank, options, &settings);
     if (error) {

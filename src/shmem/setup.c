@@ -204,6 +204,24 @@ static void meet(const char *call, const struct shmem_environment *environment)
     free(all);
 }
 
+static bool is_static(const void *object)
+{
+    const struct shmem_segment *segment = &shmem_state.segments[SHMEM_STATIC];
+    return (uintptr_t)object - segment->base < segment->bytes;
+}
+
+/* Linked statically, the C library has its variables among the program's. A child would write the
+ * PE's before any handler could prevent it. */
+static void refuse_to_fork(void)
+{
+    if (shmem_state.initialised && !inner_fork_is_wrapped() &&
+        (is_static(stdin) || is_static(stdout) || is_static(stderr))) {
+        shmem_fail("fork",
+                   "the program is linked statically, and its child would destroy its "
+                   "variables; link it by oshcc -static, or with -Wl,--wrap=_Fork,-u,_Fork");
+    }
+}
+
 /* The group's memory is not there in a forked child, and its end is not the PE's. */
 static void forget_in_child(void)
 {
@@ -217,7 +235,7 @@ static void watch_the_process(const char *call)
 {
     static bool is_watched;
     if (!is_watched && (on_exit(finalize_at_exit, NULL) != 0 ||
-                        pthread_atfork(NULL, NULL, forget_in_child) != 0)) {
+                        pthread_atfork(refuse_to_fork, NULL, forget_in_child) != 0)) {
         shmem_fail(call, "no memory is left to watch the end of the program");
     }
     is_watched = true;

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "live/live.h"
@@ -608,6 +609,43 @@ static void fork_in_between(void)
     free(body);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MAY_LIMIT_ADDRESSES = false }; /* sanitizers need more for themselves */
+#else
+enum { MAY_LIMIT_ADDRESSES = true };
+#endif
+
+/* The child sees the parent's pages then, but what it writes stays in the child. */
+static void fork_without_memory_for_copies(void)
+{
+    enum { BYTES = 64 << 20 };
+    struct rlimit before;
+    unsigned long pages = 0;
+    uint32_t area;
+    int status;
+    unsigned char *body = malloc(BYTES);
+    require(body != NULL && getrlimit(RLIMIT_AS, &before) == 0);
+    memset(body, 1, BYTES);
+    expect(dn_register(me.node, body, BYTES, &area), 0);
+    FILE *sizes = fopen("/proc/self/statm", "re");
+    require(sizes && fscanf(sizes, "%lu", &pages) == 1);
+    fclose(sizes);
+    struct rlimit little = {.rlim_cur = pages * PAGE_BYTES + BYTES / 4,
+                            .rlim_max = before.rlim_max};
+    require(!MAY_LIMIT_ADDRESSES || setrlimit(RLIMIT_AS, &little) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool well = live_all_are(body, BYTES, 1);
+        memset(body, 2, PAGE_BYTES);
+        _exit(well && body[0] == 2 ? 0 : 1);
+    }
+    require(setrlimit(RLIMIT_AS, &before) == 0);
+    require(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+    require(live_all_are(body, BYTES, 1));
+    expect(dn_deregister(me.node, area), 0);
+    free(body);
+}
+
 static uint64_t shared_kib(void)
 {
     FILE *status = fopen("/proc/self/status", "re");
@@ -686,6 +724,7 @@ static const struct live_check checks[] = {
     LIVE_CHECK(1, thread_that_cannot_be_stopped),
     LIVE_CHECK(1, thread_that_is_slow),
     LIVE_CHECK(1, fork_in_between),
+    LIVE_CHECK(1, fork_without_memory_for_copies),
     LIVE_CHECK(1, large_and_empty),
     LIVE_CHECK(1, unmapped_meanwhile),
 };
