@@ -201,7 +201,7 @@ int dn_register_rights(struct dn_node *node, void *pointer, size_t bytes, unsign
  *
  * By packets, the node that has the area checks every operation. In place, the caller's own
  * call does, and nothing stops a store through a pointer or through a kick that was mapped
- * before. The owner itself may always do everything. */
+ * before (doc/security.md). The owner itself may always do everything. */
 int dn_rights_set(struct dn_node *node, uint32_t area, unsigned rights);
 
 /* The rights that others have in an area of that rank. */

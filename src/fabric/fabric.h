@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "fabric/fabrics.h"
+#include "fabric/grants.h"
 #include "group/call.h"
 #include "wire/operation.h"
 
@@ -62,6 +63,8 @@ struct fabric_ops {
     int (*refresh)(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes);
     int (*settle)(struct fabric_lane *lane);
     int (*tell_area)(struct fabric_lane *lane, uint32_t area);
+    int (*grant)(struct fabric_lane *lane, const struct fabric_grant *grant);
+    void (*revoke)(struct fabric_lane *lane, uint64_t offset);
     struct nic_services *(*services_take)(struct fabric_lane *lane, uint64_t *now_ns);
     void (*services_give)(struct fabric_lane *lane);
     void (*serve)(struct fabric_lane *lane);
@@ -180,7 +183,8 @@ static inline bool fabric_all_in_place(const struct fabric_lane *lane)
 }
 
 /* The area by which the library's own operations name the group's memory, whole, as the target has
- * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it. */
+ * it: its own node's memory, that of others in place, and its mirrors. Programs cannot name it, and
+ * the target lets peers do there what fabric/grants.h says. */
 #define FABRIC_AREA_GROUP 0
 
 /* ---- Mirrors ------------------------------------------------------------------------ */
@@ -216,6 +220,21 @@ static inline int fabric_settle(struct fabric_lane *lane)
 static inline int fabric_tell_area(struct fabric_lane *lane, uint32_t area)
 {
     return fabric_all_in_place(lane) ? 0 : lane->ops->tell_area(lane, area);
+}
+
+/* Lets peers by packets write their words of a piece of this node's service memory, until it is
+ * revoked by its offset, before the piece gets another use. Grant it before any peer knows of it:
+ * what comes earlier is dropped. Nodes in place need no grant. DN_ENOMEM. */
+static inline int fabric_grant(struct fabric_lane *lane, const struct fabric_grant *grant)
+{
+    return fabric_all_in_place(lane) ? 0 : lane->ops->grant(lane, grant);
+}
+
+static inline void fabric_revoke(struct fabric_lane *lane, uint64_t offset)
+{
+    if (!fabric_all_in_place(lane)) {
+        lane->ops->revoke(lane, offset);
+    }
 }
 
 /* This node's packet services (nic/services.h), for the caller alone until it gives them back,

@@ -19,7 +19,8 @@
  * which the sender reads only when its copy says that the ring is full.
  *
  * Where the sender cannot reach the receiver's memory it writes a mirror of it, and both
- * sides send what they wrote: message/message_by_packets.c. */
+ * sides send what they wrote: message/message_by_packets.c. By packets, fabric/grants.c lets a
+ * sender write its own words of a box and no others: a new word here needs a rule there. */
 #ifndef GROUP_MESSAGE_H
 #define GROUP_MESSAGE_H
 

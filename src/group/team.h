@@ -12,7 +12,10 @@
  * that has a core for a moment looks at one line.
  *
  * Contributions have two places, by the phase's parity: a fast member writes the next phase's
- * while a slow one still reads this one's. No member can be two phases ahead. */
+ * while a slow one still reads this one's. No member can be two phases ahead.
+ *
+ * By packets, fabric/grants.c lets each member write its own words of a block and no others: a
+ * new word here needs a rule there. */
 #ifndef GROUP_TEAM_H
 #define GROUP_TEAM_H
 

@@ -112,6 +112,7 @@ static void reclaim(void)
             group_message_unused(context->view, context->slot)) {
             /* What we told our senders must arrive before this memory gets a new use. */
             (void)fabric_settle(context->lane);
+            fabric_revoke(context->lane, context->box_offset);
             host_arena_give(context->node->process, context->box_offset);
             forget(context);
         }
@@ -187,6 +188,28 @@ static void make_summary(struct dn_context *context, _Atomic uint64_t *summary)
     context->summary = is_used && group_message_has_summary(context->source_count) ? summary : NULL;
 }
 
+/* Lets the sources that are reached by packets write into their rings. */
+static int grant_box(struct dn_context *context, uint64_t unit_count)
+{
+    uint32_t *ranks = malloc((context->source_count + 1) * sizeof *ranks);
+    for (uint32_t i = 0; ranks && i < context->source_count; i++) {
+        ranks[i] = context->sources[i].rank;
+    }
+    const struct fabric_grant grant = {
+        .kind = FABRIC_GRANT_BOX,
+        .offset = context->box_offset,
+        .ranks = ranks,
+        .count = context->source_count,
+        .unit_count = unit_count,
+    };
+    int error = ranks ? fabric_grant(context->lane, &grant) : DN_ENOMEM;
+    free(ranks);
+    if (error) {
+        host_arena_give(context->node->process, context->box_offset);
+    }
+    return error;
+}
+
 static int make_box(struct dn_context *context, uint64_t ring_bytes)
 {
     uint64_t unit_count = GROUP_RING_BYTES_MIN / GROUP_UNIT_BYTES;
@@ -196,8 +219,9 @@ static int make_box(struct dn_context *context, uint64_t ring_bytes)
     struct group_box_layout layout = group_box_layout(context->source_count, unit_count);
     struct group_message_box *box = host_arena_take(context->node->process, layout.bytes,
                                                     &context->box_offset);
-    if (!box) {
-        return DN_ENOMEM;
+    int error = box ? grant_box(context, unit_count) : DN_ENOMEM;
+    if (error) {
+        return error;
     }
     atomic_store_explicit(&box->source_count, context->source_count, memory_order_relaxed);
     atomic_store_explicit(&box->unit_count, unit_count, memory_order_relaxed);

@@ -117,7 +117,7 @@ static uint64_t place_of(const struct group_view *view, const void *data, uint64
     bool inside = (uintptr_t)data >= start && offset < view->node_stride_bytes &&
                   bytes <= view->node_stride_bytes - offset;
     uint32_t denied = 0;
-    if (inside && offset < view->group->geometry.service_offset) {
+    if (inside && offset < view->facts.geometry.service_offset) {
         uint64_t within;
         uint32_t area = group_area_holding(view, data, bytes, &within);
         denied = area ? atomic_load_explicit(&port->areas[area].denied, memory_order_relaxed)

@@ -30,7 +30,7 @@ static size_t slice_start(const struct dn_team *team, uint32_t behind_root, size
 }
 
 /* The root gives each of the others a slice of its chunk; each of them then gives that slice to
- * the rest, so that nobody sends more than a chunk. */
+ * the rest, in a chunk of its own, so that nobody sends more than a chunk. */
 static void give_slices(const struct dn_team *team, uint32_t root, unsigned char *place,
                         const unsigned char *source, size_t bytes)
 {
@@ -47,30 +47,55 @@ static void give_slices(const struct dn_team *team, uint32_t root, unsigned char
     }
 }
 
+/* Puts the slices together: this member's came from the root, and the others' from each of them. */
+static void take_slices(const struct dn_team *team, uint32_t root, unsigned char *buffer,
+                        size_t bytes)
+{
+    uint32_t count = team->nic.count;
+    for (uint32_t behind_root = 0; behind_root < count - 1; behind_root++) {
+        uint32_t whose = (root + 1 + behind_root) % count;
+        uint32_t from = whose == team->nic.index ? root : whose;
+        size_t start = slice_start(team, behind_root, bytes);
+        size_t end = slice_start(team, behind_root + 1, bytes);
+        team_copy(buffer + start, team_memory(team, from, team_source_of(team, from)) + start,
+                  end - start);
+    }
+}
+
+/* The others' part in a broadcast by packets to more than one: they pass slices on. */
+static int relay_chunk(struct dn_team *team, unsigned char *buffer, size_t bytes, uint32_t root,
+                       uint64_t place, uint64_t argument)
+{
+    bool is_root = team->nic.index == root;
+    if (!is_root) {
+        give_slices(team, root, team_memory(team, team->nic.index, place),
+                    team_memory(team, root, team_source_of(team, root)), bytes);
+    }
+    int error = team_exchange_places(team, place, 0, argument);
+    if (!error && !is_root) {
+        take_slices(team, root, buffer, bytes);
+    }
+    return error;
+}
+
 static int broadcast_chunk(struct dn_team *team, unsigned char *buffer, size_t bytes, uint32_t root,
                            size_t number, uint64_t argument)
 {
     bool is_root = team->nic.index == root;
-    uint64_t place = is_root ? team_place_of(team, buffer, bytes) : 0;
+    bool is_relayed = !team->way->in_place && team->nic.count > 2;
+    uint64_t place = is_root ? team_place_of(team, buffer, bytes) : is_relayed ? TEAM_NOWHERE : 0;
     if (place == TEAM_NOWHERE) {
         place = chunk_in_turn(team, number);
-        if (place != TEAM_NOWHERE) {
+        if (is_root && place != TEAM_NOWHERE) {
             give_slices(team, root, team_memory(team, root, place), buffer, bytes);
         }
     }
     int error = team_exchange_places(team, place, 0, argument);
-    if (error) {
-        return error;
-    }
-    unsigned char *chunk = team_memory(team, root, team_source_of(team, root));
-    if (!team->way->in_place && team->nic.count > 2) {
-        if (!is_root) {
-            give_slices(team, root, chunk, chunk, bytes);
-        }
-        error = team_exchange(team, 0, argument);
+    if (!error && is_relayed) {
+        return relay_chunk(team, buffer, bytes, root, place, argument);
     }
     if (!error && !is_root) {
-        team_copy(buffer, chunk, bytes);
+        team_copy(buffer, team_memory(team, root, team_source_of(team, root)), bytes);
     }
     return error;
 }

@@ -5,7 +5,33 @@
 #include "host/memory.h"
 #include "team/way.h"
 
-#define STAGING_BYTES (2 * (uint64_t)TEAM_SMALL_BYTES + 2 * (uint64_t)TEAM_CHUNK_BYTES)
+/* Two small buffers, a chunk that goes in, a chunk that comes out. */
+#define STAGING_OUT (2 * (uint64_t)TEAM_SMALL_BYTES + TEAM_CHUNK_BYTES)
+#define STAGING_BYTES (STAGING_OUT + TEAM_CHUNK_BYTES)
+
+/* By packets, members put what a scan is to give into this one's chunk for what comes out. */
+static bool grant_staging(const struct dn_team *team, uint64_t start)
+{
+    const struct fabric_grant grant = {
+        .kind = FABRIC_GRANT_STAGING,
+        .offset = start + STAGING_OUT,
+        .ranks = team->nic.ranks,
+        .count = team->nic.count,
+        .bytes = TEAM_CHUNK_BYTES,
+    };
+    return team->way->in_place || fabric_grant(team_lane(team), &grant) == 0;
+}
+
+void team_staging_give(struct dn_team *team)
+{
+    if (team->staging) {
+        if (!team->way->in_place) {
+            fabric_revoke(team_lane(team), team->staging + STAGING_OUT);
+        }
+        host_arena_give(team->node->process, team->staging);
+        team->staging = 0;
+    }
+}
 
 /* There is none while an arrival is open: the call is going to be refused, and a slow member may
  * still read what would be overwritten. */
@@ -17,6 +43,10 @@ static uint64_t staging(struct dn_team *team)
     if (!team->staging) {
         uint64_t offset;
         if (!host_arena_take(team->node->process, STAGING_BYTES, &offset)) {
+            return TEAM_NOWHERE;
+        }
+        if (!grant_staging(team, offset)) {
+            host_arena_give(team->node->process, offset);
             return TEAM_NOWHERE;
         }
         team->staging = offset;
@@ -47,8 +77,8 @@ uint64_t team_staging_in(struct dn_team *team)
 
 uint64_t team_staging_out(struct dn_team *team)
 {
-    uint64_t start = team_staging_in(team);
-    return start == TEAM_NOWHERE ? start : start + TEAM_CHUNK_BYTES;
+    uint64_t start = staging(team);
+    return start == TEAM_NOWHERE ? start : start + STAGING_OUT;
 }
 
 uint64_t team_place_of(const struct dn_team *team, const void *pointer, size_t bytes)

@@ -20,6 +20,9 @@ uint64_t team_staging_small(struct dn_team *team, uint32_t phase);
 uint64_t team_staging_in(struct dn_team *team);
 uint64_t team_staging_out(struct dn_team *team);
 
+/* Gives it back, if there is any. Nobody may read or write it any more. */
+void team_staging_give(struct dn_team *team);
+
 /* Copies up to TEAM_SMALL_BYTES into the small buffer of the next phase, after which all members
  * can read it. Gives the place, or TEAM_NOWHERE. */
 uint64_t team_show_small(struct dn_team *team, const void *data, size_t bytes);

@@ -10,9 +10,13 @@
 #include <string.h>
 
 #include "team/barrier.h"
+#include "team/staging.h"
 #include "team/way.h"
 #include "host/arena.h"
 #include "group/service_memory.h"
+
+/* What a member without memory offers, so that the others do not wait for it. */
+#define NO_BLOCK UINT64_C(0)
 
 /* How often this node has asked for each list. It is never forgotten, because the other
  * members do not forget it either. */
@@ -83,13 +87,42 @@ static void free_lists(struct dn_team *team)
     team->blocks = NULL;
 }
 
+/* Makes this member's block of the team's words; by packets the others may write their own in it.
+ * NO_BLOCK: there is no memory. */
+static uint64_t make_block(const struct dn_team *team, uint32_t count, uint32_t index)
+{
+    struct host_process *process = team->node->process;
+    uint64_t block = NO_BLOCK;
+    if (!host_arena_take(process, group_team_bytes(count), &block) || team->way->in_place) {
+        return block;
+    }
+    const struct fabric_grant grant = {.kind = FABRIC_GRANT_TEAM,
+                                       .offset = block,
+                                       .ranks = team->ranks,
+                                       .count = count,
+                                       .index = index};
+    if (fabric_grant(team_lane(team), &grant) != 0) {
+        host_arena_give(process, block);
+        block = NO_BLOCK;
+    }
+    return block;
+}
+
+static void give_block_back(const struct dn_team *team, uint64_t block)
+{
+    if (!team->way->in_place) {
+        fabric_revoke(team_lane(team), block);
+    }
+    host_arena_give(team->node->process, block);
+}
+
 /* Gives back this node's blocks of teams that all members have let go. */
-static void reclaim_blocks(struct host_process *process)
+static void reclaim_blocks(void)
 {
     pthread_mutex_lock(&handles_lock);
     for (struct dn_team *team = handles; team; team = team->next) {
         if (!team->open && team->own_block && group_team_is_over(&team->nic)) {
-            host_arena_give(process, team->own_block);
+            give_block_back(team, team->own_block);
             team->own_block = 0;
             free_lists(team);
         }
@@ -111,13 +144,12 @@ static void close_handle(struct dn_team *team)
 
 static void let_go(struct dn_team *team)
 {
-    struct host_process *process = team->node->process;
     team->way->leave(team);
     team_note_left(team);
     team->way->tell_left(team);
     KILL_POINT("team: left");
     close_handle(team);
-    reclaim_blocks(process);
+    reclaim_blocks();
 }
 
 static const struct team_way *choose_way(const struct dn_node *node, const uint32_t *ranks,
@@ -278,9 +310,6 @@ static uint64_t next_key(const uint32_t *ranks, size_t count)
     return key;
 }
 
-/* What a member without memory offers, so that the others do not wait for it. */
-#define NO_BLOCK UINT64_C(0)
-
 struct meeting {
     const struct group_view *view;
     const struct dn_team *team;
@@ -333,12 +362,10 @@ static void tell_slot(const struct dn_team *team, uint32_t count,
 
 /* Makes this member's block, and offers it. One thread at a time looks for a free slot. The slot of
  * a member without memory stays taken, since nobody tells it when all have seen that. */
-static int offer_block(struct dn_team *team, uint32_t count)
+static int offer_block(struct dn_team *team, uint32_t count, uint32_t index)
 {
-    struct host_process *process = team->node->process;
-    const struct group_view *view = &process->view;
-    uint64_t block = NO_BLOCK;
-    (void)host_arena_take(process, group_team_bytes(count), &block);
+    const struct group_view *view = &team->node->process->view;
+    uint64_t block = make_block(team, count, index);
     pthread_mutex_lock(&handles_lock);
     bool offered = group_team_offer(view, team->key, block);
     if (offered) {
@@ -350,7 +377,7 @@ static int offer_block(struct dn_team *team, uint32_t count)
         return DN_ENOMEM;
     }
     if (!offered) {
-        host_arena_give(process, block);
+        give_block_back(team, block);
     }
     return offered ? 0 : DN_EFULL;
 }
@@ -382,7 +409,7 @@ static int meet(struct dn_team *team, uint32_t count, uint32_t index)
      * ours. So nothing is offered that others would have to let go. */
     bool is_hopeless = !team->way->in_place && somebody_is_gone(team->node, &meeting, true);
     int error = is_hopeless ? DN_EPEER : 0;
-    error = error || home_of(team, index) != index ? error : offer_block(team, count);
+    error = error || home_of(team, index) != index ? error : offer_block(team, count, index);
     error = error ? error : host_wait(team->node, &condition, DN_FOREVER);
     error = error || !meeting.is_refused ? error : DN_ENOMEM;
     if (!error) {
@@ -414,7 +441,7 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
     if (error) {
         return error;
     }
-    reclaim_blocks(node->process);
+    reclaim_blocks();
     key = key ? key : next_key(ranks, count);
     struct dn_team *team = key ? take_handle() : NULL;
     if (!team) {
@@ -564,8 +591,8 @@ int team_free(struct dn_team *team)
      * A broken team has no such phase, and the memory stays taken. */
     error = is_whole ? team_arrive(team) : DN_EPEER;
     error = error ? error : team_pass(team, DN_FOREVER);
-    if (team->staging && !error) {
-        host_arena_give(team->node->process, team->staging);
+    if (!error) {
+        team_staging_give(team);
     }
     let_go(team);
     return 0;

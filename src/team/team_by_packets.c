@@ -2,7 +2,11 @@
 #include "team/team_by_packets.h"
 
 #include "fabric/in_place.h"
+#include "host/clock.h"
 #include "team/staging.h"
+
+#define TESTIFY_NS UINT64_C(100000000)
+#define TESTIFY_AGAIN_NS UINT64_C(100000)
 
 /* The same words in another member's block: its memory, or the mirror of it. */
 static void *at_member(const struct dn_team *team, uint32_t index, const void *words)
@@ -65,22 +69,13 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
                  uint64_t bytes)
 {
     struct fabric_lane *lane = team_lane(team);
-    const struct group_view *view = team->nic.view;
-    uint32_t owner = (uint32_t)((uint64_t)((unsigned char *)place - view->nodes) /
-                                view->node_stride_bytes);
-    bool by_packets = is_away(team, team->nic.ranks[index]);
-    if (bytes > TEAM_SMALL_BYTES && by_packets) {
+    if (bytes > TEAM_SMALL_BYTES && is_away(team, team->nic.ranks[index])) {
         (void)lane->ops->push(lane, at_rank(team, index, place), source, bytes, NULL);
         /* No lane's quiet waits for this push, which is the library's own operation. */
         (void)fabric_settle(lane);
     } else if (bytes != 0) {
         team_copy(place, source, bytes);
         reflect(team, index, place, bytes);
-        if (!by_packets && is_away(team, owner)) {
-            /* In the mirror of a member that is away from both it comes by packets, which the
-             * arrival, a store, would overtake. */
-            (void)fabric_settle(lane);
-        }
     }
 }
 
@@ -219,8 +214,11 @@ static void ask_about_the_dead(struct dn_team *team)
     team_packets_ask(team, false);
 }
 
-/* Leaves with a living member what this one has of a dead one, unless that one knows as much. */
-static void testify_to(const struct dn_team *team, uint32_t index, uint32_t other)
+/* Leaves with a living member what this one has of a dead one, unless that one knows as much.
+ * DN_ERIGHTS: it does not know yet that the member is dead, and lets nobody else write its words.
+ * It may learn that at any moment, so the contribution goes first: if it is there, so is the
+ * rest. */
+static int try_to_testify(const struct dn_team *team, uint32_t index, uint32_t other)
 {
     struct fabric_lane *lane = team_lane(team);
     const struct group_team_member *member = &team->nic.members[index];
@@ -228,16 +226,34 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
     uint32_t theirs;
     uint64_t old;
     if (read_arrival(team, index, other, &theirs) != 0 || (int32_t)(theirs - known) >= 0) {
-        return;
+        return 0;
     }
+    const struct group_team_contribution *contribution = &member->contribution[known & 1];
+    team_tell(team, other, contribution, sizeof *contribution);
     const unsigned char *data = common_data(team, index, known);
     if (data) {
         reflect(team, other, data, TEAM_SMALL_BYTES);
     }
-    team_tell(team, other, &member->contribution[known & 1], sizeof member->contribution[0]);
     (void)fabric_settle(lane);
-    (void)lane->ops->atomic(lane, at_rank(team, other, at_member(team, other, &member->arrived)),
-                            WIRE_COMPARE_SWAP, sizeof member->arrived, known, theirs, &old);
+    void *told = at_member(team, other, contribution);
+    if (fabric_refresh(lane, team->nic.ranks[other], told, sizeof *contribution) != 0) {
+        return 0;
+    }
+    if (memcmp(told, contribution, sizeof *contribution) != 0) {
+        return DN_ERIGHTS;
+    }
+    return lane->ops->atomic(lane, at_rank(team, other, at_member(team, other, &member->arrived)),
+                             WIRE_COMPARE_SWAP, sizeof member->arrived, known, theirs, &old);
+}
+
+/* A death is announced on one host after the other. */
+static void testify_to(const struct dn_team *team, uint32_t index, uint32_t other)
+{
+    uint64_t deadline_ns = host_now_ns() + TESTIFY_NS;
+    uint64_t seen = 0;
+    while (try_to_testify(team, index, other) == DN_ERIGHTS && host_now_ns() < deadline_ns) {
+        fabric_nap(team_lane(team), TESTIFY_AGAIN_NS, &seen);
+    }
 }
 
 /* Leaves what this member has seen of dead members' arrivals with those who live. */

@@ -61,7 +61,8 @@ static int write_to(struct fabric_lane *lane, struct dn_remote remote, const voi
         return 0;
     }
     atomic_store(&node->has_stored, true);
-    return fake_carry(node, rank, offset_of(lane, place), source, bytes);
+    return fake_carry(node, rank, offset_of(lane, place), source, bytes,
+                      remote.area == FABRIC_AREA_GROUP);
 }
 
 static int fake_store(struct fabric_lane *lane, struct dn_remote remote, uint64_t value,
@@ -121,6 +122,20 @@ static int fake_push(struct fabric_lane *lane, struct dn_remote remote, const vo
     return 0;
 }
 
+/* In pieces, as a network carries it. */
+static bool permits_push(const struct fake_node *node, const struct fake_push *push)
+{
+    bool permits = true;
+    for (uint64_t at = 0; at < push->bytes && permits; at += FAKE_PIECE_BYTES) {
+        uint64_t left = push->bytes - at;
+        const struct wire_operation piece = {
+            .opcode = WIRE_PUSH,
+            .bytes = (uint16_t)(left < FAKE_PIECE_BYTES ? left : FAKE_PIECE_BYTES)};
+        permits = fake_permits(node->rank, push->rank, &piece, push->offset + at);
+    }
+    return permits;
+}
+
 /* Carries out the library's pushes, or those of programs. */
 static int push_all(struct fake_node *node, bool is_library)
 {
@@ -133,13 +148,23 @@ static int push_all(struct fake_node *node, bool is_library)
             node->pushes[kept++] = *push;
         } else if (fake_is_gone(node, push->rank)) {
             error = DN_EPEER;
-        } else {
+        } else if (!is_library || permits_push(node, push)) {
             memcpy(fake_place(push->rank, push->offset), push->source, push->bytes);
         }
     }
     node->push_count = kept;
     pthread_mutex_unlock(&node->send_lock);
     return error;
+}
+
+/* Whether a rank permits an operation that is carried out at once, if that can be known here. */
+static bool permits(const struct fabric_lane *lane, struct dn_remote remote, uint64_t offset,
+                    const struct wire_operation *operation)
+{
+    const struct fake_node *node = lane->state;
+    uint32_t rank = (uint32_t)remote.rank;
+    return remote.area != FABRIC_AREA_GROUP || see_the_same(node->rank, rank, offset) ||
+           fake_permits(node->rank, rank, operation, offset);
 }
 
 /* Before a node looks at a place at that rank, or changes it there. */
@@ -162,6 +187,11 @@ static int fake_pull(struct fabric_lane *lane, struct dn_remote remote, void *ta
     unsigned char *place;
     int error = reach(lane, remote, bytes, DN_READ, &place);
     error = error ? error : ask(lane->state, rank, offset_of(lane, place));
+    const struct wire_operation operation = {.opcode = WIRE_PULL,
+                                             .bytes = (uint16_t)(bytes < 1024 ? bytes : 1024)};
+    if (!error && !permits(lane, remote, offset_of(lane, place), &operation)) {
+        error = DN_ERIGHTS;
+    }
     if (!error) {
         nic_load_block(target, fake_place(rank, offset_of(lane, place)), bytes);
         if (op) {
@@ -182,6 +212,14 @@ static int fake_atomic(struct fabric_lane *lane, struct dn_remote remote,
         error = DN_EALIGN;
     }
     error = error ? error : ask(lane->state, rank, offset_of(lane, place));
+    const struct wire_operation asked = {.opcode = WIRE_ATOMIC,
+                                         .detail = (uint8_t)operation,
+                                         .bytes = (uint16_t)bytes,
+                                         .operand = operand,
+                                         .expected = expected};
+    if (!error && !permits(lane, remote, offset_of(lane, place), &asked)) {
+        error = DN_ERIGHTS;
+    }
     if (!error) {
         uint64_t value = nic_apply(fake_place(rank, offset_of(lane, place)), operation, bytes,
                                    operand, expected);
@@ -222,8 +260,9 @@ static int fake_reflect(struct fabric_lane *lane, uint32_t rank, const void *pla
         return 0;
     }
     count_call(node);
-    return see_the_same(node->rank, rank, offset) ? 0
-                                                  : fake_carry(node, rank, offset, place, bytes);
+    return see_the_same(node->rank, rank, offset)
+               ? 0
+               : fake_carry(node, rank, offset, place, bytes, true);
 }
 
 static int fake_refresh(struct fabric_lane *lane, uint32_t rank, void *place, uint64_t bytes)
@@ -250,6 +289,23 @@ static int fake_tell_area(struct fabric_lane *lane, uint32_t area)
         (void)fake_reflect(lane, rank, &entry->state, sizeof entry->state);
     }
     return fake_settle(lane);
+}
+
+static int fake_grant(struct fabric_lane *lane, const struct fabric_grant *grant)
+{
+    struct fake_node *node = lane->state;
+    pthread_mutex_lock(&node->receive_lock);
+    int error = fabric_grants_add(node->grants, grant);
+    pthread_mutex_unlock(&node->receive_lock);
+    return error;
+}
+
+static void fake_revoke(struct fabric_lane *lane, uint64_t offset)
+{
+    struct fake_node *node = lane->state;
+    pthread_mutex_lock(&node->receive_lock);
+    fabric_grants_remove(node->grants, offset);
+    pthread_mutex_unlock(&node->receive_lock);
 }
 
 static struct nic_services *fake_services_take(struct fabric_lane *lane, uint64_t *now_ns)
@@ -311,6 +367,8 @@ const struct fabric_ops fake_ops = {
     .refresh = fake_refresh,
     .settle = fake_settle,
     .tell_area = fake_tell_area,
+    .grant = fake_grant,
+    .revoke = fake_revoke,
     .services_take = fake_services_take,
     .services_give = fake_services_give,
     .progress = fake_progress,
@@ -358,6 +416,7 @@ static int start(const struct fabric_start *start)
             atomic_fetch_or(&start->view->ports[rank].call, GROUP_CALL_BY_PACKETS);
         }
     }
+    INVARIANT(fabric_grants_make(start->view, start->control, &node->grants) == 0);
     if (fake->has_services) {
         fake_make_services(node);
     }

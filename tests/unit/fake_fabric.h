@@ -17,6 +17,11 @@
  *                           order among the senders and never at once. One node may be killed at
  *                           any of its calls: what it had sent before arrives.
  *
+ * The library's own operations by packets are carried out only if their target permits them
+ * (fabric/grants.h); else `refused` counts them, which is for the test to look at, and one that
+ * has an answer gets DN_ERIGHTS. A node's grants are known in its own process alone, so atomics and
+ * pulls at another process are not asked about.
+ *
  * There is one such fabric at a time, made before the test forks. */
 #ifndef UNIT_FAKE_FABRIC_H
 #define UNIT_FAKE_FABRIC_H
@@ -79,6 +84,7 @@ struct fake {
     _Atomic bool silent[FAKE_NODES_MAX]; /* neither sends nor receives any more */
     struct fake_log logs[FAKE_NODES_MAX];
     _Atomic uint32_t met[FAKE_STEPS_MAX]; /* nodes that came to a step of fake_meet */
+    _Atomic uint64_t refused; /* the library's operations that their targets did not permit */
     struct fake_queue queues[FAKE_NODES_MAX][FAKE_NODES_MAX]; /* from, to */
 };
 
@@ -98,8 +104,10 @@ struct fake_node {
     struct host_process process;
     struct dn_node node;
     struct fabric_segment segments[FAKE_NODES_MAX * FABRIC_SEGMENTS];
-    pthread_mutex_t send_lock;    /* guards the tails of queues from this node, and pushes */
-    pthread_mutex_t receive_lock; /* guards the heads of queues to it, and what is delivered */
+    pthread_mutex_t send_lock; /* guards the tails of queues from this node, and pushes */
+    /* Guards the heads of queues to it, what is delivered, and its grants. */
+    pthread_mutex_t receive_lock;
+    struct fabric_grants *grants;
     struct fake_push pushes[FAKE_PUSHES];
     uint32_t push_count;
     _Atomic bool has_stored;   /* a quiet has something to wait for */

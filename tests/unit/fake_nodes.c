@@ -149,8 +149,20 @@ static void attach(uint32_t rank, uint64_t seed)
     INVARIANT(fake_ops.lane_open(&node->node.lane) == 0);
 }
 
+/* Where everybody lives, nobody does what its peers do not permit. Whoever testifies of a dead node
+ * may be refused until the death is known there, and tries again. */
+static void assert_nothing_was_refused(void)
+{
+    bool anybody_died = false;
+    for (uint32_t rank = 0; rank < fake->node_count; rank++) {
+        anybody_died |= atomic_load(&fake->silent[rank]);
+    }
+    assert_true(anybody_died || atomic_load(&fake->refused) == 0);
+}
+
 void fake_free(void)
 {
+    assert_nothing_was_refused();
     if (fake_nodes[0].node.lane.open) {
         fake_fabric.stop();
     }
@@ -158,6 +170,7 @@ void fake_free(void)
         struct fake_node *node = &fake_nodes[rank];
         if (node->node.lane.open) {
             base_extents_release(&node->process.arena);
+            fabric_grants_free(node->grants);
         }
         if (node->services_space) {
             assert_int_equal(munmap(node->services_space, node->services_bytes), 0);
@@ -258,6 +271,7 @@ uint32_t fake_run_nodes(uint64_t seed, uint32_t victim, uint64_t dies_at,
     pid_t processes[FAKE_NODES_MAX];
     struct base_random random = {seed};
     uint32_t failed = 0;
+    atomic_store(&fake->refused, 0);
     for (uint32_t rank = 0; rank < fake->node_count; rank++) {
         processes[rank] = fork();
         assert_true(processes[rank] >= 0);
@@ -278,5 +292,6 @@ uint32_t fake_run_nodes(uint64_t seed, uint32_t victim, uint64_t dies_at,
             }
         }
     }
+    assert_true(dies_at != 0 || atomic_load(&fake->refused) == 0);
     return failed;
 }

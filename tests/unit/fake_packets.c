@@ -16,6 +16,7 @@ enum {
 struct entry {
     uint64_t offset; /* in the group's memory, or IS_RECORD */
     uint64_t bytes;
+    uint64_t is_library; /* its target is asked whether it permits it */
 };
 
 /* Draws a number; any thread may. */
@@ -94,6 +95,15 @@ static void deliver_record(struct fake_node *node, uint32_t from, const unsigned
     pthread_mutex_unlock(&node->services_lock);
 }
 
+bool fake_permits(uint32_t from, uint32_t to, const struct wire_operation *operation,
+                  uint64_t offset)
+{
+    struct fabric_grants *grants = fake_nodes[to].grants;
+    bool permits = !grants || fabric_grants_permit(grants, from, operation, offset);
+    atomic_fetch_add(&fake->refused, !permits);
+    return permits;
+}
+
 bool fake_deliver(uint32_t from, uint32_t to)
 {
     struct fake_queue *queue = queue_of(from, to);
@@ -111,7 +121,11 @@ bool fake_deliver(uint32_t from, uint32_t to)
         if (entry.offset == IS_RECORD) {
             deliver_record(node, from, data, entry.bytes);
         } else {
-            write_backwards(fake_place(to, entry.offset), data, entry.bytes);
+            const struct wire_operation block = {.opcode = WIRE_BOTF,
+                                                 .bytes = (uint16_t)entry.bytes};
+            if (!entry.is_library || fake_permits(from, to, &block, entry.offset)) {
+                write_backwards(fake_place(to, entry.offset), data, entry.bytes);
+            }
         }
         /* Release: pairs with the acquires in append and fake_drain. */
         atomic_store_explicit(&queue->head, head + sizeof entry + entry.bytes,
@@ -153,7 +167,7 @@ void fake_drain(const struct fake_node *node, uint32_t from, uint32_t to)
 }
 
 int fake_carry(struct fake_node *node, uint32_t rank, uint64_t offset, const void *from,
-               uint64_t bytes)
+               uint64_t bytes, bool is_library)
 {
     const unsigned char *data = from;
     if (fake_is_gone(node, rank)) {
@@ -161,7 +175,7 @@ int fake_carry(struct fake_node *node, uint32_t rank, uint64_t offset, const voi
     }
     for (uint64_t left = bytes; left > 0;) {
         uint64_t piece = (left - 1) % FAKE_PIECE_BYTES + 1;
-        struct entry entry = {offset + left - piece, piece};
+        struct entry entry = {offset + left - piece, piece, is_library};
         while (!append(node, rank, entry, data + left - piece, FAKE_QUEUE_BYTES) &&
                !fake_is_gone(node, rank)) {
             INVARIANT(fake_own || !fake->held);
@@ -199,7 +213,7 @@ static int append_record(struct fake_node *node, const struct nic_service_packet
         return 0; /* into the void */
     }
     wire_operation_encode(&packet->operation, data);
-    struct entry entry = {IS_RECORD, bytes};
+    struct entry entry = {.offset = IS_RECORD, .bytes = bytes};
     return append(node, packet->target, entry, data, RECORD_ROOM_BYTES) ? 0 : DN_EFULL;
 }
 

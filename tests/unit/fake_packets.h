@@ -21,7 +21,11 @@ static inline bool fake_is_gone(const struct fake_node *node, uint32_t rank)
 
 /* Sends bytes to a place at that rank, the last piece first. DN_EPEER. */
 int fake_carry(struct fake_node *node, uint32_t rank, uint64_t offset, const void *from,
-               uint64_t bytes);
+               uint64_t bytes, bool is_library);
+/* Whether a rank permits an operation of the library's at a place; false is counted. With
+ * receive_lock, or in a process with all nodes. */
+bool fake_permits(uint32_t from, uint32_t to, const struct wire_operation *operation,
+                  uint64_t offset);
 /* Waits until what stands in a queue now is delivered, or its receiver is gone for this node. */
 void fake_drain(const struct fake_node *node, uint32_t from, uint32_t to);
 

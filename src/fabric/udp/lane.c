@@ -558,6 +558,25 @@ static int udp_tell_area(struct fabric_lane *lane, uint32_t area)
     return udp_settle(lane);
 }
 
+static int udp_grant(struct fabric_lane *lane, const struct fabric_grant *grant)
+{
+    struct udp_state *udp = &udp_state;
+    (void)lane;
+    fabric_mutex_take(&udp->lock);
+    int error = fabric_grants_add(udp->grants, grant);
+    fabric_mutex_give(&udp->lock);
+    return error;
+}
+
+static void udp_revoke(struct fabric_lane *lane, uint64_t offset)
+{
+    struct udp_state *udp = &udp_state;
+    (void)lane;
+    fabric_mutex_take(&udp->lock);
+    fabric_grants_remove(udp->grants, offset);
+    fabric_mutex_give(&udp->lock);
+}
+
 static struct nic_services *udp_services_take(struct fabric_lane *lane, uint64_t *now_ns)
 {
     struct udp_state *udp = &udp_state;
@@ -615,6 +634,8 @@ const struct fabric_ops udp_ops = {
     .refresh = udp_refresh,
     .settle = udp_settle,
     .tell_area = udp_tell_area,
+    .grant = udp_grant,
+    .revoke = udp_revoke,
     .services_take = udp_services_take,
     .services_give = udp_services_give,
     .serve = udp_lane_serve,

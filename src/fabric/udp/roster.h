@@ -49,7 +49,8 @@ static inline socklen_t udp_address_bytes(const union udp_address *address)
                     word(send_contexts_evicted) word(receive_contexts_evicted) word(peers_lost)    \
                         word(send_calls) word(receive_calls) word(send_refused) word(offload_send) \
                             word(offload_receive) word(paths_narrowed) word(paths_widened)         \
-                                word(pieces_sent) word(process_id) word(updated_ns)
+                                word(pieces_sent) word(process_id) word(updated_ns)                \
+                                    word(operations_refused)
 
 struct udp_report {
 #define WORD(name) _Atomic uint64_t name;

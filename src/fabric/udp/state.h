@@ -41,7 +41,8 @@ struct udp_state {
     const struct group_view *control;
     struct udp_socket socket;
     struct udp_guard *guard;
-    void *space; /* the board's memory */
+    struct fabric_grants *grants; /* with the lock, once the helper runs */
+    void *space;                  /* the board's memory */
     uint64_t space_bytes;
     bool core_is_free; /* a core for each node: waiters spin first */
 

@@ -59,6 +59,15 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     return error;
 }
 
+/* What a peer may do in FABRIC_AREA_GROUP. */
+static bool permits(void *context, uint16_t source, const struct wire_operation *operation,
+                    uint64_t address)
+{
+    const struct udp_state *udp = context;
+    return fabric_grants_permit(udp->grants, source, operation, address);
+}
+_Static_assert(FABRIC_AREA_GROUP == NIC_AREA_WHOLE, "the engine asks about it");
+
 /* ---- Reports --------------------------------------------------------------------------- */
 
 static void report(struct udp_state *udp, uint64_t now_ns)
@@ -87,6 +96,7 @@ static void report(struct udp_state *udp, uint64_t now_ns)
         {&report->header_misses, engine->header_misses},
         {&report->address_hits, engine->address_hits},
         {&report->address_misses, engine->address_misses},
+        {&report->operations_refused, engine->refused},
         {&report->send_contexts_evicted, swif->ltee_evictions},
         {&report->receive_contexts_evicted, swif->rtee_evictions},
         {&report->peers_lost, swif->peers_lost},
@@ -198,6 +208,7 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
         .base = (unsigned char *)udp->view->group,
         .bytes = udp->view->facts.geometry.total_bytes,
         .find = find_area,
+        .permits = permits,
     };
     struct board_listener listener = {.context = udp, .peer_lost = udp_peer_lost};
     struct swif_guard hooks;
@@ -224,6 +235,9 @@ static void release(struct udp_state *udp)
     if (udp->guard) {
         udp_guard_free(udp->guard);
     }
+    if (udp->grants) {
+        fabric_grants_free(udp->grants);
+    }
     free(udp->burst);
     free(udp->received);
     free(udp->peers);
@@ -232,6 +246,7 @@ static void release(struct udp_state *udp)
     }
     udp->space = NULL;
     udp->guard = NULL;
+    udp->grants = NULL;
     udp->burst = udp->received = NULL;
     udp->peers = NULL;
     udp->socket.fd = -1;
@@ -310,6 +325,7 @@ static int udp_start(const struct fabric_start *start)
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
     int error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
+    error = error ? error : fabric_grants_make(udp->view, udp->control, &udp->grants);
     error = error ? error : make_board(udp, fabric_now_ns());
     error = error ? error : fabric_thread_start(&udp->helper, udp_help, udp, start->stop_signal);
     if (error) {
