@@ -31,8 +31,15 @@ void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns,
     }
 }
 
-static void measure_round_trip(struct swif_congestion *congestion, uint64_t now_ns, uint64_t rtt_ns)
+/* A peer that stood still for seconds, or came late to its socket, answers late once: that is not
+ * the length of the way, and the time-outs and pauses that follow from it would last for seconds as
+ * well. A way that has become longer is learnt in some round trips. */
+static void smooth(struct swif_congestion *congestion, uint64_t rtt_ns, uint64_t usual_ns)
 {
+    uint64_t most_ns = 4 * congestion->srtt_ns > usual_ns ? 4 * congestion->srtt_ns : usual_ns;
+    if (usual_ns && rtt_ns > most_ns) {
+        rtt_ns = most_ns;
+    }
     if (congestion->srtt_ns == 0) {
         congestion->srtt_ns = rtt_ns;
         congestion->rttvar_ns = rtt_ns / 2;
@@ -42,6 +49,10 @@ static void measure_round_trip(struct swif_congestion *congestion, uint64_t now_
         congestion->rttvar_ns = (3 * congestion->rttvar_ns + off) / 4;
         congestion->srtt_ns = (7 * congestion->srtt_ns + rtt_ns) / 8;
     }
+}
+
+static void measure_round_trip(struct swif_congestion *congestion, uint64_t now_ns, uint64_t rtt_ns)
+{
     if (congestion->shortest_ns == 0 || rtt_ns <= congestion->shortest_ns ||
         now_ns - congestion->shortest_at_ns > SHORTEST_LASTS_NS) {
         congestion->shortest_ns = rtt_ns;
@@ -117,11 +128,12 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
     congestion->delivered_bytes += feedback->bytes;
     congestion->delivered_at_ns = now_ns;
     /* A pause between packets holds back a context even if it never has two packets. */
-    congestion->limited =
-        congestion->limited || feedback->limited || congestion->window < SWIF_WINDOW_ONE;
+    congestion->limited = congestion->limited || feedback->limited ||
+                          congestion->window < SWIF_WINDOW_ONE;
     if (feedback->rtt_ns == 0) {
         return;
     }
+    smooth(congestion, feedback->rtt_ns, feedback->rtt_usual_ns);
     measure_round_trip(congestion, now_ns, feedback->rtt_ns);
     measure_rate(congestion, now_ns, &feedback->sent);
     /* A round ends when a packet comes back that was sent after it began. */

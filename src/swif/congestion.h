@@ -51,6 +51,7 @@ void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns,
 struct swif_feedback {
     uint32_t bytes;        /* newly known to have arrived */
     uint64_t rtt_ns;       /* 0: not measured by it */
+    uint64_t rtt_usual_ns; /* a longer one is believed step by step; 0: at once */
     struct swif_sent sent; /* with rtt_ns: the packet that measured it */
     uint32_t window_max;   /* packets */
     uint64_t queue_ns;     /* swif_config's */

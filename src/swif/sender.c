@@ -607,6 +607,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     if (reading.anything) {
         reading.feedback.window_max = swif->config.window_max;
         reading.feedback.queue_ns = swif->config.queue_ns;
+        reading.feedback.rtt_usual_ns = swif->config.rto_max_ns;
         reading.feedback.limited = ltee->limited;
         ltee->limited = false;
         swif_congestion_acked(&ltee->congestion, now_ns, &reading.feedback);

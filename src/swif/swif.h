@@ -41,7 +41,7 @@ struct swif_config {
 
     uint64_t rto_first_ns; /* before a round trip has been measured */
     uint64_t rto_min_ns;
-    uint64_t rto_max_ns;   /* how far time-outs in a row may double */
+    uint64_t rto_max_ns;   /* how far time-outs in a row may double, unless the way is as long */
     uint64_t ack_delay_ns; /* how long an acknowledgement may wait for company */
     uint64_t peer_timeout_ns;
     bool congestion_control; /* false: the window alone limits */

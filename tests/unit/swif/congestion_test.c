@@ -250,6 +250,47 @@ static void a_new_shortest_round_trip_does_not_upset_the_window(void **state)
     assert_in_range(congestion.window, 95 * SWIF_WINDOW_ONE, 107 * SWIF_WINDOW_ONE);
 }
 
+static void measure(struct swif_congestion *congestion, uint64_t rtt_ns, uint32_t times)
+{
+    for (uint64_t now_ns = 100 * S; times > 0; times--, now_ns += rtt_ns) {
+        struct swif_feedback feedback = {.bytes = PACKET_BYTES,
+                                         .rtt_ns = rtt_ns,
+                                         .rtt_usual_ns = 20 * MS,
+                                         .sent = {now_ns - rtt_ns, 0, 0},
+                                         .window_max = WINDOW_MAX};
+        swif_congestion_acked(congestion, now_ns, &feedback);
+    }
+}
+
+/* Otherwise the next loss would be mended, and the pause of a small window be over, only after as
+ * long a time again. */
+static void a_peer_that_stood_still_is_no_long_way(void **state)
+{
+    (void)state;
+    struct swif_congestion congestion;
+    swif_congestion_init(&congestion, S);
+    measure(&congestion, 200 * US, 20);
+    measure(&congestion, 5 * S, 2);
+    assert_true(congestion.srtt_ns + 4 * congestion.rttvar_ns < 60 * MS);
+    measure(&congestion, 200 * US, 20);
+    assert_true(congestion.srtt_ns < 2 * MS);
+    /* Nor is one that came late to its socket. */
+    swif_congestion_init(&congestion, S);
+    measure(&congestion, 5 * S, 1);
+    assert_true(congestion.srtt_ns + 4 * congestion.rttvar_ns < 100 * MS);
+}
+
+static void a_long_way_is_learnt(void **state)
+{
+    (void)state;
+    struct swif_congestion congestion;
+    swif_congestion_init(&congestion, S);
+    measure(&congestion, 500 * MS, 8);
+    assert_true(congestion.srtt_ns + 4 * congestion.rttvar_ns > 500 * MS);
+    measure(&congestion, 500 * MS, 40);
+    assert_in_range(congestion.srtt_ns, 490 * MS, 510 * MS);
+}
+
 static void the_window_stays_within_its_bounds(void **state)
 {
     (void)state;
@@ -289,6 +330,8 @@ int main(void)
         cmocka_unit_test(below_one_packet_the_window_is_a_pause),
         cmocka_unit_test(after_silence_a_ping_pong_gets_rid_of_the_pause),
         cmocka_unit_test(a_new_shortest_round_trip_does_not_upset_the_window),
+        cmocka_unit_test(a_peer_that_stood_still_is_no_long_way),
+        cmocka_unit_test(a_long_way_is_learnt),
         cmocka_unit_test(the_window_stays_within_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
