@@ -71,7 +71,7 @@ enum dn_error {
     DN_ENOMEM = -10,     /* no memory left of the kind asked for */
     DN_EFULL = -11,      /* a table of fixed size is full */
     DN_EMISMATCH = -12,  /* a collective call differs between the nodes */
-    DN_EGROUP = -13,     /* the group that the launcher named cannot be used */
+    DN_EGROUP = -13,     /* the launcher's group cannot be used, or a peer overwrote its words */
     DN_EVERSION = -14,   /* launcher and library do not fit together */
     DN_ESYSTEM = -15,    /* the operating system refused; errno says why */
     DN_EOWNERDEAD = -16, /* the lock is yours, but its last holder died with it */

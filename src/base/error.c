@@ -30,7 +30,8 @@ static const struct row table[] = {
                      "and DN_REGISTERED_BYTES"),
     ERROR(DN_EFULL, "a table of fixed size is full; release something first"),
     ERROR(DN_EMISMATCH, "the nodes disagree on a collective call's arguments"),
-    ERROR(DN_EGROUP, "the launcher's group cannot be used; start the program with dimmnet run"),
+    ERROR(DN_EGROUP, "the group cannot be used: it is not from dimmnet run, or a peer has "
+                     "overwritten its words"),
     ERROR(DN_EVERSION, "launcher and library differ in version; install both from one build"),
     ERROR(DN_ESYSTEM, "the operating system refused; errno says why"),
     ERROR(DN_EOWNERDEAD, "the lock is held, but its last holder died: check what it guards"),

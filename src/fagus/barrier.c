@@ -57,6 +57,16 @@ static bool begin_barriers(struct fagus_sync *sync)
     return is_made;
 }
 
+/* No differences of its ranges are longer. */
+static uint64_t longest_differences(const struct fagus_sync *sync)
+{
+    uint64_t bytes = sync->range_count * FAGUS_DIFF_HEADER_BYTES;
+    for (size_t i = 0; i < sync->range_count; i++) {
+        bytes += fagus_diff_bound(sync->ranges[i].bytes);
+    }
+    return bytes;
+}
+
 static int show_differences(struct fagus_sync *sync, void **shown, struct arrival *mine)
 {
     bool has_twin = sync->has_barriers && sync->twin;
@@ -64,10 +74,7 @@ static int show_differences(struct fagus_sync *sync, void **shown, struct arriva
         return FAGUS_ENOMEM;
     }
     uint64_t changed;
-    uint64_t capacity = sync->range_count * FAGUS_DIFF_HEADER_BYTES;
-    for (size_t i = 0; i < sync->range_count; i++) {
-        capacity += fagus_diff_bound(sync->ranges[i].bytes);
-    }
+    uint64_t capacity = longest_differences(sync);
     void *buffer = malloc(capacity ? capacity : 1);
     if (!buffer) {
         return FAGUS_ENOMEM;
@@ -155,11 +162,18 @@ static int bring_newest(struct fagus_sync *sync, const struct arrival *all)
     return failed ? failed : error;
 }
 
-/* The differences of all nodes, one behind the other. NULL: *error. */
-static unsigned char *fetch_all(const struct arrival *all, int *error)
+/* The differences of all nodes, one behind the other. NULL: *error. All have the same ranges, so
+ * nobody's can be longer than this node's: FAGUS_EPEER. */
+static unsigned char *fetch_all(const struct fagus_sync *sync, const struct arrival *all,
+                                int *error)
 {
+    uint64_t longest = longest_differences(sync);
     uint64_t total = 0;
     for (int rank = 0; rank < fagus_state.size; rank++) {
+        if (all[rank].bytes > longest) {
+            *error = FAGUS_EPEER;
+            return NULL;
+        }
         total += all[rank].bytes;
     }
     unsigned char *buffer = malloc(total ? total : 1);
@@ -184,7 +198,7 @@ static unsigned char *fetch_all(const struct arrival *all, int *error)
 static int apply_all(struct fagus_sync *sync, const struct arrival *all)
 {
     int error;
-    unsigned char *buffer = fetch_all(all, &error);
+    unsigned char *buffer = fetch_all(sync, all, &error);
     const unsigned char *next = buffer;
     if (error) {
         return error;

@@ -322,7 +322,8 @@ static int first_touch_home(const struct allocation *of, uint64_t page)
         known = known ? known : mine;
         __atomic_store_n(word, known, __ATOMIC_RELAXED);
     }
-    return (int)known - 1;
+    /* The words of homes are the nodes' to write. */
+    return known <= (uint32_t)fagus_state.size ? (int)known - 1 : FAGUS_EPEER;
 }
 
 int fagus_home(const void *pointer)

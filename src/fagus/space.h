@@ -38,7 +38,7 @@ void *fagus_unguarded_at(uint64_t offset);
 /* Fetches bytes of another node's copy, or of its protocol memory: an offset and a place are
  * the same number. All that a thread has begun is complete after its fagus_fetch_wait, which
  * gives the first error: FAGUS_EPEER. Where pointers reach the memory a fetch is a copy, also
- * from a dead node. */
+ * from a dead node. FAGUS_EPEER also for a rank, an offset or a length that makes no sense. */
 int fagus_fetch_begin(int rank, uint64_t offset, void *into, size_t bytes);
 int fagus_fetch_wait(void);
 /* Both, for a single piece. */

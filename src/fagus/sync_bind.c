@@ -156,12 +156,24 @@ static int lose_binding(struct fagus_sync *sync)
     return FAGUS_ELOST;
 }
 
+/* Each word once: the record may lie in memory that others write. */
+static void read_binding(const struct fagus_binding *there, struct fagus_binding *binding)
+{
+    const uint64_t *from = (const uint64_t *)(const void *)there;
+    uint64_t words[sizeof *binding / sizeof(uint64_t)];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        words[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+    }
+    memcpy(binding, words, sizeof words);
+}
+
 int fagus_binding_learn(struct fagus_sync *sync, const struct fagus_record *record)
 {
     unsigned slot = fagus_head_slot(sync->head);
     uint64_t bound_at = atomic_load_explicit(&record->bound_at[slot], memory_order_relaxed);
-    struct fagus_binding binding = record->binding[slot];
+    struct fagus_binding binding;
     bool is_in_pool;
+    read_binding(&record->binding[slot], &binding);
     if (binding.count > fagus_state.bytes / sizeof(struct fagus_extent) ||
         binding.rank >= (uint64_t)fagus_state.size) {
         return FAGUS_EPEER;

@@ -243,54 +243,70 @@ static int fetch_from_homes(struct fagus_sync *sync)
     return error ? error : failed;
 }
 
-/* The differences that lead from this node's version to that one, if the log still has all and
- * they are shorter than the whole. */
-static uint64_t chain_bytes(const struct fagus_sync *sync, const struct fagus_record *record,
-                            uint64_t version)
+/* Differences one behind the other. Private: the record may lie in memory that others write. */
+struct chain {
+    struct fagus_log_entry entries[FAGUS_LOG_ENTRIES];
+    uint64_t count;
+    uint64_t bytes;
+};
+
+/* Each word once. */
+static void read_entry(const struct fagus_log_entry *there, struct fagus_log_entry *entry)
 {
-    uint64_t bytes = 0;
-    uint64_t steps = version - sync->version;
+    entry->version = __atomic_load_n(&there->version, __ATOMIC_RELAXED);
+    entry->place = __atomic_load_n(&there->place, __ATOMIC_RELAXED);
+    entry->bytes = __atomic_load_n(&there->bytes, __ATOMIC_RELAXED);
+    entry->rank = __atomic_load_n(&there->rank, __ATOMIC_RELAXED);
+}
+
+/* The differences that lead from this node's version to that one; false: the log has not all of
+ * them, or they are no shorter than the whole. */
+static bool find_chain(const struct fagus_sync *sync, const struct fagus_record *record,
+                       uint64_t version, struct chain *chain)
+{
+    chain->count = version - sync->version;
+    chain->bytes = 0;
     if (sync->version == FAGUS_VERSION_NONE || sync->version > version ||
-        steps > FAGUS_LOG_ENTRIES) {
-        return 0;
+        chain->count > FAGUS_LOG_ENTRIES) {
+        return false;
     }
-    for (uint64_t next = sync->version + 1; next <= version; next++) {
-        const struct fagus_log_entry *entry = &record->log[next % FAGUS_LOG_ENTRIES];
-        if (entry->version != next || entry->bytes > sync->total_bytes ||
+    for (uint64_t i = 0; i < chain->count; i++) {
+        struct fagus_log_entry *entry = &chain->entries[i];
+        uint64_t next = sync->version + 1 + i;
+        read_entry(&record->log[next % FAGUS_LOG_ENTRIES], entry);
+        if (entry->version != next || entry->bytes >= sync->total_bytes - chain->bytes ||
             entry->rank >= (uint64_t)fagus_state.size) {
-            return 0;
+            return false;
         }
-        bytes += entry->bytes;
+        chain->bytes += entry->bytes;
     }
-    return bytes < sync->total_bytes ? bytes : 0;
+    return chain->bytes != 0;
 }
 
 /* FAGUS_ELOST: the log cannot help. */
-static int apply_chain(struct fagus_sync *sync, const struct fagus_record *record, uint64_t version,
-                       uint64_t bytes)
+static int apply_chain(struct fagus_sync *sync, const struct chain *chain)
 {
-    unsigned char *buffer = malloc(bytes);
+    unsigned char *buffer = malloc(chain->bytes);
     uint64_t used = 0;
-    uint64_t steps = version - sync->version;
     int error = buffer ? 0 : FAGUS_ENOMEM;
-    for (uint64_t next = sync->version + 1; next <= version && !error; next++) {
-        const struct fagus_log_entry *entry = &record->log[next % FAGUS_LOG_ENTRIES];
+    for (uint64_t i = 0; i < chain->count && !error; i++) {
+        const struct fagus_log_entry *entry = &chain->entries[i];
         error = fagus_fetch_begin((int)entry->rank, entry->place, buffer + used, entry->bytes);
         used += entry->bytes;
     }
     int failed = fagus_fetch_wait();
     error = error ? error : failed;
     used = 0;
-    for (uint64_t next = sync->version + 1; next <= version && !error; next++) {
-        const struct fagus_log_entry *entry = &record->log[next % FAGUS_LOG_ENTRIES];
+    for (uint64_t i = 0; i < chain->count && !error; i++) {
+        const struct fagus_log_entry *entry = &chain->entries[i];
         error = fagus_ranges_apply(sync, buffer + used, entry->bytes) ? 0 : FAGUS_ELOST;
-        sync->version = error ? sync->version : next;
+        sync->version = error ? sync->version : entry->version;
         used += entry->bytes;
     }
     free(buffer);
     if (!error) {
-        fagus_count(&sync->counters.bytes_differences, bytes);
-        fagus_count_hops(sync, 2 * steps);
+        fagus_count(&sync->counters.bytes_differences, chain->bytes);
+        fagus_count_hops(sync, 2 * chain->count);
     }
     return error;
 }
@@ -348,11 +364,12 @@ static int bring_from_copies(struct fagus_sync *sync, const struct fagus_record 
     }
     /* Differences tell nothing of a range that was bound on the way. */
     bool is_same = sync->bound_at <= sync->version && sync->version != FAGUS_VERSION_NONE;
-    uint64_t bytes = is_same ? chain_bytes(sync, record, version) : 0;
+    struct chain chain;
+    bool has_chain = is_same && find_chain(sync, record, version, &chain);
     if (version != 0) {
         tell_fetching(sync);
     }
-    if (bytes != 0 && apply_chain(sync, record, version, bytes) == 0) {
+    if (has_chain && apply_chain(sync, &chain) == 0) {
         if (sync->twin) {
             sync->twin_version = version;
         }
@@ -408,6 +425,9 @@ static int bring_newer(struct fagus_sync *sync, const struct fagus_record *recor
     int result = 0;
     if (head & FAGUS_HEAD_LOST) {
         return FAGUS_ELOST;
+    }
+    if (head & FAGUS_HEAD_INLINE && sync->total_bytes > FAGUS_INLINE_BYTES) {
+        return FAGUS_EPEER; /* no release says so */
     }
     if (head & FAGUS_HEAD_INLINE) {
         scatter(sync, record->data[version & 1]);

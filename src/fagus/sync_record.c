@@ -6,6 +6,9 @@
 
 #define WRITER_SHIFT FAGUS_READERS_PER_WORD
 
+/* For what was sent with a lock to come after what was sent by itself. */
+#define BIT_PATIENCE_NS UINT64_C(10000000000)
+
 /* ---- Looking and writing ---------------------------------------------------------------- */
 
 static int fetch(const struct fagus_sync *sync, struct fagus_record *copy, size_t start, size_t end)
@@ -197,14 +200,19 @@ int fagus_readers_enter(struct fagus_sync *sync)
 }
 
 /* Takes this node's bit out at the manager, where it may not have come yet: what goes with the
- * lock and what goes by itself keep no order. */
+ * lock and what goes by itself keep no order. A bit that never comes was taken out by somebody
+ * else: FAGUS_EPEER. */
 static int take_out(struct fagus_sync *sync, uint32_t word, uint64_t bit, uint64_t *old)
 {
     struct dn_remote place = fagus_remote_of(sync->manager, readers_of(sync->own, word));
+    uint64_t deadline_ns = inner_now_ns() + BIT_PATIENCE_NS;
     int error;
     do {
         error = dn_fetch_and_u64(fagus_lane(), place, ~bit, old);
         fagus_count_hops(sync, 2);
+        if (!error && !(*old & bit) && inner_now_ns() >= deadline_ns) {
+            return FAGUS_EPEER;
+        }
     } while (!error && !(*old & bit));
     return fagus_error_of(error);
 }
@@ -258,13 +266,13 @@ static int alter_readers(struct fagus_sync *sync, uint32_t word, uint64_t change
     return fagus_record_atomic(sync, readers_of(sync->own, word), INNER_XOR, change, 0, old);
 }
 
-/* The bits of a word whose nodes are gone. */
+/* The bits of a word whose nodes are gone, or are none. */
 static uint64_t gone_readers(uint32_t word, uint64_t readers)
 {
     uint64_t gone = 0;
     for (uint64_t left = readers & FAGUS_READERS_BITS; left; left &= left - 1) {
         int rank = (int)(word * FAGUS_READERS_PER_WORD) + __builtin_ctzll(left);
-        if (fagus_is_gone(rank)) {
+        if (rank >= fagus_state.size || fagus_is_gone(rank)) {
             gone |= reader_bit(rank);
         }
     }

@@ -133,6 +133,11 @@ static int fetch_by_transfer(int rank, uint64_t offset, void *into, size_t bytes
 
 int fagus_fetch_begin(int rank, uint64_t offset, void *into, size_t bytes)
 {
+    /* Rank, place and length are often what another node has told. */
+    if (UNLIKELY((unsigned)rank >= (unsigned)fagus_state.size || bytes > fagus_state.bytes ||
+                 offset > fagus_state.bytes - bytes)) {
+        return FAGUS_EPEER;
+    }
     const void *from = fagus_reach(rank, offset);
     if (LIKELY(from != NULL)) {
         memcpy(into, from, bytes);

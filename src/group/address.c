@@ -127,7 +127,13 @@ int group_area_look(const struct group_view *view, uint32_t rank, uint32_t area,
         .denied = atomic_load_explicit(&entry->denied, memory_order_relaxed),
     };
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(&entry->state, memory_order_relaxed) == state ? 0 : DN_ESTALE;
+    if (atomic_load_explicit(&entry->state, memory_order_relaxed) != state) {
+        return DN_ESTALE;
+    }
+    /* The owner keeps areas in its own memory; others can write the entry. */
+    uint64_t stride = view->node_stride_bytes;
+    return LIKELY(extent->bytes <= stride && extent->offset <= stride - extent->bytes) ? 0
+                                                                                       : DN_EGROUP;
 }
 
 int group_area_find(const struct group_view *view, struct dn_remote remote, uint64_t bytes,

@@ -37,12 +37,13 @@ struct group_area_extent {
     uint32_t denied;
 };
 
-/* DN_EAREA or DN_ESTALE. */
+/* DN_EAREA, DN_ESTALE, or DN_EGROUP when the entry makes no sense. */
 int group_area_look(const struct group_view *view, uint32_t rank, uint32_t area,
                     struct group_area_extent *extent);
 
 /* Where a remote address of a registered area lies, from the start of the node's memory, for an
- * operation that needs a right (0: none). DN_EAREA, DN_ESTALE, DN_ERANGE or DN_ERIGHTS. */
+ * operation that needs a right (0: none). As group_area_look;
+ * DN_ERANGE or DN_ERIGHTS. */
 int group_area_find(const struct group_view *view, struct dn_remote remote, uint64_t bytes,
                     uint32_t right, uint64_t *offset);
 

@@ -131,23 +131,50 @@ bool group_lock_granted(struct group_lock *lock)
     return true;
 }
 
+/* A walk along links that others can write: whether it has come back to a place that it had left
+ * (Brent's way: the place to remember moves on at every power of two). */
+struct walk {
+    uint64_t seen;
+    uint64_t steps;
+};
+
+static bool walk_is_round(struct walk *walk, uint64_t ticket)
+{
+    if (ticket == walk->seen) {
+        return true;
+    }
+    walk->steps++;
+    walk->seen = is_power_of_two(walk->steps) ? ticket : walk->seen;
+    return false;
+}
+
 enum group_lock_outcome group_lock_inherit(struct group_lock *lock)
 {
+    struct walk walk = {0};
     while (!group_lock_granted(lock)) {
         uint64_t before = atomic_load_explicit(&lock->record->prev, memory_order_relaxed);
-        /* The life first: the state of a dead one is then its last. */
-        if (!group_life_gone(group_life(lock->view, ticket_rank(before)))) {
+        /* The life first: the state of a dead one is then its last. A word that is no ticket is
+         * Last by now. */
+        if (is_ticket(lock->view, before) &&
+            !group_life_gone(group_life(lock->view, ticket_rank(before)))) {
             lock->went_past = false;
             return GROUP_LOCK_QUEUED;
         }
-        enum group_lock_state state = state_of(lock->view, before);
-        if (state == GROUP_LOCK_LOCK) {
+        switch (state_of(lock->view, before)) {
+        case GROUP_LOCK_LAST:
+        case GROUP_LOCK_ABANDONED: break;
+        case GROUP_LOCK_WAIT:
+            if (!walk_is_round(&walk, before)) {
+                (void)go_past(lock, before);
+                break;
+            }
+            __attribute__((fallthrough)); /* links in a circle: nobody alive is before us */
+        case GROUP_LOCK_LOCK:
+        case GROUP_LOCK_REMOVED:
+        default: /* what a dead one's state cannot be: it may have had the lock */
             set_state(lock, GROUP_LOCK_LOCK);
             KILL_POINT("lock: inherited");
             return GROUP_LOCK_OWNER_DEAD;
-        }
-        if (state == GROUP_LOCK_WAIT) {
-            (void)go_past(lock, before);
         }
     }
     return GROUP_LOCK_HELD;
@@ -166,6 +193,7 @@ enum group_lock_outcome group_lock_enqueue(struct group_lock *lock)
 /* Whether somebody alive has the lock or waits for it, seen from the queue's end. */
 static bool is_busy(const struct group_view *view, uint64_t ticket)
 {
+    struct walk walk = {0};
     for (;;) {
         bool alive = is_ticket(view, ticket) &&
                      !group_life_gone(group_life(view, ticket_rank(ticket)));
@@ -178,7 +206,11 @@ static bool is_busy(const struct group_view *view, uint64_t ticket)
             }
             break;
         case GROUP_LOCK_ABANDONED: break;
-        case GROUP_LOCK_REMOVED: return true; /* somebody is going past it, and so is there */
+        case GROUP_LOCK_REMOVED: /* somebody is going past it, and so is there */
+        default: return true;    /* no state that a requester has */
+        }
+        if (walk_is_round(&walk, ticket)) {
+            return true;
         }
         ticket = prev_of(view, ticket);
     }

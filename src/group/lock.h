@@ -137,7 +137,8 @@ static inline uint32_t group_lock_give(struct group_lock *lock)
         return GROUP_LOCK_NOBODY;
     }
     atomic_store_explicit(&lock->record->next, 0, memory_order_relaxed);
-    return (uint32_t)(next >> GROUP_LOCK_RANK_SHIFT);
+    uint32_t rank = (uint32_t)(next >> GROUP_LOCK_RANK_SHIFT);
+    return LIKELY(rank < lock->view->node_count) ? rank : GROUP_LOCK_NOBODY;
 }
 
 /* The record of a rank by number. */

@@ -10,9 +10,11 @@
 /* How long PEs that do not come are waited for in silence. */
 #define PATIENCE_NS UINT64_C(5000000000)
 
+enum { CALL_BYTES = 48 };
+
 /* What every PE tells the others about its call. */
 struct told {
-    char call[48];
+    char call[CALL_BYTES];
     uint64_t number;
     int64_t root;
 };
@@ -38,6 +40,15 @@ static void require_apart(const struct shmem_collective *collective)
         source < dest + collective->dest_bytes) {
         shmem_fail(collective->call, "dest %p and source %p overlap", collective->dest,
                    collective->source);
+    }
+}
+
+/* Makes the name that another PE told one that can be compared and printed. */
+static void make_printable(char name[CALL_BYTES])
+{
+    name[CALL_BYTES - 1] = '\0';
+    for (size_t i = 0; name[i]; i++) {
+        name[i] = name[i] >= ' ' && name[i] <= '~' ? name[i] : '?';
     }
 }
 
@@ -78,6 +89,7 @@ static void require_same(const struct shmem_team *team, const struct shmem_colle
     strncpy(mine.call, collective->call, sizeof mine.call - 1);
     shmem_collective_end(collective->call, dn_allgather(team->dn, &mine, all, sizeof mine));
     for (int i = 0; i < team->n_pes; i++) {
+        make_printable(all[i].call);
         if (strcmp(all[i].call, mine.call) != 0) {
             shmem_fail(collective->call, "PE %d has called %s instead", team->pes[i], all[i].call);
         }

@@ -47,9 +47,10 @@ static void give_slices(const struct dn_team *team, uint32_t root, unsigned char
     }
 }
 
-/* Puts the slices together: this member's came from the root, and the others' from each of them. */
-static void take_slices(const struct dn_team *team, uint32_t root, unsigned char *buffer,
-                        size_t bytes)
+/* Puts the slices together: this member's came from the root, and the others' from each of them.
+ * DN_EGROUP: one of them has told a place that is none. */
+static int take_slices(const struct dn_team *team, uint32_t root, unsigned char *buffer,
+                       size_t bytes)
 {
     uint32_t count = team->nic.count;
     for (uint32_t behind_root = 0; behind_root < count - 1; behind_root++) {
@@ -57,9 +58,13 @@ static void take_slices(const struct dn_team *team, uint32_t root, unsigned char
         uint32_t from = whose == team->nic.index ? root : whose;
         size_t start = slice_start(team, behind_root, bytes);
         size_t end = slice_start(team, behind_root + 1, bytes);
-        team_copy(buffer + start, team_memory(team, from, team_source_of(team, from)) + start,
-                  end - start);
+        const unsigned char *shown = team_shown_by(team, from, bytes, 1);
+        if (UNLIKELY(!shown)) {
+            return DN_EGROUP;
+        }
+        team_copy(buffer + start, shown + start, end - start);
     }
+    return 0;
 }
 
 /* The others' part in a broadcast by packets to more than one: they pass slices on. */
@@ -67,15 +72,15 @@ static int relay_chunk(struct dn_team *team, unsigned char *buffer, size_t bytes
                        uint64_t place, uint64_t argument)
 {
     bool is_root = team->nic.index == root;
-    if (!is_root) {
-        give_slices(team, root, team_memory(team, team->nic.index, place),
-                    team_memory(team, root, team_source_of(team, root)), bytes);
+    const unsigned char *shown = is_root ? buffer : team_shown_by(team, root, bytes, 1);
+    if (!is_root && shown) {
+        give_slices(team, root, team_memory(team, team->nic.index, place), shown, bytes);
     }
     int error = team_exchange_places(team, place, 0, argument);
-    if (!error && !is_root) {
-        take_slices(team, root, buffer, bytes);
+    if (!error && !shown) {
+        error = DN_EGROUP;
     }
-    return error;
+    return error || is_root ? error : take_slices(team, root, buffer, bytes);
 }
 
 static int broadcast_chunk(struct dn_team *team, unsigned char *buffer, size_t bytes, uint32_t root,
@@ -95,7 +100,11 @@ static int broadcast_chunk(struct dn_team *team, unsigned char *buffer, size_t b
         return relay_chunk(team, buffer, bytes, root, place, argument);
     }
     if (!error && !is_root) {
-        team_copy(buffer, team_memory(team, root, team_source_of(team, root)), bytes);
+        const unsigned char *shown = team_shown_by(team, root, bytes, 1);
+        if (UNLIKELY(!shown)) {
+            return DN_EGROUP;
+        }
+        team_copy(buffer, shown, bytes);
     }
     return error;
 }
@@ -107,7 +116,11 @@ static int broadcast_small(struct dn_team *team, void *buffer, size_t bytes, uin
     uint64_t place = is_root ? team_show_small(team, buffer, bytes) : 0;
     int error = team_exchange_places(team, place, 0, argument);
     if (!error && !is_root) {
-        team_copy(buffer, team_memory(team, root, team_source_of(team, root)), bytes);
+        const unsigned char *shown = team_shown_by(team, root, bytes, 1);
+        if (UNLIKELY(!shown)) {
+            return DN_EGROUP;
+        }
+        team_copy(buffer, shown, bytes);
     }
     return error;
 }
@@ -164,8 +177,11 @@ static int gather_piece(struct dn_team *team, uint64_t place, const unsigned cha
     int error = team_exchange_places(team, place, 0, argument);
     for (uint32_t index = 0; index < team->nic.count && !error; index++) {
         bool is_own = index == team->nic.index;
-        team_copy(result + index * stride,
-                  is_own ? source : team_memory(team, index, team_source_of(team, index)), bytes);
+        const unsigned char *shown = is_own ? source : team_shown_by(team, index, bytes, 1);
+        if (UNLIKELY(!shown && bytes != 0)) {
+            return DN_EGROUP;
+        }
+        team_copy(result + index * stride, shown, bytes);
     }
     return error;
 }

@@ -60,10 +60,12 @@ COMPLEX_NUMBERS(DEFINE_COMPLEX)
 
 static const struct {
     size_t bytes;
+    size_t alignment;
     team_operator operators[DN_XOR + 1];
 } table[] = {
 #define INTEGER_ROW(suffix, type, wide, number)   \
     [number] = {sizeof(type),                     \
+                _Alignof(type),                   \
                 {[DN_SUM] = sum_##suffix,         \
                  [DN_PRODUCT] = product_##suffix, \
                  [DN_MIN] = min_##suffix,         \
@@ -73,12 +75,14 @@ static const struct {
                  [DN_XOR] = xor_##suffix}},
 #define FLOAT_ROW(suffix, type, wide, number)     \
     [number] = {sizeof(type),                     \
+                _Alignof(type),                   \
                 {[DN_SUM] = sum_##suffix,         \
                  [DN_PRODUCT] = product_##suffix, \
                  [DN_MIN] = min_##suffix,         \
                  [DN_MAX] = max_##suffix}},
 #define COMPLEX_ROW(suffix, type, wide, number) \
-    [number] = {sizeof(type), {[DN_SUM] = sum_##suffix, [DN_PRODUCT] = product_##suffix}},
+    [number] = {                                \
+        sizeof(type), _Alignof(type), {[DN_SUM] = sum_##suffix, [DN_PRODUCT] = product_##suffix}},
     INTEGERS(INTEGER_ROW) FLOATS(FLOAT_ROW) COMPLEX_NUMBERS(COMPLEX_ROW)};
 
 team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes)
@@ -88,4 +92,9 @@ team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction,
     }
     *bytes = table[type].bytes;
     return table[type].operators[reduction];
+}
+
+size_t team_alignment_of(enum dn_type type)
+{
+    return table[type].alignment;
 }

@@ -13,5 +13,7 @@ typedef void (*team_operator)(void *result, const void *operand, size_t count, v
 /* NULL for a combination that makes no sense (bits of floating-point numbers, an order of
  * complex ones), or for numbers that are no type or operation. *bytes is the element's size. */
 team_operator team_find_operator(enum dn_type type, enum dn_reduction reduction, size_t *bytes);
+/* Of the elements of a type that has operators. */
+size_t team_alignment_of(enum dn_type type);
 
 #endif

@@ -25,8 +25,12 @@ int team_reduction_of(enum dn_type type, enum dn_reduction operation, size_t cou
     if (!combine || count >= UINT64_C(1) << 40) {
         return DN_EINVAL;
     }
-    *reduction = (struct team_reduction){combine, NULL, bytes, count,
-                                         pack(TEAM_REDUCE, type, operation, count)};
+    *reduction = (struct team_reduction){combine,
+                                         NULL,
+                                         bytes,
+                                         count,
+                                         pack(TEAM_REDUCE, type, operation, count),
+                                         team_alignment_of(type)};
     return 0;
 }
 
@@ -39,8 +43,12 @@ int team_reduction_with(const struct dn_operator *with, size_t count,
     }
     /* A function's address differs between processes; the sizes do not. */
     uint64_t digest = team_digest(TEAM_REDUCE, with->element_bytes, count);
-    *reduction = (struct team_reduction){with->combine, with->context, with->element_bytes, count,
-                                         (uint64_t)TEAM_REDUCE << 56 | digest >> 8};
+    *reduction = (struct team_reduction){with->combine,
+                                         with->context,
+                                         with->element_bytes,
+                                         count,
+                                         (uint64_t)TEAM_REDUCE << 56 | digest >> 8,
+                                         1};
     return 0;
 }
 
@@ -71,10 +79,16 @@ static int reduce_small(struct dn_team *team, const struct team_reduction *reduc
     if (error || summands == 0) {
         return error;
     }
-    memcpy(result, team_memory(team, 0, team_source_of(team, 0)), bytes);
-    for (uint32_t index = 1; index < summands; index++) {
-        reduction->combine(result, team_memory(team, index, team_source_of(team, index)),
-                           reduction->count, reduction->context);
+    for (uint32_t index = 0; index < summands; index++) {
+        const unsigned char *shown = team_shown_by(team, index, bytes, reduction->alignment);
+        if (UNLIKELY(!shown)) {
+            return DN_EGROUP;
+        }
+        if (index == 0) {
+            memcpy(result, shown, bytes);
+        } else {
+            reduction->combine(result, shown, reduction->count, reduction->context);
+        }
     }
     return 0;
 }
@@ -109,28 +123,40 @@ uint64_t team_show_slices(struct dn_team *team, const struct team_reduction *red
     return place;
 }
 
-/* Reduces elements [from, to) of everybody's chunk, in pieces that stay in the first cache, and
- * writes them to every target that can be reached. */
-static void reduce_slice(const struct dn_team *team, const struct team_reduction *reduction,
-                         uint64_t own_target, size_t from, size_t to)
+/* Reduces elements [from, to) of everybody's chunk of `chunk_bytes`, in pieces that stay in the
+ * first cache, and writes them to every target that can be reached. DN_EGROUP: a member has told a
+ * place that is none. */
+static int reduce_slice(const struct dn_team *team, const struct team_reduction *reduction,
+                        uint64_t own_target, uint64_t chunk_bytes, size_t from, size_t to)
 {
     alignas(CACHE_LINE_BYTES) unsigned char piece[TEAM_PIECE_BYTES];
     size_t bytes = reduction->element_bytes;
     size_t piece_count = sizeof piece / bytes;
     for (size_t at = from; at < to; at += piece_count) {
         size_t count = to - at < piece_count ? to - at : piece_count;
-        memcpy(piece, team_memory(team, 0, team_source_of(team, 0)) + at * bytes, count * bytes);
-        for (uint32_t index = 1; index < team->nic.count; index++) {
-            const unsigned char *from_peer = team_memory(team, index, team_source_of(team, index));
-            reduction->combine(piece, from_peer + at * bytes, count, reduction->context);
+        for (uint32_t index = 0; index < team->nic.count; index++) {
+            const unsigned char *shown = team_shown_by(team, index, chunk_bytes,
+                                                       reduction->alignment);
+            if (UNLIKELY(!shown)) {
+                return DN_EGROUP;
+            }
+            if (index == 0) {
+                memcpy(piece, shown + at * bytes, count * bytes);
+            } else {
+                reduction->combine(piece, shown + at * bytes, count, reduction->context);
+            }
         }
         for (uint32_t index = 0; index < team->nic.count; index++) {
             uint64_t target = index == team->nic.index ? own_target : team_operand_of(team, index);
-            if (target != TEAM_NOWHERE) {
-                memcpy(team_memory(team, index, target) + at * bytes, piece, count * bytes);
+            unsigned char *reached = team_reach(team, index, target, chunk_bytes, 1);
+            if (LIKELY(reached != NULL)) {
+                memcpy(reached + at * bytes, piece, count * bytes);
+            } else if (target != TEAM_NOWHERE) {
+                return DN_EGROUP;
             }
         }
     }
+    return 0;
 }
 
 /* One chunk: tells the places, reduces this member's slice, tells again, and fetches what could
@@ -139,8 +165,9 @@ static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduc
                         const unsigned char *source, unsigned char *result, size_t count,
                         bool *more_readers)
 {
+    size_t element = reduction->element_bytes;
     uint64_t from = team_show_slices(team, reduction, source, count);
-    uint64_t deliver_to = team_place_of(team, result, count * reduction->element_bytes);
+    uint64_t deliver_to = team_place_of(team, result, count * element);
     uint64_t own_target = deliver_to == TEAM_NOWHERE ? team_staging_out(team) : deliver_to;
     from = own_target == TEAM_NOWHERE ? TEAM_NOWHERE : from;
     int error = team_exchange_places(team, from, deliver_to, reduction->argument);
@@ -151,10 +178,12 @@ static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduc
     for (uint32_t index = 0; index < team->nic.count; index++) {
         *more_readers |= team_operand_of(team, index) == TEAM_NOWHERE;
     }
-    size_t element = reduction->element_bytes;
     size_t first = team_slice_start(team, team->nic.index, count, element);
     size_t end = team_slice_start(team, team->nic.index + 1, count, element);
-    reduce_slice(team, reduction, own_target, first, end);
+    error = reduce_slice(team, reduction, own_target, count * element, first, end);
+    if (error) {
+        return error;
+    }
     unsigned char *slice = team_memory(team, team->nic.index, own_target) + first * element;
     team->way->give_all(team, slice, slice, (end - first) * element);
     error = team_exchange_places(team, own_target, 0, reduction->argument);
@@ -164,8 +193,11 @@ static int reduce_chunk(struct dn_team *team, const struct team_reduction *reduc
     for (uint32_t index = 0; index < team->nic.count; index++) {
         size_t start = team_slice_start(team, index, count, element) * element;
         size_t stop = team_slice_start(team, index + 1, count, element) * element;
-        memcpy(result + start, team_memory(team, index, team_source_of(team, index)) + start,
-               stop - start);
+        const unsigned char *shown = team_shown_by(team, index, count * element, 1);
+        if (UNLIKELY(!shown)) {
+            return DN_EGROUP;
+        }
+        memcpy(result + start, shown + start, stop - start);
     }
     return 0;
 }

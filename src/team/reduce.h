@@ -12,6 +12,7 @@ struct team_reduction {
     size_t element_bytes;
     size_t count;
     uint64_t argument;
+    size_t alignment; /* that `combine` relies on */
 };
 
 /* Makes a call's reduction from a type and an operation, or from the caller's own operator.

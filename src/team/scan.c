@@ -11,44 +11,54 @@ static uint32_t summands(uint32_t index, enum dn_scan_kind kind)
     return kind == DN_INCLUSIVE ? index + 1 : index;
 }
 
-/* Scans elements [at, at + count) of everybody's chunk. A member's result may stand where its
- * data does, so the data is read before the result is written. */
-static void scan_piece(const struct dn_team *team, const struct team_reduction *reduction,
-                       size_t at, size_t count, enum dn_scan_kind kind)
+/* Scans elements [at, at + count) of everybody's chunk of `chunk_bytes`. A member's result may
+ * stand where its data does, so the data is read before the result is written. DN_EGROUP: a member
+ * has told a place that is none. */
+static int scan_piece(const struct dn_team *team, const struct team_reduction *reduction,
+                      uint64_t chunk_bytes, size_t at, size_t count, enum dn_scan_kind kind)
 {
     alignas(CACHE_LINE_BYTES) unsigned char total[TEAM_PIECE_BYTES];
     alignas(CACHE_LINE_BYTES) unsigned char before[TEAM_PIECE_BYTES];
     size_t start = at * reduction->element_bytes;
     size_t bytes = count * reduction->element_bytes;
-    const unsigned char *from = team_memory(team, 0, team_source_of(team, 0)) + start;
-    memcpy(total, from, bytes);
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        unsigned char *to = team_memory(team, index, team_operand_of(team, index)) + start;
-        if (index > 0) {
-            from = team_memory(team, index, team_source_of(team, index)) + start;
+        const unsigned char *from = team_shown_by(team, index, chunk_bytes, reduction->alignment);
+        unsigned char *to = team_reach(team, index, team_operand_of(team, index), chunk_bytes, 1);
+        if (UNLIKELY(!from || !to)) {
+            return DN_EGROUP;
+        }
+        if (index == 0) {
+            memcpy(total, from + start, bytes);
+        } else {
             if (kind == DN_EXCLUSIVE) {
                 memcpy(before, total, bytes);
             }
-            reduction->combine(total, from, count, reduction->context);
+            reduction->combine(total, from + start, count, reduction->context);
         }
         if (kind == DN_INCLUSIVE) {
-            memcpy(to, total, bytes);
+            memcpy(to + start, total, bytes);
         } else if (index > 0) {
-            memcpy(to, before, bytes);
+            memcpy(to + start, before, bytes);
         }
     }
+    return 0;
 }
 
 /* Gives the others what was written at their places. */
-static void give_slices_back(const struct dn_team *team, size_t start, size_t end,
-                             enum dn_scan_kind kind)
+static int give_slices_back(const struct dn_team *team, uint64_t chunk_bytes, size_t start,
+                            size_t end, enum dn_scan_kind kind)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (index != team->nic.index && summands(index, kind) > 0) {
-            unsigned char *slice = team_memory(team, index, team_operand_of(team, index)) + start;
-            team->way->give(team, index, slice, slice, end - start);
+            unsigned char *to = team_reach(team, index, team_operand_of(team, index), chunk_bytes,
+                                           1);
+            if (UNLIKELY(!to)) {
+                return DN_EGROUP;
+            }
+            team->way->give(team, index, to + start, to + start, end - start);
         }
     }
+    return 0;
 }
 
 /* One chunk: tells the places, works on this member's slice, and tells that it is done. */
@@ -68,12 +78,14 @@ static int scan_chunk(struct dn_team *team, const struct team_reduction *reducti
     size_t step = TEAM_PIECE_BYTES / reduction->element_bytes;
     size_t end = team_slice_start(team, team->nic.index + 1, count, reduction->element_bytes);
     size_t start = team_slice_start(team, team->nic.index, count, reduction->element_bytes);
-    for (size_t at = start; at < end; at += step) {
-        scan_piece(team, reduction, at, end - at < step ? end - at : step, kind);
+    for (size_t at = start; at < end && !error; at += step) {
+        error = scan_piece(team, reduction, bytes, at, end - at < step ? end - at : step, kind);
         KILL_POINT("scan: a piece delivered, not told");
     }
-    give_slices_back(team, start * reduction->element_bytes, end * reduction->element_bytes, kind);
-    error = team_exchange(team, 0, reduction->argument);
+    error = error ? error
+                  : give_slices_back(team, bytes, start * reduction->element_bytes,
+                                     end * reduction->element_bytes, kind);
+    error = error ? error : team_exchange(team, 0, reduction->argument);
     if (!error && in_place == TEAM_NOWHERE && summands(team->nic.index, kind) > 0) {
         memcpy(result, team_memory(team, team->nic.index, to), bytes);
     }

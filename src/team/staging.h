@@ -37,6 +37,17 @@ static inline unsigned char *team_memory(const struct dn_team *team, uint32_t in
     return group_node_memory(team->nic.view, team->nic.ranks[index]) + offset;
 }
 
+/* The same for a place that the member itself has told, which may be anything: NULL, unless all of
+ * the bytes lie in its memory and begin at a multiple of the alignment. */
+static inline unsigned char *team_reach(const struct dn_team *team, uint32_t index, uint64_t offset,
+                                        uint64_t bytes, uint64_t alignment)
+{
+    uint64_t stride = team->nic.view->node_stride_bytes;
+    bool is_inside = LIKELY(bytes <= stride && offset <= stride - bytes &&
+                            (offset & (alignment - 1)) == 0);
+    return is_inside ? team_memory(team, index, offset) : NULL;
+}
+
 /* A phase in which every member tells where its data lies, and one word more as the operand.
  * DN_ENOMEM: some member's data is nowhere. */
 int team_exchange_places(struct dn_team *team, uint64_t source, uint64_t operand,
@@ -46,6 +57,14 @@ static inline uint64_t team_source_of(const struct dn_team *team, uint32_t index
 {
     return atomic_load_explicit(group_team_source(&team->nic, index, team->phase),
                                 memory_order_relaxed);
+}
+
+/* Where a member's data lies here, as it told in the phase just passed; NULL as above: it told
+ * what makes no sense, DN_EGROUP. */
+static inline unsigned char *team_shown_by(const struct dn_team *team, uint32_t index,
+                                           uint64_t bytes, uint64_t alignment)
+{
+    return team_reach(team, index, team_source_of(team, index), bytes, alignment);
 }
 
 static inline uint64_t team_operand_of(const struct dn_team *team, uint32_t index)

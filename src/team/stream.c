@@ -130,61 +130,135 @@ static struct shown show(struct dn_team *team, const struct team_streams *stream
     return (struct shown){table != 0 ? staging : data, streams->bytes << 2 | state};
 }
 
-static struct part part_of(const struct dn_team *team, const struct team_streams *streams,
-                           uint32_t index)
+/* This member's part of its own stream. */
+static struct part own_part(const struct dn_team *team, const struct team_streams *streams)
 {
+    struct part part = {.data = streams->source, .total = streams->bytes, .state = IN_PLACE};
+    if (streams->sizes) {
+        for (uint32_t index = 0; index < team->nic.index; index++) {
+            part.from += streams->sizes[index];
+        }
+        part.to = part.from + streams->sizes[team->nic.index];
+    } else {
+        part_without_table(team, streams, part.total, team->nic.index, &part.from, &part.to);
+    }
+    return part;
+}
+
+/* Reads what a table says of this member's part; false: there is no table in that place. */
+static bool read_table(const struct dn_team *team, const struct team_streams *streams,
+                       uint32_t index, uint64_t *place, struct part *part)
+{
+    const uint64_t *table = (const uint64_t *)(void *)team_reach(
+        team, index, *place, table_bytes(team, streams), sizeof(uint64_t));
+    if (!table) {
+        return false;
+    }
     uint32_t mine = team->nic.index;
+    *place = __atomic_load_n(&table[0], __ATOMIC_RELAXED);
+    part->from = __atomic_load_n(&table[1 + mine], __ATOMIC_RELAXED);
+    part->to = __atomic_load_n(&table[2 + mine], __ATOMIC_RELAXED);
+    return true;
+}
+
+/* This member's part of a stream. All that another member tells is read here, once for each use,
+ * and checked: DN_EGROUP when it makes no sense. */
+static int part_of(const struct dn_team *team, const struct team_streams *streams, uint32_t index,
+                   struct part *found)
+{
+    if (index == team->nic.index) {
+        *found = own_part(team, streams);
+        return 0;
+    }
     uint64_t operand = team_operand_of(team, index);
     uint64_t place = team_source_of(team, index);
     struct part part = {.total = operand >> 2, .state = (enum state)(operand & 3)};
-    if (streams->sizes) {
-        const uint64_t *table = (const uint64_t *)(void *)team_memory(team, index, place);
-        place = table[0];
-        part.from = table[1 + mine];
-        part.to = table[2 + mine];
-    } else {
-        part_without_table(team, streams, part.total, mine, &part.from, &part.to);
+    if (part.total > TEAM_STREAM_BYTES_MAX || part.state > WINDOWS) {
+        return DN_EGROUP;
     }
-    part.data = team_memory(team, index, place);
-    return part;
+    if (!streams->sizes) {
+        part_without_table(team, streams, part.total, team->nic.index, &part.from, &part.to);
+    } else if (!read_table(team, streams, index, &place, &part)) {
+        return DN_EGROUP;
+    }
+    /* Two windows lie a chunk apart. */
+    uint64_t bytes = part.state == WINDOWS ? TEAM_CHUNK_BYTES + window_bytes(team, streams)
+                                           : part.total;
+    part.data = team_reach(team, index, place, bytes, 1);
+    if (!part.data || part.from > part.to || part.to > part.total) {
+        return DN_EGROUP;
+    }
+    *found = part;
+    return 0;
 }
 
 /* What the first phase told about all streams together. */
 struct summary {
-    uint64_t received_bytes;
-    uint64_t windows; /* at least 1 */
+    uint64_t received_bytes; /* UINT64_MAX: that many or more */
+    uint64_t windows;        /* at least 1 */
     bool all_copied;
 };
 
-static struct summary sum_up(const struct dn_team *team, const struct team_streams *streams)
+static int sum_up(const struct dn_team *team, const struct team_streams *streams,
+                  struct summary *summary)
 {
-    struct summary summary = {.windows = 1, .all_copied = true};
     uint64_t window = window_bytes(team, streams);
-    for (uint32_t index = 0; index < team->nic.count; index++) {
-        struct part part = part_of(team, streams, index);
-        summary.received_bytes += part.to - part.from;
-        summary.all_copied = summary.all_copied && part.state == WHOLE_COPY;
-        if (part.state == WINDOWS && (part.total + window - 1) / window > summary.windows) {
-            summary.windows = (part.total + window - 1) / window;
+    int error = 0;
+    *summary = (struct summary){.windows = 1, .all_copied = true};
+    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
+        /* A member's own part is told to the others as its state was. */
+        uint64_t state = team_operand_of(team, index) & 3;
+        struct part part;
+        error = part_of(team, streams, index, &part);
+        if (error) {
+            break;
+        }
+        if (__builtin_add_overflow(summary->received_bytes, part.to - part.from,
+                                   &summary->received_bytes)) {
+            summary->received_bytes = UINT64_MAX;
+        }
+        summary->all_copied = summary->all_copied && state == WHOLE_COPY;
+        if (state == WINDOWS && (part.total + window - 1) / window > summary->windows) {
+            summary->windows = (part.total + window - 1) / window;
         }
     }
-    return summary;
+    return error;
+}
+
+static int tell_sizes(const struct dn_team *team, const struct team_streams *streams)
+{
+    uint64_t room = streams->capacity;
+    int error = 0;
+    for (uint32_t index = 0; index < team->nic.count && !error; index++) {
+        struct part part;
+        error = part_of(team, streams, index, &part);
+        /* It fitted before, so that member has told something else since. */
+        if (!error && part.to - part.from > room) {
+            error = DN_EGROUP;
+        }
+        if (!error) {
+            streams->received_sizes[index] = part.to - part.from;
+            room -= part.to - part.from;
+        }
+    }
+    return error;
 }
 
 /* Takes what this window brings: with the first one all whole streams, and with each one a
  * chunk's worth of the others. */
-static void take(const struct dn_team *team, const struct team_streams *streams, uint64_t window)
+static int take(const struct dn_team *team, const struct team_streams *streams, uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     unsigned char *to = streams->result;
+    uint64_t room = streams->capacity;
     for (uint32_t index = 0; index < team->nic.count; index++) {
-        struct part part = part_of(team, streams, index);
+        struct part part;
+        int error = part_of(team, streams, index, &part);
+        if (error || part.to - part.from > room) {
+            return DN_EGROUP;
+        }
         uint64_t first = part.from;
         uint64_t end = part.to;
-        if (index == team->nic.index) {
-            part.data = streams->source;
-            part.state = IN_PLACE;
-        }
         if (part.state == WINDOWS) {
             uint64_t start = window * bytes;
             first = first < start ? start : first;
@@ -197,7 +271,9 @@ static void take(const struct dn_team *team, const struct team_streams *streams,
             team_copy(to, part.data + first, end - first);
         }
         to += part.to - part.from;
+        room -= part.to - part.from;
     }
+    return 0;
 }
 
 /* Fills the chunk that nobody reads: the window before this one is in the other chunk, and all
@@ -219,11 +295,11 @@ int team_streams_exchange(struct dn_team *team, const struct team_streams *strea
     if (error) {
         return error;
     }
-    struct summary summary = sum_up(team, streams);
-    bool fits = summary.received_bytes <= streams->capacity;
-    for (uint32_t index = 0; fits && streams->received_sizes && index < team->nic.count; index++) {
-        struct part part = part_of(team, streams, index);
-        streams->received_sizes[index] = part.to - part.from;
+    struct summary summary;
+    error = sum_up(team, streams, &summary);
+    bool fits = !error && summary.received_bytes <= streams->capacity;
+    if (fits && streams->received_sizes) {
+        error = tell_sizes(team, streams);
     }
     for (uint64_t window = 0; window < summary.windows && !error; window++) {
         if (window > 0) {
@@ -231,7 +307,7 @@ int team_streams_exchange(struct dn_team *team, const struct team_streams *strea
             error = team_exchange_places(team, shown.place, shown.operand, streams->argument);
         }
         if (!error && fits) {
-            take(team, streams, window);
+            error = take(team, streams, window);
         }
     }
     KILL_POINT("stream: taken, not told");

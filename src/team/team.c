@@ -314,22 +314,35 @@ struct meeting {
     const struct group_view *view;
     const struct dn_team *team;
     uint32_t count;
-    uint32_t offers; /* how many members offer a block, from the first one on */
-    uint32_t found;  /* how many of these have been found */
-    bool is_refused; /* one of them has no memory */
+    uint32_t offers;   /* how many members offer a block, from the first one on */
+    uint32_t found;    /* how many of these have been found */
+    bool is_refused;   /* one of them has no memory */
+    bool is_senseless; /* one of them offers what is no block */
 };
+
+/* Whether a block of words for so many can lie there in the service memory of a node. */
+static bool is_block(const struct group_view *view, uint32_t count, uint64_t offset)
+{
+    uint64_t first = view->facts.geometry.service_offset + group_service_free_offset(view);
+    uint64_t end = view->facts.geometry.service_offset + GROUP_SERVICE_BYTES;
+    uint64_t bytes = group_team_bytes(count);
+    return offset % CACHE_LINE_BYTES == 0 && offset >= first && offset <= end - bytes;
+}
 
 static bool all_are_offered(void *context)
 {
     struct meeting *meeting = context;
     const struct dn_team *team = meeting->team;
-    while (meeting->found < meeting->offers && !meeting->is_refused &&
+    while (meeting->found < meeting->offers && !meeting->is_refused && !meeting->is_senseless &&
            group_team_find(meeting->view, team->ranks[meeting->found], team->key,
                            &team->blocks[meeting->found])) {
-        meeting->is_refused = team->blocks[meeting->found] == NO_BLOCK;
+        uint64_t block = team->blocks[meeting->found];
+        meeting->is_refused = block == NO_BLOCK;
+        meeting->is_senseless = !meeting->is_refused &&
+                                !is_block(meeting->view, meeting->count, block);
         meeting->found++;
     }
-    return meeting->found == meeting->offers || meeting->is_refused;
+    return meeting->found == meeting->offers || meeting->is_refused || meeting->is_senseless;
 }
 
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
@@ -412,6 +425,7 @@ static int meet(struct dn_team *team, uint32_t count, uint32_t index)
     error = error || home_of(team, index) != index ? error : offer_block(team, count, index);
     error = error ? error : host_wait(team->node, &condition, DN_FOREVER);
     error = error || !meeting.is_refused ? error : DN_ENOMEM;
+    error = error || !meeting.is_senseless ? error : DN_EGROUP;
     if (!error) {
         make_view(team, count, index);
         error = team_first_phase(team);

@@ -9,6 +9,8 @@
  *     spoil ports N       fills all ports with the byte N
  *     spoil notice        makes the launcher's event blocking, and races with it for the count
  *
+ *     spoil roads         marks all nodes as reached by packets, before the others attach
+ *
  * Rank 0 says "done" and, when its standard input ends, ends without detaching. The others sleep,
  * and say "here" a second after that if they were not killed.
  *
@@ -30,6 +32,8 @@
 
 /* src/group/memory.h */
 enum {
+    CALL_AT = 6144,
+    BY_PACKETS = 8,
     PORTS_OFFSET_AT = 56,
     HEAD_BYTES = 136,
     END_AT = 200,
@@ -125,6 +129,8 @@ static void do_harm(struct dn_node *node, const char *harm, uint32_t number)
             put(port + LIFE_AT, number);
         } else if (strcmp(harm, "processes") == 0) {
             put(port + PROCESS_AT, number);
+        } else if (strcmp(harm, "roads") == 0) {
+            __atomic_fetch_or((uint32_t *)(void *)(port + CALL_AT), BY_PACKETS, __ATOMIC_RELAXED);
         }
     }
 }
@@ -165,6 +171,43 @@ static void forge(int argc, char **argv)
     }
 }
 
+/* On `mem` there are no packets, whatever the ports say. */
+static int work_on_roads(void)
+{
+    struct dn_node *node;
+    struct dn_team *team;
+    struct dn_context *context;
+    const char *rank = getenv("DIMMNET_RANK");
+    const char *mark = getenv("SPOIL_MARK");
+    bool is_first = rank && atoi(rank) == 0;
+    while (!is_first && mark && access(mark, F_OK) != 0) {
+        sleep_ms(10);
+    }
+    if (!mark || dn_attach(&node, NULL) != 0) {
+        return 4;
+    }
+    if (is_first) {
+        do_harm(node, "roads", 0);
+        (void)close(open(mark, O_CREAT | O_WRONLY, 0600));
+    }
+    const int ranks[] = {0, 1};
+    int peer = 1 - dn_rank(node);
+    uint64_t word = 1;
+    uint64_t sum = 0;
+    if (dn_barrier(dn_team_all(node), DN_FOREVER) != 0 ||
+        dn_allreduce(dn_team_all(node), &word, &sum, 1, DN_UINT64, DN_SUM) != 0 || sum != 2 ||
+        dn_team_create(node, ranks, 2, &team) != 0 || dn_barrier(team, DN_FOREVER) != 0 ||
+        dn_context_open(node, 1, &peer, 1, &peer, 1, NULL, &context) != 0 ||
+        dn_send(context, peer, &word, sizeof word, DN_FOREVER) != 0 ||
+        dn_recv(context, peer, &sum, sizeof sum, DN_FOREVER, NULL, NULL) != 0 || sum != 1 ||
+        dn_put(node, (struct dn_remote){.rank = peer, .area = DN_LLCM}, &word, sizeof word) != 0 ||
+        dn_barrier(team, DN_FOREVER) != 0) {
+        return 5;
+    }
+    say("fine");
+    return dn_detach(node) == 0 ? 0 : 6;
+}
+
 int main(int argc, char **argv)
 {
     const char *harm = argc > 1 ? argv[1] : "";
@@ -175,6 +218,9 @@ int main(int argc, char **argv)
         return pause();
     }
     struct dn_node *node;
+    if (strcmp(harm, "roads") == 0) {
+        return work_on_roads();
+    }
     if (dn_attach(&node, NULL) != 0) {
         return 4;
     }

@@ -125,6 +125,13 @@ a_wish_that_is_none()
     wait "$launcher" || true
 }
 
+the_roads()
+{
+    rm -f mark
+    SPOIL_MARK=$live_work/mark live_group -n 2 --timeout 30 "$spoil" roads
+    expect_status 0 && [ "$(grep -c fine out)" -eq 2 ]
+}
+
 the_notice()
 {
     spoil_group -n 2 -- notice && finish 1
@@ -174,6 +181,7 @@ live_verdict "whole ports" ports
 live_verdict "a process outside of the group is not killed" a_process_outside
 live_verdict "a process of another node is not killed" a_process_of_another_node
 live_verdict "a wish that is none" a_wish_that_is_none
+live_verdict "roads that do not exist" the_roads
 live_verdict "the launcher's event" the_notice
 live_verdict "files that only look like a group's" forged_files
 live_verdict "nothing remains" live_nothing_remains

@@ -3,6 +3,12 @@
 #include "fagus/sync.h"
 #include "unit/fagus/node.h"
 
+/* The source itself, for what a node makes of the others' words. */
+int fagus_barrier_here(struct fagus_sync *sync);
+#define fagus_barrier fagus_barrier_here
+#include "fagus/barrier.c"
+#undef fagus_barrier
+
 static void without_a_variable(void **unused)
 {
     (void)unused;
@@ -51,12 +57,41 @@ static void who_holds_it_may_not(void **unused)
     assert_int_equal(fagus_free(bytes), 0);
 }
 
+/* A node tells how long its differences are; their sum is the length of a buffer. */
+static void differences_that_make_no_sense(void **unused)
+{
+    (void)unused;
+    struct fagus_sync *sync;
+    unsigned char *bytes = node_alloc(4096);
+    assert_int_equal(fagus_sync_create(&sync), 0);
+    assert_int_equal(fagus_bind(sync, bytes, 100), 0);
+    const struct {
+        uint64_t place;
+        uint64_t length;
+    } cases[] = {
+        {0, UINT64_MAX},         {0, UINT64_MAX - 4095},
+        {0, UINT64_C(1) << 63},  {0, longest_differences(sync) + 1},
+        {fagus_state.bytes, 8},  {UINT64_MAX - 3, 8},
+        {UINT64_C(1) << 62, 16},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct arrival told = {.place = cases[i].place, .bytes = cases[i].length};
+        int error = 0;
+        assert_null(fetch_all(sync, &told, &error));
+        assert_int_equal(error, FAGUS_EPEER);
+    }
+    (void)fagus_barrier_here; /* the library has its own */
+    assert_int_equal(fagus_sync_free(sync), 0);
+    assert_int_equal(fagus_free(bytes), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_variable),
         cmocka_unit_test(a_barrier_makes_a_version),
         cmocka_unit_test(who_holds_it_may_not),
+        cmocka_unit_test(differences_that_make_no_sense),
     };
     return NODE_RUN(tests);
 }

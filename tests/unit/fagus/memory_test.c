@@ -101,12 +101,48 @@ static void the_pool(void **unused)
     fagus_pool_free(NULL);
 }
 
+/* The words that tell first-touch homes: `count` of them in a row that name this node, somewhere in
+ * its heap. */
+static uint32_t *find_homes(size_t count)
+{
+    uint32_t *words = (uint32_t *)(void *)fagus_state.heap;
+    size_t run = 0;
+    for (size_t i = 0; i < fagus_state.bytes / sizeof *words; i++) {
+        run = words[i] == (uint32_t)fagus_state.rank + 1 ? run + 1 : 0;
+        if (run == count) {
+            return &words[i + 1 - count];
+        }
+    }
+    return NULL;
+}
+
+static void homes_that_are_none(void **unused)
+{
+    (void)unused;
+    enum { PAGES = 40 };
+    static const uint32_t hostile[] = {2, 77, 0x80000000, 0xffffffff};
+    void *pointer;
+    assert_int_equal(fagus_alloc(PAGES * fagus_state.page_bytes, FAGUS_FIRST_TOUCH, &pointer), 0);
+    for (size_t i = 0; i < PAGES; i++) {
+        assert_int_equal(fagus_home((unsigned char *)pointer + i * fagus_state.page_bytes), 0);
+    }
+    uint32_t *words = find_homes(PAGES);
+    assert_non_null(words);
+    for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+        words[0] = hostile[i];
+        assert_int_equal(fagus_home(pointer), FAGUS_EPEER);
+    }
+    words[0] = 1;
+    assert_int_equal(fagus_free(pointer), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_found),
         cmocka_unit_test(what_comes_is_zeros),
         cmocka_unit_test(homes),
+        cmocka_unit_test(homes_that_are_none),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(control_memory),
         cmocka_unit_test(the_pool),

@@ -103,6 +103,34 @@ static void long_lists(void **unused)
     assert_int_equal(fagus_release(variable), 0);
 }
 
+/* The record of a binding is any node's to write. */
+static void a_binding_that_makes_no_sense_is_refused(void **unused)
+{
+    (void)unused;
+    assert_int_equal(fagus_bind(variable, bytes, 10), 0);
+    struct fagus_binding *binding = &variable->own->binding[0];
+    uint64_t end = fagus_state.bytes;
+    const struct fagus_binding bad[] = {
+        {.count = UINT64_MAX},
+        {.count = 1, .rank = 1, .ranges = {{0, 8}}},
+        {.count = 1, .rank = UINT64_MAX, .ranges = {{0, 8}}},
+        {.count = 1, .ranges = {{end, 1}}},
+        {.count = 1, .ranges = {{0, end + 1}}},
+        {.count = 1, .ranges = {{UINT64_MAX - 7, 8}}},
+        {.count = 1, .ranges = {{0, 0}}},
+        {.count = 100, .place = end},
+        {.count = 100, .place = UINT64_MAX - 64},
+        {.count = 100, .place = UINT64_C(1) << 62},
+        {.count = 100, .place = end - 1599},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        variable->head = 0;
+        *binding = bad[i];
+        assert_int_equal(fagus_binding_learn(variable, variable->own), FAGUS_EPEER);
+        assert_int_equal(fagus_total_bytes(variable), 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +138,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes, make, end),
         cmocka_unit_test_setup_teardown(later_the_holder_binds, make, end),
         cmocka_unit_test_setup_teardown(long_lists, make, end),
+        cmocka_unit_test_setup_teardown(a_binding_that_makes_no_sense_is_refused, make, end),
     };
     return NODE_RUN(tests);
 }

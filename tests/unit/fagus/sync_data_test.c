@@ -95,6 +95,61 @@ static void the_log(void **unused)
     assert_int_equal(fagus_data_parts(FAGUS_INLINE_BYTES + 1), FAGUS_LOOK_LOG);
 }
 
+/* Brings this node's copy, which is said to be one version behind, up to what the record says. */
+static int bring_one(void)
+{
+    variable->head = atomic_load(&variable->own->head);
+    variable->version = fagus_head_version(variable->head) - 1;
+    return fagus_data_bring(variable, variable->own, false);
+}
+
+static void a_log_that_makes_no_sense_is_not_followed(void **unused)
+{
+    (void)unused;
+    const struct fagus_range large[] = {{bytes, 8192}};
+    assert_int_equal(fagus_rebind(variable, large, 1), 0);
+    for (uint64_t version = 1; version <= 3; version++) {
+        assert_int_equal(fagus_acquire(variable, FAGUS_WRITE), 0);
+        bytes[version] = 1;
+        assert_int_equal(fagus_release(variable), 0);
+    }
+    struct fagus_log_entry *entry = &variable->own->log[3 % FAGUS_LOG_ENTRIES];
+    const struct fagus_log_entry good = *entry;
+    assert_int_equal(good.version, 3);
+    assert_int_equal(bring_one(), 0);
+    struct fagus_log_entry bad[] = {good, good, good, good, good, good, good, good};
+    bad[0].place = fagus_state.bytes;
+    bad[1].place = UINT64_MAX - 8;
+    bad[2].place = UINT64_C(1) << 63;
+    bad[3].bytes = UINT64_MAX;
+    bad[4].bytes = 8191;
+    bad[4].place = fagus_state.bytes - 8190;
+    bad[5].rank = 1;
+    bad[6].rank = UINT64_C(1) << 32;
+    bad[7].bytes = good.bytes - 1;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        *entry = bad[i];
+        /* Nobody else has it. */
+        assert_int_equal(bring_one(), FAGUS_ELOST);
+    }
+    *entry = good;
+    assert_int_equal(bring_one(), 0);
+}
+
+static void large_ranges_do_not_lie_in_the_record(void **unused)
+{
+    (void)unused;
+    const struct fagus_range large[] = {{bytes, 8192}};
+    assert_int_equal(fagus_rebind(variable, large, 1), 0);
+    assert_int_equal(fagus_acquire(variable, FAGUS_WRITE), 0);
+    bytes[1] = 1;
+    assert_int_equal(fagus_release(variable), 0);
+    uint64_t head = atomic_load(&variable->own->head);
+    atomic_store(&variable->own->head, head | FAGUS_HEAD_INLINE);
+    assert_int_equal(bring_one(), FAGUS_EPEER);
+    atomic_store(&variable->own->head, head);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +157,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(ranges_in_a_row, make, end),
         cmocka_unit_test_setup_teardown(a_release_is_a_version, make, end),
         cmocka_unit_test_setup_teardown(the_log, make, end),
+        cmocka_unit_test_setup_teardown(a_log_that_makes_no_sense_is_not_followed, make, end),
+        cmocka_unit_test_setup_teardown(large_ranges_do_not_lie_in_the_record, make, end),
     };
     /* Where memory is shared there are no copies. */
     return cmocka_run_group_tests(tests, node_start_remote, node_stop);

@@ -94,6 +94,19 @@ static void alone_with_it(void **unused)
     assert_int_equal(fagus_release(variable), 0);
 }
 
+/* Bits of ranks that are none, written over the word, keep no writer waiting. */
+static void readers_that_are_none(void **unused)
+{
+    (void)unused;
+    static const uint64_t words[] = {UINT64_C(2), FAGUS_READERS_BITS & ~UINT64_C(1),
+                                     UINT64_C(1) << (FAGUS_READERS_PER_WORD - 1)};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        atomic_store(&variable->own->readers, words[i]);
+        assert_int_equal(fagus_acquire_timed(variable, FAGUS_WRITE, UNIT_PATIENCE_NS), 0);
+        assert_int_equal(fagus_release(variable), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +115,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(readers_come_and_go, make, end),
         cmocka_unit_test_setup_teardown(a_writer_is_woken, make, end),
         cmocka_unit_test_setup_teardown(alone_with_it, make, end),
+        cmocka_unit_test_setup_teardown(readers_that_are_none, make, end),
     };
     return NODE_RUN(tests);
 }

@@ -58,11 +58,43 @@ static void nobody_has_died(void **unused)
     assert_false(fagus_is_gone(0));
 }
 
+/* What others tell leads nowhere else. */
+static void fetches_outside_are_refused(void **unused)
+{
+    (void)unused;
+    unsigned char into[64];
+    uint64_t end = fagus_state.bytes;
+    const struct {
+        int rank;
+        uint64_t offset;
+        size_t bytes;
+    } cases[] = {
+        {0, end, 1},
+        {0, end - 63, 64},
+        {0, UINT64_MAX, 1},
+        {0, UINT64_MAX - 31, 64},
+        {0, UINT64_C(1) << 63, 64},
+        {0, 0, end + 1},
+        {0, 64, SIZE_MAX - 32},
+        {1, 0, 1},
+        {-1, 0, 1},
+        {4095, 0, 64},
+        {INT32_MIN, 0, 64},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(fagus_fetch(cases[i].rank, cases[i].offset, into, cases[i].bytes),
+                         FAGUS_EPEER);
+    }
+    assert_int_equal(fagus_fetch(0, end - sizeof into, into, sizeof into), 0);
+    assert_int_equal(fagus_fetch(0, end, into, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_have_lanes_of_their_own),
         cmocka_unit_test(fetches),
+        cmocka_unit_test(fetches_outside_are_refused),
         cmocka_unit_test(nobody_has_died),
     };
     return NODE_RUN(tests);

@@ -385,6 +385,43 @@ static void a_port_tells_that_a_built_in_area_is_restricted(void **state)
     unit_group_free(&made);
 }
 
+/* Whatever is written over an entry, nobody leaves the owner's memory. */
+static void an_entry_that_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    struct unit_group made;
+    unit_group_make(&made, 2, 2);
+    uint64_t stride = made.geometry.node_stride_bytes;
+    const struct {
+        uint64_t offset;
+        uint64_t bytes;
+    } entries[] = {
+        {stride, 1},
+        {stride - 63, 64},
+        {0, stride + 1},
+        {0, UINT64_MAX},
+        {UINT64_MAX, 64},
+        {UINT64_MAX - 63, 128},
+        {UINT64_C(1) << 63, UINT64_C(1) << 63},
+        {64, UINT64_MAX - 32},
+    };
+    uint32_t area;
+    uint64_t found;
+    assert_int_equal(group_area_register(&made.views[0], 4096, 64, 0, &area), 0);
+    struct group_area *entry = &made.views[1].ports[0].areas[area % GROUP_AREAS];
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        atomic_store(&entry->offset, entries[i].offset);
+        atomic_store(&entry->bytes, entries[i].bytes);
+        assert_int_equal(find(&made.views[1], 0, area, 0, 1, &found), DN_EGROUP);
+        assert_int_equal(find(&made.views[1], 0, area, UINT64_MAX - 64, 1, &found), DN_EGROUP);
+    }
+    atomic_store(&entry->offset, 0);
+    atomic_store(&entry->bytes, stride);
+    assert_int_equal(find(&made.views[1], 0, area, stride - 1, 1, &found), 0);
+    assert_true(found == stride - 1);
+    unit_group_free(&made);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -396,6 +433,7 @@ int main(void)
         cmocka_unit_test(names_never_given_are_unknown),
         cmocka_unit_test(the_table_fills_and_empties),
         cmocka_unit_test(a_worn_out_slot_retires),
+        cmocka_unit_test(an_entry_that_makes_no_sense_is_refused),
         cmocka_unit_test(pointers_are_traced_to_their_area),
         cmocka_unit_test(fields_always_belong_to_their_generation),
     };

@@ -1,6 +1,8 @@
 /* The lock's queue: order, giving up, dying. */
 #include "lock_group.h"
 
+#include <unistd.h>
+
 static void die(uint32_t rank)
 {
     assert_true(group_life_end(&made.views[(rank + 1) % NODES], rank, false));
@@ -583,6 +585,86 @@ static void giving_up_never_lets_two_in(void **state)
     expect_free();
 }
 
+/* ---- Words that others wrote over ------------------------------------------------ */
+
+static uint64_t ticket_of(uint32_t rank, uint32_t index, uint32_t sequence)
+{
+    return (uint64_t)rank << RANK_SHIFT | (uint64_t)index << INDEX_SHIFT | sequence;
+}
+
+/* Gives a record this state and link, and the ticket that names it. */
+static uint64_t forge(uint32_t rank, uint32_t index, uint32_t state, uint64_t prev)
+{
+    struct group_lock_record *record = group_lock_record(&made.views[0], rank, index);
+    atomic_store(&record->state, UINT64_C(7) << 32 | state);
+    atomic_store(&record->prev, prev);
+    return ticket_of(rank, index, 7);
+}
+
+/* The test ends, one way or the other: a loop would not. */
+static void links_in_a_circle_hold_nobody_up(void **state)
+{
+    (void)state;
+    static const uint32_t states[] = {GROUP_LOCK_WAIT, GROUP_LOCK_ABANDONED};
+    (void)alarm(20);
+    die(4);
+    die(5);
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        for (uint32_t length = 1; length <= 40; length++) {
+            /* 4 -> 5 -> 4 -> ... and back to the first. */
+            uint64_t first = ticket_of(4, 10, 7);
+            for (uint32_t n = 0; n < length; n++) {
+                bool is_last = n + 1 == length;
+                (void)forge(4 + n % 2, 10 + n, states[i],
+                            is_last ? first : ticket_of(4 + (n + 1) % 2, 11 + n, 7));
+            }
+            atomic_store(word, first);
+            assert_int_equal(group_lock_try(&locks[0]), GROUP_LOCK_BUSY);
+            enum group_lock_outcome outcome = group_lock_enqueue(&locks[0]);
+            assert_true(outcome == GROUP_LOCK_OWNER_DEAD || outcome == GROUP_LOCK_HELD);
+            assert_int_equal(group_lock_give(&locks[0]), GROUP_LOCK_NOBODY);
+        }
+    }
+    (void)alarm(0);
+}
+
+static void a_state_that_is_none_holds_nobody_up(void **state)
+{
+    (void)state;
+    static const uint32_t states[] = {GROUP_LOCK_REMOVED, 5, 77, UINT32_MAX};
+    (void)alarm(20);
+    die(5);
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        uint64_t prevs[] = {0, UINT64_MAX, ticket_of(NODES, 0, 1), ticket_of(4095, 65535, 9)};
+        for (size_t j = 0; j < sizeof prevs / sizeof prevs[0]; j++) {
+            atomic_store(word, forge(5, 9, states[i], prevs[j]));
+            assert_int_equal(group_lock_try(&locks[1]), GROUP_LOCK_BUSY);
+            assert_int_equal(group_lock_enqueue(&locks[1]), GROUP_LOCK_OWNER_DEAD);
+            assert_int_equal(group_lock_give(&locks[1]), GROUP_LOCK_NOBODY);
+        }
+    }
+    (void)alarm(0);
+}
+
+/* Its links lead to ranks and records that are none. */
+static void a_link_that_is_none_is_not_followed(void **state)
+{
+    (void)state;
+    static const uint64_t links[] = {UINT64_MAX, UINT64_C(1) << 63, UINT64_C(6) << RANK_SHIFT | 1,
+                                     UINT64_C(0xfffff) << INDEX_SHIFT | 1};
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++) {
+        hold_and_queue(1);
+        atomic_store(&locks[1].record->prev, links[i]);
+        group_lock_tell(&locks[1]);
+        assert_int_equal(group_lock_inherit(&locks[1]), GROUP_LOCK_HELD);
+        assert_int_equal(group_lock_give(&locks[1]), GROUP_LOCK_NOBODY);
+        /* Whom to wake is the same kind of word. */
+        atomic_store(&locks[0].record->next, links[i]);
+        uint32_t rank = group_lock_give(&locks[0]);
+        assert_true(rank == GROUP_LOCK_NOBODY || rank < NODES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +695,9 @@ int main(void)
         TEST(a_waiter_dies_while_going_past),
         TEST(giving_up_under_a_dead_holder_makes_the_next_look),
         TEST(a_word_written_over_holds_nobody_up),
+        TEST(links_in_a_circle_hold_nobody_up),
+        TEST(a_state_that_is_none_holds_nobody_up),
+        TEST(a_link_that_is_none_is_not_followed),
         TEST(one_at_a_time),
         TEST(giving_up_never_lets_two_in),
     };

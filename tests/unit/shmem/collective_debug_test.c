@@ -3,6 +3,13 @@
 #include "shmem/collective.h"
 #include "unit/shmem/pe.h"
 
+/* The source itself, for what a PE makes of the names that others tell. */
+void shmem_collective_check_here(const struct shmem_team *team,
+                                 const struct shmem_collective *collective);
+#define shmem_collective_check shmem_collective_check_here
+#include "shmem/collective_debug.c"
+#undef shmem_collective_check
+
 static uint64_t words[8];
 
 static void private_source(void)
@@ -60,11 +67,26 @@ static void what_is_right_passes(void **unused)
     unit_child_passes(what_is_right);
 }
 
+/* The name of a call comes from another PE, and is printed. */
+static void a_name_that_is_none_is_made_printable(void **state)
+{
+    (void)state;
+    char name[CALL_BYTES + 1];
+    memset(name, 'x', sizeof name);
+    make_printable(name);
+    assert_int_equal(strlen(name), CALL_BYTES - 1);
+    assert_int_equal(name[CALL_BYTES], 'x');
+    memcpy(name, "a\033[2J\x7f\xff\nb", 10);
+    make_printable(name);
+    assert_memory_equal(name, "a?[2J???b", 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_end_the_job),
         cmocka_unit_test(what_is_right_passes),
+        cmocka_unit_test(a_name_that_is_none_is_made_printable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
