@@ -27,7 +27,7 @@ run_kill()
 
 # killpoint_service and killpoint_message test the services' points.
 mapfile -t points < <("$live_programs/killpoint_node" --list | sort -u |
-    grep -E '^team: (not )?arrived$|^(atomic|attach|botf|call|deregister|detach|push|put_signal|register): ')
+    grep -E '^team: (not )?arrived$|^(atomic|attach|botf|call|deregister|detach|push|put_signal|register|rights): ')
 echo "${#points[@]} kill points"
 for ((i = 0; i < ${#points[@]}; i++)); do
     point=${points[i]}

@@ -121,6 +121,8 @@ static void lend_area(void *piece, uint64_t round)
     uint64_t read;
     int before = live_neighbour(-1);
     expect(dn_register(me.node, piece, 64 + round, &area), 0);
+    /* Nobody uses this right. */
+    expect(dn_rights_set(me.node, area, DN_READ | DN_WRITE), 0);
     try_call(dn_set_u32(me.node, live_place(live_neighbour(1), NAMES_AT), area));
     try_call(dn_quiet(me.node));
     if (try_call(dn_barrier(dn_team_all(me.node), DN_FOREVER)) == 0) {
