@@ -2,11 +2,11 @@
  *
  * Nothing that the network says about it is believed; anybody can forge an ICMP message. A path
  * counts as wide, as the config says, until packets longer than path_bytes_min vanish again and
- * again (swif_path_narrow; sender.c notices it). Then it counts as narrow: only packets of
- * path_bytes_min go there, and longer ones that are queued or under way go in pieces. At once,
- * and later from time to time, a context that sends there tries longer packets, the longest
- * first, by CONTROL packets that say nothing. The first one that is answered says what the path
- * carries. */
+ * again though the peer speaks (swif_path_narrow; sender.c notices it). Then it counts as narrow:
+ * only packets of path_bytes_min go there, and longer ones that are queued or under way go in
+ * pieces. At once, and later from time to time, a context that sends there tries longer packets,
+ * the longest first, by CONTROL packets that say nothing. The first one that is answered says what
+ * the path carries. */
 #include "swif/state.h"
 
 #include <string.h>
@@ -35,6 +35,12 @@ void swif_path_init(struct swif *swif)
 uint32_t swif_body_bytes(const struct swif *swif, uint16_t peer)
 {
     return swif_body_bytes_in(swif_path_bytes(swif, peer));
+}
+
+bool swif_path_is_tight(const struct swif *swif, uint16_t peer, uint32_t body_bytes)
+{
+    return swif->path_steps && body_bytes > swif_body_bytes_in(swif->config.path_bytes_min) &&
+           body_bytes <= swif_body_bytes(swif, peer) && !MUTANT(PATH_ALWAYS_WIDE);
 }
 
 void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer)
@@ -66,6 +72,9 @@ uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *
 {
     uint16_t peer = ltee->name.peer;
     struct swif_search *search = &ltee->search;
+    if (ltee->silences != 0 || search->at_ns > now_ns) {
+        return 0;
+    }
     if (search->tries == TRIES) {
         search->step++;
         search->tries = 0;

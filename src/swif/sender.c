@@ -3,10 +3,7 @@
 
 #include <string.h>
 
-enum {
-    REFUSALS_MAX = 10, /* doublings of the pause after a refusal */
-    OVERTAKEN_MAX = 4, /* losses of one packet among others that arrive: its length is to blame */
-};
+enum { REFUSALS_MAX = 10 }; /* doublings of the pause after a refusal */
 
 /* ---- Contexts -------------------------------------------------------------------- */
 
@@ -171,14 +168,6 @@ static bool has_work(const struct swif *swif, const struct swif_ltee *ltee)
     return !ltee->greeting && (ltee->lost_count || ltee->unsent != send_next(swif, ltee));
 }
 
-/* Whether a packet of which some pieces are under way wants its next one sent. */
-static bool is_in_pieces(const struct swif_ltee *ltee)
-{
-    uint32_t sequence = ltee->piece_sequence;
-    return ltee->piece_at != 0 && swif_distance(ltee->oldest, sequence) >= 0 &&
-           !swif_bit(&ltee->here, sequence) && !swif_bit(&ltee->lost, sequence);
-}
-
 static uint32_t window_of(const struct swif *swif, const struct swif_ltee *ltee)
 {
     if (ltee->stage == WIRE_STOP_AND_WAIT || ltee->silences || ltee->refusals) {
@@ -207,7 +196,7 @@ static void schedule(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     uint64_t at_ns = swif_least(give_up_at_ns(swif, ltee), ltee->resend_at_ns);
     at_ns = swif_least(at_ns, ltee->reorder_at_ns);
-    if (UNLIKELY(is_in_pieces(ltee))) {
+    if (UNLIKELY(swif_is_in_pieces(ltee))) {
         swif_list_add(&swif->ready, &ltee->ready);
     } else if (has_work(swif, ltee) && has_window(swif, ltee)) {
         if (ltee->congestion.pace_ns <= now_ns) {
@@ -225,7 +214,7 @@ void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer)
         struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
         if (ltee) {
             /* The timer may now be early; it looks again when it fires. */
-            ltee->heard_ns = now_ns;
+            ltee->heard_ns = ltee->spoke_ns = now_ns;
         }
     }
 }
@@ -297,16 +286,17 @@ static void order(struct swif_ltee *ltee, struct swif_buffer *buffer)
     ltee->has_ordered |= (uint16_t)(1u << buffer->channel);
 }
 
-/* The packet that waits at the end, if this may be joined to it and its body is then no longer than
- * `most`. */
+/* The packet that waits at the end, if this may be joined to it. */
 static struct swif_buffer *joinable(const struct swif *swif, const struct swif_ltee *ltee,
-                                    const struct wire_route *route, uint32_t bytes, uint32_t most)
+                                    const struct wire_route *route, uint32_t bytes,
+                                    uint32_t packet_bytes)
 {
     uint32_t next = send_next(swif, ltee);
     if (ltee->unsent == next) {
         return NULL;
     }
     struct swif_buffer *buffer = buffer_at(swif, ltee, next - 1);
+    uint32_t most = swif_body_bytes_in(packet_bytes);
     bool fits = buffer->body_bytes + bytes <= most &&
                 buffer->reply_bytes + route->reply_bytes <= most;
     return fits && !buffer->closed && !route->alone && buffer->channel == route->channel &&
@@ -370,13 +360,13 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
     }
     bool was_empty = is_empty(swif, ltee);
     struct swif_buffer *buffer = joinable(swif, ltee, route, bytes,
-                                          swif_body_bytes(swif, route->target));
+                                          swif_path_bytes(swif, route->target));
     if (!buffer) {
         buffer = new_packet(swif, ltee, route);
     }
     if (!buffer && route->class == WIRE_REPLY) {
         /* The replies to one packet have room in one packet, however narrow the path is. */
-        buffer = joinable(swif, ltee, route, bytes, swif->body_bytes_max);
+        buffer = joinable(swif, ltee, route, bytes, swif->config.packet_bytes_max);
     }
     if (!buffer) {
         return DN_EFULL;
@@ -434,11 +424,6 @@ static void hold_for_lost(struct swif_ltee *ltee, uint32_t sequence)
     }
 }
 
-static void count_overtaken(struct swif_buffer *buffer)
-{
-    buffer->overtaken = (uint8_t)(buffer->overtaken + (buffer->overtaken < OVERTAKEN_MAX));
-}
-
 static void hold_all_for_lost(struct swif_ltee *ltee)
 {
     for (uint32_t sequence = ltee->oldest; sequence != ltee->unsent; sequence++) {
@@ -478,7 +463,7 @@ static void find_losses(const struct swif *swif, uint64_t now_ns, struct swif_lt
         uint64_t lost_at_ns = buffer->sent.at_ns + allowed_ns;
         if (lost_at_ns <= now_ns) {
             hold_for_lost(ltee, sequence);
-            count_overtaken(buffer);
+            swif_count_overtaken(buffer);
         } else {
             ltee->reorder_at_ns = swif_least(ltee->reorder_at_ns, lost_at_ns);
         }
@@ -559,7 +544,7 @@ static void read_complaints(struct swif *swif, uint64_t now_ns, struct swif_ltee
     if (ack->gap && ltee->newest_arrived >= ltee->go_back_counter) {
         /* Only once, until a packet that was sent later has arrived. */
         ltee->go_back_counter = swif->counter + 1;
-        count_overtaken(buffer_at(swif, ltee, ltee->oldest));
+        swif_count_overtaken(buffer_at(swif, ltee, ltee->oldest));
         hold_all_for_lost(ltee);
     }
     if (ack->refused && ack->next == ltee->oldest && ltee->oldest != ltee->unsent) {
@@ -639,26 +624,25 @@ static uint32_t first_lost(const struct swif_ltee *ltee)
     return sequence;
 }
 
-/* Whether the packet goes whole, and on a narrower path would have to go in pieces. */
-static bool may_be_too_long(const struct swif *swif, const struct swif_ltee *ltee,
-                            const struct swif_buffer *buffer)
-{
-    return swif->path_steps &&
-           buffer->body_bytes > swif_body_bytes_in(swif->config.path_bytes_min) &&
-           buffer->body_bytes <= swif_body_bytes(swif, ltee->name.peer) &&
-           !MUTANT(PATH_ALWAYS_WIDE);
-}
-
-/* Two time-outs in a row: the first packet that is to be sent again may be too long for the path.
- * If the receiver has refused it, it did arrive. */
+/* A time-out: the first packet that is to be sent again may be too long for the path. The peer is
+ * asked whether it is there; if it spoke since and the packet has met a second time-out, the path
+ * is to blame, and not a peer that stands still. A packet that it has refused did arrive. */
 static bool blame_path(struct swif *swif, uint64_t now_ns, const struct swif_ltee *ltee)
 {
-    if (ltee->lost_count == 0 || ltee->refusals != 0 ||
-        !may_be_too_long(swif, ltee, buffer_at(swif, ltee, first_lost(ltee)))) {
+    uint16_t peer = ltee->name.peer;
+    if (ltee->lost_count == 0 || ltee->refusals != 0) {
         return false;
     }
-    swif_path_narrow(swif, now_ns, ltee->name.peer);
-    return true;
+    const struct swif_buffer *buffer = buffer_at(swif, ltee, first_lost(ltee));
+    if (!swif_path_is_tight(swif, peer, buffer->body_bytes)) {
+        return false;
+    }
+    if (ltee->silences > 1 && ltee->spoke_ns > buffer->sent.at_ns) {
+        swif_path_narrow(swif, now_ns, peer);
+        return true;
+    }
+    swif_note_control(swif, peer, WIRE_PROBE, stub_of(swif, ltee)->incarnation);
+    return false;
 }
 
 /* ---- The timer ------------------------------------------------------------------- */
@@ -676,7 +660,7 @@ void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *lte
             greet(swif, now_ns, ltee);
         } else {
             hold_all_for_lost(ltee);
-            if (ltee->silences > 1 && !blame_path(swif, now_ns, ltee)) {
+            if (!blame_path(swif, now_ns, ltee) && ltee->silences > 1) {
                 swif_congestion_silence(&ltee->congestion);
             }
             if (ltee->lost_count == 0) {
@@ -693,23 +677,12 @@ void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *lte
 
 /* ---- Sending --------------------------------------------------------------------- */
 
-/* Writes the packet, or if the path is too narrow for it the piece that begins at piece_at. */
-static uint32_t build(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
-                      const struct swif_buffer *buffer, unsigned char *packet)
+/* `more`: something follows soon. */
+static struct wire_header header_of(const struct swif *swif, const struct swif_ltee *ltee,
+                                    const struct swif_buffer *buffer, bool more)
 {
-    uint32_t path_bytes = swif_path_bytes(swif, ltee->name.peer);
-    struct wire_piece piece;
-    bool is_piece = ltee->piece_at != 0 || buffer->body_bytes > swif_body_bytes_in(path_bytes);
-    uint32_t body_bytes = buffer->body_bytes;
-    if (UNLIKELY(is_piece)) {
-        body_bytes = WIRE_PIECE_BYTES + swif_cut_piece(swif, ltee, buffer, path_bytes, &piece);
-    }
-    bool more = ltee->piece_at != 0 || (has_work(swif, ltee) && has_window(swif, ltee));
-    uint32_t room = path_bytes - WIRE_OVERHEAD_BYTES - body_bytes;
-    uint32_t ack_bytes = swif_receiver_acks(swif, now_ns, ltee->name.peer,
-                                            packet + WIRE_PREFIX_BYTES, room);
-    struct wire_header header = {
-        .kind = is_piece ? WIRE_PIECE : WIRE_CD,
+    return (struct wire_header){
+        .kind = WIRE_CD,
         .flags = (uint8_t)(buffer->flags | (ltee->name.class == WIRE_REPLY ? WIRE_FLAG_REPLY : 0) |
                            (more ? 0 : WIRE_FLAG_ANSWER) |
                            (buffer->transmissions > 1 ? WIRE_FLAG_AGAIN : 0)),
@@ -718,15 +691,39 @@ static uint32_t build(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee
         .target = ltee->name.peer,
         .target_incarnation = stub_of(swif, ltee)->incarnation,
         .sequence = buffer->sequence,
-        .ack_bytes = (uint16_t)ack_bytes,
-        .body_bytes = (uint16_t)body_bytes,
+        .body_bytes = buffer->body_bytes,
     };
-    unsigned char *body = packet + WIRE_PREFIX_BYTES + ack_bytes;
-    if (UNLIKELY(is_piece)) {
-        wire_piece_encode(&piece, body);
-    } else {
-        memcpy(body, buffer->body, body_bytes);
-    }
+}
+
+static uint32_t build(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                      const struct swif_buffer *buffer, uint32_t path_bytes, unsigned char *packet)
+{
+    bool more = has_work(swif, ltee) && has_window(swif, ltee);
+    struct wire_header header = header_of(swif, ltee, buffer, more);
+    uint32_t room = path_bytes - WIRE_OVERHEAD_BYTES - buffer->body_bytes;
+    uint32_t ack_bytes = swif_receiver_acks(swif, now_ns, ltee->name.peer,
+                                            packet + WIRE_PREFIX_BYTES, room);
+    header.ack_bytes = (uint16_t)ack_bytes;
+    memcpy(packet + WIRE_PREFIX_BYTES + ack_bytes, buffer->body, buffer->body_bytes);
+    return swif_seal(swif, &header, packet);
+}
+
+/* The same for the piece that begins at piece_at. */
+static uint32_t build_piece(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                            const struct swif_buffer *buffer, unsigned char *packet)
+{
+    uint32_t path_bytes = swif_path_bytes(swif, ltee->name.peer);
+    struct wire_piece piece;
+    uint32_t body_bytes = WIRE_PIECE_BYTES + swif_cut_piece(swif, ltee, buffer, path_bytes, &piece);
+    bool more = ltee->piece_at != 0 || (has_work(swif, ltee) && has_window(swif, ltee));
+    struct wire_header header = header_of(swif, ltee, buffer, more);
+    uint32_t room = path_bytes - WIRE_OVERHEAD_BYTES - body_bytes;
+    uint32_t ack_bytes = swif_receiver_acks(swif, now_ns, ltee->name.peer,
+                                            packet + WIRE_PREFIX_BYTES, room);
+    header.kind = WIRE_PIECE;
+    header.ack_bytes = (uint16_t)ack_bytes;
+    header.body_bytes = (uint16_t)body_bytes;
+    wire_piece_encode(&piece, packet + WIRE_PREFIX_BYTES + ack_bytes);
     return swif_seal(swif, &header, packet);
 }
 
@@ -735,7 +732,7 @@ static uint32_t transmit_piece(struct swif *swif, uint64_t now_ns, struct swif_l
                                unsigned char *packet)
 {
     struct swif_buffer *buffer = buffer_at(swif, ltee, ltee->piece_sequence);
-    uint32_t bytes = build(swif, now_ns, ltee, buffer, packet);
+    uint32_t bytes = build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
     schedule(swif, now_ns, ltee);
@@ -745,7 +742,7 @@ static uint32_t transmit_piece(struct swif *swif, uint64_t now_ns, struct swif_l
 uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                               unsigned char *packet)
 {
-    if (UNLIKELY(is_in_pieces(ltee))) {
+    if (UNLIKELY(swif_is_in_pieces(ltee))) {
         return transmit_piece(swif, now_ns, ltee, packet);
     }
     ltee->piece_at = 0;
@@ -756,8 +753,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
         schedule(swif, now_ns, ltee);
         return 0;
     }
-    if (UNLIKELY(swif_path_is_narrow(swif, ltee->name.peer)) && ltee->silences == 0 &&
-        ltee->search.at_ns <= now_ns) {
+    if (UNLIKELY(swif_path_is_narrow(swif, ltee->name.peer))) {
         uint32_t tried_bytes = swif_path_search(swif, now_ns, ltee, time_out_ns(swif, ltee),
                                                 packet);
         if (tried_bytes) {
@@ -775,7 +771,8 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
         sequence = ltee->unsent++;
     }
     struct swif_buffer *buffer = buffer_at(swif, ltee, sequence);
-    if (UNLIKELY(buffer->overtaken >= OVERTAKEN_MAX) && may_be_too_long(swif, ltee, buffer)) {
+    if (UNLIKELY(buffer->overtaken >= SWIF_OVERTAKEN_MAX) &&
+        swif_path_is_tight(swif, ltee->name.peer, buffer->body_bytes)) {
         swif_path_narrow(swif, now_ns, ltee->name.peer);
         buffer->overtaken = 0;
     }
@@ -783,7 +780,10 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     swif->counters.transmissions++;
     swif->counters.stop_and_wait += ltee->stage == WIRE_STOP_AND_WAIT;
     ltee->under_way++;
-    uint32_t bytes = build(swif, now_ns, ltee, buffer, packet);
+    uint32_t path_bytes = swif_path_bytes(swif, ltee->name.peer);
+    bool fits = buffer->body_bytes <= swif_body_bytes_in(path_bytes);
+    uint32_t bytes = LIKELY(fits) ? build(swif, now_ns, ltee, buffer, path_bytes, packet)
+                                  : build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
     swif_congestion_sent(&ltee->congestion, now_ns, &buffer->sent);
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);

@@ -27,6 +27,7 @@ enum {
     SWIF_PROBES_OF_SILENT = 32, /* the same when it has not answered: some may get lost */
     SWIF_PATIENCE = 8,          /* peer time-outs without progress at a peer that does answer */
     SWIF_GAP_PATIENCE = 2,      /* peer time-outs of silence in the midst of a sequence */
+    SWIF_OVERTAKEN_MAX = 4,     /* losses of one packet among others: its length is to blame */
     SWIF_PATH_STEPS = 8,        /* lengths of packets that are tried */
     SWIF_ASSEMBLIES = 64,       /* packets in pieces, of all peers */
     SWIF_PIECES_MAX = 128,      /* units in which pieces are counted, in one packet */
@@ -167,7 +168,8 @@ struct swif_ltee {
     uint64_t waiting_since_ns; /* for an answer */
     uint64_t progress_ns;      /* something was acknowledged, or waiting began */
     uint64_t slept_before_ns;  /* slept_ns at that time */
-    uint64_t heard_ns;
+    uint64_t heard_ns;         /* from the peer, or of it */
+    uint64_t spoke_ns;         /* from the peer itself */
     struct swif_congestion congestion;
     uint32_t piece_sequence; /* the packet that is going out in pieces */
     uint32_t piece_at;       /* where in its body the next one begins; 0: there is none */
@@ -368,16 +370,31 @@ static inline bool swif_path_is_narrow(const struct swif *swif, uint16_t peer)
 }
 
 void swif_path_init(struct swif *swif);
+static inline void swif_count_overtaken(struct swif_buffer *buffer)
+{
+    buffer->overtaken = (uint8_t)(buffer->overtaken + (buffer->overtaken < SWIF_OVERTAKEN_MAX));
+}
+
+/* Whether a packet with such a body goes whole, and on a narrower path would go in pieces. */
+bool swif_path_is_tight(const struct swif *swif, uint16_t peer, uint32_t body_bytes);
 /* Packets longer than path_bytes_min do not arrive any more. */
 void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer);
-/* A packet that tries a longer one; 0: the search has come to its end. An answer is given
- * patience_ns to come. */
+/* A packet that tries a longer one; 0: it is not the time for that. An answer is given patience_ns
+ * to come. */
 uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                           uint64_t patience_ns, unsigned char *packet);
 /* The peer says that it got the packet with that counter. */
 void swif_path_carries(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t counter);
 
 /* ---- pieces.c: packets that travel in pieces ------------------------------------------------ */
+
+/* Whether a packet of which some pieces are under way wants its next one sent. */
+static inline bool swif_is_in_pieces(const struct swif_ltee *ltee)
+{
+    uint32_t sequence = ltee->piece_sequence;
+    return ltee->piece_at != 0 && swif_distance(ltee->oldest, sequence) >= 0 &&
+           !swif_bit(&ltee->here, sequence) && !swif_bit(&ltee->lost, sequence);
+}
 
 /* Chooses the piece that begins at piece_at and moves that on: to 0 after the last one. Gives the
  * bytes of its data. */

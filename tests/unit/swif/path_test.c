@@ -300,7 +300,7 @@ static void a_receiver_without_room_does_not_narrow_a_path(void **state)
     pair_free(&pair);
 }
 
-static void after_an_interruption_the_whole_width_is_found_again_at_once(void **state)
+static void an_interruption_does_not_narrow_a_path(void **state)
 {
     (void)state;
     make(NULL);
@@ -308,11 +308,32 @@ static void after_an_interruption_the_whole_width_is_found_again_at_once(void **
     pair_run(&pair, 50 * PAIR_US);
     pair.cut[0][1] = true;
     pair_run(&pair, 300 * PAIR_MS);
-    assert_int_equal(path_bytes(0, 1), LEAST_BYTES);
     pair.cut[0][1] = false;
     pair_settle(&pair);
     pair_assert_numbers(&pair.nodes[1], 0, OPERATIONS);
-    assert_int_equal(path_bytes(0, 1), WIDE_BYTES);
+    assert_true(counters_of(0)->timeouts > 2);
+    assert_int_equal(counters_of(0)->paths_narrowed, 0);
+    assert_nobody_is_lost();
+    pair_free(&pair);
+}
+
+/* Nor does a word of somebody else that it lives. */
+static void a_peer_that_stands_still_does_not_narrow_a_path(void **state)
+{
+    (void)state;
+    make(NULL);
+    send_all(WIRE_REQUEST, 0, OPERATIONS);
+    pair_run(&pair, 50 * PAIR_US);
+    pair.nodes[1].paused = true;
+    for (unsigned i = 0; i < 300; i++) {
+        pair_run(&pair, PAIR_MS);
+        swif_peer_lives(pair.nodes[0].swif, pair.now_ns, 1);
+    }
+    pair.nodes[1].paused = false;
+    pair_settle(&pair);
+    pair_assert_numbers(&pair.nodes[1], 0, OPERATIONS);
+    assert_true(counters_of(0)->timeouts > 2);
+    assert_int_equal(counters_of(0)->paths_narrowed, 0);
     assert_nobody_is_lost();
     pair_free(&pair);
 }
@@ -445,10 +466,7 @@ static void an_old_answer_widens_nothing(void **state)
     answer.bytes = 0;
     pair.watch = record_answer;
     send_all(WIRE_REQUEST, 0, OPERATIONS);
-    pair_run(&pair, 50 * PAIR_US);
-    pair.cut[0][1] = true;
-    pair_run(&pair, 300 * PAIR_MS);
-    pair.cut[0][1] = false;
+    swif_path_refused(pair.nodes[0].swif, pair.now_ns, 1, WIDE_BYTES);
     pair_settle(&pair);
     assert_int_equal(path_bytes(0, 1), WIDE_BYTES);
     assert_true(answer.bytes != 0);
@@ -619,7 +637,8 @@ int main(void)
         cmocka_unit_test(operations_that_are_to_be_alone_share_no_packet),
         cmocka_unit_test(short_packets_that_vanish_do_not_narrow_a_path),
         cmocka_unit_test(a_receiver_without_room_does_not_narrow_a_path),
-        cmocka_unit_test(after_an_interruption_the_whole_width_is_found_again_at_once),
+        cmocka_unit_test(an_interruption_does_not_narrow_a_path),
+        cmocka_unit_test(a_peer_that_stands_still_does_not_narrow_a_path),
         cmocka_unit_test(paths_that_stay_wide_know_no_pieces),
         cmocka_unit_test(a_config_says_what_every_path_carries),
         cmocka_unit_test(a_path_that_has_widened_is_found_out_while_something_is_sent),
