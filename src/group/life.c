@@ -1,19 +1,24 @@
 /* A node's life and its end. */
 #include "group/life.h"
 
-bool group_life_attach(const struct group_view *view, uint32_t process_id)
+bool group_life_claim(const struct group_view *view, uint32_t process_id)
 {
-    struct group_port *port = &view->ports[view->rank];
     uint32_t nobody = 0;
-    uint32_t starting = DN_STARTING;
     KILL_POINT("attach: nothing published");
     /* A compare-swap and not a store: a second process with the same rank must not overwrite
      * the id that the launcher watches. */
-    if (!atomic_compare_exchange_strong(&port->process_id, &nobody, process_id)) {
-        return false;
-    }
+    bool claimed = atomic_compare_exchange_strong(&view->ports[view->rank].process_id, &nobody,
+                                                  process_id);
     KILL_POINT("attach: process id published");
-    bool attached = atomic_compare_exchange_strong(&port->life, &starting, DN_ATTACHED);
+    return claimed && group_life(view, view->rank) == DN_STARTING;
+}
+
+bool group_life_attach(const struct group_view *view)
+{
+    uint32_t starting = DN_STARTING;
+    KILL_POINT("attach: not attached yet");
+    bool attached = atomic_compare_exchange_strong(&view->ports[view->rank].life, &starting,
+                                                   DN_ATTACHED);
     KILL_POINT("attach: attached");
     atomic_fetch_add(&view->group->change_count, 1);
     return attached;

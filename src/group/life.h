@@ -1,6 +1,10 @@
 /* A node's life. The node itself goes STARTING -> ATTACHED -> LEFT. The launcher sets DEAD (or
  * LEFT for a program that ended well without attaching) after the process has ended, so that
- * the process changes nothing afterwards. Nobody else changes a life. */
+ * the process changes nothing afterwards. Nobody else changes a life.
+ *
+ * A process claims its rank while the life is STARTING, before it uses anything that belongs to the
+ * rank (the socket, the keys). Peers go on waiting for it; the launcher knows whose end would be
+ * the node's. */
 #ifndef GROUP_LIFE_H
 #define GROUP_LIFE_H
 
@@ -21,8 +25,10 @@ static inline bool group_life_gone(enum dn_life life)
     return life == DN_LEFT || life == DN_DEAD;
 }
 
-/* The node's own steps. False: another process has had this rank before. */
-bool group_life_attach(const struct group_view *view, uint32_t process_id);
+/* The node's own steps. A claim is for good; false: another process has had this rank before,
+ * or the launcher has given it up. False from group_life_attach: the life has ended already. */
+bool group_life_claim(const struct group_view *view, uint32_t process_id);
+bool group_life_attach(const struct group_view *view);
 void group_life_leave(const struct group_view *view);
 
 /* The process of this rank has ended, well or not. True: that is a death, which is announced

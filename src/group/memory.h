@@ -86,7 +86,7 @@ struct group_port {
     alignas(CACHE_LINE_BYTES) _Atomic uint64_t call;
     _Atomic uint32_t life; /* enum dn_life; by the owner until it ends, then the launcher */
 
-    alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* of the attached process */
+    alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* that claimed the rank */
 
     alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };

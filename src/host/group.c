@@ -247,7 +247,7 @@ void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum d
     case DN_STARTING: return; /* nobody goes back there */
     case DN_ATTACHED:
         /* Its process is on another host, and is not watched here. */
-        (void)group_life_attach(&view, 0);
+        (void)group_life_attach(&view);
         return;
     case DN_LEFT:
     case DN_DEAD: group_life_conclude(&view, rank, life); break;

@@ -175,16 +175,12 @@ static void close_lane(struct dn_node *node)
     forbid_lane(node);
 }
 
-/* The launcher watches its own children; a process further down says who it is. Nodes on other
- * hosts learn through the launcher that this one is there. */
-static void tell_launcher(void)
+/* Whether the launcher watches this process anyway. */
+static bool is_launchers_child(void)
 {
     uint64_t launcher;
-    bool is_child = !fabric_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) ||
-                    launcher == (uint64_t)getppid();
-    if (!is_child || has_own_memory()) {
-        host_tell_launcher();
-    }
+    return !fabric_environment_number(HOST_ENV_LAUNCHER, INT32_MAX, &launcher) ||
+           launcher == (uint64_t)getppid();
 }
 
 static int start_fabric(const struct host_settings *settings)
@@ -206,15 +202,43 @@ static int start_fabric(const struct host_settings *settings)
     return error;
 }
 
-/* Fails if this rank was taken before, in the launcher's words or in our own. */
-static int publish_life(void)
+/* Nothing that belongs to the rank alone is touched before it is claimed: a second process in the
+ * same rank would send by the same socket. The launcher watches its own children; a process
+ * further down says who it is, so that its end is noticed from now on. */
+static int claim_rank(void)
 {
-    uint32_t process_id = (uint32_t)getpid();
-    if (!group_life_attach(&process.control, process_id) ||
-        (has_own_memory() && !group_life_attach(&process.view, process_id))) {
+    if (!group_life_claim(&process.control, (uint32_t)getpid())) {
         return DN_EGROUP;
     }
+    if (!is_launchers_child()) {
+        host_tell_launcher();
+    }
     return 0;
+}
+
+static int publish_life(void)
+{
+    return group_life_attach(&process.control) &&
+                   (!has_own_memory() || group_life_attach(&process.view))
+               ? 0
+               : DN_EGROUP;
+}
+
+/* Nodes on other hosts learn through the launcher what a node did. */
+static void tell_other_hosts(void)
+{
+    if (has_own_memory()) {
+        host_tell_launcher();
+    }
+}
+
+/* The rank is claimed and cannot go on: whoever waits for it learns that now. */
+static void end_unborn_life(void)
+{
+    if (!group_life_gone(group_life(&process.control, process.control.rank))) {
+        group_life_leave(&process.control);
+        tell_other_hosts();
+    }
 }
 
 /* Whether the sizes that the launcher chose are enough for what the program says it needs. */
@@ -223,6 +247,22 @@ static bool has_sizes(const struct dn_options *options)
     return options->llcm_bytes <= group_segment_bytes(&process.view, DN_LLCM) &&
            options->bank_bytes <= group_segment_bytes(&process.view, DN_BANK) &&
            options->heap_bytes <= group_segment_bytes(&process.view, DN_HEAP);
+}
+
+static int begin_life(const struct host_settings *settings)
+{
+    int error = start_fabric(settings);
+    error = error ? error : open_lane(&default_node);
+    if (!error) {
+        error = publish_life();
+        if (error) {
+            close_lane(&default_node);
+        }
+    }
+    if (error) {
+        end_unborn_life();
+    }
+    return error;
 }
 
 /* Everything that depends on the mapped group, in order; undone by the caller. */
@@ -248,15 +288,8 @@ static int set_up(uint32_t rank, const struct dn_options *options,
         return error;
     }
     process.has_store_error = false;
-    error = start_fabric(settings);
-    error = error ? error : open_lane(&default_node);
-    if (!error) {
-        error = publish_life();
-        if (error) {
-            close_lane(&default_node);
-        }
-    }
-    return error;
+    error = claim_rank();
+    return error ? error : begin_life(settings);
 }
 
 static void tear_down(void)
@@ -298,8 +331,8 @@ static int attach_locked(const struct dn_options *options)
     }
     if (launched) {
         host_keep_from_programs();
-        tell_launcher();
     }
+    tell_other_hosts();
     attached = true;
     return 0;
 }
@@ -349,8 +382,8 @@ static void end_life(void)
     group_life_leave(&process.control);
     if (has_own_memory()) {
         group_life_leave(&process.view);
-        host_tell_launcher();
     }
+    tell_other_hosts();
 }
 
 void host_leave_with_memory(struct dn_node *node)

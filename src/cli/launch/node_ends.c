@@ -14,6 +14,7 @@
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
 #include "cli/launch/pidfd.h"
+#include "group/life.h"
 #include "host/clock.h"
 
 static struct ending ending_of(const siginfo_t *info)
@@ -190,7 +191,7 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
     return node->attached_fd >= 0;
 }
 
-/* The node's own process has ended. If a process further down is attached as this node and still
+/* The node's own process has ended. If a process further down has claimed the rank and still
  * runs, this kills and watches it, and gives true. Nodes can write the memory that its number
  * comes from, so it is only killed if it is in the node's process group or an orphan that has
  * become our child. */
@@ -199,7 +200,8 @@ static bool attached_process_remains(struct launch *launch, uint32_t index)
     struct node *node = &launch->nodes[index];
     uint32_t rank = launch->rank_first + index;
     pid_t attached = attached_process(launch, index);
-    if (node->announced || attached == 0 || host_group_life(&launch->group, rank) != DN_ATTACHED) {
+    if (node->announced || attached == 0 ||
+        group_life_gone(host_group_life(&launch->group, rank))) {
         return false;
     }
     bool is_child = is_our_child(attached);
@@ -308,7 +310,7 @@ void launch_ends_on_attached_end(struct launch *launch, uint32_t index)
         return;
     }
     bool death = node->state == NODE_RUNNING && !node->announced &&
-                 host_group_life(&launch->group, rank) == DN_ATTACHED;
+                 !group_life_gone(host_group_life(&launch->group, rank));
     bool wanted = end_is_wanted(launch);
     if (death) {
         (void)host_group_node_ended(&launch->group, rank, false);

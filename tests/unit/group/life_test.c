@@ -24,15 +24,22 @@ static bool is_gone_to_senders(uint32_t rank)
     return atomic_load(&made.views[0].ports[rank].call) & GROUP_CALL_GONE;
 }
 
+static bool attach(const struct group_view *view, uint32_t process_id)
+{
+    return group_life_claim(view, process_id) && group_life_attach(view);
+}
+
 static void a_node_starts_attaches_and_leaves(void **state)
 {
     (void)state;
     const struct group_view *own = &made.views[1];
     const struct group_view *peer = &made.views[0];
     assert_int_equal(group_life(peer, 1), DN_STARTING);
-    assert_true(group_life_attach(own, 4711));
-    assert_int_equal(group_life(peer, 1), DN_ATTACHED);
+    assert_true(group_life_claim(own, 4711));
     assert_int_equal(atomic_load(&peer->ports[1].process_id), 4711);
+    assert_int_equal(group_life(peer, 1), DN_STARTING);
+    assert_true(group_life_attach(own));
+    assert_int_equal(group_life(peer, 1), DN_ATTACHED);
     assert_false(is_gone_to_senders(1));
     group_life_leave(own);
     assert_int_equal(group_life(peer, 1), DN_LEFT);
@@ -47,18 +54,37 @@ static void a_rank_is_somebody_only_once(void **state)
 {
     (void)state;
     const struct group_view *own = &made.views[1];
-    assert_true(group_life_attach(own, 4711));
-    assert_false(group_life_attach(own, 4712));
+    assert_true(attach(own, 4711));
+    assert_false(attach(own, 4712));
     assert_int_equal(group_life(own, 1), DN_ATTACHED);
     /* The launcher goes on watching the process that is attached. */
     assert_int_equal(atomic_load(&own->ports[1].process_id), 4711);
     group_life_leave(own);
-    assert_false(group_life_attach(own, 4711));
+    assert_false(attach(own, 4711));
     assert_int_equal(group_life(own, 1), DN_LEFT);
     /* Declared ended before it came. */
     assert_true(group_life_end(own, 2, false));
-    assert_false(group_life_attach(&made.views[2], 4713));
+    assert_false(attach(&made.views[2], 4713));
     assert_int_equal(group_life(own, 2), DN_DEAD);
+}
+
+/* The second process must know before it touches anything of the rank's, while the first one is
+ * still on its way. */
+static void a_claim_is_for_good(void **state)
+{
+    (void)state;
+    const struct group_view *own = &made.views[1];
+    assert_true(group_life_claim(own, 4711));
+    assert_false(group_life_claim(own, 4712));
+    assert_false(group_life_claim(own, 4711)); /* after an exec, say */
+    assert_int_equal(group_life(own, 1), DN_STARTING);
+    /* It could not go on, and says so to those who wait for it. */
+    group_life_leave(own);
+    assert_int_equal(group_life(own, 1), DN_LEFT);
+    assert_false(group_life_claim(own, 4712));
+    /* The launcher has given the rank up before anybody came. */
+    assert_true(group_life_end(own, 2, false));
+    assert_false(group_life_claim(&made.views[2], 4713));
 }
 
 static void ends_are_judged_by_how_and_when(void **state)
@@ -79,7 +105,7 @@ static void ends_are_judged_by_how_and_when(void **state)
         unit_group_make(&other, 2, 2);
         const struct group_view *launcher = &other.views[0];
         if (cases[i].attached) {
-            assert_true(group_life_attach(&other.views[1], 1));
+            assert_true(attach(&other.views[1], 1));
         }
         group_call_publish(&other.views[1], GROUP_WATCH_ANYTHING);
         bool death = group_life_end(launcher, 1, cases[i].well);
@@ -99,7 +125,7 @@ static void an_end_is_announced_once(void **state)
 {
     (void)state;
     const struct group_view *launcher = &made.views[0];
-    assert_true(group_life_attach(&made.views[1], 1));
+    assert_true(attach(&made.views[1], 1));
     assert_true(group_life_end(launcher, 1, false));
     assert_false(group_life_end(launcher, 1, true));
     assert_int_equal(group_life(launcher, 1), DN_DEAD);
@@ -124,7 +150,7 @@ static void alone_means_every_peer_is_gone(void **state)
     assert_false(group_peers_all_gone(view));
     assert_true(group_life_end(view, 0, false));
     assert_false(group_peers_all_gone(view));
-    assert_true(group_life_attach(&made.views[2], 1));
+    assert_true(attach(&made.views[2], 1));
     group_life_leave(&made.views[2]);
     assert_true(group_peers_all_gone(view));
     assert_false(group_peers_all_gone(&made.views[0]));
@@ -152,7 +178,7 @@ static void contest_run(uint32_t number, void *context)
     while (atomic_load(&contest->waiting) < CONTESTANTS) {
         sched_yield();
     }
-    if (group_life_attach(&made.views[1], 100 + number)) {
+    if (attach(&made.views[1], 100 + number)) {
         atomic_store(&contest->winner, 100 + number);
         atomic_fetch_add(&contest->winner_count, 1);
     }
@@ -219,6 +245,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_group, free_group)
         TEST(a_node_starts_attaches_and_leaves),
         TEST(a_rank_is_somebody_only_once),
+        TEST(a_claim_is_for_good),
         TEST(ends_are_judged_by_how_and_when),
         TEST(an_end_is_announced_once),
         TEST(death_counts_may_wrap),

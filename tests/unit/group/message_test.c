@@ -240,7 +240,7 @@ static void held_until_let_go_or_gone(void **state)
     group_message_let_go(&group.views[1], &slots[3]);
     assert_false(group_message_unused(&group.views[0], &slots[3]));
     /* The other one dies with it. */
-    assert_true(group_life_attach(&group.views[2], 1234));
+    assert_true(group_life_attach(&group.views[2]));
     assert_true(group_life_end(&group.views[2], 2, false));
     assert_true(group_message_unused(&group.views[0], &slots[3]));
     /* A bit that stands for no node means nothing. */

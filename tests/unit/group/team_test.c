@@ -18,7 +18,7 @@ static void make_team(uint32_t nodes, uint32_t cores, uint32_t count)
     }
     for (uint32_t i = 0; i < count; i++) {
         group_team_make(&made.views[ranks[i]], ranks, count, i, block, &teams[i]);
-        assert_true(group_life_attach(&made.views[ranks[i]], 100 + i));
+        assert_true(group_life_attach(&made.views[ranks[i]]));
     }
 }
 
