@@ -22,7 +22,8 @@
     X(REPLAY, "a packet that comes twice is carried out twice, atomics too") \
     X(OLD_SOURCE_BELIEVED, "packets of a peer's earlier life are believed") \
     X(OLD_TARGET_BELIEVED, "packets for an earlier life of this node are believed") \
-    X(DATAGRAM_REPLAYED, "a datagram that comes twice is delivered twice") \
+    X(COUNTER_REPLAYED, "a packet whose counter has come before is believed") \
+    X(ACK_REPLAYED, "an acknowledgement is believed as often as it comes, however old") \
     X(OTHER_GROUP_BELIEVED, "the group of a packet is not looked at") \
     X(UNAUTHENTIC_BELIEVED, "packets are believed without authentication") \
     X(ACK_AS_DONE, "a PULL is done when its requests are acknowledged, not when the data came") \

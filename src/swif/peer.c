@@ -2,16 +2,13 @@
  *
  * Every packet names the incarnation that sent it and the one that it is for. A node believes no
  * packet from a life older than the newest it has heard of, and none for an earlier life of its
- * own; so it never takes an old packet for a new one. It greets a peer whose incarnation it does
- * not know before it sends anything that has an effect.
+ * own, and no packet whose counter has come before; so it never takes an old packet for a new one.
+ * It greets a peer whose incarnation it does not know before it sends anything that has an effect.
  *
  * A peer that we have given up stays dead for as long as that incarnation lasts: we do not know
  * whether it carried out what was under way, and cannot go on without. We tell it so whenever it
  * speaks, and then it gives us up as well. */
 #include "swif/state.h"
-
-#define REPLAY_BITS 30
-#define REPLAY_MASK ((UINT32_C(1) << REPLAY_BITS) - 1)
 
 /* ---- Watches --------------------------------------------------------------------- */
 
@@ -92,6 +89,60 @@ void swif_peer_look(struct swif *swif, uint64_t now_ns, struct swif_watch *watch
     look_later(swif, now_ns, watch);
 }
 
+/* ---- Counters -------------------------------------------------------------------- */
+
+bool swif_peer_is_replay(const struct swif *swif, const struct wire_header *header)
+{
+    const struct swif_stub *stub = &swif->stubs[header->source];
+    if (header->source_incarnation != stub->incarnation || MUTANT(COUNTER_REPLAYED)) {
+        return false;
+    }
+    uint32_t index = swif_cache_peek(&swif->replay_cache, header->source);
+    return index == SWIF_NO_CONTEXT
+               ? !swif_replay_is_new_to_short(stub->replay, stub->newest_counter, header->counter)
+               : !swif_replay_is_new(&swif->replays[index], stub->newest_counter, header->counter);
+}
+
+static bool may_evict(void *owner, uint32_t index)
+{
+    (void)owner;
+    (void)index;
+    return true;
+}
+
+/* The peer's wide window. Another peer may have to be content with a short one. */
+static struct swif_replay *window_of(struct swif *swif, uint16_t peer)
+{
+    uint32_t index = swif_cache_find(&swif->replay_cache, peer);
+    if (UNLIKELY(index == SWIF_NO_CONTEXT)) {
+        int32_t evicted;
+        index = swif_cache_take(&swif->replay_cache, peer, may_evict, NULL, &evicted);
+        struct swif_replay *window = &swif->replays[index];
+        if (evicted >= 0) {
+            struct swif_stub *former = &swif->stubs[evicted];
+            former->replay = swif_replay_shorten(window, former->newest_counter) &
+                             ((UINT32_C(1) << SWIF_REPLAY_SHORT_BITS) - 1);
+        }
+        swif_replay_widen(window, swif->stubs[peer].newest_counter, swif->stubs[peer].replay);
+    }
+    return &swif->replays[index];
+}
+
+static void note_counter(struct swif *swif, uint16_t peer, uint64_t counter)
+{
+    uint64_t *newest = &swif->stubs[peer].newest_counter;
+    *newest = swif_replay_note(window_of(swif, peer), *newest, counter);
+}
+
+/* The peer counts anew. */
+static void forget_counters(struct swif *swif, uint16_t peer)
+{
+    uint32_t index = swif_cache_find(&swif->replay_cache, peer);
+    if (index != SWIF_NO_CONTEXT) {
+        swif_cache_free(&swif->replay_cache, index);
+    }
+}
+
 /* ---- Lives ----------------------------------------------------------------------- */
 
 /* Everything between us and the peer's last known life is over. */
@@ -116,15 +167,27 @@ void swif_peer_give_up(struct swif *swif, uint64_t now_ns, uint16_t peer)
     }
 }
 
+/* Whether we must not have heard of another incarnation to believe this one. */
+static bool is_new_life(const struct swif *swif, const struct swif_stub *stub, uint32_t incarnation)
+{
+    return swif->config.lives_once ? stub->incarnation == 0 && incarnation != 0
+                                   : incarnation > stub->incarnation;
+}
+
 /* The peer lives in that incarnation, which is newer than what was known. */
 static void begin_life(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation)
 {
     struct swif_stub *stub = &swif->stubs[peer];
     bool was_known = stub->incarnation != 0 || stub->dead;
+    if (swif->config.lives_once && stub->dead) {
+        stub->incarnation = incarnation; /* it died before we heard of it, and can be told so */
+        return;
+    }
     if (was_known && !stub->dead) {
         lose(swif, now_ns, peer);
     }
     if (was_known) {
+        forget_counters(swif, peer);
         *stub = (struct swif_stub){.incarnation = incarnation};
     } else {
         stub->incarnation = incarnation; /* sequences may be given out already */
@@ -134,7 +197,7 @@ static void begin_life(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32
 
 void swif_peer_is(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t incarnation)
 {
-    if (incarnation > swif->stubs[peer].incarnation) {
+    if (is_new_life(swif, &swif->stubs[peer], incarnation)) {
         begin_life(swif, now_ns, peer, incarnation);
     }
 }
@@ -153,28 +216,6 @@ void swif_peer_lives(struct swif *swif, uint64_t now_ns, uint16_t peer)
     swif_sender_vouched(swif, now_ns, peer);
 }
 
-/* Whether a counter is new enough; for UD also whether it never came before. */
-static bool is_fresh(struct swif_stub *stub, enum wire_kind kind, uint64_t counter)
-{
-    if (counter > stub->newest_counter) {
-        uint64_t ahead = counter - stub->newest_counter;
-        uint64_t window = (uint64_t)stub->replay << 1 | 1; /* bit i: newest_counter - i */
-        window = ahead < 32 ? window << ahead : 0;
-        stub->replay = (uint32_t)(window >> 1) & REPLAY_MASK;
-        stub->newest_counter = counter;
-        return true;
-    }
-    uint64_t behind = stub->newest_counter - counter;
-    if (kind != WIRE_UD) {
-        return behind < SWIF_COUNTER_HORIZON; /* sequences tell the rest */
-    }
-    if (behind == 0 || behind > REPLAY_BITS || (stub->replay >> (behind - 1) & 1)) {
-        return false;
-    }
-    stub->replay = (stub->replay | UINT32_C(1) << (behind - 1)) & REPLAY_MASK;
-    return true;
-}
-
 /* Whether to tell the sender of this packet that it was in vain. */
 static bool wants_answer(const struct wire_header *header, uint8_t code)
 {
@@ -186,13 +227,17 @@ bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_heade
 {
     uint16_t peer = header->source;
     struct swif_stub *stub = &swif->stubs[peer];
-    if (header->source_incarnation < stub->incarnation && !MUTANT(OLD_SOURCE_BELIEVED)) {
+    if (is_new_life(swif, stub, header->source_incarnation)) {
+        begin_life(swif, now_ns, peer, header->source_incarnation);
+    }
+    if (header->source_incarnation != stub->incarnation && !MUTANT(OLD_SOURCE_BELIEVED)) {
         swif->counters.stale++;
         return false;
     }
-    if (header->source_incarnation > stub->incarnation) {
-        begin_life(swif, now_ns, peer, header->source_incarnation);
-    }
+    /* An older counter than the newest may be of a packet that somebody held back, which is no
+     * sign of life. */
+    bool is_newest = header->counter > stub->newest_counter;
+    note_counter(swif, peer, header->counter);
     if (header->target_incarnation != swif->config.incarnation &&
         !(header->target_incarnation == 0 && header->kind == WIRE_CONTROL) &&
         !MUTANT(OLD_TARGET_BELIEVED)) {
@@ -207,12 +252,6 @@ bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_heade
         if (wants_answer(header, code)) {
             swif_note_control(swif, peer, WIRE_DEAD, stub->incarnation);
         }
-        return false;
-    }
-    /* An older counter may be somebody's recording, which is no sign of life. */
-    bool is_newest = header->counter > stub->newest_counter;
-    if (!is_fresh(stub, header->kind, header->counter) && !MUTANT(DATAGRAM_REPLAYED)) {
-        swif->counters.stale++;
         return false;
     }
     if (is_newest) {

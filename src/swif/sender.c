@@ -112,6 +112,8 @@ static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
     ltee->stage = WIRE_STOP_AND_WAIT;
     ltee->granted = 1;
     ltee->oldest = ltee->unsent = send_next(swif, ltee);
+    /* What answers our packets is sent after all that has come so far. */
+    ltee->ack_counter = stub_of(swif, ltee)->newest_counter;
     ltee->resend_at_ns = ltee->reorder_at_ns = SWIF_NEVER;
     ltee->waiting_since_ns = ltee->heard_ns = now_ns;
     ltee->search.at_ns = now_ns + swif->config.path_again_ns;
@@ -520,13 +522,8 @@ static void finish(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee, u
     }
 }
 
-static void read_stage(struct swif *swif, struct swif_ltee *ltee, const struct wire_ack *ack,
-                       uint64_t counter)
+static void read_stage(struct swif *swif, struct swif_ltee *ltee, const struct wire_ack *ack)
 {
-    if (counter <= ltee->ack_counter) {
-        return; /* overtaken by a newer one */
-    }
-    ltee->ack_counter = counter;
     enum wire_stage stage = ack->stage < swif->config.stage_max ? ack->stage
                                                                 : swif->config.stage_max;
     swif->counters.climbs += stage > ltee->stage;
@@ -562,7 +559,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
                      uint64_t counter)
 {
     struct swif_ltee *ltee = swif_ltee_find(swif, peer, ack->class);
-    if (!ltee || ltee->oldest == ltee->unsent) {
+    if (!ltee) {
         return;
     }
     int32_t ahead = swif_distance(ltee->oldest, ack->next);
@@ -570,6 +567,13 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         if (!MUTANT(ACK_UNCHECKED)) {
             return; /* old, or of packets that were never sent */
         }
+    }
+    /* What has arrived stays so. What the receiver has room for or had to drop was true when it was
+     * said, and does not count once a newer packet has come. */
+    bool is_newest = counter > ltee->ack_counter || MUTANT(ACK_REPLAYED);
+    ltee->ack_counter = swif_most(ltee->ack_counter, counter);
+    if (ltee->oldest == ltee->unsent) {
+        return;
     }
     struct reading reading = {.ack = ack};
     uint32_t next = ack->next;
@@ -588,7 +592,9 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     if (age < SWIF_COUNTER_HORIZON && age <= swif->counter) {
         ltee->newest_arrived = swif_most(ltee->newest_arrived, swif->counter - age);
     }
-    read_stage(swif, ltee, ack, counter);
+    if (is_newest) {
+        read_stage(swif, ltee, ack);
+    }
     if (reading.anything) {
         reading.feedback.window_max = swif->config.window_max;
         reading.feedback.queue_ns = swif->config.queue_ns;
@@ -600,7 +606,9 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         ltee->refusals = 0;
         note_progress(swif, now_ns, ltee);
     }
-    read_complaints(swif, now_ns, ltee, ack);
+    if (is_newest) {
+        read_complaints(swif, now_ns, ltee, ack);
+    }
     find_losses(swif, now_ns, ltee);
     if (is_empty(swif, ltee)) {
         ltee->has_fence = ltee->has_ordered = 0;

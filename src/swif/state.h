@@ -3,6 +3,7 @@
  *     stubs     32 bytes for each peer, for good          peer.c
  *     LTEE      what is under way to one peer             sender.c
  *     RTEE      what came from one peer ahead of time     receiver.c
+ *     window    which counters of one peer have come      replay.h
  *
  * Sequence numbers are compared by their signed difference; no two that are compared lie
  * half the numbers apart. A ring place or a bit of a context is a sequence modulo 256. */
@@ -16,6 +17,7 @@
 #include "dimmnet.h"
 #include "swif/cache.h"
 #include "swif/congestion.h"
+#include "swif/replay.h"
 #include "swif/swif.h"
 #include "swif/timers.h"
 
@@ -35,19 +37,18 @@ enum {
 
 #define SWIF_NO_BUFFER UINT32_MAX
 
-/* How much older a packet may be than the newest one of its sender. Sequence numbers cannot come
- * round within it. */
+/* How much older than our newest packet one may be that is still echoed. */
 #define SWIF_COUNTER_HORIZON (UINT64_C(1) << 30)
 
 /* What we keep about a peer for good; contexts come and go. */
 struct swif_stub {
-    uint32_t incarnation;                /* 0: never heard of */
-    uint32_t send_next[WIRE_CLASSES];    /* the next new packet's sequence */
-    uint32_t receive_next[WIRE_CLASSES]; /* all before it have been carried out */
-    uint32_t dead : 1;                   /* this incarnation is, for good */
-    uint32_t heard : 1;                  /* since a watch last looked */
-    uint32_t replay : 30;                /* UD: bit i: newest_counter - 1 - i has come */
-    uint64_t newest_counter;
+    uint32_t incarnation;                     /* 0: never heard of */
+    uint32_t send_next[WIRE_CLASSES];         /* the next new packet's sequence */
+    uint32_t receive_next[WIRE_CLASSES];      /* all before it have been carried out */
+    uint32_t dead : 1;                        /* this incarnation is, for good */
+    uint32_t heard : 1;                       /* since a watch last looked */
+    uint32_t replay : SWIF_REPLAY_SHORT_BITS; /* without a wide window: a short one */
+    uint64_t newest_counter;                  /* that has come */
 };
 _Static_assert(sizeof(struct swif_stub) == 32, "a stub is small");
 
@@ -159,7 +160,7 @@ struct swif_ltee {
     uint32_t fence_last[WIRE_CHANNELS];
     uint16_t has_ordered; /* bits by channel: the number above means something */
     uint16_t has_fence;
-    uint64_t ack_counter;      /* the newest packet whose stage was believed */
+    uint64_t ack_counter;      /* of the newest packet with an acknowledgement for us */
     uint64_t newest_arrived;   /* counter of our newest transmission known to have come */
     uint64_t newest_rtt_ns;    /* and its round trip */
     uint64_t go_back_counter;  /* a gap is believed again when a later packet came */
@@ -249,6 +250,8 @@ struct swif {
     struct swif_cache rtee_cache[WIRE_CLASSES];
     struct swif_ltee *ltees[WIRE_CLASSES];
     struct swif_rtee *rtees[WIRE_CLASSES];
+    struct swif_cache replay_cache;
+    struct swif_replay *replays;
     struct base_pool pools[WIRE_CLASSES];
     struct base_pool reorder;
     struct swif_timers timers;
@@ -441,8 +444,11 @@ void swif_receiver_forget(struct swif *swif, uint16_t peer);
 
 /* ---- peer.c: incarnations, life and death -------------------------------------------------- */
 
-/* Whether an authentic packet may be believed: learns of new lives on the way. `code` is a
- * CONTROL packet's, or 0. */
+/* Whether the sender of this packet has numbered another one so, and that one has come. Nothing of
+ * the packet need be true: it is not opened then. */
+bool swif_peer_is_replay(const struct swif *swif, const struct wire_header *header);
+/* Whether an authentic packet, which is no replay, may be believed: learns of new lives on the
+ * way. `code` is a CONTROL packet's, or 0. */
 bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_header *header,
                      uint8_t code);
 void swif_peer_control(struct swif *swif, uint64_t now_ns, const struct wire_header *header,

@@ -107,6 +107,12 @@ static void lay_out(struct base_space *space, const struct swif_config *config, 
         }
         lay_out_pool(space, &swif->pools[class], config->buffer_count[class], body_bytes);
     }
+    struct swif_cache_line *replay_lines = base_space_take(space, config->rtee_count,
+                                                           sizeof *replay_lines);
+    swif->replays = base_space_take(space, config->rtee_count, sizeof *swif->replays);
+    if (space->memory) {
+        swif_cache_init(&swif->replay_cache, replay_lines, config->rtee_count, config->ways);
+    }
     lay_out_pool(space, &swif->reorder, config->reorder_count, body_bytes);
     uint64_t timers = 2 * (uint64_t)(config->ltee_count + config->rtee_count) + config->watch_max;
     swif->watches = base_space_take(space, config->watch_max, sizeof *swif->watches);
@@ -314,6 +320,11 @@ void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uin
         swif->counters.not_ours++;
         return;
     }
+    bool is_replay = swif_peer_is_replay(swif, &header);
+    if (is_replay && !MUTANT(ACK_REPLAYED)) {
+        swif->counters.stale++;
+        return;
+    }
     if (swif->guard && !swif->guard->open(swif->guard->context, &header, packet, bytes) &&
         !MUTANT(UNAUTHENTIC_BELIEVED)) {
         swif->counters.not_authentic++;
@@ -333,7 +344,9 @@ void swif_receive(struct swif *swif, uint64_t now_ns, unsigned char *packet, uin
     if (header.target_incarnation != 0) {
         receive_acks(swif, now_ns, &header, acks);
     }
-    receive_body(swif, now_ns, &header, body);
+    if (!is_replay) {
+        receive_body(swif, now_ns, &header, body);
+    }
 }
 
 /* ---- Sending --------------------------------------------------------------------- */

@@ -21,7 +21,10 @@ struct swif_config {
     uint16_t node;
     uint32_t pgid;
     uint32_t incarnation; /* never 0; greater than that of any earlier life of this node */
-    uint32_t node_count;  /* peers are 0..node_count-1; at most WIRE_NODES_MAX */
+    /* Every node has one life. Incarnations then have no order: the first one that is heard of is
+     * the peer's, others are not believed, and a death is for good. */
+    bool lives_once;
+    uint32_t node_count; /* peers are 0..node_count-1; at most WIRE_NODES_MAX */
 
     uint32_t packet_bytes_max; /* the MTU, WIRE_OVERHEAD_BYTES and acknowledgements included */
     /* What a path still carries when it has become narrower than packet_bytes_max, which may happen
@@ -94,13 +97,13 @@ struct swif_counters {
     uint64_t bodies_delivered;
     uint64_t retransmissions;
     uint64_t timeouts;
-    uint64_t duplicates;
+    uint64_t duplicates;        /* sent again, though the first one had come */
     uint64_t out_of_order;      /* held, or dropped for want of a context or room */
     uint64_t refused_by_client; /* deliver() said no room */
     uint64_t malformed;
     uint64_t not_authentic;
     uint64_t not_ours; /* another group, another node */
-    uint64_t stale;    /* of or to an incarnation that is gone, or replayed */
+    uint64_t stale;    /* of or to an incarnation that is gone, or numbered as one before */
     uint64_t acks_alone;
     uint64_t acks_aboard;                                       /* piggy-backed */
     uint64_t ltee_hits, ltee_misses, ltee_evictions, ltee_none; /* none: all in flight */

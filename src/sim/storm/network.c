@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/storm/trace.h"
+#include "sim/storm/traffic.h"
 #include "sim/storm/world.h"
 
 enum { MILLION = 1000000 };
@@ -33,6 +34,7 @@ void storm_network_begin(struct storm_world *world)
     memset(network->in_burst, 0, sizeof network->in_burst);
     memset(network->partitions, 0, sizeof network->partitions);
     memset(network->width_bytes, 0, sizeof network->width_bytes);
+    memset(network->replayers, 0, sizeof network->replayers);
 }
 
 static void copy_packet(struct sim_packet *to, const struct sim_packet *from)
@@ -173,6 +175,64 @@ static enum storm_step fate(struct storm_world *world, const struct sim_packet *
     return STORM_STEP_SENT;
 }
 
+/* ---- Replays ------------------------------------------------------------------------- */
+
+/* Whether an acknowledgement aboard says that there was no room: whoever believes it again waits
+ * again. */
+static bool is_refusal(const struct sim_packet *packet)
+{
+    struct wire_header header;
+    struct wire_ack ack;
+    uint32_t at = 0;
+    bool refused = false;
+    if (!wire_header_decode(packet->data, packet->bytes, &header)) {
+        return false;
+    }
+    while (wire_ack_decode(packet->data + WIRE_PREFIX_BYTES, header.ack_bytes, &at, &ack)) {
+        refused = refused || ack.refused;
+    }
+    return refused;
+}
+
+/* Somebody has recorded the packet, and may begin to repeat it: for longer than a sender has
+ * patience with a peer that takes nothing. */
+static void record_for_replay(struct storm_world *world, const struct sim_packet *packet)
+{
+    const struct swif_config *swif = &world->plan.board.swif;
+    if (!world->plan.fault[STORM_REPLAY] || !world->faults_on ||
+        (!is_refusal(packet) && !happens(world, world->plan.replay_ppm))) {
+        return;
+    }
+    for (uint32_t i = 0; i < STORM_REPLAYERS; i++) {
+        struct storm_replayer *replayer = &world->network->replayers[i];
+        if (replayer->until_ns <= world->now_ns) {
+            copy_packet(&replayer->packet, packet);
+            replayer->gap_ns = swif->rto_min_ns / 8;
+            replayer->until_ns = world->now_ns + 10 * swif->peer_timeout_ns;
+            sim_events_put(&world->events, world->now_ns + replayer->gap_ns, STORM_REPEAT, i, 0);
+            return;
+        }
+    }
+}
+
+void storm_network_repeat(struct storm_world *world, uint32_t number)
+{
+    struct storm_replayer *replayer = &world->network->replayers[number];
+    const struct swif_config *swif = &world->plan.board.swif;
+    bool is_over = !world->faults_on && storm_traffic_is_done(world->traffic);
+    if (world->now_ns >= replayer->until_ns || is_over) {
+        replayer->until_ns = 0;
+        return;
+    }
+    world->result.fault_counts[STORM_REPLAY]++;
+    trace(world, STORM_STEP_REPLAYED, &replayer->packet);
+    fly(world, &replayer->packet, world->now_ns);
+    uint64_t longest_ns = swif->rto_max_ns / 4;
+    replayer->gap_ns = replayer->gap_ns * 5 / 4 < longest_ns ? replayer->gap_ns * 5 / 4
+                                                             : longest_ns;
+    sim_events_put(&world->events, world->now_ns + replayer->gap_ns, STORM_REPEAT, number, 0);
+}
+
 /* ---- Sending ------------------------------------------------------------------------- */
 
 /* Gives when the packet has left the node; false: there is no room for it on the link. */
@@ -222,6 +282,7 @@ void storm_network_send(struct storm_world *world, struct storm_node *node, uint
         trace(world, STORM_STEP_DUPLICATED, record);
         fly(world, record, left_ns + far(world, plan->latency_ns / 4 + 1, most_ns));
     }
+    record_for_replay(world, record);
     /* Records some packets only, so that older ones stay. */
     network->record_count += base_random_below(&world->random, 4) == 0;
 }

@@ -14,10 +14,18 @@ enum {
     STORM_EXTENSION_BYTES = 64, /* at most */
     STORM_RECORDS = 32,         /* packets that were sent, for replays */
     STORM_PARTITIONS = 4,       /* at the same time */
+    STORM_REPLAYERS = 4,        /* the same */
 };
 
 struct storm_partition {
     uint64_t from, to; /* sets of nodes, a bit each */
+    uint64_t until_ns;
+};
+
+/* Somebody who sends one packet over and over. */
+struct storm_replayer {
+    struct sim_packet packet;
+    uint64_t gap_ns; /* until the next time; grows as the pauses of a sender do */
     uint64_t until_ns;
 };
 
@@ -28,6 +36,7 @@ struct storm_network {
     uint64_t in_burst[STORM_NODES_MAX];       /* by source, a bit for each target */
     struct storm_partition partitions[STORM_PARTITIONS];
     uint32_t width_bytes[STORM_NODES_MAX][STORM_NODES_MAX]; /* from, to; 0: any packet passes */
+    struct storm_replayer replayers[STORM_REPLAYERS];
     struct storm_guard guard;
 };
 
@@ -49,6 +58,10 @@ void storm_network_heal(struct storm_world *world);
 
 /* The node has begun a new life: some packets of the old one arrive only now. */
 void storm_network_haunt(struct storm_world *world, const struct storm_node *node);
+
+/* It is time for the replayer's packet to come again. He goes on when the other faults are over,
+ * until the programs have done all that they wanted. */
+void storm_network_repeat(struct storm_world *world, uint32_t replayer);
 
 /* Sends one packet that no node of the group has sent, or not in this form, or not to there. */
 void storm_network_forge(struct storm_world *world);

@@ -33,6 +33,7 @@ const struct storm_name storm_scenarios[] = {
     {"skew", "clocks run fast, slow and jump ahead", BIT(SKEW)},
     {"stranger", "packets of another group, and forged ones", BIT(STRANGER)},
     {"narrow", "paths carry only shorter packets, and again longer ones", BIT(NARROW)},
+    {"replay", "recorded packets over and over, and few buffers", BIT(REPLAY) | BIT(FULL)},
     {NULL, NULL, 0},
 };
 
@@ -64,12 +65,23 @@ static uint32_t power_between(struct base_random *random, uint32_t least_bits, u
     return UINT32_C(1) << between(random, least_bits, most_bits);
 }
 
+static bool is_mixture(const struct storm_plan *plan)
+{
+    return strcmp(plan->scenario, "all") == 0;
+}
+
+static void draw_fault(struct storm_plan *plan, struct base_random *random, uint32_t allowed,
+                       enum storm_fault fault)
+{
+    bool wanted = base_random_below(random, 2) == 0;
+    plan->fault[fault] = (allowed >> fault & 1) && (wanted || !is_mixture(plan));
+}
+
 static void draw_faults(struct storm_plan *plan, struct base_random *random, uint32_t allowed)
 {
-    bool mixture = strcmp(plan->scenario, "all") == 0;
-    for (unsigned i = 0; i < STORM_FAULT_COUNT; i++) {
-        bool wanted = base_random_below(random, 2) == 0;
-        plan->fault[i] = (allowed >> i & 1) && (wanted || !mixture);
+    bool mixture = is_mixture(plan);
+    for (unsigned i = 0; i < STORM_REPLAY; i++) {
+        draw_fault(plan, random, allowed, (enum storm_fault)i);
     }
     for (unsigned i = 0; i < STORM_WORK_COUNT; i++) {
         bool wanted = base_random_below(random, 4) != 0;
@@ -212,6 +224,16 @@ static void leave_out(struct storm_plan *plan, const struct storm_choice *choice
     plan->burst_ppm = plan->fault[STORM_BURST] ? plan->burst_ppm : 0;
 }
 
+/* Drawn last: seeds of the time before replays mean what they meant. */
+static void draw_replays(struct storm_plan *plan, struct base_random *random, uint32_t allowed,
+                         const struct storm_choice *choice)
+{
+    draw_fault(plan, random, allowed, STORM_REPLAY);
+    plan->replay_ppm = spread32(random, 1000, 100000);
+    plan->fault[STORM_REPLAY] = plan->fault[STORM_REPLAY] && !choice->without_fault[STORM_REPLAY];
+    plan->replay_ppm = plan->fault[STORM_REPLAY] ? plan->replay_ppm : 0;
+}
+
 bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choice)
 {
     unsigned scenario = 0;
@@ -239,5 +261,6 @@ bool storm_plan_choose(struct storm_plan *plan, const struct storm_choice *choic
     leave_out(plan, choice);
     shrink_sizes(plan, &random);
     draw_paths(plan, &random);
+    draw_replays(plan, &random, storm_scenarios[scenario].faults, choice);
     return true;
 }

@@ -38,7 +38,8 @@ enum { STORM_NODES_MAX = 64 };
     X(FULL, "full", "so few buffers that they are often used up")            \
     X(SKEW, "skew", "clocks run fast, slow and jump ahead")                  \
     X(STRANGER, "stranger", "packets of another group, and forged ones")     \
-    X(NARROW, "narrow", "from now on a path carries only shorter packets")
+    X(NARROW, "narrow", "from now on a path carries only shorter packets")   \
+    X(REPLAY, "replay", "packets that somebody recorded come over and over")
 
 #define STORM_FAULT_ENUM(name, word, text) STORM_##name,
 enum storm_fault { STORM_FAULTS(STORM_FAULT_ENUM) STORM_FAULT_COUNT };
@@ -74,6 +75,7 @@ struct storm_plan {
     /* Probabilities for each packet, in parts per million. */
     uint32_t loss_ppm, duplicate_ppm, reorder_ppm, corrupt_ppm, delay_ppm;
     uint32_t burst_ppm, burst_length;
+    uint32_t replay_ppm; /* of packets that refuse nothing; those that do are the better booty */
     /* The mean time between two strikes; only for PARTITION, PAUSE, CRASH, SKEW, STRANGER,
      * NARROW. */
     uint64_t gap_ns[STORM_FAULT_COUNT];

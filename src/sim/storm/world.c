@@ -286,6 +286,7 @@ static void handle(struct storm_world *world, const struct sim_event *event)
         }
         break;
     case STORM_STRIKE: storm_fault_strike(world, (enum storm_fault)event->subject); break;
+    case STORM_REPEAT: storm_network_repeat(world, event->subject); break;
     default: INVARIANT(false);
     }
 }

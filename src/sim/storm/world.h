@@ -12,6 +12,7 @@ enum storm_event {
     STORM_RESUME,  /* subject: the node */
     STORM_REBIRTH, /* subject: the node */
     STORM_STRIKE,  /* subject: the fault that is due */
+    STORM_REPEAT,  /* subject: the replayer */
 };
 
 void storm_world_crash(struct storm_world *world, struct storm_node *node);

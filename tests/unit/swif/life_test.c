@@ -661,6 +661,73 @@ static void restarts_in_the_middle_of_everything(void **state)
     end();
 }
 
+/* ---- Nodes that live once ------------------------------------------------------------------ */
+
+static void make_living_once(void)
+{
+    struct swif_config config;
+    pair_config(&config, 2);
+    config.lives_once = true;
+    make(2, &config);
+    pair_start(&pair, 0, 900);
+    pair_start(&pair, 1, 50);
+}
+
+/* Incarnations are numbers without an order; the greeting tells them. */
+static void who_lives_once_is_known_by_its_first_incarnation(void **state)
+{
+    (void)state;
+    static const uint32_t others[] = {1, 49, 51, UINT32_MAX};
+    for (uint32_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        make_living_once();
+        exchange(0, 3);
+        pair_settle(&pair);
+        assert_int_equal(swif_peer_incarnation(swif_of(0), 1), 50);
+        assert_int_equal(swif_peer_incarnation(swif_of(1), 0), 900);
+        assert_int_equal(pair.nodes[0].record_count, 3);
+        uint64_t stale = swif_counters(swif_of(0))->stale;
+        pair_start(&pair, 1, others[i]); /* in the same rank: nobody listens to it */
+        pair_send(&pair, 1, 0, 100);
+        pair_run(&pair, 100 * PAIR_MS);
+        assert_int_equal(pair.nodes[0].record_count, 3);
+        assert_int_equal(pair.nodes[0].lost_count[1], 0);
+        assert_int_equal(swif_peer_incarnation(swif_of(0), 1), 50);
+        assert_true(swif_counters(swif_of(0))->stale > stale);
+        swif_peer_is(swif_of(0), pair.now_ns, 1, others[i]);
+        assert_int_equal(swif_peer_incarnation(swif_of(0), 1), 50);
+        pair_settle(&pair);
+        end();
+    }
+}
+
+/* It died, by somebody's word or by silence, before we ever heard it: for good, and it is told. */
+static void who_lives_once_dies_once(void **state)
+{
+    (void)state;
+    make_living_once();
+    cut_off(true, true);
+    assert_int_equal(try_to_send(0, 1, 1), 0);
+    (void)time_to_loss_ns(0, 1);
+    assert_true(swif_peer_is_dead(swif_of(0), 1));
+    cut_off(false, false);
+    pair_send(&pair, 1, 0, 7);
+    pair_settle(&pair);
+    assert_true(wire.control[WIRE_DEAD] >= 1);
+    assert_true(swif_peer_is_dead(swif_of(0), 1));
+    assert_true(swif_peer_is_dead(swif_of(1), 0));
+    assert_int_equal(pair.nodes[0].record_count, 0);
+    assert_int_equal(pair.nodes[0].lost_count[1], 1);
+    assert_int_equal(try_to_send(0, 1, 2), DN_EPEER);
+    swif_peer_is(swif_of(0), pair.now_ns, 1, 60);
+    assert_true(swif_peer_is_dead(swif_of(0), 1));
+    end();
+    make_living_once();
+    swif_peer_died(swif_of(0), pair.now_ns, 1, 0);
+    assert_int_equal(pair.nodes[0].lost_count[1], 1);
+    assert_int_equal(try_to_send(0, 1, 2), DN_EPEER);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -688,6 +755,8 @@ int main(void)
         cmocka_unit_test(a_peer_that_died_lives_again_in_its_next_incarnation),
         cmocka_unit_test(a_watch_notices_a_restart),
         cmocka_unit_test(restarts_in_the_middle_of_everything),
+        cmocka_unit_test(who_lives_once_is_known_by_its_first_incarnation),
+        cmocka_unit_test(who_lives_once_dies_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
