@@ -96,7 +96,8 @@ struct fabric {
     int (*join)(uint32_t node_count, const struct group_sizes **own);
     /* Starts in this process, before its first lane is opened, and marks the ports of peers
      * that are reached by packets (GROUP_CALL_BY_PACKETS). The process has claimed its rank
-     * before (group_life_claim) and attaches afterwards (group_life_attach). DN_EGROUP, DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. */
+     * before (group_life_claim), and attaches afterwards (group_life_attach). DN_EGROUP,
+     * DN_EVERSION, DN_ENOMEM, DN_ESYSTEM. */
     int (*start)(const struct fabric_start *start);
     /* Ends what `join` and `start` began, also after either failed, and also twice. Every lane
      * has been closed. What peers were sent is in place at return. */

@@ -576,10 +576,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         return;
     }
     struct reading reading = {.ack = ack};
-    uint32_t next = ack->next;
-    if (MUTANT(ACK_UNCHECKED)) {
-        next = ltee->unsent;
-    }
+    uint32_t next = MUTANT(ACK_UNCHECKED) ? ltee->unsent : ack->next;
     finish(swif, now_ns, ltee, next, &reading);
     for (uint32_t i = 0; i < ack->bitmap_words * 32u; i++) {
         uint32_t sequence = ack->next + 1 + i;
@@ -591,9 +588,6 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     uint64_t age = (uint32_t)((uint32_t)swif->counter - ack->echo);
     if (age < SWIF_COUNTER_HORIZON && age <= swif->counter) {
         ltee->newest_arrived = swif_most(ltee->newest_arrived, swif->counter - age);
-    }
-    if (is_newest) {
-        read_stage(swif, ltee, ack);
     }
     if (reading.anything) {
         reading.feedback.window_max = swif->config.window_max;
@@ -607,6 +601,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         note_progress(swif, now_ns, ltee);
     }
     if (is_newest) {
+        read_stage(swif, ltee, ack);
         read_complaints(swif, now_ns, ltee, ack);
     }
     find_losses(swif, now_ns, ltee);

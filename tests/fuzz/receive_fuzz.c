@@ -2,10 +2,11 @@
  * says. Some packets carry a valid tag and come from malicious nodes, some are
  * damaged, some are any bytes.
  *
- * Kept true: nothing traps or leaves its memory; an unauthenticated packet changes nothing
- * (receive_world.h); what a board sends is well-formed and never numbered twice; no board
- * asks for ever to be called again at once; when the played nodes fall silent, everything that
- * was asked of them ends. */
+ * Kept true: nothing traps or leaves its memory; a packet that is not authentic or that was
+ * numbered before changes nothing (receive_world.h); what a board sends is well-formed; a rank
+ * never numbers two packets alike, over all processes that it has; no board asks for ever to be
+ * called again at once; when the played nodes fall silent, everything that was asked of them
+ * ends. */
 #include "receive_world.h"
 
 enum { TAGS = 8, ACTIONS_MAX = 600, BODY_ROOM = PACKET_BYTES_MAX - WIRE_OVERHEAD_BYTES };

@@ -1,9 +1,11 @@
 /* The world of receive_fuzz.c: two boards of a group of four, a guard, and a network that
  * keeps a few packets. The fuzzer plays the other two nodes.
  *
- * receive() is the point of it all: a packet that is not authentic, not for this node, or from a
- * past life of its sender leaves every byte of the board's memory as it was,
- * except InfiniSWIF's counters. */
+ * receive() is the point of it all: a packet that is not authentic, not for this node, from a past
+ * life of its sender, or numbered as one before leaves every byte of the board's memory as it was,
+ * except InfiniSWIF's counters. What a rank sends is never numbered twice under one
+ * incarnation, whatever processes it had. In some worlds nodes live once: their incarnations have
+ * no order. */
 #ifndef FUZZ_RECEIVE_WORLD_H
 #define FUZZ_RECEIVE_WORLD_H
 
@@ -27,6 +29,8 @@ enum {
     BUFFER_BYTES = 2048, /* what a completion's transfer reads or writes */
     FLIGHTS = 32,
     TRANSMITS_MAX = 100000, /* at one moment */
+    HEARD_MAX = 1024,       /* packets of one sender that are kept in mind */
+    LIVES_MAX = 1024,       /* of one rank in a run */
 };
 
 #define PEER_TIMEOUT_NS UINT64_C(10000000)
@@ -38,13 +42,28 @@ struct work {
     unsigned char buffer[BUFFER_BYTES];
 };
 
+/* The counters of all packets that came to a board from one sender in one life. */
+struct heard {
+    uint32_t incarnation;
+    uint32_t count;
+    uint64_t counters[HEARD_MAX];
+};
+
+/* The last counter of a process that had a rank. */
+struct used {
+    uint32_t incarnation;
+    uint64_t counter;
+};
+
 struct node {
     struct board board;
     void *space;
     void *snapshot;
     uint64_t space_bytes;
     uint32_t incarnation;
-    uint64_t counter_last;
+    struct used used[LIVES_MAX]; /* of all processes so far, this one last */
+    uint32_t used_count;
+    struct heard heard[NODES];
     uint64_t kick_addresses[NODES];
     struct work works[COMPLETIONS];
     struct nic_completion service_completions[SERVICE_USES];
@@ -66,6 +85,7 @@ static struct world {
     struct flight flights[FLIGHTS]; /* a ring; the oldest is lost when it is full */
     uint32_t flight_next;
     unsigned char pattern[MEMORY_BYTES]; /* what node memory starts with */
+    bool lives_once;
     bool has_services; /* teams and contexts are open, and their members watched */
     bool skips_sent;   /* an AOTF with a physical address may write anywhere */
 } world;
@@ -191,12 +211,23 @@ static void open_services(struct node *node, uint16_t number)
                                         NODES, flags) == 0);
 }
 
-/* Begins a life of a board, with nothing left of the life before. */
+/* The next process in a rank has a number of its own, as all have that choose theirs at random. */
+static uint32_t next_incarnation(uint16_t number, uint32_t before)
+{
+    return world.lives_once ? (uint32_t)mix(before, number) | 1 : before + 1;
+}
+
+/* Begins a life of a board, with nothing left of the life before but the numbers that were used. */
 static void start_board(uint16_t number)
 {
     struct node *node = &world.nodes[number];
-    node->incarnation++;
-    node->counter_last = 0;
+    node->incarnation = next_incarnation(number, node->incarnation);
+    for (uint32_t i = 0; i < node->used_count; i++) {
+        FUZZ_ASSERT(node->used[i].incarnation != node->incarnation);
+    }
+    FUZZ_ASSERT(node->used_count < LIVES_MAX);
+    node->used[node->used_count++] = (struct used){.incarnation = node->incarnation};
+    memset(node->heard, 0, sizeof node->heard);
     memset(node->works, 0, sizeof node->works);
     memset(node->service_completions, 0, sizeof node->service_completions);
     memset(node->tickets, 0, sizeof node->tickets);
@@ -205,6 +236,7 @@ static void start_board(uint16_t number)
     struct board_config config = world.config;
     config.swif.node = number;
     config.swif.incarnation = node->incarnation;
+    config.swif.lives_once = world.lives_once;
     struct nic_local_memory memory = {
         .base = node->memory, .bytes = MEMORY_BYTES, .find = find_area, .written = written};
     struct swif_guard guard = {.seal = seal, .open = open_packet};
@@ -284,6 +316,7 @@ static void make_world(uint32_t choice)
     world.now_ns = 1000;
     world.skips_sent = false;
     world.has_services = (choice & 128) != 0;
+    world.lives_once = (choice & 512) != 0;
     world.flight_next = 0;
     for (uint32_t i = 0; i < FLIGHTS; i++) {
         world.flights[i].bytes = 0;
@@ -297,24 +330,56 @@ static void make_world(uint32_t choice)
     for (uint16_t i = 0; i < BOARDS; i++) {
         give_space(&world.nodes[i], choice, i);
         world.nodes[i].incarnation = 4;
+        world.nodes[i].used_count = 0;
         start_board(i);
     }
 }
 
 /* ---- Receiving ------------------------------------------------------------------------- */
 
-static bool is_believable(uint16_t number, const unsigned char *packet, uint32_t bytes)
+/* Whether the packet's number has come before, from that life of its sender. */
+static bool was_heard(const struct node *node, const struct wire_header *header)
 {
-    struct wire_header header;
-    if (bytes > PACKET_BYTES_MAX || !wire_header_decode(packet, bytes, &header)) {
+    const struct heard *heard = &node->heard[header->source];
+    for (uint32_t i = 0; i < heard->count; i++) {
+        if (heard->incarnation == header->source_incarnation &&
+            heard->counters[i] == header->counter) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_heard(struct node *node, const struct wire_header *header)
+{
+    struct heard *heard = &node->heard[header->source];
+    if (heard->incarnation != header->source_incarnation) {
+        heard->incarnation = header->source_incarnation;
+        heard->count = 0;
+    }
+    FUZZ_ASSERT(heard->count < HEARD_MAX);
+    heard->counters[heard->count++] = header->counter;
+}
+
+static bool is_of_known_life(const struct node *node, const struct wire_header *header)
+{
+    uint32_t known = swif_peer_incarnation(node->board.swif, header->source);
+    return world.lives_once ? known == 0 || header->source_incarnation == known
+                            : header->source_incarnation >= known;
+}
+
+static bool is_believable(uint16_t number, const unsigned char *packet, uint32_t bytes,
+                          struct wire_header *header)
+{
+    struct node *node = &world.nodes[number];
+    if (bytes > PACKET_BYTES_MAX || !wire_header_decode(packet, bytes, header)) {
         FUZZ_TRACE("malformed to %u\n", number);
         return false;
     }
-    bool believable = header.target == number && header.source < NODES && header.pgid == PGID &&
-                      is_authentic(packet, bytes) &&
-                      header.source_incarnation >=
-                          swif_peer_incarnation(world.nodes[number].board.swif, header.source);
-    trace_packet(believable ? "received" : "tampered", &header);
+    bool believable = header->target == number && header->source < NODES && header->pgid == PGID &&
+                      is_authentic(packet, bytes) && is_of_known_life(node, header) &&
+                      !was_heard(node, header);
+    trace_packet(believable ? "received" : "tampered", header);
     return believable;
 }
 
@@ -343,8 +408,14 @@ static void assert_unchanged(const struct node *node, const struct board *board_
 static void receive(uint16_t number, const unsigned char *packet, uint32_t bytes)
 {
     struct node *node = &world.nodes[number];
-    if (is_believable(number, packet, bytes)) {
+    const struct swif_counters *counters = swif_counters(node->board.swif);
+    struct wire_header header;
+    if (is_believable(number, packet, bytes, &header)) {
+        uint64_t received_before = counters->packets_received;
         hand_over(node, packet, bytes);
+        if (counters->packets_received != received_before) {
+            note_heard(node, &header); /* or it was malformed inside */
+        }
         return;
     }
     /* Any arrival makes the engine run once more; the empty packet does that before the comparison
@@ -354,9 +425,9 @@ static void receive(uint16_t number, const unsigned char *packet, uint32_t bytes
     memcpy(&board_before, &node->board, sizeof board_before);
     memcpy(node->snapshot, node->space, node->space_bytes);
     memcpy(node->memory_snapshot, node->memory, MEMORY_BYTES);
-    uint64_t delivered_before = swif_counters(node->board.swif)->bodies_delivered;
+    uint64_t delivered_before = counters->bodies_delivered;
     hand_over(node, packet, bytes);
-    FUZZ_ASSERT(swif_counters(node->board.swif)->bodies_delivered == delivered_before);
+    FUZZ_ASSERT(counters->bodies_delivered == delivered_before);
     assert_unchanged(node, &board_before);
 }
 
@@ -381,8 +452,9 @@ static void check_sent(uint16_t number, uint16_t target, unsigned char *packet, 
     FUZZ_ASSERT(bytes <= PACKET_BYTES_MAX && wire_header_decode(packet, bytes, header));
     FUZZ_ASSERT(header->source == number && header->target == target && target < NODES);
     FUZZ_ASSERT(header->source_incarnation == node->incarnation && header->pgid == PGID);
-    FUZZ_ASSERT(header->counter > node->counter_last);
-    node->counter_last = header->counter;
+    struct used *used = &node->used[node->used_count - 1];
+    FUZZ_ASSERT(header->source_incarnation == used->incarnation && header->counter > used->counter);
+    used->counter = header->counter;
     trace_packet("sent", header);
     FUZZ_ASSERT(open_packet(NULL, header, packet, bytes));
     const unsigned char *acks = packet + WIRE_PREFIX_BYTES;

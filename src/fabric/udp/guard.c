@@ -1,7 +1,7 @@
 /* Keys from the group's secret, tags over packets.
  *
- * A nonce is the packet's counter alone: it is unique under its key, because every sender
- * has a key of its own for each of its lives. The key also depends on the cipher and on
+ * A nonce is the packet's counter alone: it is unique under its key, because every process has a
+ * key of its own. The key also depends on the cipher and on
  * whether packets are encrypted, so that no key is ever used in two ways. */
 #include "fabric/udp/guard.h"
 
@@ -34,10 +34,16 @@ struct sender_key {
     } with;
 };
 
+struct sender {
+    struct sender_key *key; /* NULL until the rank's first packet */
+    uint32_t incarnation;   /* that the key is of */
+    bool is_known;          /* this incarnation is the rank's, and no other one */
+};
+
 struct udp_guard {
     struct udp_guard_config config; /* its secret is in the vault, for keys of peers to come */
     struct udp_vault vault;         /* of the secret and the keys */
-    struct sender_key *keys[];      /* by rank; NULL until the rank's first packet */
+    struct sender senders[];        /* by rank */
 };
 
 /* ---- Ciphers ---------------------------------------------------------------------- */
@@ -71,9 +77,11 @@ const char *udp_cipher_name(enum udp_cipher cipher)
 
 /* ---- Keys ------------------------------------------------------------------------- */
 
-static int derive(struct udp_guard *guard, uint16_t rank, struct sender_key **derived)
+/* Makes the sender's key for its incarnation, in the place of one for another that nobody has
+ * proved. */
+static int derive(struct udp_guard *guard, uint16_t rank, struct sender *sender)
 {
-    struct sender_key *made = udp_vault_take(&guard->vault);
+    struct sender_key *made = sender->key ? sender->key : udp_vault_take(&guard->vault);
     if (!made) {
         return DN_ENOMEM;
     }
@@ -81,7 +89,7 @@ static int derive(struct udp_guard *guard, uint16_t rank, struct sender_key **de
      * secret. */
     unsigned char whose[32] = "DIMMnet packet key";
     wire_put16(whose + 20, rank);
-    wire_put32(whose + 22, guard->config.incarnation);
+    wire_put32(whose + 22, sender->incarnation);
     whose[26] = (unsigned char)guard->config.cipher;
     whose[27] = guard->config.encrypt;
     unsigned char key[KEY_BYTES];
@@ -96,7 +104,7 @@ static int derive(struct udp_guard *guard, uint16_t rank, struct sender_key **de
     }
     sodium_memzero(key, sizeof key);
     sodium_stackzero(STACK_BYTES); /* what the functions above have left there */
-    *derived = made;
+    sender->key = made;
     return 0;
 }
 
@@ -109,7 +117,7 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
     if (!udp_cipher_is_possible(config->cipher)) {
         return DN_EVERSION;
     }
-    struct udp_guard *made = calloc(1, sizeof *made + config->node_count * sizeof made->keys[0]);
+    struct udp_guard *made = calloc(1, sizeof *made + config->node_count * sizeof made->senders[0]);
     if (!made) {
         return DN_ENOMEM;
     }
@@ -119,7 +127,9 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
         unsigned char *secret = udp_vault_take(&made->vault);
         base_secret_copy(secret, config->secret, KEY_BYTES);
         made->config.secret = secret;
-        error = derive(made, config->node, &made->keys[config->node]);
+        made->senders[config->node] = (struct sender){.incarnation = config->incarnation,
+                                                      .is_known = true};
+        error = derive(made, config->node, &made->senders[config->node]);
     }
     if (error) {
         udp_guard_free(made);
@@ -135,6 +145,33 @@ void udp_guard_free(struct udp_guard *guard)
         udp_vault_close(&guard->vault);
         free(guard);
     }
+}
+
+void udp_guard_expect(struct udp_guard *guard, uint16_t rank, uint32_t incarnation)
+{
+    struct sender *sender = &guard->senders[rank];
+    if (sender->is_known) {
+        return;
+    }
+    bool has_another_key = sender->key && sender->incarnation != incarnation;
+    sender->incarnation = incarnation;
+    sender->is_known = true;
+    if (has_another_key) {
+        (void)derive(guard, rank, sender); /* in its place, so there is memory */
+    }
+}
+
+/* Whether there is a key now that may open a packet of this rank and incarnation. */
+static bool prepare(struct udp_guard *guard, uint16_t rank, struct sender *sender,
+                    uint32_t incarnation)
+{
+    if (sender->incarnation != incarnation) {
+        if (sender->is_known) {
+            return false;
+        }
+        sender->incarnation = incarnation;
+    }
+    return derive(guard, rank, sender) == 0; /* or lost, as packets are when memory is short */
 }
 
 /* ---- Packets ---------------------------------------------------------------------- */
@@ -171,7 +208,7 @@ static void guard_seal(void *context, const struct wire_header *header, unsigned
     INVARIANT(header->source == guard->config.node &&
               header->source_incarnation == guard->config.incarnation &&
               bytes >= WIRE_OVERHEAD_BYTES);
-    const struct sender_key *key = guard->keys[guard->config.node];
+    const struct sender_key *key = guard->senders[guard->config.node].key;
     struct parts parts;
     take_apart(guard, packet, bytes, &parts);
     if (guard->config.cipher == UDP_CIPHER_AES_256_GCM) {
@@ -189,17 +226,15 @@ static bool guard_open(void *context, const struct wire_header *header, unsigned
                        uint32_t bytes)
 {
     struct udp_guard *guard = context;
-    /* There are no keys for other lives, and none for ranks that do not exist. */
-    if (UNLIKELY(header->source >= guard->config.node_count ||
-                 header->source_incarnation != guard->config.incarnation ||
-                 bytes < WIRE_OVERHEAD_BYTES)) {
+    if (UNLIKELY(header->source >= guard->config.node_count || bytes < WIRE_OVERHEAD_BYTES)) {
         return false;
     }
-    if (UNLIKELY(!guard->keys[header->source]) &&
-        derive(guard, header->source, &guard->keys[header->source]) != 0) {
-        return false; /* lost, as packets are when memory is short */
+    struct sender *sender = &guard->senders[header->source];
+    if (UNLIKELY(header->source_incarnation != sender->incarnation || !sender->key) &&
+        !prepare(guard, header->source, sender, header->source_incarnation)) {
+        return false;
     }
-    const struct sender_key *key = guard->keys[header->source];
+    const struct sender_key *key = sender->key;
     struct parts parts;
     take_apart(guard, packet, bytes, &parts);
     int fault;
@@ -212,6 +247,7 @@ static bool guard_open(void *context, const struct wire_header *header, unsigned
             parts.hidden, NULL, parts.hidden, parts.hidden_bytes, parts.tag, parts.open,
             parts.open_bytes, parts.nonce, key->with.chacha20);
     }
+    sender->is_known = sender->is_known || fault == 0;
     return fault == 0;
 }
 

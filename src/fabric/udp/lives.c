@@ -29,6 +29,26 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
     }
 }
 
+void udp_meet(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+{
+    /* Acquire: pairs with the release in udp_start. Whoever saw the life ATTACHED sees it, too. */
+    uint32_t incarnation = (uint32_t)atomic_load_explicit(
+        &udp_roster_report(udp->roster, rank)->incarnation, memory_order_acquire);
+    if (incarnation != 0) {
+        if (udp->guard) {
+            udp_guard_expect(udp->guard, (uint16_t)rank, incarnation);
+        }
+        swif_peer_is(udp->board.swif, now_ns, (uint16_t)rank, incarnation);
+    }
+}
+
+/* Gives the peer up, whether we have ever heard of it or not. */
+static void end_peer(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
+{
+    uint32_t incarnation = swif_peer_incarnation(udp->board.swif, (uint16_t)rank);
+    swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, incarnation);
+}
+
 /* ---- Partings ----------------------------------------------------------------------------- */
 
 static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
@@ -49,7 +69,7 @@ static bool forget_idle(struct udp_state *udp, uint32_t rank)
 static void begin_parting(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
     if (forget_idle(udp, rank)) {
-        swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+        end_peer(udp, now_ns, rank);
     } else {
         udp->peers[rank].parting_until_ns = now_ns + parting_ns(udp, rank);
         udp->parting_count++;
@@ -64,7 +84,7 @@ void udp_end_partings(struct udp_state *udp, uint64_t now_ns)
             (forget_idle(udp, rank) || now_ns >= peer->parting_until_ns)) {
             peer->parting_until_ns = 0;
             udp->parting_count--;
-            swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+            end_peer(udp, now_ns, rank);
         }
     }
 }
@@ -84,6 +104,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
     }
     if (life == DN_ATTACHED) {
+        udp_meet(udp, now_ns, rank);
         atomic_store_explicit(&udp->view->ports[rank].life, life, memory_order_release);
         return;
     }
@@ -94,7 +115,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
     } else {
         /* Nothing more comes from a dead peer, but what it acknowledged has taken effect. */
         (void)forget_idle(udp, rank);
-        swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+        end_peer(udp, now_ns, rank);
     }
 }
 

@@ -53,6 +53,9 @@ static inline socklen_t udp_address_bytes(const union udp_address *address)
                                     word(operations_refused)
 
 struct udp_report {
+    /* What the node's process chose when it began, before it attached; 0: nobody has begun. Peers
+     * on the same host read it here, others learn it from the first packet. */
+    _Atomic uint64_t incarnation;
 #define WORD(name) _Atomic uint64_t name;
     UDP_REPORT_WORDS(WORD)
 #undef WORD

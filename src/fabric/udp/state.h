@@ -21,7 +21,6 @@
 #include "fabric/udp/roster.h"
 
 enum {
-    UDP_INCARNATION = 1,             /* of every node: within a group a rank lives once */
     UDP_SYSTEM_USER = NIC_USERS - 1, /* reflections; the other users are lanes */
     UDP_KICKS = 64,                  /* pages that a lane has open for stores */
     UDP_BURST_BUFFER_BYTES = 2 * 65536,
@@ -39,6 +38,7 @@ struct udp_state {
     const struct udp_roster *roster;
     const struct group_view *view;
     const struct group_view *control;
+    uint32_t incarnation; /* of this process, by chance; a rank lives once in a group */
     struct udp_socket socket;
     struct udp_guard *guard;
     struct fabric_grants *grants; /* with the lock, once the helper runs */
@@ -116,6 +116,9 @@ static inline bool udp_lives_have_changed(const struct udp_state *udp)
     return atomic_load_explicit(&udp->control->group->change_count, memory_order_acquire) !=
            udp->lives_seen;
 }
+
+/* With the lock held: tells the board which process the rank is, if that one has told its host. */
+void udp_meet(struct udp_state *udp, uint64_t now_ns, uint32_t rank);
 
 /* With the lock held: peers that have left are given up once nothing is under way to them. */
 void udp_end_partings(struct udp_state *udp, uint64_t now_ns);

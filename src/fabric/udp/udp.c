@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "fabric/clock.h"
@@ -148,7 +149,8 @@ static void configure(const struct udp_state *udp, struct board_config *config)
                                            (unsigned char *)udp->view->group);
     swif->node = (uint16_t)udp->view->rank;
     swif->pgid = roster->pgid;
-    swif->incarnation = UDP_INCARNATION;
+    swif->incarnation = udp->incarnation;
+    swif->lives_once = true;
     swif->packet_bytes_max = roster->packet_bytes_max;
     swif->path_bytes_min = UDP_PATH_BYTES_MIN;
     swif->peer_timeout_ns = roster->peer_timeout_ns;
@@ -166,7 +168,7 @@ static int make_guard(struct udp_state *udp)
         .cipher = (enum udp_cipher)udp->roster->cipher,
         .encrypt = udp->roster->encrypt != 0,
         .node_count = udp->roster->node_count,
-        .incarnation = UDP_INCARNATION,
+        .incarnation = udp->incarnation,
         .node = (uint16_t)udp->view->rank,
     };
     struct udp_vault vault;
@@ -219,7 +221,7 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
                            now_ns, udp->space);
     for (uint32_t rank = 0; rank < udp->view->node_count && !error; rank++) {
         if (rank != udp->view->rank) {
-            swif_peer_is(udp->board.swif, now_ns, (uint16_t)rank, UDP_INCARNATION);
+            udp_meet(udp, now_ns, rank);
             /* Somebody may wait for the peer while nothing is under way to it. */
             (void)swif_watch(udp->board.swif, now_ns, (uint16_t)rank);
         }
@@ -283,6 +285,20 @@ static bool terms_make_sense(const struct udp_roster *roster)
            roster->cipher <= UDP_CIPHER_CHACHA20 && roster->peer_timeout_ns != 0;
 }
 
+/* Every process sends by a key of its own, whatever became of others in its rank: this number goes
+ * into the key. 0 means "not known" on the wire. */
+static int choose_incarnation(uint32_t *incarnation)
+{
+    *incarnation = 0;
+    while (*incarnation == 0) {
+        ssize_t bytes = getrandom(incarnation, sizeof *incarnation, 0);
+        if (bytes != sizeof *incarnation && errno != EINTR) {
+            return DN_ESYSTEM;
+        }
+    }
+    return 0;
+}
+
 /* The roster says how large the memory is that this process makes. */
 static int udp_join(uint32_t node_count, const struct group_sizes **own)
 {
@@ -318,13 +334,17 @@ static int udp_start(const struct fabric_start *start)
     if (!fabric_environment_number(UDP_ENV_SOCKET_FD, INT32_MAX, &fd)) {
         return DN_EGROUP;
     }
+    int error = choose_incarnation(&udp->incarnation);
+    if (error) {
+        return error;
+    }
     reset(udp, start);
     mark_roads(udp->view);
     udp_socket_use(&udp->socket, (int)fd);
     udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
-    int error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
+    error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
     error = error ? error : fabric_grants_make(udp->view, udp->control, &udp->grants);
     error = error ? error : make_board(udp, fabric_now_ns());
     error = error ? error : fabric_thread_start(&udp->helper, udp_help, udp, start->stop_signal);
@@ -334,6 +354,9 @@ static int udp_start(const struct fabric_start *start)
         errno = saved;
         return error;
     }
+    /* Release: pairs with the acquire in udp_meet. */
+    atomic_store_explicit(&udp_roster_report(udp->roster, udp->view->rank)->incarnation,
+                          udp->incarnation, memory_order_release);
     udp->running = true;
     return 0;
 }

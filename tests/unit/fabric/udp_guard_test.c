@@ -165,6 +165,7 @@ static bool is_believed(const struct way *way, const struct udp_guard_config *se
 {
     struct udp_guard *stranger = make_by(sealer);
     struct udp_guard *receiver = make(way, 4);
+    udp_guard_expect(receiver, 3, INCARNATION);
     struct wire_header header = header_of(sealer->node, BODY_BYTES);
     header.source_incarnation = sealer->incarnation;
     unsigned char packet[BYTES];
@@ -210,6 +211,70 @@ static void nobody_speaks_for_another(void **state)
             stranger.secret = other;
             assert_false(is_believed(way, &stranger, 3, INCARNATION));
         }
+    }
+}
+
+/* A packet of that incarnation of rank 3, sealed by a process that has the secret. */
+static void make_packet(const struct way *way, uint32_t incarnation, unsigned char *packet)
+{
+    struct udp_guard_config config = config_of(way, 3);
+    config.incarnation = incarnation;
+    struct udp_guard *sender = make_by(&config);
+    struct wire_header header = header_of(3, BODY_BYTES);
+    header.source_incarnation = incarnation;
+    fill(&header, packet, BYTES);
+    seal(sender, &header, packet, BYTES);
+    udp_guard_free(sender);
+}
+
+static bool takes(struct udp_guard *receiver, const unsigned char *sealed)
+{
+    unsigned char packet[BYTES];
+    memcpy(packet, sealed, BYTES);
+    return opens(receiver, packet, BYTES);
+}
+
+/* Strangers name any incarnation before the rank's own first packet comes, and none of it counts.
+ * A second process in the rank is not believed, though it has the secret. */
+static void the_first_incarnation_that_proves_itself_is_the_ranks(void **state)
+{
+    (void)state;
+    for (const struct way *way = next_way(NULL); way; way = next_way(way)) {
+        struct udp_guard *receiver = make(way, 4);
+        unsigned char first[BYTES], second[BYTES];
+        make_packet(way, INCARNATION, first);
+        make_packet(way, INCARNATION + 5, second);
+        for (uint32_t i = 0; i < 1000; i++) {
+            unsigned char forged[BYTES];
+            memcpy(forged, first, BYTES);
+            wire_put32(forged + 12, INCARNATION + i);
+            forged[BYTES - 1] ^= 1;
+            assert_false(takes(receiver, forged));
+        }
+        assert_true(takes(receiver, first));
+        assert_false(takes(receiver, second));
+        udp_guard_expect(receiver, 3, INCARNATION + 5); /* too late */
+        assert_false(takes(receiver, second));
+        assert_true(takes(receiver, first));
+        udp_guard_free(receiver);
+    }
+}
+
+static void an_incarnation_that_was_told_is_the_ranks(void **state)
+{
+    (void)state;
+    for (const struct way *way = next_way(NULL); way; way = next_way(way)) {
+        struct udp_guard *receiver = make(way, 4);
+        unsigned char first[BYTES], second[BYTES], forged[BYTES];
+        make_packet(way, INCARNATION, first);
+        make_packet(way, INCARNATION + 5, second);
+        memcpy(forged, second, BYTES);
+        forged[BYTES - 1] ^= 1;
+        assert_false(takes(receiver, forged)); /* there is a key for another one now */
+        udp_guard_expect(receiver, 3, INCARNATION);
+        assert_false(takes(receiver, second));
+        assert_true(takes(receiver, first));
+        udp_guard_free(receiver);
     }
 }
 
@@ -347,6 +412,8 @@ int main(void)
         cmocka_unit_test(every_changed_bit_is_noticed),
         cmocka_unit_test(a_shorter_or_longer_packet_is_noticed),
         cmocka_unit_test(nobody_speaks_for_another),
+        cmocka_unit_test(the_first_incarnation_that_proves_itself_is_the_ranks),
+        cmocka_unit_test(an_incarnation_that_was_told_is_the_ranks),
         cmocka_unit_test(ways_do_not_mix),
         cmocka_unit_test(encryption_hides_the_body_and_nothing_else_does),
         cmocka_unit_test(no_two_packets_look_alike),
