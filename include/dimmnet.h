@@ -398,10 +398,17 @@ int dn_team_create(struct dn_node *node, const int *ranks, size_t count, struct 
 int dn_team_split(struct dn_team *team, int color, int key, struct dn_team **part);
 
 /* Makes a team of the members that are still there, and acknowledges the deaths. All
- * survivors call. */
+ * survivors call. If a member is gone, the old team is given up first, as by dn_team_revoke:
+ * so a survivor that still waits in a call of it is let out, and can come. */
 int dn_team_shrink(struct dn_team *team, struct dn_team **survivors);
 
-/* Frees a team, after a barrier of its members. A team with a dead member is freed at once. */
+/* Gives a team up for all its members. Not collective, at any time, again and again. Calls on
+ * the team that wait, and all later ones, end with DN_EPEER on all members, except shrinking and
+ * freeing it and the questions below. A call that this node has passed returns 0 everywhere. */
+int dn_team_revoke(struct dn_team *team);
+
+/* Frees a team, after a barrier of its members. A team with a dead member, or one that was given
+ * up, is freed at once. */
 int dn_team_free(struct dn_team *team);
 
 int dn_team_rank(const struct dn_team *team); /* this node's place, or DN_E... */

@@ -38,6 +38,12 @@ int dn_team_shrink(struct dn_team *team, struct dn_team **survivors)
     return error ? error : dn_failure_ack(team->node, NULL, 0, &acknowledged);
 }
 
+int dn_team_revoke(struct dn_team *team)
+{
+    int error = check_team(team);
+    return error ? error : team_revoke(team);
+}
+
 int dn_team_free(struct dn_team *team)
 {
     int error = check_team(team);

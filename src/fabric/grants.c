@@ -218,13 +218,36 @@ static bool is_in_tree(const struct fabric_grant *grant, uint32_t source, uint64
            grant->ranks[first + (at - children_at)] == source;
 }
 
+/* A member's own word of giving the team up. */
+static bool gives_up(const struct fabric_grant *grant, uint32_t source, uint64_t at, uint32_t bytes)
+{
+    uint64_t row = group_team_revoked_offset(grant->count);
+    return lies_in(at, bytes, row, grant->count * sizeof(uint64_t)) &&
+           (at - row) % sizeof(uint64_t) + bytes <= sizeof(uint64_t) &&
+           grant->ranks[(at - row) / sizeof(uint64_t)] == source;
+}
+
+/* What is agreed on as a dead member's last phase, by whoever says it first. This node may hear of
+ * the death later than the one that says it. */
+static bool agrees_on_last(const struct fabric_grant *grant, uint32_t source, uint64_t at,
+                           const struct wire_operation *operation)
+{
+    uint64_t row = group_team_last_offset(grant->count);
+    return lies_in(at, sizeof(uint64_t), row, grant->count * sizeof(uint64_t)) &&
+           (at - row) % sizeof(uint64_t) == 0 && operation->bytes == sizeof(uint64_t) &&
+           is_compare_swap(operation) && operation->expected == 0 &&
+           operation->operand >> 32 == GROUP_TEAM_SAID >> 32 && is_member(grant, source);
+}
+
 static bool permits_in_team(const struct fabric_grants *grants, const struct fabric_grant *grant,
                             uint32_t source, uint64_t at, const struct wire_operation *operation)
 {
     uint64_t index = at / sizeof(struct group_team_member);
     uint64_t within = at % sizeof(struct group_team_member);
     if (UNLIKELY(index >= grant->count)) {
-        return is_in_tree(grant, source, at, operation);
+        return is_in_tree(grant, source, at, operation) ||
+               gives_up(grant, source, at, operation->bytes) ||
+               agrees_on_last(grant, source, at, operation);
     }
     uint32_t writer = grant->ranks[index];
     bool in_words = lies_in(within, operation->bytes, 0,

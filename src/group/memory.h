@@ -33,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 5u
+#define GROUP_LAYOUT_VERSION 6u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {

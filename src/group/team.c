@@ -31,9 +31,19 @@ uint64_t group_team_tree_offset(uint32_t count)
     return operands_offset(count) + 4 * row_bytes(count);
 }
 
-uint64_t group_team_bytes(uint32_t count)
+uint64_t group_team_revoked_offset(uint32_t count)
 {
     return group_team_tree_offset(count) + count * sizeof(struct group_tree_node);
+}
+
+uint64_t group_team_last_offset(uint32_t count)
+{
+    return group_team_revoked_offset(count) + row_bytes(count);
+}
+
+uint64_t group_team_bytes(uint32_t count)
+{
+    return group_team_last_offset(count) + row_bytes(count);
 }
 
 void group_team_make(const struct group_view *view, const uint32_t *ranks, uint32_t count,
@@ -42,7 +52,14 @@ void group_team_make(const struct group_view *view, const uint32_t *ranks, uint3
     unsigned char *bytes = block;
     INVARIANT(index < count);
     *team = (struct group_team){
-        .view = view, .ranks = ranks, .count = count, .index = index, .members = block};
+        .view = view,
+        .ranks = ranks,
+        .count = count,
+        .index = index,
+        .members = block,
+        .revoked = (_Atomic uint64_t *)(void *)(bytes + group_team_revoked_offset(count)),
+        .last = (_Atomic uint64_t *)(void *)(bytes + group_team_last_offset(count)),
+    };
     if (count <= view->facts.core_count) {
         group_team_use_lines(team);
     } else {
@@ -86,6 +103,97 @@ bool group_team_lacks(const struct group_team *team)
         }
     }
     return false;
+}
+
+void group_team_revoke(const struct group_team *team, uint32_t passed, bool takes_back)
+{
+    _Atomic uint64_t *word = &team->revoked[team->index];
+    uint64_t known = atomic_load_explicit(word, memory_order_relaxed);
+    if (takes_back) {
+        atomic_store_explicit(group_team_arrived_word(team, team->index), passed,
+                              memory_order_release);
+        KILL_POINT("team: arrival taken back");
+    }
+    /* Threads of one node may give up at the same time. */
+    while ((known == 0 || (int32_t)(passed - (uint32_t)known) > 0) &&
+           !atomic_compare_exchange_weak_explicit(word, &known, GROUP_TEAM_SAID | passed,
+                                                  memory_order_release, memory_order_relaxed)) {
+    }
+    KILL_POINT("team: given up");
+}
+
+/* The latest phase that those who gave the team up have passed. False: nobody has given it up. */
+static bool last_passed(const struct group_team *team, uint32_t *phase)
+{
+    bool found = false;
+    for (uint32_t index = 0; index < team->count; index++) {
+        uint64_t word = atomic_load_explicit(&team->revoked[index], memory_order_acquire);
+        if (word != 0 && (!found || (int32_t)((uint32_t)word - *phase) > 0)) {
+            *phase = (uint32_t)word;
+            found = true;
+        }
+    }
+    return found;
+}
+
+bool group_team_is_revoked(const struct group_team *team, uint32_t phase)
+{
+    uint32_t passed = 0;
+    return last_passed(team, &passed) && (int32_t)(passed - phase) < 0;
+}
+
+static bool has_taken_back(const struct group_team *team, uint32_t index, uint32_t phase)
+{
+    uint64_t word = atomic_load_explicit(&team->revoked[index], memory_order_acquire);
+    return word != 0 && (int32_t)((uint32_t)word - phase) < 0 &&
+           !group_team_has_arrived(team, index, phase);
+}
+
+bool group_team_was_taken_back(const struct group_team *team, uint32_t phase)
+{
+    for (uint32_t index = 0; index < team->count; index++) {
+        if (has_taken_back(team, index, phase)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void group_team_restore_arrivals(const struct group_team *team, uint32_t phase)
+{
+    uint32_t passed = 0;
+    if (!last_passed(team, &passed) || (int32_t)(passed - phase) < 0) {
+        return;
+    }
+    for (uint32_t index = 0; index < team->count; index++) {
+        if (has_taken_back(team, index, phase)) {
+            /* Its owner writes it no more. */
+            atomic_store_explicit(group_team_arrived_word(team, index), phase,
+                                  memory_order_release);
+        }
+    }
+}
+
+bool group_team_is_given_up(const struct group_team *team)
+{
+    uint32_t passed = 0;
+    return last_passed(team, &passed);
+}
+
+bool group_team_was_passed(const struct group_team *team, uint32_t phase)
+{
+    uint32_t passed = 0;
+    for (uint32_t index = 0; index < team->count; index++) {
+        /* The life first: what a member said before it left is then here. */
+        bool has_left = group_life(team->view, team->ranks[index]) == DN_LEFT;
+        uint32_t left = atomic_load_explicit(&team->members[index].left, memory_order_acquire);
+        if (group_team_has_arrived(team, index, phase + 1) ||
+            (has_left && left != GROUP_TEAM_LEFT_WAITING &&
+             group_team_has_arrived(team, index, phase))) {
+            return true;
+        }
+    }
+    return last_passed(team, &passed) && (int32_t)(passed - phase) >= 0;
 }
 
 bool group_team_decide(const struct group_team *team, bool made)

@@ -14,6 +14,11 @@
  * Contributions have two places, by the phase's parity: a fast member writes the next phase's
  * while a slow one still reads this one's. No member can be two phases ahead.
  *
+ * A member may give the team up. It says in a word of its own which phase it passed last, takes
+ * back an arrival at the next one, and arrives at none afterwards. So nobody who comes later passes
+ * a later phase, and whoever waits for one stops; the phase that the word names is complete, and
+ * whoever is still in it goes on to its end.
+ *
  * By packets, fabric/grants.c lets each member write its own words of a block and no others: a
  * new word here needs a rule there. */
 #ifndef GROUP_TEAM_H
@@ -30,11 +35,15 @@ struct group_team_contribution {
 
 struct group_team_member {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t arrived; /* the last phase */
-    _Atomic uint32_t left;                              /* has freed its handle */
+    _Atomic uint32_t left;                              /* enum group_team_left */
     struct group_team_contribution contribution[2];     /* by the phase's parity */
     _Atomic uint32_t outcome; /* the first member's: enum group_team_outcome */
 };
 _Static_assert(sizeof(struct group_team_member) == CACHE_LINE_BYTES, "one line each");
+
+/* Whether a member has freed its handle, and if so, whether it had passed the phase that it arrived
+ * at last. A member that leaves the group in peace need not say that it had. */
+enum group_team_left { GROUP_TEAM_STAYS, GROUP_TEAM_LEFT, GROUP_TEAM_LEFT_WAITING };
 
 /* A member's view. Private. */
 struct group_team {
@@ -47,15 +56,21 @@ struct group_team {
     _Atomic uint32_t *arrived;
     _Atomic uint64_t *operands;
     uint64_t arrived_stride;
-    uint64_t operand_stride;  /* in words, from member to member */
-    uint64_t parity_stride;   /* in words, from even to odd phases */
-    uint64_t argument_offset; /* in words, from an operand to the argument beside it */
+    uint64_t operand_stride;   /* in words, from member to member */
+    uint64_t parity_stride;    /* in words, from even to odd phases */
+    uint64_t argument_offset;  /* in words, from an operand to the argument beside it */
+    _Atomic uint64_t *revoked; /* by each member: 0, or GROUP_TEAM_SAID and a phase */
+    /* Of each member that died, by packets: 0, or GROUP_TEAM_SAID and the phase on which the others
+     * agreed as its last one. */
+    _Atomic uint64_t *last;
 };
 
-/* The shared words of a team of `count`, which start as zeros. The last of them are the tree
- * barriers' (group/tree.h), a line for each member. */
+/* The shared words of a team of `count`, which start as zeros. Behind the phases' words stand the
+ * tree barriers' (group/tree.h), a line for each member, and then those for ends. */
 uint64_t group_team_bytes(uint32_t count);
 uint64_t group_team_tree_offset(uint32_t count);
+uint64_t group_team_revoked_offset(uint32_t count);
+uint64_t group_team_last_offset(uint32_t count);
 
 /* The view of the member `index`; `block` holds group_team_bytes. */
 void group_team_make(const struct group_view *view, const uint32_t *ranks, uint32_t count,
@@ -124,6 +139,36 @@ bool group_team_broken(const struct group_team *team, uint32_t phase);
 
 /* Whether some member is gone, arrived or not. */
 bool group_team_lacks(const struct group_team *team);
+
+/* ---- Giving up --------------------------------------------------------------------- */
+
+/* Tells a word that holds a phase from one that was never written. */
+#define GROUP_TEAM_SAID (UINT64_C(1) << 32)
+
+/* This member gives the team up, and has passed no phase after `passed`. Said again, the later
+ * phase counts. With `takes_back` it has arrived at the next one, and now has not; that is for
+ * whoever has the turn. Release: pairs with the acquire in group_team_is_revoked, so that whoever
+ * sees the word sees the arrivals at that phase, where memory is shared. */
+void group_team_revoke(const struct group_team *team, uint32_t passed, bool takes_back);
+
+/* Whether the team was given up, and nobody who gave it up is known to have passed this phase. */
+bool group_team_is_revoked(const struct group_team *team, uint32_t phase);
+
+/* Whether somebody who gave the team up counts as not arrived at this phase. */
+bool group_team_was_taken_back(const struct group_team *team, uint32_t phase);
+
+/* The same, where another member has passed the phase all the same: then it is complete, and those
+ * who are still in it may count the arrivals that were taken back. */
+void group_team_restore_arrivals(const struct group_team *team, uint32_t phase);
+
+/* Whether anybody has given the team up, in whatever phase. */
+bool group_team_is_given_up(const struct group_team *team);
+
+/* Whether some member is known to have passed this phase, which is then complete: it has arrived
+ * at the next one, has given the team up only afterwards, or has left the group after it. */
+bool group_team_was_passed(const struct group_team *team, uint32_t phase);
+
+/* ---- New teams --------------------------------------------------------------------- */
 
 /* Whether a new team came about. Survivors who learn of a death at different times ask for
  * different lists: one may wait in a list for a member that is alive, but knows better and will

@@ -230,6 +230,16 @@ int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, u
     return DN_EFULL;
 }
 
+int nic_packet_barrier_break(struct nic_services *services, uint64_t now_ns, uint32_t team)
+{
+    struct nic_barrier *barrier = find(services, team);
+    if (!barrier) {
+        return DN_EINVAL;
+    }
+    break_team(services, now_ns, barrier, NULL);
+    return 0;
+}
+
 int nic_packet_barrier_close(struct nic_services *services, uint64_t now_ns, uint32_t team)
 {
     struct nic_barrier *barrier = find(services, team);

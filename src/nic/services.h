@@ -258,6 +258,10 @@ int nic_packet_barrier_open(struct nic_services *services, uint64_t now_ns, uint
 int nic_packet_barrier_open_at(struct nic_services *services, uint64_t now_ns, uint32_t team,
                                const uint16_t *members, uint32_t count, uint32_t place);
 
+/* Ends the team's barriers for all members, as a death does: an arrival here that is outstanding
+ * ends with DN_EPEER, and the neighbours are told. DN_EINVAL: not open. */
+int nic_packet_barrier_break(struct nic_services *services, uint64_t now_ns, uint32_t team);
+
 /* DN_EBUSY: an arrival is outstanding, or something is still to be sent. DN_EINVAL: not
  * open. */
 int nic_packet_barrier_close(struct nic_services *services, uint64_t now_ns, uint32_t team);

@@ -21,18 +21,25 @@ static bool tree_passed(void *context)
     return passed;
 }
 
-/* When somebody is gone the tree may be cut, and the arrivals themselves decide. */
+/* When somebody is gone the tree may be cut, and the arrivals themselves decide. So may it be when
+ * somebody has given the team up, who no longer moves its part on. */
 static bool tree_is_hopeless(const struct dn_node *node, void *context, bool forever)
 {
     struct dn_team *team = context;
     (void)node;
     (void)forever;
     int tree = team->kind == DN_BARRIER_NIC ? team->way->nic_passed(team) : 0;
-    return group_team_lacks(&team->nic) || (tree && tree != DN_EBUSY);
+    return group_team_lacks(&team->nic) || group_team_is_given_up(&team->nic) ||
+           (tree && tree != DN_EBUSY);
 }
 
 static int tree_arrive(struct dn_team *team)
 {
+    /* A member that gave up takes its arrival back, but a tree has passed it on. */
+    if (UNLIKELY(group_team_is_revoked(&team->nic, team->phase + 1))) {
+        team_give_up(team);
+        return DN_EPEER;
+    }
     int error = team_arrive_in_tree(team);
     if (error) {
         return error;

@@ -44,6 +44,15 @@ int team_turn_take_patiently(struct dn_team *team)
     return team_turn_take(team, &forever_ns);
 }
 
+/* The same, whatever dies: whoever has the turn ends by itself. */
+static void take_turn_at_last(struct dn_team *team)
+{
+    while (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0) {
+        struct host_condition condition = {turn_is_free, NULL, &team->turn, GROUP_WATCH_NOTHING};
+        (void)host_wait(team->node, &condition, DN_FOREVER);
+    }
+}
+
 void team_turn_give(struct dn_team *team)
 {
     atomic_store_explicit(&team->turn, 0, memory_order_release);
@@ -78,6 +87,7 @@ static __attribute__((noinline, cold)) int arrive_in_steps(struct dn_team *team,
     }
     group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
+    team->brings_data = telling == TELLS_CONTRIBUTION;
     if (telling != TELLS_NOTHING) {
         team->way->tell_arrival(team, telling == TELLS_CONTRIBUTION);
     }
@@ -105,7 +115,7 @@ int team_arrive_in_tree(struct dn_team *team)
 }
 
 struct passage {
-    const struct group_team *team;
+    const struct dn_team *team;
     uint32_t phase;
     uint32_t next;
 };
@@ -113,15 +123,17 @@ struct passage {
 static bool passed(void *context)
 {
     struct passage *passage = context;
-    return group_team_passed(passage->team, passage->phase, &passage->next);
+    return group_team_passed(&passage->team->nic, passage->phase, &passage->next);
 }
 
 static bool broken(const struct dn_node *node, void *context, bool forever)
 {
     const struct passage *passage = context;
+    const struct group_team *team = &passage->team->nic;
     (void)node;
     (void)forever;
-    return group_team_broken(passage->team, passage->phase);
+    return group_team_broken(team, passage->phase) || group_team_is_revoked(team, passage->phase) ||
+           group_team_was_taken_back(team, passage->phase);
 }
 
 void team_wake_members(const struct dn_team *handle)
@@ -143,7 +155,7 @@ typedef bool (*hopelessness)(const struct dn_node *node, void *context, bool for
 static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint64_t timeout_ns,
                                                       hopelessness hopeless)
 {
-    struct passage passage = {&team->nic, team->phase, 0};
+    struct passage passage = {team, team->phase, 0};
     if (fabric_stored_to_sleeps(&team->node->lane)) {
         fabric_wake_stored_to(&team->node->lane);
     }
@@ -167,15 +179,58 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
     return 0;
 }
 
+bool team_has_passed(const struct dn_team *team)
+{
+    uint64_t word = atomic_load_explicit(&team->nic.revoked[team->nic.index], memory_order_relaxed);
+    return team->is_given_up ? (uint32_t)word == team->phase : !team->arrival_is_open;
+}
+
+/* From now on every call finds an open arrival in a broken team, which calls look for anyway. */
+void team_give_up(struct dn_team *team)
+{
+    if (!team->is_given_up) {
+        bool has_passed = team_has_passed(team);
+        group_team_revoke(&team->nic, has_passed ? team->phase : team->phase - 1, !has_passed);
+        team->is_given_up = true;
+        team->is_broken = true;
+        team->arrival_is_open = true;
+        team->way->tell_revoked(team);
+        team_wake_members(team);
+    }
+}
+
+int team_revoke(struct dn_team *team)
+{
+    if (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0) {
+        /* Another thread is in a call, which perhaps only this ends. It has passed at least the
+         * phase before the one that it arrived at last. */
+        uint32_t arrived = atomic_load_explicit(
+            group_team_arrived_word(&team->nic, team->nic.index), memory_order_relaxed);
+        group_team_revoke(&team->nic, arrived - 1, false);
+        team->way->tell_revoked(team);
+        team_wake_members(team);
+        take_turn_at_last(team);
+    }
+    team_give_up(team);
+    team_turn_give(team);
+    /* Once this call returns, all who live will hear of it, whatever becomes of this node. */
+    (void)fabric_settle(team_lane(team));
+    return 0;
+}
+
 bool team_is_broken(struct dn_team *team)
 {
-    bool is_broken = team->is_broken || group_team_broken(&team->nic, team->phase);
-    if (is_broken && !team->is_broken) {
+    if (!team->is_broken && group_team_broken(&team->nic, team->phase)) {
         team->way->ask(team);
-        is_broken = group_team_broken(&team->nic, team->phase);
-        team->is_broken = is_broken;
+        team->is_broken = group_team_broken(&team->nic, team->phase);
     }
-    return is_broken;
+    if (!team->is_broken && group_team_is_revoked(&team->nic, team->phase)) {
+        /* Tells it again, in case that the one who told it died before it had told all. */
+        team_give_up(team);
+    } else if (!team->is_broken) {
+        group_team_restore_arrivals(&team->nic, team->phase);
+    }
+    return team->is_broken;
 }
 
 /* Passes after all if another member has seen the dead one arrive. */
@@ -195,19 +250,22 @@ int team_pass(struct dn_team *team, uint64_t timeout_ns)
     return LIKELY(error != DN_EPEER) ? error : pass_after_asking(team, timeout_ns);
 }
 
+/* Whoever waits here for a team that it splits may do so in vain when that one is given up. */
 static bool lacks_somebody(const struct dn_node *node, void *context, bool forever)
 {
     const struct passage *passage = context;
     (void)node;
     (void)forever;
-    return group_team_lacks(passage->team);
+    const struct group_team *whole = passage->team->whole;
+    return group_team_lacks(&passage->team->nic) || (whole && group_team_is_given_up(whole));
 }
 
 int team_first_phase(struct dn_team *team)
 {
     int error = team_arrive(team);
     error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
-    if (team->way->decide(team, error == 0)) {
+    bool is_made = error == 0 || group_team_was_passed(&team->nic, team->phase);
+    if (team->way->decide(team, is_made)) {
         team->arrival_is_open = false;
         return 0;
     }

@@ -57,6 +57,7 @@ static struct dn_team *take_handle(void)
 static void reset_handle(struct dn_team *team, struct dn_node *node)
 {
     team->node = node;
+    team->whole = NULL;
     team->key = 0;
     team->own_block = 0;
     team->is_all = false;
@@ -68,6 +69,9 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->arrival_is_open = false;
     team->arrival_is_tree = false;
     team->is_broken = false;
+    team->is_given_up = false;
+    team->brings_data = false;
+    team->tree_phase = 0;
     team->staging = 0;
     team->packets = NULL;
 }
@@ -205,17 +209,27 @@ int team_all_make(struct dn_node *node)
     return 0;
 }
 
+/* The others see the life of a node that leaves in peace, and need be told only what they would
+ * not think: that it had not passed its last phase. */
+static void leave(struct dn_team *team)
+{
+    team->way->leave(team);
+    team_note_left(team);
+    if (!team_has_passed(team)) {
+        team->way->tell_left(team);
+    }
+}
+
 void team_all_end(struct dn_node *node)
 {
     (void)node;
     pthread_mutex_lock(&handles_lock);
-    team_of_all.way->leave(&team_of_all);
+    leave(&team_of_all);
     team_of_all.open = 0;
     free_lists(&team_of_all);
     for (struct dn_team *team = handles; team; team = team->next) {
         if (team->open == TEAM_OPEN) {
-            team->way->leave(team);
-            team_note_left(team);
+            leave(team);
         }
         team->open = 0;
         team->own_block = 0;
@@ -285,10 +299,10 @@ static uint64_t named_key(const uint32_t *ranks, size_t count, uint64_t name)
     return key ? key : 1;
 }
 
-/* The key of this list's next team; 0: no memory. */
-static uint64_t next_key(const uint32_t *ranks, size_t count)
+/* The key of this list's next team, of those with the same origin; 0: no memory. */
+static uint64_t next_key(const uint32_t *ranks, size_t count, uint64_t origin)
 {
-    uint64_t digest = digest_list(ranks, count);
+    uint64_t digest = team_digest(TEAM_KEY_OF_LIST, digest_list(ranks, count), origin);
     uint64_t key = 0;
     pthread_mutex_lock(&handles_lock);
     struct list_count *list = list_counts;
@@ -345,11 +359,15 @@ static bool all_are_offered(void *context)
     return meeting->found == meeting->offers || meeting->is_refused || meeting->is_senseless;
 }
 
+/* Nor does somebody come whom giving up the whole team has kept from splitting it. */
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
 {
     const struct meeting *meeting = context;
     (void)node;
     (void)forever;
+    if (meeting->team->whole && group_team_is_given_up(meeting->team->whole)) {
+        return true;
+    }
     for (uint32_t i = 0; i < meeting->count; i++) {
         if (group_life_gone(group_life(meeting->view, meeting->team->ranks[i]))) {
             return true;
@@ -446,9 +464,9 @@ static int meet(struct dn_team *team, uint32_t count, uint32_t index)
     return error;
 }
 
-/* `key` 0: the list's next one. */
-static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uint64_t key,
-                  struct dn_team **made)
+/* `whole`: the team that is split, or NULL. `key` 0: there is no memory for one. */
+static int create(struct dn_node *node, const struct group_team *whole, const uint32_t *ranks,
+                  size_t count, uint64_t key, struct dn_team **made)
 {
     uint32_t index = 0;
     int error = check_list(&node->process->view, ranks, count, &index);
@@ -456,7 +474,6 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
         return error;
     }
     reclaim_blocks();
-    key = key ? key : next_key(ranks, count);
     struct dn_team *team = key ? take_handle() : NULL;
     if (!team) {
         return DN_ENOMEM;
@@ -468,10 +485,12 @@ static int create(struct dn_node *node, const uint32_t *ranks, size_t count, uin
         return error;
     }
     memcpy(team->ranks, ranks, count * sizeof *ranks);
+    team->whole = whole;
     team->key = key;
     team->way = choose_way(node, ranks, (uint32_t)count);
     error = meet(team, (uint32_t)count, index);
     if (!error) {
+        team->whole = NULL;
         team->open = TEAM_OPEN;
         *made = team;
     }
@@ -491,7 +510,8 @@ static int create_list(struct dn_node *node, const int *ranks, size_t count, con
     for (size_t i = 0; i < count; i++) {
         list[i] = (uint32_t)ranks[i]; /* a negative one becomes larger than any */
     }
-    int error = create(node, list, count, name ? named_key(list, count, *name) : 0, team);
+    uint64_t key = name ? named_key(list, count, *name) : next_key(list, count, 0);
+    int error = create(node, NULL, list, count, key, team);
     free(list);
     return error;
 }
@@ -563,7 +583,7 @@ int team_split(struct dn_team *team, int color, int key, struct dn_team **part)
     if (!error && count == 0) {
         *part = NULL;
     } else if (!error) {
-        error = create(team->node, ranks, count, named_key(ranks, count, name), part);
+        error = create(team->node, &team->nic, ranks, count, named_key(ranks, count, name), part);
     }
     free(ranks);
     free(candidates);
@@ -574,6 +594,8 @@ int team_shrink(struct dn_team *team, struct dn_team **survivors)
 {
     const struct group_view *view = team->nic.view;
     uint32_t *ranks = calloc(team->nic.count, sizeof *ranks);
+    /* Named after the team, so that threads that shrink different teams do not meet each other. */
+    uint64_t origin = team_digest(TEAM_SHRINK, team->key, 0);
     int error = ranks ? DN_EPEER : DN_ENOMEM;
     /* Each attempt that fails leaves out one member more. The survivors' lists differ only until
      * all have seen the same deaths, and a list with a dead member fails. */
@@ -584,7 +606,12 @@ int team_shrink(struct dn_team *team, struct dn_team **survivors)
                 ranks[count++] = team->nic.ranks[index];
             }
         }
-        error = create(team->node, ranks, count, 0, survivors);
+        /* Others may wait in a call of this team that the dead member took part in, and for this
+         * one, which will not come there: it gives the team up for all. */
+        error = count < team->nic.count ? team_revoke(team) : 0;
+        error = error ? error
+                      : create(team->node, NULL, ranks, count, next_key(ranks, count, origin),
+                               survivors);
     }
     free(ranks);
     return error;

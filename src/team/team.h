@@ -17,8 +17,9 @@ struct dn_team {
     /* Where the members' blocks of words lie, each from the start of its node's memory: the
      * leader's in place, one for each member by packets. */
     uint64_t *blocks;
-    uint64_t key;       /* under which its members met; 0 for the team of all */
-    uint64_t own_block; /* what this node took from its arena for it; 0: nothing */
+    const struct group_team *whole; /* while it is made as a part of another: that one; or NULL */
+    uint64_t key;                   /* under which its members met; 0 for the team of all */
+    uint64_t own_block;             /* what this node took from its arena for it; 0: nothing */
     bool is_all;
     enum dn_barrier_kind kind;
     enum group_host_stage host_stage; /* of the open arrival, with DN_BARRIER_HOST */
@@ -33,6 +34,9 @@ struct dn_team {
     bool arrival_is_tree; /* the open arrival is one of a tree barrier, and passes as such */
     bool arrival_is_open; /* arrived at `phase`, not passed: a time-out or a split barrier */
     bool is_broken;       /* a phase was found broken: that stays said */
+    bool is_given_up;     /* this member has given it up; an arrival counts as open from then on */
+    bool brings_data;     /* the last arrival brought a contribution; by packets only */
+    uint32_t tree_phase;  /* the last one that a tree barrier passed; by packets only */
     /* One store is the whole arrival: it completes what was sent before, and all see it. */
     bool arrives_by_store;
     uint64_t staging; /* this member's, from the start of its node's memory; 0: none yet */
@@ -66,6 +70,10 @@ int team_create_named(struct dn_node *node, const int *ranks, size_t count, uint
 int team_split(struct dn_team *team, int color, int key, struct dn_team **part);
 int team_shrink(struct dn_team *team, struct dn_team **survivors);
 int team_free(struct dn_team *team);
+
+/* Gives the team up for all members: their calls on it, pending and later ones, end with
+ * DN_EPEER. Waits for no other member's call, only for those of this node's own threads. */
+int team_revoke(struct dn_team *team);
 
 /* ---- For the collective calls -------------------------------------------------- */
 
@@ -110,7 +118,14 @@ static inline void team_contribute(struct dn_team *team, uint64_t operand, uint6
 /* After team_pass: 0, or DN_EMISMATCH when some member's argument differs. */
 int team_compare_arguments(const struct dn_team *team, uint64_t argument);
 
-/* Whether the phase last arrived at can never be passed. All members get the same answer. */
+/* With the turn held: gives the team up. */
+void team_give_up(struct dn_team *team);
+
+/* Whether this member has passed the phase that it arrived at last. */
+bool team_has_passed(const struct dn_team *team);
+
+/* Whether the phase last arrived at can never be passed, by a death or because the team was given
+ * up. After a death all members get the same answer. */
 bool team_is_broken(struct dn_team *team);
 
 /* With the turn held: 0 when no arrival is open, else DN_EMISMATCH or DN_EPEER. */
@@ -143,6 +158,7 @@ enum team_call_number {
     TEAM_ALLTOALLV,
     TEAM_ALLGATHERV,
     TEAM_FAGUS, /* Fagus's own collective calls, by their names */
+    TEAM_SHRINK,
 };
 
 #endif

@@ -180,6 +180,17 @@ static bool ask(const struct dn_team *team, uint32_t index, uint32_t witness)
     return true;
 }
 
+static void tell_revoked(const struct dn_team *team)
+{
+    const struct group_team *nic = &team->nic;
+    for (uint32_t step = 1; step < nic->count; step++) {
+        uint32_t index = next_of(team, step);
+        team_tell(team, index, &nic->members[nic->index].arrived, sizeof(uint32_t));
+        team_tell(team, index, &nic->revoked[nic->index], sizeof(uint64_t));
+        KILL_POINT("team: giving up told to one more");
+    }
+}
+
 static bool is_gone(const struct dn_team *team, uint32_t index)
 {
     return group_life_gone(group_life(team->nic.view, team->nic.ranks[index]));
@@ -195,6 +206,86 @@ static void ask_all_about(const struct dn_team *team, uint32_t index)
     }
 }
 
+/* Writes `wish` into a word of one member's block if nothing stands there, in one step; gives what
+ * stands there from now on. DN_EPEER: the member is gone, and the wish stays. */
+static int say_once(const struct dn_team *team, uint32_t index, const void *own_word,
+                    unsigned bytes, uint64_t *wish)
+{
+    struct fabric_lane *lane = team_lane(team);
+    unsigned char *word = at_member(team, index, own_word);
+    uint64_t old = 0;
+    if (index == team->nic.index) {
+        old = nic_apply(word, WIRE_COMPARE_SWAP, bytes, *wish, 0);
+    } else {
+        int error = lane->ops->atomic(lane, at_rank(team, index, word), WIRE_COMPARE_SWAP, bytes,
+                                      *wish, 0, &old);
+        if (error) {
+            return error;
+        }
+    }
+    *wish = old ? old : *wish;
+    return 0;
+}
+
+/* The last phase at which anybody who lives has seen a dead member arrive. This may be the phase
+ * behind this member's own. */
+static uint32_t last_seen(const struct dn_team *team, uint32_t dead)
+{
+    uint32_t last = atomic_load_explicit(group_team_arrived_word(&team->nic, dead),
+                                         memory_order_acquire);
+    for (uint32_t step = 1; step < team->nic.count; step++) {
+        uint32_t witness = next_of(team, step);
+        uint32_t seen;
+        if (!is_gone(team, witness) && read_arrival(team, dead, witness, &seen) == 0 &&
+            (int32_t)(seen - last) > 0) {
+            last = seen;
+        }
+    }
+    return last;
+}
+
+/* Agrees with the others on the last phase of a dead member. Everybody asks all blocks in team
+ * order, and goes on with what it finds: behind the block of a member that stays alive all have
+ * the same. So it does not matter who dies meanwhile, nor what only the dead have seen. */
+static uint32_t agree_on_last(const struct dn_team *team, uint32_t dead)
+{
+    uint64_t wish = GROUP_TEAM_SAID | last_seen(team, dead);
+    for (uint32_t index = 0; index < team->nic.count; index++) {
+        if (!is_gone(team, index)) {
+            (void)say_once(team, index, &team->nic.last[dead], sizeof wish, &wish);
+            KILL_POINT("team: agreed at one more");
+        }
+    }
+    return (uint32_t)wish;
+}
+
+/* Finds out whether a member that is gone had arrived at this phase, with the same result for all
+ * who live. A phase that somebody has passed is complete, also for those who have not seen the dead
+ * member arrive; but where members bring data, that one's is missing, and those who have it may be
+ * gone, too. */
+static void ask_about_gone(const struct dn_team *team, uint32_t index)
+{
+    bool is_dead = group_life(team->nic.view, team->nic.ranks[index]) == DN_DEAD;
+    ask_all_about(team, index);
+    if (!team->brings_data && group_team_was_passed(&team->nic, team->phase)) {
+        team_packets_note(team, index, team->phase);
+    }
+    if (!is_dead) {
+        return; /* it had told all that it did before it left */
+    }
+    uint32_t last = agree_on_last(team, index);
+    bool has_arrived = (int32_t)(last - team->phase) >= 0;
+    if (!has_arrived) {
+        atomic_store_explicit(group_team_arrived_word(&team->nic, index), last,
+                              memory_order_release);
+    } else if (!group_team_has_arrived(&team->nic, index, team->phase)) {
+        ask_all_about(team, index);
+        if (!team->brings_data) {
+            team_packets_note(team, index, team->phase);
+        }
+    }
+}
+
 void team_packets_ask(const struct dn_team *team, bool living)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
@@ -202,7 +293,7 @@ void team_packets_ask(const struct dn_team *team, bool living)
             continue;
         }
         if (is_gone(team, index)) {
-            ask_all_about(team, index);
+            ask_about_gone(team, index);
         } else if (living) {
             (void)ask(team, index, index);
         }
@@ -260,11 +351,12 @@ static void testify_to(const struct dn_team *team, uint32_t index, uint32_t othe
 static void testify(const struct dn_team *team)
 {
     const struct group_team *nic = &team->nic;
-    bool anybody = false;
+    /* The last barrier may have been a tree's, which told few of this member's arrival. */
+    bool tells_arrival = team->tree_phase == team->phase && team->phase != 0;
     for (uint32_t index = 0; index < nic->count; index++) {
         /* A member that left in peace had told everybody. */
         bool is_dead = group_life(nic->view, nic->ranks[index]) == DN_DEAD;
-        anybody = anybody || is_dead;
+        tells_arrival = tells_arrival || is_dead;
         for (uint32_t step = 1; is_dead && step < nic->count; step++) {
             uint32_t other = next_of(team, step);
             if (!is_gone(team, other)) {
@@ -272,8 +364,7 @@ static void testify(const struct dn_team *team)
             }
         }
     }
-    if (anybody) {
-        /* The last barrier may have been a tree's, which told few of this member's arrival. */
+    if (tells_arrival) {
         tell_all(team, &nic->members[nic->index].arrived, sizeof(uint32_t));
     }
 }
@@ -293,44 +384,29 @@ static void tell_left(const struct dn_team *team)
 
 /* ---- Deciding -------------------------------------------------------------------------- */
 
-/* Gives what one member's block says, or says from now on. DN_EPEER: the member is gone. */
-static int decide_at(const struct dn_team *team, uint32_t index, uint32_t wish, uint32_t *outcome)
+static int decide_at(const struct dn_team *team, uint32_t index, uint64_t *wish)
 {
-    _Atomic uint32_t *word = at_member(team, index, &team->nic.members[0].outcome);
-    uint64_t old = GROUP_TEAM_OPEN;
-    if (index == team->nic.index) {
-        uint32_t open = GROUP_TEAM_OPEN;
-        old = atomic_compare_exchange_strong(word, &open, wish) ? GROUP_TEAM_OPEN : open;
-    } else {
-        struct fabric_lane *lane = team_lane(team);
-        int error = lane->ops->atomic(lane, at_rank(team, index, word), WIRE_COMPARE_SWAP,
-                                      sizeof *word, wish, GROUP_TEAM_OPEN, &old);
-        if (error) {
-            return error;
-        }
-    }
-    *outcome = old == GROUP_TEAM_OPEN ? wish : (uint32_t)old;
-    return 0;
+    return say_once(team, index, &team->nic.members[0].outcome, sizeof(uint32_t), wish);
 }
 
 /* The first member's block decides; if it is gone, all blocks in team order, so that the last
  * survivor's has the last word, the same one for everybody. */
 static bool decide(const struct dn_team *team, bool made)
 {
-    uint32_t wish = made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP;
-    uint32_t outcome = wish;
+    uint64_t wish = made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP;
     KILL_POINT("team: not decided");
-    if (decide_at(team, 0, wish, &wish) == 0) {
+    if (decide_at(team, 0, &wish) == 0) {
         KILL_POINT("team: decided, not noted");
         /* It is noted here, too: if the first member dies, a member that asks all blocks finds
          * it. If somebody has asked this one before, it may say something else. */
-        (void)decide_at(team, team->nic.index, wish, &outcome);
+        uint64_t outcome = wish;
+        (void)decide_at(team, team->nic.index, &outcome);
         if (outcome == wish) {
             return wish == GROUP_TEAM_MADE;
         }
     }
     for (uint32_t index = 1; index < team->nic.count; index++) {
-        (void)decide_at(team, index, wish, &wish);
+        (void)decide_at(team, index, &wish);
         KILL_POINT("team: decided at one more");
     }
     return wish == GROUP_TEAM_MADE;
@@ -340,6 +416,7 @@ const struct team_way team_by_packets = {
     .in_place = false,
     .tell_arrival = tell_arrival,
     .ask = ask_about_the_dead,
+    .tell_revoked = tell_revoked,
     .decide = decide,
     .leave = leave,
     .tell_left = tell_left,

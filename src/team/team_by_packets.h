@@ -17,12 +17,14 @@
  * A member that dies while it reflects has arrived for some and not for others. Before a
  * member takes a phase for broken it therefore asks all who live, and takes over what one of
  * them has of the dead member. What that member sent before its death reached their sockets
- * before their answers left, so that all come to the same end, unless the network delays a
- * packet for longer than it takes to announce a death and ask, or the one that knows dies as
- * well. A member that leaves the team in peace leaves what it knows of those whose death has
- * been announced; one that leaves between a death and its announcement takes it away.
- * Data that differs from member to member cannot be taken over; a call that sends such data
- * has another phase behind, which then breaks for everybody.
+ * before their answers left, unless the network delays a packet for longer than it takes to
+ * announce a death and ask. A member that left the group in peace cannot be asked, but it has
+ * passed the phase that it arrived at last, unless it said otherwise before it left. Then those
+ * who doubt agree on the dead member's last phase (agree_on_last), so that all come to the same
+ * end, whoever else dies or leaves meanwhile.
+ * Data that differs from member to member cannot be taken over, nor data that only members have
+ * which are gone; a call that sends data of the first kind has another phase behind, which then
+ * breaks for everybody.
  *
  * A member uses the memory of its block again once all members have let go. Before a member lets
  * go, it waits until what it sent is in place. */

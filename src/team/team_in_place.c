@@ -13,7 +13,7 @@ static void do_nothing(struct dn_team *team)
     (void)team;
 }
 
-static void tell_nobody_of_leaving(const struct dn_team *team)
+static void say_nothing(const struct dn_team *team)
 {
     (void)team;
 }
@@ -62,9 +62,10 @@ const struct team_way team_in_place = {
     .in_place = true,
     .tell_arrival = tell_nobody,
     .ask = do_nothing,
+    .tell_revoked = say_nothing,
     .decide = decide,
     .leave = do_nothing,
-    .tell_left = tell_nobody_of_leaving,
+    .tell_left = say_nothing,
     .give = give,
     .give_all = give_all,
     .agree_on_kind = agree_on_kind,

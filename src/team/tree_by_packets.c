@@ -35,10 +35,14 @@ struct team_packet_barrier {
 
 /* ---- Run by the NICs --------------------------------------------------------------------- */
 
+/* In a broken team nobody arrives any more, and an open arrival would keep the line taken. */
 static int close_barrier(const struct dn_team *team)
 {
     uint64_t now_ns;
     struct nic_services *services = fabric_services_take(team_lane(team), &now_ns);
+    if (team->is_broken) {
+        (void)nic_packet_barrier_break(services, now_ns, team->packets->number);
+    }
     int error = nic_packet_barrier_close(services, now_ns, team->packets->number);
     fabric_services_give(team_lane(team));
     return error;
@@ -87,7 +91,7 @@ static int open_alone(struct dn_team *team, uint32_t number)
     return 0;
 }
 
-/* Nobody arrives any more. What a death has left unfinished in the services stays there. */
+/* Nobody arrives any more. What the services cannot send stays there. */
 void team_packet_barrier_close(struct dn_team *team)
 {
     struct team_packet_barrier *barrier = team->packets;
@@ -188,6 +192,7 @@ void team_packets_tell_host_part(const struct dn_team *team, enum group_host_sta
 
 void team_packets_note_tree_passed(struct dn_team *team)
 {
+    team->tree_phase = team->phase;
     for (uint32_t index = 0; index < team->nic.count; index++) {
         team_packets_note(team, index, team->phase);
     }

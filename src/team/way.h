@@ -23,6 +23,8 @@ struct team_way {
     void (*tell_arrival)(const struct dn_team *team, bool contributes);
     /* A phase seems broken: asks those who live what they have seen of the dead. */
     void (*ask)(struct dn_team *team);
+    /* Tells the others that this member has given the team up. */
+    void (*tell_revoked)(const struct dn_team *team);
     /* group_team_decide. */
     bool (*decide)(const struct dn_team *team, bool made);
     /* This member is about to let go of the team, or its node to leave the group: nobody can ask
@@ -69,7 +71,9 @@ static inline struct fabric_lane *team_lane(const struct dn_team *team)
  * group_team_is_over. */
 static inline void team_note_left(const struct dn_team *team)
 {
-    atomic_store_explicit(&team->nic.members[team->nic.index].left, 1, memory_order_release);
+    atomic_store_explicit(&team->nic.members[team->nic.index].left,
+                          team_has_passed(team) ? GROUP_TEAM_LEFT : GROUP_TEAM_LEFT_WAITING,
+                          memory_order_release);
 }
 
 /* Copies bytes that may be none, and may stand there already. */

@@ -17,6 +17,7 @@ killed()
     local program=team
     [[ $1 != lock:* ]] || program=lock
     [[ $1 != stream:* && $1 != scan:* ]] || program=collectives
+    [[ $1 != "team: giv"* && $1 != "team: arrival taken back" ]] || program=revoke
     DN_KILL="$2:$3:$1" live_group -n 4 --keep-going --timeout 30 \
         "$live_programs/$program" --storm
     live_all_have_ended 4 "$1"

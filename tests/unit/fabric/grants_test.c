@@ -210,6 +210,9 @@ static void each_word_has_its_writer(void **state)
                             within < offsetof(struct group_team_member, outcome);
             /* The parent of the second member is the first. It has no children. */
             expected |= byte == tree + offsetof(struct group_tree_node, release) && source == 4;
+            /* Of giving up each member has a word. */
+            uint64_t word = (byte - group_team_revoked_offset(3)) / sizeof(uint64_t);
+            expected |= word < 3 && members[word] == source;
             assert_int_equal(may_write(source, at(OWN, block + byte), 1), expected);
         }
     }
@@ -255,6 +258,30 @@ static void no_write_crosses_a_border(void **state)
     assert_false(may_write(4, line - 4, 8));
     assert_true(may_apply(0, WIRE_COMPARE_SWAP, rings + 64, 8, 3, 1)); /* of an offer in its ring */
     assert_false(may_apply(3, WIRE_COMPARE_SWAP, rings + 64, 8, 3, 1));
+}
+
+/* What members agree on is said once, by a compare-swap of a phase. */
+static void a_last_phase_is_agreed_on_by_members(void **state)
+{
+    (void)state;
+    const uint64_t said = GROUP_TEAM_SAID | 7;
+    grant_all();
+    unsigned char *row = at(OWN, service(TEAM_AT) + group_team_last_offset(3));
+    for (uint32_t i = 0; i < 4; i++) {
+        bool is_word = i < 3;
+        assert_int_equal(may_apply(0, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, 0), is_word);
+        assert_int_equal(may_apply(4, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, 0), is_word);
+    }
+    assert_false(may_apply(2, WIRE_COMPARE_SWAP, row, 8, said, 0));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, said, said));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 7, 0));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 2 * GROUP_TEAM_SAID, 0));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 4, said, 0));
+    assert_false(may_apply(0, WIRE_SWAP, row, 8, said, 0));
+    unsigned char *words = at(OWN, service(TEAM_AT) + group_team_revoked_offset(3));
+    assert_true(may_write(4, words, 8));
+    assert_false(may_write(4, words, 16));
+    assert_false(may_write(4, words + 4, 8));
 }
 
 static void a_grant_ends_when_it_is_revoked(void **state)
@@ -537,6 +564,7 @@ int main(void)
         TEST(data_areas_are_read_by_their_rights_and_never_written),
         TEST(each_word_has_its_writer),
         TEST(no_write_crosses_a_border),
+        TEST(a_last_phase_is_agreed_on_by_members),
         TEST(a_grant_ends_when_it_is_revoked),
         TEST(many_grants_are_told_apart),
         TEST(an_outcome_is_decided_once_by_members),

@@ -194,6 +194,57 @@ static void a_member_that_left_breaks_it_as_well(void **state)
     end_team();
 }
 
+/* Member 2 gives up after phase 7, member 0 has passed phase 8. */
+static void giving_up_ends_what_nobody_passed(void **state)
+{
+    (void)state;
+    for (uint32_t first = 7; first != 7 + 2 * (UINT32_MAX - 6); first += UINT32_MAX - 6) {
+        make_team(3, 3, 3);
+        for (uint32_t i = 0; i < 3; i++) {
+            group_team_arrive(&teams[i], first + 1);
+        }
+        assert_false(group_team_is_given_up(&teams[1]));
+        assert_false(group_team_was_passed(&teams[1], first + 1));
+        group_team_revoke(&teams[2], first - 1, false);
+        group_team_revoke(&teams[2], first, true);
+        assert_true(group_team_is_given_up(&teams[1]));
+        assert_false(group_team_is_revoked(&teams[1], first));
+        assert_true(group_team_was_passed(&teams[1], first));
+        assert_true(group_team_is_revoked(&teams[1], first + 1));
+        assert_true(group_team_was_taken_back(&teams[1], first + 1));
+        assert_false(all_arrived(1, first + 1));
+        group_team_restore_arrivals(&teams[1], first + 1);
+        assert_false(all_arrived(1, first + 1));
+        /* What somebody has passed, all can. */
+        group_team_revoke(&teams[0], first + 1, false);
+        assert_false(group_team_is_revoked(&teams[1], first + 1));
+        assert_true(group_team_was_passed(&teams[1], first + 1));
+        group_team_restore_arrivals(&teams[1], first + 1);
+        assert_true(all_arrived(1, first + 1));
+        assert_false(group_team_was_taken_back(&teams[1], first + 1));
+        assert_true(group_team_is_revoked(&teams[1], first + 2));
+        /* Said again with an earlier phase, the later one counts. */
+        group_team_revoke(&teams[0], first, false);
+        assert_false(group_team_is_revoked(&teams[1], first + 1));
+        end_team();
+    }
+}
+
+static void who_left_in_peace_had_passed(void **state)
+{
+    (void)state;
+    make_team(3, 3, 3);
+    group_team_arrive(&teams[1], 4);
+    assert_false(group_team_was_passed(&teams[0], 4));
+    assert_true(group_team_was_passed(&teams[0], 3));
+    group_life_conclude(teams[1].view, teams[1].ranks[1], DN_LEFT);
+    assert_true(group_team_was_passed(&teams[0], 4));
+    assert_false(group_team_was_passed(&teams[0], 5));
+    atomic_store(&teams[0].members[1].left, GROUP_TEAM_LEFT_WAITING);
+    assert_false(group_team_was_passed(&teams[0], 4));
+    end_team();
+}
+
 static void what_is_said_first_about_a_new_team_counts(void **state)
 {
     (void)state;
@@ -453,6 +504,8 @@ int main(void)
         cmocka_unit_test(a_member_that_died_before_arriving_breaks_the_phase),
         cmocka_unit_test(a_member_that_died_after_arriving_breaks_the_next),
         cmocka_unit_test(a_member_that_left_breaks_it_as_well),
+        cmocka_unit_test(giving_up_ends_what_nobody_passed),
+        cmocka_unit_test(who_left_in_peace_had_passed),
         cmocka_unit_test(what_is_said_first_about_a_new_team_counts),
         cmocka_unit_test(a_team_is_over_when_all_let_go_or_are_gone),
         cmocka_unit_test(phases_order_what_members_do),

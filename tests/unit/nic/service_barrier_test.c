@@ -150,6 +150,35 @@ static void a_death_breaks_the_team_for_all_and_for_good(void **state)
     cluster_end();
 }
 
+/* A member that has not arrived gives up: as a death, but the team can be closed everywhere. */
+static void breaking_a_team_ends_it_for_all(void **state)
+{
+    (void)state;
+    begin(5, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        open_team(i);
+    }
+    for (uint32_t i = 0; i < 5; i++) {
+        arrive(members[i]);
+    }
+    cluster_settle(NULL);
+    struct nic_services *services = group.nodes[members[5]].services;
+    assert_int_equal(nic_packet_barrier_break(services, group.now_ns, TEAM), 0);
+    assert_int_equal(nic_packet_barrier_break(services, group.now_ns, TEAM), 0);
+    cluster_settle(NULL);
+    for (uint32_t i = 0; i < 6; i++) {
+        if (i < 5) {
+            assert_int_equal(players[members[i]].completion.state, NIC_DONE);
+            assert_int_equal(players[members[i]].completion.result, DN_EPEER);
+        }
+        services = group.nodes[i].services;
+        assert_int_equal(nic_packet_barrier_close(services, group.now_ns, TEAM), 0);
+        assert_int_equal(nic_packet_barrier_break(services, group.now_ns, TEAM), DN_EINVAL);
+    }
+    cluster_assert_nobody_watches();
+    cluster_end();
+}
+
 static void callers_mistakes_are_told(void **state)
 {
     struct nic_completion completion;
@@ -310,6 +339,7 @@ int main(void)
         cmocka_unit_test(the_root_waits_for_its_own_host),
         cmocka_unit_test(an_arrival_before_the_parent_opens_is_not_lost),
         cmocka_unit_test(a_death_breaks_the_team_for_all_and_for_good),
+        cmocka_unit_test(breaking_a_team_ends_it_for_all),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(a_team_of_one_passes_at_once),
         cmocka_unit_test(all_nodes_are_a_team_without_a_list),

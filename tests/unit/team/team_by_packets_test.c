@@ -429,22 +429,6 @@ static int one_step(struct dn_team *team, int step, uint64_t *value)
     return error;
 }
 
-/* Waits until all others have come as far, or are known to be dead: a node that leaves before a
- * death is announced cannot be asked what it has seen of the dead one. */
-static void wait_for_the_living(struct dn_node *node)
-{
-    const struct group_view *view = &node->process->view;
-    uint32_t mine = atomic_load(&fake->logs[view->rank].count);
-    for (uint32_t rank = 0; rank < fake->node_count; rank++) {
-        for (int tries = 0; tries < 20000 && atomic_load(&fake->logs[rank].count) < mine &&
-                            group_life(view, rank) != DN_DEAD;
-             tries++) {
-            fabric_progress(&node->lane);
-            usleep(1000);
-        }
-    }
-}
-
 /* Works on the team of all until it breaks, then with those who are left. */
 static void run_until_broken(struct dn_node *node)
 {
@@ -471,7 +455,6 @@ static void run_until_broken(struct dn_node *node)
         }
         fake_require(team_free(survivors) == 0);
     }
-    wait_for_the_living(node);
 }
 
 /* Kills the victim at one place after another, until it comes to its end alive. */
@@ -543,7 +526,6 @@ static void run_making_under_death(struct dn_node *node)
             break;
         }
     }
-    wait_for_the_living(node);
 }
 
 static void survivors_agree_whether_a_team_was_made(void **state)
@@ -568,7 +550,6 @@ static void run_tree(struct dn_node *node)
     fake_say(again, 0);
     fake_require(again == 0 || again == DN_EPEER);
     fake_require(!error || again == error);
-    wait_for_the_living(node);
 }
 
 static void a_tree_that_a_death_cuts_ends_for_all_alike(void **state)
