@@ -59,6 +59,8 @@ class Network:
 class Relay(Network):
     """Every packet passes the tool `relay`, which harms it."""
 
+    process = None
+
     def start(self):
         source = random.Random(self.plan.seed + os.getpid())
         for _ in range(20):
@@ -99,7 +101,7 @@ class Relay(Network):
             raise RuntimeError("the relay does not start again")
 
     def end(self):
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             self._stop()
 
 
@@ -145,6 +147,8 @@ class Namespaces(Hosts):
         return subprocess.run(["ip", "netns", "exec", self._name("router"), *words], check=True,
                               capture_output=True, text=True, input=text).stdout
 
+    is_made = False
+
     def start(self):
         self.hosts = self._slots()
         self.is_down = self.is_narrow = None
@@ -166,6 +170,7 @@ class Namespaces(Hosts):
             self._in_router("nft", "-f", "-", text=(
                 "table inet faults {\nchain passing {\ntype filter hook forward priority 0;\n"
                 f"meta l4proto udp numgen random mod 100 < {self.plan.loss} counter drop\n}}\n}}\n"))
+        self.is_made = True
         self._write([f"{i} slots={len(ranks)} address=10.78.{i}.2"
                      for i, ranks in enumerate(self.hosts)],
                     'host=$1\nshift\nexec ip netns exec "' + self.world.prefix +
@@ -203,7 +208,7 @@ class Namespaces(Hosts):
         self._ip("-n", namespace, "link", "set", device, "mtu", str(mtu))
 
     def end(self):
-        if self.plan.loss:
+        if self.plan.loss and self.is_made:
             rules = self._in_router("nft", "list", "ruleset").split()
             dropped = int(rules[rules.index("packets") + 1]) if "packets" in rules else 0
             self.counts["lost"] = self.counts.get("lost", 0) + dropped

@@ -76,7 +76,9 @@ def duration_s(source, kind):
     """Shorter and longer than the peer time-out; long ones are rare, as they take their time."""
     if not kind.startswith(("stop", "cut", "narrow")):
         return 0.0
-    least, most = (1.0, 30.0) if kind != "stop node" and kind.startswith("cut") else (0.05, 15.0)
+    least, most = (1.0, 30.0) if kind == "cut" else (0.05, 15.0)
+    if source.random() < 0.1:
+        return round(source.uniform(0.95, 1.15) * TIMEOUT_S, 3)  # some give it up, others do not
     upper = source.choices([1.5, 2 * TIMEOUT_S, most], [6, 3, 0.6])[0]
     return round(source.uniform(least, max(least, upper)), 3)
 

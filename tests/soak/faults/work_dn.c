@@ -58,7 +58,7 @@ static uint64_t added[BOARD_NODES_MAX];
 static unsigned char bytes_here[PIECE_BYTES];
 static uint64_t elements[2][ELEMENTS_MAX];
 
-/* ---- Deaths ---- */
+/* ---- Deaths ------------------------------------------------------------------------------ */
 
 static bool is_gone(int rank)
 {
@@ -139,7 +139,7 @@ static int checked_at(const char *call, int rank, int error)
         }                                                            \
     } while (0)
 
-/* ---- Who is who ---- */
+/* ---- Who is who -------------------------------------------------------------------------- */
 
 static int right(void)
 {
@@ -179,7 +179,7 @@ static size_t some_bytes(void)
     return 8 + live_random(&random_state, most[live_random(&random_state, 4)] - 8);
 }
 
-/* ---- Steps: stores and transfers ---- */
+/* ---- Steps: stores and transfers --------------------------------------------------------- */
 
 /* An endless wait of the last node left ends with DN_EPEER, unless what it sent itself is there. */
 static int wait_for(const char *name, uint64_t offset, uint64_t value)
@@ -253,7 +253,7 @@ static int step_atomics(void)
     return 0;
 }
 
-/* ---- Steps: teams ---- */
+/* ---- Steps: teams ------------------------------------------------------------------------ */
 
 /* All tell all that they arrive; after the barrier everybody's word is there. */
 static int tell_arrival(void)
@@ -342,7 +342,7 @@ static int step_gather(void)
     return 0;
 }
 
-/* ---- Steps: locks ---- */
+/* ---- Steps: locks ------------------------------------------------------------------------ */
 
 static void require_sound(const struct guarded *guarded)
 {
@@ -404,7 +404,7 @@ static int step_lock(void)
     return error;
 }
 
-/* ---- Steps: messages ---- */
+/* ---- Steps: messages --------------------------------------------------------------------- */
 
 /* A large message waits until its receiver fetches it. If that one has met a death and makes a new
  * team already, only looking at the lives ends the wait: the message is then taken back. */
@@ -480,7 +480,7 @@ static int step_message(void)
     return error;
 }
 
-/* ---- Epochs ---- */
+/* ---- Epochs ------------------------------------------------------------------------------ */
 
 static void look_at_team(void)
 {
@@ -542,7 +542,7 @@ static int work(bool *is_over)
     return 0;
 }
 
-/* ---- Another thread ---- */
+/* ---- Another thread ---------------------------------------------------------------------- */
 
 /* The work itself may be in a call that a death does not concern: in the queue of a lock, or in a
  * phase that the dead node had come to. This thread learns of every death, by a wait for what never

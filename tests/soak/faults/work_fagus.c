@@ -53,7 +53,7 @@ static bool succeeded(const char *call, int result)
     return true;
 }
 
-/* ---- Versions ---- */
+/* ---- Versions ---------------------------------------------------------------------------- */
 
 static uint64_t word_at(int variable, uint64_t index, uint64_t sequence)
 {
@@ -86,7 +86,7 @@ static void write_version(int variable, uint64_t sequence, bool is_all)
     }
 }
 
-/* ---- Steps ---- */
+/* ---- Steps ------------------------------------------------------------------------------- */
 
 /* Acquires; gives whether it is held, and whether its content counts. */
 static bool take(int variable, enum fagus_mode mode, bool *is_sound)
@@ -167,7 +167,7 @@ static void work(void)
     }
 }
 
-/* ---- The run ---- */
+/* ---- The run ----------------------------------------------------------------------------- */
 
 static void start(void)
 {
