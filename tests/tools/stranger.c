@@ -1,6 +1,6 @@
 /* A stranger: a program without the group's secret that sends to the ports of a running job.
  *
- *     stranger --to PORT --nodes COUNT --rate PACKETS_PER_S [--seconds S] [--seed S]
+ *     stranger --to PORT --nodes COUNT --rate PACKETS_PER_S [--seconds S] [--packets N] [--seed S]
  *              [--garbage] [--replay FILE] [--foreign FILE]
  *
  * --garbage      anything: random bytes of any length, and packets whose first bytes look right
@@ -9,8 +9,8 @@
  * --foreign FILE what the relay recorded of another group, as it is, and with the header of one
  *                of this job's packets (from --replay) in place of its own
  *
- * The kinds asked for take turns. It ends after S seconds or on SIGTERM, and tells how many of
- * each it sent in one line of name=number. */
+ * The kinds asked for take turns. It ends after S seconds, after about N packets or on SIGTERM, and
+ * tells how many of each it sent in one line of name=number. */
 #define _GNU_SOURCE
 #include <sys/socket.h>
 #include <unistd.h>
@@ -46,13 +46,14 @@ static const char *const kind_names[KINDS] = {"garbage", "plausible", "replayed"
                                               "harmed",  "foreign",   "grafted"};
 
 static struct {
-    uint64_t to, nodes, rate, seconds, seed;
+    uint64_t to, nodes, rate, seconds, seed, packets;
     bool garbage;
     struct memory own, foreign;
-} options = {.rate = 1000, .seconds = 30, .seed = 1};
+} options = {.rate = 1000, .seconds = 30, .seed = 1, .packets = UINT64_MAX};
 
 static struct base_random randomness;
 static uint64_t sent[KINDS];
+static uint64_t all_sent;
 static uint64_t refused;
 static volatile sig_atomic_t ended;
 
@@ -185,6 +186,7 @@ static void send_packet(int fd, enum kind kind)
         refused++;
     } else {
         sent[kind]++;
+        all_sent++;
     }
 }
 
@@ -193,7 +195,7 @@ static void parse(int argc, char **argv)
     const struct tool_number numbers[] = {
         {"--to", &options.to, 65535},          {"--nodes", &options.nodes, NODES_MAX},
         {"--rate", &options.rate, 10000000},   {"--seconds", &options.seconds, 3600},
-        {"--seed", &options.seed, UINT64_MAX},
+        {"--seed", &options.seed, UINT64_MAX}, {"--packets", &options.packets, UINT64_MAX},
     };
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--garbage") == 0) {
@@ -232,11 +234,12 @@ int main(int argc, char **argv)
     uint64_t start_ns = tool_now_ns();
     uint64_t number = 0;
     uint64_t now_ns;
-    while (!ended && (now_ns = tool_now_ns()) - start_ns < options.seconds * TOOL_SECOND) {
+    while (!ended && all_sent < options.packets &&
+           (now_ns = tool_now_ns()) - start_ns < options.seconds * TOOL_SECOND) {
         uint64_t due = (uint64_t)((double)(now_ns - start_ns) * (double)options.rate / 1e9);
         read_on(&options.own);
         read_on(&options.foreign);
-        for (; number < due && !ended; number++) {
+        for (; number < due && !ended && all_sent < options.packets; number++) {
             send_packet(fd, (enum kind)(number % KINDS));
         }
         (void)nanosleep(&tick, NULL);
