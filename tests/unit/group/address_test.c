@@ -237,9 +237,10 @@ static uint64_t length_of(uint32_t area)
     return 64 + area / GROUP_AREAS % 1021;
 }
 
+/* Inside the node's memory, however many rounds there are: other entries are refused. */
 static uint64_t offset_of(uint32_t area)
 {
-    return (uint64_t)(area / GROUP_AREAS) * 4096;
+    return (uint64_t)(area / GROUP_AREAS % 65536) * 4096;
 }
 
 /* Whether readers have met both outcomes; otherwise the race has shown nothing. */
