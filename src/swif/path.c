@@ -75,6 +75,11 @@ uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *
     if (ltee->silences != 0 || search->at_ns > now_ns) {
         return 0;
     }
+    if (search->counter > swif_most(ltee->newest_arrived, ltee->carried)) {
+        /* Nothing that was sent later has arrived either: the peer has not come to it yet. */
+        search->at_ns = now_ns + patience_ns;
+        return 0;
+    }
     if (search->tries == TRIES) {
         search->step++;
         search->tries = 0;
@@ -101,6 +106,9 @@ void swif_path_carries(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64
 {
     for (unsigned class = 0; class < WIRE_CLASSES; class ++) {
         struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
+        if (ltee && counter <= swif->counter) {
+            ltee->carried = swif_most(ltee->carried, counter);
+        }
         if (ltee && ltee->search.counter == counter && counter != 0) {
             if (ltee->search.step < swif->path_steps[peer]) {
                 swif->path_steps[peer] = ltee->search.step;

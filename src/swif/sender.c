@@ -216,7 +216,7 @@ void swif_sender_heard(struct swif *swif, uint64_t now_ns, uint16_t peer)
         struct swif_ltee *ltee = swif_ltee_peek(swif, peer, class);
         if (ltee) {
             /* The timer may now be early; it looks again when it fires. */
-            ltee->heard_ns = ltee->spoke_ns = now_ns;
+            ltee->heard_ns = now_ns;
         }
     }
 }
@@ -627,24 +627,22 @@ static uint32_t first_lost(const struct swif_ltee *ltee)
     return sequence;
 }
 
-/* A time-out: the first packet that is to be sent again may be too long for the path. The peer is
- * asked whether it is there; if it spoke since and the packet has met a second time-out, the path
- * is to blame, and not a peer that stands still. A packet that it has refused did arrive. */
-static bool blame_path(struct swif *swif, uint64_t now_ns, const struct swif_ltee *ltee)
+/* A time-out: the first packet that is to be sent again may be too long for the path. A short one
+ * is sent behind it; if that is answered and there is a second time-out, the path is to blame, and
+ * not a peer that stands still. A packet that the peer has refused did arrive. */
+static bool blame_path(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     uint16_t peer = ltee->name.peer;
-    if (ltee->lost_count == 0 || ltee->refusals != 0) {
+    if (ltee->lost_count == 0 || ltee->refusals != 0 ||
+        !swif_path_is_tight(swif, peer, buffer_at(swif, ltee, first_lost(ltee))->body_bytes)) {
         return false;
     }
-    const struct swif_buffer *buffer = buffer_at(swif, ltee, first_lost(ltee));
-    if (!swif_path_is_tight(swif, peer, buffer->body_bytes)) {
-        return false;
-    }
-    if (ltee->silences > 1 && ltee->spoke_ns > buffer->sent.at_ns) {
+    if (ltee->silences > 1 && ltee->carried > ltee->doubted) {
         swif_path_narrow(swif, now_ns, peer);
         return true;
     }
-    swif_note_control(swif, peer, WIRE_PROBE, stub_of(swif, ltee)->incarnation);
+    ltee->doubted = ltee->silences > 1 ? ltee->doubted : swif->counter;
+    swif_note_control(swif, peer, WIRE_PATH, stub_of(swif, ltee)->incarnation);
     return false;
 }
 

@@ -169,8 +169,9 @@ struct swif_ltee {
     uint64_t waiting_since_ns; /* for an answer */
     uint64_t progress_ns;      /* something was acknowledged, or waiting began */
     uint64_t slept_before_ns;  /* slept_ns at that time */
-    uint64_t heard_ns;         /* from the peer, or of it */
-    uint64_t spoke_ns;         /* from the peer itself */
+    uint64_t heard_ns;
+    uint64_t doubted; /* the newest packet before the first time-out in a row */
+    uint64_t carried; /* the newest PATH packet that was answered */
     struct swif_congestion congestion;
     uint32_t piece_sequence; /* the packet that is going out in pieces */
     uint32_t piece_at;       /* where in its body the next one begins; 0: there is none */
