@@ -389,7 +389,7 @@ static int broadcast(uint64_t root)
 static int one_step(void)
 {
     uint64_t size = (uint64_t)dn_team_size(storm.team);
-    if (live_random(&storm.random, 150) == 0) {
+    if (live_random(&storm.random, 40) == 0) {
         expect(dn_team_revoke(storm.team), 0);
         return DN_EPEER;
     }
