@@ -13,7 +13,7 @@
 #include "base/secret.h"
 #include "fabric/udp/vault.h"
 
-enum { KEY_BYTES = 32, NONCE_BYTES = 12, STACK_BYTES = 6144 };
+enum { KEY_BYTES = 32, NONCE_BYTES = 12, STACK_BYTES = 6144, CIPHER_STACK_BYTES = 1536 };
 _Static_assert(KEY_BYTES == crypto_aead_aes256gcm_KEYBYTES &&
                    KEY_BYTES == crypto_aead_chacha20poly1305_ietf_KEYBYTES &&
                    KEY_BYTES >= crypto_generichash_BYTES_MIN &&
@@ -75,6 +75,46 @@ const char *udp_cipher_name(enum udp_cipher cipher)
     return "unknown";
 }
 
+/* The dynamic linker looks up a function when it is first called, and saves the vector registers on
+ * the stack meanwhile. The ciphers call others while parts of keys are in these registers, so the
+ * first calls are made with a key that nobody uses. */
+static void rehearse(enum udp_cipher cipher)
+{
+    static const unsigned char key[KEY_BYTES];
+    static const unsigned char nonce[NONCE_BYTES];
+    unsigned char text[KEY_BYTES] = {0};
+    unsigned char tag[WIRE_TAG_BYTES];
+    int fault;
+    if (cipher == UDP_CIPHER_AES_256_GCM) {
+        crypto_aead_aes256gcm_state state;
+        (void)crypto_aead_aes256gcm_beforenm(&state, key);
+        (void)crypto_aead_aes256gcm_encrypt_detached_afternm(text, tag, NULL, text, sizeof text,
+                                                             key, sizeof key, NULL, nonce, &state);
+        fault = crypto_aead_aes256gcm_decrypt_detached_afternm(text, NULL, text, sizeof text, tag,
+                                                               key, sizeof key, nonce, &state);
+    } else {
+        (void)crypto_aead_chacha20poly1305_ietf_encrypt_detached(text, tag, NULL, text, sizeof text,
+                                                                 key, sizeof key, NULL, nonce, key);
+        fault = crypto_aead_chacha20poly1305_ietf_decrypt_detached(
+            text, NULL, text, sizeof text, tag, key, sizeof key, nonce, key);
+    }
+    INVARIANT(!fault);
+}
+
+/* And they leave parts of keys in these registers and on the stack. */
+static inline void clear_traces(void)
+{
+#ifdef __x86_64__
+#define CLEAR(number) "pxor %%xmm" #number ", %%xmm" #number "\n\t"
+    __asm__ volatile(CLEAR(0) CLEAR(1) CLEAR(2) CLEAR(3) CLEAR(4) CLEAR(5) CLEAR(6) CLEAR(7) CLEAR(
+                         8) CLEAR(9) CLEAR(10) CLEAR(11) CLEAR(12) CLEAR(13) CLEAR(14) CLEAR(15)::
+                         : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",
+                           "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+#undef CLEAR
+#endif
+    sodium_stackzero(CIPHER_STACK_BYTES);
+}
+
 /* ---- Keys ------------------------------------------------------------------------- */
 
 /* Makes the sender's key for its incarnation, in the place of one for another that nobody has
@@ -103,7 +143,8 @@ static int derive(struct udp_guard *guard, uint16_t rank, struct sender *sender)
         memcpy(made->with.chacha20, key, sizeof key);
     }
     sodium_memzero(key, sizeof key);
-    sodium_stackzero(STACK_BYTES); /* what the functions above have left there */
+    clear_traces();
+    sodium_stackzero(STACK_BYTES); /* hashing leaves more */
     sender->key = made;
     return 0;
 }
@@ -117,6 +158,7 @@ int udp_guard_make(const struct udp_guard_config *config, struct udp_guard **gua
     if (!udp_cipher_is_possible(config->cipher)) {
         return DN_EVERSION;
     }
+    rehearse(config->cipher);
     struct udp_guard *made = calloc(1, sizeof *made + config->node_count * sizeof made->senders[0]);
     if (!made) {
         return DN_ENOMEM;
@@ -220,6 +262,7 @@ static void guard_seal(void *context, const struct wire_header *header, unsigned
             parts.hidden, parts.tag, NULL, parts.hidden, parts.hidden_bytes, parts.open,
             parts.open_bytes, NULL, parts.nonce, key->with.chacha20);
     }
+    clear_traces();
 }
 
 static bool guard_open(void *context, const struct wire_header *header, unsigned char *packet,
@@ -247,6 +290,7 @@ static bool guard_open(void *context, const struct wire_header *header, unsigned
             parts.hidden, NULL, parts.hidden, parts.hidden_bytes, parts.tag, parts.open,
             parts.open_bytes, parts.nonce, key->with.chacha20);
     }
+    clear_traces();
     sender->is_known = sender->is_known || fault == 0;
     return fault == 0;
 }
