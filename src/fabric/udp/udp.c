@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fabric/clock.h"
@@ -291,7 +291,8 @@ static int choose_incarnation(uint32_t *incarnation)
 {
     *incarnation = 0;
     while (*incarnation == 0) {
-        ssize_t bytes = getrandom(incarnation, sizeof *incarnation, 0);
+        /* Not by the C library, which makes it a cancellation point (base/uncancelled.h). */
+        long bytes = syscall(SYS_getrandom, incarnation, sizeof *incarnation, 0);
         if (bytes != sizeof *incarnation && errno != EINTR) {
             return DN_ESYSTEM;
         }
