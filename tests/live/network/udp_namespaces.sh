@@ -197,10 +197,11 @@ killed_untold()
     kill -KILL "$pid"
     udp_job_says '^survived [02]$'
     live_eventually eval "[ \$(udp_lines '^survived') -eq 2 ] || udp_job_ended"
+    # On a slow machine the launcher holds the agent for dead by now, and has ended it.
     # shellcheck disable=SC2086 # one word each
-    kill -CONT $others
+    kill -CONT $others 2>/dev/null
     udp_job_wait
-    [ "$status" -eq 137 ] && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
+    { [ "$status" -eq 137 ] || [ "$status" -eq 1 ]; } && udp_say_lines 2 '^dead [02]: 1$' && udp_say_lines 2 '^team [02]: 2$' &&
         udp_heard_within "$from_us" 700 10000
 }
 

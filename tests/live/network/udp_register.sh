@@ -3,13 +3,12 @@
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
-# Moving this much takes seconds and twice the memory; the peer time-out is a fraction of that.
+# Moving this much takes seconds and twice the memory.
 readonly GIB=4
 
 large_memory()
 {
-    live_group -n 2 --fabric udp --peer-timeout 1000 --timeout 100 \
-        "$live_programs/udp_register" "$GIB"
+    live_group -n 2 --fabric udp --timeout 100 "$live_programs/udp_register" "$GIB"
     [ "$status" -eq 0 ] && [ "$(grep -c '^ok [01]$' "$live_work/out")" -eq 2 ]
 }
 
