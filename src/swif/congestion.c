@@ -125,6 +125,7 @@ static void end_round(struct swif_congestion *congestion, uint32_t window_max, u
 void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
                            const struct swif_feedback *feedback)
 {
+    congestion->window_before = 0;
     congestion->delivered_bytes += feedback->bytes;
     congestion->delivered_at_ns = now_ns;
     /* A pause between packets holds back a context even if it never has two packets. */
@@ -147,6 +148,19 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
 
 void swif_congestion_silence(struct swif_congestion *congestion)
 {
+    if (congestion->window_before == 0) {
+        congestion->window_before = congestion->window;
+        congestion->starting_before = congestion->starting;
+    }
     congestion->starting = false;
     congestion->window = congestion->window / 2 > WINDOW_MIN ? congestion->window / 2 : WINDOW_MIN;
+}
+
+void swif_congestion_was_no_silence(struct swif_congestion *congestion)
+{
+    if (congestion->window_before != 0) {
+        congestion->window = congestion->window_before;
+        congestion->starting = congestion->starting_before;
+        congestion->pace_ns = 0; /* it followed from the smaller window */
+    }
 }

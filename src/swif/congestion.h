@@ -31,7 +31,9 @@ struct swif_congestion {
     uint64_t rate;         /* bytes per second delivered lately */
     uint64_t delivered_bytes;
     uint64_t delivered_at_ns;
-    uint64_t pace_ns; /* nothing goes out before */
+    uint64_t pace_ns;       /* nothing goes out before */
+    uint32_t window_before; /* the silence, and the next: 0 when nothing has been silent */
+    bool starting_before;
 };
 
 void swif_congestion_init(struct swif_congestion *congestion, uint64_t now_ns);
@@ -62,6 +64,8 @@ void swif_congestion_acked(struct swif_congestion *congestion, uint64_t now_ns,
 
 /* Nothing came back for a whole time-out. */
 void swif_congestion_silence(struct swif_congestion *congestion);
+/* But something was under way: the way is longer than the time-outs. Called before what came is. */
+void swif_congestion_was_no_silence(struct swif_congestion *congestion);
 
 /* Whole packets that may be under way, at least 1. */
 static inline uint32_t swif_congestion_window(const struct swif_congestion *congestion)

@@ -7,20 +7,9 @@ enum { REFUSALS_MAX = 10 }; /* doublings of the pause after a refusal */
 
 /* ---- Contexts -------------------------------------------------------------------- */
 
-static struct swif_stub *stub_of(const struct swif *swif, const struct swif_ltee *ltee)
-{
-    return &swif->stubs[ltee->name.peer];
-}
-
 static uint32_t send_next(const struct swif *swif, const struct swif_ltee *ltee)
 {
-    return stub_of(swif, ltee)->send_next[ltee->name.class];
-}
-
-static struct swif_buffer *buffer_at(const struct swif *swif, const struct swif_ltee *ltee,
-                                     uint32_t sequence)
-{
-    return swif_buffer(&swif->pools[ltee->name.class], ltee->slots[sequence % SWIF_RING]);
+    return swif_stub_of(swif, ltee)->send_next[ltee->name.class];
 }
 
 static bool is_empty(const struct swif *swif, const struct swif_ltee *ltee)
@@ -113,7 +102,7 @@ static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
     ltee->granted = 1;
     ltee->oldest = ltee->unsent = send_next(swif, ltee);
     /* What answers our packets is sent after all that has come so far. */
-    ltee->ack_counter = stub_of(swif, ltee)->newest_counter;
+    ltee->ack_counter = swif_stub_of(swif, ltee)->newest_counter;
     ltee->resend_at_ns = ltee->reorder_at_ns = SWIF_NEVER;
     ltee->waiting_since_ns = ltee->heard_ns = now_ns;
     ltee->search.at_ns = now_ns + swif->config.path_again_ns;
@@ -297,7 +286,7 @@ static struct swif_buffer *joinable(const struct swif *swif, const struct swif_l
     if (ltee->unsent == next) {
         return NULL;
     }
-    struct swif_buffer *buffer = buffer_at(swif, ltee, next - 1);
+    struct swif_buffer *buffer = swif_buffer_at(swif, ltee, next - 1);
     uint32_t most = swif_body_bytes_in(packet_bytes);
     bool fits = buffer->body_bytes + bytes <= most &&
                 buffer->reply_bytes + route->reply_bytes <= most;
@@ -340,7 +329,7 @@ static struct swif_buffer *new_packet(struct swif *swif, struct swif_ltee *ltee,
                                    .closed = route->alone};
     ltee->slots[sequence % SWIF_RING] = index;
     depend(ltee, buffer);
-    stub_of(swif, ltee)->send_next[route->class]++;
+    swif_stub_of(swif, ltee)->send_next[route->class]++;
     if (route->class == WIRE_REQUEST) {
         mark(swif, index);
     }
@@ -382,7 +371,7 @@ int swif_append(struct swif *swif, uint64_t now_ns, const struct wire_route *rou
     if (was_empty) {
         ltee->waiting_since_ns = now_ns;
         note_progress(swif, now_ns, ltee);
-        if (stub_of(swif, ltee)->incarnation == 0) {
+        if (swif_stub_of(swif, ltee)->incarnation == 0) {
             greet(swif, now_ns, ltee);
         }
     }
@@ -409,38 +398,13 @@ void swif_fence(struct swif *swif, uint16_t target, uint8_t channel)
     }
     uint32_t last = send_next(swif, ltee) - 1;
     if (ltee->unsent != last + 1) {
-        buffer_at(swif, ltee, last)->closed = true;
+        swif_buffer_at(swif, ltee, last)->closed = true;
     }
     ltee->fence_last[channel] = last;
     ltee->has_fence |= (uint16_t)(1u << channel);
 }
 
 /* ---- Losses ---------------------------------------------------------------------- */
-
-static void hold_for_lost(struct swif_ltee *ltee, uint32_t sequence)
-{
-    if (!swif_bit(&ltee->here, sequence) && !swif_bit(&ltee->lost, sequence)) {
-        swif_bit_set(&ltee->lost, sequence);
-        ltee->lost_count++;
-        ltee->under_way--;
-    }
-}
-
-static void hold_all_for_lost(struct swif_ltee *ltee)
-{
-    for (uint32_t sequence = ltee->oldest; sequence != ltee->unsent; sequence++) {
-        hold_for_lost(ltee, sequence);
-    }
-}
-
-/* All that was sent has arrived, but the oldest packet has not been carried out, or the word of
- * that was lost. Sending it again makes the receiver say which. */
-static void ask_again(struct swif_ltee *ltee)
-{
-    swif_bit_clear(&ltee->here, ltee->oldest);
-    ltee->under_way++;
-    hold_for_lost(ltee, ltee->oldest);
-}
 
 /* Selective repeat: a packet counts as lost when one that was sent later has arrived, and another
  * quarter of a round trip has passed without it. */
@@ -452,7 +416,7 @@ static void find_losses(const struct swif *swif, uint64_t now_ns, struct swif_lt
     }
     uint64_t allowed_ns = ltee->newest_rtt_ns + ltee->congestion.srtt_ns / 4;
     for (uint32_t sequence = ltee->oldest; sequence != ltee->unsent; sequence++) {
-        struct swif_buffer *buffer = buffer_at(swif, ltee, sequence);
+        struct swif_buffer *buffer = swif_buffer_at(swif, ltee, sequence);
         if (swif_bit(&ltee->here, sequence) || swif_bit(&ltee->lost, sequence)) {
             continue;
         }
@@ -464,7 +428,7 @@ static void find_losses(const struct swif *swif, uint64_t now_ns, struct swif_lt
         }
         uint64_t lost_at_ns = buffer->sent.at_ns + allowed_ns;
         if (lost_at_ns <= now_ns) {
-            hold_for_lost(ltee, sequence);
+            swif_hold_for_lost(ltee, sequence);
             swif_count_overtaken(buffer);
         } else {
             ltee->reorder_at_ns = swif_least(ltee->reorder_at_ns, lost_at_ns);
@@ -474,19 +438,13 @@ static void find_losses(const struct swif *swif, uint64_t now_ns, struct swif_lt
 
 /* ---- Acknowledgements ------------------------------------------------------------ */
 
-struct reading {
-    const struct wire_ack *ack;
-    struct swif_feedback feedback;
-    bool anything;
-};
-
 static void arrived(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee, uint32_t sequence,
-                    struct reading *reading)
+                    struct swif_reading *reading)
 {
     if (swif_bit(&ltee->here, sequence)) {
         return;
     }
-    const struct swif_buffer *buffer = buffer_at(swif, ltee, sequence);
+    const struct swif_buffer *buffer = swif_buffer_at(swif, ltee, sequence);
     if (swif_bit(&ltee->lost, sequence)) {
         swif_bit_clear(&ltee->lost, sequence);
         ltee->lost_count--;
@@ -497,21 +455,17 @@ static void arrived(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee, 
     reading->anything = true;
     reading->feedback.bytes += buffer->body_bytes;
     if ((uint32_t)buffer->counter == reading->ack->echo) {
-        uint64_t elapsed_ns = now_ns - buffer->sent.at_ns;
-        uint64_t delay_ns = reading->ack->delay_ns;
-        reading->feedback.rtt_ns = elapsed_ns > delay_ns ? elapsed_ns - delay_ns : 1;
-        reading->feedback.sent = buffer->sent;
-        ltee->newest_rtt_ns = reading->feedback.rtt_ns;
+        swif_measure(now_ns, ltee, &buffer->sent, reading);
     }
 }
 
 /* All before `next` have been carried out. */
 static void finish(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee, uint32_t next,
-                   struct reading *reading)
+                   struct swif_reading *reading)
 {
     while (ltee->oldest != next) {
         uint32_t sequence = ltee->oldest;
-        uint64_t cookie = buffer_at(swif, ltee, sequence)->cookie;
+        uint64_t cookie = swif_buffer_at(swif, ltee, sequence)->cookie;
         arrived(swif, now_ns, ltee, sequence, reading);
         swif_bit_clear(&ltee->here, sequence);
         release(swif, ltee, sequence);
@@ -541,13 +495,13 @@ static void read_complaints(struct swif *swif, uint64_t now_ns, struct swif_ltee
     if (ack->gap && ltee->newest_arrived >= ltee->go_back_counter) {
         /* Only once, until a packet that was sent later has arrived. */
         ltee->go_back_counter = swif->counter + 1;
-        swif_count_overtaken(buffer_at(swif, ltee, ltee->oldest));
-        hold_all_for_lost(ltee);
+        swif_count_overtaken(swif_buffer_at(swif, ltee, ltee->oldest));
+        swif_hold_all_for_lost(ltee);
     }
     if (ack->refused && ack->next == ltee->oldest && ltee->oldest != ltee->unsent) {
         /* There was no room to carry it out. That is no sign of congestion; try again in
          * a while. */
-        hold_for_lost(ltee, ltee->oldest);
+        swif_hold_for_lost(ltee, ltee->oldest);
         uint64_t pause_ns = swif_most(ltee->congestion.srtt_ns / 2, swif->config.rto_min_ns / 4);
         pause_ns = swif_least(pause_ns << ltee->refusals, swif->config.rto_max_ns);
         ltee->refusals += ltee->refusals < REFUSALS_MAX;
@@ -575,7 +529,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     if (ltee->oldest == ltee->unsent) {
         return;
     }
-    struct reading reading = {.ack = ack};
+    struct swif_reading reading = {.ack = ack};
     uint32_t next = MUTANT(ACK_UNCHECKED) ? ltee->unsent : ack->next;
     finish(swif, now_ns, ltee, next, &reading);
     for (uint32_t i = 0; i < ack->bitmap_words * 32u; i++) {
@@ -590,6 +544,9 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
         ltee->newest_arrived = swif_most(ltee->newest_arrived, swif->counter - age);
     }
     if (reading.anything) {
+        if (UNLIKELY(ltee->silences != 0)) {
+            swif_silence_is_over(now_ns, ltee, &reading);
+        }
         reading.feedback.window_max = swif->config.window_max;
         reading.feedback.queue_ns = swif->config.queue_ns;
         reading.feedback.rtt_usual_ns = swif->config.rto_max_ns;
@@ -616,36 +573,6 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     schedule(swif, now_ns, ltee);
 }
 
-/* ---- Paths that narrow ----------------------------------------------------------- */
-
-static uint32_t first_lost(const struct swif_ltee *ltee)
-{
-    uint32_t sequence = ltee->oldest;
-    while (!swif_bit(&ltee->lost, sequence)) {
-        sequence++;
-    }
-    return sequence;
-}
-
-/* A time-out: the first packet that is to be sent again may be too long for the path. A short one
- * is sent behind it; if that is answered and there is a second time-out, the path is to blame, and
- * not a peer that stands still. A packet that the peer has refused did arrive. */
-static bool blame_path(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
-{
-    uint16_t peer = ltee->name.peer;
-    if (ltee->lost_count == 0 || ltee->refusals != 0 ||
-        !swif_path_is_tight(swif, peer, buffer_at(swif, ltee, first_lost(ltee))->body_bytes)) {
-        return false;
-    }
-    if (ltee->silences > 1 && ltee->carried > ltee->doubted) {
-        swif_path_narrow(swif, now_ns, peer);
-        return true;
-    }
-    ltee->doubted = ltee->silences > 1 ? ltee->doubted : swif->counter;
-    swif_note_control(swif, peer, WIRE_PATH, stub_of(swif, ltee)->incarnation);
-    return false;
-}
-
 /* ---- The timer ------------------------------------------------------------------- */
 
 void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
@@ -660,13 +587,7 @@ void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *lte
         if (ltee->greeting) {
             greet(swif, now_ns, ltee);
         } else {
-            hold_all_for_lost(ltee);
-            if (!blame_path(swif, now_ns, ltee) && ltee->silences > 1) {
-                swif_congestion_silence(&ltee->congestion);
-            }
-            if (ltee->lost_count == 0) {
-                ask_again(ltee);
-            }
+            swif_silence(swif, now_ns, ltee);
             ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
         }
     }
@@ -690,7 +611,7 @@ static struct wire_header header_of(const struct swif *swif, const struct swif_l
         .channel = buffer->channel,
         .after = buffer->after,
         .target = ltee->name.peer,
-        .target_incarnation = stub_of(swif, ltee)->incarnation,
+        .target_incarnation = swif_stub_of(swif, ltee)->incarnation,
         .sequence = buffer->sequence,
         .body_bytes = buffer->body_bytes,
     };
@@ -732,7 +653,7 @@ static uint32_t build_piece(struct swif *swif, uint64_t now_ns, struct swif_ltee
 static uint32_t transmit_piece(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                                unsigned char *packet)
 {
-    struct swif_buffer *buffer = buffer_at(swif, ltee, ltee->piece_sequence);
+    struct swif_buffer *buffer = swif_buffer_at(swif, ltee, ltee->piece_sequence);
     uint32_t bytes = build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
@@ -764,18 +685,21 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     }
     uint32_t sequence;
     if (ltee->lost_count) {
-        sequence = first_lost(ltee);
+        sequence = swif_first_lost(ltee);
         swif_bit_clear(&ltee->lost, sequence);
         ltee->lost_count--;
         swif->counters.retransmissions++;
     } else {
         sequence = ltee->unsent++;
     }
-    struct swif_buffer *buffer = buffer_at(swif, ltee, sequence);
+    struct swif_buffer *buffer = swif_buffer_at(swif, ltee, sequence);
     if (UNLIKELY(buffer->overtaken >= SWIF_OVERTAKEN_MAX) &&
         swif_path_is_tight(swif, ltee->name.peer, buffer->body_bytes)) {
         swif_path_narrow(swif, now_ns, ltee->name.peer);
         buffer->overtaken = 0;
+    }
+    if (UNLIKELY(ltee->silences != 0) && buffer->transmissions != 0) {
+        swif_copies_note(&ltee->copies, buffer->counter, buffer->sent.at_ns);
     }
     buffer->transmissions++;
     swif->counters.transmissions++;
@@ -786,6 +710,9 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     uint32_t bytes = LIKELY(fits) ? build(swif, now_ns, ltee, buffer, path_bytes, packet)
                                   : build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
+    if (UNLIKELY(ltee->silences != 0)) {
+        swif_path_doubt(swif, ltee, buffer);
+    }
     swif_congestion_sent(&ltee->congestion, now_ns, &buffer->sent);
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
     /* If something else keeps us from using the window, it says nothing about the path. */

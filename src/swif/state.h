@@ -4,6 +4,7 @@
  *     LTEE      what is under way to one peer             sender.c
  *     RTEE      what came from one peer ahead of time     receiver.c
  *     window    which counters of one peer have come      replay.h
+ *     copies    of what time-outs send again              copies.h
  *
  * Sequence numbers are compared by their signed difference; no two that are compared lie
  * half the numbers apart. A ring place or a bit of a context is a sequence modulo 256. */
@@ -17,6 +18,7 @@
 #include "dimmnet.h"
 #include "swif/cache.h"
 #include "swif/congestion.h"
+#include "swif/copies.h"
 #include "swif/replay.h"
 #include "swif/swif.h"
 #include "swif/timers.h"
@@ -170,12 +172,13 @@ struct swif_ltee {
     uint64_t progress_ns;      /* something was acknowledged, or waiting began */
     uint64_t slept_before_ns;  /* slept_ns at that time */
     uint64_t heard_ns;
-    uint64_t doubted; /* the newest packet before the first time-out in a row */
+    uint64_t doubted; /* the first copy after the second time-out in a row; 0: there is none */
     uint64_t carried; /* the newest PATH packet that was answered */
     struct swif_congestion congestion;
     uint32_t piece_sequence; /* the packet that is going out in pieces */
     uint32_t piece_at;       /* where in its body the next one begins; 0: there is none */
     struct swif_search search;
+    struct swif_copies copies; /* of what is sent again, since the first time-out in a row */
 };
 
 /* To receive by: what is known beyond the stub's receive_next. */
@@ -344,6 +347,17 @@ static inline struct swif_ltee *swif_ltee_peek(const struct swif *swif, uint16_t
     return index == SWIF_NO_CONTEXT ? NULL : &swif->ltees[class][index];
 }
 
+static inline struct swif_stub *swif_stub_of(const struct swif *swif, const struct swif_ltee *ltee)
+{
+    return &swif->stubs[ltee->name.peer];
+}
+
+static inline struct swif_buffer *swif_buffer_at(const struct swif *swif,
+                                                 const struct swif_ltee *ltee, uint32_t sequence)
+{
+    return swif_buffer(&swif->pools[ltee->name.class], ltee->slots[sequence % SWIF_RING]);
+}
+
 static inline struct swif_rtee *swif_rtee_peek(const struct swif *swif, uint16_t peer,
                                                unsigned class)
 {
@@ -383,6 +397,12 @@ static inline void swif_count_overtaken(struct swif_buffer *buffer)
 bool swif_path_is_tight(const struct swif *swif, uint16_t peer, uint32_t body_bytes);
 /* Packets longer than path_bytes_min do not arrive any more. */
 void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer);
+/* A copy has gone, after time-outs: asks whether packets behind it arrive. */
+void swif_path_doubt(struct swif *swif, struct swif_ltee *ltee, const struct swif_buffer *sent);
+/* A time-out: `lost` is to be sent again (NULL: all has arrived). Whether the path is to blame,
+ * which is narrow then. */
+bool swif_path_blame(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                     const struct swif_buffer *lost);
 /* A packet that tries a longer one; 0: it is not the time for that. An answer is given patience_ns
  * to come. */
 uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
@@ -427,6 +447,45 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
                               unsigned char *packet);
 /* Drops all that is queued or under way. */
 void swif_sender_forget(struct swif *swif, uint16_t peer);
+
+/* ---- silence.c: losses, and time-outs without an answer ------------------------------------ */
+
+/* What is under way is to be sent again. */
+void swif_hold_for_lost(struct swif_ltee *ltee, uint32_t sequence);
+void swif_hold_all_for_lost(struct swif_ltee *ltee);
+
+/* The first that is to be sent again; there is one. */
+static inline uint32_t swif_first_lost(const struct swif_ltee *ltee)
+{
+    uint32_t sequence = ltee->oldest;
+    while (!swif_bit(&ltee->lost, sequence)) {
+        sequence++;
+    }
+    return sequence;
+}
+
+/* What an acknowledgement says of arrivals. */
+struct swif_reading {
+    const struct wire_ack *ack;
+    struct swif_feedback feedback;
+    bool anything;
+};
+
+/* The echo is of a packet that was sent so. */
+static inline void swif_measure(uint64_t now_ns, struct swif_ltee *ltee,
+                                const struct swif_sent *sent, struct swif_reading *reading)
+{
+    uint64_t elapsed_ns = now_ns - sent->at_ns;
+    uint64_t delay_ns = reading->ack->delay_ns;
+    reading->feedback.rtt_ns = elapsed_ns > delay_ns ? elapsed_ns - delay_ns : 1;
+    reading->feedback.sent = *sent;
+    ltee->newest_rtt_ns = reading->feedback.rtt_ns;
+}
+
+/* Nothing has come back for a time-out: ltee->silences of them in a row. */
+void swif_silence(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee);
+/* Something has. */
+void swif_silence_is_over(uint64_t now_ns, struct swif_ltee *ltee, struct swif_reading *reading);
 
 /* ---- receiver.c: RTEEs ------------------------------------------------------------------ */
 
