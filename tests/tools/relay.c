@@ -5,7 +5,9 @@
  * Every node is told that its peers are at the relay's ports, so each datagram passes here
  * once; it goes on from the port that stands for its sender, if that is one of the nodes. A
  * seeded generator draws what happens to it. Nothing else is lost: datagrams are
- * read only when there is room to hold them, and what the kernel had to drop is counted. The
+ * read only when there is room to hold them, and what the kernel had to drop is counted. With
+ * --forge COUNT all go on from a port that is nobody's, and before each of the first COUNT goes
+ * nonsense from the port that stands for its sender, as from somebody who forges addresses. The
  * counts are printed on SIGTERM or SIGINT, in one line of name=number.
  *
  * One thread: it polls, reads, decides, and sends what is due from a heap of times. */
@@ -32,7 +34,7 @@ enum {
 #define COUNTS(count)                                                                        \
     count(received) count(forwarded) count(lost) count(corrupted) count(duplicated)          \
         count(reordered) count(too_large) count(queue_full) count(overflowed) count(refused) \
-            count(held)
+            count(held) count(forged)
 
 static struct {
 #define COUNT(name) uint64_t name;
@@ -46,6 +48,7 @@ static struct {
     uint64_t reorder, duplicate, corrupt, loss; /* per cent */
     uint64_t rate, queue;                       /* of the link into each node; 0: no limit */
     uint64_t mtu;                               /* the largest datagram that passes; 0: any */
+    uint64_t forge;
     uint64_t seed;
     const char *record;
 } options = {.seed = 1};
@@ -66,6 +69,7 @@ static uint64_t came;
 
 static struct base_random randomness;
 static int sockets[NODES_MAX];
+static int nobodys_socket = -1;          /* with --forge */
 static uint32_t overflowed[NODES_MAX];   /* as the kernel counts, at each socket */
 static uint64_t link_free_ns[NODES_MAX]; /* when the thin link into a node is idle again */
 static FILE *record;
@@ -307,14 +311,26 @@ static void write_record(const struct datagram *datagram)
     }
 }
 
+/* Nonsense that seems to come from where the datagram does. */
+static void forge(const struct datagram *datagram, const struct sockaddr_in *to)
+{
+    static const unsigned char nonsense[64];
+    if (counts.forged < options.forge && sendto(sockets[datagram->from], nonsense, sizeof nonsense,
+                                                0, (const struct sockaddr *)to, sizeof *to) >= 0) {
+        counts.forged++;
+    }
+}
+
 /* Sends what is due; false: the kernel has no room, and we must try again. */
 static bool send_due(uint64_t now_ns)
 {
     while (held > 0 && heap[0]->due_ns <= now_ns) {
         const struct datagram *next = heap[0];
         struct sockaddr_in to = tool_loopback(options.to + next->rank);
-        ssize_t sent = sendto(sockets[next->from], next->data, next->bytes, 0,
-                              (const struct sockaddr *)&to, sizeof to);
+        forge(next, &to);
+        int fd = nobodys_socket >= 0 ? nobodys_socket : sockets[next->from];
+        ssize_t sent = sendto(fd, next->data, next->bytes, 0, (const struct sockaddr *)&to,
+                              sizeof to);
         if (sent < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR)) {
             return false;
         }
@@ -381,6 +397,7 @@ static void parse(int argc, char **argv)
         {"--rate", &options.rate, UINT64_MAX},
         {"--queue", &options.queue, UINT64_MAX},
         {"--mtu", &options.mtu, TOOL_DATAGRAM_BYTES_MAX},
+        {"--forge", &options.forge, UINT64_MAX},
         {"--seed", &options.seed, UINT64_MAX},
     };
     for (int i = 1; i < argc; i += 2) {
@@ -419,6 +436,12 @@ int main(int argc, char **argv)
     (void)sigaction(SIGINT, &action, NULL);
     for (uint32_t rank = 0; rank < options.nodes; rank++) {
         open_socket(rank);
+    }
+    if (options.forge != 0) {
+        nobodys_socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (nobodys_socket < 0) {
+            tool_die("relay", "cannot open", "a socket");
+        }
     }
     if (options.record && !(record = fopen(options.record, "wbe"))) {
         tool_die("relay", "cannot write", options.record);

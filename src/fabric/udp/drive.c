@@ -23,14 +23,33 @@ enum { BURSTS_AT_A_TIME = 16, SHORT_BYTES = 1024, LOOKS_PER_CLOCK = 16 };
 
 /* ---- In ------------------------------------------------------------------------------ */
 
+/* Takes in the packets of one look at the socket. */
+static void take_in(struct udp_state *udp, uint32_t bytes)
+{
+    uint64_t now_ns = fabric_now_ns();
+    udp->bytes_received += bytes;
+    for (uint32_t at = 0; at < bytes;) {
+        uint32_t packet_bytes = wire_packet_bytes(udp->received + at, bytes - at);
+        board_receive(&udp->board, now_ns, udp->received + at, packet_bytes);
+        at += packet_bytes;
+    }
+}
+
 /* Connects the socket to a single peer, once an authentic packet has come from the very address
- * that the roster gives: then no relay and no second network card is between. */
+ * that the roster gives: then no relay and no second network card is between. The packet that
+ * proves it must be the one that came from there: anybody can forge an address, and a socket that
+ * is connected to the wrong one hears nothing more. */
 static uint32_t receive_and_connect(struct udp_state *udp)
 {
     union udp_address from;
+    const uint64_t *authentic = &swif_counters(udp->board.swif)->packets_received;
+    uint64_t before = *authentic;
     uint32_t bytes = udp_socket_receive_from(&udp->socket, udp->received, &from);
-    const union udp_address *peer = udp_roster_address(udp->roster, 1 - udp->view->rank);
-    if (bytes != 0 && swif_counters(udp->board.swif)->packets_received != 0) {
+    if (bytes != 0) {
+        take_in(udp, bytes);
+    }
+    if (*authentic != before) {
+        const union udp_address *peer = udp_roster_address(udp->roster, 1 - udp->view->rank);
         udp->may_connect = false;
         if (udp_address_is_same(&from, peer)) {
             udp_socket_connect(&udp->socket, peer);
@@ -43,17 +62,16 @@ static uint32_t receive_and_connect(struct udp_state *udp)
  * and not for the many looks that find nothing. */
 static bool receive_burst(struct udp_state *udp, uint32_t *bytes)
 {
-    *bytes = UNLIKELY(udp->may_connect) ? receive_and_connect(udp)
-                                        : udp_socket_receive(&udp->socket, udp->received);
+    if (UNLIKELY(udp->may_connect)) {
+        *bytes = receive_and_connect(udp);
+    } else {
+        *bytes = udp_socket_receive(&udp->socket, udp->received);
+        if (UNLIKELY(*bytes != 0)) {
+            take_in(udp, *bytes);
+        }
+    }
     if (LIKELY(*bytes == 0)) {
         return false;
-    }
-    uint64_t now_ns = fabric_now_ns();
-    udp->bytes_received += *bytes;
-    for (uint32_t at = 0; at < *bytes;) {
-        uint32_t packet_bytes = wire_packet_bytes(udp->received + at, *bytes - at);
-        board_receive(&udp->board, now_ns, udp->received + at, packet_bytes);
-        at += packet_bytes;
     }
     udp->owes = true;
     /* Release: pairs with the acquire in udp_nap; what came is in memory. */

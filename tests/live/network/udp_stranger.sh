@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A stranger floods a running job's ports with garbage, with the job's own packets again and with
-# packets of another group. The job's results are right, and it reports what it refused.
+# packets of another group, and forges addresses. The job's results are right, and it reports what it
+# refused.
 # usage: udp_stranger.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
@@ -86,6 +87,18 @@ silent_but_replayed()
         udp_heard_within "$cut_us" 700 10000
 }
 
+# Two nodes whose packets come from another address than the roster tells, and a stranger who forges
+# that address: neither node listens to it alone.
+address_is_forged()
+{
+    udp_relay_start 2 --forge 1000 || return 1
+    live_group -n 2 --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" --timeout 30 \
+        --peer-timeout 2000 "$udp_traffic" --rounds 4
+    udp_relay_stop
+    udp_traffic_is_right && udp_has forged "$live_work/relay"
+}
+
+udp_verdict "an address is forged" address_is_forged
 udp_verdict "another group is recorded" another_group_is_recorded
 udp_verdict "a flood" flooded 8
 udp_verdict "a flood, and the content is hidden" flooded 8 --encrypt
