@@ -492,13 +492,16 @@ static void read_stage(struct swif *swif, struct swif_ltee *ltee, const struct w
 static void read_complaints(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                             const struct wire_ack *ack)
 {
+    if (ltee->oldest == ltee->unsent) {
+        return; /* what it says was dropped has come meanwhile */
+    }
     if (ack->gap && ltee->newest_arrived >= ltee->go_back_counter) {
         /* Only once, until a packet that was sent later has arrived. */
         ltee->go_back_counter = swif->counter + 1;
         swif_count_overtaken(swif_buffer_at(swif, ltee, ltee->oldest));
         swif_hold_all_for_lost(ltee);
     }
-    if (ack->refused && ack->next == ltee->oldest && ltee->oldest != ltee->unsent) {
+    if (ack->refused && ack->next == ltee->oldest) {
         /* There was no room to carry it out. That is no sign of congestion; try again in
          * a while. */
         swif_hold_for_lost(ltee, ltee->oldest);
