@@ -105,7 +105,7 @@ static struct swif_ltee *make(struct swif *swif, uint64_t now_ns, uint16_t peer,
     ltee->ack_counter = swif_stub_of(swif, ltee)->newest_counter;
     ltee->resend_at_ns = ltee->reorder_at_ns = SWIF_NEVER;
     ltee->waiting_since_ns = ltee->heard_ns = now_ns;
-    ltee->search.at_ns = now_ns + swif->config.path_again_ns;
+    ltee->search.at_ns = now_ns; /* contexts of many peers do not live until a later time */
     note_progress(swif, now_ns, ltee);
     swif_congestion_init(&ltee->congestion, now_ns);
     return ltee;

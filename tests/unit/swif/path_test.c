@@ -391,6 +391,29 @@ static void a_path_that_has_widened_is_found_out_while_something_is_sent(void **
     pair_free(&pair);
 }
 
+/* Contexts of more peers than there is room for are evicted all the time. */
+static void a_path_that_has_widened_is_found_out_by_contexts_that_do_not_last(void **state)
+{
+    (void)state;
+    struct swif_config config;
+    config_of_jumbo(&config);
+    config.node_count = 3;
+    config.ltee_count = config.ways = 1;
+    pair_make(&pair, 3, &config);
+    pair_acquaint(&pair);
+    swif_path_refused(pair.nodes[0].swif, pair.now_ns, 1, WIDE_BYTES);
+    assert_int_equal(path_bytes(0, 1), LEAST_BYTES);
+    for (uint64_t i = 0; i < 40; i++) {
+        pair_send(&pair, 0, 1, i);
+        pair_settle(&pair);
+        pair_send(&pair, 0, 2, i);
+        pair_settle(&pair);
+    }
+    assert_true(counters_of(0)->ltee_evictions > 70);
+    assert_int_equal(path_bytes(0, 1), WIDE_BYTES);
+    pair_free(&pair);
+}
+
 static uint32_t tries;
 
 static bool count_tries(struct pair *of, const struct pair_packet *packet)
@@ -642,6 +665,7 @@ int main(void)
         cmocka_unit_test(paths_that_stay_wide_know_no_pieces),
         cmocka_unit_test(a_config_says_what_every_path_carries),
         cmocka_unit_test(a_path_that_has_widened_is_found_out_while_something_is_sent),
+        cmocka_unit_test(a_path_that_has_widened_is_found_out_by_contexts_that_do_not_last),
         cmocka_unit_test(a_narrow_path_is_tried_seldom_and_only_by_who_sends),
         cmocka_unit_test(what_this_host_cannot_send_goes_in_pieces_at_once),
         cmocka_unit_test(an_old_answer_widens_nothing),
