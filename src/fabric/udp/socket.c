@@ -32,6 +32,7 @@ enum {
     MTU_BYTES_UNKNOWN = 1280, /* what every path of IPv6 carries, and of IPv4 in practice */
     /* Empty, cut or failed receives in a row before somebody else gets a turn. */
     SKIPS_MAX = 64,
+    HEARSAY_MAX = 32, /* calls that fail one behind the other before their error is believed */
 };
 _Static_assert((int)PACKET_BYTES_MAX_V4 == (int)UDP_BURST_BYTES_MAX, "see fabric/udp/socket.h");
 
@@ -112,10 +113,11 @@ void udp_socket_close(struct udp_socket *socket)
 
 /* Whether the error of a call may be what ICMP said since the last one. A connected socket reports
  * that once, and sends nothing; but anybody can forge it, and the same call works when it is made
- * again. */
-static bool may_be_hearsay(const struct udp_socket *socket)
+ * again, unless more has come meanwhile. An error of the host itself is there every time. */
+static bool may_be_hearsay(const struct udp_socket *socket, unsigned tries)
 {
-    return socket->is_connected && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM;
+    return socket->is_connected && errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM &&
+           tries < HEARSAY_MAX;
 }
 
 /* One packet, the cheapest way. */
@@ -127,7 +129,7 @@ static ssize_t send_one(struct udp_socket *socket, const union udp_address *to,
         return syscall(SYS_sendto, socket->fd, packet, bytes, 0, &to->any, udp_address_bytes(to));
     }
     ssize_t sent = syscall(SYS_sendto, socket->fd, packet, bytes, 0, NULL, 0);
-    if (UNLIKELY(sent < 0 && may_be_hearsay(socket))) {
+    for (unsigned tries = 1; UNLIKELY(sent < 0 && may_be_hearsay(socket, tries)); tries++) {
         sent = syscall(SYS_sendto, socket->fd, packet, bytes, 0, NULL, 0);
     }
     return sent;
@@ -159,7 +161,7 @@ static ssize_t send_several(struct udp_socket *socket, const union udp_address *
     memcpy(CMSG_DATA(header), &segment_bytes, sizeof segment_bytes);
     socket->send_calls++;
     ssize_t sent = syscall(SYS_sendmsg, socket->fd, &message, 0);
-    if (UNLIKELY(sent < 0 && may_be_hearsay(socket))) {
+    for (unsigned tries = 1; UNLIKELY(sent < 0 && may_be_hearsay(socket, tries)); tries++) {
         sent = syscall(SYS_sendmsg, socket->fd, &message, 0);
     }
     return sent;

@@ -30,7 +30,18 @@ static struct {
     unsigned sendmsg_passes;
     int sendmsg_error;
     size_t sendmsg_bytes_max; /* the longest that was passed */
+    unsigned told_too_long;   /* so many calls report what ICMP said, and the next one works */
 } calls;
+
+static bool is_told(void)
+{
+    if (calls.told_too_long == 0) {
+        return false;
+    }
+    calls.told_too_long--;
+    errno = EMSGSIZE;
+    return true;
+}
 
 static bool is_refused(int error, unsigned *passes)
 {
@@ -55,7 +66,7 @@ long syscall(long number, ...)
     va_end(rest);
     if (number == SYS_sendto) {
         calls.sendto_calls++;
-        if (is_refused(calls.sendto_error, &calls.sendto_passes)) {
+        if (is_told() || is_refused(calls.sendto_error, &calls.sendto_passes)) {
             return -1;
         }
     } else if (number == SYS_sendmsg) {
@@ -64,7 +75,7 @@ long syscall(long number, ...)
         if (message->msg_iov[0].iov_len > calls.sendmsg_bytes_max) {
             calls.sendmsg_bytes_max = message->msg_iov[0].iov_len;
         }
-        if (is_refused(calls.sendmsg_error, &calls.sendmsg_passes)) {
+        if (is_told() || is_refused(calls.sendmsg_error, &calls.sendmsg_passes)) {
             return -1;
         }
     }
@@ -354,6 +365,30 @@ static void offload_is_not_given_up_for_other_reasons(void **state)
     pair_close(&pair);
 }
 
+/* Somebody forges ICMP messages so fast that several calls in a row report one. */
+static void what_icmp_says_again_and_again_is_not_believed(void **state)
+{
+    (void)state;
+    struct pair pair;
+    assert_true(pair_open(&pair, AF_INET));
+    udp_socket_connect(&pair.from, &pair.to_address);
+    bool offload = pair.from.offload_send;
+    for (unsigned told = 1; told < 16; told++) {
+        calls.told_too_long = told;
+        expect_sent(&pair, 1000, 1000);
+        calls.told_too_long = told;
+        expect_sent(&pair, 20 * 1000 + 3, 1000);
+        assert_int_equal(pair.from.offload_send, offload);
+    }
+    /* What the link itself refuses, it refuses each time. */
+    uint32_t done_bytes;
+    calls.sendto_error = calls.sendmsg_error = EMSGSIZE;
+    assert_int_equal(try(&pair, 5000, 1000, &done_bytes), DN_ETOOLONG);
+    assert_int_equal(done_bytes, 0);
+    assert_int_equal(pair.from.offload_send, offload);
+    pair_close(&pair);
+}
+
 static void a_full_kernel_says_how_far_it_came(void **state)
 {
     (void)state;
@@ -583,6 +618,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_does_not_offload_after_all),
         cmocka_unit_test(every_word_for_no_offload_is_understood),
         cmocka_unit_test(offload_is_not_given_up_for_other_reasons),
+        cmocka_unit_test(what_icmp_says_again_and_again_is_not_believed),
         cmocka_unit_test(a_full_kernel_says_how_far_it_came),
         cmocka_unit_test(what_may_not_go_is_counted_and_lost),
         cmocka_unit_test(nobody_there_and_no_way_there),
