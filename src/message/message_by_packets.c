@@ -137,11 +137,11 @@ static void tell_of_room(struct dn_context *context, const struct message_source
                          sizeof source->ring.words->head);
 }
 
-static bool copy_from(struct dn_context *context, const struct message_source *source,
-                      uint64_t place, void *target, uint64_t bytes)
+static int copy_from(struct dn_context *context, const struct message_source *source,
+                     uint64_t place, void *target, uint64_t bytes)
 {
     const unsigned char *from = group_node_memory(context->view, source->rank) + place;
-    return pull(context, source->rank, from, target, bytes) == 0;
+    return pull(context, source->rank, from, target, bytes);
 }
 
 /* ---- Finding a box ------------------------------------------------------------------------- */

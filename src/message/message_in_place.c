@@ -63,11 +63,11 @@ static void wake(struct dn_context *context, const struct message_source *source
     fabric_wake(context->view, source->rank);
 }
 
-static bool copy_from(struct dn_context *context, const struct message_source *source,
-                      uint64_t place, void *target, uint64_t bytes)
+static int copy_from(struct dn_context *context, const struct message_source *source,
+                     uint64_t place, void *target, uint64_t bytes)
 {
     memcpy(target, group_node_memory(context->view, source->rank) + place, bytes);
-    return true;
+    return 0;
 }
 
 const struct message_way message_in_place = {

@@ -64,11 +64,12 @@ bool message_entry_read(const struct dn_context *context, const struct message_s
     return entry->units <= row && entry->place <= stride && entry->bytes <= stride - entry->place;
 }
 
-bool message_copy_from(struct dn_context *context, const struct message_source *source,
-                       const struct message_entry *entry, void *target)
+int message_copy_from(struct dn_context *context, const struct message_source *source,
+                      const struct message_entry *entry, void *target)
 {
-    return entry->bytes == 0 ||
-           source->way->copy_from(context, source, entry->place, target, entry->bytes);
+    return entry->bytes == 0
+               ? 0
+               : source->way->copy_from(context, source, entry->place, target, entry->bytes);
 }
 
 bool message_pieces_begin(struct message_source *source, struct message_op *op,
@@ -137,12 +138,18 @@ bool message_pieces_take(struct dn_context *context, struct message_source *sour
         if (entry->bytes > left || is_last != (entry->bytes == left)) {
             return false;
         }
+        int error = 0;
         if (!placed) {
             const struct group_entry *there = group_ring_at_head(&source->ring);
             memcpy(target, &there->place, entry->bytes);
-        } else if (!message_copy_from(context, source, entry, target)) {
+        } else {
+            error = message_copy_from(context, source, entry, target);
+        }
+        if (error == DN_EPEER) {
             message_pieces_drop(context, source, op);
             source->assembly = MESSAGE_LOST;
+        } else if (error) {
+            return false;
         }
         source->assembled_bytes += entry->bytes;
     } else if (source->assembly != MESSAGE_LOST) {

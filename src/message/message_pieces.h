@@ -54,10 +54,10 @@ void message_pieces_drop_own(struct message_source *source);
 /* Gives an operation its buffer back. */
 void message_pieces_return_buffer(struct message_op *op);
 
-/* Copies an entry's payload from the sender's memory; false: the sender is gone, and its memory
- * with it. */
-bool message_copy_from(struct dn_context *context, const struct message_source *source,
-                       const struct message_entry *entry, void *target);
+/* Copies an entry's payload from the sender's memory. DN_EPEER: the sender is gone, and its memory
+ * with it; another error: it has offered what others may not read. */
+int message_copy_from(struct dn_context *context, const struct message_source *source,
+                      const struct message_entry *entry, void *target);
 
 /* Begins a message, in the operation's buffer if that is large enough; false: no memory. */
 bool message_pieces_begin(struct message_source *source, struct message_op *op,

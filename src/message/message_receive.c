@@ -130,18 +130,20 @@ static enum readiness find_message(struct dn_context *context, struct message_so
 
 /* ---- Delivering ---------------------------------------------------------------------------- */
 
-/* Copies from the sender's memory; false: the sender took the message back meanwhile, or died. */
+/* Copies from the sender's memory; false: the sender took the message back meanwhile, or died, or
+ * does not let us read it. In the last case nothing more is received from it, and a receive that
+ * names it ends. */
 static bool fetch(struct dn_context *context, struct message_source *source,
                   const struct message_entry *entry, unsigned char *target)
 {
     _Atomic uint64_t *state = &group_ring_at_head(&source->ring)->state;
     uint64_t offered = GROUP_OFFERED;
-    bool copied = message_copy_from(context, source, entry, target);
+    int error = message_copy_from(context, source, entry, target);
     KILL_POINT("message: copied, not acknowledged");
-    bool fetched = copied && atomic_compare_exchange_strong(state, &offered, GROUP_FETCHED);
+    bool fetched = !error && atomic_compare_exchange_strong(state, &offered, GROUP_FETCHED);
     KILL_POINT("message: acknowledged, head not moved");
-    if (!copied && atomic_load_explicit(state, memory_order_acquire) != GROUP_WITHDRAWN) {
-        source->assembly = MESSAGE_ENDED;
+    if (error && atomic_load_explicit(state, memory_order_acquire) != GROUP_WITHDRAWN) {
+        source->assembly = error == DN_EPEER ? MESSAGE_ENDED : MESSAGE_BROKEN;
     }
     pass_offer(context, source);
     return fetched;

@@ -56,10 +56,10 @@ struct message_way {
     void (*tell_of_close)(struct dn_context *context, const struct message_source *source);
     void (*tell_of_room)(struct dn_context *context, const struct message_source *source);
 
-    /* Copies some bytes from the sender's memory, `place` being from its start; false: the
-     * sender is gone, and its memory with it. */
-    bool (*copy_from)(struct dn_context *context, const struct message_source *source,
-                      uint64_t place, void *target, uint64_t bytes);
+    /* Copies some bytes from the sender's memory, `place` being from its start. DN_EPEER: the
+     * sender is gone, and its memory with it; another error: they are not there to be read. */
+    int (*copy_from)(struct dn_context *context, const struct message_source *source,
+                     uint64_t place, void *target, uint64_t bytes);
 };
 
 extern const struct message_way message_in_place;

@@ -311,6 +311,27 @@ static void an_offer_is_fetched_or_taken_back(void **state)
     close_it(to);
 }
 
+/* The sender takes the right to read away before the message is fetched. */
+static void what_may_not_be_read_ends_its_source(void **state)
+{
+    enum { BYTES = 100000 };
+    (void)state;
+    struct dn_context *to = open_at(0, 0);
+    struct dn_context *from = open_at(1, 0);
+    struct dn_message_op op;
+    size_t bytes;
+    assert_int_equal(dn_isend(from, 0, bank_of(1), BYTES, &op), 0);
+    assert_int_equal(dn_send(from, 0, "next", 4, UNIT_PATIENCE_NS), 0);
+    assert_int_equal(dn_rights_set(node_of(1), DN_BANK, DN_WRITE), 0);
+    fake_deliver_all();
+    assert_int_equal(receive(to, 1, UNIT_PATIENCE_NS, &bytes), DN_EPEER);
+    assert_int_equal(dn_probe(to, 1, UNIT_PATIENCE_NS, NULL, &bytes), DN_EPEER);
+    assert_int_equal(dn_message_wait(&op, UNIT_PATIENCE_NS, NULL, NULL), 0);
+    assert_int_equal(atomic_exchange(&fake->refused, 0), 1);
+    close_it(from);
+    close_it(to);
+}
+
 /* Its sender ends a message that was begun. */
 static void what_was_begun_is_taken_back(void **state)
 {
@@ -466,6 +487,7 @@ int main(void)
         TEST(who_is_not_listed_is_told_so),
         TEST(who_attached_late_finds_the_box),
         TEST(an_offer_is_fetched_or_taken_back),
+        TEST(what_may_not_be_read_ends_its_source),
         TEST(what_was_begun_is_taken_back),
         TEST(what_has_arrived_of_the_dead_is_received),
         TEST(what_is_behind_a_lost_message_is_not_received),
