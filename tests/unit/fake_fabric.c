@@ -294,18 +294,18 @@ static int fake_tell_area(struct fabric_lane *lane, uint32_t area)
 static int fake_grant(struct fabric_lane *lane, const struct fabric_grant *grant)
 {
     struct fake_node *node = lane->state;
-    pthread_mutex_lock(&node->receive_lock);
+    pthread_mutex_lock(&node->grants_lock);
     int error = fabric_grants_add(node->grants, grant);
-    pthread_mutex_unlock(&node->receive_lock);
+    pthread_mutex_unlock(&node->grants_lock);
     return error;
 }
 
 static void fake_revoke(struct fabric_lane *lane, uint64_t offset)
 {
     struct fake_node *node = lane->state;
-    pthread_mutex_lock(&node->receive_lock);
+    pthread_mutex_lock(&node->grants_lock);
     fabric_grants_remove(node->grants, offset);
-    pthread_mutex_unlock(&node->receive_lock);
+    pthread_mutex_unlock(&node->grants_lock);
 }
 
 static struct nic_services *fake_services_take(struct fabric_lane *lane, uint64_t *now_ns)

@@ -98,15 +98,15 @@ struct fake_push {
 };
 
 /* A node as its process has it. Locks are taken in the order receive_lock, services_lock,
- * send_lock. */
+ * send_lock, grants_lock. */
 struct fake_node {
     uint32_t rank;
     struct host_process process;
     struct dn_node node;
     struct fabric_segment segments[FAKE_NODES_MAX * FABRIC_SEGMENTS];
     pthread_mutex_t send_lock; /* guards the tails of queues from this node, and pushes */
-    /* Guards the heads of queues to it, what is delivered, and its grants. */
-    pthread_mutex_t receive_lock;
+    pthread_mutex_t receive_lock; /* guards the heads of queues to it, and what is delivered */
+    pthread_mutex_t grants_lock;  /* guards what follows: peers' atomics ask there, too */
     struct fabric_grants *grants;
     struct fake_push pushes[FAKE_PUSHES];
     uint32_t push_count;

@@ -107,6 +107,7 @@ static void attach(uint32_t rank, uint64_t seed)
     node->rank = rank;
     (void)pthread_mutex_init(&node->send_lock, NULL);
     (void)pthread_mutex_init(&node->receive_lock, NULL);
+    (void)pthread_mutex_init(&node->grants_lock, NULL);
     (void)pthread_mutex_init(&node->services_lock, NULL);
     (void)pthread_mutex_init(&process->sleep_lock, NULL);
     (void)pthread_mutex_init(&process->acknowledge_lock, NULL);

@@ -98,8 +98,13 @@ static void deliver_record(struct fake_node *node, uint32_t from, const unsigned
 bool fake_permits(uint32_t from, uint32_t to, const struct wire_operation *operation,
                   uint64_t offset)
 {
-    struct fabric_grants *grants = fake_nodes[to].grants;
-    bool permits = !grants || fabric_grants_permit(grants, from, operation, offset);
+    struct fake_node *node = &fake_nodes[to];
+    bool permits = true;
+    if (node->grants) {
+        pthread_mutex_lock(&node->grants_lock);
+        permits = fabric_grants_permit(node->grants, from, operation, offset);
+        pthread_mutex_unlock(&node->grants_lock);
+    }
     atomic_fetch_add(&fake->refused, !permits);
     return permits;
 }
