@@ -531,9 +531,8 @@ static void thread_that_cannot_be_stopped(void)
     while (!atomic_load(&blocks)) {
         live_sleep_ns(LIVE_MS);
     }
-    uint64_t start_ns = live_now_ns();
     expect(dn_register(me.node, zeroed, sizeof zeroed, &area), DN_ETHREADS);
-    require(live_now_ns() - start_ns < 20 * LIVE_SECOND && area == 77);
+    require(area == 77);
     require(shared_bytes(zeroed, sizeof zeroed) == 0);
     atomic_store(&writers_end, true);
     live_thread_join(thread);
