@@ -61,6 +61,12 @@ static void peer_lost(void *context, uint64_t now_ns, uint16_t peer)
     }
 }
 
+static bool peer_suspected(void *context, uint64_t now_ns, uint16_t peer)
+{
+    const struct board *board = context;
+    return board->listener.peer_suspected(board->listener.context, now_ns, peer);
+}
+
 /* ---- Engine to InfiniSWIF -------------------------------------------------------------- */
 
 static uint32_t body_bytes(void *context, uint16_t peer)
@@ -291,6 +297,7 @@ int board_init(struct board *board, const struct board_config *config,
         .deliver = deliver,
         .acknowledged = acknowledged,
         .peer_lost = peer_lost,
+        .peer_suspected = peer_suspected,
     };
     unsigned char *at = space;
     if (guard) {

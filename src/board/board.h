@@ -23,11 +23,14 @@ struct board_config {
 
 void board_config_default(struct board_config *config, uint32_t node_count);
 
-/* What a board tells; any of the calls may be NULL. */
+/* What a board tells; any of the calls may be NULL, but peer_suspected only where swif.verdict_ns
+ * is 0. */
 struct board_listener {
     void *context;
     /* A peer is lost, and all that waited for it has been completed. */
     void (*peer_lost)(void *context, uint64_t now_ns, uint16_t peer);
+    /* As in swif_client. */
+    bool (*peer_suspected)(void *context, uint64_t now_ns, uint16_t peer);
     /* A record with a tag (wire/route.h) was given to InfiniSWIF. */
     void (*recorded)(void *context, const struct wire_route *route);
     /* A UD packet's body: the engine does not carry it out. */

@@ -78,6 +78,8 @@ struct fabric_start {
     /* The lives of the group as the launcher tells them, in memory shared with it. Where that is
      * not the view's own memory, the fabric brings their changes into the view. */
     const struct group_view *control;
+    /* Makes the launcher look at that memory, where there is a launcher. */
+    void (*tell_launcher)(void);
     int stop_signal; /* by which the host stops whoever may write the program's memory; 0: none */
     uint64_t seed;   /* of random choices */
 };

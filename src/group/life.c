@@ -27,8 +27,13 @@ bool group_life_attach(const struct group_view *view)
 void group_life_leave(const struct group_view *view)
 {
     struct group_port *port = &view->ports[view->rank];
+    uint32_t life = atomic_load(&port->life);
     KILL_POINT("detach: still attached");
-    atomic_store_explicit(&port->life, DN_LEFT, memory_order_release);
+    /* Not a store: what the launcher has ended stays as it is. */
+    while (!group_life_gone((enum dn_life)life) &&
+           !atomic_compare_exchange_weak_explicit(&port->life, &life, DN_LEFT, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
     KILL_POINT("detach: left, senders not told");
     atomic_fetch_or(&port->call, GROUP_CALL_GONE);
     KILL_POINT("detach: senders told");
@@ -52,6 +57,19 @@ void group_life_conclude(const struct group_view *view, uint32_t rank, enum dn_l
         atomic_fetch_add_explicit(&view->group->death_count, 1, memory_order_release);
     }
     atomic_fetch_add_explicit(&view->group->change_count, 1, memory_order_release);
+}
+
+bool group_life_suspect(const struct group_view *view, uint32_t rank)
+{
+    uint32_t nobody = 0;
+    return atomic_compare_exchange_strong(&view->ports[rank].suspected_by, &nobody, view->rank + 1);
+}
+
+bool group_life_take_suspicion(const struct group_view *view, uint32_t rank, uint32_t *by)
+{
+    uint32_t taken = atomic_exchange(&view->ports[rank].suspected_by, 0);
+    *by = taken - 1;
+    return taken != 0 && *by < view->node_count;
 }
 
 bool group_life_end(const struct group_view *view, uint32_t rank, bool well)

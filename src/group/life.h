@@ -2,6 +2,10 @@
  * LEFT for a program that ended well without attaching) after the process has ended, so that
  * the process changes nothing afterwards. Nobody else changes a life.
  *
+ * Where nodes speak by packets the launcher also sets DEAD for a node that others hear nothing of,
+ * though its process runs: they tell their suspicions, and the launcher decides for all. Such a
+ * node finds its own life ended, and from then on nobody hears it.
+ *
  * A process claims its rank while the life is STARTING, before it uses anything that belongs to the
  * rank (the socket, the keys). Peers go on waiting for it; the launcher knows whose end would be
  * the node's. */
@@ -30,6 +34,20 @@ static inline bool group_life_gone(enum dn_life life)
 bool group_life_claim(const struct group_view *view, uint32_t process_id);
 bool group_life_attach(const struct group_view *view);
 void group_life_leave(const struct group_view *view);
+
+/* Nodes notice a silence at slightly different times: InfiniSWIF looks that often in a peer
+ * time-out. The launcher waits so long after the first suspicion before it decides. */
+static inline uint64_t group_life_hearing_ns(uint64_t peer_timeout_ns)
+{
+    return peer_timeout_ns / 16 + 100000000;
+}
+
+/* This node hears nothing of that rank any more; the launcher shall decide. False: another node's
+ * suspicion of that rank waits there. The caller makes the launcher look. */
+bool group_life_suspect(const struct group_view *view, uint32_t rank);
+/* Takes a suspicion of that rank. True: *by has it. Nodes can write it: it is a claim. Only the
+ * launcher calls it. */
+bool group_life_take_suspicion(const struct group_view *view, uint32_t rank, uint32_t *by);
 
 /* The process of this rank has ended, well or not. True: that is a death, which is announced
  * now. The caller wakes the sleepers. Only the launcher calls it. */

@@ -33,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 6u
+#define GROUP_LAYOUT_VERSION 7u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {
@@ -87,6 +87,8 @@ struct group_port {
     _Atomic uint32_t life; /* enum dn_life; by the owner until it ends, then the launcher */
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* that claimed the rank */
+    /* 1 + a rank that hears nothing of this node, until the launcher has read it; or 0. */
+    _Atomic uint32_t suspected_by;
 
     alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };

@@ -255,6 +255,12 @@ void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum d
     wake_others(&view);
 }
 
+bool host_group_take_suspicion(const struct host_group *mapped, uint32_t rank, uint32_t *by)
+{
+    struct group_view view = view_of(mapped, rank);
+    return group_life_take_suspicion(&view, rank, by);
+}
+
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank)
 {
     struct group_view view = view_of(mapped, rank);

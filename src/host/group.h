@@ -51,6 +51,9 @@ bool host_group_node_ended(const struct host_group *mapped, uint32_t rank, bool 
  * to that. A life that is over does not change. */
 void host_group_tell_life(const struct host_group *mapped, uint32_t rank, enum dn_life life);
 
+/* For the launcher: takes a suspicion of that rank, as group_life_take_suspicion does. */
+bool host_group_take_suspicion(const struct host_group *mapped, uint32_t rank, uint32_t *by);
+
 /* The process that attached as this rank; 0: none yet. Nodes can write it: it is a claim. */
 uint32_t host_group_process(const struct host_group *mapped, uint32_t rank);
 

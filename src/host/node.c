@@ -189,6 +189,7 @@ static int start_fabric(const struct host_settings *settings)
     struct fabric_start start = {
         .view = view,
         .control = &process.control,
+        .tell_launcher = host_tell_launcher,
         .stop_signal = settings->stop_signal,
         .seed = (settings->relax_seed ? settings->relax_seed : host_now_ns()) + view->rank,
     };

@@ -34,7 +34,7 @@ static void end_watch(struct swif *swif, struct swif_watch *watch)
 
 static void look_later(struct swif *swif, uint64_t now_ns, struct swif_watch *watch)
 {
-    uint32_t looks = watch->silent ? SWIF_PROBES_OF_SILENT : SWIF_PROBES;
+    uint32_t looks = watch->silent ? SWIF_LOOKS_AT_SILENT : SWIF_LOOKS;
     swif->stubs[watch->peer].heard = 0;
     swif_timer_set(&swif->timers, &watch->timer, now_ns + swif->config.peer_timeout_ns / looks);
 }
@@ -77,15 +77,16 @@ void swif_unwatch(struct swif *swif, uint16_t peer)
 void swif_peer_look(struct swif *swif, uint64_t now_ns, struct swif_watch *watch)
 {
     watch->silent = !swif->stubs[watch->peer].heard;
-    if (!watch->silent) {
+    if (watch->silent) {
+        uint64_t since_ns = swif_most(watch->heard_ns, swif->grace_ns);
+        uint64_t due_ns = since_ns + swif->config.peer_timeout_ns;
+        if (now_ns >= due_ns && swif_peer_doubt(swif, now_ns, watch->peer, due_ns)) {
+            return; /* the watch has ended */
+        }
+        swif_note_control(swif, watch->peer, WIRE_PROBE, swif->stubs[watch->peer].incarnation);
+    } else {
         watch->heard_ns = now_ns;
     }
-    uint64_t since_ns = swif_most(watch->heard_ns, swif->grace_ns);
-    if (watch->silent && now_ns - since_ns >= swif->config.peer_timeout_ns) {
-        swif_peer_give_up(swif, now_ns, watch->peer);
-        return;
-    }
-    swif_note_control(swif, watch->peer, WIRE_PROBE, swif->stubs[watch->peer].incarnation);
     look_later(swif, now_ns, watch);
 }
 
@@ -167,6 +168,25 @@ void swif_peer_give_up(struct swif *swif, uint64_t now_ns, uint16_t peer)
     }
 }
 
+bool swif_peer_doubt(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t due_ns)
+{
+    struct swif_stub *stub = &swif->stubs[peer];
+    if (now_ns - due_ns >= swif->config.verdict_ns) {
+        swif_peer_give_up(swif, now_ns, peer);
+        return true;
+    }
+    if (!stub->suspected) {
+        stub->suspected = swif->client->peer_suspected(swif->client->context, now_ns, peer);
+    }
+    return false;
+}
+
+static void note_heard(struct swif_stub *stub)
+{
+    stub->heard = 1;
+    stub->suspected = 0;
+}
+
 /* Whether we must not have heard of another incarnation to believe this one. */
 static bool is_new_life(const struct swif *swif, const struct swif_stub *stub, uint32_t incarnation)
 {
@@ -212,7 +232,7 @@ void swif_peer_died(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t 
 
 void swif_peer_lives(struct swif *swif, uint64_t now_ns, uint16_t peer)
 {
-    swif->stubs[peer].heard = 1;
+    note_heard(&swif->stubs[peer]);
     swif_sender_vouched(swif, now_ns, peer);
 }
 
@@ -255,7 +275,7 @@ bool swif_peer_admit(struct swif *swif, uint64_t now_ns, const struct wire_heade
         return false;
     }
     if (is_newest) {
-        stub->heard = 1;
+        note_heard(stub);
         swif_sender_heard(swif, now_ns, peer);
     }
     return true;

@@ -82,7 +82,7 @@ static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_rtee *r
         return SWIF_NEVER;
     }
     return swif_most(rtee->heard_ns, swif->grace_ns) +
-           SWIF_GAP_PATIENCE * swif->config.peer_timeout_ns;
+           SWIF_GAP_PATIENCE * swif->config.peer_timeout_ns + swif->config.verdict_ns;
 }
 
 static void schedule(struct swif *swif, struct swif_rtee *rtee)

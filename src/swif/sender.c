@@ -137,8 +137,8 @@ static uint64_t time_out_ns(const struct swif *swif, const struct swif_ltee *lte
     return swif_most(rto_ns, swif_least(rto_ns << doublings, config->rto_max_ns));
 }
 
-/* When the peer is given up if it stays silent. */
-static uint64_t give_up_at_ns(const struct swif *swif, const struct swif_ltee *ltee)
+/* When the peer is suspected if it stays silent. */
+static uint64_t doubt_at_ns(const struct swif *swif, const struct swif_ltee *ltee)
 {
     if (is_empty(swif, ltee)) {
         return SWIF_NEVER;
@@ -185,7 +185,8 @@ static bool has_window(const struct swif *swif, const struct swif_ltee *ltee)
  * to send at once. */
 static void schedule(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
-    uint64_t at_ns = swif_least(give_up_at_ns(swif, ltee), ltee->resend_at_ns);
+    uint64_t doubt_ns = swif_peer_doubt_at_ns(swif, now_ns, doubt_at_ns(swif, ltee));
+    uint64_t at_ns = swif_least(doubt_ns, ltee->resend_at_ns);
     at_ns = swif_least(at_ns, ltee->reorder_at_ns);
     if (UNLIKELY(swif_is_in_pieces(ltee))) {
         swif_list_add(&swif->ready, &ltee->ready);
@@ -580,8 +581,8 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
 
 void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
-    if (give_up_at_ns(swif, ltee) <= now_ns) {
-        swif_peer_give_up(swif, now_ns, ltee->name.peer);
+    uint64_t due_ns = doubt_at_ns(swif, ltee);
+    if (due_ns <= now_ns && swif_peer_doubt(swif, now_ns, ltee->name.peer, due_ns)) {
         return; /* the context is gone */
     }
     if (ltee->resend_at_ns <= now_ns) {

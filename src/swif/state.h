@@ -26,15 +26,15 @@
 enum {
     SWIF_RING = 256,
     SWIF_DATAGRAMS = 8,
-    SWIF_NOTES = 1024,          /* control packets and acknowledgements without RTEE that wait */
-    SWIF_PROBES = 4,            /* of a watched peer, in a peer time-out */
-    SWIF_PROBES_OF_SILENT = 32, /* the same when it has not answered: some may get lost */
-    SWIF_PATIENCE = 8,          /* peer time-outs without progress at a peer that does answer */
-    SWIF_GAP_PATIENCE = 2,      /* peer time-outs of silence in the midst of a sequence */
-    SWIF_OVERTAKEN_MAX = 4,     /* losses of one packet among others: its length is to blame */
-    SWIF_PATH_STEPS = 8,        /* lengths of packets that are tried */
-    SWIF_ASSEMBLIES = 64,       /* packets in pieces, of all peers */
-    SWIF_PIECES_MAX = 128,      /* units in which pieces are counted, in one packet */
+    SWIF_NOTES = 1024,         /* control packets and acknowledgements without RTEE that wait */
+    SWIF_LOOKS = 16,           /* at a watched peer, in a peer time-out */
+    SWIF_LOOKS_AT_SILENT = 32, /* the same when it has not spoken: some probes may get lost */
+    SWIF_PATIENCE = 8,         /* peer time-outs without progress at a peer that does answer */
+    SWIF_GAP_PATIENCE = 2,     /* peer time-outs of silence in the midst of a sequence */
+    SWIF_OVERTAKEN_MAX = 4,    /* losses of one packet among others: its length is to blame */
+    SWIF_PATH_STEPS = 8,       /* lengths of packets that are tried */
+    SWIF_ASSEMBLIES = 64,      /* packets in pieces, of all peers */
+    SWIF_PIECES_MAX = 128,     /* units in which pieces are counted, in one packet */
 };
 
 #define SWIF_NO_BUFFER UINT32_MAX
@@ -49,6 +49,7 @@ struct swif_stub {
     uint32_t receive_next[WIRE_CLASSES];      /* all before it have been carried out */
     uint32_t dead : 1;                        /* this incarnation is, for good */
     uint32_t heard : 1;                       /* since a watch last looked */
+    uint32_t suspected : 1;                   /* the client knows, and nothing was heard since */
     uint32_t replay : SWIF_REPLAY_SHORT_BITS; /* without a wide window: a short one */
     uint64_t newest_counter;                  /* that has come */
 };
@@ -515,6 +516,15 @@ void swif_peer_control(struct swif *swif, uint64_t now_ns, const struct wire_hea
                        const unsigned char *body);
 /* A watch's time has come. */
 void swif_peer_look(struct swif *swif, uint64_t now_ns, struct swif_watch *watch);
+/* The peer should have spoken until then. It is suspected now, and given up when the time for a
+ * verdict is over, too: true then. */
+bool swif_peer_doubt(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t due_ns);
+/* When to look at that again: due_ns itself, or when the verdict is due. */
+static inline uint64_t swif_peer_doubt_at_ns(const struct swif *swif, uint64_t now_ns,
+                                             uint64_t due_ns)
+{
+    return due_ns == SWIF_NEVER || due_ns > now_ns ? due_ns : due_ns + swif->config.verdict_ns;
+}
 /* The peer is held for dead from now on. */
 void swif_peer_give_up(struct swif *swif, uint64_t now_ns, uint16_t peer);
 

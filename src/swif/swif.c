@@ -74,8 +74,8 @@ static bool makes_sense(const struct swif_config *config)
            config->stage_max <= WIRE_SELECTIVE_REPEAT && config->rto_min_ns >= 1 &&
            config->rto_first_ns <= UINT64_MAX >> 24 && config->ack_delay_ns <= UINT64_MAX >> 24 &&
            config->rto_min_ns <= config->rto_max_ns && config->rto_max_ns <= UINT64_MAX >> 24 &&
-           config->peer_timeout_ns >= SWIF_PROBES_OF_SILENT &&
-           config->peer_timeout_ns <= UINT64_MAX >> 8 &&
+           config->peer_timeout_ns >= SWIF_LOOKS_AT_SILENT &&
+           config->peer_timeout_ns <= UINT64_MAX >> 8 && config->verdict_ns <= UINT64_MAX >> 8 &&
            config->path_again_ns <= UINT64_MAX >> 8 &&
            (!paths_may_narrow(config) || config->path_bytes_min >= PATH_BYTES_LEAST);
 }

@@ -47,6 +47,9 @@ struct swif_config {
     uint64_t rto_max_ns;   /* how far time-outs in a row may double, unless the way is as long */
     uint64_t ack_delay_ns; /* how long an acknowledgement may wait for company */
     uint64_t peer_timeout_ns;
+    /* How long after that a silent peer is only suspected: somebody who hears all nodes may say
+     * meanwhile which one is dead. 0: silence alone decides, and nothing is suspected. */
+    uint64_t verdict_ns;
     bool congestion_control; /* false: the window alone limits */
     uint64_t queue_ns;       /* how long packets may stand in queues; a few of them always may */
 };
@@ -66,7 +69,7 @@ struct swif_delivery {
     uint32_t bytes;
 };
 
-/* `deliver` may append replies; the other two may not call the swif. */
+/* `deliver` may append replies; the others may not call the swif. */
 struct swif_client {
     void *context;
     /* Carries the whole packet out at once. False: there is no room for its replies, and it will
@@ -77,6 +80,10 @@ struct swif_client {
     /* The peer is dead or was restarted. What was appended for it without an acknowledgement may
      * have been carried out or not, and is forgotten. Nothing comes from its old life any more. */
     void (*peer_lost)(void *context, uint64_t now_ns, uint16_t peer);
+    /* The peer has been silent for peer_timeout_ns. If it stays so, and nobody tells of its life or
+     * death, it is lost after verdict_ns. False: this could not be passed on now, and is said again
+     * soon. Not needed where verdict_ns is 0. */
+    bool (*peer_suspected)(void *context, uint64_t now_ns, uint16_t peer);
 };
 
 /* Authentication. Both get the packet whole; the tag is its last WIRE_TAG_BYTES. */

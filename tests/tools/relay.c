@@ -7,7 +7,8 @@
  * seeded generator draws what happens to it. Nothing else is lost: datagrams are
  * read only when there is room to hold them, and what the kernel had to drop is counted. With
  * --forge COUNT all go on from a port that is nobody's, and before each of the first COUNT goes
- * nonsense from the port that stands for its sender, as from somebody who forges addresses. The
+ * nonsense from the port that stands for its sender, as from somebody who forges addresses. From
+ * SIGUSR1 on nothing passes between the nodes that --cut-one and --cut-other name. The
  * counts are printed on SIGTERM or SIGINT, in one line of name=number.
  *
  * One thread: it polls, reads, decides, and sends what is due from a heap of times. */
@@ -31,10 +32,10 @@ enum {
 };
 
 /* In the order in which they are printed. */
-#define COUNTS(count)                                                                        \
-    count(received) count(forwarded) count(lost) count(corrupted) count(duplicated)          \
-        count(reordered) count(too_large) count(queue_full) count(overflowed) count(refused) \
-            count(held) count(forged)
+#define COUNTS(count)                                                                    \
+    count(received) count(forwarded) count(lost) count(corrupted) count(duplicated)      \
+        count(reordered) count(too_large) count(cut) count(queue_full) count(overflowed) \
+            count(refused) count(held) count(forged)
 
 static struct {
 #define COUNT(name) uint64_t name;
@@ -49,6 +50,7 @@ static struct {
     uint64_t rate, queue;                       /* of the link into each node; 0: no limit */
     uint64_t mtu;                               /* the largest datagram that passes; 0: any */
     uint64_t forge;
+    uint64_t cut_one, cut_other; /* ranks; the same: nothing is ever cut */
     uint64_t seed;
     const char *record;
 } options = {.seed = 1};
@@ -74,11 +76,18 @@ static uint32_t overflowed[NODES_MAX];   /* as the kernel counts, at each socket
 static uint64_t link_free_ns[NODES_MAX]; /* when the thin link into a node is idle again */
 static FILE *record;
 static volatile sig_atomic_t ended;
+static volatile sig_atomic_t is_cut;
 
 static void on_end(int signal_number)
 {
     (void)signal_number;
     ended = 1;
+}
+
+static void on_cut(int signal_number)
+{
+    (void)signal_number;
+    is_cut = 1;
 }
 
 /* ---- The heap of times ------------------------------------------------------------------ */
@@ -207,6 +216,11 @@ static void impair(uint32_t rank, uint32_t from, const unsigned char *data, size
                    uint64_t now_ns)
 {
     counts.received++;
+    if (is_cut && ((rank == options.cut_one && from == options.cut_other) ||
+                   (rank == options.cut_other && from == options.cut_one))) {
+        counts.cut++;
+        return;
+    }
     if (options.mtu > 0 && bytes > options.mtu) {
         counts.too_large++;
         return;
@@ -398,6 +412,8 @@ static void parse(int argc, char **argv)
         {"--queue", &options.queue, UINT64_MAX},
         {"--mtu", &options.mtu, TOOL_DATAGRAM_BYTES_MAX},
         {"--forge", &options.forge, UINT64_MAX},
+        {"--cut-one", &options.cut_one, NODES_MAX},
+        {"--cut-other", &options.cut_other, NODES_MAX},
         {"--seed", &options.seed, UINT64_MAX},
     };
     for (int i = 1; i < argc; i += 2) {
@@ -426,14 +442,18 @@ int main(int argc, char **argv)
     sigset_t blocked;
     sigset_t unblocked;
     struct sigaction action = {.sa_handler = on_end};
+    struct sigaction cut = {.sa_handler = on_cut};
     (void)sigemptyset(&blocked);
     (void)sigaddset(&blocked, SIGTERM);
     (void)sigaddset(&blocked, SIGINT);
+    (void)sigaddset(&blocked, SIGUSR1);
     (void)sigprocmask(SIG_BLOCK, &blocked, &unblocked);
     (void)sigdelset(&unblocked, SIGTERM);
     (void)sigdelset(&unblocked, SIGINT);
+    (void)sigdelset(&unblocked, SIGUSR1);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGUSR1, &cut, NULL);
     for (uint32_t rank = 0; rank < options.nodes; rank++) {
         open_socket(rank);
     }

@@ -319,6 +319,7 @@ void launch_release(struct launch *launch)
     free(launch->outputs);
     free(launch->nodes);
     free(launch->polls);
+    free(launch->verdict.suspected_by);
     launch_sink_close(&launch->sinks[0]);
     launch_sink_close(&launch->sinks[1]);
     launch_close_fd(&launch->reports_fd);
@@ -348,6 +349,7 @@ void launch_init(struct launch *launch, const struct launch_request *request)
         .phase = LAUNCH_RUNNING,
         .phase_deadline_ns = UINT64_MAX,
         .timeout_deadline_ns = UINT64_MAX,
+        .verdict = {.due_ns = UINT64_MAX},
         .group = {.fd = -1},
         .signals = {.fd = -1},
         .guardian = {.launcher_fd = -1},

@@ -4,6 +4,7 @@
  *     loop.c         the one poll loop
  *     group_phase.c  how a group comes to its end
  *     node_ends.c    the ends of processes: announced, judged, reported
+ *     verdict.c      who is dead when nodes no longer hear each other
  *     fleet.c        a group on several hosts: the agents there and what they say
  *
  * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: it tells
@@ -22,6 +23,7 @@
 #include "cli/launch/signals.h"
 #include "cli/launch/start.h"
 #include "cli/launch/output.h"
+#include "cli/launch/verdict.h"
 #include "host/group.h"
 
 /* How a process ended. */
@@ -75,6 +77,7 @@ struct launch {
     uint64_t timeout_deadline_ns; /* UINT64_MAX: none */
     bool status_is_known;         /* the first cause decides it */
     int status;
+    struct verdict verdict;
     bool is_spoilt; /* the group's constant words were overwritten, and that was said */
     bool abandoned; /* the user does not want the rest of the output either */
 
@@ -89,7 +92,7 @@ struct launch {
     struct guardian guardian; /* of our children: nodes, or what leads to agents */
     struct start_plan plan;
     int reports_fd; /* what nodes that could not start say; -1: no more */
-    int notify_fd;  /* written by a node that attached from further down */
+    int notify_fd;  /* written by nodes to make us look at the group's words */
 
     struct sink sinks[2];
     struct sink *out;       /* sinks[0] */

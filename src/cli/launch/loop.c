@@ -54,6 +54,8 @@ static int poll_timeout_ms(const struct launch *launch)
     uint64_t deadline_ns = launch->phase_deadline_ns < launch->timeout_deadline_ns
                                ? launch->phase_deadline_ns
                                : launch->timeout_deadline_ns;
+    uint64_t verdict_ns = launch->verdict.due_ns;
+    deadline_ns = verdict_ns < deadline_ns ? verdict_ns : deadline_ns;
     if (launch->fleet) {
         uint64_t fleet_ns = remote_fleet_deadline_ns(launch);
         deadline_ns = fleet_ns < deadline_ns ? fleet_ns : deadline_ns;
@@ -79,6 +81,7 @@ static void on_suspend(struct launch *launch)
     /* Time does not pass for a group that is stopped. */
     launch->phase_deadline_ns = host_deadline_ns(launch->phase_deadline_ns, stopped_ns);
     launch->timeout_deadline_ns = host_deadline_ns(launch->timeout_deadline_ns, stopped_ns);
+    launch->verdict.due_ns = host_deadline_ns(launch->verdict.due_ns, stopped_ns);
 }
 
 static void on_signals(struct launch *launch)
@@ -200,6 +203,7 @@ void launch_loop_run(struct launch *launch)
             on_ready(launch, polled);
         }
         launch_phase_on_time(launch, host_now_ns());
+        launch_verdict_on_time(launch, host_now_ns());
         if (launch->fleet) {
             remote_fleet_on_time(launch, host_now_ns());
         }

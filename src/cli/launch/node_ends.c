@@ -287,6 +287,7 @@ void launch_ends_watch_attached(struct launch *launch)
     clear_notice(launch->notify_fd);
     look_whether_whole(launch);
     (void)end_is_wanted(launch);
+    launch_verdict_collect(launch);
     if (launch->agent) {
         remote_agent_tell_lives(launch);
     }

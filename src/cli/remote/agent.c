@@ -111,6 +111,11 @@ void remote_agent_tell_lives(struct launch *launch)
     }
 }
 
+void remote_agent_tell_suspicion(struct launch *launch, uint32_t by, uint32_t rank)
+{
+    say(launch->agent, FRAME_SUSPICION, (const uint32_t[]){by, rank}, NULL, 0);
+}
+
 void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
                                const struct ending *ending, bool wanted)
 {
@@ -398,16 +403,18 @@ static void drain(struct agent *agent)
 
 /* ---- What it hears ----------------------------------------------------------------- */
 
+/* Lives of nodes elsewhere; and the verdict that a node of ours is held for dead. */
 static void on_life(struct agent *agent, const struct frame *frame)
 {
     struct launch *launch = &agent->launch;
     uint32_t rank = frame->words[0];
+    uint32_t life = frame->words[1];
     bool is_ours = rank - launch->rank_first < launch->rank_count;
-    if (rank >= agent->request.node_count || is_ours || frame->words[1] > DN_DEAD) {
+    if (rank >= agent->request.node_count || life > DN_DEAD || (is_ours && life != DN_DEAD)) {
         end_all(agent);
         return;
     }
-    host_group_tell_life(&launch->group, rank, (enum dn_life)frame->words[1]);
+    host_group_tell_life(&launch->group, rank, (enum dn_life)life);
 }
 
 static void on_running_frame(struct agent *agent, const struct frame *frame)

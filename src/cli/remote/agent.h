@@ -13,6 +13,8 @@ const char *remote_agent_host_id(const struct agent *agent);
 
 /* Tells what has changed in the lives of its nodes. */
 void remote_agent_tell_lives(struct launch *launch);
+/* One of its nodes hears nothing of that rank. */
+void remote_agent_tell_suspicion(struct launch *launch, uint32_t by, uint32_t rank);
 void remote_agent_tell_failure(struct launch *launch, uint32_t rank, pid_t pid,
                                const struct ending *ending, bool wanted);
 void remote_agent_tell_end(struct launch *launch, uint32_t rank);

@@ -22,7 +22,7 @@ enum { POLLS_BY_LINK = 3, FLUSH_ROUNDS = 64, FLUSH_ROUND_MS = 20 };
 
 /* ---- Lives ------------------------------------------------------------------------- */
 
-/* Tells all hosts but the rank's own what the rank has become. */
+/* Tells all hosts what the rank has become; but not `source`, which told us. */
 static void tell_life(struct launch *launch, const struct link *source, uint32_t rank,
                       enum dn_life life)
 {
@@ -35,6 +35,11 @@ static void tell_life(struct launch *launch, const struct link *source, uint32_t
             remote_link_say(link, FRAME_LIFE, words, NULL, 0);
         }
     }
+}
+
+void remote_fleet_tell_verdict(struct launch *launch, uint32_t rank)
+{
+    tell_life(launch, NULL, rank, DN_DEAD);
 }
 
 static void end_node(struct launch *launch, uint32_t rank)
@@ -79,7 +84,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
 {
     const uint32_t *words = frame->words;
     bool names_rank = frame->kind == FRAME_LIFE || frame->kind == FRAME_FAILURE ||
-                      frame->kind == FRAME_ENDED;
+                      frame->kind == FRAME_ENDED || frame->kind == FRAME_SUSPICION;
     if (names_rank && words[0] - link->host->rank_first >= link->host->rank_count) {
         return false; /* not one of its own */
     }
@@ -90,6 +95,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         }
         tell_life(launch, link, words[0], (enum dn_life)words[1]);
         return true;
+    case FRAME_SUSPICION: launch_verdict_suspect(launch, words[0], words[1]); return true;
     case FRAME_OUTPUT: return remote_link_take_output(link, launch, frame);
     case FRAME_CREDIT: launch->fleet->input_credit_bytes += words[1]; return words[0] == 0;
     case FRAME_WANTED_END:

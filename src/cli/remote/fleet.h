@@ -20,6 +20,9 @@ bool remote_fleet_on_process_end(struct launch *launch, pid_t pid, const struct 
 /* Whether every link is closed and all output passed on. */
 bool remote_fleet_is_done(const struct launch *launch);
 
+/* Tells all hosts that a node is held for dead (cli/launch/verdict.h). */
+void remote_fleet_tell_verdict(struct launch *launch, uint32_t rank);
+
 /* Before this process stops: a child beats for it, so that agents do not hold it for dead. Gives
  * the child; 0: there is none. */
 pid_t remote_fleet_beat_apart(struct launch *launch);

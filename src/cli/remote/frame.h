@@ -14,7 +14,7 @@
 #include "fabric/launch.h"
 
 enum {
-    FRAME_PROTOCOL = 3,
+    FRAME_PROTOCOL = 4,
     FRAME_HEADER_BYTES = 8,
     FRAME_WORDS_MAX = 8,
     FRAME_DATA_BYTES_MAX = 16 * 1024, /* of one piece of output or input */
@@ -61,7 +61,9 @@ enum frame_sender { FRAME_OF_AGENT = 1, FRAME_OF_LAUNCHER = 2, FRAME_OF_BOTH = 3
     /* all nodes of the agent have ended, and all their output was sent */                     \
     kind(DONE, FRAME_OF_AGENT, 0, 0)                                                           \
     /* cli/remote/pulse.h */                                                                   \
-    kind(BEAT, FRAME_OF_BOTH, 0, 0)
+    kind(BEAT, FRAME_OF_BOTH, 0, 0)                                                            \
+    /* a rank of the agent's own, one that it hears nothing of: cli/launch/verdict.h */        \
+    kind(SUSPICION, FRAME_OF_AGENT, 2, 0)
 
 enum { FRAME_NODES_MAX = 4096 };
 

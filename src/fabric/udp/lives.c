@@ -1,6 +1,10 @@
-/* Lives, as two sources tell them: the launcher, through the control group that it shares
- * with the nodes of its host, and InfiniSWIF, when a peer has been silent for too long. Both
- * end in this process's view, where waiting and every call look. */
+/* Lives, as the launcher tells them through the control group that it shares with the nodes of its
+ * host. They end in this process's view, where waiting and every call look.
+ *
+ * A peer that InfiniSWIF hears nothing of is reported to the launcher, which decides for all nodes
+ * alike who is dead: paths may be cut between some nodes only, and nodes that disagree on who lives
+ * would wait for each other. When the launcher says nothing, for it stands still or is cut off,
+ * InfiniSWIF's silence decides. */
 #include "fabric/udp/state.h"
 #include "group/life.h"
 
@@ -16,6 +20,15 @@ void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer)
     (void)now_ns;
     group_life_conclude(udp->view, peer, DN_DEAD);
     atomic_fetch_add_explicit(&udp->generation, 1, memory_order_release);
+}
+
+bool udp_peer_suspected(void *context, uint64_t now_ns, uint16_t peer)
+{
+    const struct udp_state *udp = context;
+    (void)now_ns;
+    bool is_noted = group_life_suspect(udp->control, peer);
+    udp->tell_launcher();
+    return is_noted;
 }
 
 /* Peers that have not attached do not listen yet: what is sent to them waits in their sockets,
@@ -123,8 +136,12 @@ void udp_read_lives(struct udp_state *udp, uint64_t now_ns)
 {
     udp->lives_seen = atomic_load_explicit(&udp->control->group->change_count,
                                            memory_order_acquire);
+    /* When the launcher holds this node for dead, its peers hear it no more. Nobody lives for it
+     * then, whatever its packets still reach. */
+    bool is_outcast = group_life(udp->control, udp->view->rank) == DN_DEAD;
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
-        udp->peers[rank].told = group_life(udp->control, rank);
+        enum dn_life life = group_life(udp->control, rank);
+        udp->peers[rank].told = is_outcast && life != DN_LEFT ? DN_DEAD : life;
     }
     /* First take in what peers sent before they went. */
     for (int burst = 0; burst < BURSTS_BEFORE_END && udp_receive(udp); burst++) {

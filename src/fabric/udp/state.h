@@ -38,6 +38,7 @@ struct udp_state {
     const struct udp_roster *roster;
     const struct group_view *view;
     const struct group_view *control;
+    void (*tell_launcher)(void);
     uint32_t incarnation; /* of this process, by chance; a rank lives once in a group */
     struct udp_socket socket;
     struct udp_guard *guard;
@@ -128,6 +129,7 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns);
 
 /* The board has given a peer up; its listener. */
 void udp_peer_lost(void *context, uint64_t now_ns, uint16_t peer);
+bool udp_peer_suspected(void *context, uint64_t now_ns, uint16_t peer);
 
 /* ---- udp.c ------------------------------------------------------------------------- */
 

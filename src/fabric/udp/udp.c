@@ -15,6 +15,7 @@
 #include "group/life.h"
 
 #define SETTLE_NAP_NS UINT64_C(1000000)
+#define VERDICT_MORE_NS UINT64_C(500000000) /* how much longer the launcher may take to decide */
 #define NOW_AND_THEN_NS UINT64_C(100000000)
 #define QUEUE_NS UINT64_C(200000)
 #define LINGER_QUIET_NS UINT64_C(50000000) /* longer than a time-out of InfiniSWIF */
@@ -154,6 +155,7 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     swif->packet_bytes_max = roster->packet_bytes_max;
     swif->path_bytes_min = UDP_PATH_BYTES_MIN;
     swif->peer_timeout_ns = roster->peer_timeout_ns;
+    swif->verdict_ns = group_life_hearing_ns(roster->peer_timeout_ns) + VERDICT_MORE_NS;
     swif->queue_ns = QUEUE_NS;
     swif->watch_max = roster->node_count;
     swif->buffer_count[WIRE_REQUEST] = at_most(REQUEST_BYTES / roster->packet_bytes_max, 8192);
@@ -212,7 +214,11 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
         .find = find_area,
         .permits = permits,
     };
-    struct board_listener listener = {.context = udp, .peer_lost = udp_peer_lost};
+    struct board_listener listener = {
+        .context = udp,
+        .peer_lost = udp_peer_lost,
+        .peer_suspected = udp_peer_suspected,
+    };
     struct swif_guard hooks;
     if (udp->guard) {
         hooks = udp_guard_hooks(udp->guard);
@@ -259,6 +265,7 @@ static void reset(struct udp_state *udp, const struct fabric_start *start)
 {
     udp->view = start->view;
     udp->control = start->control;
+    udp->tell_launcher = start->tell_launcher;
     udp->core_is_free = start->view->node_count <= start->control->facts.core_count;
     udp->unsent = 0;
     udp->owes = udp->burst_waits = false;

@@ -72,7 +72,12 @@ void study_net_add(struct study_net *net, uint16_t number, const struct swif_con
     node->memory = aligned_alloc(CACHE_LINE_BYTES, bytes);
     INVARIANT(node->memory);
     memset(node->memory, 0, bytes);
-    node->client = (struct swif_client){node, deliver, acknowledged, peer_lost};
+    node->client = (struct swif_client){
+        .context = node,
+        .deliver = deliver,
+        .acknowledged = acknowledged,
+        .peer_lost = peer_lost,
+    };
     node->swif = swif_init(&own, &node->client, NULL, net->now_ns, node->memory);
     node->timer_ns = UINT64_MAX;
 }

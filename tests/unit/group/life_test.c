@@ -161,6 +161,45 @@ static void alone_means_every_peer_is_gone(void **state)
     unit_group_free(&alone);
 }
 
+static void a_suspicion_is_taken_once(void **state)
+{
+    (void)state;
+    const struct group_view *launcher = &made.views[0];
+    uint32_t by = 77;
+    assert_false(group_life_take_suspicion(launcher, 1, &by));
+    assert_true(group_life_suspect(&made.views[2], 1));
+    assert_false(group_life_suspect(&made.views[0], 1)); /* there is room for one */
+    assert_true(group_life_suspect(&made.views[0], 2));
+    assert_true(group_life_take_suspicion(launcher, 1, &by));
+    assert_int_equal(by, 2);
+    assert_false(group_life_take_suspicion(launcher, 1, &by));
+    assert_true(group_life_suspect(&made.views[0], 1));
+    assert_true(group_life_take_suspicion(launcher, 1, &by));
+    assert_int_equal(by, 0);
+    assert_true(group_life_take_suspicion(launcher, 2, &by));
+    assert_int_equal(by, 0);
+    /* Any node can write there. */
+    const uint32_t nonsense[] = {4, 5, UINT32_MAX};
+    for (uint32_t i = 0; i < 3; i++) {
+        atomic_store(&made.views[0].ports[1].suspected_by, nonsense[i]);
+        assert_false(group_life_take_suspicion(launcher, 1, &by));
+    }
+}
+
+/* Its process runs on, and may end well: it is dead all the same. */
+static void who_is_held_for_dead_cannot_leave(void **state)
+{
+    (void)state;
+    const struct group_view *own = &made.views[1];
+    assert_true(attach(own, 4711));
+    group_life_conclude(&made.views[0], 1, DN_DEAD);
+    group_life_leave(own);
+    assert_int_equal(group_life(own, 1), DN_DEAD);
+    assert_false(group_life_end(&made.views[0], 1, true));
+    assert_int_equal(group_life(own, 1), DN_DEAD);
+    assert_false(group_deaths_beyond(own, 1));
+}
+
 /* ---- Several processes that were given the same rank ------------------------ */
 
 struct contest {
@@ -250,6 +289,8 @@ int main(void)
         TEST(an_end_is_announced_once),
         TEST(death_counts_may_wrap),
         TEST(alone_means_every_peer_is_gone),
+        TEST(a_suspicion_is_taken_once),
+        TEST(who_is_held_for_dead_cannot_leave),
         TEST(one_of_many_attaches),
         TEST(a_death_comes_after_the_last_words),
     };

@@ -66,6 +66,8 @@ struct pair_node {
     uint64_t *cookies;
     uint32_t cookie_count;
     uint32_t lost_count[PAIR_NODES_MAX];
+    uint32_t suspected_count[PAIR_NODES_MAX];
+    uint32_t deaf; /* to so many suspicions */
 };
 
 struct pair_flight {
@@ -139,6 +141,14 @@ static inline bool pair_deliver(void *context, uint64_t now_ns,
     assert_int_equal(at, delivery->bytes);
     node->packet_count++;
     return true;
+}
+
+static inline bool pair_peer_suspected(void *context, uint64_t now_ns, uint16_t peer)
+{
+    (void)now_ns;
+    struct pair_node *node = context;
+    node->suspected_count[peer]++;
+    return node->deaf == 0 || node->deaf-- == 0;
 }
 
 static inline void pair_acknowledged(void *context, uint64_t now_ns, uint16_t peer, uint64_t cookie)
@@ -242,7 +252,8 @@ static inline void pair_make(struct pair *pair, uint32_t count, const struct swi
         node->pair = pair;
         node->config = *config;
         node->config.node = i;
-        node->client = (struct swif_client){node, pair_deliver, pair_acknowledged, pair_peer_lost};
+        node->client = (struct swif_client){node, pair_deliver, pair_acknowledged, pair_peer_lost,
+                                            pair_peer_suspected};
         node->guard = (struct swif_guard){NULL, pair_guard_seal, pair_guard_open};
         node->records = calloc(PAIR_RECORDS_MAX, sizeof *node->records);
         node->cookies = calloc(PAIR_RECORDS_MAX, sizeof *node->cookies);
