@@ -14,6 +14,7 @@
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
 #include "cli/launch/pidfd.h"
+#include "cli/launch/sweep.h"
 #include "group/life.h"
 #include "host/clock.h"
 
@@ -153,12 +154,6 @@ static void finish(struct launch *launch, uint32_t index)
     }
 }
 
-static bool is_our_child(pid_t pid)
-{
-    siginfo_t info;
-    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 /* Whether we started it ourselves: another node's own process, or the guardian. */
 static bool is_our_own(const struct launch *launch, pid_t pid)
 {
@@ -193,25 +188,44 @@ static bool watch(struct launch *launch, struct node *node, pid_t attached)
 
 /* The node's own process has ended. If a process further down has claimed the rank and still
  * runs, this kills and watches it, and gives true. Nodes can write the memory that its number
- * comes from, so it is only killed if it is in the node's process group or an orphan that has
- * become our child. */
+ * comes from, so it is only killed if it is in the node's process group or descends from us. */
 static bool attached_process_remains(struct launch *launch, uint32_t index)
 {
     struct node *node = &launch->nodes[index];
     uint32_t rank = launch->rank_first + index;
     pid_t attached = attached_process(launch, index);
     if (node->announced || attached == 0 ||
-        group_life_gone(host_group_life(&launch->group, rank))) {
+        group_life_gone(host_group_life(&launch->group, rank)) || !watch(launch, node, attached)) {
         return false;
     }
-    bool is_child = is_our_child(attached);
-    if ((!is_child && getpgid(attached) != node->pid) || !watch(launch, node, attached)) {
+    /* Look at it now that it is watched, and kill it as what is watched: its number may become
+     * another process's, and it may leave the process group at any moment. */
+    if (getpgid(attached) != node->pid && !launch_sweep_descends(attached)) {
         return false;
     }
-    if (is_child) {
-        (void)kill(attached, SIGKILL);
-    }
+    (void)launch_pidfd_kill(node->attached_fd, SIGKILL);
     return true;
+}
+
+/* The process further down has ended, and the node's own runs. */
+static void on_attached_end(struct launch *launch, uint32_t index, const struct ending *ending)
+{
+    struct node *node = &launch->nodes[index];
+    uint32_t rank = launch->rank_first + index;
+    bool death = node->state == NODE_RUNNING && !node->announced &&
+                 !group_life_gone(host_group_life(&launch->group, rank));
+    bool wanted = end_is_wanted(launch);
+    if (death) {
+        (void)host_group_node_ended(&launch->group, rank, false);
+        node->announced = true;
+    }
+    unwatch(launch, node);
+    if (death) {
+        if (launch->agent) {
+            remote_agent_tell_lives(launch);
+        }
+        on_failure(launch, index, node->attached_pid, ending, wanted);
+    }
 }
 
 static void reap(pid_t pid)
@@ -249,7 +263,14 @@ static void on_process_end(struct launch *launch, const siginfo_t *info)
             return;
         }
     }
-    /* This was a guardian that somebody killed, or an orphan of some node. */
+    /* This was a guardian that somebody killed, or an orphan of some node. A process that was an
+     * orphan when it attached took us for the parent that started it, and told nobody. */
+    for (uint32_t i = 0; i < launch->rank_count && !launch->fleet; i++) {
+        if (launch->nodes[i].state == NODE_RUNNING && attached_process(launch, i) == info->si_pid) {
+            launch->nodes[i].attached_pid = info->si_pid;
+            on_attached_end(launch, i, &ending);
+        }
+    }
     reap(info->si_pid);
     if (info->si_pid == launch->guardian.pid) {
         launch->guardian.pid = 0;
@@ -304,25 +325,10 @@ void launch_ends_watch_attached(struct launch *launch)
 void launch_ends_on_attached_end(struct launch *launch, uint32_t index)
 {
     static const struct ending unknown = {.kind = ENDING_UNKNOWN};
-    struct node *node = &launch->nodes[index];
-    uint32_t rank = launch->rank_first + index;
-    if (node->state == NODE_LEAVING) {
+    if (launch->nodes[index].state == NODE_LEAVING) {
         finish(launch, index);
-        return;
-    }
-    bool death = node->state == NODE_RUNNING && !node->announced &&
-                 !group_life_gone(host_group_life(&launch->group, rank));
-    bool wanted = end_is_wanted(launch);
-    if (death) {
-        (void)host_group_node_ended(&launch->group, rank, false);
-        node->announced = true;
-    }
-    unwatch(launch, node);
-    if (death) {
-        if (launch->agent) {
-            remote_agent_tell_lives(launch);
-        }
-        on_failure(launch, index, node->attached_pid, &unknown, wanted);
+    } else {
+        on_attached_end(launch, index, &unknown);
     }
 }
 

@@ -21,6 +21,7 @@ enum {
     SWEEP_PAUSE_NS = 1000000,
     ENVIRONMENT_READ_BYTES = 64 * 1024,
     MARK_BYTES_MAX = 256,
+    ANCESTORS_MAX = 4096,
 };
 
 static void pause_shortly(void)
@@ -60,6 +61,36 @@ void launch_sweep_children(void)
         }
         pause_shortly();
     }
+}
+
+/* 0: there is none that we can see. */
+static pid_t parent_of(pid_t process)
+{
+    char path[64];
+    char text[1024];
+    long parent = 0;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) {
+        (void)fclose(file);
+    }
+    text[bytes] = '\0';
+    /* The command's name, in brackets, may hold anything. */
+    const char *behind_name = strrchr(text, ')');
+    return behind_name && sscanf(behind_name, ") %*c %ld", &parent) == 1 ? (pid_t)parent : 0;
+}
+
+bool launch_sweep_descends(pid_t process)
+{
+    pid_t at = process;
+    for (unsigned steps = 0; at > 1 && steps < ANCESTORS_MAX; steps++) {
+        at = parent_of(at);
+        if (at == getpid()) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Whether the bytes of an environment hold the mark. */

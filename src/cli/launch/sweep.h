@@ -3,6 +3,7 @@
 #define CLI_LAUNCH_SWEEP_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Whether this process has children. */
 bool launch_sweep_has_children(void);
@@ -10,6 +11,9 @@ bool launch_sweep_has_children(void);
 /* Kills and reaps every child. A launcher is the reaper of its descendants, so what is
  * left of any node has become its child once its parents have ended. */
 void launch_sweep_children(void);
+
+/* Whether the process is a child of this one, or a child's child, and so on. */
+bool launch_sweep_descends(pid_t process);
 
 /* Kills every process whose environment holds the mark ("NAME=VALUE"). */
 void launch_sweep_marked(const char *mark);

@@ -7,6 +7,7 @@
  *     die FILE   node 0 is killed while the others wait; each of those writes to FILE.RANK
  *                how many milliseconds after that its wait returned DN_EPEER
  *     witness    says "attached", waits for a death and says which ranks are dead
+ *     still      says "attached", waits for a death, says whether the dead store nothing more
  *     talk       stores to all others again and again, until it is killed
  *     lives      all see each other attached, and node 0 leave; the others say so
  */
@@ -20,7 +21,7 @@
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
-enum { AWAITED_OFFSET = 64 };
+enum { AWAITED_OFFSET = 64, TALK_OFFSET = 128 };
 
 static uint64_t now_ns(void)
 {
@@ -107,7 +108,7 @@ static int talk(struct dn_node *node)
     const struct timespec pause = {.tv_nsec = 1000000};
     for (uint64_t round = 1;; round++) {
         for (int rank = 0; rank < dn_size(node); rank++) {
-            struct dn_remote word = {.rank = rank, .area = DN_LLCM, .offset = 128};
+            struct dn_remote word = {.rank = rank, .area = DN_LLCM, .offset = TALK_OFFSET};
             if (rank != dn_rank(node) && dn_set_u64(node, word, round) != 0) {
                 return 96;
             }
@@ -140,6 +141,23 @@ static int be_witness(struct dn_node *node)
     return dn_detach(node) == 0 ? 0 : 97;
 }
 
+/* Beside nodes that talk. */
+static int see_stillness(struct dn_node *node)
+{
+    unsigned char *llcm = dn_llcm(node, NULL);
+    const struct timespec pause = {.tv_nsec = 300000000};
+    puts("attached");
+    fflush(stdout);
+    if (dn_wait_until_u64(node, (uint64_t *)(void *)llcm, DN_NE, 0, 60 * NS_PER_SECOND) !=
+        DN_EPEER) {
+        return 96;
+    }
+    uint64_t before = dn_load_u64(llcm + TALK_OFFSET);
+    nanosleep(&pause, NULL);
+    puts(dn_load_u64(llcm + TALK_OFFSET) == before ? "still" : "it stores");
+    return dn_detach(node) == 0 ? 0 : 97;
+}
+
 int main(int argc, char **argv)
 {
     struct dn_node *node;
@@ -165,6 +183,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(what, "witness") == 0) {
         return be_witness(node);
+    }
+    if (strcmp(what, "still") == 0) {
+        return see_stillness(node);
     }
     if (strcmp(what, "talk") == 0) {
         return talk(node);

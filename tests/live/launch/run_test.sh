@@ -336,6 +336,52 @@ test_a_shell_killed_above_an_attached_process_is_a_death()
     done
 }
 
+# It attaches when its parents have ended, and the launcher is its parent by then.
+readonly ORPHAN='parent=
+    until [ "$parent" = "$DIMMNET_LAUNCHER_PID" ]; do
+        sleep 0.02
+        read -r _ _ _ parent _ <"/proc/$$/stat"
+    done
+    echo "pid $$"
+    exec "$0" sleep'
+
+test_the_death_of_an_attached_orphan_is_announced()
+{
+    start -n 2 sh -c 'if [ "$DIMMNET_RANK" = 0 ]; then
+            (sh -c "$1" "$0" &)
+            sleep 100
+        else
+            exec "$0" witness
+        fi' "$node" "$ORPHAN"
+    eventually lines_are out 3
+    local orphan
+    orphan=$(sed -n 's/^pid //p' out)
+    kill -KILL "$orphan"
+    finish
+    expect_status 137
+    expect_message "node 0 \\(pid $orphan\\) was killed by SIGKILL"
+    grep -qx '0 is dead' out
+    nothing_remains
+}
+
+test_a_node_is_dead_when_nothing_of_it_stores_any_more()
+{
+    # Between the node and the process that attached is one in a process group of its own.
+    start -n 2 --keep-going sh -c 'if [ "$DIMMNET_RANK" = 0 ]; then
+            setsid sh -c "\"\$0\" talk; true" "$0" 2>/dev/null &
+            until [ -e enough ]; do sleep 0.02; done
+        else
+            exec "$0" still
+        fi' "$node"
+    eventually lines_are out 2
+    touch enough
+    finish
+    expect_status 1
+    expect_message 'node 0 \(pid [0-9]+\) exited with status 0 but without dn_detach$'
+    grep -qx still out
+    nothing_remains
+}
+
 test_a_death_is_announced_at_once()
 {
     # Without --keep-going the others have 200 ms to write it down.
