@@ -17,9 +17,9 @@ int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*ru
     return fabric_thread_start(thread, run, context, node->process->memory.stop_signal);
 }
 
-bool inner_fork_is_wrapped(void)
+bool inner_fork_spares_variables(void)
 {
-    return host_fork_is_wrapped();
+    return host_fork_spares_variables();
 }
 
 /* ---- Roads ----------------------------------------------------------------------- */

@@ -247,9 +247,9 @@ const void *inner_change_next(const unsigned char *changes, uint32_t length, uin
 int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*run)(void *),
                        void *context);
 
-/* Whether a forked child has memory of its own from its first instruction on; else it has it before
- * the first handler of pthread_atfork runs. */
-bool inner_fork_is_wrapped(void);
+/* Whether a forked child never writes the C library's variables among this process's moved pages;
+ * else it has memory of its own only when the first handler of pthread_atfork runs. */
+bool inner_fork_spares_variables(void);
 
 /* ---- The end of the job ---------------------------------------------------------- */
 

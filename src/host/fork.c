@@ -6,10 +6,15 @@
  * is found through a variable of the thread, and the child carries it out before anything else:
  * where the C library's fork() calls _Fork(), the linker puts our function in between. Otherwise a
  * handler of pthread_atfork does it, which is the first one because it was registered before the
- * program ran. */
+ * program ran.
+ *
+ * From version 2.41 on, glibc's _Fork() writes variables in the child itself (it gives a lock back
+ * that the parent took), which nobody can prevent. */
 #define _GNU_SOURCE
 #include "host/fork.h"
 
+#include <gnu/libc-version.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -29,6 +34,10 @@ static void (*forget_in_child)(void);
 
 /* Of the thread that is in fork(). */
 static __thread struct plan *prepared;
+
+/* Whether fork() has called our function. It may never do so although the program was linked that
+ * way: a shared C library's fork() calls its own _Fork(). Guarded by the table_lock. */
+static bool fork_calls_us;
 
 /* ---- The plan ------------------------------------------------------------------------ */
 
@@ -109,17 +118,27 @@ static void drop(struct plan *plan)
 pid_t fork_wrapped(void) __asm__("__wrap__Fork");
 pid_t fork_real(void) __asm__("__real__Fork") __attribute__((weak));
 
-bool host_fork_is_wrapped(void)
+bool host_fork_version_spares(const char *version)
 {
-    return fork_real != NULL;
+    char *rest;
+    unsigned long major = strtoul(version, &rest, 10);
+    unsigned long minor = *rest == '.' ? strtoul(rest + 1, NULL, 10) : 0;
+    return major < 2 || (major == 2 && minor < 41);
 }
 
+bool host_fork_spares_variables(void)
+{
+    return fork_real != NULL && host_fork_version_spares(gnu_get_libc_version());
+}
+
+/* What is copied here lacks what the C library writes from now on until the fork. Only a program
+ * that is linked statically has that in its pages, and there our function copies again. */
 static void before(void)
 {
     int cancellable = base_uncancelled_begin();
     pthread_mutex_lock(&parent->table_lock);
     prepared = parent->memory.moved.count > 0 ? plan_of_pages() : NULL;
-    if (prepared && !host_fork_is_wrapped()) {
+    if (prepared && !fork_calls_us) {
         copy_pages(prepared);
     }
     base_uncancelled_end(cancellable);
@@ -133,6 +152,7 @@ pid_t fork_wrapped(void)
     if (is_alone) {
         plan = plan_of_ranges();
     } else if (plan) {
+        fork_calls_us = true;
         copy_pages(plan);
     }
     pid_t child = fork_real();

@@ -10,9 +10,11 @@
  * node. False: there is no memory. */
 bool host_fork_watch(struct host_process *process, void (*forget)(void));
 
-/* Whether the pages become private the moment that a child begins to run, because the program was
- * linked with -Wl,--wrap=_Fork,-u,_Fork. Else the C library writes its own variables before, which
- * matters where those were moved, too: in a program that is linked statically. */
-bool host_fork_is_wrapped(void);
+/* Whether fork() leaves the C library's variables alone that were moved, as those of a program are
+ * that is linked statically: it was linked with -Wl,--wrap=_Fork,-u,_Fork, so that pages become
+ * private the moment that a child begins to run, and the C library writes nothing before that. */
+bool host_fork_spares_variables(void);
+/* The last of it, by glibc's version. */
+bool host_fork_version_spares(const char *version);
 
 #endif

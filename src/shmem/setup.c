@@ -214,11 +214,12 @@ static bool is_static(const void *object)
  * PE's before any handler could prevent it. */
 static void refuse_to_fork(void)
 {
-    if (shmem_state.initialised && !inner_fork_is_wrapped() &&
+    if (shmem_state.initialised && !inner_fork_spares_variables() &&
         (is_static(stdin) || is_static(stdout) || is_static(stderr))) {
         shmem_fail("fork",
                    "the program is linked statically, and its child would destroy its "
-                   "variables; link it by oshcc -static, or with -Wl,--wrap=_Fork,-u,_Fork");
+                   "variables; link it by oshcc -static, or with -Wl,--wrap=_Fork,-u,_Fork, and "
+                   "with a C library before version 2.41");
     }
 }
 
