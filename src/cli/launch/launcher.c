@@ -193,10 +193,13 @@ int launch_take_charge(struct launch *launch, uint32_t child_count)
 
 void launch_sweep(struct launch *launch)
 {
-    launch_guardian_close(&launch->guardian);
     if (launch->is_reaper && launch->children_are_ours) {
-        launch_sweep_children();
+        launch_sweep_children(launch->guardian.pid);
+    } else if (launch->is_reaper) {
+        launch_sweep_marked(launch->guardian.mark); /* others of our children are not the group's */
     }
+    /* The guardian goes last: if we are killed meanwhile, it ends what is left. */
+    launch_guardian_close(&launch->guardian);
 }
 
 int launch_prepare(struct launch *launch)

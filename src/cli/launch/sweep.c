@@ -18,6 +18,7 @@
 
 enum {
     SWEEP_ROUNDS = 2000,
+    SWEEP_LOOKS = 2, /* while it is read, the kernel's list may miss one that has just come */
     SWEEP_PAUSE_NS = 1000000,
     ENVIRONMENT_READ_BYTES = 64 * 1024,
     MARK_BYTES_MAX = 256,
@@ -36,30 +37,35 @@ bool launch_sweep_has_children(void)
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* False: the kernel does not list them. */
-static bool kill_children(void)
+/* Kills all children but one, and reaps those that have ended. Gives whether there were any. */
+static bool kill_children(pid_t spared)
 {
     FILE *list = fopen("/proc/thread-self/children", "re");
-    if (!list) {
-        return false;
-    }
+    bool found = false;
     long pid;
-    while (fscanf(list, "%ld", &pid) == 1) {
-        (void)kill((pid_t)pid, SIGKILL);
+    while (list && fscanf(list, "%ld", &pid) == 1) {
+        if (pid != spared) {
+            found = true;
+            (void)kill((pid_t)pid, SIGKILL);
+            (void)waitpid((pid_t)pid, NULL, WNOHANG);
+        }
     }
-    (void)fclose(list);
-    return true;
+    if (list) {
+        (void)fclose(list);
+    }
+    return found;
 }
 
-void launch_sweep_children(void)
+void launch_sweep_children(pid_t spared)
 {
-    for (unsigned round = 0; round < SWEEP_ROUNDS; round++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
+    unsigned looks_in_vain = 0;
+    for (unsigned round = 0; looks_in_vain < SWEEP_LOOKS && round < SWEEP_ROUNDS; round++) {
+        if (kill_children(spared)) {
+            looks_in_vain = 0;
+            pause_shortly();
+        } else {
+            looks_in_vain++;
         }
-        if (!launch_sweep_has_children() || !kill_children()) {
-            return;
-        }
-        pause_shortly();
     }
 }
 
@@ -135,7 +141,8 @@ static bool kill_if_marked(const char *pid_text, const char *mark)
 
 void launch_sweep_marked(const char *mark)
 {
-    bool found = strlen(mark) < MARK_BYTES_MAX;
+    /* Everybody has the empty mark. */
+    bool found = mark[0] != '\0' && strlen(mark) < MARK_BYTES_MAX;
     for (unsigned round = 0; found && round < SWEEP_ROUNDS; round++) {
         DIR *processes = opendir("/proc");
         if (!processes) {

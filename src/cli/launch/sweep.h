@@ -8,9 +8,9 @@
 /* Whether this process has children. */
 bool launch_sweep_has_children(void);
 
-/* Kills and reaps every child. A launcher is the reaper of its descendants, so what is
- * left of any node has become its child once its parents have ended. */
-void launch_sweep_children(void);
+/* Kills and reaps every child but one (0: every child). A launcher is the reaper of its
+ * descendants, so what is left of any node has become its child once its parents have ended. */
+void launch_sweep_children(pid_t spared);
 
 /* Whether the process is a child of this one, or a child's child, and so on. */
 bool launch_sweep_descends(pid_t process);

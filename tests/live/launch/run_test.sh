@@ -873,9 +873,13 @@ test_what_a_node_leaves_running_ends_with_it()
     expect_status 0
 }
 
+readonly LEAVING='(setsid sh -c "touch away.$DIMMNET_RANK; exec sleep 200" &)
+    until [ -e "away.$DIMMNET_RANK" ]; do sleep 0.02; done'
+
 test_children_of_before_are_left_alone()
 {
-    sh -c 'sleep 100 & echo $! >before; exec "$0" run -n 2 true' "$dimmnet"
+    # What is left of the nodes is ended all the same.
+    sh -c 'sleep 100 & echo $! >before; exec "$0" run -n 2 sh -c "$1"' "$dimmnet" "$LEAVING"
     kill "$(cat before)"
     nothing_remains
 }
