@@ -16,6 +16,9 @@
 #include "cli/launch/pidfd.h"
 #include "cli/launch/sweep.h"
 
+/* From the launcher's end until its agent's: the agent kills its nodes and sweeps meanwhile. */
+enum { HUNG_UP_MS = 5000 };
+
 bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES])
 {
     unsigned char random[(GUARDIAN_ID_BYTES - 1) / 2];
@@ -31,7 +34,7 @@ bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES])
 bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char *name,
                           const char *value)
 {
-    *guardian = (struct guardian){.launcher_fd = -1, .count = count};
+    *guardian = (struct guardian){.launcher_fd = -1, .lifeline_fd = -1, .count = count};
     int length = snprintf(guardian->mark, sizeof guardian->mark, "%s=%s", name, value);
     INVARIANT(length > 0 && (size_t)length < sizeof guardian->mark);
     void *shared = mmap(NULL, count * sizeof *guardian->process_groups, PROT_READ | PROT_WRITE,
@@ -44,15 +47,41 @@ bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char 
     return guardian->launcher_fd >= 0;
 }
 
-/* Keeps nothing of the launcher's open: a process that waits for the end of a pipe must not wait
- * for this one. */
-static void keep_only(int fd)
+/* Keeps nothing else of the launcher's open: a process that waits for the end of a pipe must not
+ * wait for this one. The second may be -1; gives how many are kept, from 0 on. */
+static int keep_only(int first, int second)
 {
-    (void)dup2(fd, 0);
-    if (close_range(1, ~0U, 0) != 0) {
+    (void)dup2(first, 0);
+    int count = second < 0 ? 1 : 2;
+    if (count == 2) {
+        (void)dup2(second, 1);
+    }
+    if (close_range((unsigned)count, ~0U, 0) != 0) {
         long limit = sysconf(_SC_OPEN_MAX);
-        for (int other = 1; other < limit; other++) {
+        for (int other = count; other < limit; other++) {
             (void)close(other);
+        }
+    }
+    return count;
+}
+
+/* Waits for the end of the process at 0. When the other end of 1 hangs up that process has to end
+ * as well; if it does not, perhaps because somebody has stopped it, it is killed. */
+static void await_end(int count)
+{
+    struct pollfd polls[] = {{.fd = 0, .events = POLLIN}, {.fd = 1, .events = POLLRDHUP}};
+    int timeout_ms = -1;
+    for (;;) {
+        int ready = poll(polls, (nfds_t)count, timeout_ms);
+        if (ready > 0 && polls[0].revents) {
+            return;
+        }
+        if (ready > 0) {
+            count = 1;
+            timeout_ms = HUNG_UP_MS;
+        } else if (ready == 0) {
+            (void)launch_pidfd_kill(0, SIGKILL);
+            timeout_ms = -1;
         }
     }
 }
@@ -64,10 +93,7 @@ _Noreturn static void guardian_main(const struct guardian *guardian)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "dimmnet-guard");
-    keep_only(guardian->launcher_fd);
-    struct pollfd launcher = {.fd = 0, .events = POLLIN};
-    while (poll(&launcher, 1, -1) < 0 && errno == EINTR) {
-    }
+    await_end(keep_only(guardian->launcher_fd, guardian->lifeline_fd));
     for (uint32_t rank = 0; rank < guardian->count; rank++) {
         pid_t group = atomic_load(&guardian->process_groups[rank]);
         if (group > 0) {
@@ -101,5 +127,5 @@ void launch_guardian_close(struct guardian *guardian)
     if (guardian->process_groups) {
         (void)munmap(guardian->process_groups, guardian->count * sizeof *guardian->process_groups);
     }
-    *guardian = (struct guardian){.launcher_fd = -1};
+    *guardian = (struct guardian){.launcher_fd = -1, .lifeline_fd = -1};
 }

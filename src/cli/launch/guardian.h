@@ -1,6 +1,7 @@
 /* The guardian: a process in a session of its own that waits for the launcher's end and then
  * kills what is left of the group. When a launcher dies, the kernel kills its children
- * (PR_SET_PDEATHSIG) and the guardian kills the children's children. */
+ * (PR_SET_PDEATHSIG) and the guardian kills the children's children. An agent's guardian also sees
+ * when the launcher hangs up, and then ends an agent that stands still. */
 #ifndef CLI_LAUNCH_GUARDIAN_H
 #define CLI_LAUNCH_GUARDIAN_H
 
@@ -19,7 +20,8 @@ enum { GUARDIAN_ID_BYTES = 32 + 1, GUARDIAN_MARK_BYTES = 64 };
 
 struct guardian {
     pid_t pid;       /* 0: none runs */
-    int launcher_fd; /* the launcher's pidfd; -1: not open */
+    int launcher_fd; /* the launcher's pidfd, or the agent's; -1: not open */
+    int lifeline_fd; /* what the agent's launcher speaks through, not ours to close; -1: none */
     uint32_t count;
     /* Shared with the guardian, by rank: the process group of a running node, else 0. A node writes
      * its own before it does anything else, so it never runs without being listed. */
@@ -30,7 +32,7 @@ struct guardian {
 /* Makes the id of a new group; false: errno says why. */
 bool launch_guardian_make_id(char id[GUARDIAN_ID_BYTES]);
 
-/* Prepares for `count` nodes with this mark; false: errno says why. */
+/* Prepares for `count` nodes with this mark and without a lifeline; false: errno says why. */
 bool launch_guardian_open(struct guardian *guardian, uint32_t count, const char *name,
                           const char *value);
 

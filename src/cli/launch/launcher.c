@@ -180,12 +180,15 @@ int launch_take_charge(struct launch *launch, uint32_t child_count)
     (void)prctl(PR_GET_CHILD_SUBREAPER, &launch->old_subreaper);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     launch->is_reaper = true;
+    bool opened = launch_signals_take(&launch->signals) &&
+                  launch_guardian_open(&launch->guardian, child_count, mark_name,
+                                       launch->agent ? remote_agent_host_id(launch->agent)
+                                                     : launch->group_id);
+    if (launch->agent) {
+        launch->guardian.lifeline_fd = remote_agent_lifeline(launch->agent);
+    }
     /* The guardian starts first, so that it inherits less. */
-    if (!launch_signals_take(&launch->signals) ||
-        !launch_guardian_open(&launch->guardian, child_count, mark_name,
-                              launch->agent ? remote_agent_host_id(launch->agent)
-                                            : launch->group_id) ||
-        !launch_guardian_start(&launch->guardian)) {
+    if (!opened || !launch_guardian_start(&launch->guardian)) {
         return cli_fail(launch->request->command, "cannot start the guardian: %s", strerror(errno));
     }
     return 0;
@@ -355,7 +358,7 @@ void launch_init(struct launch *launch, const struct launch_request *request)
         .verdict = {.due_ns = UINT64_MAX},
         .group = {.fd = -1},
         .signals = {.fd = -1},
-        .guardian = {.launcher_fd = -1},
+        .guardian = {.launcher_fd = -1, .lifeline_fd = -1},
         .plan = {.report_fd = -1, .null_fd = -1, .stdin_fd = -1},
         .reports_fd = -1,
         .notify_fd = -1,

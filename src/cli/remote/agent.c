@@ -59,6 +59,11 @@ const char *remote_agent_host_id(const struct agent *agent)
     return agent->order.order.host_id;
 }
 
+int remote_agent_lifeline(const struct agent *agent)
+{
+    return agent->from_fd;
+}
+
 void remote_agent_greeting(uint32_t words[AGENT_GREETING_WORDS])
 {
     words[0] = FRAME_PROTOCOL;

@@ -10,6 +10,8 @@
 
 /* What marks the processes of this host in the group. */
 const char *remote_agent_host_id(const struct agent *agent);
+/* Where its launcher speaks. */
+int remote_agent_lifeline(const struct agent *agent);
 
 /* Tells what has changed in the lives of its nodes. */
 void remote_agent_tell_lives(struct launch *launch);

@@ -143,9 +143,38 @@ a_launcher_stopped_by_force()
         expect_status 1 && live_nothing_remains
 }
 
+# Host beta is far away: nothing there descends from the launcher, as with ssh.
+cat >far_rsh <<'END_OF_RSH'
+#!/bin/sh
+[ "$1" = beta ] || { shift; exec "$@"; }
+exec 3<&0
+cat <&3 >far.in &
+exec 3<&-
+exec cat <far.out
+END_OF_RSH
+chmod +x far_rsh
+
+# The launcher gives an agent up that stands still. Its nodes end although it cannot end them.
+a_stopped_agent()
+{
+    local agent nodes
+    mkfifo far.in far.out
+    setsid "$live_dimmnet" agent <far.in >far.out 2>far.err &
+    start --fabric udp --hosts three --rsh "$live_work/far_rsh" --peer-timeout "$SILENCE_MS" \
+        --label sh -c 'echo "$$ $PPID"; sleep 100; true'
+    live_eventually lines_are out 5 || return 1
+    mapfile -t nodes < <(sed -n 's/^\[[23]\] \([0-9]*\) .*/\1/p' out)
+    agent=$(sed -n 's/^\[2\] [0-9]* //p' out)
+    [ "${#nodes[@]}" -eq 2 ] && kill -STOP "$agent" || return 1
+    finish
+    expect_status 1 && grep -q '^dimmnet run: host beta: it has been silent for too long' err &&
+        live_eventually are_gone "$agent" "${nodes[@]}" && live_nothing_remains
+}
+
 live_verdict "a launcher whose host loses power" power_loss
 live_verdict "a host that falls silent" a_silent_host
 live_verdict "a group that is stopped for long" stopping_for_long
 live_verdict "a launcher that is stopped by force" a_launcher_stopped_by_force
+live_verdict "an agent that is stopped for long" a_stopped_agent
 live_verdict "nothing remains" live_nothing_remains
 live_finish
