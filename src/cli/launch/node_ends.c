@@ -69,6 +69,7 @@ static void look_whether_whole(struct launch *launch)
         remote_agent_tell_wanted_end(launch, CLI_FAULT);
     } else {
         launch_phase_on_failure(launch, CLI_FAULT, host_now_ns());
+        launch_phase_on_wanted_end(launch, CLI_FAULT, host_now_ns()); /* also with --keep-going */
     }
 }
 

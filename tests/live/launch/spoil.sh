@@ -66,6 +66,17 @@ the_head()
     done
 }
 
+# The others would go on for ever, but cannot be trusted any more.
+the_head_with_keep_going()
+{
+    spoil_group -n 3 --keep-going -- head 255 || return 1
+    exec 7>&-
+    live_eventually ended "$launcher" || return 1
+    status=0
+    wait "$launcher" || status=$?
+    expect_status 1 && grep -q "a node has overwritten the group's own words: the group ends" err
+}
+
 lives()
 {
     local fabric
@@ -175,6 +186,7 @@ file_of()
 }
 
 live_verdict "the group's constant words" the_head
+live_verdict "the group's constant words, with --keep-going" the_head_with_keep_going
 live_verdict "lives that make no sense" lives
 live_verdict "lives that make no sense, told by agents" lives_by_agents
 live_verdict "whole ports" ports
