@@ -15,7 +15,9 @@ struct pulse {
     uint64_t silent_at_ns; /* UINT64_MAX: we do not listen (yet, or any more) */
 };
 
-enum { PULSE_BEATS = 4 }; /* in the time of silence: three may be late */
+/* In the time of silence. So many that a side which stands still for nine tenths of that time is
+ * not given up: its last beat may be as old as the pause between two beats. */
+enum { PULSE_BEATS = 16 };
 
 /* A remote shell that has to send lost packets again is slow for seconds, so no link is given up
  * sooner than this, however short the nodes' own time-out. */

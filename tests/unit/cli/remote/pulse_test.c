@@ -38,7 +38,7 @@ static void beats_come_at_a_fraction_of_the_silence(void **state)
     (void)state;
     struct pulse pulse = begin(SECOND);
     unsigned beats = 0;
-    for (uint64_t now_ns = SECOND; now_ns < SECOND + TIMEOUT; now_ns += SECOND / 10) {
+    for (uint64_t now_ns = SECOND; now_ns < SECOND + TIMEOUT; now_ns += TIMEOUT / PULSE_BEATS / 5) {
         beats += remote_pulse_beats(&pulse, now_ns);
         assert_true(remote_pulse_due_ns(&pulse) > now_ns);
         remote_pulse_heard(&pulse, now_ns);
@@ -59,6 +59,24 @@ static void silence_is_seen_when_the_time_is_over(void **state)
     assert_false(remote_pulse_is_silent(&pulse, 2 * TIMEOUT - 1, ends[0]));
     assert_true(remote_pulse_is_silent(&pulse, 2 * TIMEOUT, ends[0]));
     assert_true(remote_pulse_is_silent(&pulse, 2 * TIMEOUT, -1));
+}
+
+/* Whenever it is stopped, also just before its next beat. */
+static void a_stop_shorter_than_the_time_out_is_no_death(void **state)
+{
+    (void)state;
+    for (uint64_t stop_ns = SECOND; stop_ns < SECOND + TIMEOUT; stop_ns += SECOND / 10) {
+        struct pulse speaker = begin(0);
+        struct pulse listener = begin(0);
+        for (uint64_t now_ns = 0; now_ns < stop_ns; now_ns += SECOND / 100) {
+            if (remote_pulse_beats(&speaker, now_ns)) {
+                remote_pulse_heard(&listener, now_ns);
+            }
+        }
+        uint64_t again_ns = stop_ns + TIMEOUT / 10 * 9;
+        assert_false(remote_pulse_is_silent(&listener, again_ns, ends[0]));
+        assert_true(remote_pulse_beats(&speaker, again_ns));
+    }
 }
 
 static void who_was_stopped_listens_first(void **state)
@@ -103,6 +121,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(beats_come_at_a_fraction_of_the_silence, set_up, tear_down),
         cmocka_unit_test_setup_teardown(silence_is_seen_when_the_time_is_over, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_stop_shorter_than_the_time_out_is_no_death, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(who_was_stopped_listens_first, set_up, tear_down),
         cmocka_unit_test_setup_teardown(short_time_outs_are_for_nodes_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(first_words_are_awaited_without_beats, set_up, tear_down),
