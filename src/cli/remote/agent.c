@@ -537,9 +537,6 @@ static void on_ready(struct agent *agent, const struct pollfd *polls, nfds_t pol
     }
     if (polls[AT_TO].revents && launch_sink_is_waiting(&agent->to)) {
         launch_sink_write(&agent->to);
-        if (agent->to.error) {
-            end_all(agent);
-        }
     }
     /* This comes last: an order opens descriptors, which this poll did not look at. */
     if (polls[AT_FROM].revents) {
@@ -555,6 +552,9 @@ static void on_time(struct agent *agent, uint64_t now_ns)
     if (remote_pulse_is_silent(&agent->pulse, now_ns, from_fd)) {
         agent->is_left = true;
         end_all(agent);
+    }
+    if (agent->to.error) {
+        end_all(agent); /* nobody reads what it says */
     }
 }
 

@@ -79,6 +79,18 @@ static void on_failure(struct launch *launch, const struct link *link, const uin
     launch_ends_judge(launch, words[0], (pid_t)words[1], link->host->name, &ending, wanted);
 }
 
+/* False: it was not sent as much, or has no node that reads. */
+static bool take_credit(struct launch *launch, const struct link *link, const uint32_t *words)
+{
+    struct fleet *fleet = launch->fleet;
+    if (link->host->rank_first != 0 || words[0] != 0 ||
+        words[1] > POST_WINDOW_BYTES - fleet->input_credit_bytes) {
+        return false;
+    }
+    fleet->input_credit_bytes += words[1];
+    return true;
+}
+
 /* False: this is nothing that an agent says about its nodes. */
 static bool on_running_frame(struct launch *launch, struct link *link, const struct frame *frame)
 {
@@ -97,7 +109,7 @@ static bool on_running_frame(struct launch *launch, struct link *link, const str
         return true;
     case FRAME_SUSPICION: launch_verdict_suspect(launch, words[0], words[1]); return true;
     case FRAME_OUTPUT: return remote_link_take_output(link, launch, frame);
-    case FRAME_CREDIT: launch->fleet->input_credit_bytes += words[1]; return words[0] == 0;
+    case FRAME_CREDIT: return take_credit(launch, link, words);
     case FRAME_WANTED_END:
         (void)host_group_want_end(launch->group.group, (int)words[0]);
         launch_phase_on_wanted_end(launch, (int)(words[0] & 0xff), host_now_ns());
@@ -214,7 +226,10 @@ static void close_link(struct launch *launch, struct link *link)
     while (link->err.fd >= 0 && launch_output_may_read(&link->err) &&
            launch_output_read(&link->err)) {
     }
-    launch_output_close(&link->err);
+    if (link->err.fd >= 0 && launch_sink_has_room(link->err.sink, link->err.held_bytes + 2)) {
+        launch_output_close(&link->err);
+    }
+    launch_output_drop(&link->err);
     link->state = LINK_CLOSED;
     for (uint32_t i = 0; i < link->host->rank_count; i++) {
         uint32_t rank = link->host->rank_first + i;
@@ -357,7 +372,10 @@ static void watch_over(struct launch *launch, struct link *link, uint64_t now_ns
         remote_pulse_heard(&link->pulse, now_ns);
     } else if (link->state == LINK_RUNNING &&
                remote_pulse_is_silent(&link->pulse, now_ns, link->from_fd)) {
-        say_about(launch, link, "it has been silent for too long, and is held for dead");
+        /* An agent that is done has ended; the remote shell may take its time. */
+        if (!link->is_done) {
+            say_about(launch, link, "it has been silent for too long, and is held for dead");
+        }
         lose(launch, link);
     }
 }

@@ -77,7 +77,7 @@ lines_are() { [ -e "$1" ] && [ "$(wc -l <"$1")" -ge "$2" ]; }
 # The agents, in the hosts' order; their guardians are their own children.
 agents()
 {
-    local pid pids
+    local pid pids=()
     read -ra pids <"/proc/$launcher/task/$launcher/children" || true
     for pid in "${pids[@]}"; do
         if tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q 'dimmnet agent $'; then

@@ -182,6 +182,67 @@ a_killed_launcher()
     live_nothing_remains
 }
 
+# Between an agent and its launcher: adds a frame that gives credit for input to what the agent on
+# the second host says. Only the first has a node that reads.
+cat >generous_rsh <<'END_OF_RSH'
+#!/usr/bin/env python3
+import os, struct, subprocess, sys
+CREDIT, OUTPUT = 10, 8
+host, command = sys.argv[1], sys.argv[2:]
+if host != "beta":
+    os.execvp(command[0], command)
+agent = subprocess.Popen(command, stdout=subprocess.PIPE)
+given = False
+while len(head := agent.stdout.read(8)) == 8:
+    length, kind = struct.unpack("<II", head)
+    sys.stdout.buffer.write(head + agent.stdout.read(length))
+    if kind == OUTPUT and not given:
+        given = True
+        sys.stdout.buffer.write(struct.pack("<IIII", 8, CREDIT, 0, 1000))
+    sys.stdout.buffer.flush()
+END_OF_RSH
+chmod +x generous_rsh
+
+credit_for_nothing()
+{
+    live_group --fabric udp --hosts three --rsh "$live_work/generous_rsh" sh -c 'echo here; sleep 100'
+    expect_status 1 && expect_message 'host beta: its agent says what it should not'
+}
+
+# All remote shells end with an unfinished line, and nobody reads what they said.
+unread_last_lines()
+{
+    local i
+    for ((i = 0; i < 12; i++)); do
+        echo "h$i address=127.0.0.1"
+    done >many
+    cat >verbose_rsh <<'END_OF_RSH'
+#!/bin/sh
+shift
+head -c 60000 /dev/zero | tr '\0' x >&2
+exec "$@"
+END_OF_RSH
+    chmod +x verbose_rsh
+    mkfifo unread
+    exec 8<>unread
+    "$live_dimmnet" run --fabric udp --hosts many --rsh "$live_work/verbose_rsh" sh -c \
+        'until [ -e enough ]; do sleep 0.02; done' >out 2>unread </dev/null &
+    launcher=$!
+    live_eventually agents_are 12 || return 1
+    touch enough
+    live_eventually agents_are 0 || return 1
+    exec 9<unread
+    cat <&9 >said 8>&- &
+    local reader=$!
+    finish
+    exec 8>&- 9<&-
+    wait "$reader"
+    rm enough unread
+    expect_status 0 && grep -qx 'x*' said
+}
+
+agents_are() { [ "$(agents | wc -l)" -eq "$1" ]; }
+
 guardian_of_launcher()
 {
     ps -o pid=,comm= --ppid "$launcher" | awk '$2 == "dimmnet-guard" { print $1 }'
@@ -222,5 +283,7 @@ secret_is_nowhere()
 }
 live_verdict "the secret is in no environment and no command line" secret_is_nowhere
 
+live_verdict "an agent that gives credit for nothing" credit_for_nothing
+live_verdict "last lines that nobody reads" unread_last_lines
 live_verdict "nothing remains" live_nothing_remains
 live_finish
