@@ -22,6 +22,7 @@ DEATH_NS = 100_000_000
 STEP_BOUNDS = 8    # a step of the work may take so many bounds of a wait
 
 KILLED = r"dimmnet run: node \d+ \(pid \d+( on \S+)?\) was killed by SIGKILL"
+SILENT = r"dimmnet run: node \d+ is held for dead: "
 LOST = r"dimmnet run: lost the agent on host "
 PE_DIED = r"PE \d+: \S+: .* has died"
 
@@ -356,6 +357,7 @@ class Round:
         err = (self.folder / "err").read_text(errors="replace").splitlines()
         patterns = [KILLED] if {"kill node", "kill agent"} & kinds else []
         patterns += [LOST] if "kill agent" in kinds else []
+        patterns += [SILENT] if self.plan.may_be_silent() else []
         if self.plan.program == "shmem" and (self._group_must_end() or self.plan.may_be_silent()):
             patterns += [PE_DIED, r"dimmnet run: node \d+ .* exited with status 1"]
         if self.plan.scarce:
