@@ -359,13 +359,29 @@ static bool all_are_offered(void *context)
     return meeting->found == meeting->offers || meeting->is_refused || meeting->is_senseless;
 }
 
+/* Whoever has seen that a member has no memory takes its own offer back, perhaps before this member
+ * has found that one. The offer without memory stays. */
+static bool somebody_refuses(const struct meeting *meeting)
+{
+    for (uint32_t i = meeting->found; i < meeting->offers; i++) {
+        uint64_t block;
+        if (group_team_find(meeting->view, meeting->team->ranks[i], meeting->team->key, &block) &&
+            block == NO_BLOCK) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nor does somebody come whom giving up the whole team has kept from splitting it. */
 static bool somebody_is_gone(const struct dn_node *node, void *context, bool forever)
 {
-    const struct meeting *meeting = context;
+    struct meeting *meeting = context;
     (void)node;
     (void)forever;
-    if (meeting->team->whole && group_team_is_given_up(meeting->team->whole)) {
+    meeting->is_refused = meeting->is_refused || somebody_refuses(meeting);
+    if (meeting->is_refused ||
+        (meeting->team->whole && group_team_is_given_up(meeting->team->whole))) {
         return true;
     }
     for (uint32_t i = 0; i < meeting->count; i++) {
@@ -442,7 +458,7 @@ static int meet(struct dn_team *team, uint32_t count, uint32_t index)
     int error = is_hopeless ? DN_EPEER : 0;
     error = error || home_of(team, index) != index ? error : offer_block(team, count, index);
     error = error ? error : host_wait(team->node, &condition, DN_FOREVER);
-    error = error || !meeting.is_refused ? error : DN_ENOMEM;
+    error = meeting.is_refused ? DN_ENOMEM : error;
     error = error || !meeting.is_senseless ? error : DN_EGROUP;
     if (!error) {
         make_view(team, count, index);
