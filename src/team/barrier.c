@@ -63,7 +63,7 @@ static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
     if (error == DN_EPEER) {
         error = team->way->pass_cut_tree(team, timeout_ns);
     } else if (!error) {
-        team->arrival_is_open = false;
+        team_note_passed(team);
         team_wake_members(team);
     }
     if (!error) {

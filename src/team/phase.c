@@ -173,7 +173,7 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
             return error;
         }
     }
-    team->arrival_is_open = false;
+    team_note_passed(team);
     /* A member that sees the phase complete wakes those that sleep in it. */
     team_wake_members(team);
     return 0;
@@ -202,11 +202,9 @@ void team_give_up(struct dn_team *team)
 int team_revoke(struct dn_team *team)
 {
     if (atomic_exchange_explicit(&team->turn, 1, memory_order_acquire) != 0) {
-        /* Another thread is in a call, which perhaps only this ends. It has passed at least the
-         * phase before the one that it arrived at last. */
-        uint32_t arrived = atomic_load_explicit(
-            group_team_arrived_word(&team->nic, team->nic.index), memory_order_relaxed);
-        group_team_revoke(&team->nic, arrived - 1, false);
+        /* Another thread is in a call, which perhaps only this ends. */
+        group_team_revoke(&team->nic, atomic_load_explicit(&team->passed, memory_order_relaxed),
+                          false);
         team->way->tell_revoked(team);
         team_wake_members(team);
         take_turn_at_last(team);
@@ -266,7 +264,7 @@ int team_first_phase(struct dn_team *team)
     error = error ? error : pass(team, DN_FOREVER, lacks_somebody);
     bool is_made = error == 0 || group_team_was_passed(&team->nic, team->phase);
     if (team->way->decide(team, is_made)) {
-        team->arrival_is_open = false;
+        team_note_passed(team);
         return 0;
     }
     return error ? error : DN_EPEER;

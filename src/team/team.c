@@ -68,6 +68,7 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->phase = 0;
     team->arrival_is_open = false;
     team->arrival_is_tree = false;
+    atomic_store(&team->passed, 0);
     team->is_broken = false;
     team->is_given_up = false;
     team->brings_data = false;

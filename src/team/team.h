@@ -33,10 +33,13 @@ struct dn_team {
     uint32_t phase;       /* of the last arrival */
     bool arrival_is_tree; /* the open arrival is one of a tree barrier, and passes as such */
     bool arrival_is_open; /* arrived at `phase`, not passed: a time-out or a split barrier */
-    bool is_broken;       /* a phase was found broken: that stays said */
-    bool is_given_up;     /* this member has given it up; an arrival counts as open from then on */
-    bool brings_data;     /* the last arrival brought a contribution; by packets only */
-    uint32_t tree_phase;  /* the last one that a tree barrier passed; by packets only */
+    /* The last phase that this member passed; also for a thread that gives the team up beside a
+     * call of another one. */
+    _Atomic uint32_t passed;
+    bool is_broken;      /* a phase was found broken: that stays said */
+    bool is_given_up;    /* this member has given it up; an arrival counts as open from then on */
+    bool brings_data;    /* the last arrival brought a contribution; by packets only */
+    uint32_t tree_phase; /* the last one that a tree barrier passed; by packets only */
     /* One store is the whole arrival: it completes what was sent before, and all see it. */
     bool arrives_by_store;
     uint64_t staging; /* this member's, from the start of its node's memory; 0: none yet */

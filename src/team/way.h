@@ -67,6 +67,13 @@ static inline struct fabric_lane *team_lane(const struct dn_team *team)
     return &team->node->process->default_lane->lane;
 }
 
+/* With the turn held: this member has passed the phase that it arrived at last. */
+static inline void team_note_passed(struct dn_team *team)
+{
+    team->arrival_is_open = false;
+    atomic_store_explicit(&team->passed, team->phase, memory_order_relaxed);
+}
+
 /* Writes that this member has freed its handle. Release: pairs with the acquire in
  * group_team_is_over. */
 static inline void team_note_left(const struct dn_team *team)

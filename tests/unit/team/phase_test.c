@@ -223,6 +223,38 @@ static void an_arrival_taken_back_counts_where_somebody_passed(void **state)
     }
 }
 
+static void *revoke(void *team)
+{
+    return (void *)(intptr_t)team_revoke(team);
+}
+
+/* Another thread has passed a phase, and is in its next call without having arrived there. */
+static void what_another_thread_passed_is_said(void **state)
+{
+    (void)state;
+    for (int in_place = 0; in_place < 2; in_place++) {
+        struct dn_team *team = make_team(in_place);
+        pthread_t thread;
+        void *result;
+        for (uint32_t i = 1; i < NODES; i++) {
+            arrives(team, i, 1);
+        }
+        assert_int_equal(team_barrier(team, MILLISECOND_NS), 0);
+        assert_int_equal(team_turn_take_patiently(team), 0);
+        assert_int_equal(pthread_create(&thread, NULL, revoke, team), 0);
+        while (atomic_load(&team->nic.revoked[0]) == 0) {
+            sched_yield();
+        }
+        assert_true(atomic_load(&team->nic.revoked[0]) == (GROUP_TEAM_SAID | 1));
+        team_turn_give(team);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_null(result);
+        assert_true(atomic_load(&team->nic.revoked[0]) == (GROUP_TEAM_SAID | 1));
+        expect_given_up(team);
+        end_team();
+    }
+}
+
 /* ---- Leaving and dying, by packets ----------------------------------------------------------- */
 
 /* Node 2 has died, and this one has not seen it arrive; node 1 has arrived and is gone, too; node 3
@@ -300,6 +332,7 @@ int main(void)
         cmocka_unit_test(whoever_notices_stops_and_tells_it_again),
         cmocka_unit_test(what_the_giver_passed_goes_on),
         cmocka_unit_test(an_arrival_taken_back_counts_where_somebody_passed),
+        cmocka_unit_test(what_another_thread_passed_is_said),
         cmocka_unit_test(a_barrier_that_a_node_passed_and_left_is_passed),
         cmocka_unit_test(who_left_before_it_passed_proves_nothing),
         cmocka_unit_test(data_that_left_is_missed),
