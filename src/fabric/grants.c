@@ -227,16 +227,18 @@ static bool gives_up(const struct fabric_grant *grant, uint32_t source, uint64_t
            grant->ranks[(at - row) / sizeof(uint64_t)] == source;
 }
 
-/* What is agreed on as a dead member's last phase, by whoever says it first. This node may hear of
- * the death later than the one that says it. */
+/* What is agreed on as the last phase of a member that is gone, by whoever says it first, after
+ * somebody has asked. This node may hear of the end later than the one that says it. */
 static bool agrees_on_last(const struct fabric_grant *grant, uint32_t source, uint64_t at,
                            const struct wire_operation *operation)
 {
     uint64_t row = group_team_last_offset(grant->count);
+    bool asks = operation->expected == 0 && operation->operand == GROUP_TEAM_ASKED;
+    bool says = operation->expected == GROUP_TEAM_ASKED &&
+                operation->operand >> 32 == GROUP_TEAM_SAID >> 32;
     return lies_in(at, sizeof(uint64_t), row, grant->count * sizeof(uint64_t)) &&
            (at - row) % sizeof(uint64_t) == 0 && operation->bytes == sizeof(uint64_t) &&
-           is_compare_swap(operation) && operation->expected == 0 &&
-           operation->operand >> 32 == GROUP_TEAM_SAID >> 32 && is_member(grant, source);
+           is_compare_swap(operation) && (asks || says) && is_member(grant, source);
 }
 
 static bool permits_in_team(const struct fabric_grants *grants, const struct fabric_grant *grant,

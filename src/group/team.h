@@ -60,8 +60,8 @@ struct group_team {
     uint64_t parity_stride;    /* in words, from even to odd phases */
     uint64_t argument_offset;  /* in words, from an operand to the argument beside it */
     _Atomic uint64_t *revoked; /* by each member: 0, or GROUP_TEAM_SAID and a phase */
-    /* Of each member that died, by packets: 0, or GROUP_TEAM_SAID and the phase on which the others
-     * agreed as its last one. */
+    /* Of each member that is gone, by packets: 0; GROUP_TEAM_ASKED, since somebody doubts how far
+     * it came; or GROUP_TEAM_SAID and the phase on which the others agreed as its last one. */
     _Atomic uint64_t *last;
 };
 
@@ -144,6 +144,7 @@ bool group_team_lacks(const struct group_team *team);
 
 /* Tells a word that holds a phase from one that was never written. */
 #define GROUP_TEAM_SAID (UINT64_C(1) << 32)
+#define GROUP_TEAM_ASKED (UINT64_C(1) << 33)
 
 /* This member gives the team up, and has passed no phase after `passed`. Said again, the later
  * phase counts. With `takes_back` it has arrived at the next one, and now has not; that is for

@@ -62,12 +62,13 @@ static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
     int error = host_wait(team->node, &condition, timeout_ns);
     if (error == DN_EPEER) {
         error = team->way->pass_cut_tree(team, timeout_ns);
+        if (!error) {
+            team->way->note_tree_passed(team);
+        }
     } else if (!error) {
-        team_note_passed(team);
-        team_wake_members(team);
-    }
-    if (!error) {
         team->way->note_tree_passed(team);
+        error = team_close_arrival(team);
+        team_wake_members(team);
     }
     team->arrival_is_tree = team->arrival_is_open;
     return error;

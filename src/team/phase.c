@@ -173,10 +173,10 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
             return error;
         }
     }
-    team_note_passed(team);
+    int error = team_close_arrival(team);
     /* A member that sees the phase complete wakes those that sleep in it. */
     team_wake_members(team);
-    return 0;
+    return error;
 }
 
 bool team_has_passed(const struct dn_team *team)

@@ -206,53 +206,60 @@ static void ask_all_about(const struct dn_team *team, uint32_t index)
     }
 }
 
-/* Writes `wish` into a word of one member's block if nothing stands there, in one step; gives what
- * stands there from now on. DN_EPEER: the member is gone, and the wish stays. */
+/* Writes `wish` into a word of one member's block if `expected` stands there, in one step; gives
+ * what stands there from now on. DN_EPEER: the member is gone, and the wish stays. */
 static int say_once(const struct dn_team *team, uint32_t index, const void *own_word,
-                    unsigned bytes, uint64_t *wish)
+                    unsigned bytes, uint64_t expected, uint64_t *wish)
 {
     struct fabric_lane *lane = team_lane(team);
     unsigned char *word = at_member(team, index, own_word);
     uint64_t old = 0;
     if (index == team->nic.index) {
-        old = nic_apply(word, WIRE_COMPARE_SWAP, bytes, *wish, 0);
+        old = nic_apply(word, WIRE_COMPARE_SWAP, bytes, *wish, expected);
     } else {
         int error = lane->ops->atomic(lane, at_rank(team, index, word), WIRE_COMPARE_SWAP, bytes,
-                                      *wish, 0, &old);
+                                      *wish, expected, &old);
         if (error) {
             return error;
         }
     }
-    *wish = old ? old : *wish;
+    *wish = old != expected ? old : *wish;
     return 0;
 }
 
-/* The last phase at which anybody who lives has seen a dead member arrive. This may be the phase
- * behind this member's own. */
-static uint32_t last_seen(const struct dn_team *team, uint32_t dead)
+/* The last phase at which anybody who lives has seen a member arrive that is gone. This may be the
+ * phase behind this member's own. Each of them is first told that somebody asks: if it sees the
+ * arrival only afterwards, it does not pass before it has agreed with the others (confirm). */
+static uint32_t last_seen(const struct dn_team *team, uint32_t gone)
 {
-    uint32_t last = atomic_load_explicit(group_team_arrived_word(&team->nic, dead),
+    const void *word = &team->nic.last[gone];
+    uint64_t asked = GROUP_TEAM_ASKED;
+    (void)say_once(team, team->nic.index, word, sizeof asked, 0, &asked);
+    uint32_t last = atomic_load_explicit(group_team_arrived_word(&team->nic, gone),
                                          memory_order_acquire);
     for (uint32_t step = 1; step < team->nic.count; step++) {
         uint32_t witness = next_of(team, step);
         uint32_t seen;
-        if (!is_gone(team, witness) && read_arrival(team, dead, witness, &seen) == 0 &&
-            (int32_t)(seen - last) > 0) {
+        asked = GROUP_TEAM_ASKED;
+        if (!is_gone(team, witness) &&
+            say_once(team, witness, word, sizeof asked, 0, &asked) == 0 &&
+            read_arrival(team, gone, witness, &seen) == 0 && (int32_t)(seen - last) > 0) {
             last = seen;
         }
     }
     return last;
 }
 
-/* Agrees with the others on the last phase of a dead member. Everybody asks all blocks in team
- * order, and goes on with what it finds: behind the block of a member that stays alive all have
- * the same. So it does not matter who dies meanwhile, nor what only the dead have seen. */
-static uint32_t agree_on_last(const struct dn_team *team, uint32_t dead)
+/* Agrees with the others on the last phase of a member that is gone. Everybody asks all blocks in
+ * team order, and goes on with what it finds: behind the block of a member that stays alive all
+ * have the same. So it does not matter who dies meanwhile, nor what only the dead have seen. */
+static uint32_t agree_on_last(const struct dn_team *team, uint32_t gone, uint32_t last)
 {
-    uint64_t wish = GROUP_TEAM_SAID | last_seen(team, dead);
+    uint64_t wish = GROUP_TEAM_SAID | last;
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (!is_gone(team, index)) {
-            (void)say_once(team, index, &team->nic.last[dead], sizeof wish, &wish);
+            (void)say_once(team, index, &team->nic.last[gone], sizeof wish, GROUP_TEAM_ASKED,
+                           &wish);
             KILL_POINT("team: agreed at one more");
         }
     }
@@ -260,30 +267,47 @@ static uint32_t agree_on_last(const struct dn_team *team, uint32_t dead)
 }
 
 /* Finds out whether a member that is gone had arrived at this phase, with the same result for all
- * who live. A phase that somebody has passed is complete, also for those who have not seen the dead
+ * who live. A phase that somebody has passed is complete, also for those who have not seen that
  * member arrive; but where members bring data, that one's is missing, and those who have it may be
- * gone, too. */
+ * gone, too. Whoever has passed and left was asked too late, and its life tells it by now. */
 static void ask_about_gone(const struct dn_team *team, uint32_t index)
 {
-    bool is_dead = group_life(team->nic.view, team->nic.ranks[index]) == DN_DEAD;
-    ask_all_about(team, index);
-    if (!team->brings_data && group_team_was_passed(&team->nic, team->phase)) {
-        team_packets_note(team, index, team->phase);
+    uint32_t last = last_seen(team, index);
+    if ((int32_t)(last - team->phase) < 0 && !team->brings_data &&
+        group_team_was_passed(&team->nic, team->phase)) {
+        last = team->phase;
     }
-    if (!is_dead) {
-        return; /* it had told all that it did before it left */
-    }
-    uint32_t last = agree_on_last(team, index);
-    bool has_arrived = (int32_t)(last - team->phase) >= 0;
-    if (!has_arrived) {
+    last = agree_on_last(team, index, last);
+    if ((int32_t)(last - team->phase) < 0) {
         atomic_store_explicit(group_team_arrived_word(&team->nic, index), last,
                               memory_order_release);
-    } else if (!group_team_has_arrived(&team->nic, index, team->phase)) {
-        ask_all_about(team, index);
-        if (!team->brings_data) {
-            team_packets_note(team, index, team->phase);
+        return;
+    }
+    ask_all_about(team, index);
+    if (!team->brings_data) {
+        team_packets_note(team, index, team->phase);
+    }
+}
+
+/* Whoever asks about a member that is gone marks all blocks before it reads. So if this one has no
+ * mark now, all who ask later find here what this member has seen. */
+static bool confirm(const struct dn_team *team)
+{
+    /* A tree's news has just been noted in this block: the notes come before the look. Pairs with
+     * the compare-swap in last_seen, which comes before the read. */
+    atomic_thread_fence(memory_order_seq_cst);
+    bool is_passed = true;
+    for (uint32_t index = 0; index < team->nic.count && is_passed; index++) {
+        uint64_t word = atomic_load_explicit(&team->nic.last[index], memory_order_acquire);
+        if (UNLIKELY(word != 0)) {
+            /* What was said here is what all agree on, since this member lives. */
+            uint32_t last = word & GROUP_TEAM_SAID
+                                ? (uint32_t)word
+                                : agree_on_last(team, index, last_seen(team, index));
+            is_passed = (int32_t)(last - team->phase) >= 0;
         }
     }
+    return is_passed;
 }
 
 void team_packets_ask(const struct dn_team *team, bool living)
@@ -300,7 +324,7 @@ void team_packets_ask(const struct dn_team *team, bool living)
     }
 }
 
-static void ask_about_the_dead(struct dn_team *team)
+static void ask_about_the_gone(struct dn_team *team)
 {
     team_packets_ask(team, false);
 }
@@ -352,7 +376,8 @@ static void testify(const struct dn_team *team)
 {
     const struct group_team *nic = &team->nic;
     /* The last barrier may have been a tree's, which told few of this member's arrival. */
-    bool tells_arrival = team->tree_phase == team->phase && team->phase != 0;
+    bool tells_arrival = team->arrival_is_tree ||
+                         (team->tree_phase == team->phase && team->phase != 0);
     for (uint32_t index = 0; index < nic->count; index++) {
         /* A member that left in peace had told everybody. */
         bool is_dead = group_life(nic->view, nic->ranks[index]) == DN_DEAD;
@@ -386,7 +411,8 @@ static void tell_left(const struct dn_team *team)
 
 static int decide_at(const struct dn_team *team, uint32_t index, uint64_t *wish)
 {
-    return say_once(team, index, &team->nic.members[0].outcome, sizeof(uint32_t), wish);
+    return say_once(team, index, &team->nic.members[0].outcome, sizeof(uint32_t), GROUP_TEAM_OPEN,
+                    wish);
 }
 
 /* The first member's block decides; if it is gone, all blocks in team order, so that the last
@@ -415,7 +441,8 @@ static bool decide(const struct dn_team *team, bool made)
 const struct team_way team_by_packets = {
     .in_place = false,
     .tell_arrival = tell_arrival,
-    .ask = ask_about_the_dead,
+    .ask = ask_about_the_gone,
+    .confirm = confirm,
     .tell_revoked = tell_revoked,
     .decide = decide,
     .leave = leave,

@@ -16,12 +16,16 @@
  *
  * A member that dies while it reflects has arrived for some and not for others. Before a
  * member takes a phase for broken it therefore asks all who live, and takes over what one of
- * them has of the dead member. What that member sent before its death reached their sockets
- * before their answers left, unless the network delays a packet for longer than it takes to
- * announce a death and ask. A member that left the group in peace cannot be asked, but it has
+ * them has of the dead member. A member that left the group in peace cannot be asked, but it has
  * passed the phase that it arrived at last, unless it said otherwise before it left. Then those
  * who doubt agree on the dead member's last phase (agree_on_last), so that all come to the same
  * end, whoever else dies or leaves meanwhile.
+ *
+ * A packet of the dead may come after the question, and a tree's news may lie in a block that its
+ * host has not looked at. So whoever asks leaves a mark in each block before it reads there, and
+ * whoever finds a mark when it is about to pass agrees with the others first (confirm). A member
+ * that finds none passes, and whoever asks it later finds what it saw.
+ *
  * Data that differs from member to member cannot be taken over, nor data that only members have
  * which are gone; a call that sends data of the first kind has another phase behind, which then
  * breaks for everybody.

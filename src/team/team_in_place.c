@@ -18,6 +18,12 @@ static void say_nothing(const struct dn_team *team)
     (void)team;
 }
 
+static bool is_sure(const struct dn_team *team)
+{
+    (void)team;
+    return true;
+}
+
 static bool decide(const struct dn_team *team, bool made)
 {
     return group_team_decide(&team->nic, made);
@@ -62,6 +68,7 @@ const struct team_way team_in_place = {
     .in_place = true,
     .tell_arrival = tell_nobody,
     .ask = do_nothing,
+    .confirm = is_sure,
     .tell_revoked = say_nothing,
     .decide = decide,
     .leave = do_nothing,

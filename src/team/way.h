@@ -21,8 +21,11 @@ struct team_way {
 
     /* Tells the others that this member has arrived at its phase, after what it contributes. */
     void (*tell_arrival)(const struct dn_team *team, bool contributes);
-    /* A phase seems broken: asks those who live what they have seen of the dead. */
+    /* A phase seems broken: asks those who live what they have seen of those who are gone. */
     void (*ask)(struct dn_team *team);
+    /* All arrivals at the phase are here: whether it is passed. False: others have agreed meanwhile
+     * that somebody who is gone had not arrived. */
+    bool (*confirm)(const struct dn_team *team);
     /* Tells the others that this member has given the team up. */
     void (*tell_revoked)(const struct dn_team *team);
     /* group_team_decide. */
@@ -72,6 +75,17 @@ static inline void team_note_passed(struct dn_team *team)
 {
     team->arrival_is_open = false;
     atomic_store_explicit(&team->passed, team->phase, memory_order_relaxed);
+}
+
+/* With the turn held: all have arrived, as far as this member knows. 0, or DN_EPEER. */
+static inline int team_close_arrival(struct dn_team *team)
+{
+    if (UNLIKELY(!team->arrives_by_store) && !team->way->confirm(team)) {
+        team->is_broken = true;
+        return DN_EPEER;
+    }
+    team_note_passed(team);
+    return 0;
 }
 
 /* Writes that this member has freed its handle. Release: pairs with the acquire in

@@ -2,9 +2,10 @@
  * src/team/team_by_packets.c, src/group/team.c): three members, PHASES barriers.
  *
  * Every member has a block: what it knows of the others. A telling is one step for each of them,
- * so that it may be late, and a death cuts it anywhere. What was told is there; packets that are
- * under way are left out, since a teller that is slow does the same to the others. Each member
- * learns of a death or a leaving by itself: it may act on it from then on, and need not.
+ * so that it may be late, and a death cuts it anywhere. What is told is there, since a teller that
+ * is slow does the same to the others as packets under way; but the arrival that a dead member told
+ * last may come to some of them at any time after its death, and not to others. Each member learns
+ * of a death or a leaving by itself: it may act on it from then on, and need not.
  *
  * The VICTIMS (a bit for each) may die before any of their steps. A member may leave between two
  * barriers or in the middle of one (LEAVES times in a run), and may give the team up likewise
@@ -18,7 +19,8 @@
  *
  * The runs, and planted bugs, which the model finds: shrinking gives nothing up (one waits in the
  * barrier, one for it in shrinking); a member that left proves nothing; the doubters do not agree;
- * giving up also ends what the giver has passed; an arrival that was taken back never counts.
+ * whoever passes does not look whether somebody has asked; giving up also ends what the giver has
+ * passed; an arrival that was taken back never counts.
  *
  * spin: -DVICTIMS=4 -DLEAVES=1
  * spin: -DVICTIMS=1 -DREVOKES=1
@@ -28,7 +30,8 @@
  * spin-long: -DVICTIMS=12 -DPHASES=1 -DMEMBERS=4
  * spin-fails: -DVICTIMS=4 -DPHASES=1 -DKEEPS_TEAM
  * spin-fails: -DVICTIMS=4 -DLEAVES=1 -DPHASES=1 -DLEAVER_PROVES_NOTHING
- * spin-fails: -DVICTIMS=12 -DPHASES=1 -DMEMBERS=4 -DNO_AGREEMENT
+ * spin-fails: -DVICTIMS=4 -DPHASES=1 -DNO_AGREEMENT
+ * spin-fails: -DVICTIMS=4 -DPHASES=1 -DNO_MARK
  * spin-fails: -DREVOKES=1 -DENDS_PASSED
  * spin-fails: -DREVOKES=1 -DNEVER_RESTORED */
 
@@ -53,11 +56,13 @@
 #define NEXT(step) ((self + (step)) % MEMBERS)
 
 /* The members' blocks: arrived, 1 + the last phase passed of one that gave up, left before it had
- * passed, 1 + what was agreed of a dead one. */
+ * passed, and of one that is gone 0, ASKED, or SAID + what was agreed. */
 byte arrived[MEMBERS * MEMBERS];
 byte revoked[MEMBERS * MEMBERS];
 bool left_waiting[MEMBERS * MEMBERS];
 byte last[MEMBERS * MEMBERS];
+#define ASKED 1
+#define SAID 2
 
 bool dead[MEMBERS];
 bool gone[MEMBERS]; /* dead or left */
@@ -92,6 +97,13 @@ bool forsook[MEMBERS]; /* left in the middle of a barrier */
 #else
 #define LEFT_LATER(m) (gone[m] && !dead[m] && !left_waiting[AT(self, m)] && HAS_ARRIVED(m))
 #endif
+#ifdef NO_MARK
+#define IS_DOUBTED(m) false
+#define IS_DENIED(m) false
+#else
+#define IS_DOUBTED(m) (last[AT(self, m)] == ASKED)
+#define IS_DENIED(m) (last[AT(self, m)] >= SAID && last[AT(self, m)] < SAID + phase)
+#endif
 #define IS_BEYOND(m) (arrived[AT(self, m)] > phase)
 #define WAS_PASSED (ANY(IS_BEYOND) || ANY(GAVE_UP_LATER) || ANY(LEFT_LATER))
 #ifdef ENDS_PASSED
@@ -114,17 +126,28 @@ inline may_die()
     fi
 }
 
-/* A step for each other member; what is told is set before. */
+/* A step for each other member; what is told is set before. What was sent before a death comes
+ * afterwards, or not. */
 inline tell_arrival()
 {
     arrived[AT(self, self)] = phase;
     other = 1;
     do
     :: other < MEMBERS ->
-        may_die();
-        d_step { arrived[AT(NEXT(other), self)] = phase; other++ }
+        if
+        :: true -> skip
+        :: atomic { is_mortal && !dead[self] -> dead[self] = true; gone[self] = true }
+        fi;
+        if
+        :: d_step { true -> arrived[AT(NEXT(other), self)] = phase; other++ }
+        :: d_step { dead[self] -> other++ }
+        fi
     :: else -> other = 0; break
-    od
+    od;
+    if
+    :: dead[self] -> goto died
+    :: else -> skip
+    fi
 }
 
 /* Gives up: `passed[self]` is the last phase, and an arrival beyond it is taken back. */
@@ -147,18 +170,31 @@ inline give_up()
     has_given_up = true
 }
 
-/* Asks all who live about a member that is gone, then agrees with them. */
+/* Asks all who live about a member that is gone, each after a mark, then agrees with them. */
 inline ask_about(missed)
 {
-    other = 1;
+    d_step {
+        if
+        :: last[AT(self, missed)] == 0 -> last[AT(self, missed)] = ASKED
+        :: else -> skip
+        fi;
+        wish = SAID + arrived[AT(self, missed)];
+        other = 1
+    };
     do
     :: other < MEMBERS ->
         may_die();
         d_step {
             if
-            :: !gone[NEXT(other)] &&
-               arrived[AT(NEXT(other), missed)] > arrived[AT(self, missed)] ->
-                arrived[AT(self, missed)] = arrived[AT(NEXT(other), missed)]
+            :: !gone[NEXT(other)] && last[AT(NEXT(other), missed)] == 0 ->
+                last[AT(NEXT(other), missed)] = ASKED
+            :: else -> skip
+            fi
+        };
+        d_step {
+            if
+            :: !gone[NEXT(other)] && SAID + arrived[AT(NEXT(other), missed)] > wish ->
+                wish = SAID + arrived[AT(NEXT(other), missed)]
             :: else -> skip
             fi;
             other++
@@ -166,32 +202,28 @@ inline ask_about(missed)
     :: else -> break
     od;
     if
-    :: WAS_PASSED && !HAS_ARRIVED(missed) -> arrived[AT(self, missed)] = phase
+    :: WAS_PASSED && wish < SAID + phase -> wish = SAID + phase
     :: else -> skip
     fi;
 #ifndef NO_AGREEMENT
-    if
-    :: dead[missed] ->
-        wish = 1 + arrived[AT(self, missed)];
-        other = 0;
-        do
-        :: other < MEMBERS ->
-            may_die();
-            d_step {
-                if
-                :: gone[other] -> skip
-                :: !gone[other] && last[AT(other, missed)] == 0 ->
-                    last[AT(other, missed)] = wish
-                :: else -> wish = last[AT(other, missed)]
-                fi;
-                other++
-            }
-        :: else -> break
-        od;
-        arrived[AT(self, missed)] = wish - 1
-    :: else -> skip
-    fi;
+    other = 0;
+    do
+    :: other < MEMBERS ->
+        may_die();
+        d_step {
+            if
+            :: gone[other] -> skip
+            :: !gone[other] && last[AT(other, missed)] < SAID -> last[AT(other, missed)] = wish
+            :: else -> wish = last[AT(other, missed)]
+            fi;
+            other++
+        }
+    :: else -> break
+    od;
+#else
+    last[AT(self, missed)] = wish;
 #endif
+    arrived[AT(self, missed)] = wish - SAID;
     wish = 0
 }
 
@@ -202,7 +234,21 @@ inline pass()
     :: true ->
         may_die();
         if
-        :: atomic { ALL(HAS_ARRIVED) -> passed[self] = phase }; break
+        :: atomic {
+                ALL(HAS_ARRIVED) && !ANY(IS_DOUBTED) && !ANY(IS_DENIED) ->
+                passed[self] = phase
+            };
+            break
+        :: atomic { ALL(HAS_ARRIVED) && ANY(IS_DENIED) -> is_over = true }; break
+        :: atomic {
+                ALL(HAS_ARRIVED) && ANY(IS_DOUBTED) && !ANY(IS_DENIED) ->
+                missing = 0;
+                do
+                :: !IS_DOUBTED(missing) -> missing++
+                :: else -> break
+                od
+            };
+            ask_about(missing)
         :: atomic { !ALL(HAS_ARRIVED) && IS_REVOKED -> is_over = true }; break
         :: atomic {
                 ANY(IS_LACKED) && !IS_REVOKED ->

@@ -264,20 +264,25 @@ static void no_write_crosses_a_border(void **state)
 static void a_last_phase_is_agreed_on_by_members(void **state)
 {
     (void)state;
+    const uint64_t asked = GROUP_TEAM_ASKED;
     const uint64_t said = GROUP_TEAM_SAID | 7;
     grant_all();
     unsigned char *row = at(OWN, service(TEAM_AT) + group_team_last_offset(3));
     for (uint32_t i = 0; i < 4; i++) {
         bool is_word = i < 3;
-        assert_int_equal(may_apply(0, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, 0), is_word);
-        assert_int_equal(may_apply(4, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, 0), is_word);
+        assert_int_equal(may_apply(0, WIRE_COMPARE_SWAP, row + 8 * i, 8, asked, 0), is_word);
+        assert_int_equal(may_apply(0, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, asked), is_word);
+        assert_int_equal(may_apply(4, WIRE_COMPARE_SWAP, row + 8 * i, 8, said, asked), is_word);
     }
-    assert_false(may_apply(2, WIRE_COMPARE_SWAP, row, 8, said, 0));
+    assert_false(may_apply(2, WIRE_COMPARE_SWAP, row, 8, asked, 0));
+    assert_false(may_apply(2, WIRE_COMPARE_SWAP, row, 8, said, asked));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, said, 0));
     assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, said, said));
-    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 7, 0));
-    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 2 * GROUP_TEAM_SAID, 0));
-    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 4, said, 0));
-    assert_false(may_apply(0, WIRE_SWAP, row, 8, said, 0));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, asked, said));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 7, asked));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 8, 3 * GROUP_TEAM_SAID, asked));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, row, 4, said, asked));
+    assert_false(may_apply(0, WIRE_SWAP, row, 8, said, asked));
     unsigned char *words = at(OWN, service(TEAM_AT) + group_team_revoked_offset(3));
     assert_true(may_write(4, words, 8));
     assert_false(may_write(4, words, 16));

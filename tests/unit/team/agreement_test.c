@@ -4,7 +4,125 @@
 #include "unit/fake_fabric.h"
 
 #include "group/service_memory.h"
-#include "team/team.h"
+#include "team/barrier.h"
+#include "team/team_by_packets.h"
+
+/* ---- A phase -------------------------------------------------------------------------------- */
+
+/* Members of a team of all nodes, all in this process, where the test delivers what they send. */
+static struct dn_team members[FAKE_NODES_MAX];
+static uint32_t member_ranks[FAKE_NODES_MAX];
+static uint64_t member_blocks[FAKE_NODES_MAX];
+
+static void make_members(uint32_t count)
+{
+    fake_make(&(struct fake_settings){.node_count = count});
+    fake_attach();
+    fake->held = true;
+    memset(members, 0, sizeof members);
+    for (uint32_t rank = 0; rank < count; rank++) {
+        const struct group_view *view = &fake_nodes[rank].process.view;
+        struct dn_team *team = &members[rank];
+        member_ranks[rank] = rank;
+        member_blocks[rank] = group_service_team_of_all(view);
+        team->node = &fake_nodes[rank].node;
+        team->way = &team_by_packets;
+        team->ranks = member_ranks;
+        team->blocks = member_blocks;
+        group_team_make(view, member_ranks, count, rank,
+                        group_node_memory(view, rank) + member_blocks[rank], &team->nic);
+        group_team_use_lines(&team->nic);
+    }
+}
+
+static void deliver(uint32_t from, uint32_t to)
+{
+    while (fake_deliver(from, to)) {
+    }
+}
+
+/* Node 2 arrives and dies. Its arrival comes to node 1 after node 0 has asked for it there. */
+static void who_sees_an_arrival_late_asks_what_was_agreed(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        make_members(3);
+        for (uint32_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(team_barrier_arrive(&members[rank]), 0);
+        }
+        deliver(0, 1);
+        deliver(1, 0);
+        fake_announce(2, false, NULL);
+        if (!is_late) {
+            deliver(2, 1);
+        }
+        int expected = is_late ? DN_EPEER : 0;
+        assert_int_equal(team_barrier_wait(&members[0], DN_FOREVER), expected);
+        deliver(2, 1);
+        assert_int_equal(team_barrier_wait(&members[1], DN_FOREVER), expected);
+        assert_int_equal(team_barrier(&members[0], DN_FOREVER), DN_EPEER);
+        assert_int_equal(team_barrier(&members[1], DN_FOREVER), DN_EPEER);
+        assert_int_equal(atomic_load(&fake->refused), 0);
+        fake_free();
+    }
+}
+
+/* The root, node 0, has heard of node 3's arrival and releases node 2, which computes; then both
+ * die. Node 1, which was not released, finds nobody who has seen node 3. */
+static void who_was_released_late_asks_what_was_agreed(void **state)
+{
+    (void)state;
+    for (int is_late = 0; is_late < 2; is_late++) {
+        make_members(4);
+        for (uint32_t rank = 4; rank-- > 0;) {
+            members[rank].kind = DN_BARRIER_HOST;
+            for (uint32_t from = rank + 1; from < 4; from++) {
+                deliver(from, rank);
+            }
+            assert_int_equal(team_barrier_arrive(&members[rank]), 0);
+        }
+        deliver(0, 2);
+        fake_kill(0);
+        fake_kill(3);
+        int expected = is_late ? DN_EPEER : 0;
+        if (!is_late) {
+            assert_int_equal(team_barrier_wait(&members[2], DN_FOREVER), 0);
+        }
+        assert_int_equal(team_barrier_wait(&members[1], DN_FOREVER), expected);
+        if (is_late) {
+            assert_int_equal(team_barrier_wait(&members[2], DN_FOREVER), DN_EPEER);
+        }
+        fake_free();
+    }
+}
+
+/* Node 1 arrives, and leaves the group before its child in the tree has come: as in place, it has
+ * arrived for all. */
+static void who_leaves_an_open_tree_barrier_has_arrived(void **state)
+{
+    (void)state;
+    make_members(FAKE_NODES_MAX);
+    for (uint32_t rank = 0; rank < FAKE_NODES_MAX; rank++) {
+        members[rank].kind = DN_BARRIER_HOST;
+    }
+    struct dn_team *leaver = &members[1];
+    assert_int_equal(team_barrier_arrive(leaver), 0);
+    leaver->way->leave(leaver);
+    team_note_left(leaver);
+    leaver->way->tell_left(leaver);
+    fake_deliver_all();
+    fake_announce(1, true, NULL);
+    for (uint32_t rank = 0; rank < FAKE_NODES_MAX; rank++) {
+        assert_int_equal(rank == 1 ? 0 : team_barrier_arrive(&members[rank]), 0);
+    }
+    fake_deliver_all();
+    for (uint32_t rank = 0; rank < FAKE_NODES_MAX; rank++) {
+        assert_int_equal(rank == 1 ? 0 : team_barrier_wait(&members[rank], DN_FOREVER), 0);
+    }
+    fake_free();
+}
+
+/* ---- A new team ------------------------------------------------------------------------------ */
 
 static void *create_named(void *node)
 {
@@ -41,6 +159,9 @@ static void who_misses_an_offer_hears_of_the_refusal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_sees_an_arrival_late_asks_what_was_agreed),
+        cmocka_unit_test(who_was_released_late_asks_what_was_agreed),
+        cmocka_unit_test(who_leaves_an_open_tree_barrier_has_arrived),
         cmocka_unit_test(who_misses_an_offer_hears_of_the_refusal),
     };
     return cmocka_run_group_tests_name("team/agreement", tests, NULL, NULL);
