@@ -192,9 +192,13 @@ static bool is_member(const struct fabric_grant *grant, uint32_t rank)
 static bool decides_outcome(const struct fabric_grant *grant, uint32_t source, uint64_t at,
                             const struct wire_operation *operation)
 {
-    return at == offsetof(struct group_team_member, outcome) && operation->bytes == 4 &&
-           is_compare_swap(operation) && operation->expected == GROUP_TEAM_OPEN &&
-           (operation->operand == GROUP_TEAM_MADE || operation->operand == GROUP_TEAM_GIVEN_UP) &&
+    bool is_outcome = at == offsetof(struct group_team_member, outcome);
+    bool is_verdict = at == offsetof(struct group_team_member, verdict);
+    uint64_t said = operation->operand;
+    return (is_outcome || is_verdict) && operation->bytes == 4 && is_compare_swap(operation) &&
+           operation->expected == GROUP_TEAM_OPEN &&
+           (said == GROUP_TEAM_MADE || said == GROUP_TEAM_GIVEN_UP ||
+            (is_outcome && said == GROUP_TEAM_UNHEARD)) &&
            is_member(grant, source);
 }
 

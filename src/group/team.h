@@ -38,6 +38,7 @@ struct group_team_member {
     _Atomic uint32_t left;                              /* enum group_team_left */
     struct group_team_contribution contribution[2];     /* by the phase's parity */
     _Atomic uint32_t outcome; /* the first member's: enum group_team_outcome */
+    _Atomic uint32_t verdict; /* the same, by packets: what counts when the first member is gone */
 };
 _Static_assert(sizeof(struct group_team_member) == CACHE_LINE_BYTES, "one line each");
 
@@ -174,8 +175,16 @@ bool group_team_was_passed(const struct group_team *team, uint32_t phase);
 /* Whether a new team came about. Survivors who learn of a death at different times ask for
  * different lists: one may wait in a list for a member that is alive, but knows better and will
  * never come. So a new team with a member gone is given up, unless all have arrived; the first
- * member that says so decides. */
-enum group_team_outcome { GROUP_TEAM_OPEN, GROUP_TEAM_MADE, GROUP_TEAM_GIVEN_UP };
+ * member that says so decides.
+ *
+ * By packets, the other blocks hold what their owners have heard of that word, or UNHEARD: this one
+ * had not heard it when another member found the first one gone, and may no longer go by it. */
+enum group_team_outcome {
+    GROUP_TEAM_OPEN,
+    GROUP_TEAM_MADE,
+    GROUP_TEAM_GIVEN_UP,
+    GROUP_TEAM_UNHEARD,
+};
 
 /* This member's word on it. True when the team came about. For memory that all share. */
 bool group_team_decide(const struct group_team *team, bool made);

@@ -409,30 +409,34 @@ static void tell_left(const struct dn_team *team)
 
 /* ---- Deciding -------------------------------------------------------------------------- */
 
-static int decide_at(const struct dn_team *team, uint32_t index, uint64_t *wish)
-{
-    return say_once(team, index, &team->nic.members[0].outcome, sizeof(uint32_t), GROUP_TEAM_OPEN,
-                    wish);
-}
-
-/* The first member's block decides; if it is gone, all blocks in team order, so that the last
- * survivor's has the last word, the same one for everybody. */
+/* The first member's block decides, and whoever hears its word notes it in its own block before it
+ * goes by it. If the first member is gone, the others ask all blocks what their owners have heard;
+ * where that is nothing, they say so, and the owner must agree with them. Then all blocks decide
+ * once more, in team order, so that the last survivor's has the last word, the same for everybody.
+ * If an owner that lives goes by what it heard, everybody has found it there. */
 static bool decide(const struct dn_team *team, bool made)
 {
+    const struct group_team_member *first = &team->nic.members[0];
     uint64_t wish = made ? GROUP_TEAM_MADE : GROUP_TEAM_GIVEN_UP;
     KILL_POINT("team: not decided");
-    if (decide_at(team, 0, &wish) == 0) {
+    if (say_once(team, 0, &first->outcome, sizeof first->outcome, GROUP_TEAM_OPEN, &wish) == 0) {
         KILL_POINT("team: decided, not noted");
-        /* It is noted here, too: if the first member dies, a member that asks all blocks finds
-         * it. If somebody has asked this one before, it may say something else. */
-        uint64_t outcome = wish;
-        (void)decide_at(team, team->nic.index, &outcome);
-        if (outcome == wish) {
+        uint64_t noted = wish;
+        (void)say_once(team, team->nic.index, &first->outcome, sizeof first->outcome,
+                       GROUP_TEAM_OPEN, &noted);
+        if (noted == wish) {
             return wish == GROUP_TEAM_MADE;
         }
     }
     for (uint32_t index = 1; index < team->nic.count; index++) {
-        (void)decide_at(team, index, &wish);
+        uint64_t heard = GROUP_TEAM_UNHEARD;
+        int error = say_once(team, index, &first->outcome, sizeof first->outcome, GROUP_TEAM_OPEN,
+                             &heard);
+        wish = error || heard == GROUP_TEAM_UNHEARD ? wish : heard;
+        KILL_POINT("team: asked what one more has heard");
+    }
+    for (uint32_t index = 1; index < team->nic.count; index++) {
+        (void)say_once(team, index, &first->verdict, sizeof first->verdict, GROUP_TEAM_OPEN, &wish);
         KILL_POINT("team: decided at one more");
     }
     return wish == GROUP_TEAM_MADE;

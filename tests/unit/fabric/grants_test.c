@@ -356,6 +356,11 @@ static void an_outcome_is_decided_once_by_members(void **state)
     assert_false(may_apply(0, WIRE_SWAP, outcome, 4, GROUP_TEAM_MADE, 0));
     assert_false(may_write(0, outcome, 4));
     assert_false(may_write(4, outcome, 4));
+    assert_true(may_apply(0, WIRE_COMPARE_SWAP, outcome, 4, GROUP_TEAM_UNHEARD, 0));
+    _Atomic uint32_t *verdict = &member_line(service(TEAM_AT), 0)->verdict;
+    assert_true(may_apply(0, WIRE_COMPARE_SWAP, verdict, 4, GROUP_TEAM_GIVEN_UP, 0));
+    assert_false(may_apply(0, WIRE_COMPARE_SWAP, verdict, 4, GROUP_TEAM_UNHEARD, 0));
+    assert_false(may_apply(2, WIRE_COMPARE_SWAP, verdict, 4, GROUP_TEAM_MADE, 0));
     outcome = &member_line(service(TEAM_AT), 2)->outcome;
     assert_false(may_apply(0, WIRE_COMPARE_SWAP, outcome, 4, GROUP_TEAM_MADE, 0));
 }

@@ -124,6 +124,34 @@ static void who_leaves_an_open_tree_barrier_has_arrived(void **state)
 
 /* ---- A new team ------------------------------------------------------------------------------ */
 
+/* Node 3 hears that the team was made, from node 0, which dies. Node 1 asks all, and node 3 dies
+ * before node 2 asks. */
+static void who_asks_later_hears_the_same_of_a_new_team(void **state)
+{
+    (void)state;
+    for (int made = 0; made < 2; made++) {
+        make_members(4);
+        assert_int_equal(team_by_packets.decide(&members[3], made), made);
+        fake_kill(0);
+        assert_int_equal(team_by_packets.decide(&members[1], !made), made);
+        fake_kill(3);
+        assert_int_equal(team_by_packets.decide(&members[2], !made), made);
+        assert_int_equal(atomic_load(&fake->refused), 0);
+        fake_free();
+    }
+}
+
+/* Node 1 had heard node 0's word, and not noted it yet, when node 2 found nothing. */
+static void who_has_noted_nothing_goes_by_what_others_agree_on(void **state)
+{
+    (void)state;
+    make_members(3);
+    fake_kill(0);
+    assert_false(team_by_packets.decide(&members[2], false));
+    assert_false(team_by_packets.decide(&members[1], true));
+    fake_free();
+}
+
 static void *create_named(void *node)
 {
     static const int ranks[] = {0, 1, 2};
@@ -162,6 +190,8 @@ int main(void)
         cmocka_unit_test(who_sees_an_arrival_late_asks_what_was_agreed),
         cmocka_unit_test(who_was_released_late_asks_what_was_agreed),
         cmocka_unit_test(who_leaves_an_open_tree_barrier_has_arrived),
+        cmocka_unit_test(who_asks_later_hears_the_same_of_a_new_team),
+        cmocka_unit_test(who_has_noted_nothing_goes_by_what_others_agree_on),
         cmocka_unit_test(who_misses_an_offer_hears_of_the_refusal),
     };
     return cmocka_run_group_tests_name("team/agreement", tests, NULL, NULL);
