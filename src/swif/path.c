@@ -59,32 +59,32 @@ void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer)
     }
 }
 
-/* After two time-outs in a row a short packet goes behind each copy. If one is answered, and by the
- * next time-out no copy before it is, the path is to blame: not a peer that stands still, and not a
- * way so long that answers to later copies are still under way. A packet that the peer has refused
- * did arrive. */
-void swif_path_doubt(struct swif *swif, struct swif_ltee *ltee, const struct swif_buffer *sent)
-{
-    uint16_t peer = ltee->name.peer;
-    if (ltee->silences > 1 && ltee->refusals == 0 &&
-        swif_path_is_tight(swif, peer, sent->body_bytes)) {
-        ltee->doubted = ltee->doubted ? ltee->doubted : sent->counter;
-        swif_note_control(swif, peer, WIRE_PATH, swif->stubs[peer].incarnation);
-    }
-}
-
+/* When three copies have gone in vain a short packet is sent behind them. If it is answered, and by
+ * the next time-out they are not, the path is to blame: not a peer that stands still, and not a way
+ * so long that answers to later copies are still under way. A packet that the peer has refused did
+ * arrive.
+ *
+ * The short packet goes out just before the next copy, not just behind one: hosts hand a long
+ * packet and a short one behind it on as one, and a narrow link between them drops both. */
 bool swif_path_blame(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                      const struct swif_buffer *lost)
 {
-    if (ltee->silences == 1) {
+    uint16_t peer = ltee->name.peer;
+    if (ltee->copies.count < 2) {
         ltee->doubted = 0;
-    }
-    if (ltee->doubted == 0 || ltee->carried <= ltee->doubted || ltee->refusals != 0 || !lost ||
-        !swif_path_is_tight(swif, ltee->name.peer, lost->body_bytes)) {
         return false;
     }
-    swif_path_narrow(swif, now_ns, ltee->name.peer);
-    return true;
+    if (!lost || ltee->refusals != 0 || !swif_path_is_tight(swif, peer, lost->body_bytes)) {
+        return false;
+    }
+    if (ltee->doubted == 0) {
+        ltee->doubted = swif->counter;
+    } else if (ltee->carried > ltee->doubted) {
+        swif_path_narrow(swif, now_ns, peer);
+        return true;
+    }
+    swif_note_control(swif, peer, WIRE_PATH, swif->stubs[peer].incarnation);
+    return false;
 }
 
 void swif_path_refused(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32_t packet_bytes)

@@ -714,9 +714,6 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
     uint32_t bytes = LIKELY(fits) ? build(swif, now_ns, ltee, buffer, path_bytes, packet)
                                   : build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
-    if (UNLIKELY(ltee->silences != 0)) {
-        swif_path_doubt(swif, ltee, buffer);
-    }
     swif_congestion_sent(&ltee->congestion, now_ns, &buffer->sent);
     ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
     /* If something else keeps us from using the window, it says nothing about the path. */

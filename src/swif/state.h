@@ -173,7 +173,7 @@ struct swif_ltee {
     uint64_t progress_ns;      /* something was acknowledged, or waiting began */
     uint64_t slept_before_ns;  /* slept_ns at that time */
     uint64_t heard_ns;
-    uint64_t doubted; /* the first copy after the second time-out in a row; 0: there is none */
+    uint64_t doubted; /* the newest packet when three copies had gone; 0: not yet */
     uint64_t carried; /* the newest PATH packet that was answered */
     struct swif_congestion congestion;
     uint32_t piece_sequence; /* the packet that is going out in pieces */
@@ -398,8 +398,6 @@ static inline void swif_count_overtaken(struct swif_buffer *buffer)
 bool swif_path_is_tight(const struct swif *swif, uint16_t peer, uint32_t body_bytes);
 /* Packets longer than path_bytes_min do not arrive any more. */
 void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer);
-/* A copy has gone, after time-outs: asks whether packets behind it arrive. */
-void swif_path_doubt(struct swif *swif, struct swif_ltee *ltee, const struct swif_buffer *sent);
 /* A time-out: `lost` is to be sent again (NULL: all has arrived). Whether the path is to blame,
  * which is narrow then. */
 bool swif_path_blame(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,

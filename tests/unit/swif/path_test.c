@@ -208,6 +208,34 @@ static void long_packets_that_vanish_among_short_ones_are_noticed(void **state)
     pair_free(&pair);
 }
 
+/* Hosts hand packets of one moment on as one, as long as only the last one is shorter: then a
+ * narrow link drops the last one, too. */
+static bool lose_what_is_joined(struct pair *of, const struct pair_packet *packet)
+{
+    static uint64_t joined_ns;
+    static uint32_t joined_bytes; /* 0: the next packet begins anew */
+    bool joins = joined_bytes != 0 && joined_ns == of->now_ns && packet->bytes <= joined_bytes;
+    uint32_t first_bytes = joins ? joined_bytes : packet->bytes;
+    joined_ns = of->now_ns;
+    joined_bytes = packet->header.source == 0 && packet->bytes == first_bytes ? first_bytes : 0;
+    return packet->header.source != 0 || first_bytes <= LEAST_BYTES;
+}
+
+static void a_short_packet_behind_a_long_one_may_be_lost_with_it(void **state)
+{
+    (void)state;
+    make(NULL);
+    send_all(WIRE_REQUEST, 0, 300);
+    pair_settle(&pair);
+    pair.watch = lose_what_is_joined;
+    send_all(WIRE_REQUEST, 300, 300);
+    pair_run(&pair, PAIR_S);
+    pair_assert_numbers(&pair.nodes[1], 0, 600);
+    assert_int_equal(counters_of(0)->paths_narrowed, 1);
+    assert_nobody_is_lost();
+    pair_free(&pair);
+}
+
 /* Go-back-N asks for the long one again and again, so there is never silence either. */
 static void a_gap_that_never_closes_is_noticed(void **state)
 {
@@ -655,6 +683,7 @@ int main(void)
         cmocka_unit_test(pieces_may_be_lost_doubled_and_overtaken),
         cmocka_unit_test(new_packets_fit_what_was_found),
         cmocka_unit_test(long_packets_that_vanish_among_short_ones_are_noticed),
+        cmocka_unit_test(a_short_packet_behind_a_long_one_may_be_lost_with_it),
         cmocka_unit_test(a_gap_that_never_closes_is_noticed),
         cmocka_unit_test(replies_to_one_request_have_room_in_one_packet),
         cmocka_unit_test(operations_that_are_to_be_alone_share_no_packet),
