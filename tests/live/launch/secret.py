@@ -5,7 +5,7 @@
                                              becomes the program
     secret.py search FILE PID...             searches the memory of these processes for it; a line
                                              "PID FLAGS NAME" for each place
-    secret.py echoes PID...                  what is in a node's memory for secrets and, 32 bytes of
+    secret.py echoes PID...                  what is in a node's memory for secrets and, 16 bytes of
                                              it, elsewhere in that node; a line for each place
     secret.py descriptors FILE PID...        searches what their descriptors give
 """
@@ -15,6 +15,8 @@ import resource
 import sys
 
 SECRET_BYTES = 32
+# As long as what a vector register holds: of AES a round key, or a power of the hash key.
+PIECE_BYTES = 16
 # What the kernel says of memory for secrets: not in core files, not in forked children, and locked
 # where this user may lock a few pages.
 VAULT_FLAGS = {"dd", "dc"}
@@ -120,8 +122,8 @@ def echoes(pids):
             for start, end, permissions, _, flags in mappings(pid):
                 if permissions[0] == "r" and VAULT_FLAGS <= flags:
                     for _, text in pieces(memory, start, end, 0):
-                        for i in range(0, len(text), SECRET_BYTES):
-                            piece = text[i:i + SECRET_BYTES]
+                        for i in range(0, len(text), PIECE_BYTES):
+                            piece = text[i:i + PIECE_BYTES]
                             if len(set(piece)) > 8:
                                 needles.add(piece)
         for at, name, flags, _ in places(pid, needles):
