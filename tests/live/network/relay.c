@@ -31,8 +31,8 @@ static struct {
 } bench = {.process = -1};
 
 static struct {
-    uint64_t received, forwarded, lost, corrupted, duplicated, reordered, too_large, queue_full;
-    uint64_t overflowed, refused, held;
+    uint64_t received, forwarded, lost, corrupted, duplicated, reordered, too_large, cut;
+    uint64_t queue_full, overflowed, refused, held, forged;
 } counts;
 
 /* ---- Starting and ending a relay ---------------------------------------------------------- */
@@ -147,23 +147,24 @@ static void start(const char *const *wanted)
 static void stop(void)
 {
     char line[512];
-    unsigned long long c[11];
+    unsigned long long c[13];
     int status;
     require(kill(bench.process, SIGTERM) == 0);
     require(read_line(line, sizeof line));
     int found = sscanf(line,
                        "relay: received=%llu forwarded=%llu lost=%llu corrupted=%llu "
-                       "duplicated=%llu reordered=%llu too_large=%llu queue_full=%llu "
-                       "overflowed=%llu refused=%llu held=%llu",
-                       &c[0], &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7], &c[8], &c[9],
-                       &c[10]);
-    require_else(found == 11, "the relay said: %s", line);
+                       "duplicated=%llu reordered=%llu too_large=%llu cut=%llu queue_full=%llu "
+                       "overflowed=%llu refused=%llu held=%llu forged=%llu",
+                       &c[0], &c[1], &c[2], &c[3], &c[4], &c[5], &c[6], &c[7], &c[8], &c[9], &c[10],
+                       &c[11], &c[12]);
+    require_else(found == 13, "the relay said: %s", line);
     memcpy(&counts, c, sizeof counts);
     require(waitpid(bench.process, &status, 0) == bench.process && status == 0);
     (void)close(bench.output);
     (void)close(bench.sender);
     close_nodes();
     require(counts.overflowed == 0 && counts.refused == 0 && counts.held == 0);
+    require(counts.cut == 0 && counts.forged == 0);
     require_else(counts.received + counts.duplicated ==
                      counts.forwarded + counts.lost + counts.too_large + counts.queue_full,
                  "the counts do not add up: %s", line);
