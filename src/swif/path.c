@@ -95,14 +95,20 @@ void swif_path_refused(struct swif *swif, uint64_t now_ns, uint16_t peer, uint32
     }
 }
 
-uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
-                          uint64_t patience_ns, unsigned char *packet)
+void swif_path_sends(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
+{
+    if (ltee->silences == 0 && ltee->search.at_ns <= now_ns) {
+        swif_list_add(&swif->tries, &ltee->trying);
+    }
+}
+
+/* The context's next try, or 0. */
+static uint32_t try_longer(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                           unsigned char *packet)
 {
     uint16_t peer = ltee->name.peer;
+    uint64_t patience_ns = swif_time_out_ns(swif, ltee);
     struct swif_search *search = &ltee->search;
-    if (ltee->silences != 0 || search->at_ns > now_ns) {
-        return 0;
-    }
     if (search->counter > swif_most(ltee->newest_arrived, ltee->carried)) {
         /* Nothing that was sent later has arrived either: the peer has not come to it yet. */
         search->at_ns = now_ns + patience_ns;
@@ -127,6 +133,19 @@ uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *
     search->tries++;
     search->counter = swif->counter;
     search->at_ns = now_ns + patience_ns;
+    return bytes;
+}
+
+/* Tries go last: what stands behind a long packet may travel and be lost as one with it. */
+uint32_t swif_path_try(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint16_t *target)
+{
+    uint32_t bytes = 0;
+    while (bytes == 0 && swif->tries.next != &swif->tries) {
+        struct swif_ltee *ltee = SWIF_OWNER(swif->tries.next, struct swif_ltee, trying);
+        swif_list_remove(&ltee->trying);
+        *target = ltee->name.peer;
+        bytes = try_longer(swif, now_ns, ltee, packet);
+    }
     return bytes;
 }
 

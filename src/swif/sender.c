@@ -64,6 +64,7 @@ static void retire(struct swif *swif, struct swif_ltee *ltee)
     }
     swif_timer_set(&swif->timers, &ltee->timer, SWIF_NEVER);
     swif_list_remove(&ltee->ready);
+    swif_list_remove(&ltee->trying);
 }
 
 /* The peer took something: our patience with it begins anew. */
@@ -124,7 +125,7 @@ void swif_sender_forget(struct swif *swif, uint16_t peer)
 
 /* ---- Time ------------------------------------------------------------------------ */
 
-static uint64_t time_out_ns(const struct swif *swif, const struct swif_ltee *ltee)
+uint64_t swif_time_out_ns(const struct swif *swif, const struct swif_ltee *ltee)
 {
     const struct swif_config *config = &swif->config;
     const struct swif_congestion *congestion = &ltee->congestion;
@@ -232,7 +233,7 @@ static void greet(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
 {
     ltee->greeting = true;
     swif_note_control(swif, ltee->name.peer, WIRE_HELLO, 0);
-    ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
+    ltee->resend_at_ns = now_ns + swif_time_out_ns(swif, ltee);
 }
 
 void swif_sender_greeted(struct swif *swif, uint64_t now_ns, uint16_t peer)
@@ -572,7 +573,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     if (ltee->oldest == ltee->unsent) {
         ltee->resend_at_ns = SWIF_NEVER;
     } else if (reading.anything) {
-        ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
+        ltee->resend_at_ns = now_ns + swif_time_out_ns(swif, ltee);
     }
     schedule(swif, now_ns, ltee);
 }
@@ -592,7 +593,7 @@ void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *lte
             greet(swif, now_ns, ltee);
         } else {
             swif_silence(swif, now_ns, ltee);
-            ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
+            ltee->resend_at_ns = now_ns + swif_time_out_ns(swif, ltee);
         }
     }
     if (ltee->reorder_at_ns <= now_ns) {
@@ -660,7 +661,7 @@ static uint32_t transmit_piece(struct swif *swif, uint64_t now_ns, struct swif_l
     struct swif_buffer *buffer = swif_buffer_at(swif, ltee, ltee->piece_sequence);
     uint32_t bytes = build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
-    ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
+    ltee->resend_at_ns = now_ns + swif_time_out_ns(swif, ltee);
     schedule(swif, now_ns, ltee);
     return bytes;
 }
@@ -680,12 +681,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
         return 0;
     }
     if (UNLIKELY(swif_path_is_narrow(swif, ltee->name.peer))) {
-        uint32_t tried_bytes = swif_path_search(swif, now_ns, ltee, time_out_ns(swif, ltee),
-                                                packet);
-        if (tried_bytes) {
-            schedule(swif, now_ns, ltee);
-            return tried_bytes;
-        }
+        swif_path_sends(swif, now_ns, ltee);
     }
     uint32_t sequence;
     if (ltee->lost_count) {
@@ -715,7 +711,7 @@ uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_lt
                                   : build_piece(swif, now_ns, ltee, buffer, packet);
     buffer->counter = swif->counter;
     swif_congestion_sent(&ltee->congestion, now_ns, &buffer->sent);
-    ltee->resend_at_ns = now_ns + time_out_ns(swif, ltee);
+    ltee->resend_at_ns = now_ns + swif_time_out_ns(swif, ltee);
     /* If something else keeps us from using the window, it says nothing about the path. */
     ltee->limited = ltee->limited || (has_work(swif, ltee) &&
                                       ltee->under_way >= swif_congestion_window(&ltee->congestion));

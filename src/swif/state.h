@@ -179,6 +179,7 @@ struct swif_ltee {
     uint32_t piece_sequence; /* the packet that is going out in pieces */
     uint32_t piece_at;       /* where in its body the next one begins; 0: there is none */
     struct swif_search search;
+    struct swif_link trying;   /* it is to try a longer packet */
     struct swif_copies copies; /* of what is sent again, since the first time-out in a row */
 };
 
@@ -262,7 +263,8 @@ struct swif {
     struct swif_timers timers;
     struct swif_watch *watches;
     uint32_t watch_used;    /* entries behind it are free */
-    struct swif_link ready; /* list heads */
+    struct swif_link tries; /* list heads */
+    struct swif_link ready;
     struct swif_link ack_due;
 
     /* Requests by age. */
@@ -402,10 +404,10 @@ void swif_path_narrow(struct swif *swif, uint64_t now_ns, uint16_t peer);
  * which is narrow then. */
 bool swif_path_blame(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                      const struct swif_buffer *lost);
-/* A packet that tries a longer one; 0: it is not the time for that. An answer is given patience_ns
- * to come. */
-uint32_t swif_path_search(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
-                          uint64_t patience_ns, unsigned char *packet);
+/* The context sends to a narrow path: it may be time to try whether that carries more. */
+void swif_path_sends(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee);
+/* A packet that tries a longer one; 0: there is none to try. To be sent when nothing else is. */
+uint32_t swif_path_try(struct swif *swif, uint64_t now_ns, unsigned char *packet, uint16_t *target);
 /* The peer says that it got the packet with that counter. */
 void swif_path_carries(struct swif *swif, uint64_t now_ns, uint16_t peer, uint64_t counter);
 
@@ -441,6 +443,8 @@ void swif_sender_greeted(struct swif *swif, uint64_t now_ns, uint16_t peer);
 void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const struct wire_ack *ack,
                      uint64_t counter);
 void swif_sender_timer(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee);
+/* How long an answer is waited for. */
+uint64_t swif_time_out_ns(const struct swif *swif, const struct swif_ltee *ltee);
 /* The bytes of a packet for this context, or 0: nothing to send now. */
 uint32_t swif_sender_transmit(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
                               unsigned char *packet);

@@ -160,6 +160,7 @@ struct swif *swif_init(const struct swif_config *config, const struct swif_clien
     swif_path_init(swif);
     swif->epoch_at_ns = now_ns;
     swif->oldest_request = swif->newest_request = SWIF_NO_BUFFER;
+    swif_list_init(&swif->tries);
     swif_list_init(&swif->ready);
     swif_list_init(&swif->ack_due);
     swif->stubs[config->node].incarnation = config->incarnation;
@@ -492,13 +493,15 @@ uint32_t swif_transmit(struct swif *swif, uint64_t now_ns, unsigned char *packet
             return bytes;
         }
     }
-    return 0;
+    bool tries = UNLIKELY(swif->tries.next != &swif->tries);
+    return tries ? swif_path_try(swif, now_ns, packet, target) : 0;
 }
 
 uint64_t swif_deadline_ns(const struct swif *swif)
 {
     if (swif->note_head != swif->note_tail || swif->datagram_head != swif->datagram_tail ||
-        swif->ack_due.next != &swif->ack_due || swif->ready.next != &swif->ready) {
+        swif->ack_due.next != &swif->ack_due || swif->ready.next != &swif->ready ||
+        swif->tries.next != &swif->tries) {
         return 0;
     }
     const struct swif_timer *timer = swif_timers_first(&swif->timers);

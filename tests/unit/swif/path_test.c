@@ -236,6 +236,26 @@ static void a_short_packet_behind_a_long_one_may_be_lost_with_it(void **state)
     pair_free(&pair);
 }
 
+/* And no data goes just behind a packet that tries whether longer ones pass. */
+static void a_try_takes_no_data_with_it(void **state)
+{
+    (void)state;
+    make(NULL);
+    swif_path_refused(pair.nodes[0].swif, pair.now_ns, 1, WIDE_BYTES);
+    pair.watch = lose_what_is_joined;
+    for (uint64_t value = 0; value < 400; value += 4) {
+        for (uint64_t i = 0; i < 4; i++) {
+            pair_send(&pair, 0, 1, value + i);
+        }
+        pair_run(&pair, PAIR_MS);
+    }
+    pair_settle(&pair);
+    pair_assert_numbers(&pair.nodes[1], 0, 400);
+    assert_true(counters_of(0)->packets_sent > 400 + 3 * 3); /* each length three times */
+    assert_int_equal(counters_of(0)->retransmissions, 0);
+    pair_free(&pair);
+}
+
 /* Go-back-N asks for the long one again and again, so there is never silence either. */
 static void a_gap_that_never_closes_is_noticed(void **state)
 {
@@ -684,6 +704,7 @@ int main(void)
         cmocka_unit_test(new_packets_fit_what_was_found),
         cmocka_unit_test(long_packets_that_vanish_among_short_ones_are_noticed),
         cmocka_unit_test(a_short_packet_behind_a_long_one_may_be_lost_with_it),
+        cmocka_unit_test(a_try_takes_no_data_with_it),
         cmocka_unit_test(a_gap_that_never_closes_is_noticed),
         cmocka_unit_test(replies_to_one_request_have_room_in_one_packet),
         cmocka_unit_test(operations_that_are_to_be_alone_share_no_packet),
