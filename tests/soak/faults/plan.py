@@ -4,13 +4,14 @@ import dataclasses
 import random
 
 TIMEOUT_S = 2.0  # --peer-timeout
+LINK_S = 5.0     # so long a launcher and its agents may be silent (src/cli/remote/pulse.h)
 
 FABRICS = {"mem": 34, "udp": 14, "relay": 24, "hosts": 10, "namespaces": 18}
 PROGRAMS = {"dn": 6, "shmem": 3, "fagus": 3}
 
 # How likely each fault is, by fabric.
 COMMON = {"kill node": 10, "stop node": 5, "kill launcher": 1, "stop launcher": 1.5,
-          "kill guardian": 1}
+          "terminate launcher": 0.7, "kill guardian": 1, "stop guardian": 0.5}
 FAULTS = {
     "mem": COMMON,
     "udp": COMMON,
@@ -18,6 +19,9 @@ FAULTS = {
     "hosts": {**COMMON, "kill agent": 4, "stop agent": 2},
     "namespaces": {**COMMON, "kill agent": 3, "stop agent": 1, "cut": 7, "narrow": 4},
 }
+
+# What a group stands while it starts: a lost agent ends it, and Fagus's calls need all nodes.
+EARLY = ("kill node", "stop node", "kill launcher", "stop launcher", "terminate launcher")
 
 # What the relay does to packets: option, and the most per cent.
 IMPAIRMENTS = {"--loss": 10, "--duplicate": 30, "--reorder": 20, "--corrupt": 5}
@@ -48,6 +52,7 @@ class Plan:
     busy: int          # processes that compute beside it
     scarce: str        # what is, or nothing
     limit: int         # of what is scarce
+    early_s: float = None  # so soon after the launcher's start comes the first fault; None: later
 
     def title(self):
         faults = ", ".join(f"{fault.kind} after {fault.after_s:.2f} s" +
@@ -58,14 +63,21 @@ class Plan:
         extra += [f"{self.busy} busy processes"] if self.busy else []
         extra += [f"{self.limit} of {self.scarce}"] if self.scarce else []
         extra += [] if self.keep_going else ["not --keep-going"]
+        extra += [f"the first fault {self.early_s} s after the start"] if self.early_s else []
         return (f"round {self.number}: {self.program} on {self.fabric}, {self.nodes} nodes: "
                 f"{faults}; {' '.join(extra)}")
+
+    def may_lose_links(self):
+        """Whether a launcher and its agents may give each other up."""
+        return self.fabric in ("hosts", "namespaces") and any(
+            fault.kind in ("stop launcher", "stop agent") and fault.seconds > 0.9 * LINK_S
+            for fault in self.faults)
 
     def may_be_silent(self):
         """Whether nodes may be taken for dead that are not."""
         long = any(fault.kind in ("stop node", "cut", "narrow") and fault.seconds > 0.4 * TIMEOUT_S
                    for fault in self.faults)
-        return self.fabric != "mem" and (long or self.busy > 0)
+        return self.fabric != "mem" and (long or self.busy > 0 or self.may_lose_links())
 
 
 def choose(source, weights):
@@ -134,4 +146,7 @@ def make(seed, number, longest_s):
         plan.keep_going = False
     if source.random() < 0.08:
         plan.busy = source.randrange(2, 7)
+    if (plan.faults and plan.faults[0].kind in EARLY and plan.program != "fagus"
+            and source.random() < 0.2):
+        plan.early_s = round(source.uniform(0.001, 0.1), 3)
     return plan

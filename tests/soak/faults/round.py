@@ -24,6 +24,8 @@ STEP_BOUNDS = 8    # a step of the work may take so many bounds of a wait
 KILLED = r"dimmnet run: node \d+ \(pid \d+( on \S+)?\) was killed by SIGKILL"
 SILENT = r"dimmnet run: node \d+ is held for dead: "
 LOST = r"dimmnet run: lost the agent on host "
+SILENT_LINK = (r"dimmnet run: host \S+: it has been silent for too long|"
+               r"dimmnet run on \S+: the launcher has been silent for")
 PE_DIED = r"PE \d+: \S+: .* has died"
 
 
@@ -63,6 +65,7 @@ class Round:
         self.failures = []        # (kind, sentence)
         self.late = []            # sentences about deaths that were known late
         self.checks = 0
+        self.is_felt = False      # what is scarce was refused to somebody
         self.busy = []
         self.launcher = None
         self.steps = [(0, now_ns())] * plan.nodes  # of each node, and since when
@@ -115,16 +118,21 @@ class Round:
         self.world.helpers.add(self.launcher.pid)
 
     def _has_begun(self):
-        return all(self.board.slot(rank).steps for rank in range(self.plan.nodes))
+        killed = {rank for happened in self.happened if happened.kind.startswith("kill")
+                  for rank in happened.ranks}
+        return all(self.board.slot(rank).steps for rank in range(self.plan.nodes)
+                   if rank not in killed)
 
     def _wait_for_begin(self):
         """True: it works. False: it has ended already."""
-        end_ns = now_ns() + START_S * SECOND
+        begin_ns = now_ns()
         while not self._has_begun():
+            self._end_faults()
             if self.launcher.poll() is not None:
                 return False
-            begin_ns = end_ns - START_S * SECOND
-            if now_ns() > end_ns + self.world.heartbeat.stalled_ns(begin_ns, now_ns()):
+            begin_ns = max([begin_ns, *(happened.until_ns() for happened in self.happened)])
+            if now_ns() > (begin_ns + START_S * SECOND
+                           + self.world.heartbeat.stalled_ns(begin_ns, now_ns())):
                 raise Failed("hang", f"after {START_S} s not all nodes have begun")
             time.sleep(LOOK_S)
         return True
@@ -183,11 +191,12 @@ class Round:
             for rank in ranks:
                 self.board.doom(rank)
         happened = Happened(fault.kind, ranks, now_ns())
+        signals = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "stop": signal.SIGSTOP}
         try:
-            os.kill(pid, signal.SIGKILL if fault.kind.startswith("kill") else signal.SIGSTOP)
+            os.kill(pid, signals[fault.kind.split()[0]])
         except ProcessLookupError:
             return None
-        if fault.kind.startswith("kill"):
+        if not fault.kind.startswith("stop"):
             happened.end_ns = happened.begin_ns
             return happened
         self._stopped.append((now_ns() + int(fault.seconds * SECOND), pid, happened))
@@ -249,11 +258,19 @@ class Round:
 
     def _group_must_end(self):
         """Whether the faults so far end the whole group."""
-        kinds = {happened.kind for happened in self.happened}
-        if "kill launcher" in kinds:
-            return True
-        fatal = {"kill node", "kill agent"} & kinds
-        return bool(fatal) and (self.plan.program == "shmem" or not self.plan.keep_going)
+        return bool(self._kinds() & self._fatal())
+
+    def _fatal(self):
+        """The kinds of faults that end it."""
+        of_nodes = self.plan.program == "shmem" or not self.plan.keep_going
+        return {"kill launcher", "terminate launcher",
+                *(("kill node", "kill agent") if of_nodes else ())}
+
+    def _may_end_itself(self):
+        """Whether it may end before anybody wishes it, without a fault that ends it for certain."""
+        plan = self.plan
+        return (plan.scarce or plan.may_lose_links()
+                or (plan.program == "shmem" and plan.may_be_silent()))
 
     # ---- Looking -------------------------------------------------------------------------------
 
@@ -340,13 +357,17 @@ class Round:
         else:
             if "kill node" in kinds:
                 allowed.add(137)
-            if "kill agent" in kinds or (plan.program == "shmem" and plan.may_be_silent()):
+            if "terminate launcher" in kinds:
+                allowed |= {143} if plan.early_s is None else {143, -15}  # it had not begun
+            if ("kill agent" in kinds or plan.may_lose_links()
+                    or (plan.program == "shmem" and plan.may_be_silent())):
                 allowed.add(1)
             if not allowed or plan.may_be_silent():
                 allowed.add(0)
         if plan.scarce:
+            self.is_felt = status not in allowed
             allowed |= {0, 1, 2, 3}
-            if status and not (self.folder / "err").stat().st_size and status != -9:
+            if self.is_felt and not (self.folder / "err").stat().st_size:
                 self.failures.append(("wrong", f"exit status {status} without a word"))
         if status not in allowed:
             self.failures.append(("wrong", f"exit status {status}, not one of {sorted(allowed)}"))
@@ -356,12 +377,14 @@ class Round:
         out = (self.folder / "out").read_text(errors="replace").splitlines()
         err = (self.folder / "err").read_text(errors="replace").splitlines()
         patterns = [KILLED] if {"kill node", "kill agent"} & kinds else []
-        patterns += [LOST] if "kill agent" in kinds else []
+        patterns += [LOST] if "kill agent" in kinds or self.plan.may_lose_links() else []
+        patterns += [SILENT_LINK] if self.plan.may_lose_links() else []
         patterns += [SILENT] if self.plan.may_be_silent() else []
         if self.plan.program == "shmem" and (self._group_must_end() or self.plan.may_be_silent()):
             patterns += [PE_DIED, r"dimmnet run: node \d+ .* exited with status 1"]
         if self.plan.scarce:
             patterns += [r"dimmnet run: ", r"dimmnet: ", r"sh: "]
+            self.is_felt = self.is_felt or any(line.startswith("scarce: ") for line in out)
             out = [line for line in out if not line.startswith("scarce: ")]
         for line in [*out, *(line for line in err
                              if not any(re.match(pattern, line) for pattern in patterns))]:
@@ -369,29 +392,33 @@ class Round:
 
     def _judge_deaths(self):
         """How long the survivors took to learn of each death."""
-        for happened in self.happened:
-            if happened.kind not in ("kill node", "kill agent"):
-                continue
+        kills = [happened for happened in self.happened
+                 if happened.kind in ("kill node", "kill agent")]
+        if self.plan.program == "fagus":
+            kills = kills[:1]  # its calls tell of a death, not of whose
+        for happened in kills:
             for dead in happened.ranks:
                 for rank in range(self.plan.nodes):
-                    known_ns = self.board.slot(rank).known_ns[dead]
-                    if known_ns:
+                    slot = self.board.slot(rank)
+                    # One that ended and never knew has known it too late by all this time.
+                    known_ns = slot.known_ns[dead] or (self.ended_ns if slot.ended else 0)
+                    # Before it was killed it may have been given up by silence.
+                    if dead != rank and known_ns > happened.begin_ns:
                         self._note_death(rank, dead, happened.begin_ns, known_ns)
 
     def _note_death(self, rank, dead, begin_ns, known_ns):
         """Whoever was stopped, or could not be told by a launcher that was, does not count."""
-        stood = any(other.kind.startswith("stop") and other.begin_ns < known_ns
-                    and other.until_ns() > begin_ns
+        stood = any(other.kind.startswith("stop") and other.kind != "stop guardian"
+                    and other.begin_ns < known_ns and other.until_ns() > begin_ns
                     and (not other.kind.endswith("node") or rank in other.ranks)
                     for other in self.happened)
         stalled_ns = self.world.heartbeat.stalled_ns(begin_ns, known_ns)
         if not stood:
-            # Before it was killed it may have been given up by silence.
-            took_ns = max(0, known_ns - begin_ns)
+            took_ns = known_ns - begin_ns
             self.deaths.append((took_ns, stalled_ns))
             if took_ns - stalled_ns > DEATH_NS:
                 self.late.append(f"node {rank} learnt after {took_ns / 1e6:.0f} ms that node "
-                                 f"{dead} was dead")
+                                 f"{dead} was dead, or never")
 
     def _judge_waits(self):
         for line in (self.folder / "waits").read_text().splitlines():
@@ -418,7 +445,7 @@ class Round:
         self.checks = sum(self.board.slot(rank).checks for rank in range(self.plan.nodes))
         if self._group_must_end():
             first = min(happened.begin_ns for happened in self.happened
-                        if happened.kind.startswith("kill") and happened.kind != "kill guardian")
+                        if happened.kind in self._fatal())
             last = max(happened.until_ns() for happened in self.happened)
             if first >= last:
                 self.ends.append(self.ended_ns - last
@@ -427,10 +454,17 @@ class Round:
     # ---- All of it ---------------------------------------------------------------------------------
 
     def _work(self):
-        works = self._wait_for_begin()
-        if not works and not self.plan.scarce:
+        faults = list(self.plan.faults)
+        if self.plan.early_s is not None:
+            time.sleep(self.plan.early_s)
+            happened = self._strike(faults[0])
+            if happened:
+                self.happened.append(happened)
+                del faults[0]
+        works = self._group_must_end() or self._wait_for_begin()
+        if not works and not self._may_end_itself():
             self.failures.append(("wrong", "the group ended before it had begun"))
-        for fault in self.plan.faults:
+        for fault in faults:
             works = works and self._go_on(fault.after_s)
             happened = self._strike(fault) if works and not self._group_must_end() else None
             if happened:
@@ -446,6 +480,8 @@ class Round:
             self._wait_for_end("the wish to end")
         else:
             self._wait_for_end("its own end")
+            if not self._may_end_itself() and self.launcher.returncode == 0:
+                self.failures.append(("wrong", "the group ended well before anybody wished it"))
 
     def run(self):
         """Runs the round; self.failures tells what was wrong."""
@@ -466,9 +502,9 @@ class Round:
 
     def _describe(self):
         pids = {self.launcher.pid, *processes.descendants(self.launcher.pid), *self._remaining()}
-        info = [subprocess.run([self.world.build / "dimmnet", "info",
-                                str(self.launcher.pid)], check=False,
-                               capture_output=True, text=True).stdout for _ in range(2)]
+        info = [subprocess.run([self.world.build / "dimmnet", "info", str(pid)], check=False,
+                               capture_output=True, text=True).stdout
+                for pid in [self.launcher.pid, *self._agents()] for _ in range(2)]
         text = "\n".join(processes.describe(pid) for pid in sorted(pids) if processes.state(pid))
         (self.folder / "info").write_text("\n".join(info))
         (self.folder / "stacks").write_text(text)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The fault run: groups of nodes work while everything happens to them that can happen.
 
-Nodes, agents, launchers and guardians are killed and stopped at random; packets are lost, doubled,
-reordered and damaged; paths are narrowed and cut; memory and descriptors are scarce; other
-processes want the cores. The nodes run `work_dn.c`, `work_shmem.c` and `work_fagus.c` on `mem`, on
+Nodes, agents, launchers and guardians are killed and stopped at random, some while the group
+starts; launchers are asked to end; packets are lost, doubled, reordered and damaged; paths are
+narrowed and cut; memory and descriptors are scarce; other processes want the cores. The nodes run `work_dn.c`, `work_shmem.c` and `work_fagus.c` on `mem`, on
 `udp`, through a bad relay, under agents, and between network namespaces (as root). Every survivor
 must end or go on within a second of the peer time-out, its results must be right, and nothing may
 remain. The machine's own stalls, which a heartbeat sees, are counted apart.
@@ -32,6 +32,7 @@ from round import DEATH_NS, Round
 PACKETS = {"received": "packets through the relay", "lost": "packets lost",
            "duplicated": "packets doubled", "reordered": "packets reordered",
            "corrupted": "packets damaged", "queue_full": "packets that found a full queue"}
+LONGEST_S = 30.0
 WRONG = {"hang": "hangs", "wrong": "wrong results", "leftover": "leftovers"}
 
 
@@ -54,7 +55,14 @@ class World:
                               if not arguments.no_namespaces else "not wanted")
 
     def repeat(self, number):
-        return f"make soak-faults SEED={self.arguments.seed} ROUND={number}"
+        """The command that repeats a round. What bounds a plan belongs to it."""
+        arguments = self.arguments
+        command = f"make soak-faults SEED={arguments.seed} ROUND={number}"
+        if arguments.longest != LONGEST_S or arguments.no_namespaces:
+            command = (f"tests/soak/faults/run.py {arguments.build} --seed {arguments.seed} "
+                       f"--round {number} --longest {arguments.longest:g}" +
+                       (" --no-namespaces" if arguments.no_namespaces else ""))
+        return command
 
     def end(self):
         self.heartbeat.end()
@@ -85,8 +93,10 @@ class Report:
     def add(self, done):
         plan = done.plan
         self.rounds[plan.fabric, plan.program] += 1
-        self.faults.update(happened.kind for happened in done.happened)
-        if plan.scarce and not plan.scarce.endswith("later"):
+        # What was taken from nobody who wanted it is no fault.
+        self.faults.update(happened.kind for happened in done.happened
+                           if done.is_felt or not happened.kind.startswith("take"))
+        if done.is_felt and not plan.scarce.endswith("later"):
             self.faults["scarce " + plan.scarce] += 1
         if plan.busy:
             self.faults["busy neighbours"] += 1
@@ -215,8 +225,8 @@ def parse():
     parser.add_argument("--times", type=int, default=1, help="how often, with --round")
     parser.add_argument("--fabric", choices=list(planning.FABRICS), help="only rounds on this one")
     parser.add_argument("--program", choices=list(planning.PROGRAMS), help="only rounds of this one")
-    parser.add_argument("--longest", type=float, default=30, metavar="SECONDS",
-                        help="no stop and no cut lasts longer (30)")
+    parser.add_argument("--longest", type=float, default=LONGEST_S, metavar="SECONDS",
+                        help=f"no stop and no cut lasts longer ({LONGEST_S:g})")
     parser.add_argument("--no-namespaces", action="store_true", help="also as root")
     parser.add_argument("--verbose", action="store_true", help="tell the plan of each round")
     return parser.parse_args()
