@@ -9,6 +9,9 @@ enum {
 };
 
 #define WINDOW_MIN (SWIF_WINDOW_ONE / 8)
+/* Pauses beyond it are of no use to others, and a packet that is lost again and again on a long way
+ * would wait for seconds each time. */
+#define PAUSE_LONGEST_NS UINT64_C(250000000)
 #define SHORTEST_LASTS_NS UINT64_C(10000000000)
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -27,7 +30,10 @@ void swif_congestion_sent(struct swif_congestion *congestion, uint64_t now_ns,
 {
     *sent = (struct swif_sent){now_ns, congestion->delivered_bytes, congestion->delivered_at_ns};
     if (congestion->window < SWIF_WINDOW_ONE && congestion->srtt_ns) {
-        congestion->pace_ns = now_ns + congestion->srtt_ns * SWIF_WINDOW_ONE / congestion->window;
+        uint64_t srtt_ns = congestion->srtt_ns;
+        uint64_t longest_ns = srtt_ns > PAUSE_LONGEST_NS ? srtt_ns : PAUSE_LONGEST_NS;
+        uint64_t pause_ns = srtt_ns * SWIF_WINDOW_ONE / congestion->window;
+        congestion->pace_ns = now_ns + (pause_ns < longest_ns ? pause_ns : longest_ns);
     }
 }
 

@@ -228,6 +228,27 @@ static void after_silence_a_ping_pong_gets_rid_of_the_pause(void **state)
 }
 
 /* The shortest round trip is forgotten after ten seconds, in the middle of a round. */
+/* On a long way the pause is not longer than a round trip or a quarter of a second: what is lost
+ * several times would else wait for seconds. */
+static void after_silence_on_a_long_way_the_pause_is_short(void **state)
+{
+    (void)state;
+    static const uint64_t trips_ns[] = {S / 10, S / 3, S};
+    for (unsigned i = 0; i < 3; i++) {
+        struct swif_congestion congestion;
+        struct swif_sent sent;
+        swif_congestion_init(&congestion, S);
+        congestion.srtt_ns = trips_ns[i];
+        for (unsigned silence = 0; silence < 20; silence++) {
+            swif_congestion_silence(&congestion);
+        }
+        assert_true(congestion.window < SWIF_WINDOW_ONE);
+        swif_congestion_sent(&congestion, S, &sent);
+        assert_true(congestion.pace_ns - S >= trips_ns[i]);
+        assert_true(congestion.pace_ns - S <= (trips_ns[i] > S / 4 ? trips_ns[i] : S / 4));
+    }
+}
+
 static void a_new_shortest_round_trip_does_not_upset_the_window(void **state)
 {
     (void)state;
@@ -329,6 +350,7 @@ int main(void)
         cmocka_unit_test(a_sender_with_little_to_say_does_not_grow),
         cmocka_unit_test(below_one_packet_the_window_is_a_pause),
         cmocka_unit_test(after_silence_a_ping_pong_gets_rid_of_the_pause),
+        cmocka_unit_test(after_silence_on_a_long_way_the_pause_is_short),
         cmocka_unit_test(a_new_shortest_round_trip_does_not_upset_the_window),
         cmocka_unit_test(a_peer_that_stood_still_is_no_long_way),
         cmocka_unit_test(a_long_way_is_learnt),
