@@ -72,15 +72,20 @@ static inline void board_enter(const char *call)
     atomic_store(&slot->since_ns, live_now_ns());
 }
 
+/* A wait is over that began then, or should have ended then. */
+static inline void board_note_wait(const char *call, uint64_t since_ns)
+{
+    uint64_t now_ns = live_now_ns();
+    if (now_ns > since_ns + BOARD_LONG_WAIT_NS) {
+        (void)dprintf(board_waits, "%d %llu %llu %s\n", me.rank, (unsigned long long)since_ns,
+                      (unsigned long long)now_ns, call);
+    }
+}
+
 static inline void board_leave(void)
 {
     struct board_slot *slot = board_slot();
-    uint64_t since_ns = atomic_exchange(&slot->since_ns, 0);
-    uint64_t now_ns = live_now_ns();
-    if (now_ns - since_ns > BOARD_LONG_WAIT_NS) {
-        (void)dprintf(board_waits, "%d %llu %llu %s\n", me.rank, (unsigned long long)since_ns,
-                      (unsigned long long)now_ns, slot->call);
-    }
+    board_note_wait(slot->call, atomic_exchange(&slot->since_ns, 0));
 }
 
 /* The result of a call that may wait, which the board shows meanwhile. The name is the call's. */

@@ -144,9 +144,9 @@ class Report:
             yield f"  (no namespaces: {self.world.no_namespaces}; agents on loopback instead)"
         yield "faults that happened"
         for kind, count in sorted(self.faults.items()):
-            yield f"  {kind:30} {count:10}"
+            yield f"  {kind:36} {count:10}"
         for name, text in PACKETS.items():
-            yield f"  {text:30} {self.packets[name]:10}"
+            yield f"  {text:36} {self.packets[name]:10}"
         yield from self._stalls()
         yield "deaths known after"
         for name, deaths in self.deaths.items():

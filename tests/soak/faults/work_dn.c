@@ -29,6 +29,7 @@ enum {
     ELEMENTS_MAX = 6000,
     CHANNEL = 7,
     NAP_MS = 20,
+    WATCH_MS = 200,
 };
 
 /* What the lock guards: whole when nobody holds it, unless a holder died. */
@@ -552,7 +553,9 @@ static void *watch(void *waits)
     while (!board_finish_is_wanted()) {
         int error = DN_ETIMEOUT;
         if (waits) {
-            error = dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, 200 * LIVE_MS);
+            uint64_t due_ns = live_now_ns() + WATCH_MS * LIVE_MS;
+            error = dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, WATCH_MS * LIVE_MS);
+            board_note_wait("a deadline that had passed", due_ns);
         }
         require_else(error == DN_EPEER || error == DN_ETIMEOUT, "a wait for nothing gave %s",
                      dn_errname(error));
