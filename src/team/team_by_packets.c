@@ -298,12 +298,10 @@ static bool confirm(const struct dn_team *team)
     atomic_thread_fence(memory_order_seq_cst);
     bool is_passed = true;
     for (uint32_t index = 0; index < team->nic.count && is_passed; index++) {
-        uint64_t word = atomic_load_explicit(&team->nic.last[index], memory_order_acquire);
-        if (UNLIKELY(word != 0)) {
-            /* What was said here is what all agree on, since this member lives. */
-            uint32_t last = word & GROUP_TEAM_SAID
-                                ? (uint32_t)word
-                                : agree_on_last(team, index, last_seen(team, index));
+        /* Also if something was said here already: whoever said it may have died before it came to
+         * the other blocks, and this member may leave before those who still ask come here. */
+        if (UNLIKELY(atomic_load_explicit(&team->nic.last[index], memory_order_acquire) != 0)) {
+            uint32_t last = agree_on_last(team, index, last_seen(team, index));
             is_passed = (int32_t)(last - team->phase) >= 0;
         }
     }

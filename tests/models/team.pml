@@ -99,10 +99,8 @@ bool forsook[MEMBERS]; /* left in the middle of a barrier */
 #endif
 #ifdef NO_MARK
 #define IS_DOUBTED(m) false
-#define IS_DENIED(m) false
 #else
-#define IS_DOUBTED(m) (last[AT(self, m)] == ASKED)
-#define IS_DENIED(m) (last[AT(self, m)] >= SAID && last[AT(self, m)] < SAID + phase)
+#define IS_DOUBTED(m) (last[AT(self, m)] != 0 && !(sure & (1 << (m))))
 #endif
 #define IS_BEYOND(m) (arrived[AT(self, m)] > phase)
 #define WAS_PASSED (ANY(IS_BEYOND) || ANY(GAVE_UP_LATER) || ANY(LEFT_LATER))
@@ -223,8 +221,7 @@ inline ask_about(missed)
 #else
     last[AT(self, missed)] = wish;
 #endif
-    arrived[AT(self, missed)] = wish - SAID;
-    wish = 0
+    arrived[AT(self, missed)] = wish - SAID
 }
 
 /* Waits for the phase; `is_over`: it cannot be passed. */
@@ -235,20 +232,23 @@ inline pass()
         may_die();
         if
         :: atomic {
-                ALL(HAS_ARRIVED) && !ANY(IS_DOUBTED) && !ANY(IS_DENIED) ->
+                ALL(HAS_ARRIVED) && !ANY(IS_DOUBTED) ->
                 passed[self] = phase
             };
             break
-        :: atomic { ALL(HAS_ARRIVED) && ANY(IS_DENIED) -> is_over = true }; break
         :: atomic {
-                ALL(HAS_ARRIVED) && ANY(IS_DOUBTED) && !ANY(IS_DENIED) ->
+                ALL(HAS_ARRIVED) && ANY(IS_DOUBTED) ->
                 missing = 0;
                 do
                 :: !IS_DOUBTED(missing) -> missing++
                 :: else -> break
                 od
             };
-            ask_about(missing)
+            ask_about(missing);
+            if
+            :: wish < SAID + phase -> wish = 0; is_over = true; break
+            :: else -> wish = 0; sure = sure | (1 << missing)
+            fi
         :: atomic { !ALL(HAS_ARRIVED) && IS_REVOKED -> is_over = true }; break
         :: atomic {
                 ANY(IS_LACKED) && !IS_REVOKED ->
@@ -259,6 +259,7 @@ inline pass()
                 od
             };
             ask_about(missing);
+            wish = 0;
             if
             :: !HAS_ARRIVED(missing) -> is_over = true; break
             :: else -> skip
@@ -336,6 +337,7 @@ proctype member(byte self)
     byte other = 0;
     byte missing = 0;
     byte wish = 0;
+    byte sure = 0; /* of whom this member has agreed with the others: a bit for each */
     byte list = 0;
     bool is_over = false;
     bool has_given_up = false;
@@ -351,6 +353,7 @@ proctype member(byte self)
         :: atomic { leaves_left > 0 -> leaves_left--; leaves = true }
         :: true ->
             phase++;
+            sure = 0;
             tell_arrival();
             if
             :: atomic { revokes_left > 0 -> revokes_left--; is_over = true };

@@ -67,6 +67,27 @@ static void who_sees_an_arrival_late_asks_what_was_agreed(void **state)
     }
 }
 
+/* Node 1 asks. Node 3 has seen node 2 arrive, says so in node 0's block, and dies. Node 0 may leave
+ * when it has passed, so that node 1 does not come to its block any more. */
+static void who_passes_carries_on_what_was_said(void **state)
+{
+    (void)state;
+    make_members(4);
+    for (uint32_t rank = 0; rank < 4; rank++) {
+        assert_int_equal(team_barrier_arrive(&members[rank]), 0);
+        for (uint32_t to = 0; to < 4; to++) {
+            deliver(rank, to);
+        }
+    }
+    fake_kill(2);
+    fake_kill(3);
+    atomic_store(&members[1].nic.last[2], GROUP_TEAM_ASKED);
+    atomic_store(&members[0].nic.last[2], GROUP_TEAM_SAID | 1);
+    assert_int_equal(team_barrier_wait(&members[0], DN_FOREVER), 0);
+    assert_true(atomic_load(&members[1].nic.last[2]) == (GROUP_TEAM_SAID | 1));
+    fake_free();
+}
+
 /* The root, node 0, has heard of node 3's arrival and releases node 2, which computes; then both
  * die. Node 1, which was not released, finds nobody who has seen node 3. */
 static void who_was_released_late_asks_what_was_agreed(void **state)
@@ -188,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_sees_an_arrival_late_asks_what_was_agreed),
+        cmocka_unit_test(who_passes_carries_on_what_was_said),
         cmocka_unit_test(who_was_released_late_asks_what_was_agreed),
         cmocka_unit_test(who_leaves_an_open_tree_barrier_has_arrived),
         cmocka_unit_test(who_asks_later_hears_the_same_of_a_new_team),
