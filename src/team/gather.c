@@ -31,7 +31,7 @@ static size_t slice_start(const struct dn_team *team, uint32_t behind_root, size
 
 /* The root gives each of the others a slice of its chunk; each of them then gives that slice to
  * the rest, in a chunk of its own, so that nobody sends more than a chunk. */
-static void give_slices(const struct dn_team *team, uint32_t root, unsigned char *place,
+static void give_slices(struct dn_team *team, uint32_t root, unsigned char *place,
                         const unsigned char *source, size_t bytes)
 {
     uint32_t count = team->nic.count;

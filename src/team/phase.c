@@ -85,6 +85,7 @@ static __attribute__((noinline, cold)) int arrive_in_steps(struct dn_team *team,
     if (error && error != DN_EPEER) {
         return error;
     }
+    team->way->settle_given(team);
     group_team_arrive(&team->nic, ++team->phase);
     team->arrival_is_open = true;
     team->brings_data = telling == TELLS_CONTRIBUTION;

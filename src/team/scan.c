@@ -45,8 +45,8 @@ static int scan_piece(const struct dn_team *team, const struct team_reduction *r
 }
 
 /* Gives the others what was written at their places. */
-static int give_slices_back(const struct dn_team *team, uint64_t chunk_bytes, size_t start,
-                            size_t end, enum dn_scan_kind kind)
+static int give_slices_back(struct dn_team *team, uint64_t chunk_bytes, size_t start, size_t end,
+                            enum dn_scan_kind kind)
 {
     for (uint32_t index = 0; index < team->nic.count; index++) {
         if (index != team->nic.index && summands(index, kind) > 0) {

@@ -66,8 +66,8 @@ static void part_without_table(const struct dn_team *team, const struct team_str
 
 /* Puts a window of the stream where peers can read it: at `data` in this member's staging
  * memory. Its own part it takes from the source. */
-static void fill_window(const struct dn_team *team, const struct team_streams *streams,
-                        uint64_t data, uint64_t window)
+static void fill_window(struct dn_team *team, const struct team_streams *streams, uint64_t data,
+                        uint64_t window)
 {
     uint64_t bytes = window_bytes(team, streams);
     uint64_t start = window * bytes;

@@ -73,6 +73,7 @@ static void reset_handle(struct dn_team *team, struct dn_node *node)
     team->is_given_up = false;
     team->brings_data = false;
     team->tree_phase = 0;
+    team->gave_at = 0;
     team->staging = 0;
     team->packets = NULL;
 }

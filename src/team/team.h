@@ -40,6 +40,7 @@ struct dn_team {
     bool is_given_up;    /* this member has given it up; an arrival counts as open from then on */
     bool brings_data;    /* the last arrival brought a contribution; by packets only */
     uint32_t tree_phase; /* the last one that a tree barrier passed; by packets only */
+    uint32_t gave_at;    /* the last one for which data was given that needs settling; the same */
     /* One store is the whole arrival: it completes what was sent before, and all see it. */
     bool arrives_by_store;
     uint64_t staging; /* this member's, from the start of its node's memory; 0: none yet */

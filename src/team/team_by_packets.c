@@ -65,8 +65,8 @@ static void tell_all(const struct dn_team *team, const void *words, uint64_t byt
 
 /* A few packets' worth goes the way of words, and needs no answer. More is pushed from where it
  * lies, and is complete before the next arrival. */
-static void give(const struct dn_team *team, uint32_t index, void *place, const void *source,
-                 uint64_t bytes)
+static void give_one(const struct dn_team *team, uint32_t index, void *place, const void *source,
+                     uint64_t bytes)
 {
     struct fabric_lane *lane = team_lane(team);
     if (bytes > TEAM_SMALL_BYTES && is_away(team, team->nic.ranks[index])) {
@@ -79,14 +79,37 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
     }
 }
 
-static void give_all(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
+static void give(struct dn_team *team, uint32_t index, void *place, const void *source,
+                 uint64_t bytes)
 {
+    give_one(team, index, place, source, bytes);
+    team->gave_at = team->phase + 1;
+}
+
+static void give_all(struct dn_team *team, void *place, const void *source, uint64_t bytes)
+{
+    /* What lies in the small buffers can be taken over from a witness. */
+    uint64_t offset = (uint64_t)((unsigned char *)place - team_memory(team, team->nic.index, 0));
+    if (offset - team->staging >= 2 * (uint64_t)TEAM_SMALL_BYTES) {
+        team->gave_at = team->phase + 1;
+    }
     if (bytes <= TEAM_SMALL_BYTES) {
         team_copy(place, source, bytes);
         source = place;
     }
     for (uint32_t step = 1; step < team->nic.count; step++) {
-        give(team, next_of(team, step), place, source, bytes);
+        give_one(team, next_of(team, step), place, source, bytes);
+    }
+}
+
+/* Others may hear of this member's next arrival by a witness, and not have its data, which perhaps
+ * was lost on its way. If it dies before that arrival, the call is broken for all of them. */
+static void settle_given(struct dn_team *team)
+{
+    if (team->gave_at != 0 && team->gave_at == team->phase) {
+        (void)fabric_settle(team_lane(team));
+        team->gave_at = 0;
+        KILL_POINT("team: what was given is in place, not arrived");
     }
 }
 
@@ -451,6 +474,7 @@ const struct team_way team_by_packets = {
     .tell_left = tell_left,
     .give = give,
     .give_all = give_all,
+    .settle_given = settle_given,
     .agree_on_kind = team_packets_agree_on_kind,
     .tell_host_part = team_packets_tell_host_part,
     .nic_arrive = team_packets_nic_arrive,

@@ -27,8 +27,9 @@
  * that finds none passes, and whoever asks it later finds what it saw.
  *
  * Data that differs from member to member cannot be taken over, nor data that only members have
- * which are gone; a call that sends data of the first kind has another phase behind, which then
- * breaks for everybody.
+ * which are gone. A call that sends data of the first kind has another phase behind: at that one a
+ * member arrives when its data is in place everywhere, so if it dies before, the phase breaks for
+ * everybody.
  *
  * A member uses the memory of its block again once all members have let go. Before a member lets
  * go, it waits until what it sent is in place. */

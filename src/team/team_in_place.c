@@ -29,7 +29,7 @@ static bool decide(const struct dn_team *team, bool made)
     return group_team_decide(&team->nic, made);
 }
 
-static void give(const struct dn_team *team, uint32_t index, void *place, const void *source,
+static void give(struct dn_team *team, uint32_t index, void *place, const void *source,
                  uint64_t bytes)
 {
     (void)team;
@@ -37,7 +37,7 @@ static void give(const struct dn_team *team, uint32_t index, void *place, const 
     team_copy(place, source, bytes);
 }
 
-static void give_all(const struct dn_team *team, void *place, const void *source, uint64_t bytes)
+static void give_all(struct dn_team *team, void *place, const void *source, uint64_t bytes)
 {
     (void)team;
     team_copy(place, source, bytes);
@@ -75,6 +75,7 @@ const struct team_way team_in_place = {
     .tell_left = say_nothing,
     .give = give,
     .give_all = give_all,
+    .settle_given = do_nothing,
     .agree_on_kind = agree_on_kind,
     .tell_host_part = tell_no_host_part,
     .nic_arrive = nic_arrive,

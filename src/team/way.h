@@ -40,10 +40,14 @@ struct team_way {
     /* Gives another member, or all others, `bytes` from `source`, to be found at `place` in the
      * group's memory, which is this member's to write. They are there when the others see this
      * member's next arrival; until then the source must stay. This member itself finds there
-     * what it gave to all, up to TEAM_SMALL_BYTES. */
-    void (*give)(const struct dn_team *team, uint32_t index, void *place, const void *source,
+     * what it gave to all, up to TEAM_SMALL_BYTES. Whoever gives elsewhere than in the small
+     * buffers of staging memory arrives once more before its call ends. */
+    void (*give)(struct dn_team *team, uint32_t index, void *place, const void *source,
                  uint64_t bytes);
-    void (*give_all)(const struct dn_team *team, void *place, const void *source, uint64_t bytes);
+    void (*give_all)(struct dn_team *team, void *place, const void *source, uint64_t bytes);
+    /* Before an arrival: if data was given for the phase before, and none for this one, it is in
+     * place when this returns. */
+    void (*settle_given)(struct dn_team *team);
 
     /* ---- The papers' barriers (group/tree.h), after team_arrive_in_tree. */
 

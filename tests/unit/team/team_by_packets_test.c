@@ -33,14 +33,17 @@ static int scan_of(struct dn_team *team, const uint64_t *source, uint64_t *resul
 
 /* ---- Nodes -------------------------------------------------------------------------------- */
 
-/* With hosts NULL each node has its own. A node finds by asking what had been sent before. */
+/* Whether a node finds by asking what had been sent before, as where no packet is late. */
+static bool asks_wait = true;
+
+/* With hosts NULL each node has its own. */
 static void make_on(uint32_t node_count, const uint32_t *hosts)
 {
     struct nic_services_config services;
     nic_services_config_default(&services, node_count);
     services.team_count = 1;
     fake_make(&(struct fake_settings){
-        .node_count = node_count, .hosts = hosts, .asks_wait = true, .services = &services});
+        .node_count = node_count, .hosts = hosts, .asks_wait = asks_wait, .services = &services});
 }
 
 static void (*run_team)(struct dn_node *node);
@@ -559,6 +562,18 @@ static void a_tree_that_a_death_cuts_ends_for_all_alike(void **state)
     die_everywhere(4, 2, 1, 1, run_tree);
 }
 
+/* What a dead node sent before may come after those who live have asked for it. */
+static void survivors_agree_however_late_packets_come(void **state)
+{
+    (void)state;
+    asks_wait = false;
+    die_everywhere(4, 0, 1, 1, run_tree);
+    die_everywhere(4, 2, 1, 1, run_tree);
+    die_everywhere(4, 0, 2, 7, run_until_broken);
+    die_everywhere(5, 3, 1, 11, run_until_broken);
+    asks_wait = true;
+}
+
 /* ---- Several nodes on a host ---------------------------------------------------------------- */
 
 static const uint32_t two_and_one[] = {0, 0, 1};
@@ -609,6 +624,7 @@ int main(void)
         cmocka_unit_test(survivors_agree_wherever_a_member_dies),
         cmocka_unit_test(survivors_agree_whether_a_team_was_made),
         cmocka_unit_test(a_tree_that_a_death_cuts_ends_for_all_alike),
+        cmocka_unit_test(survivors_agree_however_late_packets_come),
         cmocka_unit_test(a_mixed_group_has_the_same_results),
         cmocka_unit_test(survivors_of_a_mixed_group_agree),
     };
