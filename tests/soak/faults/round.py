@@ -366,7 +366,7 @@ class Round:
                 allowed.add(0)
         if plan.scarce:
             self.is_felt = status not in allowed
-            allowed |= {0, 1, 2, 3}
+            allowed |= {0, 1, 2, 3, 127}  # the last when the program could not be loaded
             if self.is_felt and not (self.folder / "err").stat().st_size:
                 self.failures.append(("wrong", f"exit status {status} without a word"))
         if status not in allowed:
@@ -383,7 +383,8 @@ class Round:
         if self.plan.program == "shmem" and (self._group_must_end() or self.plan.may_be_silent()):
             patterns += [PE_DIED, r"dimmnet run: node \d+ .* exited with status 1"]
         if self.plan.scarce:
-            patterns += [r"dimmnet run: ", r"dimmnet: ", r"sh: "]
+            patterns += [r"dimmnet run: ", r"dimmnet: ", r"sh: ",
+                         r".*: error while loading shared libraries: "]
             self.is_felt = self.is_felt or any(line.startswith("scarce: ") for line in out)
             out = [line for line in out if not line.startswith("scarce: ")]
         for line in [*out, *(line for line in err
