@@ -12,6 +12,7 @@
 
 #include "cli/cli.h"
 #include "cli/remote/fleet_state.h"
+#include "group/life.h"
 #include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -22,12 +23,17 @@ enum { POLLS_BY_LINK = 3, FLUSH_ROUNDS = 64, FLUSH_ROUND_MS = 20 };
 
 /* ---- Lives ------------------------------------------------------------------------- */
 
-/* Tells all hosts what the rank has become; but not `source`, which told us. */
+/* Tells all hosts what the rank has become, if that is news; but not `source`, which told us. What
+ * an agent repeats would fill the queue to a host that is slow to read. */
 static void tell_life(struct launch *launch, const struct link *source, uint32_t rank,
                       enum dn_life life)
 {
     struct fleet *fleet = launch->fleet;
     const uint32_t words[] = {rank, life};
+    enum dn_life before = host_group_life(&launch->group, rank);
+    if (group_life_gone(before) || life == before || life == DN_STARTING) {
+        return;
+    }
     host_group_tell_life(&launch->group, rank, life);
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct link *link = &fleet->links[i];
@@ -54,10 +60,8 @@ static void end_node(struct launch *launch, uint32_t rank)
 /* The agent is gone or cannot be understood, so nothing is known of its nodes any more. */
 static void lose(struct launch *launch, struct link *link)
 {
-    bool had_started = link->state == LINK_RUNNING;
-    link->had_started = link->had_started || had_started;
     remote_link_cut(link, host_now_ns());
-    for (uint32_t i = 0; i < link->host->rank_count && had_started; i++) {
+    for (uint32_t i = 0; i < link->host->rank_count && link->had_started; i++) {
         uint32_t rank = link->host->rank_first + i;
         if (launch->nodes[rank].state == NODE_RUNNING) {
             tell_life(launch, link, rank, DN_DEAD);
@@ -425,6 +429,7 @@ void remote_fleet_on_time(struct launch *launch, uint64_t now_ns)
              * end. */
             force(launch, link);
         } else if (link->state == LINK_ENDING && (link->has_ended || waited)) {
+            lose(launch, link); /* it may have been cut where nobody tells the others */
             if (!link->has_ended) {
                 launch_signals_send(link->pid, SIGKILL);
             }

@@ -209,6 +209,50 @@ credit_for_nothing()
     expect_status 1 && expect_message 'host beta: its agent says what it should not'
 }
 
+# The agent on the second host says a hundred thousand times that its first node is attached, while
+# the link to the third stands still.
+cat >chatty_rsh <<'END_OF_RSH'
+#!/usr/bin/env python3
+import os, pathlib, struct, subprocess, sys
+LIFE, OUTPUT, ATTACHED = 7, 8, 1
+host, command = sys.argv[1], sys.argv[2:]
+if host == "gamma":
+    relay = subprocess.Popen(["cat"], stdout=subprocess.PIPE)
+    pathlib.Path("relay").write_text(str(relay.pid))
+    sys.exit(subprocess.run(command, stdin=relay.stdout, check=False).returncode)
+if host == "alpha":
+    os.execvp(command[0], command)
+agent = subprocess.Popen(command, stdout=subprocess.PIPE)
+while len(head := agent.stdout.read(8)) == 8:
+    length, kind = struct.unpack("<II", head)
+    frame = head + agent.stdout.read(length)
+    if kind == OUTPUT and frame.endswith(b"now\n"):
+        sys.stdout.buffer.write(struct.pack("<IIII", 8, LIFE, 2, ATTACHED) * 100000)
+    sys.stdout.buffer.write(frame)
+    sys.stdout.buffer.flush()
+END_OF_RSH
+chmod +x chatty_rsh
+
+lives_told_again_and_again()
+{
+    rm -f relay go enough
+    start --fabric udp --hosts three --rsh "$live_work/chatty_rsh" --peer-timeout 60000 --label \
+        sh -c 'echo ready
+        until [ -e go ]; do sleep 0.02; done
+        [ "$DIMMNET_RANK" != 2 ] || echo now
+        until [ -e enough ]; do sleep 0.02; done'
+    live_eventually lines_are out 5 || return 1
+    kill -STOP "$(cat relay)"
+    touch go
+    # What comes after all of them is there: the launcher has read them.
+    live_eventually grep -q now out
+    kill -CONT "$(cat relay)"
+    touch enough
+    finish
+    rm -f go enough
+    expect_status 0 && [ ! -s err ]
+}
+
 # All remote shells end with an unfinished line, and nobody reads what they said.
 unread_last_lines()
 {
@@ -284,6 +328,7 @@ secret_is_nowhere()
 live_verdict "the secret is in no environment and no command line" secret_is_nowhere
 
 live_verdict "an agent that gives credit for nothing" credit_for_nothing
+live_verdict "lives that are told again and again" lives_told_again_and_again
 live_verdict "last lines that nobody reads" unread_last_lines
 live_verdict "nothing remains" live_nothing_remains
 live_finish
