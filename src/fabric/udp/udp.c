@@ -18,7 +18,7 @@
 #define VERDICT_MORE_NS UINT64_C(500000000) /* how much longer the launcher may take to decide */
 #define NOW_AND_THEN_NS UINT64_C(100000000)
 #define QUEUE_NS UINT64_C(200000)
-#define LINGER_QUIET_NS UINT64_C(50000000) /* longer than a time-out of InfiniSWIF */
+#define LINGER_QUIET_NS UINT64_C(50000000) /* longer than a time-out of InfiniSWIF on a short way */
 #define LINGER_LONGEST_NS UINT64_C(500000000)
 #define ACKS_DUE_NS UINT64_C(50000) /* longer than InfiniSWIF lets one wait for company */
 
@@ -29,6 +29,7 @@ enum {
     REORDER_BYTES = 4 << 20,
     SYSTEM_CREDIT = 256,
     LAST_BURSTS = 256, /* taken in before leaving, so that a flood does not hold us */
+    LINGER_TRIPS = 3,  /* within so many a peer has sent again what it has no answer to */
 };
 
 struct udp_state udp_state = {.socket = {.fd = -1}};
@@ -392,13 +393,31 @@ static void settle_locks(struct udp_state *udp)
     }
 }
 
+/* The time in which all peers that are there would have sent again what they wait for, beyond
+ * LINGER_QUIET_NS. */
+static uint64_t long_ways_ns(struct udp_state *udp)
+{
+    uint64_t longest_ns = 0;
+    fabric_mutex_take(&udp->lock);
+    for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
+        struct swif_peer_state state;
+        if (!group_life_gone(group_life(udp->view, rank)) &&
+            swif_peer_state(udp->board.swif, (uint16_t)rank, &state)) {
+            longest_ns = state.srtt_ns > longest_ns ? state.srtt_ns : longest_ns;
+        }
+    }
+    fabric_mutex_give(&udp->lock);
+    return LINGER_TRIPS * longest_ns;
+}
+
 /* On a network that loses packets the last acknowledgements may have been lost: whoever waits
  * for one sends again, and gets it, before this node is known to have left. */
 static void linger(struct udp_state *udp)
 {
     const struct swif_counters *counters = swif_counters(udp->board.swif);
+    uint64_t more_ns = long_ways_ns(udp);
     uint64_t now_ns = fabric_now_ns();
-    uint64_t end_ns = now_ns + LINGER_LONGEST_NS;
+    uint64_t end_ns = now_ns + LINGER_LONGEST_NS + more_ns;
     uint64_t quiet_since_ns = now_ns;
     uint64_t known_bytes = 0;
     uint64_t seen = 0;
@@ -409,8 +428,8 @@ static void linger(struct udp_state *udp)
         quiet_since_ns = udp->bytes_received == known_bytes ? quiet_since_ns : now_ns;
         known_bytes = udp->bytes_received;
         fabric_mutex_give(&udp->lock);
-        is_over = is_clean || now_ns - quiet_since_ns >= LINGER_QUIET_NS || now_ns >= end_ns ||
-                  group_peers_all_gone(udp->view);
+        is_over = is_clean || now_ns - quiet_since_ns >= LINGER_QUIET_NS + more_ns ||
+                  now_ns >= end_ns || group_peers_all_gone(udp->view);
         if (!is_over) {
             udp_nap(udp, SETTLE_NAP_NS, &seen);
             now_ns = fabric_now_ns();
