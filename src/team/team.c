@@ -29,6 +29,7 @@ struct list_count {
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static struct dn_team *handles;
 static struct list_count *list_counts;
+static uint32_t next_refusal; /* the slot from which on the next one is looked for that is let go */
 static struct dn_team team_of_all;
 
 /* ---- Handles ---------------------------------------------------------------- */
@@ -409,14 +410,32 @@ static void tell_slot(const struct dn_team *team, uint32_t count,
     }
 }
 
+/* With handles_lock: lets go of the oldest offer without memory. False: there is none. */
+static bool forget_refusal(const struct group_view *view)
+{
+    const struct group_team_slot *slots = group_service(view, view->rank)->team_slots;
+    for (uint32_t i = 0; i < GROUP_TEAM_SLOTS; i++) {
+        uint32_t at = (next_refusal + i) % GROUP_TEAM_SLOTS;
+        uint64_t key = atomic_load_explicit(&slots[at].key, memory_order_relaxed);
+        if (key != 0 && atomic_load_explicit(&slots[at].offset, memory_order_relaxed) == NO_BLOCK) {
+            group_team_withdraw(view, key);
+            next_refusal = at + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Makes this member's block, and offers it. One thread at a time looks for a free slot. The slot of
- * a member without memory stays taken, since nobody tells it when all have seen that. */
+ * a member without memory stays taken, since nobody tells it when all have seen that, until there
+ * is no other: then those of the new team would wait for this member for ever. */
 static int offer_block(struct dn_team *team, uint32_t count, uint32_t index)
 {
     const struct group_view *view = &team->node->process->view;
     uint64_t block = make_block(team, count, index);
     pthread_mutex_lock(&handles_lock);
-    bool offered = group_team_offer(view, team->key, block);
+    bool offered = group_team_offer(view, team->key, block) ||
+                   (forget_refusal(view) && group_team_offer(view, team->key, block));
     if (offered) {
         team->own_block = block;
         tell_slot(team, count, group_team_slot(view, view->rank, team->key));

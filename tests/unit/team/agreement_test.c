@@ -235,6 +235,37 @@ static void who_misses_an_offer_hears_of_the_refusal(void **state)
     fake_free();
 }
 
+/* Takes all memory that a node could hand out. */
+static void exhaust(struct base_extents *arena)
+{
+    uint64_t taken;
+    for (uint64_t bytes = GROUP_SERVICE_BYTES; bytes >= 64;) {
+        bytes = base_extents_take(arena, bytes, 64, &taken) ? bytes : bytes / 2;
+    }
+}
+
+/* However often a node without memory has refused, the others hear of the next refusal. */
+static void every_refusal_is_told(void **state)
+{
+    static const int ranks[] = {0, 1};
+    (void)state;
+    fake_make(&(struct fake_settings){.node_count = 2});
+    fake_attach();
+    fake->held = true;
+    struct dn_node *node = &fake_nodes[1].node;
+    const struct group_team_slot *slots = group_service(&node->process->view, 1)->team_slots;
+    struct dn_team *team;
+    exhaust(&node->process->arena);
+    for (uint32_t name = 0; name < 3 * GROUP_TEAM_SLOTS; name++) {
+        uint64_t before = atomic_load(&slots[name % GROUP_TEAM_SLOTS].key);
+        assert_int_equal(team_create_named(node, ranks, 2, name, &team), DN_ENOMEM);
+        uint64_t after = atomic_load(&slots[name % GROUP_TEAM_SLOTS].key);
+        assert_true(after != before && after != 0);
+        deliver(1, 0);
+    }
+    fake_free();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,7 +276,8 @@ int main(void)
         cmocka_unit_test(what_was_given_is_in_place_before_the_next_arrival),
         cmocka_unit_test(who_asks_later_hears_the_same_of_a_new_team),
         cmocka_unit_test(who_has_noted_nothing_goes_by_what_others_agree_on),
-        cmocka_unit_test(who_misses_an_offer_hears_of_the_refusal),
+        cmocka_unit_test(every_refusal_is_told),
+        cmocka_unit_test(who_misses_an_offer_hears_of_the_refusal), /* keeps a block: the last */
     };
     return cmocka_run_group_tests_name("team/agreement", tests, NULL, NULL);
 }
