@@ -83,14 +83,17 @@ static void give(struct dn_team *team, uint32_t index, void *place, const void *
                  uint64_t bytes)
 {
     give_one(team, index, place, source, bytes);
-    team->gave_at = team->phase + 1;
+    if (bytes <= TEAM_SMALL_BYTES) {
+        team->gave_at = team->phase + 1; /* more is in place already */
+    }
 }
 
 static void give_all(struct dn_team *team, void *place, const void *source, uint64_t bytes)
 {
     /* What lies in the small buffers can be taken over from a witness. */
     uint64_t offset = (uint64_t)((unsigned char *)place - team_memory(team, team->nic.index, 0));
-    if (offset - team->staging >= 2 * (uint64_t)TEAM_SMALL_BYTES) {
+    bool is_small_buffer = offset - team->staging < 2 * (uint64_t)TEAM_SMALL_BYTES;
+    if (bytes <= TEAM_SMALL_BYTES && !is_small_buffer) {
         team->gave_at = team->phase + 1;
     }
     if (bytes <= TEAM_SMALL_BYTES) {
