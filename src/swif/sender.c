@@ -550,7 +550,7 @@ void swif_sender_ack(struct swif *swif, uint64_t now_ns, uint16_t peer, const st
     }
     if (reading.anything) {
         if (UNLIKELY(ltee->silences != 0)) {
-            swif_silence_is_over(now_ns, ltee, &reading);
+            swif_silence_is_over(swif, now_ns, ltee, &reading);
         }
         reading.feedback.window_max = swif->config.window_max;
         reading.feedback.queue_ns = swif->config.queue_ns;

@@ -48,7 +48,8 @@ void swif_silence(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee)
     }
 }
 
-void swif_silence_is_over(uint64_t now_ns, struct swif_ltee *ltee, struct swif_reading *reading)
+void swif_silence_is_over(const struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                          struct swif_reading *reading)
 {
     const struct swif_copy *copy = swif_copies_find(&ltee->copies, reading->ack->echo);
     if (copy && reading->feedback.rtt_ns == 0) {
@@ -57,7 +58,11 @@ void swif_silence_is_over(uint64_t now_ns, struct swif_ltee *ltee, struct swif_r
                                  ltee->congestion.delivered_at_ns};
         swif_measure(now_ns, ltee, &sent, reading);
     }
-    if (copy || swif_copies_echo_is_older(&ltee->copies, reading->ack->echo)) {
+    /* On a way that has been measured and is not long, the peer stood still. The window then stays
+     * small, and what waits meanwhile travels together. */
+    bool may_be_long = ltee->congestion.srtt_ns == 0 ||
+                       reading->feedback.rtt_ns > swif->config.rto_max_ns;
+    if (may_be_long && (copy || swif_copies_echo_is_older(&ltee->copies, reading->ack->echo))) {
         swif_congestion_was_no_silence(&ltee->congestion);
     }
 }

@@ -488,7 +488,8 @@ static inline void swif_measure(uint64_t now_ns, struct swif_ltee *ltee,
 /* Nothing has come back for a time-out: ltee->silences of them in a row. */
 void swif_silence(struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee);
 /* Something has. */
-void swif_silence_is_over(uint64_t now_ns, struct swif_ltee *ltee, struct swif_reading *reading);
+void swif_silence_is_over(const struct swif *swif, uint64_t now_ns, struct swif_ltee *ltee,
+                          struct swif_reading *reading);
 
 /* ---- receiver.c: RTEEs ------------------------------------------------------------------ */
 
