@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -262,27 +261,16 @@ long syscall(long number, ...)
     if (!next) {
         *(void **)&next = dlsym(RTLD_NEXT, "syscall");
     }
-    bool naps = number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
-    if (naps) {
-        begin_nap((const struct timespec *)a[3]);
+    /* In place a node sleeps on a word, by packets on a socket. */
+    bool on_word = number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
+    bool on_socket = number == SYS_ppoll;
+    if (on_word || on_socket) {
+        begin_nap((const struct timespec *)(on_word ? a[3] : a[2]));
     }
     long result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-    if (naps) {
-        nap.was_woken = result == 0;
+    if (on_word || on_socket) {
+        nap.was_woken = on_word ? result == 0 : result > 0;
     }
-    return result;
-}
-
-int ppoll(struct pollfd *sockets, nfds_t count, const struct timespec *timeout,
-          const sigset_t *signals)
-{
-    static int (*next)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
-    if (!next) {
-        *(void **)&next = dlsym(RTLD_NEXT, "ppoll");
-    }
-    begin_nap(timeout);
-    int result = next(sockets, count, timeout, signals);
-    nap.was_woken = result > 0;
     return result;
 }
 
