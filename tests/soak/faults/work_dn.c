@@ -602,11 +602,12 @@ int main(void)
     const char *watches = getenv("SOAK_WATCH");
     start();
     void *waits = watches && strcmp(watches, "1") == 0 ? me.node : NULL;
-    if (pthread_create(&watcher, NULL, watch, waits) != 0) {
+    int error = pthread_create(&watcher, NULL, watch, waits);
+    if (error) {
         stop_if_scarce("pthread_create", DN_ENOMEM);
-        require(!"a thread starts");
+        require(error == 0);
     }
-    int error = agree_on_epoch();
+    error = agree_on_epoch();
     while (!is_over) {
         if (error) {
             begin_epoch();
