@@ -4,7 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=udp.bash
 . "$(dirname "$0")/udp.bash"
 
-readonly UDP=(--fabric udp --timeout 60 --keep-going --peer-timeout 1000)
+readonly UDP=(--fabric udp --timeout 60 --keep-going --peer-timeout 3000)
 
 # half_seen NODES ONE OTHER: the path between the two is cut. The higher one is held for dead, by
 # all nodes alike.
@@ -59,7 +59,7 @@ no_launcher()
     live_eventually eval "[ \$(udp_lines '^together') -eq 3 ] || udp_job_ended"
     kill -STOP "$udp_job"
     kill -USR1 "$udp_relay_process"
-    sleep 4
+    sleep 8
     kill -CONT "$udp_job"
     udp_job_wait
     udp_relay_stop
