@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/process.h"
+
 enum {
     ANY_FILE = 0, /* a file's number is above this */
     /* Files of groups that are looked at in one process. A node has three at most, and one more
@@ -47,26 +49,6 @@ static bool note(struct holdings *holdings, const struct holding *holding)
     }
     holdings->all[holdings->count++] = *holding;
     return true;
-}
-
-/* 0: it has just ended. */
-static uint64_t start_of(pid_t process)
-{
-    char path[64];
-    char text[1024];
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) {
-        (void)fclose(file);
-    }
-    text[bytes] = '\0';
-    /* The command's name, in brackets, may hold anything; the time is the 20th word after. */
-    char *at = strrchr(text, ')');
-    for (unsigned i = 0; at && i < 20; i++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at ? strtoull(at, NULL, 10) : 0;
 }
 
 /* Whether a link of /proc leads to the memory file of this name. */
@@ -110,7 +92,7 @@ static bool look_at_process(pid_t process, struct holdings *holdings)
                 .fd = (int)strtol(entry->d_name, NULL, 10),
                 .file = status.st_ino,
                 .fabric = fabric,
-                .started = start_of(process),
+                .started = cli_process_number(process, PROCESS_START),
             };
             noted = note(holdings, &holding);
         }

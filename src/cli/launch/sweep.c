@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/launch/pidfd.h"
+#include "cli/process.h"
 
 enum {
     SWEEP_ROUNDS = 2000,
@@ -69,29 +70,11 @@ void launch_sweep_children(pid_t spared)
     }
 }
 
-/* 0: there is none that we can see. */
-static pid_t parent_of(pid_t process)
-{
-    char path[64];
-    char text[1024];
-    long parent = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file) {
-        (void)fclose(file);
-    }
-    text[bytes] = '\0';
-    /* The command's name, in brackets, may hold anything. */
-    const char *behind_name = strrchr(text, ')');
-    return behind_name && sscanf(behind_name, ") %*c %ld", &parent) == 1 ? (pid_t)parent : 0;
-}
-
 bool launch_sweep_descends(pid_t process)
 {
     pid_t at = process;
     for (unsigned steps = 0; at > 1 && steps < ANCESTORS_MAX; steps++) {
-        at = parent_of(at);
+        at = (pid_t)cli_process_number(at, PROCESS_PARENT);
         if (at == getpid()) {
             return true;
         }
