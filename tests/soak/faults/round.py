@@ -112,9 +112,11 @@ class Round:
         with open(self.folder / "out", "wb") as out, open(self.folder / "err", "wb") as err:
             self.launcher = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
                                              stderr=err, env=self._environment(),
-                                             start_new_session=True,
+                                             process_group=0,
                                              preexec_fn=self._limit_launcher)
-        # preexec_fn is safe here: the only other threads read pipes.
+        # Not in a session of its own: with automatic groups (sched(7)) the kernel may leave other
+        # sessions without a core for seconds while nodes sleep and wake often, and this driver is
+        # one. preexec_fn is safe here: the only other threads read pipes.
         self.world.helpers.add(self.launcher.pid)
 
     def _has_begun(self):
@@ -134,7 +136,7 @@ class Round:
             if now_ns() > (begin_ns + START_S * SECOND
                            + self.world.heartbeat.stalled_ns(begin_ns, now_ns())):
                 raise Failed("hang", f"after {START_S} s not all nodes have begun")
-            time.sleep(LOOK_S)
+            self.world.nap(LOOK_S)
         return True
 
     # ---- Faults --------------------------------------------------------------------------------
@@ -319,7 +321,7 @@ class Round:
             if self.launcher.poll() is not None:
                 return False
             self._look()
-            time.sleep(LOOK_S)
+            self.world.nap(LOOK_S)
         return True
 
     def _wait_for_end(self, what):
@@ -338,7 +340,7 @@ class Round:
                     raise Failed("leftover", f"processes remain after {what}: {left}")
                 raise Failed("hang", f"the group has not ended {over_ns / SECOND:.1f} s after "
                                      f"{what}")
-            time.sleep(LOOK_S)
+            self.world.nap(LOOK_S)
         self.ended_ns = now_ns()
 
     def _remaining(self):

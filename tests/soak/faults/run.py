@@ -20,6 +20,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 
 sys.dont_write_bytecode = True  # the tree stays clean
 
@@ -49,10 +50,20 @@ class World:
         self.logs = self.build / "logs" / f"soak-faults-{arguments.seed}"
         self.helpers = set()  # processes of this run that belong to no group
         self.files_before = processes.files_of_ours()
+        self.latest_nap_ns = 0
         self.heartbeat = Heartbeat(self.tools)
         self.helpers.add(self.heartbeat.process.pid)
         self.no_namespaces = (network.can_have_namespaces(self.prefix)
                               if not arguments.no_namespaces else "not wanted")
+
+    def nap(self, seconds):
+        """Sleeps, and notes how late an ordinary process wakes here, the machine's stalls apart."""
+        begin_ns = now_ns()
+        time.sleep(seconds)
+        end_ns = now_ns()
+        late_ns = (end_ns - begin_ns - int(seconds * SECOND)
+                   - self.heartbeat.stalled_ns(begin_ns, end_ns))
+        self.latest_nap_ns = max(self.latest_nap_ns, late_ns)
 
     def repeat(self, number):
         """The command that repeats a round. What bounds a plan belongs to it."""
@@ -166,6 +177,8 @@ class Report:
         yield (f"the machine's own stalls above 20 ms: {len(beat.gaps)}, the longest "
                f"{longest / 1e6:.0f} ms; {beat.steal_s():.1f} s of CPU stolen" +
                ("" if beat.is_first else " (ordinary priority: load counts as well)"))
+        yield (f"this driver's naps ended at most {self.world.latest_nap_ns / 1e6:.0f} ms late, "
+               "the stalls apart")
 
 
 def say(report, is_last=False):
