@@ -22,7 +22,7 @@ DEATH_NS = 100_000_000
 STEP_BOUNDS = 8    # a step of the work may take so many bounds of a wait
 
 KILLED = r"dimmnet run: node \d+ \(pid \d+( on \S+)?\) was killed by SIGKILL"
-SILENT = r"dimmnet run: node \d+ is held for dead: "
+SILENT = r"dimmnet run: node {} is held for dead: "
 LOST = r"dimmnet run: lost the agent on host "
 SILENT_LINK = (r"dimmnet run: host \S+: it has been silent for too long|"
                r"dimmnet run on \S+: the launcher has been silent for")
@@ -381,7 +381,10 @@ class Round:
         patterns = [KILLED] if {"kill node", "kill agent"} & kinds else []
         patterns += [LOST] if "kill agent" in kinds or self.plan.may_lose_links() else []
         patterns += [SILENT_LINK] if self.plan.may_lose_links() else []
-        patterns += [SILENT] if self.plan.may_be_silent() else []
+        patterns += [SILENT.format(r"\d+")] if self.plan.may_be_silent() else []
+        # A node that was killed is silent, too, and its agent may be stopped and not tell.
+        patterns += [SILENT.format(rank) for happened in self.happened
+                     if happened.kind.startswith("kill") for rank in happened.ranks]
         if self.plan.program == "shmem" and (self._group_must_end() or self.plan.may_be_silent()):
             patterns += [PE_DIED, r"dimmnet run: node \d+ .* exited with status 1"]
         if self.plan.scarce:

@@ -391,6 +391,9 @@ static int step_lock(void)
     struct dn_lock *lock;
     int error = checked_at("dn_lock_open", home,
                            dn_lock_open(me.node, live_place(home, LOCK_AT), &lock));
+    if (error) {
+        return error;
+    }
     for (int i = 0; i < 3 && !error; i++) {
         error = ON_BOARD("dn_lock_take", dn_lock_take(lock, DN_FOREVER));
         bool is_mending = error == DN_EOWNERDEAD;
