@@ -382,9 +382,10 @@ class Round:
         patterns += [LOST] if "kill agent" in kinds or self.plan.may_lose_links() else []
         patterns += [SILENT_LINK] if self.plan.may_lose_links() else []
         patterns += [SILENT.format(r"\d+")] if self.plan.may_be_silent() else []
-        # A node that was killed is silent, too, and its agent may be stopped and not tell.
-        patterns += [SILENT.format(rank) for happened in self.happened
-                     if happened.kind.startswith("kill") for rank in happened.ranks]
+        # A node that was killed is silent, too, if whoever is to tell of it is stopped.
+        if {"stop agent", "stop launcher"} & kinds:
+            patterns += [SILENT.format(rank) for happened in self.happened
+                         if happened.kind.startswith("kill") for rank in happened.ranks]
         if self.plan.program == "shmem" and (self._group_must_end() or self.plan.may_be_silent()):
             patterns += [PE_DIED, r"dimmnet run: node \d+ .* exited with status 1"]
         if self.plan.scarce:

@@ -3,10 +3,11 @@
 
 Nodes, agents, launchers and guardians are killed and stopped at random, some while the group
 starts; launchers are asked to end; packets are lost, doubled, reordered and damaged; paths are
-narrowed and cut; memory and descriptors are scarce; other processes want the cores. The nodes run `work_dn.c`, `work_shmem.c` and `work_fagus.c` on `mem`, on
-`udp`, through a bad relay, under agents, and between network namespaces (as root). Every survivor
-must end or go on within a second of the peer time-out, its results must be right, and nothing may
-remain. The machine's own stalls, which a heartbeat sees, are counted apart.
+narrowed and cut; memory and descriptors are scarce; other processes want the cores. The nodes run
+`work_dn.c`, `work_shmem.c` and `work_fagus.c` on `mem`, on `udp`, through a bad relay, under
+agents, and between network namespaces (as root). Every survivor must end or go on within a second
+of the peer time-out, its results must be right, and nothing may remain. The machine's own stalls,
+which a heartbeat sees, are counted apart.
 
 Everything follows from the seed, up to the timing: --seed with --round repeats a round.
 """
