@@ -40,16 +40,11 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     }
 }
 
-/* The area keeps its name, but now means the other bank. */
-void sim_carrier_switch_banks(struct sim_node *node)
-{
-    node->network_bank = 1 - node->network_bank;
-    nic_engine_forget_area(node->engine, SIM_AREA_BANK);
-}
-
 static void written(void *context, uint64_t offset, uint64_t bytes)
 {
     struct sim_node *node = context;
+    bool is_of_a_bank = offset >= node->world->machine->llcm_bytes;
+    node->bank_arrivals += is_of_a_bank && node->bank_switcher != 0;
     sim_hosts_see(node->world, node, offset, bytes);
 }
 

@@ -12,10 +12,7 @@
 void sim_host_event(struct sim_world *world, struct sim_host *host)
 {
     host->now_ps = world->now_ps;
-    if (host->switches_banks) {
-        host->switches_banks = false;
-        sim_carrier_switch_banks(&world->nodes[host->node]);
-    }
+    sim_bank_step_done(host);
     host->program(host);
     if (host->ended) {
         world->running--;
@@ -35,7 +32,7 @@ static uint32_t host_number(const struct sim_host *host)
     return (uint32_t)(host - host->world->hosts);
 }
 
-static void go_on_at(struct sim_host *host, const char *what, uint64_t at_ps)
+void sim_host_go_on(struct sim_host *host, const char *what, uint64_t at_ps)
 {
     show(host, what, host->now_ps, at_ps);
     sim_put(host->world, at_ps, SIM_EVENT_HOST, host_number(host), 0);
@@ -43,7 +40,7 @@ static void go_on_at(struct sim_host *host, const char *what, uint64_t at_ps)
 
 void sim_work(struct sim_host *host, uint64_t ps)
 {
-    go_on_at(host, "work", host->now_ps + ps);
+    sim_host_go_on(host, "work", host->now_ps + ps);
 }
 
 /* ---- The kernel's side ------------------------------------------------------------------- */
@@ -79,14 +76,6 @@ void *sim_memory(struct sim_host *host, uint64_t offset)
     return node_of(host)->memory + offset;
 }
 
-void *sim_bank(struct sim_host *host, uint64_t offset)
-{
-    const struct sim_machine *machine = host->world->machine;
-    uint32_t bank = 1 - node_of(host)->network_bank;
-    INVARIANT(offset < machine->bank_bytes);
-    return node_of(host)->memory + machine->llcm_bytes + bank * machine->bank_bytes + offset;
-}
-
 /* ---- Kicks ------------------------------------------------------------------------------- */
 
 /* A store to the NIC: the CPU goes on after its write; the NIC has it some bus clocks after the
@@ -116,7 +105,7 @@ void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, uns
     kick_at(host, host->now_ps,
             &(struct sim_kick){
                 .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
-    go_on_at(host, "store", host->now_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "store", host->now_ps + write_ps(host, bytes));
 }
 
 void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
@@ -130,7 +119,7 @@ void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value,
                                .bytes = bytes,
                                .first = first,
                                .count = count});
-    go_on_at(host, "store to all", host->now_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "store to all", host->now_ps + write_ps(host, bytes));
 }
 
 /* ---- Reads and polls ------------------------------------------------------------------- */
@@ -152,7 +141,7 @@ void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
     host->value = word_at(host, offset, bytes);
     host->read_from_ps = host->now_ps;
     host->read_to_ps = host->now_ps + read_ps(host->world, bytes);
-    go_on_at(host, "load", host->read_to_ps);
+    sim_host_go_on(host, "load", host->read_to_ps);
 }
 
 static bool poll_holds(struct sim_host *host)
@@ -225,11 +214,11 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
         if (passage) {
             passage->seen_ps = done_ps;
         }
-        go_on_at(host, "poll", done_ps);
+        sim_host_go_on(host, "poll", done_ps);
         break;
     case SIM_POLL_COMPLETION:
         host->result = host->completion.result;
-        go_on_at(host, "wait", done_ps);
+        sim_host_go_on(host, "wait", done_ps);
         break;
     default: begin_block(host, done_ps); break;
     }
@@ -283,7 +272,7 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
     memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
     sim_slots_give(&world->kicks, host->block_kick);
     kick_at(host, written_ps, &copy);
-    go_on_at(host, "block", written_ps);
+    sim_host_go_on(host, "block", written_ps);
 }
 
 void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes)
@@ -310,12 +299,6 @@ void sim_host_window_drained(struct sim_world *world, uint32_t number)
     if (host->polls == SIM_POLL_WINDOW && !host->sample_is_due) {
         put_sample(host, world->now_ps);
     }
-}
-
-void sim_switch_banks(struct sim_host *host)
-{
-    host->switches_banks = true;
-    go_on_at(host, "bank switch", host->now_ps + host->world->machine->host_bank_switch);
 }
 
 /* ---- RDMA and services ----------------------------------------------------------------- */
@@ -381,5 +364,5 @@ void sim_lock(struct sim_host *host, uint32_t manager, uint64_t name, uint64_t *
 void sim_unlock(struct sim_host *host, uint64_t ticket)
 {
     kick_at(host, host->now_ps, &(struct sim_kick){.kind = SIM_KICK_UNLOCK, .address = ticket});
-    go_on_at(host, "unlock", host->now_ps + host->world->machine->host_write);
+    sim_host_go_on(host, "unlock", host->now_ps + host->world->machine->host_write);
 }

@@ -27,6 +27,14 @@ struct sim_kick_list {
     uint32_t first, last; /* UINT32_MAX: empty */
 };
 
+/* Between a host's memory and the bank that faces it. */
+struct sim_bank_copy {
+    void *to;
+    const void *from;
+    uint64_t bytes;    /* 0: none is under way */
+    uint64_t switches; /* of the node's banks, when it began */
+};
+
 struct sim_host {
     struct sim_world *world;
     uint32_t node;
@@ -41,7 +49,6 @@ struct sim_host {
 
     /* The simulator's own from here on. */
     enum { SIM_NO_POLL, SIM_POLL_WORD, SIM_POLL_COMPLETION, SIM_POLL_WINDOW } polls;
-    bool switches_banks; /* the banks change sides when the program goes on */
     bool sample_is_due;
     bool is_served; /* the completion is CorePU's */
     unsigned poll_bytes;
@@ -53,6 +60,7 @@ struct sim_host {
     uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;
     uint32_t block_kick;          /* the BOTF that waits for a window */
+    struct sim_bank_copy copy;
     struct sim_kick_list waiting; /* at the NIC, for room in the transaction FIFO */
 };
 
@@ -114,8 +122,21 @@ void sim_block(struct sim_host *host, struct dn_remote remote, const void *sourc
 void sim_push(struct sim_host *host, struct dn_remote remote, const void *source, uint64_t bytes);
 void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint64_t bytes);
 
-/* The banks change sides at the end of the step; what arrives before goes to the old bank. */
+/* ---- The SO-DIMM banks ------------------------------------------------------------------- */
+
+/* Which bank, 0 or 1, faces the host; the other one is the network's. All users of a node see the
+ * same, and any of them may switch. */
+uint32_t sim_bank_facing(const struct sim_host *host);
+bool sim_bank_is_switching(const struct sim_host *host);
+
+/* The banks change sides at the end of the step; what arrives before goes to the old bank.
+ * host->result is 0, or DN_EBUSY: another user is switching, and nothing was done. */
 void sim_switch_banks(struct sim_host *host);
+/* Copies between the host's memory and the bank that faces it, at [software] copy_mb_per_s, else
+ * at the bus' rate. host->result is 0, or nothing was copied: DN_EBUSY, somebody is switching;
+ * DN_ESTALE, somebody switched before the copy was done. */
+void sim_bank_read(struct sim_host *host, uint64_t offset, void *into, uint64_t bytes);
+void sim_bank_write(struct sim_host *host, uint64_t offset, const void *from, uint64_t bytes);
 
 /* CorePU's services: a kick, the handlers on both NICs, and polling the completion. */
 /* Opening takes no time. The host is members[place]; members NULL: all nodes in order. */

@@ -7,6 +7,7 @@
  *     receive.c   from the link into memory
  *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
  *     core.c      the core processor
+ *     bank.c      the SO-DIMM banks
  *     expect.c    prefetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
@@ -135,6 +136,10 @@ struct sim_node {
     uint64_t context_misses;  /* CD: the same */
     uint64_t retransmissions; /* CD: as of the last packet */
     struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
+    uint32_t bank_switcher;      /* 1 + the user that is switching the banks; 0: nobody is */
+    uint64_t bank_switches;      /* ended */
+    uint64_t bank_switch_ps;     /* their time */
+    uint64_t bank_arrivals;      /* blocks that came into a bank during a switch */
 };
 
 struct sim_world {
@@ -200,6 +205,8 @@ static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_eve
 /* ---- host.c ------------------------------------------------------------------------------- */
 
 void sim_host_event(struct sim_world *world, struct sim_host *host);
+/* Ends a step of the program, whose name is for traces: the program goes on at that time. */
+void sim_host_go_on(struct sim_host *host, const char *what, uint64_t at_ps);
 void sim_host_sample(struct sim_world *world, struct sim_host *host);
 /* New bytes in the node's memory are visible to its hosts. */
 void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
@@ -207,6 +214,11 @@ void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offs
 void sim_hosts_look(struct sim_world *world, struct sim_node *node);
 /* A BOTF window has been drained. */
 void sim_host_window_drained(struct sim_world *world, uint32_t host);
+
+/* ---- bank.c ------------------------------------------------------------------------------- */
+
+/* The host's step is over: if it was a switch or a copy, now it happens. */
+void sim_bank_step_done(struct sim_host *host);
 
 /* ---- kick.c ------------------------------------------------------------------------------- */
 
@@ -261,7 +273,6 @@ void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct 
 /* The flight is on the link. */
 void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node);
-void sim_carrier_switch_banks(struct sim_node *node);
 /* Tells the two nodes of each other. */
 void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other);
 

@@ -313,6 +313,9 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);
         counters->header_misses += engine->header_misses;
         counters->address_misses += engine->address_misses;
+        counters->bank_switches += node->bank_switches;
+        counters->bank_switch_ps += node->bank_switch_ps;
+        counters->bank_arrivals += node->bank_arrivals;
         if (node->board) {
             const struct swif_counters *swif = swif_counters(node->board->swif);
             counters->context_hits += swif->ltee_hits;

@@ -63,6 +63,8 @@ struct sim_world_counters {
     uint64_t retransmissions;
     uint64_t transmissions; /* CD: of packets with a body */
     uint64_t stop_and_wait; /* of these, by stop-and-wait */
+    uint64_t bank_switches, bank_switch_ps;
+    uint64_t bank_arrivals; /* blocks that came into a bank while the banks were switched */
 };
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
 

@@ -262,6 +262,49 @@ static void two_nodes_take_what_the_paper_measured(void **state)
     sim_machine_free(&machine);
 }
 
+/* ---- Banks --------------------------------------------------------------------------------- */
+
+static const struct sim_study_row *banks_row(const struct sim_study *study, const char *kind,
+                                             double per_switch, double bytes)
+{
+    static struct sim_study_row row;
+    struct sim_study_choice choice = choose(study, study->machine, 2);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    unsigned count = study->list(&choice, points);
+    bool is_found = false;
+    for (unsigned i = 0; i < count && !is_found; i++) {
+        run_point(study, &choice, &points[i], &row);
+        is_found = strcmp(row.values[1].text, kind) == 0 &&
+                   column(study, &row, "per_switch") == per_switch &&
+                   column(study, &row, "bytes") == bytes;
+    }
+    assert_true(is_found);
+    sim_machine_free(&machine);
+    return &row;
+}
+
+/* Paper 001, Tables 1 and 3: a send of 10,000 bytes takes 20.000 ms, 99.46 % of it in the bank
+ * switch. Sixteen messages to a switch carry nearly sixteen times as much, a little later each; a
+ * ring in LLCM carries far more than either, at once. */
+static void bank_switches_take_nearly_all_of_a_send(void **state)
+{
+    const struct sim_study *study = sim_study_find("banks");
+    (void)state;
+    const struct sim_study_row *row = banks_row(study, "banks", 1, 10000);
+    double one_mb_per_s = column(study, row, "mb_per_s");
+    double one_us = column(study, row, "delay_us");
+    assert_true(column(study, row, "switch_pct") > 99.4);
+    assert_true(column(study, row, "switch_pct") < 99.55);
+    assert_true(one_mb_per_s > 0.498 && one_mb_per_s < 0.502);
+    row = banks_row(study, "banks", 16, 10000);
+    assert_true(column(study, row, "mb_per_s") > 14 * one_mb_per_s);
+    assert_true(column(study, row, "delay_us") > one_us + 500);
+    row = banks_row(study, "llcm+aotf", 1, 10000);
+    assert_true(column(study, row, "mb_per_s") > 50 * one_mb_per_s);
+    assert_true(column(study, row, "delay_us") < one_us / 20);
+    assert_true(column(study, row, "switch_pct") == 0);
+}
+
 static void a_machine_without_contexts_is_refused(void **state)
 {
     const struct sim_study *study = sim_study_find("contexts");
@@ -287,6 +330,7 @@ int main(void)
         cmocka_unit_test(multicast_takes_the_ring_once),
         cmocka_unit_test(teams_of_any_size_meet),
         cmocka_unit_test(two_nodes_take_what_the_paper_measured),
+        cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
         cmocka_unit_test(a_machine_without_contexts_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
