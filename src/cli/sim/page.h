@@ -34,11 +34,13 @@ void cli_page_table_end(FILE *page);
 
 enum { CLI_SERIES_MAX = 16 };
 
+enum cli_series_style { CLI_LINE_AND_POINTS, CLI_POINTS, CLI_LINE };
+
 struct cli_series {
     const char *name;
     const double *x, *y; /* NaN in y: no point there */
     size_t count;
-    bool points_only; /* no line between them */
+    enum cli_series_style style;
 };
 
 struct cli_chart {

@@ -68,16 +68,25 @@ static unsigned linear_ticks(const struct axis *axis, double ticks[TICKS_MAX])
     return count;
 }
 
+/* Powers of ten, or of a hundred, and where these are few also twice and five times as much. */
 static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MAX])
 {
+    static const double parts[] = {1, 2, 5};
     double decades = log10(axis->high / axis->low);
     double factor = decades > 5 ? 100 : 10;
+    unsigned part_count = decades < 2 ? 3 : 1;
     unsigned count = 0;
-    for (double tick = pow(10, ceil(log10(axis->low) - 1e-9));
-         tick <= axis->high * (1 + 1e-9) && count < TICKS_MAX; tick *= factor) {
-        ticks[count++] = tick;
+    for (double power = pow(10, floor(log10(axis->low) + 1e-9)); power <= axis->high * (1 + 1e-9);
+         power *= factor) {
+        for (unsigned i = 0; i < part_count; i++) {
+            double tick = power * parts[i];
+            if (tick >= axis->low * (1 - 1e-9) && tick <= axis->high * (1 + 1e-9) &&
+                count < TICKS_MAX) {
+                ticks[count++] = tick;
+            }
+        }
     }
-    if (count < 2) { /* less than a decade: mark the ends */
+    if (count < 2) { /* hardly an axis: mark the ends */
         ticks[0] = axis->low;
         ticks[1] = axis->high;
         count = 2;
@@ -139,7 +148,7 @@ static void draw_series(FILE *page, const struct cli_chart *chart, size_t number
 {
     const struct cli_series *series = &chart->series[number];
     const char *colour = colours[number % COLOURS];
-    if (!series->points_only) {
+    if (series->style != CLI_POINTS) {
         bool down = false;
         fprintf(page,
                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" stroke-dasharray=\"%s\" "
@@ -154,7 +163,7 @@ static void draw_series(FILE *page, const struct cli_chart *chart, size_t number
         }
         fputs("\"/>\n", page);
     }
-    for (size_t i = 0; i < series->count; i++) {
+    for (size_t i = 0; i < series->count && series->style != CLI_LINE; i++) {
         if (is_shown(chart, series, i)) {
             fprintf(page, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2.2\" fill=\"%s\"><title>",
                     place(x, series->x[i]), place(y, series->y[i]), colour);

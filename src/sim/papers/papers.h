@@ -1,28 +1,43 @@
 /* Every figure that the papers print, beside what the simulated machine does.
  *
  * A table of a paper is data (tables_000.c and its neighbours): rows, columns, what is printed,
- * which cells were used to fit a parameter of a machine, and the paper's own slips. Our figures
- * come from one function for each table, which runs programs on simulated hosts (measure.h).
- * Nothing here is computed by a formula, except on the paper's side what paper 002 itself
- * computed (its figure 6 and its ratios). */
+ * what a cell of ours can tell (its kind), and the paper's own slips. Our figures come from one
+ * function for each table, which runs programs on simulated hosts (measure.h). Nothing here is
+ * computed by a formula, except on the paper's side what paper 002 itself computed (its figure 6
+ * and its ratios). */
 #ifndef SIM_PAPERS_PAPERS_H
 #define SIM_PAPERS_PAPERS_H
 
 #include "sim/model/machine.h"
 
-enum { PAPERS_ROWS_MAX = 16, PAPERS_COLUMNS_MAX = 6 };
+enum { PAPERS_ROWS_MAX = 24, PAPERS_COLUMNS_MAX = 6 };
+
+/* What our figure for a cell can tell. Only a prediction can show that the model is wrong, so a
+ * cell is one only if a wrong model could have given another figure, and if no value behind it was
+ * fitted on that cell or on a quotient of it. */
+enum papers_kind {
+    PAPERS_TAKEN,  /* the paper's own: it went into a machine, or nothing of ours stands for it */
+    PAPERS_FITTED, /* a value of a machine was fitted on it */
+    PAPERS_CHECK,  /* follows from what was taken or fitted: checks the model's own arithmetic */
+    PAPERS_PREDICTED, /* anything else */
+    PAPERS_KINDS,
+};
+
+/* "taken", "fitted", "check", "predicted": their first letters differ. */
+const char *papers_kind_name(enum papers_kind kind);
 
 /* What a table's simulation gives; NAN: not ours. */
 struct papers_sims {
     double value[PAPERS_ROWS_MAX][PAPERS_COLUMNS_MAX];
 };
 
-/* A remark on a cell. `right` is the figure to compare with, where the printed one is wrong. Row
- * or column PAPERS_ALL: each of them. */
+/* A remark on a cell. Row or column PAPERS_ALL: each of them. */
 enum { PAPERS_ALL = PAPERS_ROWS_MAX };
 struct papers_note {
     unsigned row, column;
-    double right; /* 0: as printed */
+    /* Where the paper contradicts itself, the figure to compare with, which may be the printed
+     * one; 0: no slip. */
+    double right;
     const char *text;
 };
 
@@ -34,10 +49,8 @@ struct papers_column {
 struct papers_row {
     const char *text;
     const char *unit;                   /* NULL: the column's */
-    double printed[PAPERS_COLUMNS_MAX]; /* 0: the paper has no such cell */
-    /* Bit c belongs to column c. Fitted: used to fit a parameter of a machine. Taken: itself such
-     * a parameter, so that simulating it only shows that the parameter has its effect. */
-    unsigned fitted, taken;
+    double printed[PAPERS_COLUMNS_MAX]; /* 0: the paper has no such number */
+    const char *kinds;                  /* the first letter of each column's kind */
 };
 
 struct papers_table {
@@ -48,25 +61,31 @@ struct papers_table {
     const struct papers_row *rows;
     const struct papers_note *notes; /* the last has no text */
     unsigned column_count, row_count;
+    /* What stands in place of numbers, by row and column, or NULL; NULL: nothing does. */
+    const char *const (*words)[PAPERS_COLUMNS_MAX];
     /* What the paper computed by its equations; NULL: all is in the rows. */
     double (*printed)(unsigned row, unsigned column);
     double (*right)(unsigned row, unsigned column);
-    /* False: a world did not do what it should; the error says what in one line. */
+    /* NULL: nothing is simulated. False: a world did not do what it should; the error says what in
+     * one line. */
     bool (*simulate)(struct papers_sims *sims, char error[SIM_ERROR_BYTES]);
 };
 
-/* The n-th table, or NULL. */
+/* The n-th table, or NULL; and the number of a table. */
 const struct papers_table *papers_table(unsigned number);
+unsigned papers_number(const struct papers_table *table);
 
 struct papers_cell {
     const struct papers_table *table;
     unsigned row, column;
     const char *unit;
-    double paper; /* as printed */
-    double right; /* what is compared */
-    double sim;   /* NAN: not ours */
+    enum papers_kind kind;
+    double paper;      /* as printed; 0: see words */
+    const char *words; /* as printed; NULL: see paper */
+    double right;      /* what is compared */
+    double sim;        /* NAN: nothing of ours */
     double error_pct;
-    bool fitted, taken;
+    bool slip;        /* the paper contradicts itself here; the note says how */
     const char *note; /* or NULL */
 };
 
@@ -80,6 +99,10 @@ bool papers_has_cell(const struct papers_table *table, unsigned row, unsigned co
 struct papers_cell papers_cell(const struct papers_table *table, unsigned row, unsigned column,
                                const struct papers_sims *sims);
 
+/* The next cell that the paper has; the first one after a cell of zeros. False: that was all. */
+bool papers_next(const struct papers_table *table, const struct papers_sims *sims,
+                 struct papers_cell *cell);
+
 /* ---- Summaries and bars ------------------------------------------------------------------ */
 
 /* Mean and worst error, without signs. */
@@ -88,29 +111,37 @@ struct papers_errors {
     double mean_pct, worst_pct;
 };
 
-void papers_errors_add(struct papers_errors *errors, double error_pct);
+/* True: this is the worst so far. */
+bool papers_errors_add(struct papers_errors *errors, double error_pct);
+void papers_errors_join(struct papers_errors *errors, const struct papers_errors *more);
 
-/* How close some cells must come to the paper. */
+/* How close the cells of one kind must come to the paper. Those of predictions are what the model
+ * is worth; the others only say that what went in comes out again. */
 struct papers_bar {
+    enum papers_kind kind;
     const char *text;
-    const char *source, *table;
-    unsigned rows, columns; /* bits: which cells */
-    double mean_pct;        /* 0: only the worst counts */
+    const struct papers_table *table;
+    unsigned rows;   /* bits: whose cells, if of this kind */
+    double mean_pct; /* 0: only the worst counts */
     double worst_pct;
     bool points; /* cells in percent: the limit is in percentage points, not relative */
 };
 
 const struct papers_bar *papers_bar(unsigned number);
 
+/* The unit of its errors: "%" or "points". */
+static inline const char *papers_bar_unit(const struct papers_bar *bar)
+{
+    return bar->points ? "points" : "%";
+}
+
 struct papers_verdict {
     bool known; /* all the cells were simulated */
     bool held;
-    double mean, worst; /* in the bar's measure */
-    unsigned count;
+    struct papers_errors errors; /* in the bar's measure */
 };
 
-/* `table` is the bar's, and `sims` what was simulated for it. */
-struct papers_verdict papers_judge(const struct papers_bar *bar, const struct papers_table *table,
-                                   const struct papers_sims *sims);
+/* `sims` is what was simulated for the bar's table. */
+struct papers_verdict papers_judge(const struct papers_bar *bar, const struct papers_sims *sims);
 
 #endif

@@ -14,8 +14,8 @@
         .row_count = PAPERS_COUNT(row_array), __VA_ARGS__                                       \
     }
 
-extern const struct papers_table papers_000_1, papers_000_4, papers_000_5, papers_000_6,
-    papers_000_7, papers_000_8, papers_000_9;
+extern const struct papers_table papers_000_1, papers_000_2, papers_000_3, papers_000_4,
+    papers_000_5, papers_000_6, papers_000_7, papers_000_8, papers_000_9;
 extern const struct papers_table papers_001_1, papers_001_2, papers_001_3;
 extern const struct papers_table papers_002_1, papers_002_2, papers_002_latency, papers_002_ratios,
     papers_002_bandwidth, papers_002_curve;

@@ -80,10 +80,10 @@ double papers_002_message_ns(unsigned machine, enum papers_service service, uint
 /* ---- Table 1 ---------------------------------------------------------------------------- */
 
 static const struct papers_row rows_1[CLOCKS] = {
-    [NIC] = {"NIC clock", "MHz", {31.25, 100}, 0, 3},
-    [TP] = {"TP clock", "MHz", {62.5, 100}, 0, 3},
-    [DL] = {"DL clock", "MHz", {125, 125}, 0, 3},
-    [MAC] = {"MAC clock", "MHz", {125, 125}, 0, 3},
+    [NIC] = {"NIC clock", "MHz", {31.25, 100}, "tt"},
+    [TP] = {"TP clock", "MHz", {62.5, 100}, "tt"},
+    [DL] = {"DL clock", "MHz", {125, 125}, "tt"},
+    [MAC] = {"MAC clock", "MHz", {125, 125}, "tt"},
 };
 
 static bool simulate_1(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
@@ -112,10 +112,10 @@ static const struct papers_column columns_2[] = {
     [PAPERS_CD_MISS] = {"CD miss", NULL},
 };
 static const struct papers_row rows_2[] = {
-    {"A, transport, send", "clocks", {6, 11, 15}, 0, 7},
-    {"B, data link, send", "clocks", {4, 4, 4}, 0, 7},
-    {"D, data link, receive", "clocks", {7, 7, 7}, 0, 7},
-    {"E, transport, receive", "clocks", {2, 7, 7}, 0, 7},
+    {"A, transport, send", "clocks", {6, 11, 15}, "ttt"},
+    {"B, data link, send", "clocks", {4, 4, 4}, "ttt"},
+    {"D, data link, receive", "clocks", {7, 7, 7}, "ttt"},
+    {"E, transport, receive", "clocks", {2, 7, 7}, "ttt"},
 };
 
 static bool simulate_2(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
@@ -144,7 +144,7 @@ static const struct papers_column columns_latency[] = {
     {"InfiniBand HCA", NULL},
 };
 static const struct papers_row rows_latency[] = {
-    {"8 bytes", "us", {1.22, 1.02, 3.39}, 3, 0},
+    {"8 bytes", "us", {1.22, 1.02, 3.39}, "fft"},
 };
 static const struct papers_note notes_latency[] = {
     {0, NICS, 0, "not ours: the hardware's share, by RC"},
@@ -170,12 +170,12 @@ const struct papers_table papers_002_latency = PAPERS_TABLE(
 enum { CD_OVER_UD, MISS_OVER_HIT };
 
 static const struct papers_row rows_ratios[] = {
-    [CD_OVER_UD] = {"CD over UD", "%", {10, 10}, 0, 0},
-    [MISS_OVER_HIT] = {"miss over hit", "%", {5, 5}, 0, 0},
+    [CD_OVER_UD] = {"CD over UD", "%", {10, 10}, "cc"},
+    [MISS_OVER_HIT] = {"miss over hit", "%", {5, 5}, "cc"},
 };
 static const struct papers_note notes_ratios[] = {
-    {CD_OVER_UD, PAPERS_ALL, 0, "compared with what the paper's equation 1 gives"},
-    {MISS_OVER_HIT, PAPERS_ALL, 0, "compared with what the paper's equation 1 gives"},
+    {CD_OVER_UD, PAPERS_ALL, 0, "10 for both in the text; the paper's own equation 1 gives this"},
+    {MISS_OVER_HIT, PAPERS_ALL, 0, "5 for both in the text; the paper's own equation 1 gives this"},
     {0, 0, 0, NULL},
 };
 
@@ -216,13 +216,16 @@ const struct papers_table papers_002_ratios = PAPERS_TABLE(
 /* ---- Sustained bandwidth and the curve (section 5.2, figure 6) --------------------------- */
 
 static const struct papers_row rows_bandwidth[] = {
-    {"sustained", "MB/s", {240, 234, 769, 749}, 0, 0},
-    {"CD below UD", "%", {0, 2.5, 0, 2.6}, 0, 0},
+    {"sustained", "MB/s", {240, 234, 769, 749}, "cpcp"},
+    {"CD below UD", "%", {0, 2.5, 0, 2.6}, "tptp"},
 };
 static const struct papers_note notes_bandwidth[] = {
-    {0, 1, 0, "a gap of 18 clocks gives 231.0, of 14 gives 234.3"},
-    {0, 3, 0, "a gap of 18 clocks gives 739.4, of 14 gives 749.9"},
-    {1, PAPERS_ALL, 0, "a gap of 18 clocks, as the paper says, gives 4.0, of 14 gives 2.6"},
+    {0, 0, 0, "words and gaps on the NIC's clock: equation 2 without its first packet"},
+    {0, 1, 234, "its gap of 18 clocks gives 231.0, one of 14 would give 234.3"},
+    {0, 2, 0, "words and gaps on the NIC's clock: equation 2 without its first packet"},
+    {0, 3, 749, "its gap of 18 clocks gives 739.4, one of 14 would give 749.9"},
+    {1, 1, 2.5, "its gap of 18 clocks gives 4.0, one of 14 would give 2.6"},
+    {1, 3, 2.6, "its gap of 18 clocks gives 4.0, one of 14 would give 2.6"},
     {0, 0, 0, NULL},
 };
 
@@ -264,14 +267,15 @@ const struct papers_table papers_002_bandwidth = PAPERS_TABLE(
     .simulate = simulate_bandwidth);
 
 static const struct papers_row rows_curve[CURVE_ROWS] = {
-    {"8 B", "MB/s", {0}, 0, 0},     {"32 B", "MB/s", {0}, 0, 0},   {"128 B", "MB/s", {0}, 0, 0},
-    {"512 B", "MB/s", {0}, 0, 0},   {"2 KB", "MB/s", {0}, 0, 0},   {"8 KB", "MB/s", {0}, 0, 0},
-    {"32 KB", "MB/s", {0}, 0, 0},   {"128 KB", "MB/s", {0}, 0, 0}, {"512 KB", "MB/s", {0}, 0, 0},
-    {"1024 KB", "MB/s", {0}, 0, 0},
+    {"8 B", "MB/s", {0}, "cccc"},    {"32 B", "MB/s", {0}, "cccc"},
+    {"128 B", "MB/s", {0}, "cccc"},  {"512 B", "MB/s", {0}, "cccc"},
+    {"2 KB", "MB/s", {0}, "cccc"},   {"8 KB", "MB/s", {0}, "cccc"},
+    {"32 KB", "MB/s", {0}, "cccc"},  {"128 KB", "MB/s", {0}, "cccc"},
+    {"512 KB", "MB/s", {0}, "cccc"}, {"1024 KB", "MB/s", {0}, "cccc"},
 };
 static const struct papers_note notes_curve[] = {
     {PAPERS_ALL, PAPERS_ALL, 0,
-     "equation 2, the figure being lost; it counts a message's first packet twice, in TL and in N"},
+     "equation 2, as the figure is lost; it counts the first packet twice, in TL and in N"},
     {0, 0, 0, NULL},
 };
 

@@ -85,7 +85,14 @@ cells = [json.loads(line) for line in open("figures") if line.startswith("{")]
 for cell in cells:
     if cell["sim"] is not None:
         assert ">%.2f</td>" % cell["sim"] in dom, cell
+        assert ">%s</td>" % cell["kind"] in dom, cell
 assert "missed" not in dom
+# Two charts of what was predicted, a point for each, and the diagonal between its lines of 10 %.
+charts = dom.split('<figure class="chart">')[1:]
+assert len(charts) == 3, len(charts)
+predicted = sum(cell["kind"] == "predicted" for cell in cells)
+assert sum(chart.count("<circle") for chart in charts[:2]) == predicted > 30, predicted
+assert all(chart.count("<path") == 3 and "+10 %" in chart for chart in charts[:2])
 END
 }
 

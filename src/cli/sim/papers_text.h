@@ -1,0 +1,14 @@
+/* The text of `dimmnet sim papers`. */
+#ifndef CLI_SIM_PAPERS_TEXT_H
+#define CLI_SIM_PAPERS_TEXT_H
+
+#include "sim/papers/papers.h"
+
+/* What the marks behind figures mean. */
+void sim_papers_legend(void);
+void sim_papers_table(const struct papers_table *table, const struct papers_sims *sims);
+/* Errors of these tables (the last one NULL) by kind, those of all their predictions, and their
+ * bars. `all` has what was simulated, by the tables' numbers. */
+void sim_papers_summary(const struct papers_table *const *tables, const struct papers_sims *all);
+
+#endif
