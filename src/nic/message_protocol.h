@@ -3,7 +3,9 @@
  * and the caller puts them on the wire.
  *
  * The sender numbers messages per destination (SEQID, from 0) and keeps each in its send
- * buffer SB until it is acknowledged; SENDTBL holds what is needed to send it again.
+ * buffer SB until it is acknowledged; SENDTBL holds what is needed to send it again. A packet
+ * carries the address of its entry in SENDTBL, and the answer brings it back, so the sender
+ * need not search.
  *
  *     S_SEQTBL, per destination
  *       FLOWING    new messages go out as they come
@@ -20,7 +22,7 @@
  * Messages kicked while a resend is under way are numbered and entered, and wait. On a
  * network that loses packets (loss detection) the receiver NACKs a gap once (REFUSING is
  * the paper's "resending" flag), ACKs again what comes twice, and the sender sends again
- * what was not ACKed in time. Without the option the network must deliver all, in order
+ * what was not answered in time. Without the option the network must deliver all, in order
  * per pair of nodes.
  *
  * Nothing here allocates; the tables are the caller's. */
@@ -39,16 +41,19 @@ enum px_packet_type {
 };
 
 /* What travels. An ACK of n says that all before n were taken as well: they are taken in
- * order, so answers that overtake each other do no harm. */
+ * order, so answers that overtake each other do no harm, and one ACK may stand for several. */
 struct px_packet {
     enum px_packet_type type;
     uint32_t from;
     uint32_t to;
     uint32_t channel;
     uint32_t seqid;
+    uint32_t entry; /* of SENDTBL; PX_NO_ENTRY: an answer to something that never came */
     uint32_t bytes;
     const void *data; /* in SB until the packet is on the wire */
 };
+
+#define PX_NO_ENTRY UINT32_MAX
 
 struct px_options {
     uint32_t channel;
@@ -75,6 +80,10 @@ struct px_destination {
     uint64_t not_before_ns; /* of the resend */
     uint64_t acked_by_ns;   /* loss detection: when to send again; UINT64_MAX: nothing out */
     bool lost;              /* its node is gone: nothing is taken, and all SEQIDs are 0 */
+    /* Its entries, in the order of their SEQIDs; PX_NO_ENTRY: none. */
+    uint32_t first_entry;  /* of acked_seqid */
+    uint32_t unsent_entry; /* of unsent_seqid */
+    uint32_t last_entry;   /* of next_seqid - 1, where there is a first one */
 };
 
 /* SENDTBL: a ring; entries leave it at its tail, so ACKs may come in any order. */
@@ -83,12 +92,20 @@ struct px_entry {
     uint32_t bytes;
     uint32_t destination; /* in S_SEQTBL */
     uint32_t seqid;
-    bool kicked; /* between get_send_buf and kick it is the caller's */
+    uint32_t next; /* of the same destination, kicked after this one; PX_NO_ENTRY: none yet */
+    bool kicked;   /* between get_send_buf and kick it is the caller's */
     bool acked;
+};
+
+struct px_sender_counters {
+    uint64_t sent;     /* data packets */
+    uint64_t repeated; /* of them, not for the first time */
+    uint64_t silences; /* loss detection: nothing was heard in time */
 };
 
 struct px_sender {
     struct px_options options;
+    struct px_sender_counters counters;
     uint32_t rank;
     struct px_destination *destinations;
     uint32_t destination_count;
@@ -109,6 +126,11 @@ void px_sender_init(struct px_sender *sender, uint32_t count);
 /* get_send_buf: contiguous room in SB and an entry of SENDTBL. NULL: one of them is full
  * (try again after an ACK), or the destination is lost. */
 void *px_get_send_buf(struct px_sender *sender, uint32_t rank, uint32_t bytes, uint32_t *entry);
+
+/* Whether there is room for so many bytes, if entries and bytes were free up to these tails, which
+ * may be the sender's own or older copies of them. */
+bool px_sender_has_room(const struct px_sender *sender, uint32_t bytes, uint64_t entry_tail,
+                        uint64_t buffer_tail);
 
 /* The buffer is filled: numbers the message and hands it over. */
 void px_on_kick(struct px_sender *sender, uint32_t entry);
@@ -141,30 +163,70 @@ static inline bool px_sender_is_idle(const struct px_sender *sender)
 
 enum px_intake { PX_TAKING, PX_REFUSING };
 
-/* R_SEQTBL: a line per source, sorted by rank. At most one answer is due to each: a later one
- * makes an earlier one needless, except ACKs, which are counted. */
+/* R_SEQTBL: a line per source, sorted by rank. At most one answer of each kind is due to a source,
+ * and a later one makes an earlier one needless. */
 struct px_source {
     uint32_t rank;
     enum px_intake intake;
     uint32_t expected_seqid;
-    uint32_t acks_due;      /* for the SEQIDs before expected_seqid, oldest first */
+    uint32_t taken_entry;   /* of the SEQID before that one; PX_NO_ENTRY: none was taken */
+    uint32_t refused_entry; /* REFUSING: of the expected one; PX_NO_ENTRY: it never came */
     uint32_t refused_bytes; /* REFUSING for want of room: so much is wanted; else 0 */
-    bool stopped;           /* the sender waits for RESEND */
+    bool ack_due;           /* ACK for the SEQID before expected_seqid */
     bool nack_due;          /* NACK or STOP for expected_seqid */
     bool resend_due;        /* RESEND from expected_seqid */
-    bool ack_again_due;     /* loss detection: the last SEQID's, for one that came twice */
+    bool stopped;           /* the sender waits for RESEND */
+};
+
+/* Where messages are stored. The receiver asks in the order in which packets come. */
+struct px_store {
+    void *context;
+    /* Stores the message of the source in that line of R_SEQTBL; false: no room. */
+    bool (*take)(void *context, uint32_t index, const struct px_packet *packet);
+    bool (*has_room)(void *context, uint32_t index, uint32_t bytes);
+};
+
+struct px_receiver_counters {
+    uint64_t taken;
+    uint64_t refused; /* for want of room */
+    uint64_t dropped; /* behind a refused or lost one, or known already */
 };
 
 struct px_receiver {
     struct px_options options;
+    struct px_receiver_counters counters;
     uint32_t rank;
     struct px_source *sources;
     uint32_t source_count;
-    /* RB: one ring for all sources, as in the paper. */
-    unsigned char *buffer;
-    uint64_t buffer_bytes;
-    uint64_t buffer_head; /* the next free byte; not wrapped */
-    uint64_t buffer_tail;
+    struct px_store store;
+};
+
+void px_receiver_init(struct px_receiver *receiver, uint32_t count);
+
+/* A DATA packet came. */
+void px_on_data(struct px_receiver *receiver, const struct px_packet *packet);
+
+/* There is more room in the store. */
+void px_on_room(struct px_receiver *receiver);
+
+/* The next answer of a line of R_SEQTBL, in two steps. */
+bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet);
+void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct px_packet *packet);
+
+/* Asks all sources to start over, since they may have sent before this receiver was there. */
+void px_receiver_ask_all(struct px_receiver *receiver);
+
+/* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. */
+void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank);
+
+/* ---- The receive buffer ----------------------------------------------------------- */
+
+/* RB: one ring for all sources, as in the paper. A store for receivers that want it. */
+struct px_buffer {
+    unsigned char *bytes;
+    uint64_t byte_count; /* a multiple of 8 */
+    uint64_t head;       /* the next free byte; not wrapped */
+    uint64_t tail;
 };
 
 /* A message in RB is its header and its bytes, in whole 8-byte words. */
@@ -173,28 +235,15 @@ struct px_stored {
     uint32_t bytes;
 };
 
-void px_receiver_init(struct px_receiver *receiver, uint32_t count);
+/* The functions of a struct px_store whose context is a buffer. */
+bool px_buffer_take(void *buffer, uint32_t index, const struct px_packet *packet);
+bool px_buffer_has_room(void *buffer, uint32_t index, uint32_t bytes);
 
-/* A DATA packet came. */
-void px_on_data(struct px_receiver *receiver, const struct px_packet *packet);
+/* The oldest message, of whoever sent it; NULL: none. */
+const struct px_stored *px_buffer_first(const struct px_buffer *buffer);
 
-/* The oldest message in RB, of whoever sent it; NULL: none. */
-const struct px_stored *px_receiver_first(const struct px_receiver *receiver);
-
-/* The host has read it: its room is free. */
-void px_on_read(struct px_receiver *receiver);
-
-/* The next answer of a line of R_SEQTBL, in two steps. */
-bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet);
-void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct px_packet *packet);
-
-bool px_receiver_has_room(const struct px_receiver *receiver, uint32_t bytes);
-
-/* Asks all sources to start over, since they may have sent before this receiver was there. */
-void px_receiver_ask_all(struct px_receiver *receiver);
-
-/* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. */
-void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank);
+/* The oldest message has been read; its room is free. The receiver is to be told: px_on_room. */
+void px_buffer_pass(struct px_buffer *buffer);
 
 /* Where a rank stands in a table sorted by rank, by binary search as in the paper; `count`
  * when it was not declared. A row starts with its rank. */

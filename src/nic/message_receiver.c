@@ -1,25 +1,21 @@
-/* The receiver of Modified ACK/NACK: RB and R_SEQTBL. */
-#include <string.h>
-
+/* The receiver of Modified ACK/NACK: R_SEQTBL, and what is due to each source. */
 #include "base/mutant.h"
 #include "nic/message_protocol.h"
 
-#define SKIPPED UINT32_MAX /* as a length: nothing up to the end of RB */
-
-enum { WORD_BYTES = 8 };
-_Static_assert(sizeof(struct px_stored) == WORD_BYTES, "it fits wherever a message may start");
+static struct px_source fresh_line(uint32_t rank)
+{
+    return (struct px_source){
+        .rank = rank, .taken_entry = PX_NO_ENTRY, .refused_entry = PX_NO_ENTRY};
+}
 
 void px_receiver_init(struct px_receiver *receiver, uint32_t count)
 {
-    INVARIANT(receiver->buffer_bytes % WORD_BYTES == 0);
     receiver->source_count = count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = receiver->sources[i].rank;
         INVARIANT(i == 0 || receiver->sources[i - 1].rank < rank);
-        receiver->sources[i] = (struct px_source){.rank = rank};
+        receiver->sources[i] = fresh_line(rank);
     }
-    receiver->buffer_head = 0;
-    receiver->buffer_tail = 0;
 }
 
 /* NULL: not declared. */
@@ -30,77 +26,18 @@ static struct px_source *find(struct px_receiver *receiver, uint32_t rank)
     return at < receiver->source_count ? &receiver->sources[at] : NULL;
 }
 
-/* ---- RB ---------------------------------------------------------------------------------- */
-
-static struct px_stored *stored_at(const struct px_receiver *receiver, uint64_t position)
+static bool has_room(const struct px_receiver *receiver, const struct px_source *source)
 {
-    return (struct px_stored *)(void *)(receiver->buffer + position % receiver->buffer_bytes);
-}
-
-static uint64_t room_of(uint32_t bytes)
-{
-    return sizeof(struct px_stored) + ((uint64_t)bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
-}
-
-/* Where a message would be stored; false: no room. */
-static bool find_room(const struct px_receiver *receiver, uint32_t bytes, uint64_t *position)
-{
-    uint64_t room = room_of(bytes);
-    uint64_t to_end = receiver->buffer_bytes - receiver->buffer_head % receiver->buffer_bytes;
-    uint64_t start = receiver->buffer_head + (room > to_end ? to_end : 0);
-    if (receiver->buffer_head == receiver->buffer_tail) {
-        *position = 0; /* RB is empty: from its start, every message fits that can fit at all */
-        return room <= receiver->buffer_bytes;
-    }
-    *position = start;
-    return room <= receiver->buffer_bytes &&
-           start + room - receiver->buffer_tail <= receiver->buffer_bytes;
-}
-
-bool px_receiver_has_room(const struct px_receiver *receiver, uint32_t bytes)
-{
-    uint64_t unused;
-    return find_room(receiver, bytes, &unused);
-}
-
-static void store(struct px_receiver *receiver, uint64_t position, const struct px_packet *packet)
-{
-    if (receiver->buffer_head == receiver->buffer_tail) {
-        receiver->buffer_head = position;
-        receiver->buffer_tail = position;
-    }
-    if (position != receiver->buffer_head) {
-        stored_at(receiver, receiver->buffer_head)->bytes = SKIPPED;
-    }
-    struct px_stored *stored = stored_at(receiver, position);
-    *stored = (struct px_stored){packet->from, packet->bytes};
-    if (packet->bytes) {
-        memcpy(stored + 1, packet->data, packet->bytes);
-    }
-    receiver->buffer_head = position + room_of(packet->bytes);
-}
-
-/* The position of the oldest message. */
-static uint64_t first_position(const struct px_receiver *receiver)
-{
-    uint64_t position = receiver->buffer_tail;
-    if (position != receiver->buffer_head && stored_at(receiver, position)->bytes == SKIPPED) {
-        position += receiver->buffer_bytes - position % receiver->buffer_bytes;
-    }
-    return position;
-}
-
-const struct px_stored *px_receiver_first(const struct px_receiver *receiver)
-{
-    uint64_t position = first_position(receiver);
-    return position == receiver->buffer_head ? NULL : stored_at(receiver, position);
+    uint32_t index = (uint32_t)(source - receiver->sources);
+    return receiver->store.has_room(receiver->store.context, index, source->refused_bytes);
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void refuse(struct px_source *source, uint32_t wanted_bytes)
+static void refuse(struct px_source *source, uint32_t entry, uint32_t wanted_bytes)
 {
     source->intake = PX_REFUSING;
+    source->refused_entry = entry;
     source->refused_bytes = wanted_bytes;
     source->nack_due = true;
     source->resend_due = false;
@@ -109,17 +46,19 @@ static void refuse(struct px_source *source, uint32_t wanted_bytes)
 static void on_expected(struct px_receiver *receiver, struct px_source *source,
                         const struct px_packet *packet)
 {
-    uint64_t position;
-    if (!find_room(receiver, packet->bytes, &position)) {
+    uint32_t index = (uint32_t)(source - receiver->sources);
+    if (!receiver->store.take(receiver->store.context, index, packet)) {
         /* At least 1: 0 stands for a loss. */
-        refuse(source, packet->bytes ? packet->bytes : 1);
+        refuse(source, packet->entry, packet->bytes ? packet->bytes : 1);
         source->stopped = receiver->options.flags & DN_CONTEXT_RESEND_REQUEST;
+        receiver->counters.refused++;
         return;
     }
-    store(receiver, position, packet);
+    receiver->counters.taken++;
     source->intake = PX_TAKING;
     source->expected_seqid++;
-    source->acks_due++;
+    source->taken_entry = packet->entry;
+    source->ack_due = true;
     source->nack_due = false;
     source->resend_due = false;
     source->stopped = false;
@@ -135,23 +74,22 @@ void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
     int32_t ahead = (int32_t)(packet->seqid - source->expected_seqid);
     if (ahead == 0) {
         on_expected(receiver, source, packet);
-    } else if (ahead < 0) {
+        return;
+    }
+    receiver->counters.dropped++;
+    if (ahead < 0) {
         /* Its ACK was lost, or it crossed the resend. */
-        source->ack_again_due = loses;
+        source->ack_due = source->ack_due || loses;
     } else if (loses && source->intake == PX_TAKING) {
-        refuse(source, 0);
+        refuse(source, PX_NO_ENTRY, 0);
     }
 }
 
-void px_on_read(struct px_receiver *receiver)
+void px_on_room(struct px_receiver *receiver)
 {
-    uint64_t position = first_position(receiver);
-    INVARIANT(position != receiver->buffer_head);
-    receiver->buffer_tail = position + room_of(stored_at(receiver, position)->bytes);
     for (uint32_t i = 0; i < receiver->source_count; i++) {
         struct px_source *source = &receiver->sources[i];
-        if (source->stopped && !source->nack_due &&
-            px_receiver_has_room(receiver, source->refused_bytes)) {
+        if (source->stopped && !source->nack_due && has_room(receiver, source)) {
             source->resend_due = true;
             source->stopped = false;
         }
@@ -170,7 +108,8 @@ void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank)
     struct px_source *source = find(receiver, rank);
     if (source) {
         uint32_t expected = MUTANT(MESSAGE_SEQID_OF_OLD_LIFE) ? source->expected_seqid : 0;
-        *source = (struct px_source){.rank = rank, .expected_seqid = expected};
+        *source = fresh_line(rank);
+        source->expected_seqid = expected;
     }
 }
 
@@ -179,30 +118,26 @@ void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank)
 bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct px_packet *packet)
 {
     const struct px_source *source = &receiver->sources[index];
-    enum px_packet_type type;
-    uint32_t seqid = source->expected_seqid;
-    if (source->acks_due) {
-        type = PX_ACK;
-        seqid -= source->acks_due;
-    } else if (source->ack_again_due) {
-        type = PX_ACK;
-        seqid--;
-    } else if (source->nack_due) {
-        /* Room may have come since: a STOP after which nothing is read would last for ever. */
-        bool stays = source->stopped && !px_receiver_has_room(receiver, source->refused_bytes);
-        type = stays ? PX_STOP : PX_NACK;
-    } else if (source->resend_due) {
-        type = PX_RESEND;
-    } else {
-        return false;
-    }
     *packet = (struct px_packet){
-        .type = type,
         .from = receiver->rank,
         .to = source->rank,
         .channel = receiver->options.channel,
-        .seqid = seqid,
+        .seqid = source->expected_seqid,
+        .entry = source->refused_entry,
     };
+    if (source->ack_due) {
+        packet->type = PX_ACK;
+        packet->seqid--;
+        packet->entry = source->taken_entry;
+    } else if (source->nack_due) {
+        /* Room may have come since: a STOP after which nothing is read would last for ever. */
+        bool stays = source->stopped && !has_room(receiver, source);
+        packet->type = stays ? PX_STOP : PX_NACK;
+    } else if (source->resend_due) {
+        packet->type = PX_RESEND;
+    } else {
+        return false;
+    }
     return true;
 }
 
@@ -210,10 +145,7 @@ void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct
 {
     struct px_source *source = &receiver->sources[index];
     switch (packet->type) {
-    case PX_ACK:
-        source->acks_due -= source->acks_due ? 1 : 0;
-        source->ack_again_due = false;
-        break;
+    case PX_ACK: source->ack_due = false; break;
     case PX_NACK:
     case PX_STOP:
         source->stopped = packet->type == PX_STOP;

@@ -1,6 +1,6 @@
 /* SEND/RECEIVE by records: drives Modified ACK/NACK (nic/message_protocol.h).
  *
- * The carrier loses nothing, so loss detection is off and NACK means "full". What is sent to
+ * A carrier that loses nothing needs no loss detection, and then NACK means "full". What is sent to
  * a channel that its receiver has not opened yet is dropped there; opening asks all sources
  * to start over. A lost peer's lines go back to SEQID 0, where its next life will start: as a
  * source at once, as a destination when the host has noted the loss.
@@ -9,7 +9,10 @@
  * back at once, for ever. */
 #include "nic/services_state.h"
 
-enum { FLAGS = DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST };
+enum {
+    FLAGS = DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST | DN_CONTEXT_LOSS_DETECTION,
+    ENTRY_SHIFT = 32, /* in a record's offset, above the SEQID */
+};
 
 static void make_lines(struct nic_message_context *context, struct nic_message_line *lines,
                        uint32_t count, enum nic_due_kind kind)
@@ -25,14 +28,17 @@ static void init(struct nic_services *services)
     for (uint32_t channel = 0; channel < config->context_count; channel++) {
         struct nic_message_context *context = &services->contexts[channel];
         struct px_options options = {.channel = channel,
-                                     .back_off_ns = config->message_back_off_ns};
+                                     .back_off_ns = config->message_back_off_ns,
+                                     .resend_timeout_ns = config->message_resend_ns};
         context->sender.options = options;
         context->sender.rank = config->node;
         context->sender.entry_count = config->context_entry_count;
         context->sender.buffer_bytes = config->context_send_bytes;
         context->receiver.options = options;
         context->receiver.rank = config->node;
-        context->receiver.buffer_bytes = config->context_receive_bytes;
+        context->receiver.store = (struct px_store){
+            .context = &context->buffer, .take = px_buffer_take, .has_room = px_buffer_has_room};
+        context->buffer.byte_count = config->context_receive_bytes;
     }
 }
 
@@ -127,6 +133,8 @@ int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint
     }
     px_sender_init(&context->sender, destination_count);
     px_receiver_init(&context->receiver, source_count);
+    context->buffer.head = 0;
+    context->buffer.tail = 0;
     px_receiver_ask_all(&context->receiver);
     return 0;
 }
@@ -176,6 +184,16 @@ int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint
     return 0;
 }
 
+static void room_changed(struct nic_services *services, struct nic_message_context *context)
+{
+    px_on_room(&context->receiver);
+    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
+        if (context->receiver.sources[i].resend_due) {
+            nic_due_add(services, &context->sources[i].due);
+        }
+    }
+}
+
 int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                                void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes)
 {
@@ -184,7 +202,7 @@ int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, u
     if (!context) {
         return DN_EINVAL;
     }
-    const struct px_stored *stored = px_receiver_first(&context->receiver);
+    const struct px_stored *stored = px_buffer_first(&context->buffer);
     if (!stored) {
         return DN_EBUSY;
     }
@@ -197,12 +215,8 @@ int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, u
     }
     *from = (uint16_t)stored->from;
     *bytes = stored->bytes;
-    px_on_read(&context->receiver);
-    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
-        if (context->receiver.sources[i].resend_due) {
-            nic_due_add(services, &context->sources[i].due);
-        }
-    }
+    px_buffer_pass(&context->buffer);
+    room_changed(services, context);
     return 0;
 }
 
@@ -272,9 +286,11 @@ static void on_answer(struct nic_services *services, uint64_t now_ns,
 static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
                     uint32_t channel, const struct wire_operation *operation)
 {
-    if (channel >= services->config.context_count || operation->offset > UINT32_MAX ||
-        kind < PX_DATA || kind > NIC_MESSAGE_RECORD_UNDECLARED ||
-        operation->bytes > (kind == PX_DATA ? services->config.message_bytes_max : 0)) {
+    uint32_t entry = (uint32_t)(operation->offset >> ENTRY_SHIFT);
+    bool is_data = kind == PX_DATA;
+    if (channel >= services->config.context_count || kind < PX_DATA ||
+        kind > NIC_MESSAGE_RECORD_UNDECLARED || (is_data && entry == PX_NO_ENTRY) ||
+        operation->bytes > (is_data ? services->config.message_bytes_max : 0)) {
         return false;
     }
     struct px_packet packet = {
@@ -283,10 +299,11 @@ static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t sou
         .to = services->config.node,
         .channel = channel,
         .seqid = (uint32_t)operation->offset,
+        .entry = entry,
         .bytes = operation->bytes,
         .data = operation->data,
     };
-    if (kind == PX_DATA) {
+    if (is_data) {
         on_data(services, channel, &packet);
     } else if (find(services, channel)) {
         on_answer(services, now_ns, find(services, channel), kind, &packet);
@@ -329,9 +346,12 @@ static enum nic_readiness peek_data(struct nic_services *services, uint64_t now_
         bool later = px_sender_ready_ns(&context->sender, now_ns, index) != UINT64_MAX;
         return later ? NIC_READY_LATER : NIC_READY_NEVER;
     }
-    bool is_own = packet->to == services->config.node;
-    return is_own && !px_receiver_has_room(&context->receiver, packet->bytes) ? NIC_READY_LATER
-                                                                              : NIC_READY_NOW;
+    const struct px_store *store = &context->receiver.store;
+    uint32_t own = packet->to == services->config.node ? find_source(context, services->config.node)
+                                                       : context->receiver.source_count;
+    bool waits = own < context->receiver.source_count &&
+                 !store->has_room(store->context, own, packet->bytes);
+    return waits ? NIC_READY_LATER : NIC_READY_NOW;
 }
 
 static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, struct nic_due *due,
@@ -347,7 +367,8 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
         readiness = NIC_READY_NOW;
     }
     if (readiness == NIC_READY_NOW) {
-        nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type, px.channel, px.seqid);
+        nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type, px.channel,
+                           (uint64_t)px.entry << ENTRY_SHIFT | px.seqid);
         packet->operation.bytes = (uint16_t)px.bytes;
         packet->operation.data = px.bytes ? px.data : packet->small;
     }
@@ -387,4 +408,5 @@ void nic_services_config_messages(struct nic_services_config *config)
     config->context_receive_bytes = 65536;
     config->message_bytes_max = 1024;
     config->message_back_off_ns = 10000;
+    config->message_resend_ns = 1000000;
 }

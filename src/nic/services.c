@@ -60,8 +60,8 @@ static void lay_out_context(const struct nic_services_config *config, struct bas
                    .entries = base_space_take(space, config->context_entry_count,
                                               sizeof(struct px_entry)),
                    .buffer = base_space_take(space, 1, config->context_send_bytes)},
-        .receiver = {.sources = base_space_take(space, peers, sizeof(struct px_source)),
-                     .buffer = base_space_take(space, 1, config->context_receive_bytes)},
+        .receiver.sources = base_space_take(space, peers, sizeof(struct px_source)),
+        .buffer.bytes = base_space_take(space, 1, config->context_receive_bytes),
         .destinations = base_space_take(space, peers, sizeof(struct nic_message_line)),
         .sources = base_space_take(space, peers, sizeof(struct nic_message_line)),
     };

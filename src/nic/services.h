@@ -35,12 +35,16 @@
  *           2 RELEASE     team     parent -> child       phase             -
  *           3 BROKEN      team     neighbour             0                 -
  *           4 ASK         team     parent -> child       0                 -
- *  MESSAGE  1 DATA        channel  sender -> receiver    SEQID             the message
- *           2 ACK         channel  receiver -> sender    SEQID             -
- *           3 NACK        channel  receiver -> sender    SEQID             -
- *           4 STOP        channel  receiver -> sender    SEQID             -
- *           5 RESEND      channel  receiver -> sender    SEQID             -
+ *  MESSAGE  1 DATA        channel  sender -> receiver    entry << 32 |     the message
+ *                                                        SEQID
+ *           2 ACK         channel  receiver -> sender    the same          -
+ *           3 NACK        channel  receiver -> sender    the same          -
+ *           4 STOP        channel  receiver -> sender    the same          -
+ *           5 RESEND      channel  receiver -> sender    the same          -
  *           6 UNDECLARED  channel  receiver -> sender    0                 -
+ *
+ * An entry is the message's place in its sender's SENDTBL, which answers bring back; all ones in
+ * an answer to something that never came.
  *
  * A ticket names one use of a lock by one node: incarnation << 32 | use, never 0. A lock's
  * name is any number, at its manager; fabrics take the place of the lock's word there.
@@ -81,6 +85,7 @@ struct nic_services_config {
     uint32_t context_receive_bytes; /* RB, a multiple of 8 */
     uint32_t message_bytes_max;   /* at most NIC_MESSAGE_BYTES_MAX, and what one record may hold */
     uint64_t message_back_off_ns; /* the first pause after a NACK */
+    uint64_t message_resend_ns;   /* loss detection: how long an answer may take */
 };
 
 /* What the services ask of their caller. */
@@ -274,8 +279,8 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
 /* ---- Messages ------------------------------------------------------------------------ */
 
 /* Opens a channel, for this life. Both lists, whom we send to and who may send, are sorted and
- * name nobody twice; this node may be in them. Flags: DN_CONTEXT_BACK_OFF,
- * DN_CONTEXT_RESEND_REQUEST. Nodes may open at different times. DN_EBUSY: open already. DN_EFULL:
+ * name nobody twice; this node may be in them. Flags: enum dn_context_flag; loss detection is for
+ * carriers that lose records. Nodes may open at different times. DN_EBUSY: open already. DN_EFULL:
  * too many peers. DN_EINVAL, DN_ERANK. */
 int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                             const uint16_t *destinations, uint32_t destination_count,

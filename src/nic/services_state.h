@@ -180,6 +180,7 @@ struct nic_message_context {
     bool open;
     struct px_sender sender;
     struct px_receiver receiver;
+    struct px_buffer buffer; /* RB */
     struct nic_message_line *destinations;
     struct nic_message_line *sources;
 };

@@ -110,56 +110,78 @@ active proctype sender()
     read == MESSAGES
 }
 
+/* At most one answer of each kind is due; they go out when there is room for them. */
 active proctype receiver()
 {
     byte expected = 0;
     byte n;
     mtype intake = TAKING;
     bool stopped = false;
+    bool ack_due = false;
+    bool nack_due = false;
+    bool resend_due = false;
 
 end:
     do
     :: data ? n ->
-        if
-        :: n == expected && nfull(stored) ->
-            atomic {
+        atomic {
+            if
+            :: n == expected && nfull(stored) ->
                 stored ! n;
                 expected++;
                 intake = TAKING;
+                ack_due = true;
+                nack_due = false;
+                resend_due = false;
                 stopped = false
-            };
-            ANSWER(ACK, n)
-        :: n == expected && full(stored) ->
-            intake = REFUSING;
+            :: n == expected && full(stored) ->
+                intake = REFUSING;
+                nack_due = true;
+                resend_due = false;
 #ifdef RESEND_REQUEST
-            stopped = true;
-            /* Room may come before the answer goes out. */
-            if
-            :: full(stored) -> ANSWER(STOP, n)
-            :: nfull(stored) -> stopped = false; ANSWER(NACK, n)
-            fi
-#else
-            ANSWER(NACK, n)
+                stopped = true
 #endif
-        :: n < expected ->
+            :: n < expected ->
 #ifdef LOSS
+                ack_due = true
+#else
+                assert(false) /* a reliable network and a NACK never bring one twice */
+#endif
+            :: n > expected ->
+#ifdef LOSS
+                if
+                :: intake == TAKING -> intake = REFUSING; nack_due = true; resend_due = false
+                :: else
+                fi
+#else
+                assert(intake == REFUSING)
+#endif
+            fi
+        }
+    :: atomic {
+            ack_due && nfull(answers) ->
+            ack_due = false;
             ANSWER(ACK, (expected - 1))
-#else
-            assert(false) /* a reliable network and a NACK never bring one twice */
-#endif
-        :: n > expected ->
-#ifdef LOSS
+        }
+    :: atomic {
+            !ack_due && nack_due && nfull(answers) ->
+            nack_due = false;
+            /* Room may have come since the refusal. */
             if
-            :: intake == TAKING -> intake = REFUSING; ANSWER(NACK, expected)
-            :: else
+            :: stopped && full(stored) -> ANSWER(STOP, expected)
+            :: else -> stopped = false; ANSWER(NACK, expected)
             fi
-#else
-            assert(intake == REFUSING)
-#endif
-        fi
-    :: stopped && nfull(stored) ->
-        stopped = false;
-        ANSWER(RESEND, expected)
+        }
+    :: atomic {
+            !ack_due && !nack_due && resend_due && nfull(answers) ->
+            resend_due = false;
+            ANSWER(RESEND, expected)
+        }
+    :: atomic {
+            stopped && !nack_due && nfull(stored) ->
+            stopped = false;
+            resend_due = true
+        }
     od
 }
 

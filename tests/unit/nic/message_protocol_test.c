@@ -41,6 +41,7 @@ struct node {
     struct px_entry entries[ENTRIES];
     alignas(8) unsigned char send_buffer[SEND_BYTES];
     alignas(8) unsigned char receive_buffer[RECEIVE_BYTES];
+    struct px_buffer buffer;
     uint32_t sent[NODES_MAX];
     uint32_t received[NODES_MAX];
     uint64_t reads_at_ns;
@@ -79,11 +80,14 @@ static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t l
                                           .entry_count = ENTRIES,
                                           .buffer = node->send_buffer,
                                           .buffer_bytes = SEND_BYTES};
+        node->buffer = (struct px_buffer){.bytes = node->receive_buffer,
+                                          .byte_count = RECEIVE_BYTES};
         node->receiver = (struct px_receiver){.options = options,
                                               .rank = rank,
                                               .sources = node->sources,
-                                              .buffer = node->receive_buffer,
-                                              .buffer_bytes = RECEIVE_BYTES};
+                                              .store = {.context = &node->buffer,
+                                                        .take = px_buffer_take,
+                                                        .has_room = px_buffer_has_room}};
         for (uint32_t other = 0; other < count; other++) {
             node->destinations[other].rank = other;
             node->sources[other].rank = other;
@@ -155,7 +159,7 @@ static void host_sends(uint32_t rank)
 static void host_reads(uint32_t rank)
 {
     struct node *node = &world.nodes[rank];
-    const struct px_stored *stored = px_receiver_first(&node->receiver);
+    const struct px_stored *stored = px_buffer_first(&node->buffer);
     if (!stored || node->reads_at_ns > world.now_ns) {
         return;
     }
@@ -170,7 +174,8 @@ static void host_reads(uint32_t rank)
         assert_int_equal(bytes[i], (unsigned char)words[2]);
     }
     node->received[stored->from]++;
-    px_on_read(&node->receiver);
+    px_buffer_pass(&node->buffer);
+    px_on_room(&node->receiver);
     /* Mostly at once, sometimes only after a while. */
     node->reads_at_ns = world.now_ns + (below(20) ? below(100) : below(30000));
 }
@@ -232,11 +237,7 @@ static uint64_t deadline_of(const struct node *node, uint64_t now_ns)
     uint64_t deadline_ns = UINT64_MAX;
     for (uint32_t i = 0; i < world.count; i++) {
         uint64_t ready_ns = px_sender_ready_ns(&node->sender, now_ns, i);
-        uint64_t acked_by_ns = node->sender.options.flags & DN_CONTEXT_LOSS_DETECTION
-                                   ? node->destinations[i].acked_by_ns
-                                   : UINT64_MAX;
         deadline_ns = ready_ns < deadline_ns ? ready_ns : deadline_ns;
-        deadline_ns = acked_by_ns < deadline_ns ? acked_by_ns : deadline_ns;
     }
     return deadline_ns;
 }
@@ -333,9 +334,11 @@ static void expect_silence(struct node *node, uint64_t now_ns)
     assert_false(next_data(node, now_ns, &packet));
 }
 
+/* Messages go to node 1 alone and one after the other, so the entry follows from the SEQID. */
 static void answer(struct node *node, uint64_t now_ns, enum px_packet_type type, uint32_t seqid)
 {
-    struct px_packet packet = {.type = type, .from = 1, .to = 0, .channel = 7, .seqid = seqid};
+    struct px_packet packet = {
+        .type = type, .from = 1, .to = 0, .channel = 7, .seqid = seqid, .entry = seqid % ENTRIES};
     px_on_answer(&node->sender, now_ns, &packet);
 }
 
@@ -409,11 +412,100 @@ static void answers_that_make_no_sense_are_ignored(void **state)
     px_on_answer(&node->sender, 0, &strange);
     strange = (struct px_packet){.type = PX_ACK, .from = 1, .channel = 8};
     px_on_answer(&node->sender, 0, &strange);
-    assert_int_equal(node->sender.entry_tail, 0);
+    /* The address of another message, one beyond the table, and none where there must be one. */
+    static const uint32_t wrong[] = {1, ENTRIES, PX_NO_ENTRY};
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        strange = (struct px_packet){.type = PX_ACK, .from = 1, .channel = 7, .entry = wrong[i]};
+        px_on_answer(&node->sender, 0, &strange);
+        assert_int_equal(node->sender.entry_tail, 0);
+    }
+    strange.type = PX_NACK;
+    strange.entry = 1;
+    px_on_answer(&node->sender, 0, &strange);
+    assert_int_equal(node->destinations[1].flow, PX_FLOWING);
     expect_data(node, 0, 1);
     answer(node, 0, PX_ACK, 1);
     answer(node, 0, PX_ACK, 0); /* overtaken */
     assert_true(px_sender_is_idle(&node->sender));
+}
+
+/* An answer brings back the address that came with the data. */
+static void answers_name_the_entry(void **state)
+{
+    (void)state;
+    make_world(1, 3, DN_CONTEXT_RESEND_REQUEST, 0);
+    struct node *sender = &world.nodes[0];
+    struct node *receiver = &world.nodes[1];
+    struct px_packet packet;
+    enum { FIT = RECEIVE_BYTES / 16 }; /* of 8 bytes, with their headers */
+    for (uint32_t i = 0; i < FIT + 1; i++) {
+        uint32_t entry = kick(sender, 1);
+        assert_true(next_data(sender, 0, &packet));
+        assert_int_equal(packet.entry, entry);
+        px_on_data(&receiver->receiver, &packet);
+        assert_true(next_answer(receiver, &packet));
+        assert_int_equal(packet.type, i < FIT ? PX_ACK : PX_STOP);
+        assert_int_equal(packet.seqid, i);
+        assert_int_equal(packet.entry, entry);
+        px_on_answer(&sender->sender, 0, &packet);
+        if (i < FIT) {
+            assert_true(px_sender_is_idle(&sender->sender));
+            /* Another destination's entry lies between two of node 1's. */
+            entry = kick(sender, 2);
+            assert_true(next_data(sender, 0, &packet));
+            packet = (struct px_packet){
+                .type = PX_ACK, .from = 2, .channel = 7, .seqid = i, .entry = entry};
+            px_on_answer(&sender->sender, 0, &packet);
+        }
+    }
+    px_buffer_pass(&receiver->buffer);
+    px_on_room(&receiver->receiver);
+    assert_true(next_answer(receiver, &packet));
+    assert_int_equal(packet.type, PX_RESEND);
+    assert_int_equal(packet.entry, sender->destinations[1].first_entry);
+    px_on_answer(&sender->sender, 0, &packet);
+    expect_data(sender, 0, FIT);
+    assert_int_equal(sender->sender.counters.repeated, 1);
+    assert_int_equal(receiver->receiver.counters.refused, 1);
+}
+
+/* ACKs that could not go out are joined: the last one says it all. */
+static void an_ack_stands_for_those_before_it(void **state)
+{
+    (void)state;
+    make_world(1, 2, 0, 0);
+    struct node *sender = &world.nodes[0];
+    struct px_packet packet;
+    for (uint32_t i = 0; i < 3; i++) {
+        (void)kick(sender, 1);
+        assert_true(next_data(sender, 0, &packet));
+        px_on_data(&world.nodes[1].receiver, &packet);
+    }
+    assert_true(next_answer(&world.nodes[1], &packet));
+    assert_int_equal(packet.seqid, 2);
+    px_on_answer(&sender->sender, 0, &packet);
+    assert_true(px_sender_is_idle(&sender->sender));
+    assert_false(next_answer(&world.nodes[1], &packet));
+}
+
+/* With loss detection a sender wakes up by itself, even one that was stopped. */
+static void silence_ends(void **state)
+{
+    (void)state;
+    make_world(1, 2, DN_CONTEXT_LOSS_DETECTION | DN_CONTEXT_RESEND_REQUEST, 0);
+    struct node *node = &world.nodes[0];
+    (void)kick(node, 1);
+    expect_data(node, 100, 0);
+    assert_int_equal(deadline_of(node, 100), 20100);
+    expect_silence(node, 20099);
+    expect_data(node, 20100, 0);
+    answer(node, 20200, PX_STOP, 0);
+    assert_int_equal(deadline_of(node, 20200), 40200);
+    expect_silence(node, 40199);
+    expect_data(node, 40200, 0);
+    assert_int_equal(node->sender.counters.silences, 2);
+    answer(node, 40300, PX_ACK, 0);
+    assert_int_equal(deadline_of(node, 40300), UINT64_MAX);
 }
 
 /* ACKs of different destinations: the tails of the tables wait for the oldest. */
@@ -431,7 +523,9 @@ static void tails_advance_without_gaps(void **state)
     struct px_packet packet;
     while (next_data(node, 0, &packet)) {
     }
-    answer(node, 0, PX_ACK, ENTRIES - 2);
+    packet = (struct px_packet){
+        .type = PX_ACK, .from = 1, .channel = 7, .seqid = ENTRIES - 2, .entry = ENTRIES - 1};
+    px_on_answer(&node->sender, 0, &packet);
     assert_null(px_get_send_buf(&node->sender, 1, 8, &entry));
     packet = (struct px_packet){.type = PX_ACK, .from = 0, .channel = 7, .seqid = 0};
     px_on_answer(&node->sender, 0, &packet);
@@ -450,6 +544,9 @@ int main(void)
         cmocka_unit_test(back_off_waits_longer_and_longer),
         cmocka_unit_test(stopped_until_asked),
         cmocka_unit_test(answers_that_make_no_sense_are_ignored),
+        cmocka_unit_test(answers_name_the_entry),
+        cmocka_unit_test(an_ack_stands_for_those_before_it),
+        cmocka_unit_test(silence_ends),
         cmocka_unit_test(tails_advance_without_gaps),
     };
     return cmocka_run_group_tests_name("nic/message_protocol", tests, NULL, NULL);

@@ -205,7 +205,7 @@ static void finish(void)
 
 static void play_messages(uint64_t seed, bool deadly)
 {
-    begin(seed, 1 + (uint32_t)(seed % CLUSTER_NODES_MAX), (uint32_t)(seed / 8 % 4));
+    begin(seed, 1 + (uint32_t)(seed % CLUSTER_NODES_MAX), (uint32_t)(seed / 8 % 8));
     for (uint32_t step = 0; step < STEPS; step++) {
         uint32_t node = (uint32_t)cluster_below(group.count);
         cluster_step();
@@ -278,9 +278,7 @@ static void callers_mistakes_are_told(void **state)
     struct nic_services *services = group.nodes[0].services;
     assert_int_equal(nic_packet_message_open(services, 1, CHANNELS, both, 2, both, 2, 0),
                      DN_EINVAL);
-    assert_int_equal(
-        nic_packet_message_open(services, 1, 0, both, 2, both, 2, DN_CONTEXT_LOSS_DETECTION),
-        DN_EINVAL);
+    assert_int_equal(nic_packet_message_open(services, 1, 0, both, 2, both, 2, 8), DN_EINVAL);
     assert_int_equal(nic_packet_message_open(services, 1, 0, twice, 2, both, 2, 0), DN_EINVAL);
     assert_int_equal(nic_packet_message_open(services, 1, 0, both, 2, nobody, 2, 0), DN_ERANK);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 1, bytes, 1), DN_EINVAL);

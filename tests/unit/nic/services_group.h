@@ -386,6 +386,7 @@ static inline struct nic_services_config cluster_config(void)
         .context_receive_bytes = 192,
         .message_bytes_max = 96,
         .message_back_off_ns = 300,
+        .message_resend_ns = 30000,
     };
 }
 

@@ -216,9 +216,9 @@ static void malformed_records_are_counted_and_dropped(void **state)
         {1, WIRE_BARRIER, NIC_BARRIER_RECORD_ARRIVE, 0, 1, 8},
         {1, WIRE_MESSAGE, 0, 0, 1, 0},
         {1, WIRE_MESSAGE, NIC_MESSAGE_RECORD_UNDECLARED + 1, 0, 1, 0},
-        {1, WIRE_MESSAGE, PX_DATA, 2, 1, 8}, /* no such channel */
-        {1, WIRE_MESSAGE, PX_DATA, 0, UINT64_C(1) << 32, 8},
-        {1, WIRE_MESSAGE, PX_DATA, 0, 1, 97}, /* too long */
+        {1, WIRE_MESSAGE, PX_DATA, 2, 1, 8},          /* no such channel */
+        {1, WIRE_MESSAGE, PX_DATA, 0, UINT64_MAX, 8}, /* from no entry */
+        {1, WIRE_MESSAGE, PX_DATA, 0, 1, 97},         /* too long */
         {1, WIRE_MESSAGE, PX_ACK, 0, 1, 8},
     };
     const uint64_t count = sizeof records / sizeof records[0];
