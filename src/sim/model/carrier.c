@@ -6,6 +6,7 @@
 #include "sim/model/state.h"
 
 #include "nic/header_tlb.h"
+#include "sim/model/core_memory.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -168,12 +169,18 @@ static struct nic_services_config services_config(const struct sim_world *world,
     nic_services_config_default(&config, world->config.node_count);
     config.node = (uint16_t)number;
     config.incarnation = INCARNATION;
-    /* Every user of every node can wait for one lock; unused lines are never touched. */
-    uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;
     config.lock_count = config.lock_request_count = LOCKS;
-    config.lock_waiter_count = (uint32_t)(waiters < WAITERS_MAX ? waiters : WAITERS_MAX);
     config.team_count = 1;
     config.context_count = 0;
+    /* Every user of every node can wait for one lock, as far as there is SRAM for it; unused lines
+     * are never touched. */
+    uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;
+    uint32_t most = sim_core_waiters_max(world->machine, &config);
+    waiters = waiters < most ? waiters : most;
+    config.lock_waiter_count = (uint32_t)(waiters < WAITERS_MAX ? waiters : WAITERS_MAX);
+    if (world->config.lock_waiters > 0) {
+        config.lock_waiter_count = world->config.lock_waiters;
+    }
     return config;
 }
 
@@ -210,6 +217,10 @@ static uint64_t to_lines(uint64_t bytes)
 
 uint64_t sim_carrier_bytes(const struct sim_world *world, char error[SIM_ERROR_BYTES])
 {
+    struct nic_services_config tables = services_config(world, 0);
+    if (world->config.services && !sim_core_tables_fit(world->machine, &tables, error)) {
+        return 0;
+    }
     if (is_cd(world)) {
         struct board_config config = board_config(world, 0);
         uint64_t bytes = board_bytes(&config);

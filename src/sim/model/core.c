@@ -1,5 +1,13 @@
-/* The core processor: one thing at a time, at a declared cost per step. */
+/* The core processor: one thing at a time, at a declared cost per step.
+ *
+ * Packets of services, kicks for services and the alarm are requests: they wait at their interrupt
+ * (interrupt.h), and when the core processor is free the first one of the highest interrupt is
+ * served, to its end. What a handler sends and tells the host is part of its work, so it goes
+ * before the next request. A TLB's refill does not wait for requests either, only for what is
+ * being done. */
 #include "sim/model/state.h"
+
+#define NO_TASK UINT32_MAX
 
 uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const char *what,
                        uint64_t from_ps, uint64_t cycles, uint64_t packet)
@@ -10,23 +18,12 @@ uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const cha
     uint64_t ready_ps = node->core_free_ps > from_ps ? node->core_free_ps : from_ps;
     uint64_t start_ps = sim_edge(world->core_ps, ready_ps);
     node->core_free_ps = start_ps + sim_cycles(world->core_ps, cycles);
+    node->core_busy_ps += node->core_free_ps - start_ps;
     if (world->config.timeline) {
         sim_timeline_span(world->config.timeline, node->number, SIM_TRACK_CORE, what, start_ps,
                           node->core_free_ps, packet);
     }
     return node->core_free_ps;
-}
-
-uint64_t sim_core_serve(struct sim_world *world, struct sim_node *node, uint32_t words,
-                        uint64_t packet)
-{
-    const struct sim_machine *machine = world->machine;
-    uint64_t at_ps = world->now_ps;
-    at_ps = sim_core_work(world, node, "dispatch", at_ps, machine->core_dispatch_cycles, packet);
-    at_ps = sim_core_work(world, node, "look up", at_ps, machine->core_look_up_cycles, packet);
-    at_ps = sim_core_work(world, node, "copy", at_ps, machine->core_copy_word_cycles * words,
-                          packet);
-    return sim_core_work(world, node, "update", at_ps, machine->core_update_cycles, packet);
 }
 
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
@@ -35,7 +32,128 @@ uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t fro
     if (world->machine->tlb_refill == SIM_REFILL_HOST) {
         return from_ps + world->machine->host_refill;
     }
+    node->core_requests++;
     return sim_core_work(world, node, "refill", from_ps,
                          world->machine->core_dispatch_cycles + world->machine->tlb_refill_cycles,
                          packet);
+}
+
+/* ---- Requests ----------------------------------------------------------------------------- */
+
+static struct sim_task *task_at(const struct sim_world *world, uint32_t slot)
+{
+    return sim_slots_at(&world->tasks, slot);
+}
+
+/* Which requests wait at this interrupt. */
+static uint32_t requests_at(const struct sim_world *world, const struct sim_node *node,
+                            unsigned interrupt)
+{
+    uint32_t pending = 0;
+    for (uint32_t slot = node->core_queue[interrupt].first; slot != NO_TASK;
+         slot = task_at(world, slot)->next) {
+        pending |= UINT32_C(1) << task_at(world, slot)->request;
+    }
+    return pending;
+}
+
+/* Takes out the first task of the highest interrupt whose request is not masked. */
+static uint32_t take_task(struct sim_world *world, struct sim_node *node)
+{
+    uint8_t lines = sim_interrupts_lines(&world->interrupts, node->core_pending);
+    if (lines == 0) {
+        return NO_TASK;
+    }
+    unsigned interrupt = 31u - (unsigned)__builtin_clz(lines);
+    struct sim_task_list *queue = &node->core_queue[interrupt];
+    uint32_t previous = NO_TASK;
+    uint32_t slot = queue->first;
+    while (world->interrupts.masked >> task_at(world, slot)->request & 1) {
+        previous = slot;
+        slot = task_at(world, slot)->next;
+    }
+    const struct sim_task *task = task_at(world, slot);
+    if (previous == NO_TASK) {
+        queue->first = task->next;
+    } else {
+        task_at(world, previous)->next = task->next;
+    }
+    queue->last = queue->last == slot ? previous : queue->last;
+    uint32_t bit = UINT32_C(1) << task->request;
+    node->core_pending = (node->core_pending & ~bit) | (requests_at(world, node, interrupt) & bit);
+    return slot;
+}
+
+/* The core processor is free: it takes the next request, if there is one. */
+static void go_on(struct sim_world *world, struct sim_node *node)
+{
+    const struct sim_machine *machine = world->machine;
+    node->core_task = take_task(world, node);
+    if (node->core_task == NO_TASK) {
+        return;
+    }
+    const struct sim_task *task = task_at(world, node->core_task);
+    bool looks_up = task->request != SIM_REQUEST_ALARM;
+    uint64_t number = task->packet;
+    uint64_t at_ps = world->now_ps;
+    node->core_requests++;
+    at_ps = sim_core_work(world, node, "dispatch", at_ps, machine->core_dispatch_cycles, number);
+    at_ps = sim_core_work(world, node, "look up", at_ps,
+                          looks_up ? machine->core_look_up_cycles : 0, number);
+    at_ps = sim_core_work(world, node, "copy", at_ps, machine->core_copy_word_cycles * task->words,
+                          number);
+    at_ps = sim_core_work(world, node, "update", at_ps, machine->core_update_cycles, number);
+    sim_put(world, at_ps, SIM_EVENT_CORE, node->number, SIM_CORE_DONE);
+}
+
+void sim_core_request(struct sim_world *world, struct sim_node *node, enum sim_request request,
+                      uint32_t subject, uint32_t words, uint64_t packet)
+{
+    uint32_t slot;
+    struct sim_task *task = sim_slots_take(&world->tasks, &slot);
+    *task = (struct sim_task){.next = NO_TASK,
+                              .request = (uint8_t)request,
+                              .subject = subject,
+                              .words = words,
+                              .packet = packet};
+    struct sim_task_list *queue = &node->core_queue[world->interrupts.interrupt_of[request]];
+    if (queue->first == NO_TASK) {
+        queue->first = slot;
+    } else {
+        task_at(world, queue->last)->next = slot;
+    }
+    queue->last = slot;
+    node->core_pending |= UINT32_C(1) << request;
+    if (node->core_task == NO_TASK && !node->core_goes_on) {
+        go_on(world, node);
+    }
+}
+
+static void finish(struct sim_world *world, struct sim_node *node, const struct sim_task *task)
+{
+    switch ((enum sim_request)task->request) {
+    case SIM_REQUEST_KICK: sim_kick_served(world, task->subject); break;
+    case SIM_REQUEST_PACKET: sim_receive_served(world, node, task->subject); break;
+    case SIM_REQUEST_ALARM: sim_pump_at(world, node, world->now_ps); break;
+    default: INVARIANT(false);
+    }
+}
+
+void sim_core_event(struct sim_world *world, struct sim_node *node, enum sim_core_moment moment)
+{
+    if (moment == SIM_CORE_DONE) {
+        const struct sim_task done = *task_at(world, node->core_task);
+        sim_slots_give(&world->tasks, node->core_task);
+        node->core_task = NO_TASK;
+        node->core_goes_on = true;
+        finish(world, node, &done);
+        node->core_goes_on = node->core_pending != 0;
+        if (node->core_goes_on) {
+            /* Behind what the handler has set off at this time, and so after its own work. */
+            sim_put(world, world->now_ps, SIM_EVENT_CORE, node->number, SIM_CORE_NEXT);
+        }
+        return;
+    }
+    node->core_goes_on = false;
+    go_on(world, node);
 }

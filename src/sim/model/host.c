@@ -11,6 +11,11 @@
 
 void sim_host_event(struct sim_world *world, struct sim_host *host)
 {
+    uint64_t core_free_ps = world->nodes[host->node].core_free_ps;
+    if (host->is_core && core_free_ps > world->now_ps) {
+        sim_put(world, core_free_ps, SIM_EVENT_HOST, (uint32_t)(host - world->hosts), 0);
+        return; /* a handler is at work */
+    }
     host->now_ps = world->now_ps;
     sim_bank_step_done(host);
     host->program(host);
@@ -35,12 +40,19 @@ static uint32_t host_number(const struct sim_host *host)
 void sim_host_go_on(struct sim_host *host, const char *what, uint64_t at_ps)
 {
     show(host, what, host->now_ps, at_ps);
+    host->busy_ps += at_ps - host->now_ps;
     sim_put(host->world, at_ps, SIM_EVENT_HOST, host_number(host), 0);
 }
 
 void sim_work(struct sim_host *host, uint64_t ps)
 {
     sim_host_go_on(host, "work", host->now_ps + ps);
+}
+
+void sim_compute(struct sim_host *host, uint64_t ps)
+{
+    sim_host_go_on(host, "compute", host->now_ps + ps);
+    host->busy_ps -= ps;
 }
 
 /* ---- The kernel's side ------------------------------------------------------------------- */
@@ -83,7 +95,8 @@ void *sim_memory(struct sim_host *host, uint64_t offset)
 static void kick_at(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick)
 {
     struct sim_world *world = host->world;
-    uint64_t come_ps = at_ps + sim_cycles(world->bus_ps, world->machine->host_kick_cycles);
+    uint64_t bus_ps = host->is_core ? 0 : world->bus_ps;
+    uint64_t come_ps = at_ps + sim_cycles(bus_ps, world->machine->host_kick_cycles);
     uint32_t slot;
     struct sim_kick *taken = sim_slots_take(&world->kicks, &slot);
     *taken = *kick;
@@ -95,8 +108,17 @@ static void kick_at(struct sim_host *host, uint64_t at_ps, const struct sim_kick
     sim_put(world, come_ps, SIM_EVENT_KICK, slot, SIM_KICK_COMES);
 }
 
+/* The core processor moves 32 bits at a time. */
+static uint64_t core_ps(const struct sim_world *world, uint64_t cycles, unsigned bytes)
+{
+    return sim_cycles(world->core_ps, bytes > 4 ? 2 * cycles : cycles);
+}
+
 static uint64_t write_ps(const struct sim_host *host, unsigned bytes)
 {
+    if (host->is_core) {
+        return core_ps(host->world, host->world->machine->core_store_cycles, bytes);
+    }
     return bytes > 4 ? host->world->machine->host_write8 : host->world->machine->host_write;
 }
 
@@ -122,11 +144,23 @@ void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value,
     sim_host_go_on(host, "store to all", host->now_ps + write_ps(host, bytes));
 }
 
+void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned bytes)
+{
+    kick_at(host, host->now_ps,
+            &(struct sim_kick){
+                .kind = SIM_KICK_LOCAL, .address = offset, .value = value, .bytes = bytes});
+    sim_host_go_on(host, "write", host->now_ps + write_ps(host, bytes));
+}
+
 /* ---- Reads and polls ------------------------------------------------------------------- */
 
-static uint64_t read_ps(const struct sim_world *world, unsigned bytes)
+static uint64_t read_ps(const struct sim_host *host, unsigned bytes)
 {
-    return bytes > 4 ? world->machine->host_read8 : world->machine->host_read;
+    const struct sim_machine *machine = host->world->machine;
+    if (host->is_core) {
+        return core_ps(host->world, machine->core_load_cycles, bytes);
+    }
+    return bytes > 4 ? machine->host_read8 : machine->host_read;
 }
 
 static uint64_t word_at(struct sim_host *host, uint64_t offset, unsigned bytes)
@@ -140,7 +174,7 @@ void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
 {
     host->value = word_at(host, offset, bytes);
     host->read_from_ps = host->now_ps;
-    host->read_to_ps = host->now_ps + read_ps(host->world, bytes);
+    host->read_to_ps = host->now_ps + read_ps(host, bytes);
     sim_host_go_on(host, "load", host->read_to_ps);
 }
 
@@ -172,11 +206,12 @@ static void put_sample(struct sim_host *host, uint64_t from_ps)
     sim_put(host->world, start_ps, SIM_EVENT_SAMPLE, host_number(host), 0);
 }
 
-static void begin_poll(struct sim_host *host, unsigned kind, uint64_t period_ps)
+static void begin_poll(struct sim_host *host, unsigned kind, uint64_t read_ps)
 {
     host->polls = kind;
     host->poll_start_ps = host->now_ps;
-    host->poll_period_ps = period_ps;
+    host->poll_read_ps = read_ps;
+    host->poll_period_ps = read_ps + host->poll_pause_ps;
     host->sample_is_due = false;
     if (poll_holds(host)) {
         put_sample(host, host->now_ps);
@@ -190,7 +225,10 @@ void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
     host->poll_bytes = bytes;
     host->poll_mask = mask;
     host->poll_wanted = wanted;
-    begin_poll(host, SIM_POLL_WORD, read_ps(host->world, bytes));
+    uint64_t loop_ps = host->is_core ? sim_cycles(host->world->core_ps,
+                                                  host->world->machine->core_loop_cycles)
+                                     : 0;
+    begin_poll(host, SIM_POLL_WORD, read_ps(host, bytes) + loop_ps);
 }
 
 static void begin_block(struct sim_host *host, uint64_t at_ps);
@@ -201,10 +239,11 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
     if (!poll_holds(host)) {
         return; /* overwritten meanwhile: the reads go on */
     }
-    uint64_t done_ps = world->now_ps + host->poll_period_ps;
+    uint64_t done_ps = world->now_ps + host->poll_read_ps;
     host->read_from_ps = world->now_ps;
     host->read_to_ps = done_ps;
     host->now_ps = host->poll_start_ps;
+    host->busy_ps -= world->now_ps - host->poll_start_ps;
     unsigned kind = host->polls;
     host->polls = SIM_NO_POLL;
     struct sim_passage *passage = node_of(host)->passage;
@@ -313,8 +352,10 @@ static void request(struct sim_host *host, const struct sim_kick *kick, bool is_
     host->completion = (struct nic_completion){.state = NIC_PENDING};
     host->is_served = is_served;
     kick_at(host, host->now_ps + (words - 1) * world->machine->host_write, kick);
-    show(host, "request", host->now_ps, host->now_ps + words * world->machine->host_write);
-    host->now_ps += words * world->machine->host_write;
+    uint64_t write_ps = words * world->machine->host_write;
+    show(host, "request", host->now_ps, host->now_ps + write_ps);
+    host->now_ps += write_ps;
+    host->busy_ps += write_ps;
     begin_poll(host, SIM_POLL_COMPLETION, world->machine->host_read);
 }
 

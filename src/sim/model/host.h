@@ -14,7 +14,10 @@
  *
  * A step starts one operation and returns; when the operation is done the program is called
  * again and goes on behind the step. So keep locals that live across steps in host->locals, write
- * one SIM_STEP to a line, and none inside a switch. */
+ * one SIM_STEP to a line, and none inside a switch.
+ *
+ * The core processor can run a program, too (sim_world_start_core): stores, loads, polls and work,
+ * each at its own cost and without the host's bus. Its handlers of interrupts go first. */
 #ifndef SIM_MODEL_HOST_H
 #define SIM_MODEL_HOST_H
 
@@ -43,9 +46,13 @@ struct sim_host {
     void *locals;
     uint32_t line; /* of the program: where it goes on; 0: at its beginning */
     bool ended;
-    uint64_t now_ps; /* while the program runs */
-    uint64_t value;  /* what the last load or poll brought */
-    int result;      /* of the last operation that can fail: 0 or DN_E... */
+    uint64_t now_ps;        /* while the program runs */
+    uint64_t value;         /* what the last load or poll brought */
+    int result;             /* of the last operation that can fail: 0 or DN_E... */
+    bool is_core;           /* this is the core processor, not the host's CPU */
+    uint64_t poll_pause_ps; /* the program may set it: it computes so long between a poll's reads */
+    /* Time of its steps, without sim_compute and without a poll's reads that found nothing. */
+    uint64_t busy_ps;
 
     /* The simulator's own from here on. */
     enum { SIM_NO_POLL, SIM_POLL_WORD, SIM_POLL_COMPLETION, SIM_POLL_WINDOW } polls;
@@ -55,11 +62,12 @@ struct sim_host {
     uint64_t poll_offset, poll_mask, poll_wanted;
     uint64_t read_from_ps, read_to_ps; /* the last load, or a poll's last read */
     uint64_t poll_start_ps;            /* of the first read */
+    uint64_t poll_read_ps;             /* a read */
     uint64_t poll_period_ps;           /* from the start of a read to the start of the next */
     struct nic_completion completion;
     uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;
-    uint32_t block_kick;          /* the BOTF that waits for a window */
+    uint32_t block_kick; /* the BOTF that waits for a window */
     struct sim_bank_copy copy;
     struct sim_kick_list waiting; /* at the NIC, for room in the transaction FIFO */
 };
@@ -84,8 +92,9 @@ struct sim_host {
     (host)->ended = true; \
     }
 
-/* The CPU computes. */
+/* The CPU works for the communication; or computes something else meanwhile. */
 void sim_work(struct sim_host *host, uint64_t ps);
+void sim_compute(struct sim_host *host, uint64_t ps);
 
 /* ---- The kernel's side: takes no time ---------------------------------------------------- */
 
@@ -110,6 +119,8 @@ void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value,
                    uint32_t first, uint32_t count);
 /* An uncached read of LLCM into host->value. */
 void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes);
+/* A store into this node's own LLCM, where the core processor, or from there the host, finds it. */
+void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned bytes);
 /* Reads until (word & mask) == wanted. */
 void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
               uint64_t wanted);

@@ -1,5 +1,7 @@
 /* Kicks: their way from the host's bus into the transaction FIFO, and which kicks a packet was
  * made from. A user beyond its credit waits at the NIC and stops nobody else. */
+#include <string.h>
+
 #include "sim/model/state.h"
 
 /* ---- Into the FIFO --------------------------------------------------------------------- */
@@ -41,6 +43,14 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
     return error;
 }
 
+static void write_locally(struct sim_world *world, struct sim_node *node,
+                          const struct sim_kick *kick)
+{
+    INVARIANT(kick->address + kick->bytes <= world->machine->llcm_bytes);
+    memcpy(node->memory + kick->address, &kick->value, kick->bytes);
+    sim_hosts_see(world, node, kick->address, kick->bytes);
+}
+
 static bool makes_a_flight(const struct sim_kick *kick)
 {
     return kick->kind <= SIM_KICK_BOTF;
@@ -68,6 +78,7 @@ static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot
     case SIM_KICK_PULL:
         return nic_pull(node->engine, user, kick->remote, kick->local, kick->bytes,
                         &host->completion);
+    case SIM_KICK_LOCAL: write_locally(world, node, kick); return 0;
     case SIM_KICK_BARRIER:
     case SIM_KICK_LOCK:
     case SIM_KICK_UNLOCK: (void)request_service(world, node, kick); return 0;
@@ -109,14 +120,21 @@ static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
     uint64_t write_period_ps = period_of(world, SIM_STAGE_HOST_WRITE);
     uint64_t queue_period_ps = period_of(world, SIM_STAGE_TRANSACTION_QUEUE);
     uint64_t *free_ps = &node->stage_free_ps[SIM_STAGE_HOST_WRITE];
-    kick->come_ps = sim_edge(write_period_ps, *free_ps > world->now_ps ? *free_ps : world->now_ps);
-    *free_ps = kick->come_ps + write_period_ps;
-    kick->written_ps = kick->come_ps +
-                       sim_cycles(write_period_ps, stages[SIM_STAGE_HOST_WRITE].cycles);
+    if (world->hosts[kick->host].is_core) {
+        kick->come_ps = kick->written_ps = world->now_ps; /* inside the chip already */
+    } else {
+        kick->come_ps = sim_edge(write_period_ps,
+                                 *free_ps > world->now_ps ? *free_ps : world->now_ps);
+        *free_ps = kick->come_ps + write_period_ps;
+        kick->written_ps = kick->come_ps +
+                           sim_cycles(write_period_ps, stages[SIM_STAGE_HOST_WRITE].cycles);
+    }
     kick->queued_ps = sim_edge(queue_period_ps, kick->written_ps);
     kick->ready_ps = kick->queued_ps +
                      sim_cycles(queue_period_ps, stages[SIM_STAGE_TRANSACTION_QUEUE].cycles);
-    if (kick->kind >= SIM_KICK_BARRIER) {
+    if (kick->kind == SIM_KICK_LOCAL) {
+        sim_put(world, kick->written_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);
+    } else if (kick->kind >= SIM_KICK_BARRIER) {
         sim_put(world, kick->written_ps, SIM_EVENT_KICK, slot, SIM_KICK_WRITTEN);
     } else {
         sim_put(world, kick->ready_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);
@@ -143,16 +161,20 @@ void sim_kick_event(struct sim_world *world, uint32_t slot, enum sim_kick_phase 
 {
     const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
     struct sim_node *node = &world->nodes[world->hosts[kick->host].node];
-    uint64_t served_ps;
     switch (phase) {
     case SIM_KICK_COMES: enter(world, node, slot); break;
-    case SIM_KICK_WRITTEN:
-        /* CorePU handles it before anything is sent. */
-        served_ps = sim_core_serve(world, node, 0, 0);
-        sim_put(world, served_ps > kick->ready_ps ? served_ps : kick->ready_ps, SIM_EVENT_KICK,
-                slot, SIM_KICK_READY);
-        break;
+    case SIM_KICK_WRITTEN: sim_core_request(world, node, SIM_REQUEST_KICK, slot, 0, 0); break;
     case SIM_KICK_READY: queue(world, node, slot); break;
+    }
+}
+
+void sim_kick_served(struct sim_world *world, uint32_t slot)
+{
+    const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    if (kick->ready_ps > world->now_ps) {
+        sim_put(world, kick->ready_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);
+    } else {
+        sim_kick_event(world, slot, SIM_KICK_READY);
     }
 }
 

@@ -363,7 +363,7 @@ static bool check_core(const struct sim_machine *machine, char *error)
     if (machine->clock_core) {
         return true;
     }
-    for (unsigned i = SIM_core_dispatch_cycles; i <= SIM_core_copy_word_cycles; i++) {
+    for (unsigned i = SIM_core_dispatch_cycles; i <= SIM_core_float_add_cycles; i++) {
         if (sim_slot_value(machine, i)) {
             return value_fault(machine, i, error, "this machine has no clock core_mhz");
         }

@@ -54,24 +54,24 @@ enum sim_refill { SIM_REFILL_HOST, SIM_REFILL_CORE };                   /* host 
 /* The stages a packet goes through, in order; a machine lacks a stage that has neither cycles nor
  * word_cycles. Paper 000's Table 6 has Martini's stages, paper 002's Table 2 InfiniSWIF's.
  * Padding and link have no sections of their own: they follow from [packet] and [link]. */
-#define SIM_STAGES_LIST(STAGE)                                                     \
-    STAGE(HOST_WRITE, host_write, "write from host")                               \
-    STAGE(TRANSACTION_QUEUE, transaction_queue, "transaction queue")               \
-    STAGE(HEADER_TLB, header_tlb, "header TLB")                                    \
-    STAGE(SIZE_DECISION, size_decision, "transfer size decision")                  \
-    STAGE(SEND_BUFFER, send_buffer, "send buffer handshake")                       \
-    STAGE(CORE_SEND, core_send, "CoreLogic to InfiniSWIF")                         \
-    STAGE(TRANSPORT_SEND, transport_send, "transport, send (A)")                   \
-    STAGE(DATA_LINK_SEND, data_link_send, "data link, send (B)")                   \
-    STAGE(SWIF_SEND, swif_send, "SWIF, send")                                      \
-    STAGE(PADDING, padding, "padding in RHiNET-2 mode")                            \
-    STAGE(MAC_SEND, mac_send, "MAC, send")                                         \
-    STAGE(LINK, link, "outside the SWIF")                                          \
-    STAGE(MAC_RECEIVE, mac_receive, "MAC, receive")                                \
-    STAGE(SWIF_RECEIVE, swif_receive, "SWIF, receive")                             \
-    STAGE(DATA_LINK_RECEIVE, data_link_receive, "data link, receive (D)")          \
-    STAGE(TRANSPORT_RECEIVE, transport_receive, "transport, receive (E)")          \
-    STAGE(ADDRESS_TLB, address_tlb, "address TLB")                                 \
+#define SIM_STAGES_LIST(STAGE)                                            \
+    STAGE(HOST_WRITE, host_write, "write from host")                      \
+    STAGE(TRANSACTION_QUEUE, transaction_queue, "transaction queue")      \
+    STAGE(HEADER_TLB, header_tlb, "header TLB")                           \
+    STAGE(SIZE_DECISION, size_decision, "transfer size decision")         \
+    STAGE(SEND_BUFFER, send_buffer, "send buffer handshake")              \
+    STAGE(CORE_SEND, core_send, "CoreLogic to InfiniSWIF")                \
+    STAGE(TRANSPORT_SEND, transport_send, "transport, send (A)")          \
+    STAGE(DATA_LINK_SEND, data_link_send, "data link, send (B)")          \
+    STAGE(SWIF_SEND, swif_send, "SWIF, send")                             \
+    STAGE(PADDING, padding, "padding in RHiNET-2 mode")                   \
+    STAGE(MAC_SEND, mac_send, "MAC, send")                                \
+    STAGE(LINK, link, "outside the SWIF")                                 \
+    STAGE(MAC_RECEIVE, mac_receive, "MAC, receive")                       \
+    STAGE(SWIF_RECEIVE, swif_receive, "SWIF, receive")                    \
+    STAGE(DATA_LINK_RECEIVE, data_link_receive, "data link, receive (D)") \
+    STAGE(TRANSPORT_RECEIVE, transport_receive, "transport, receive (E)") \
+    STAGE(ADDRESS_TLB, address_tlb, "address TLB")                        \
     STAGE(LLCM_WRITE, llcm_write, "write into LLCM")
 
 enum sim_stage_name {
@@ -82,14 +82,14 @@ enum sim_stage_name {
 };
 
 /* key, kind, has a default of 0, help. Fields of struct sim_stage. */
-#define SIM_STAGE_KEYS(KEY)                                                                    \
-    KEY(clock, SIM_KEY_CLOCK, false, "the clock it runs on")                                   \
-    KEY(cycles, SIM_KEY_COUNT, false, "how long a packet's head takes")                        \
+#define SIM_STAGE_KEYS(KEY)                                                                      \
+    KEY(clock, SIM_KEY_CLOCK, false, "the clock it runs on")                                     \
+    KEY(cycles, SIM_KEY_COUNT, false, "how long a packet's head takes")                          \
     KEY(word_cycles, SIM_KEY_COUNT, true, "and each word of 8 bytes, where a stage stores them") \
-    KEY(gap_cycles, SIM_KEY_COUNT, true, "before the next packet may enter, beyond that")      \
-    KEY(miss_cycles, SIM_KEY_COUNT, true, "more on a miss (TLBs, CD contexts)")                \
-    KEY(cd_cycles, SIM_KEY_COUNT, true, "more for a CD packet")                                \
-    KEY(cd_gap_cycles, SIM_KEY_COUNT, true, "more before the next packet, with CD")            \
+    KEY(gap_cycles, SIM_KEY_COUNT, true, "before the next packet may enter, beyond that")        \
+    KEY(miss_cycles, SIM_KEY_COUNT, true, "more on a miss (TLBs, CD contexts)")                  \
+    KEY(cd_cycles, SIM_KEY_COUNT, true, "more for a CD packet")                                  \
+    KEY(cd_gap_cycles, SIM_KEY_COUNT, true, "more before the next packet, with CD")              \
     KEY(slow_cycles, SIM_KEY_COUNT, true, "more where the SWIF is slower than the DIMM")
 
 struct sim_stage {
@@ -100,68 +100,76 @@ struct sim_stage {
 
 /* section, key, kind, has a default of 0, help. Fields are named section_key without the
  * unit: [host] write_ns is host_write. */
-#define SIM_MACHINE_KEYS(KEY)                                                                    \
-    KEY(clock, dimm, SIM_KEY_MHZ, false, "the host's bus (memory or PCI) and Martini's core")    \
-    KEY(clock, swif, SIM_KEY_MHZ, true, "Martini's link side")                                   \
-    KEY(clock, core, SIM_KEY_MHZ, true, "the core processor")                                    \
-    KEY(clock, nic, SIM_KEY_MHZ, true, "paper 002's CoreLogic")                                  \
-    KEY(clock, tp, SIM_KEY_MHZ, true, "paper 002's transport layer")                             \
-    KEY(clock, dl, SIM_KEY_MHZ, true, "paper 002's data link layer")                             \
-    KEY(clock, mac, SIM_KEY_MHZ, true, "paper 002's MAC")                                        \
-    KEY(host, write, SIM_KEY_NS, false, "CPU time of one uncached write of up to 4 bytes")       \
-    KEY(host, write8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                 \
-    KEY(host, read, SIM_KEY_NS, false, "one uncached read of up to 4 bytes")                     \
-    KEY(host, read8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                  \
-    KEY(host, counter, SIM_KEY_NS, true, "reading the cycle counter")                            \
-    KEY(host, kick_cycles, SIM_KEY_COUNT, false, "bus clocks from a store to the NIC")           \
-    KEY(host, burst_cycles, SIM_KEY_COUNT, true, "bus clocks of a word of a block write")        \
-    KEY(host, bank_switch, SIM_KEY_NS, true, "switching the SO-DIMM banks")                      \
-    KEY(host, refill, SIM_KEY_NS, true, "refilling a TLB line, where the host does it")          \
-    KEY(software, pass, SIM_KEY_NS, true, "of a loop-back: kick to detection, beyond the reads") \
-    KEY(software, turn, SIM_KEY_NS, true, "of a responder: untwisting and answering")            \
-    KEY(software, barrier, SIM_KEY_NS, true, "of a barrier, with masks and phases")              \
-    KEY(software, leave_mmx, SIM_KEY_NS, true, "leaving MMX state after a read of 8 bytes")      \
-    KEY(software, sum, SIM_KEY_NS, true, "of a global sum: the addition and its loop")           \
-    KEY(software, sum_long_reads, SIM_KEY_COUNT, true, "more reads for unsigned long long")      \
-    KEY(software, library_barrier, SIM_KEY_NS, true, "the extended library's _expBarrier")       \
-    KEY(software, comm_sync, SIM_KEY_NS, true, "Fagus' comm_sync beyond its stores and polls")   \
-    KEY(software, message, SIM_KEY_NS, true, "Fagus' internal processing of a message")          \
-    KEY(software, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying into and out of SO-DIMM")      \
-    KEY(software, detect_thread, SIM_KEY_NS, true, "handing an arrival to another thread")       \
-    KEY(llcm, bytes, SIM_KEY_COUNT, false, "low-latency common memory")                          \
-    KEY(llcm, one_port, SIM_KEY_COUNT, true, "1: a host's read and the NIC's write take turns")  \
-    KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port") \
-    KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")               \
-    KEY(bank, mb_per_s, SIM_KEY_MB_PER_S, true, "network side; not said: as fast as is needed")  \
-    KEY(fifo, entries, SIM_KEY_COUNT, false, "transaction FIFO")                                 \
-    KEY(fifo, users, SIM_KEY_COUNT, false, "that share it")                                      \
-    KEY(send, buffers, SIM_KEY_COUNT, false, "packets between header TLB and link")              \
-    KEY(tlb, refill, SIM_KEY_CHOICE, false, "who refills a TLB: host or core")                   \
-    KEY(tlb, refill_cycles, SIM_KEY_COUNT, true, "CorePU clocks of a refill from DRAM")          \
-    KEY(core, dispatch_cycles, SIM_KEY_COUNT, true, "CorePU: from an arrival to its handler")    \
-    KEY(core, look_up_cycles, SIM_KEY_COUNT, true, "finding the lock, team or channel")          \
-    KEY(core, update_cycles, SIM_KEY_COUNT, true, "changing its state")                          \
-    KEY(core, send_cycles, SIM_KEY_COUNT, true, "making one record")                             \
-    KEY(core, notify_cycles, SIM_KEY_COUNT, true, "telling the host")                            \
-    KEY(core, copy_word_cycles, SIM_KEY_COUNT, true, "moving a word of a message")               \
-    KEY(packet, overhead_bytes, SIM_KEY_COUNT, false, "of a packet, as the papers count it")     \
-    KEY(packet, ack_bytes, SIM_KEY_COUNT, true, "an acknowledgement alone")                      \
-    KEY(packet, data_bytes, SIM_KEY_COUNT, false, "the most that one packet carries")            \
-    KEY(packet, pad_bytes, SIM_KEY_COUNT, true, "shorter ones become so long (RHiNET-2 mode)")   \
-    KEY(carrier, kind, SIM_KEY_CHOICE, false, "plain (the network loses nothing), ud or cd")     \
-    KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                 \
-    KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                         \
-    KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                             \
-    KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                      \
-    KEY(switch, ports, SIM_KEY_COUNT, true, "0: there is no switch; two boards back to back")    \
-    KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                 \
-    KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")               \
-    KEY(switch, multicast, SIM_KEY_COUNT, true, "1: it can send one packet to several outputs")  \
+#define SIM_MACHINE_KEYS(KEY)                                                                     \
+    KEY(clock, dimm, SIM_KEY_MHZ, false, "the host's bus (memory or PCI) and Martini's core")     \
+    KEY(clock, swif, SIM_KEY_MHZ, true, "Martini's link side")                                    \
+    KEY(clock, core, SIM_KEY_MHZ, true, "the core processor")                                     \
+    KEY(clock, nic, SIM_KEY_MHZ, true, "paper 002's CoreLogic")                                   \
+    KEY(clock, tp, SIM_KEY_MHZ, true, "paper 002's transport layer")                              \
+    KEY(clock, dl, SIM_KEY_MHZ, true, "paper 002's data link layer")                              \
+    KEY(clock, mac, SIM_KEY_MHZ, true, "paper 002's MAC")                                         \
+    KEY(host, write, SIM_KEY_NS, false, "CPU time of one uncached write of up to 4 bytes")        \
+    KEY(host, write8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                  \
+    KEY(host, read, SIM_KEY_NS, false, "one uncached read of up to 4 bytes")                      \
+    KEY(host, read8, SIM_KEY_NS, false, "of 8 bytes, with MMX")                                   \
+    KEY(host, counter, SIM_KEY_NS, true, "reading the cycle counter")                             \
+    KEY(host, kick_cycles, SIM_KEY_COUNT, false, "bus clocks from a store to the NIC")            \
+    KEY(host, burst_cycles, SIM_KEY_COUNT, true, "bus clocks of a word of a block write")         \
+    KEY(host, bank_switch, SIM_KEY_NS, true, "switching the SO-DIMM banks")                       \
+    KEY(host, refill, SIM_KEY_NS, true, "refilling a TLB line, where the host does it")           \
+    KEY(software, pass, SIM_KEY_NS, true, "of a loop-back: kick to detection, beyond the reads")  \
+    KEY(software, turn, SIM_KEY_NS, true, "of a responder: untwisting and answering")             \
+    KEY(software, barrier, SIM_KEY_NS, true, "of a barrier, with masks and phases")               \
+    KEY(software, leave_mmx, SIM_KEY_NS, true, "leaving MMX state after a read of 8 bytes")       \
+    KEY(software, sum, SIM_KEY_NS, true, "of a global sum: the addition and its loop")            \
+    KEY(software, sum_long_reads, SIM_KEY_COUNT, true, "more reads for unsigned long long")       \
+    KEY(software, library_barrier, SIM_KEY_NS, true, "the extended library's _expBarrier")        \
+    KEY(software, comm_sync, SIM_KEY_NS, true, "Fagus' comm_sync beyond its stores and polls")    \
+    KEY(software, message, SIM_KEY_NS, true, "Fagus' internal processing of a message")           \
+    KEY(software, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying into and out of SO-DIMM")       \
+    KEY(software, detect_thread, SIM_KEY_NS, true, "handing an arrival to another thread")        \
+    KEY(llcm, bytes, SIM_KEY_COUNT, false, "low-latency common memory")                           \
+    KEY(llcm, one_port, SIM_KEY_COUNT, true, "1: a host's read and the NIC's write take turns")   \
+    KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port")  \
+    KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")                \
+    KEY(bank, mb_per_s, SIM_KEY_MB_PER_S, true, "network side; not said: as fast as is needed")   \
+    KEY(fifo, entries, SIM_KEY_COUNT, false, "transaction FIFO")                                  \
+    KEY(fifo, users, SIM_KEY_COUNT, false, "that share it")                                       \
+    KEY(send, buffers, SIM_KEY_COUNT, false, "packets between header TLB and link")               \
+    KEY(tlb, refill, SIM_KEY_CHOICE, false, "who refills a TLB: host or core")                    \
+    KEY(tlb, refill_cycles, SIM_KEY_COUNT, true, "CorePU clocks of a refill from DRAM")           \
+    KEY(core, dispatch_cycles, SIM_KEY_COUNT, true, "CorePU: from an arrival to its handler")     \
+    KEY(core, look_up_cycles, SIM_KEY_COUNT, true, "finding the lock, team or channel")           \
+    KEY(core, update_cycles, SIM_KEY_COUNT, true, "changing its state")                           \
+    KEY(core, send_cycles, SIM_KEY_COUNT, true, "making one record")                              \
+    KEY(core, notify_cycles, SIM_KEY_COUNT, true, "telling the host")                             \
+    KEY(core, copy_word_cycles, SIM_KEY_COUNT, true, "moving a word of a message")                \
+    KEY(core, load_cycles, SIM_KEY_COUNT, true, "its programs: 32 bits from LLCM")                \
+    KEY(core, store_cycles, SIM_KEY_COUNT, true, "32 bits into LLCM or to a kick address")        \
+    KEY(core, loop_cycles, SIM_KEY_COUNT, true, "compare and branch, in a poll")                  \
+    KEY(core, add_cycles, SIM_KEY_COUNT, true, "adding two whole numbers")                        \
+    KEY(core, float_add_cycles, SIM_KEY_COUNT, true, "adding two floats, without hardware")       \
+    KEY(core, instruction_bytes, SIM_KEY_COUNT, true, "its instruction SRAM")                     \
+    KEY(core, data_bytes, SIM_KEY_COUNT, true, "its data SRAM; 0: as much as is needed")          \
+    KEY(core, reserved_bytes, SIM_KEY_COUNT, true, "of that, for stack and variables")            \
+    KEY(packet, overhead_bytes, SIM_KEY_COUNT, false, "of a packet, as the papers count it")      \
+    KEY(packet, ack_bytes, SIM_KEY_COUNT, true, "an acknowledgement alone")                       \
+    KEY(packet, data_bytes, SIM_KEY_COUNT, false, "the most that one packet carries")             \
+    KEY(packet, pad_bytes, SIM_KEY_COUNT, true, "shorter ones become so long (RHiNET-2 mode)")    \
+    KEY(carrier, kind, SIM_KEY_CHOICE, false, "plain (the network loses nothing), ud or cd")      \
+    KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                  \
+    KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                          \
+    KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                              \
+    KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                       \
+    KEY(switch, ports, SIM_KEY_COUNT, true, "0: there is no switch; two boards back to back")     \
+    KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                  \
+    KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")                \
+    KEY(switch, multicast, SIM_KEY_COUNT, true, "1: it can send one packet to several outputs")   \
     KEY(ring, buffer_flits, SIM_KEY_COUNT, true, "of a router's channel; 0: all of [ring] usual") \
-    KEY(ring, route_cycles, SIM_KEY_COUNT, true, "a head, until its output is known")            \
-    KEY(ring, switch_cycles, SIM_KEY_COUNT, true, "a flit, from input to output")                \
-    KEY(ring, link_cycles, SIM_KEY_COUNT, true, "between two routers")                           \
-    KEY(ring, credit_cycles, SIM_KEY_COUNT, true, "a credit back")                               \
+    KEY(ring, route_cycles, SIM_KEY_COUNT, true, "a head, until its output is known")             \
+    KEY(ring, switch_cycles, SIM_KEY_COUNT, true, "a flit, from input to output")                 \
+    KEY(ring, link_cycles, SIM_KEY_COUNT, true, "between two routers")                            \
+    KEY(ring, credit_cycles, SIM_KEY_COUNT, true, "a credit back")                                \
     KEY(ring, nic_cycles, SIM_KEY_COUNT, true, "between router and NIC")
 
 enum sim_machine_key {

@@ -58,16 +58,26 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
         return;
     }
     if (flight->is_service) {
-        uint64_t served_ps = sim_core_serve(world, node, (flight->data_bytes + 7) / 8,
-                                            flight->number);
-        done_ps = served_ps > at_ps ? served_ps : at_ps;
-    } else if (flight->writes) {
+        sim_core_request(world, node, SIM_REQUEST_PACKET, slot, (flight->data_bytes + 7) / 8,
+                         flight->number);
+        return;
+    }
+    if (flight->writes) {
         done_ps += sim_cycles(world->bus_ps, world->machine->llcm_visible_cycles);
     }
     if (flight->passage) {
         flight->passage->visible_ps = done_ps;
     }
     sim_put(world, done_ps, SIM_EVENT_CARRY, node->number, slot);
+}
+
+void sim_receive_served(struct sim_world *world, struct sim_node *node, uint32_t slot)
+{
+    const struct sim_flight *flight = sim_flight_at(world, slot);
+    if (flight->passage) {
+        flight->passage->visible_ps = world->now_ps;
+    }
+    sim_carry_event(world, node, slot);
 }
 
 void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t slot)

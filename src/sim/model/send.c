@@ -289,7 +289,8 @@ static uint64_t read_over_ps(const struct sim_host *host, uint64_t at_ps)
 {
     if (host->polls != SIM_NO_POLL && at_ps > host->poll_start_ps) {
         uint64_t into_ps = (at_ps - host->poll_start_ps) % host->poll_period_ps;
-        return into_ps == 0 ? at_ps : at_ps + host->poll_period_ps - into_ps;
+        return into_ps == 0 || into_ps >= host->poll_read_ps ? at_ps
+                                                             : at_ps + host->poll_read_ps - into_ps;
     }
     return at_ps > host->read_from_ps && at_ps < host->read_to_ps ? host->read_to_ps : at_ps;
 }
@@ -301,7 +302,8 @@ static uint64_t port_free_ps(const struct sim_world *world, const struct sim_nod
 {
     uint64_t free_ps = at_ps;
     for (uint32_t i = 0; i < node->host_count; i++) {
-        uint64_t over_ps = read_over_ps(&world->hosts[node->first_host + i], at_ps);
+        const struct sim_host *host = &world->hosts[node->first_host + i];
+        uint64_t over_ps = host->is_core ? at_ps : read_over_ps(host, at_ps);
         free_ps = over_ps > free_ps ? over_ps : free_ps;
     }
     return free_ps;

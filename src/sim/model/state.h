@@ -6,7 +6,7 @@
  *     send.c      from the FIFO to the link; the stages
  *     receive.c   from the link into memory
  *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
- *     core.c      the core processor
+ *     core.c      the core processor; interrupt.c: what it is interrupted by
  *     bank.c      the SO-DIMM banks
  *     expect.c    prefetching what the next events need
  *
@@ -18,6 +18,7 @@
 #include "board/board.h"
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
+#include "sim/model/interrupt.h"
 #include "sim/slots.h"
 
 enum sim_event_kind {
@@ -31,6 +32,7 @@ enum sim_event_kind {
     SIM_EVENT_RECEIVED, /* subject: node; value: flight; it is through the receive stages */
     SIM_EVENT_CARRY,    /* subject: node; value: flight; CorePU has served it, or it is visible */
     SIM_EVENT_TIMER,    /* subject: node; value: which setting of the timer */
+    SIM_EVENT_CORE,     /* subject: node; value: enum sim_core_moment */
 };
 
 /* The areas that remote nodes may name. */
@@ -42,6 +44,7 @@ enum sim_kick_kind {
     SIM_KICK_BOTF,
     SIM_KICK_PUSH,
     SIM_KICK_PULL,
+    SIM_KICK_LOCAL, /* into the node's own LLCM */
     SIM_KICK_BARRIER,
     SIM_KICK_LOCK,
     SIM_KICK_UNLOCK,
@@ -65,13 +68,34 @@ struct sim_kick {
     uint64_t written_ps;   /* out of it */
     uint64_t queued_ps;    /* into TRANSACTION_QUEUE */
     uint64_t ready_ps;     /* and out of that */
-    uint64_t address; /* AOTF, MULTICAST: kick address; BARRIER: team; LOCK: name; UNLOCK: ticket */
-    uint64_t value;   /* AOTF; LOCK: the manager */
+    /* AOTF, MULTICAST: kick address; LOCAL: offset; BARRIER: team; LOCK: name; UNLOCK: ticket */
+    uint64_t address;
+    uint64_t value; /* AOTF, LOCAL; LOCK: the manager */
     uint64_t bytes;
     struct dn_remote remote; /* AOTF, MULTICAST: only its rank */
     unsigned char *local;
     uint32_t block;   /* BOTF: the slot of what was written into the window */
     uint64_t *ticket; /* LOCK: where it goes */
+};
+
+enum sim_core_moment {
+    SIM_CORE_DONE, /* the task is done */
+    SIM_CORE_NEXT, /* and so is all that it set off */
+};
+
+/* A request that waits for the core processor, or is being served. */
+struct sim_task {
+    uint64_t free;    /* the slots' own while it is not taken */
+    uint64_t packet;  /* for traces */
+    uint32_t next;    /* in its list, behind this one; UINT32_MAX: none */
+    uint32_t subject; /* KICK: the kick; PACKET: the flight */
+    uint32_t words;   /* PACKET: of its data */
+    uint8_t request;  /* enum sim_request */
+};
+
+/* Tasks in a row, by their slots. */
+struct sim_task_list {
+    uint32_t first, last; /* UINT32_MAX: empty */
 };
 
 /* A flight takes three cache lines, since many thousands may be under way. What only some need
@@ -99,7 +123,7 @@ struct sim_flight {
     uint32_t area;   /* not 0: the receiver must look it up */
     bool writes;     /* into memory that hosts read */
     uint64_t cookie;
-    uint64_t number; /* for traces */
+    uint64_t number;             /* for traces */
     struct sim_passage *passage; /* NULL: not kept */
     unsigned char *data;         /* `small`, or the body's */
     uint32_t body;               /* of the world's bodies; UINT32_MAX: none, the packet is small */
@@ -120,21 +144,27 @@ struct sim_node {
     uint64_t launched_ps;               /* CD: when its last packet began its way */
     uint32_t network_bank;              /* 0 or 1: the one that faces the network */
     uint64_t core_free_ps;
+    uint64_t core_busy_ps;  /* its work so far */
+    uint64_t core_requests; /* that it took */
+    uint32_t core_task;     /* the one that is served; UINT32_MAX: none */
+    uint32_t core_pending;  /* requests that wait, a bit for each enum sim_request */
+    bool core_goes_on;      /* SIM_CORE_NEXT is due */
+    struct sim_task_list core_queue[SIM_INTERRUPTS];
     uint64_t bank_free_ps;
     uint64_t pump_ps; /* when a pump is due; UINT64_MAX: none is */
     uint64_t timer_ps;
     uint64_t timer_setting;
     struct sim_kick_list recorded; /* kicks whose records no packet has taken along yet */
-    uint32_t made; /* plain: the flight that the engine has just made; UINT32_MAX: none */
-    bool may_make; /* plain: the engine may make one */
-    bool stirred;                /* CD: something happened since the board had nothing to send */
-    uint32_t sending;            /* flights between header TLB and link */
-    uint32_t waiting;            /* kicks of its hosts that found no room in the FIFO */
-    uint32_t retry_first;        /* only grows; says whose kicks are retried first */
-    uint64_t appended, left;     /* plain: requests given to the network, and gone */
-    uint64_t header_misses;   /* already charged to flights */
-    uint64_t context_misses;  /* CD: the same */
-    uint64_t retransmissions; /* CD: as of the last packet */
+    uint32_t made;           /* plain: the flight that the engine has just made; UINT32_MAX: none */
+    bool may_make;           /* plain: the engine may make one */
+    bool stirred;            /* CD: something happened since the board had nothing to send */
+    uint32_t sending;        /* flights between header TLB and link */
+    uint32_t waiting;        /* kicks of its hosts that found no room in the FIFO */
+    uint32_t retry_first;    /* only grows; says whose kicks are retried first */
+    uint64_t appended, left; /* plain: requests given to the network, and gone */
+    uint64_t header_misses;  /* already charged to flights */
+    uint64_t context_misses; /* CD: the same */
+    uint64_t retransmissions;    /* CD: as of the last packet */
     struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
     uint32_t bank_switcher;      /* 1 + the user that is switching the banks; 0: nobody is */
     uint64_t bank_switches;      /* ended */
@@ -150,7 +180,7 @@ struct sim_world {
     uint64_t core_ps; /* of CorePU */
     bool stage_is_there[SIM_STAGES];
     bool swif_is_slow;
-    bool is_large; /* its state fits into no cache */
+    bool is_large;              /* its state fits into no cache */
     uint64_t core_send_lead_ps; /* of the stages from the header TLB to CORE_SEND */
     uint64_t now_ps;
     uint64_t event_count;
@@ -158,9 +188,11 @@ struct sim_world {
     struct sim_events events;
     struct sim_network *network;
     struct sim_slots kicks;
-    struct sim_slots blocks; /* of WIRE_BOTF_BYTES_MAX */
+    struct sim_slots blocks;  /* of WIRE_BOTF_BYTES_MAX */
     struct sim_slots flights; /* each followed by its passage, where passages are kept */
     struct sim_slots bodies;  /* packets that are too large for their flight */
+    struct sim_slots tasks;   /* of the core processors */
+    struct sim_interrupts interrupts;
     bool keeps_passages;
     struct sim_node *nodes;
     struct sim_host *hosts;
@@ -223,6 +255,8 @@ void sim_bank_step_done(struct sim_host *host);
 /* ---- kick.c ------------------------------------------------------------------------------- */
 
 void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
+/* CorePU has served the kick, before anything is sent. */
+void sim_kick_served(struct sim_world *world, uint32_t kick);
 /* There may be room for waiting kicks. */
 void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
 /* The engine of a node (the context) has made a record of the kick that the route's tag names. */
@@ -251,6 +285,8 @@ void sim_arrived(void *context, uint64_t at_ps, uint32_t node, uint32_t flight);
 void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uint32_t flight,
                              uint64_t at_ps);
 void sim_carry_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
+/* CorePU has served the flight. */
+void sim_receive_served(struct sim_world *world, struct sim_node *node, uint32_t flight);
 
 /* ---- carrier.c ---------------------------------------------------------------------------- */
 
@@ -283,13 +319,14 @@ void sim_expect(const struct sim_world *world);
 
 /* ---- core.c ------------------------------------------------------------------------------- */
 
-/* CorePU works for `cycles` of its clock, as soon as it is free and not before `from_ps`.
- * Returns when it is done. */
+/* CorePU works for `cycles` of its clock, as soon as what it does now is done and not before
+ * `from_ps`. Returns when it is done. */
 uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const char *what,
                        uint64_t from_ps, uint64_t cycles, uint64_t packet);
-/* Runs the handler of a record with that many words of data. */
-uint64_t sim_core_serve(struct sim_world *world, struct sim_node *node, uint32_t words,
-                        uint64_t packet);
+/* Asks CorePU to serve a kick or a packet with that many words of data. */
+void sim_core_request(struct sim_world *world, struct sim_node *node, enum sim_request request,
+                      uint32_t subject, uint32_t words, uint64_t packet);
+void sim_core_event(struct sim_world *world, struct sim_node *node, enum sim_core_moment moment);
 /* A TLB missed at `from_ps`; returns when host or CorePU has refilled it. */
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet);

@@ -43,6 +43,10 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
     node->memory = space;
     node->pump_ps = node->timer_ps = UINT64_MAX;
     node->made = UINT32_MAX;
+    node->core_task = UINT32_MAX;
+    for (unsigned i = 0; i < SIM_INTERRUPTS; i++) {
+        node->core_queue[i] = (struct sim_task_list){UINT32_MAX, UINT32_MAX};
+    }
     node->recorded = (struct sim_kick_list){UINT32_MAX, UINT32_MAX};
     sim_carrier_init(world, node, world->space + number * world->near_bytes,
                      space + world->memory_bytes);
@@ -51,6 +55,7 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
             .world = world,
             .node = number,
             .user = user,
+            .is_core = world->config.core_programs && user + 1 == users,
             .windows_free = NIC_WINDOWS / users,
             .waiting = {UINT32_MAX, UINT32_MAX},
         };
@@ -74,6 +79,9 @@ static const char *objection(const struct sim_world_config *config)
     }
     if (config->machine->fifo_entries < config->user_count) {
         return "[fifo] entries must be at least one for each user";
+    }
+    if (config->core_programs && config->machine->core_load_cycles == 0) {
+        return "[core] load_cycles must be at least 1 for programs of the core processor";
     }
     if (config->machine->send_buffers == 0) {
         return "[send] buffers must be at least 1";
@@ -142,6 +150,8 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     INVARIANT(world->nodes && world->hosts);
     sim_slots_init(&world->kicks, sizeof(struct sim_kick));
     sim_slots_init(&world->blocks, WIRE_BOTF_BYTES_MAX);
+    sim_slots_init(&world->tasks, sizeof(struct sim_task));
+    sim_interrupts_init(&world->interrupts);
     /* Traces need the flights' passages, and so do nodes that keep the last one. */
     world->keeps_passages = world->config.timeline || world->config.node_count <= PASSAGE_NODES_MAX;
     sim_slots_init(
@@ -164,6 +174,7 @@ struct sim_world *sim_world_open(const struct sim_world_config *config, char err
 {
     struct sim_world_config wanted = *config;
     wanted.user_count = config->user_count > 0 ? config->user_count : 1;
+    wanted.user_count += config->core_programs ? 1 : 0;
     const char *wrong = objection(&wanted);
     if (wrong) {
         (void)snprintf(error, SIM_ERROR_BYTES, "%s: %s", config->machine->name, wrong);
@@ -197,6 +208,7 @@ void sim_world_close(struct sim_world *world)
         (void)munmap(world->space, world->space_bytes);
     }
     sim_slots_free(&world->kicks);
+    sim_slots_free(&world->tasks);
     sim_slots_free(&world->blocks);
     sim_slots_free(&world->flights);
     sim_slots_free(&world->bodies);
@@ -221,6 +233,23 @@ void sim_world_start(struct sim_world *world, uint32_t number, uint32_t user, si
     host->ended = false;
     world->running++;
     sim_put(world, at_ps > world->now_ps ? at_ps : world->now_ps, SIM_EVENT_HOST, index, 0);
+}
+
+void sim_world_start_core(struct sim_world *world, uint32_t node, sim_program *program,
+                          void *locals, uint64_t at_ps)
+{
+    INVARIANT(world->config.core_programs);
+    sim_world_start(world, node, world->config.user_count - 1, program, locals, at_ps);
+}
+
+/* InfiniSWIF has timers of its own; the services have CorePU's alarm. */
+static void timer_expired(struct sim_world *world, struct sim_node *node)
+{
+    if (node->board) {
+        sim_pump_at(world, node, world->now_ps);
+    } else {
+        sim_core_request(world, node, SIM_REQUEST_ALARM, 0, 0, 0);
+    }
 }
 
 static void happen(struct sim_world *world, const struct sim_event *event)
@@ -250,8 +279,11 @@ static void happen(struct sim_world *world, const struct sim_event *event)
         if (event->value == node->timer_setting) {
             node->timer_ps = UINT64_MAX;
             node->stirred = true;
-            sim_pump_at(world, node, world->now_ps);
+            timer_expired(world, node);
         }
+        break;
+    case SIM_EVENT_CORE:
+        sim_core_event(world, &world->nodes[event->subject], (enum sim_core_moment)event->value);
         break;
     }
 }
@@ -313,6 +345,8 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);
         counters->header_misses += engine->header_misses;
         counters->address_misses += engine->address_misses;
+        counters->core_busy_ps += node->core_busy_ps;
+        counters->core_requests += node->core_requests;
         counters->bank_switches += node->bank_switches;
         counters->bank_switch_ps += node->bank_switch_ps;
         counters->bank_arrivals += node->bank_arrivals;
@@ -325,6 +359,17 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
             counters->stop_and_wait += swif->stop_and_wait;
         }
     }
+}
+
+uint64_t sim_world_busy(const struct sim_world *world, uint32_t number, bool core)
+{
+    const struct sim_node *node = &world->nodes[number];
+    uint64_t busy_ps = core ? node->core_busy_ps : 0;
+    for (uint32_t i = 0; i < node->host_count; i++) {
+        const struct sim_host *host = &world->hosts[node->first_host + i];
+        busy_ps += host->is_core == core ? host->busy_ps : 0;
+    }
+    return busy_ps;
 }
 
 static void say_poll(const struct sim_host *host, char text[SIM_ERROR_BYTES])

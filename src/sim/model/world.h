@@ -29,6 +29,8 @@ struct sim_world_config {
     struct sim_timeline *timeline; /* may be NULL */
     uint32_t user_count;           /* of a node; 0: 1 */
     bool services;                 /* CorePU's lock, barrier and message services are wanted */
+    uint32_t lock_waiters;         /* lines for requests for locks; 0: as many as fit */
+    bool core_programs;            /* CorePU runs a program: it is one more user of the NIC */
 };
 
 /* NULL: no such world can be made; the error says why in one line. */
@@ -39,6 +41,10 @@ void sim_world_close(struct sim_world *world);
 /* Starts the program at `at_ps`. Its locals stay the caller's. */
 void sim_world_start(struct sim_world *world, uint32_t node, uint32_t user, sim_program *program,
                      void *locals, uint64_t at_ps);
+
+/* The same for the core processor's program. */
+void sim_world_start_core(struct sim_world *world, uint32_t node, sim_program *program,
+                          void *locals, uint64_t at_ps);
 
 enum sim_end {
     SIM_END_DONE,     /* every program has ended, and nothing is under way */
@@ -63,10 +69,16 @@ struct sim_world_counters {
     uint64_t retransmissions;
     uint64_t transmissions; /* CD: of packets with a body */
     uint64_t stop_and_wait; /* of these, by stop-and-wait */
+    uint64_t core_busy_ps;  /* of all core processors */
+    uint64_t core_requests; /* that they took, TLB misses included */
     uint64_t bank_switches, bank_switch_ps;
     uint64_t bank_arrivals; /* blocks that came into a bank while the banks were switched */
 };
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
+
+/* How long the node's hosts, or its core processor with its program, have been busy: sim_host's
+ * busy_ps, and for the core processor also its handlers. */
+uint64_t sim_world_busy(const struct sim_world *world, uint32_t node, bool core);
 
 /* ---- Where each nanosecond goes ------------------------------------------------------- */
 

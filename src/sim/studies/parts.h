@@ -10,6 +10,7 @@ extern const struct sim_study sim_study_sum;
 extern const struct sim_study sim_study_contexts;
 extern const struct sim_study sim_study_networks;
 extern const struct sim_study sim_study_banks;
+extern const struct sim_study sim_study_corepu;
 extern const struct sim_study sim_study_ring;
 extern const struct sim_study sim_study_frames;
 extern const struct sim_study sim_study_multicast;

@@ -162,14 +162,16 @@ static const struct trial {
     uint32_t nodes_least;
     uint64_t bytes_usual; /* 0: it moves too few to speak of */
     bool services;
+    bool locks; /* all nodes may wait for one lock */
 } trials[] = {
-    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false},
-    {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_stream, 2, 0, false},
-    {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false},
-    {"push", "RDMA into the memory of the node half-way round", run_transfer, 2, 65536, false},
-    {"pull", "RDMA out of it", run_transfer, 2, 65536, false},
-    {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true},
-    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true},
+    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false, false},
+    {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_stream, 2, 0, false, false},
+    {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false, false},
+    {"push", "RDMA into the memory of the node half-way round", run_transfer, 2, 65536, false,
+     false},
+    {"pull", "RDMA out of it", run_transfer, 2, 65536, false, false},
+    {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true, false},
+    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true, true},
 };
 
 enum { TRIALS = sizeof trials / sizeof trials[0] };
@@ -285,7 +287,8 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
                                             .node_count = result->node_count,
                                             .topology = result->topology,
                                             .timeline = wish->timeline,
-                                            .services = trial->services};
+                                            .services = trial->services,
+                                            .lock_waiters = trial->locks ? result->node_count : 0};
     struct sim_world *world = sim_world_open(&config, error);
     if (!world) {
         return false;
