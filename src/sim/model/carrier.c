@@ -184,6 +184,16 @@ static struct nic_services_config services_config(const struct sim_world *world,
     return config;
 }
 
+static enum wire_stage highest_stage(const struct sim_machine *machine)
+{
+    static const enum wire_stage stages[] = {
+        [SIM_ARQ_GO_BACK_N] = WIRE_GO_BACK_N,
+        [SIM_ARQ_SELECTIVE_REPEAT] = WIRE_SELECTIVE_REPEAT,
+        [SIM_ARQ_STOP_AND_WAIT] = WIRE_STOP_AND_WAIT,
+    };
+    return stages[machine->carrier_arq];
+}
+
 static struct board_config board_config(const struct sim_world *world, uint32_t number)
 {
     struct board_config config;
@@ -203,6 +213,7 @@ static struct board_config board_config(const struct sim_world *world, uint32_t 
     }
     config.swif.buffer_count[WIRE_REQUEST] = CD_BUFFERS;
     config.swif.buffer_count[WIRE_REPLY] = CD_BUFFERS;
+    config.swif.stage_max = highest_stage(world->machine);
     /* The paper's hardware has only a window. */
     config.swif.congestion_control = false;
     return config;
@@ -308,6 +319,12 @@ void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other
 }
 
 /* ---- Packets --------------------------------------------------------------------------- */
+
+bool sim_carrier_is_settled(const struct sim_node *node)
+{
+    const struct swif *swif = node->board ? node->board->swif : NULL;
+    return !swif || swif_mark_is_passed(swif, swif_mark(swif));
+}
 
 bool sim_carrier_has_work(const struct sim_node *node)
 {

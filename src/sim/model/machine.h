@@ -50,6 +50,8 @@ enum sim_clock {
 /* Words of SIM_KEY_CHOICE keys, in this order. */
 enum sim_carrier { SIM_CARRIER_PLAIN, SIM_CARRIER_UD, SIM_CARRIER_CD }; /* plain ud cd */
 enum sim_refill { SIM_REFILL_HOST, SIM_REFILL_CORE };                   /* host core */
+/* go-back-n selective-repeat stop-and-wait */
+enum sim_arq { SIM_ARQ_GO_BACK_N, SIM_ARQ_SELECTIVE_REPEAT, SIM_ARQ_STOP_AND_WAIT };
 
 /* The stages a packet goes through, in order; a machine lacks a stage that has neither cycles nor
  * word_cycles. Paper 000's Table 6 has Martini's stages, paper 002's Table 2 InfiniSWIF's.
@@ -157,10 +159,12 @@ struct sim_stage {
     KEY(packet, data_bytes, SIM_KEY_COUNT, false, "the most that one packet carries")             \
     KEY(packet, pad_bytes, SIM_KEY_COUNT, true, "shorter ones become so long (RHiNET-2 mode)")    \
     KEY(carrier, kind, SIM_KEY_CHOICE, false, "plain (the network loses nothing), ud or cd")      \
+    KEY(carrier, arq, SIM_KEY_CHOICE, true, "CD: how far C-ARQ climbs from stop-and-wait")         \
     KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                  \
     KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                          \
     KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                              \
     KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                       \
+    KEY(link, loss_ppm, SIM_KEY_COUNT, true, "packets that get lost on their way, of a million")   \
     KEY(switch, ports, SIM_KEY_COUNT, true, "0: there is no switch; two boards back to back")     \
     KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                  \
     KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")                \

@@ -63,8 +63,22 @@ static const char *const clock_words[SIM_CLOCKS] = {
 static const char *const refill_words[] = {[SIM_REFILL_HOST] = "host", [SIM_REFILL_CORE] = "core"};
 static const char *const carrier_words[] = {
     [SIM_CARRIER_PLAIN] = "plain", [SIM_CARRIER_UD] = "ud", [SIM_CARRIER_CD] = "cd"};
+static const char *const arq_words[] = {[SIM_ARQ_GO_BACK_N] = "go-back-n",
+                                        [SIM_ARQ_SELECTIVE_REPEAT] = "selective-repeat",
+                                        [SIM_ARQ_STOP_AND_WAIT] = "stop-and-wait"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The words of the keys that are choices. */
+static const struct {
+    enum sim_machine_key key;
+    const char *const *words;
+    unsigned count;
+} choices[] = {
+    {SIM_tlb_refill, refill_words, COUNT_OF(refill_words)},
+    {SIM_carrier_kind, carrier_words, COUNT_OF(carrier_words)},
+    {SIM_carrier_arq, arq_words, COUNT_OF(arq_words)},
+};
 
 struct sim_slot sim_slot_get(unsigned number)
 {
@@ -72,9 +86,12 @@ struct sim_slot sim_slot_get(unsigned number)
     struct sim_slot slot;
     if (number < SIM_MACHINE_KEY_COUNT) {
         slot = machine_slots[number];
-        slot.words = number == SIM_tlb_refill ? refill_words : carrier_words;
-        slot.word_count = number == SIM_tlb_refill ? COUNT_OF(refill_words)
-                                                   : COUNT_OF(carrier_words);
+        for (unsigned i = 0; i < COUNT_OF(choices); i++) {
+            if (choices[i].key == number) {
+                slot.words = choices[i].words;
+                slot.word_count = choices[i].count;
+            }
+        }
     } else {
         unsigned stage = (number - SIM_MACHINE_KEY_COUNT) / SIM_STAGE_KEY_COUNT;
         slot = stage_slots[(number - SIM_MACHINE_KEY_COUNT) % SIM_STAGE_KEY_COUNT];
@@ -152,6 +169,7 @@ static const struct {
     {SIM_packet_pad_bytes, 0, WIRE_PACKET_BYTES_MAX},
     {SIM_carrier_contexts, 0, WIRE_NODES_MAX},
     {SIM_carrier_ways, 0, WIRE_NODES_MAX},
+    {SIM_link_loss_ppm, 0, 999999},
     {SIM_switch_ports, 0, WIRE_NODES_MAX},
     {SIM_switch_multicast, 0, 1},
 };

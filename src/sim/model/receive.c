@@ -26,6 +26,13 @@ static uint32_t copy_for(struct sim_world *world, uint32_t slot, uint32_t target
     return copy_slot;
 }
 
+static bool gets_lost(struct sim_world *world)
+{
+    enum { MILLION = 1000000 };
+    uint64_t loss_ppm = world->machine->link_loss_ppm;
+    return loss_ppm > 0 && base_random_below(&world->chance, MILLION) < loss_ppm;
+}
+
 void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
 {
     struct sim_world *world = context;
@@ -34,6 +41,11 @@ void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
         flight->copies--;
         slot = copy_for(world, slot, number);
         flight = sim_flight_at(world, slot);
+    }
+    if (gets_lost(world)) {
+        world->lost_count++;
+        sim_flight_give(world, slot);
+        return;
     }
     flight->node = number;
     flight->target = number;

@@ -15,6 +15,7 @@
 #ifndef SIM_MODEL_STATE_H
 #define SIM_MODEL_STATE_H
 
+#include "base/random.h"
 #include "board/board.h"
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
@@ -185,6 +186,8 @@ struct sim_world {
     uint64_t now_ps;
     uint64_t event_count;
     uint64_t packet_count;
+    uint64_t lost_count;       /* of these */
+    struct base_random chance; /* which ones get lost */
     struct sim_events events;
     struct sim_network *network;
     struct sim_slots kicks;
@@ -304,6 +307,8 @@ void sim_flight_give(struct sim_world *world, uint32_t slot);
 /* The next flight that the NIC can send now; UINT32_MAX: none. */
 uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node);
 bool sim_carrier_has_work(const struct sim_node *node);
+/* Nothing that it sent may have been lost without being noticed: CD has it acknowledged. */
+bool sim_carrier_is_settled(const struct sim_node *node);
 /* Carries the flight out on the node's memory. */
 void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
 /* The flight is on the link. */

@@ -289,10 +289,19 @@ static void happen(struct sim_world *world, const struct sim_event *event)
 }
 
 /* InfiniSWIF's timers go on for ever, so they do not count: a world is idle when there are no
- * flights, no kicks, and nothing that the NICs still have to send. */
+ * flights, no kicks, and nothing that the NICs still have to send; where packets get lost, also
+ * nothing that they may have to send again. */
 static bool is_idle(const struct sim_world *world)
 {
-    return world->flights.taken == 0 && world->kicks.taken == 0 && world->pumps_due == 0;
+    if (world->flights.taken > 0 || world->kicks.taken > 0 || world->pumps_due > 0) {
+        return false;
+    }
+    for (uint32_t i = 0; world->lost_count > 0 && i < world->config.node_count; i++) {
+        if (!sim_carrier_is_settled(&world->nodes[i])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps)
@@ -339,7 +348,8 @@ const struct sim_passage *sim_world_passage(const struct sim_world *world, uint3
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters)
 {
     *counters = (struct sim_world_counters){.events = world->event_count,
-                                            .packets = world->packet_count};
+                                            .packets = world->packet_count,
+                                            .lost = world->lost_count};
     for (uint32_t i = 0; i < world->config.node_count; i++) {
         const struct sim_node *node = &world->nodes[i];
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);
@@ -357,6 +367,7 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
             counters->retransmissions += swif->retransmissions;
             counters->transmissions += swif->transmissions;
             counters->stop_and_wait += swif->stop_and_wait;
+            counters->timeouts += swif->timeouts;
         }
     }
 }

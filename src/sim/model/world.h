@@ -64,9 +64,10 @@ uint32_t sim_world_hops(const struct sim_world *world, uint32_t source, uint32_t
 struct sim_world_counters {
     uint64_t events;
     uint64_t packets;
+    uint64_t lost; /* of these: see [link] loss_ppm */
     uint64_t header_misses, address_misses;
     uint64_t context_hits, context_misses; /* CD */
-    uint64_t retransmissions;
+    uint64_t retransmissions, timeouts;
     uint64_t transmissions; /* CD: of packets with a body */
     uint64_t stop_and_wait; /* of these, by stop-and-wait */
     uint64_t core_busy_ps;  /* of all core processors */

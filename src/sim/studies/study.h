@@ -39,6 +39,7 @@ struct sim_study_point {
     uint32_t nodes;
     unsigned variant; /* the study's own */
     uint32_t contexts;
+    uint32_t loss_ppm;
 };
 
 struct sim_study;

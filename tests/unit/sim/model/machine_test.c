@@ -175,6 +175,25 @@ static void the_papers_sums_come_out(void **state)
     sim_machine_free(&machine);
 }
 
+/* Paper 002 ends with go-back-N. */
+static void infiniswif_goes_back_n(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"dimmnet1-bdais", "dimmnet2"};
+    struct sim_machine machine;
+    char error[SIM_ERROR_BYTES];
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_true(sim_machine_load(&machine, names[i], error));
+        assert_int_equal(machine.carrier_arq, SIM_ARQ_GO_BACK_N);
+        assert_int_equal(machine.link_loss_ppm, 0);
+        sim_machine_free(&machine);
+    }
+    expect_loaded(&machine, "[machine]\ninherit = dimmnet2\n[carrier]\n"
+                            "arq = selective-repeat | to compare\n");
+    assert_int_equal(machine.carrier_arq, SIM_ARQ_SELECTIVE_REPEAT);
+    sim_machine_free(&machine);
+}
+
 static void values_are_kept_in_their_units(void **state)
 {
     (void)state;
@@ -657,6 +676,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_that_comes_along_loads),
         cmocka_unit_test(the_papers_sums_come_out),
+        cmocka_unit_test(infiniswif_goes_back_n),
         cmocka_unit_test(values_are_kept_in_their_units),
         cmocka_unit_test(every_value_is_shown_with_its_source),
         cmocka_unit_test(what_is_shown_is_the_machine),

@@ -305,6 +305,48 @@ static void the_core_processor_helps_hosts_that_compute(void **state)
     sim_machine_free(&machine);
 }
 
+/* ---- Loss ---------------------------------------------------------------------------------- */
+
+/* The figures of the machine's stop-and-wait, go-back-N and selective repeat. */
+static void run_loss(uint32_t loss_ppm, struct sim_study_row rows[3])
+{
+    const struct sim_study *study = sim_study_find("loss");
+    struct sim_study_choice choice = choose(study, study->machine, 2);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    unsigned count = study->list(&choice, points);
+    unsigned found = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (points[i].loss_ppm == loss_ppm) {
+            assert_true(found < 3);
+            run_point(study, &choice, &points[i], &rows[found++]);
+        }
+    }
+    assert_int_equal(found, 3);
+    sim_machine_free(&machine);
+}
+
+/* Where nothing gets lost, go-back-N is as good as selective repeat, and both are twice as good as
+ * stop-and-wait. Where one packet of a hundred does, go-back-N sends several again for it. */
+static void losses_cost_go_back_n_more_than_selective_repeat(void **state)
+{
+    enum { STOP_AND_WAIT, GO_BACK_N, SELECTIVE };
+    const struct sim_study *study = sim_study_find("loss");
+    struct sim_study_row rows[3];
+    (void)state;
+    run_loss(0, rows);
+    assert_true(column(study, &rows[GO_BACK_N], "mb_per_s") ==
+                column(study, &rows[SELECTIVE], "mb_per_s"));
+    assert_true(column(study, &rows[STOP_AND_WAIT], "share") < 0.5);
+    run_loss(10000, rows);
+    assert_true(column(study, &rows[GO_BACK_N], "resent_per_loss") >
+                2 * column(study, &rows[SELECTIVE], "resent_per_loss"));
+    assert_true(column(study, &rows[STOP_AND_WAIT], "mb_per_s") <
+                column(study, &rows[GO_BACK_N], "mb_per_s"));
+    assert_true(column(study, &rows[GO_BACK_N], "mb_per_s") <
+                column(study, &rows[SELECTIVE], "mb_per_s"));
+    assert_true(column(study, &rows[SELECTIVE], "share") < 1);
+}
+
 /* ---- Banks --------------------------------------------------------------------------------- */
 
 static const struct sim_study_row *banks_row(const struct sim_study *study, const char *kind,
@@ -374,6 +416,7 @@ int main(void)
         cmocka_unit_test(teams_of_any_size_meet),
         cmocka_unit_test(two_nodes_take_what_the_paper_measured),
         cmocka_unit_test(the_core_processor_helps_hosts_that_compute),
+        cmocka_unit_test(losses_cost_go_back_n_more_than_selective_repeat),
         cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
         cmocka_unit_test(a_machine_without_contexts_is_refused),
     };
