@@ -44,12 +44,11 @@ bool px_buffer_take(void *context, uint32_t index, const struct px_packet *packe
     if (!find_room(buffer, packet->bytes, &position)) {
         return false;
     }
-    if (buffer->head == buffer->tail) {
-        buffer->head = position;
-        buffer->tail = position;
-    }
     if (position != buffer->head) {
         stored_at(buffer, buffer->head)->bytes = SKIPPED;
+    }
+    if (buffer->head == buffer->tail) {
+        buffer->tail = position;
     }
     struct px_stored *stored = stored_at(buffer, position);
     *stored = (struct px_stored){packet->from, packet->bytes};

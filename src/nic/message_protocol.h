@@ -59,7 +59,11 @@ struct px_options {
     uint32_t channel;
     uint32_t flags;             /* of enum dn_context_flag */
     uint64_t back_off_ns;       /* the first pause before a resend, doubled up to 64-fold */
-    uint64_t resend_timeout_ns; /* loss detection: how long an ACK may take */
+    uint64_t resend_timeout_ns; /* loss detection: how long an answer may take */
+    /* RESEND_REQUEST: every stopped source is asked as soon as its message would fit, as where each
+     * has room of its own; else only as many as fit together, in turn. */
+    bool asks_all;
+    uint32_t ask_bytes; /* RESEND_REQUEST: so much must be free before a source is asked */
 };
 
 /* ---- The sender ----------------------------------------------------------------- */
@@ -176,6 +180,7 @@ struct px_source {
     bool nack_due;          /* NACK or STOP for expected_seqid */
     bool resend_due;        /* RESEND from expected_seqid */
     bool stopped;           /* the sender waits for RESEND */
+    bool asked;             /* it was promised room, and what it is for has not come yet */
 };
 
 /* Where messages are stored. The receiver asks in the order in which packets come. */
@@ -198,6 +203,8 @@ struct px_receiver {
     uint32_t rank;
     struct px_source *sources;
     uint32_t source_count;
+    uint32_t next_asked;     /* the line that is looked at first when there is room */
+    uint64_t promised_bytes; /* of the store, to those who were asked */
     struct px_store store;
 };
 
@@ -216,7 +223,8 @@ void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct
 /* Asks all sources to start over, since they may have sent before this receiver was there. */
 void px_receiver_ask_all(struct px_receiver *receiver);
 
-/* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. */
+/* The node is dead or was restarted: SEQIDs start from 0. What it sent stays. If it was promised
+ * room there is more now: px_on_room. */
 void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank);
 
 /* ---- The receive buffer ----------------------------------------------------------- */

@@ -26,10 +26,43 @@ static struct px_source *find(struct px_receiver *receiver, uint32_t rank)
     return at < receiver->source_count ? &receiver->sources[at] : NULL;
 }
 
+/* What a source that was stopped is asked for: its message, or more. */
+static uint32_t wanted_by(const struct px_receiver *receiver, const struct px_source *source)
+{
+    uint32_t least = receiver->options.ask_bytes;
+    return source->refused_bytes > least ? source->refused_bytes : least;
+}
+
+/* Whether there is room for what was refused, beside what others were promised. */
 static bool has_room(const struct px_receiver *receiver, const struct px_source *source)
 {
     uint32_t index = (uint32_t)(source - receiver->sources);
-    return receiver->store.has_room(receiver->store.context, index, source->refused_bytes);
+    uint64_t bytes = receiver->promised_bytes + wanted_by(receiver, source);
+    return bytes <= UINT32_MAX &&
+           receiver->store.has_room(receiver->store.context, index, (uint32_t)bytes);
+}
+
+static uint64_t promise_to(const struct px_receiver *receiver, const struct px_source *source)
+{
+    return sizeof(struct px_stored) + (wanted_by(receiver, source) + 7) / 8 * 8;
+}
+
+static void ask(struct px_receiver *receiver, struct px_source *source)
+{
+    source->stopped = false;
+    source->resend_due = true;
+    if (!receiver->options.asks_all) {
+        source->asked = true;
+        receiver->promised_bytes += promise_to(receiver, source);
+    }
+}
+
+static void end_promise(struct px_receiver *receiver, struct px_source *source)
+{
+    if (source->asked) {
+        source->asked = false;
+        receiver->promised_bytes -= promise_to(receiver, source);
+    }
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -47,6 +80,7 @@ static void on_expected(struct px_receiver *receiver, struct px_source *source,
                         const struct px_packet *packet)
 {
     uint32_t index = (uint32_t)(source - receiver->sources);
+    end_promise(receiver, source);
     if (!receiver->store.take(receiver->store.context, index, packet)) {
         /* At least 1: 0 stands for a loss. */
         refuse(source, packet->entry, packet->bytes ? packet->bytes : 1);
@@ -87,11 +121,19 @@ void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
 
 void px_on_room(struct px_receiver *receiver)
 {
+    uint32_t first = receiver->next_asked;
     for (uint32_t i = 0; i < receiver->source_count; i++) {
-        struct px_source *source = &receiver->sources[i];
-        if (source->stopped && !source->nack_due && has_room(receiver, source)) {
-            source->resend_due = true;
-            source->stopped = false;
+        uint32_t index = first + i < receiver->source_count ? first + i
+                                                            : first + i - receiver->source_count;
+        struct px_source *source = &receiver->sources[index];
+        if (!source->stopped || source->nack_due) {
+            continue;
+        }
+        if (has_room(receiver, source)) {
+            ask(receiver, source);
+            receiver->next_asked = index + 1 < receiver->source_count ? index + 1 : 0;
+        } else if (!receiver->options.asks_all) {
+            return; /* its turn is next */
         }
     }
 }
@@ -108,6 +150,7 @@ void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank)
     struct px_source *source = find(receiver, rank);
     if (source) {
         uint32_t expected = MUTANT(MESSAGE_SEQID_OF_OLD_LIFE) ? source->expected_seqid : 0;
+        end_promise(receiver, source);
         *source = fresh_line(rank);
         source->expected_seqid = expected;
     }

@@ -29,15 +29,15 @@ static void init(struct nic_services *services)
         struct nic_message_context *context = &services->contexts[channel];
         struct px_options options = {.channel = channel,
                                      .back_off_ns = config->message_back_off_ns,
-                                     .resend_timeout_ns = config->message_resend_ns};
+                                     .resend_timeout_ns = config->message_resend_ns,
+                                     .asks_all = config->message_asks_all,
+                                     .ask_bytes = config->message_ask_bytes};
         context->sender.options = options;
         context->sender.rank = config->node;
         context->sender.entry_count = config->context_entry_count;
         context->sender.buffer_bytes = config->context_send_bytes;
         context->receiver.options = options;
         context->receiver.rank = config->node;
-        context->receiver.store = (struct px_store){
-            .context = &context->buffer, .take = px_buffer_take, .has_room = px_buffer_has_room};
         context->buffer.byte_count = config->context_receive_bytes;
     }
 }
@@ -102,39 +102,41 @@ static int check_list(const struct nic_services *services, const uint16_t *nodes
     return 0;
 }
 
-int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                            const uint16_t *destinations, uint32_t destination_count,
-                            const uint16_t *sources, uint32_t source_count, uint32_t flags)
+int nic_packet_message_open(struct nic_services *services, uint32_t channel,
+                            const struct nic_message_lists *lists, uint32_t flags,
+                            const struct px_store *store)
 {
-    (void)now_ns;
-    if (channel >= services->config.context_count || flags & ~(uint32_t)FLAGS) {
+    const struct nic_services_config *config = &services->config;
+    if (channel >= config->context_count || flags & ~(uint32_t)FLAGS ||
+        (!store && config->context_receive_bytes == 0)) {
         return DN_EINVAL;
     }
     struct nic_message_context *context = &services->contexts[channel];
     if (context->open) {
         return DN_EBUSY;
     }
-    int error = check_list(services, destinations, destination_count);
-    error = error ? error : check_list(services, sources, source_count);
+    int error = check_list(services, lists->destinations, lists->destination_count);
+    error = error ? error : check_list(services, lists->sources, lists->source_count);
     if (error) {
         return error;
     }
+    const struct px_store buffer = {
+        .context = &context->buffer, .take = px_buffer_take, .has_room = px_buffer_has_room};
     context->open = true;
-    make_lines(context, context->destinations, destination_count, NIC_DUE_DATA);
-    make_lines(context, context->sources, source_count, NIC_DUE_ANSWER);
+    make_lines(context, context->destinations, lists->destination_count, NIC_DUE_DATA);
+    make_lines(context, context->sources, lists->source_count, NIC_DUE_ANSWER);
     context->sender.options.flags = flags;
     context->receiver.options.flags = flags;
-    for (uint32_t i = 0; i < destination_count; i++) {
-        context->sender.destinations[i].rank = destinations[i];
+    context->receiver.store = store ? *store : buffer;
+    for (uint32_t i = 0; i < lists->destination_count; i++) {
+        context->sender.destinations[i].rank = lists->destinations[i];
     }
-    for (uint32_t i = 0; i < source_count; i++) {
-        context->receiver.sources[i].rank = sources[i];
+    for (uint32_t i = 0; i < lists->source_count; i++) {
+        context->receiver.sources[i].rank = lists->sources[i];
         nic_due_add(services, &context->sources[i].due);
     }
-    px_sender_init(&context->sender, destination_count);
-    px_receiver_init(&context->receiver, source_count);
-    context->buffer.head = 0;
-    context->buffer.tail = 0;
+    px_sender_init(&context->sender, lists->destination_count);
+    px_receiver_init(&context->receiver, lists->source_count);
     px_receiver_ask_all(&context->receiver);
     return 0;
 }
@@ -159,12 +161,11 @@ static int find_line(const struct nic_services *services, uint32_t channel, uint
     return 0;
 }
 
-int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                            uint16_t to, const void *data, uint32_t bytes)
+int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint16_t to,
+                           uint32_t bytes, void **room, uint32_t *entry)
 {
     struct nic_message_context *context;
     uint32_t index;
-    uint32_t entry;
     if (bytes > services->config.message_bytes_max) {
         return DN_ETOOLONG;
     }
@@ -172,16 +173,51 @@ int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint
     if (error) {
         return error;
     }
-    void *room = px_get_send_buf(&context->sender, to, bytes, &entry);
-    if (!room) {
+    void *found = px_get_send_buf(&context->sender, to, bytes, entry);
+    if (!found) {
         return DN_EFULL;
+    }
+    *room = found;
+    return 0;
+}
+
+void nic_packet_message_kick(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                             uint32_t entry)
+{
+    struct nic_message_context *context = find(services, channel);
+    INVARIANT(context && entry < context->sender.entry_count);
+    px_on_kick(&context->sender, entry);
+    line_changed(services, now_ns, context, context->sender.entries[entry].destination);
+}
+
+int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                            uint16_t to, const void *data, uint32_t bytes)
+{
+    void *room;
+    uint32_t entry;
+    int error = nic_packet_message_get(services, channel, to, bytes, &room, &entry);
+    if (error) {
+        return error;
     }
     if (bytes) {
         memcpy(room, data, bytes);
     }
-    px_on_kick(&context->sender, entry);
-    line_changed(services, now_ns, context, index);
+    nic_packet_message_kick(services, now_ns, channel, entry);
     return 0;
+}
+
+const struct px_sender *nic_packet_message_sender(const struct nic_services *services,
+                                                  uint32_t channel)
+{
+    const struct nic_message_context *context = find(services, channel);
+    return context ? &context->sender : NULL;
+}
+
+const struct px_receiver *nic_packet_message_receiver(const struct nic_services *services,
+                                                      uint32_t channel)
+{
+    const struct nic_message_context *context = find(services, channel);
+    return context ? &context->receiver : NULL;
 }
 
 static void room_changed(struct nic_services *services, struct nic_message_context *context)
@@ -192,6 +228,16 @@ static void room_changed(struct nic_services *services, struct nic_message_conte
             nic_due_add(services, &context->sources[i].due);
         }
     }
+}
+
+int nic_packet_message_room(struct nic_services *services, uint32_t channel)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return DN_EINVAL;
+    }
+    room_changed(services, context);
+    return 0;
 }
 
 int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
@@ -325,6 +371,7 @@ static void peer_lost(struct nic_services *services, uint64_t now_ns, uint16_t p
             line_changed(services, now_ns, context, index);
         }
         px_receiver_peer_lost(&context->receiver, peer);
+        room_changed(services, context);
     }
 }
 

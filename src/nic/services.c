@@ -47,8 +47,9 @@ static bool config_makes_sense(const struct nic_services_config *config)
            config->lock_value_bytes <= NIC_MESSAGE_BYTES_MAX && config->lock_value_bytes % 8 == 0 &&
            (config->context_count == 0 ||
             (config->messages && config->message_bytes_max <= config->context_send_bytes &&
-             config->message_bytes_max + sizeof(struct px_stored) <=
-                 config->context_receive_bytes));
+             (config->context_receive_bytes == 0 ||
+              config->message_bytes_max + sizeof(struct px_stored) <=
+                  config->context_receive_bytes)));
 }
 
 static void lay_out_context(const struct nic_services_config *config, struct base_space *space,

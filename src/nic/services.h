@@ -82,10 +82,12 @@ struct nic_services_config {
     uint32_t context_peer_count;    /* destinations, and sources, of one context */
     uint32_t context_entry_count;   /* messages in SENDTBL; a power of two */
     uint32_t context_send_bytes;    /* SB, a multiple of 8 */
-    uint32_t context_receive_bytes; /* RB, a multiple of 8 */
+    uint32_t context_receive_bytes; /* RB, a multiple of 8; 0: contexts have their own stores */
     uint32_t message_bytes_max;   /* at most NIC_MESSAGE_BYTES_MAX, and what one record may hold */
     uint64_t message_back_off_ns; /* the first pause after a NACK */
     uint64_t message_resend_ns;   /* loss detection: how long an answer may take */
+    bool message_asks_all;        /* as in struct px_options */
+    uint32_t message_ask_bytes;   /* likewise */
 };
 
 /* What the services ask of their caller. */
@@ -103,6 +105,9 @@ struct nic_services_hooks {
 };
 
 struct nic_services;
+struct px_store;
+struct px_sender;
+struct px_receiver;
 
 extern const struct nic_message_service nic_message_service;
 
@@ -280,11 +285,25 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
 
 /* Opens a channel, for this life. Both lists, whom we send to and who may send, are sorted and
  * name nobody twice; this node may be in them. Flags: enum dn_context_flag; loss detection is for
- * carriers that lose records. Nodes may open at different times. DN_EBUSY: open already. DN_EFULL:
- * too many peers. DN_EINVAL, DN_ERANK. */
-int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                            const uint16_t *destinations, uint32_t destination_count,
-                            const uint16_t *sources, uint32_t source_count, uint32_t flags);
+ * carriers that lose records. Messages go into the store (message_protocol.h), or NULL: into RB.
+ * Nodes may open at different times. DN_EBUSY: open already. DN_EFULL: too many peers. DN_EINVAL,
+ * DN_ERANK. */
+struct nic_message_lists {
+    const uint16_t *destinations;
+    uint32_t destination_count;
+    const uint16_t *sources;
+    uint32_t source_count;
+};
+int nic_packet_message_open(struct nic_services *services, uint32_t channel,
+                            const struct nic_message_lists *lists, uint32_t flags,
+                            const struct px_store *store);
+
+/* The same in two steps, without a copy: gives room in SB, which the caller fills before it kicks.
+ * Errors as below. */
+int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint16_t to,
+                           uint32_t bytes, void **room, uint32_t *entry);
+void nic_packet_message_kick(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                             uint32_t entry);
 
 /* Copies a message of at most message_bytes_max into SB. It is received once, in order with
  * the others to that node, unless the node dies. DN_EFULL: no room now. DN_EPEER: the node died
@@ -294,10 +313,19 @@ int nic_packet_message_open(struct nic_services *services, uint64_t now_ns, uint
 int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                             uint16_t to, const void *data, uint32_t bytes);
 
-/* The oldest message, whoever sent it. DN_EBUSY: none. DN_ETOOLONG: longer than capacity; it
+/* The oldest message in RB, whoever sent it. DN_EBUSY: none. DN_ETOOLONG: longer than capacity; it
  * stays, and *bytes is set. DN_EINVAL. */
 int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                                void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes);
+
+/* There is more room in the channel's own store. DN_EINVAL. */
+int nic_packet_message_room(struct nic_services *services, uint32_t channel);
+
+/* The two state machines of an open channel, to be looked at; NULL: it is not open. */
+const struct px_sender *nic_packet_message_sender(const struct nic_services *services,
+                                                  uint32_t channel);
+const struct px_receiver *nic_packet_message_receiver(const struct nic_services *services,
+                                                      uint32_t channel);
 
 /* How many messages to a destination are not acknowledged yet; DN_EPEER, DN_ERANK, DN_EINVAL
  * as nic_packet_message_send. */

@@ -207,8 +207,8 @@ static void open_services(struct node *node, uint16_t number)
     struct nic_services *services = node->board.services;
     uint32_t flags = number == 0 ? DN_CONTEXT_RESEND_REQUEST : DN_CONTEXT_BACK_OFF;
     FUZZ_ASSERT(nic_packet_barrier_open(services, world.now_ns, 1, EVERYBODY, NODES) == 0);
-    FUZZ_ASSERT(nic_packet_message_open(services, world.now_ns, 0, EVERYBODY, NODES, EVERYBODY,
-                                        NODES, flags) == 0);
+    const struct nic_message_lists lists = {EVERYBODY, NODES, EVERYBODY, NODES};
+    FUZZ_ASSERT(nic_packet_message_open(services, 0, &lists, flags, NULL) == 0);
 }
 
 /* The next process in a rank has a number of its own, as all have that choose theirs at random. */

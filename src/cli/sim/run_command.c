@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cli.h"
 #include "cli/options.h"
@@ -10,7 +11,7 @@
 
 #define COMMAND "dimmnet sim run"
 
-enum { ROUNDS_USUAL = 100 };
+enum { ROUNDS_USUAL = 100, BUFFER_BYTES_MAX = 1 << 24 };
 #define PS_PER_NS UINT64_C(1000)
 #define LIMIT_USUAL_NS UINT64_C(1000000000)
 
@@ -57,6 +58,37 @@ static const struct options_row rows[] = {
     {.kind = OPTIONS_END},
 };
 
+static const struct options_row message_rows[] = {
+    {"resend", 0, "HOW",
+     "what becomes of a message that finds the receiver full: nack (it is sent again at once), "
+     "back-off (after a pause), request (when the receiver asks for it, in turn), request-half "
+     "(the "
+     "same, when half of its buffer is free), request-all (all senders are asked at once); default "
+     "nack",
+     OPTIONS_CHOICE, AT(wish.messages.resend), .names = sim_resend_names, .most = SIM_RESENDS - 1},
+    {"detect-loss", 0, NULL, "send again what is not answered in time", OPTIONS_FLAG,
+     AT(wish.messages.detects_loss)},
+    {"loss", 0, "PPM", "lose so many packets in a million (default: as the machine does)",
+     OPTIONS_NUMBER, AT(wish.messages.loss_ppm), .most = 500000},
+    {"seed", 0, "S", "of the losses and of the senders' work", OPTIONS_NUMBER,
+     AT(wish.messages.seed), .most = UINT32_MAX},
+    {"entries", 0, "N", "messages that a sender keeps, a power of two (default 16)", OPTIONS_NUMBER,
+     AT(wish.messages.buffers.entries), .least = 1, .most = 65536},
+    {"send-buffer", 0, "B", "bytes of a sender's buffer (default 16,384)", OPTIONS_NUMBER,
+     AT(wish.messages.buffers.send_bytes), .least = 8, .most = BUFFER_BYTES_MAX},
+    {"receive-buffer", 0, "B", "bytes of the receiver's (default 16,384)", OPTIONS_NUMBER,
+     AT(wish.messages.buffers.receive_bytes), .least = 8, .most = BUFFER_BYTES_MAX},
+    {"send-work", 0, "NS", "a sender's own work before each message, at random up to twice that",
+     OPTIONS_NUMBER, AT(wish.messages.send_ps), .most = NS_MAX / 4, .unit = PS_PER_NS},
+    {"read-work", 0, "NS", "the receiver's own work on each packet of a message", OPTIONS_NUMBER,
+     AT(wish.messages.read_ps), .most = NS_MAX / 4, .unit = PS_PER_NS},
+    {"back-off", 0, "NS", "the first pause before sending again (default 5,000)", OPTIONS_NUMBER,
+     AT(wish.messages.buffers.back_off_ns), .least = 1, .most = UINT32_MAX},
+    {"answer-time", 0, "NS", "how long an answer may take (default 100,000)", OPTIONS_NUMBER,
+     AT(wish.messages.buffers.resend_ns), .least = 1, .most = UINT32_MAX},
+    {.kind = OPTIONS_END},
+};
+
 #undef AT
 
 static const struct options_command command = {
@@ -80,8 +112,33 @@ static double mb_per_s(const struct sim_trial_result *result)
     return (double)result->bytes / mean_ns(result) * 1e3;
 }
 
+static double latency_ns(const struct sim_messages_result *messages)
+{
+    return (double)messages->latency_ps / (double)messages->pieces / 1e3;
+}
+
+/* Of the time in which messages came. */
+static double core_share(const struct sim_messages_result *messages)
+{
+    return (double)messages->core_ps / (double)(messages->last_ps - messages->first_ps);
+}
+
+static void print_messages(const struct sim_trial_result *result)
+{
+    const struct sim_messages_result *messages = &result->messages;
+    printf("  latency          %12.1f ns   (at most %.1f)\n", latency_ns(messages),
+           (double)messages->latency_most_ps / 1e3);
+    printf("  data packets     %12" PRIu64 "      for %" PRIu64 " messages; %" PRIu64
+           " sent again, %" PRIu64 " lost packets\n",
+           messages->packets, messages->pieces, messages->repeated, result->counters.lost);
+    printf("  receiver         %12" PRIu64 "      refused, %" PRIu64
+           " dropped; its CorePU busy for %.1f %%\n",
+           messages->refused, messages->dropped, 100 * core_share(messages));
+}
+
 static void print_json(const struct options *options, const struct sim_trial_result *result)
 {
+    const struct sim_messages_result *messages = &result->messages;
     printf("{\"test\":\"%s\"", options->wish.trial);
     cli_json_member("machine", options->wish.machine->name);
     printf(",\"topology\":\"%s\",\"nodes\":%" PRIu32 ",\"rounds\":%" PRIu32,
@@ -92,12 +149,22 @@ static void print_json(const struct options *options, const struct sim_trial_res
     printf(",\"round_ns\":%.3f,\"least_ns\":%.3f,\"most_ns\":%.3f,\"first_ns\":%.3f"
            ",\"virtual_ns\":%.3f,\"events\":%" PRIu64 ",\"packets\":%" PRIu64
            ",\"header_misses\":%" PRIu64 ",\"address_misses\":%" PRIu64 ",\"context_hits\":%" PRIu64
-           ",\"context_misses\":%" PRIu64 ",\"retransmissions\":%" PRIu64 "}\n",
+           ",\"context_misses\":%" PRIu64 ",\"retransmissions\":%" PRIu64,
            mean_ns(result), (double)result->least_ps / 1e3, (double)result->most_ps / 1e3,
            (double)result->first_ps / 1e3, (double)result->virtual_ps / 1e3,
            result->counters.events, result->counters.packets, result->counters.header_misses,
            result->counters.address_misses, result->counters.context_hits,
            result->counters.context_misses, result->counters.retransmissions);
+    if (messages->pieces > 0) {
+        printf(",\"messages\":%" PRIu64 ",\"latency_ns\":%.3f,\"latency_most_ns\":%.3f"
+               ",\"data_packets\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"refused\":%" PRIu64
+               ",\"dropped\":%" PRIu64 ",\"silences\":%" PRIu64 ",\"lost\":%" PRIu64
+               ",\"core_share\":%.4f",
+               messages->pieces, latency_ns(messages), (double)messages->latency_most_ps / 1e3,
+               messages->packets, messages->repeated, messages->refused, messages->dropped,
+               messages->silences, result->counters.lost, core_share(messages));
+    }
+    printf("}\n");
 }
 
 static void print_table(const struct options *options, const struct sim_trial_result *result)
@@ -122,6 +189,9 @@ static void print_table(const struct options *options, const struct sim_trial_re
         printf("  contexts         %12" PRIu64 "      hits, %" PRIu64 " misses, %" PRIu64
                " retransmissions\n",
                counters->context_hits, counters->context_misses, counters->retransmissions);
+    }
+    if (result->messages.pieces > 0) {
+        print_messages(result);
     }
 }
 
@@ -163,15 +233,21 @@ int cli_sim_run(int argc, char **argv)
         .machine = "dimmnet1-D",
         .to_ps = UINT64_MAX,
     };
-    struct options_group group = {.rows = rows, .target = &options};
+    struct options_group groups[] = {
+        {.rows = rows, .target = &options},
+        {.rows = message_rows, .target = &options, .heading = "Of the program message:"},
+    };
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
     int status;
-    if (!options_read(&command, &group, 1, argc, argv, &status)) {
+    if (!options_read(&command, groups, 2, argc, argv, &status)) {
         return status;
     }
     if (!options.wish.trial) {
         return cli_refuse(COMMAND, "no program given; see " COMMAND " --help");
+    }
+    if (groups[1].given && strcmp(options.wish.trial, "message") != 0) {
+        return cli_refuse(COMMAND, "--%s is for message only", groups[1].given);
     }
     if (options.to_ps <= options.from_ps) {
         return cli_refuse(COMMAND, "--to is not behind --from");

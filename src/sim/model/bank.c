@@ -65,7 +65,7 @@ static void change_sides(struct sim_node *node)
 
 /* ---- Copies ---------------------------------------------------------------------------- */
 
-static uint64_t copy_ps(const struct sim_world *world, uint64_t bytes)
+uint64_t sim_copy_ps(const struct sim_world *world, uint64_t bytes)
 {
     const struct sim_machine *machine = world->machine;
     if (machine->software_copy_mb_per_s > 0) {
@@ -83,7 +83,7 @@ static void begin_copy(struct sim_host *host, void *to, const void *from, uint64
     }
     host->copy = (struct sim_bank_copy){
         .to = to, .from = from, .bytes = bytes, .switches = node->bank_switches};
-    sim_host_go_on(host, "bank copy", host->now_ps + copy_ps(host->world, bytes));
+    sim_host_go_on(host, "bank copy", host->now_ps + sim_copy_ps(host->world, bytes));
 }
 
 void sim_bank_read(struct sim_host *host, uint64_t offset, void *into, uint64_t bytes)

@@ -172,6 +172,19 @@ static struct nic_services_config services_config(const struct sim_world *world,
     config.lock_count = config.lock_request_count = LOCKS;
     config.team_count = 1;
     config.context_count = 0;
+    const struct sim_message_config *messages = &world->config.messages;
+    if (messages->entries > 0) {
+        config.messages = &nic_message_service;
+        config.context_count = 1;
+        config.context_peer_count = world->config.node_count;
+        config.context_entry_count = messages->entries;
+        config.context_send_bytes = messages->send_bytes;
+        config.message_bytes_max = messages->bytes_max;
+        config.message_back_off_ns = messages->back_off_ns;
+        config.message_resend_ns = messages->resend_ns;
+        config.message_asks_all = messages->asks_all;
+        config.message_ask_bytes = messages->ask_bytes;
+    }
     /* Every user of every node can wait for one lock, as far as there is SRAM for it; unused lines
      * are never touched. */
     uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;

@@ -26,6 +26,19 @@ uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const cha
     return node->core_free_ps;
 }
 
+uint64_t sim_dma(struct sim_world *world, struct sim_node *node, uint64_t from_ps, uint64_t bytes,
+                 uint64_t *end_ps)
+{
+    *end_ps = from_ps;
+    if (world->machine->bank_mb_per_s == 0) {
+        return from_ps;
+    }
+    uint64_t start_ps = from_ps > node->bank_free_ps ? from_ps : node->bank_free_ps;
+    node->bank_free_ps = start_ps + bytes * UINT64_C(1000000000000) / world->machine->bank_mb_per_s;
+    *end_ps = node->bank_free_ps;
+    return start_ps;
+}
+
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet)
 {

@@ -92,7 +92,7 @@ void *sim_memory(struct sim_host *host, uint64_t offset)
 
 /* A store to the NIC: the CPU goes on after its write; the NIC has it some bus clocks after the
  * write began. */
-static void kick_at(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick)
+void sim_host_kick(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick)
 {
     struct sim_world *world = host->world;
     uint64_t bus_ps = host->is_core ? 0 : world->bus_ps;
@@ -124,9 +124,10 @@ static uint64_t write_ps(const struct sim_host *host, unsigned bytes)
 
 void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes)
 {
-    kick_at(host, host->now_ps,
-            &(struct sim_kick){
-                .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
+    sim_host_kick(
+        host, host->now_ps,
+        &(struct sim_kick){
+            .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
     sim_host_go_on(host, "store", host->now_ps + write_ps(host, bytes));
 }
 
@@ -134,21 +135,21 @@ void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value,
                    uint32_t first, uint32_t count)
 {
     INVARIANT(sim_network_can_multicast(host->world->network));
-    kick_at(host, host->now_ps,
-            &(struct sim_kick){.kind = SIM_KICK_MULTICAST,
-                               .address = kick_address,
-                               .value = value,
-                               .bytes = bytes,
-                               .first = first,
-                               .count = count});
+    sim_host_kick(host, host->now_ps,
+                  &(struct sim_kick){.kind = SIM_KICK_MULTICAST,
+                                     .address = kick_address,
+                                     .value = value,
+                                     .bytes = bytes,
+                                     .first = first,
+                                     .count = count});
     sim_host_go_on(host, "store to all", host->now_ps + write_ps(host, bytes));
 }
 
 void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned bytes)
 {
-    kick_at(host, host->now_ps,
-            &(struct sim_kick){
-                .kind = SIM_KICK_LOCAL, .address = offset, .value = value, .bytes = bytes});
+    sim_host_kick(host, host->now_ps,
+                  &(struct sim_kick){
+                      .kind = SIM_KICK_LOCAL, .address = offset, .value = value, .bytes = bytes});
     sim_host_go_on(host, "write", host->now_ps + write_ps(host, bytes));
 }
 
@@ -190,8 +191,18 @@ static bool poll_holds(struct sim_host *host)
         return host->windows_in_nic < share;
     }
     case SIM_NO_POLL: break;
+    default: return sim_message_poll_ps(host) <= host->world->now_ps;
     }
     return false;
+}
+
+/* The moment from which a poll's reads find what they look for; UINT64_MAX: not yet known. */
+static uint64_t holds_from_ps(struct sim_host *host)
+{
+    if (host->polls >= SIM_POLL_SEND_ROOM) {
+        return sim_message_poll_ps(host);
+    }
+    return poll_holds(host) ? 0 : UINT64_MAX;
 }
 
 /* Puts the poll's first read that begins at `from_ps` or later. */
@@ -206,15 +217,16 @@ static void put_sample(struct sim_host *host, uint64_t from_ps)
     sim_put(host->world, start_ps, SIM_EVENT_SAMPLE, host_number(host), 0);
 }
 
-static void begin_poll(struct sim_host *host, unsigned kind, uint64_t read_ps)
+void sim_host_poll(struct sim_host *host, unsigned kind, uint64_t read_ps)
 {
     host->polls = kind;
     host->poll_start_ps = host->now_ps;
     host->poll_read_ps = read_ps;
     host->poll_period_ps = read_ps + host->poll_pause_ps;
     host->sample_is_due = false;
-    if (poll_holds(host)) {
-        put_sample(host, host->now_ps);
+    uint64_t from_ps = holds_from_ps(host);
+    if (from_ps != UINT64_MAX) {
+        put_sample(host, from_ps);
     }
 }
 
@@ -228,7 +240,7 @@ void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
     uint64_t loop_ps = host->is_core ? sim_cycles(host->world->core_ps,
                                                   host->world->machine->core_loop_cycles)
                                      : 0;
-    begin_poll(host, SIM_POLL_WORD, read_ps(host, bytes) + loop_ps);
+    sim_host_poll(host, SIM_POLL_WORD, read_ps(host, bytes) + loop_ps);
 }
 
 static void begin_block(struct sim_host *host, uint64_t at_ps);
@@ -259,7 +271,8 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
         host->result = host->completion.result;
         sim_host_go_on(host, "wait", done_ps);
         break;
-    default: begin_block(host, done_ps); break;
+    case SIM_POLL_WINDOW: begin_block(host, done_ps); break;
+    default: sim_message_polled(host, kind, done_ps); break;
     }
 }
 
@@ -279,14 +292,20 @@ void sim_hosts_look(struct sim_world *world, struct sim_node *node)
 {
     for (uint32_t i = 0; i < node->host_count; i++) {
         struct sim_host *host = &world->hosts[node->first_host + i];
-        if (host->polls == SIM_POLL_COMPLETION && !host->sample_is_due && poll_holds(host)) {
-            uint64_t told_ps = world->now_ps;
-            if (host->is_served) {
-                told_ps = sim_core_work(world, node, "notify", world->now_ps,
-                                        world->machine->core_notify_cycles, 0);
-            }
-            put_sample(host, told_ps);
+        if (host->sample_is_due || host->polls < SIM_POLL_COMPLETION ||
+            host->polls == SIM_POLL_WINDOW) {
+            continue;
         }
+        uint64_t told_ps = holds_from_ps(host);
+        if (told_ps == UINT64_MAX) {
+            continue;
+        }
+        told_ps = told_ps > world->now_ps ? told_ps : world->now_ps;
+        if (host->polls == SIM_POLL_COMPLETION && host->is_served) {
+            told_ps = sim_core_work(world, node, "notify", world->now_ps,
+                                    world->machine->core_notify_cycles, 0);
+        }
+        put_sample(host, told_ps);
     }
 }
 
@@ -310,7 +329,7 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
     /* A copy, because the program goes on after the write and may change the source. */
     memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
     sim_slots_give(&world->kicks, host->block_kick);
-    kick_at(host, written_ps, &copy);
+    sim_host_kick(host, written_ps, &copy);
     sim_host_go_on(host, "block", written_ps);
 }
 
@@ -327,7 +346,7 @@ void sim_block(struct sim_host *host, struct dn_remote remote, const void *sourc
     if (host->windows_free > 0) {
         begin_block(host, host->now_ps);
     } else {
-        begin_poll(host, SIM_POLL_WINDOW, world->machine->host_read);
+        sim_host_poll(host, SIM_POLL_WINDOW, world->machine->host_read);
     }
 }
 
@@ -351,12 +370,12 @@ static void request(struct sim_host *host, const struct sim_kick *kick, bool is_
     unsigned words = is_served ? 1 : DESCRIPTOR_WORDS;
     host->completion = (struct nic_completion){.state = NIC_PENDING};
     host->is_served = is_served;
-    kick_at(host, host->now_ps + (words - 1) * world->machine->host_write, kick);
+    sim_host_kick(host, host->now_ps + (words - 1) * world->machine->host_write, kick);
     uint64_t write_ps = words * world->machine->host_write;
     show(host, "request", host->now_ps, host->now_ps + write_ps);
     host->now_ps += write_ps;
     host->busy_ps += write_ps;
-    begin_poll(host, SIM_POLL_COMPLETION, world->machine->host_read);
+    sim_host_poll(host, SIM_POLL_COMPLETION, world->machine->host_read);
 }
 
 static void transfer(struct sim_host *host, enum sim_kick_kind kind, struct dn_remote remote,
@@ -404,6 +423,7 @@ void sim_lock(struct sim_host *host, uint32_t manager, uint64_t name, uint64_t *
 
 void sim_unlock(struct sim_host *host, uint64_t ticket)
 {
-    kick_at(host, host->now_ps, &(struct sim_kick){.kind = SIM_KICK_UNLOCK, .address = ticket});
+    sim_host_kick(host, host->now_ps,
+                  &(struct sim_kick){.kind = SIM_KICK_UNLOCK, .address = ticket});
     sim_host_go_on(host, "unlock", host->now_ps + host->world->machine->host_write);
 }

@@ -38,6 +38,15 @@ struct sim_bank_copy {
     uint64_t switches; /* of the node's banks, when it began */
 };
 
+/* The host's copy of what is free for sending, and the step that is under way. */
+struct sim_message_step {
+    uint64_t entry_tail, buffer_tail; /* of SENDTBL and SB, as last read */
+    uint32_t peer;                    /* the node that is sent to, or was received from */
+    uint32_t bytes;                   /* to send, or received */
+    const void *data;
+    void *into;
+};
+
 struct sim_host {
     struct sim_world *world;
     uint32_t node;
@@ -55,7 +64,15 @@ struct sim_host {
     uint64_t busy_ps;
 
     /* The simulator's own from here on. */
-    enum { SIM_NO_POLL, SIM_POLL_WORD, SIM_POLL_COMPLETION, SIM_POLL_WINDOW } polls;
+    enum {
+        SIM_NO_POLL,
+        SIM_POLL_WORD,
+        SIM_POLL_COMPLETION,
+        SIM_POLL_WINDOW,
+        SIM_POLL_SEND_ROOM,
+        SIM_POLL_SENT,
+        SIM_POLL_MESSAGE,
+    } polls;
     bool sample_is_due;
     bool is_served; /* the completion is CorePU's */
     unsigned poll_bytes;
@@ -69,6 +86,7 @@ struct sim_host {
     uint32_t windows_in_nic;
     uint32_t block_kick; /* the BOTF that waits for a window */
     struct sim_bank_copy copy;
+    struct sim_message_step message;
     struct sim_kick_list waiting; /* at the NIC, for room in the transaction FIFO */
 };
 
@@ -156,5 +174,17 @@ void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *memb
 void sim_nic_barrier(struct sim_host *host, uint32_t team);
 void sim_lock(struct sim_host *host, uint32_t manager, uint64_t name, uint64_t *ticket);
 void sim_unlock(struct sim_host *host, uint64_t ticket);
+
+/* ---- Messages ---------------------------------------------------------------------------- */
+
+/* Opens the node's context, which takes no time. Flags: enum dn_context_flag. */
+void sim_message_open(struct sim_host *host, const struct nic_message_lists *lists, uint32_t flags);
+/* Waits until SENDTBL and SB have room, copies the message there and kicks. */
+void sim_send(struct sim_host *host, uint32_t to, const void *data, uint32_t bytes);
+/* Waits until all that was sent is acknowledged. */
+void sim_send_wait(struct sim_host *host);
+/* Waits for a message, whoever sent it, and copies it out of RB; host->message.peer and .bytes
+ * then say whose it was and how long. */
+void sim_receive(struct sim_host *host, void *buffer, uint32_t capacity);
 
 #endif

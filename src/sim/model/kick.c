@@ -35,7 +35,8 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
                                         kick->address, false, NULL, &host->completion,
                                         kick->ticket);
         break;
-    default: return nic_packet_lock_release(node->services, now_ns, kick->address);
+    case SIM_KICK_UNLOCK: return nic_packet_lock_release(node->services, now_ns, kick->address);
+    default: sim_message_kicked(node, kick); return 0;
     }
     if (error) {
         nic_completion_finish(&host->completion, error, 0);
@@ -81,7 +82,9 @@ static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot
     case SIM_KICK_LOCAL: write_locally(world, node, kick); return 0;
     case SIM_KICK_BARRIER:
     case SIM_KICK_LOCK:
-    case SIM_KICK_UNLOCK: (void)request_service(world, node, kick); return 0;
+    case SIM_KICK_UNLOCK:
+    case SIM_KICK_SEND:
+    case SIM_KICK_READ: (void)request_service(world, node, kick); return 0;
     }
     return 0;
 }
@@ -163,7 +166,13 @@ void sim_kick_event(struct sim_world *world, uint32_t slot, enum sim_kick_phase 
     struct sim_node *node = &world->nodes[world->hosts[kick->host].node];
     switch (phase) {
     case SIM_KICK_COMES: enter(world, node, slot); break;
-    case SIM_KICK_WRITTEN: sim_core_request(world, node, SIM_REQUEST_KICK, slot, 0, 0); break;
+    case SIM_KICK_WRITTEN:
+        if (kick->kind == SIM_KICK_READ && !sim_message_stirs_core(node)) {
+            sim_kick_served(world, slot); /* a word of the NIC's memory, and no more */
+        } else {
+            sim_core_request(world, node, SIM_REQUEST_KICK, slot, 0, 0);
+        }
+        break;
     case SIM_KICK_READY: queue(world, node, slot); break;
     }
 }

@@ -70,8 +70,8 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
         return;
     }
     if (flight->is_service) {
-        sim_core_request(world, node, SIM_REQUEST_PACKET, slot, (flight->data_bytes + 7) / 8,
-                         flight->number);
+        uint32_t words = flight->is_message ? 0 : (flight->data_bytes + 7) / 8;
+        sim_core_request(world, node, SIM_REQUEST_PACKET, slot, words, flight->number);
         return;
     }
     if (flight->writes) {

@@ -78,6 +78,8 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
         words += (data_bytes + 7) / 8 + (operations > 0 ? FURTHER_WORDS : 0);
         flight->data_bytes += data_bytes;
         flight->is_service = flight->is_service || operation.opcode == WIRE_SERVICE;
+        flight->is_message = flight->is_message ||
+                             (operation.opcode == WIRE_SERVICE && operation.detail == WIRE_MESSAGE);
         if (operation.opcode <= WIRE_ATOMIC &&
             !(operation.opcode == WIRE_AOTF && operation.detail == WIRE_SKIP)) {
             flight->area = operation.area;
@@ -109,17 +111,18 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t start_ps = world->now_ps;
+    uint64_t end_ps;
     measure(world, node, flight);
     node->sending++;
     if (flight->is_service) {
         start_ps = sim_core_work(world, node, "send", start_ps, world->machine->core_send_cycles,
                                  flight->number);
-    } else if (flight->stores == 0 && flight->host == UINT32_MAX && flight->data_bytes > 0 &&
-               !flight->is_repeat && world->machine->bank_mb_per_s > 0) {
-        /* DMA from the bank that faces the network. */
-        start_ps = start_ps > node->bank_free_ps ? start_ps : node->bank_free_ps;
-        node->bank_free_ps = start_ps + flight->data_bytes * UINT64_C(1000000000000) /
-                                            world->machine->bank_mb_per_s;
+    }
+    bool is_of_memory = flight->is_service ? flight->is_message
+                                           : flight->stores == 0 && flight->host == UINT32_MAX;
+    if (is_of_memory && flight->data_bytes > 0 && !flight->is_repeat) {
+        /* From the bank that faces the network, or from SB. */
+        start_ps = sim_dma(world, node, start_ps, flight->data_bytes, &end_ps);
     }
     enum sim_stage_name stage = is_of_the_nic(flight) ? SIM_STAGE_HEADER_TLB : SIM_STAGE_CORE_SEND;
     bool is_numbered = flight->is_cd && stage == SIM_STAGE_HEADER_TLB;

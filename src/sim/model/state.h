@@ -8,6 +8,7 @@
  *     carrier.c   what lies between NIC and link: nothing (plain, ud) or InfiniSWIF (cd)
  *     core.c      the core processor; interrupt.c: what it is interrupted by
  *     bank.c      the SO-DIMM banks
+ *     message.c   paper 004's SEND/RECEIVE
  *     expect.c    prefetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
@@ -17,6 +18,7 @@
 
 #include "base/random.h"
 #include "board/board.h"
+#include "nic/message_protocol.h"
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
 #include "sim/model/interrupt.h"
@@ -49,6 +51,8 @@ enum sim_kick_kind {
     SIM_KICK_BARRIER,
     SIM_KICK_LOCK,
     SIM_KICK_UNLOCK,
+    SIM_KICK_SEND,
+    SIM_KICK_READ, /* the host has read a message */
 };
 
 enum sim_kick_phase {
@@ -69,7 +73,8 @@ struct sim_kick {
     uint64_t written_ps;   /* out of it */
     uint64_t queued_ps;    /* into TRANSACTION_QUEUE */
     uint64_t ready_ps;     /* and out of that */
-    /* AOTF, MULTICAST: kick address; LOCAL: offset; BARRIER: team; LOCK: name; UNLOCK: ticket */
+    /* AOTF, MULTICAST: kick address; LOCAL: offset; BARRIER: team; LOCK: name; UNLOCK: ticket;
+     * SEND: entry */
     uint64_t address;
     uint64_t value; /* AOTF, LOCAL; LOCK: the manager */
     uint64_t bytes;
@@ -121,6 +126,7 @@ struct sim_flight {
     uint32_t stores;  /* whose headers it looks up */
     uint32_t header_misses;
     bool is_service; /* CorePU's to carry out */
+    bool is_message; /* and its data come and go by DMA */
     uint32_t area;   /* not 0: the receiver must look it up */
     bool writes;     /* into memory that hosts read */
     uint64_t cookie;
@@ -165,12 +171,13 @@ struct sim_node {
     uint64_t appended, left; /* plain: requests given to the network, and gone */
     uint64_t header_misses;  /* already charged to flights */
     uint64_t context_misses; /* CD: the same */
-    uint64_t retransmissions;    /* CD: as of the last packet */
-    struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
-    uint32_t bank_switcher;      /* 1 + the user that is switching the banks; 0: nobody is */
-    uint64_t bank_switches;      /* ended */
-    uint64_t bank_switch_ps;     /* their time */
-    uint64_t bank_arrivals;      /* blocks that came into a bank during a switch */
+    uint64_t retransmissions;      /* CD: as of the last packet */
+    struct sim_passage *passage;   /* of the last packet into memory; NULL in large worlds */
+    uint32_t bank_switcher;        /* 1 + the user that is switching the banks; 0: nobody is */
+    uint64_t bank_switches;        /* ended */
+    uint64_t bank_switch_ps;       /* their time */
+    uint64_t bank_arrivals;        /* blocks that came into a bank during a switch */
+    struct sim_messages *messages; /* NULL: no context is open */
 };
 
 struct sim_world {
@@ -242,6 +249,10 @@ static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_eve
 void sim_host_event(struct sim_world *world, struct sim_host *host);
 /* Ends a step of the program, whose name is for traces: the program goes on at that time. */
 void sim_host_go_on(struct sim_host *host, const char *what, uint64_t at_ps);
+/* The host begins to read something of the NIC's again and again. */
+void sim_host_poll(struct sim_host *host, unsigned kind, uint64_t period_ps);
+/* The host stores to the NIC; its write begins at that time. */
+void sim_host_kick(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick);
 void sim_host_sample(struct sim_world *world, struct sim_host *host);
 /* New bytes in the node's memory are visible to its hosts. */
 void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
@@ -254,6 +265,20 @@ void sim_host_window_drained(struct sim_world *world, uint32_t host);
 
 /* The host's step is over: if it was a switch or a copy, now it happens. */
 void sim_bank_step_done(struct sim_host *host);
+/* How long the CPU copies so many bytes. */
+uint64_t sim_copy_ps(const struct sim_world *world, uint64_t bytes);
+
+/* ---- message.c ---------------------------------------------------------------------------- */
+
+void sim_messages_free(struct sim_node *node);
+/* When what a host polls for holds, or will hold; UINT64_MAX: it does not. */
+uint64_t sim_message_poll_ps(const struct sim_host *host);
+/* A read of that kind, which ends at that time, has found it. */
+void sim_message_polled(struct sim_host *host, unsigned kind, uint64_t done_ps);
+/* Whether CorePU has to do something about the room that a host has made. */
+bool sim_message_stirs_core(const struct sim_node *node);
+/* A SEND or READ has come to the NIC. */
+void sim_message_kicked(struct sim_node *node, const struct sim_kick *kick);
 
 /* ---- kick.c ------------------------------------------------------------------------------- */
 
@@ -332,6 +357,10 @@ uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const cha
 void sim_core_request(struct sim_world *world, struct sim_node *node, enum sim_request request,
                       uint32_t subject, uint32_t words, uint64_t packet);
 void sim_core_event(struct sim_world *world, struct sim_node *node, enum sim_core_moment moment);
+/* The DMA engine moves that many bytes between the network and the memory behind the NIC, as soon
+ * as it is free and not before `from_ps`. Returns when it begins. */
+uint64_t sim_dma(struct sim_world *world, struct sim_node *node, uint64_t from_ps, uint64_t bytes,
+                 uint64_t *end_ps);
 /* A TLB missed at `from_ps`; returns when host or CorePU has refilled it. */
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet);

@@ -185,6 +185,7 @@ struct sim_world *sim_world_open(const struct sim_world_config *config, char err
     world->config = wanted;
     world->machine = wanted.machine;
     world->is_large = wanted.node_count >= LARGE_NODES;
+    world->chance.state = wanted.seed;
     set_clocks(world);
     if (!set_up(world, error)) {
         sim_world_close(world);
@@ -200,6 +201,7 @@ void sim_world_close(struct sim_world *world)
     }
     for (uint32_t i = 0; world->nodes && i < world->config.node_count; i++) {
         free(world->nodes[i].passage);
+        sim_messages_free(&world->nodes[i]);
     }
     if (world->network) {
         sim_network_close(world->network);
@@ -390,6 +392,9 @@ static void say_poll(const struct sim_host *host, char text[SIM_ERROR_BYTES])
         [SIM_POLL_WORD] = "polls",
         [SIM_POLL_COMPLETION] = "waits for an operation to complete",
         [SIM_POLL_WINDOW] = "waits for a BOTF window",
+        [SIM_POLL_SEND_ROOM] = "waits for room in SENDTBL or SB",
+        [SIM_POLL_SENT] = "waits for acknowledgements",
+        [SIM_POLL_MESSAGE] = "waits for a message",
     };
     int used = snprintf(text, SIM_ERROR_BYTES, "node %" PRIu32 ", user %" PRIu32 ": %s", host->node,
                         host->user, what[host->polls]);

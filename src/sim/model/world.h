@@ -22,15 +22,28 @@ struct sim_host;
 /* A program of a host: see host.h. */
 typedef void sim_program(struct sim_host *host);
 
+/* CorePU's SEND/RECEIVE, for one context at each node. */
+struct sim_message_config {
+    uint32_t entries;       /* of SENDTBL, a power of two; 0: no messages are wanted */
+    uint32_t send_bytes;    /* SB, a multiple of 8 */
+    uint32_t receive_bytes; /* RB, a multiple of 8 */
+    uint32_t bytes_max;     /* of a message: at most the MTU */
+    uint64_t back_off_ns, resend_ns;
+    bool asks_all; /* as in struct px_options */
+    uint32_t ask_bytes;
+};
+
 struct sim_world_config {
     const struct sim_machine *machine;
     uint32_t node_count;
     enum sim_topology topology;
     struct sim_timeline *timeline; /* may be NULL */
     uint32_t user_count;           /* of a node; 0: 1 */
-    bool services;                 /* CorePU's lock, barrier and message services are wanted */
+    bool services;                 /* CorePU's lock and barrier are wanted */
     uint32_t lock_waiters;         /* lines for requests for locks; 0: as many as fit */
     bool core_programs;            /* CorePU runs a program: it is one more user of the NIC */
+    struct sim_message_config messages;
+    uint64_t seed; /* of what gets lost */
 };
 
 /* NULL: no such world can be made; the error says why in one line. */
@@ -80,6 +93,12 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
 /* How long the node's hosts, or its core processor with its program, have been busy: sim_host's
  * busy_ps, and for the core processor also its handlers. */
 uint64_t sim_world_busy(const struct sim_world *world, uint32_t node, bool core);
+
+/* The two state machines of a node's message context, which is open. */
+struct px_sender;
+struct px_receiver;
+const struct px_sender *sim_world_message_sender(const struct sim_world *world, uint32_t node);
+const struct px_receiver *sim_world_message_receiver(const struct sim_world *world, uint32_t node);
 
 /* ---- Where each nanosecond goes ------------------------------------------------------- */
 

@@ -21,9 +21,10 @@ void storm_services_born(struct storm_traffic *traffic, struct storm_node *node)
     }
     if (plan->work[STORM_WORK_MESSAGE]) {
         static const uint32_t flags[] = {0, DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST};
-        int error = nic_packet_message_open(
-            node->board.services, now_ns, STORM_CHANNEL, all, traffic->oracle->node_count, all,
-            traffic->oracle->node_count, flags[base_random_below(&program->random, 3)]);
+        const struct nic_message_lists lists = {all, traffic->oracle->node_count, all,
+                                                traffic->oracle->node_count};
+        int error = nic_packet_message_open(node->board.services, STORM_CHANNEL, &lists,
+                                            flags[base_random_below(&program->random, 3)], NULL);
         INVARIANT(error == 0);
     }
     if (program->is_member) {

@@ -155,6 +155,32 @@ static void run_lock(struct sim_host *host)
 
 /* ---- The list -------------------------------------------------------------------------- */
 
+static void sum_up(const uint64_t *round_ps, struct sim_trial_result *result);
+
+static bool run_messages(const struct sim_trial_wish *wish, struct sim_trial_result *result,
+                         char error[SIM_ERROR_BYTES])
+{
+    struct sim_messages_wish messages = wish->messages;
+    uint64_t *round_ps = calloc(wish->rounds, sizeof *round_ps);
+    INVARIANT(round_ps);
+    messages.machine = wish->machine;
+    messages.topology = result->topology;
+    messages.node_count = result->node_count;
+    messages.rounds = wish->rounds;
+    messages.bytes = result->bytes;
+    messages.limit_ps = wish->limit_ps;
+    messages.timeline = wish->timeline;
+    bool done = sim_messages_run(&messages, round_ps, &result->messages, error);
+    if (done) {
+        sum_up(round_ps, result);
+        result->bytes *= result->node_count - 1;
+        result->virtual_ps = result->messages.virtual_ps;
+        result->counters = result->messages.counters;
+    }
+    free(round_ps);
+    return done;
+}
+
 static const struct trial {
     const char *name;
     const char *text;
@@ -163,15 +189,22 @@ static const struct trial {
     uint64_t bytes_usual; /* 0: it moves too few to speak of */
     bool services;
     bool locks; /* all nodes may wait for one lock */
+    bool (*run)(const struct sim_trial_wish *wish, struct sim_trial_result *result,
+                char error[SIM_ERROR_BYTES]); /* where the nodes do not all run one program */
 } trials[] = {
-    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false, false},
-    {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_stream, 2, 0, false, false},
-    {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false, false},
+    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false, false, NULL},
+    {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_stream, 2, 0, false, false,
+     NULL},
+    {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false, false,
+     NULL},
     {"push", "RDMA into the memory of the node half-way round", run_transfer, 2, 65536, false,
-     false},
-    {"pull", "RDMA out of it", run_transfer, 2, 65536, false, false},
-    {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true, false},
-    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true, true},
+     false, NULL},
+    {"pull", "RDMA out of it", run_transfer, 2, 65536, false, false, NULL},
+    {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true, false,
+     NULL},
+    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true, true, NULL},
+    {"message", "all nodes send messages to node 0, by Modified ACK/NACK", NULL, 2, 2048, true,
+     false, run_messages},
 };
 
 enum { TRIALS = sizeof trials / sizeof trials[0] };
@@ -273,7 +306,7 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
                        trial->nodes_least);
         return false;
     }
-    if (result->bytes + 4096 > wish->machine->llcm_bytes) {
+    if (!trial->run && result->bytes + 4096 > wish->machine->llcm_bytes) {
         (void)snprintf(error, SIM_ERROR_BYTES,
                        "%s: %" PRIu64 " bytes do not fit behind the first page of the %" PRIu64
                        " of [llcm] bytes",
@@ -282,6 +315,9 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
     }
     if (wish->topology == SIM_TOPOLOGIES) {
         result->topology = suiting(wish->machine, result->node_count);
+    }
+    if (trial->run) {
+        return trial->run(wish, result, error);
     }
     const struct sim_world_config config = {.machine = wish->machine,
                                             .node_count = result->node_count,

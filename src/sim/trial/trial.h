@@ -2,7 +2,7 @@
 #ifndef SIM_TRIAL_TRIAL_H
 #define SIM_TRIAL_TRIAL_H
 
-#include "sim/model/world.h"
+#include "sim/trial/messages.h"
 
 /* The n-th trial's name and what it does, or NULL. */
 const char *sim_trial_name(unsigned number);
@@ -17,6 +17,9 @@ struct sim_trial_wish {
     uint32_t rounds;
     uint64_t limit_ps;
     struct sim_timeline *timeline; /* may be NULL */
+    /* Of "message": how senders and receiver behave, losses and buffers. The fields above hold for
+     * it, too. */
+    struct sim_messages_wish messages;
 };
 
 struct sim_trial_result {
@@ -29,6 +32,7 @@ struct sim_trial_result {
     uint64_t virtual_ps;                  /* of the whole run */
     uint32_t hops; /* switches or routers between node 0 and the one half-way round */
     struct sim_world_counters counters;
+    struct sim_messages_result messages; /* of "message"; else no pieces */
 };
 
 /* False: it cannot be run like this, or did not end; the error says why in one line. */

@@ -43,6 +43,14 @@ words_are_checked()
     refused 1 'virtual time is up' || return 1
     sim ping --trace trace --from 3000 --to 2000
     refused 2 '--to is not behind --from' || return 1
+    sim ping --loss 1000
+    refused 2 '--loss is for message only' || return 1
+    sim message --resend never
+    refused 2 '--resend takes one of nack, back-off, ' || return 1
+    sim message --loss 1000
+    refused 1 'packets are lost, and nobody detects it' || return 1
+    sim message --receive-buffer 2048
+    refused 1 'a buffer has no room for one message' || return 1
     sim ping --trace no/such/folder/trace
     refused 1 'no/such/folder/trace' || return 1
     sim --help
@@ -54,7 +62,7 @@ figures_are_plausible()
 {
     local program machine
     : >lines
-    for program in loop ping stream push pull barrier lock; do
+    for program in loop ping stream push pull barrier lock message; do
         for machine in dimmnet1-A dimmnet1-design dimmnet2 rhinet2-ni; do
             sim "$program" --machine "$machine" --rounds 5 --json
             ended_with 0 && cat out >>lines || return 1
@@ -63,7 +71,7 @@ figures_are_plausible()
     python3 - <<'END'
 import json
 told = {(each["test"], each["machine"]): each for each in map(json.loads, open("lines"))}
-assert len(told) == 28, len(told)
+assert len(told) == 32, len(told)
 for each in told.values():
     assert each["least_ns"] <= each["round_ns"] <= each["most_ns"], each
     assert 100 < each["round_ns"] < each["virtual_ns"] and each["packets"] > 0, each
@@ -127,6 +135,25 @@ assert many["packets"] * 2 >= few["packets"] * 199 * 0.9, (few["packets"], many[
 END
 }
 
+# Every message arrives, whatever is lost and however small the buffers are; what is sent again is
+# counted.
+messages_arrive()
+{
+    local how
+    : >lines
+    for how in nack back-off request request-half request-all; do
+        sim message --machine rhinet2-ni --nodes 5 --resend "$how" --detect-loss --loss 20000 \
+            --receive-buffer 8192 --read-work 5000 --json
+        ended_with 0 && cat out >>lines || return 1
+    done
+    python3 - <<'END'
+import json
+for each in map(json.loads, open("lines")):
+    assert each["messages"] == 4 * 100 and each["lost"] > 0 and each["refused"] > 0, each
+    assert each["data_packets"] == each["messages"] + each["repeated"], each
+END
+}
+
 twice_the_same()
 {
     sim lock --nodes 20 --trace one --json
@@ -160,6 +187,7 @@ live_verdict "figures are plausible" figures_are_plausible
 live_verdict "a machine of one's own" a_machine_of_ones_own
 live_verdict "names are texts" names_are_texts
 live_verdict "all nodes take part" all_nodes_take_part
+live_verdict "messages arrive" messages_arrive
 live_verdict "twice the same" twice_the_same
 live_verdict "traces are whole" traces_are_whole
 live_finish

@@ -402,8 +402,8 @@ static void services_work_across_boards(void **state)
     for (uint32_t i = 0; i < NODES; i++) {
         struct nic_services *services = world.nodes[i].board.services;
         assert_int_equal(nic_packet_barrier_open(services, world.now_ns, 1, members, NODES), 0);
-        assert_int_equal(nic_packet_message_open(services, world.now_ns, 0, members, NODES, members,
-                                                 NODES, DN_CONTEXT_BACK_OFF),
+        const struct nic_message_lists lists = {members, NODES, members, NODES};
+        assert_int_equal(nic_packet_message_open(services, 0, &lists, DN_CONTEXT_BACK_OFF, NULL),
                          0);
     }
     for (uint32_t phase = 1; phase <= 20; phase++) {

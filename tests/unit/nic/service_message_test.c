@@ -50,9 +50,9 @@ static void open_channel(uint32_t node, uint32_t channel)
     for (uint32_t i = 0; i < group.count; i++) {
         everybody[i] = (uint16_t)i;
     }
-    cluster_check(nic_packet_message_open(group.nodes[node].services, group.now_ns, channel,
-                                          everybody, group.count, everybody, group.count,
-                                          play.flags) == 0);
+    const struct nic_message_lists lists = {everybody, group.count, everybody, group.count};
+    cluster_check(nic_packet_message_open(group.nodes[node].services, channel, &lists, play.flags,
+                                          NULL) == 0);
     play.open[node][channel] = true;
 }
 
@@ -254,9 +254,10 @@ static void a_node_that_is_no_source_is_told(void **state)
     (void)state;
     begin(1, 2, 0);
     struct nic_services *sender = group.nodes[0].services;
-    assert_int_equal(nic_packet_message_open(sender, 1, 0, both, 2, both, 2, 0), 0);
-    assert_int_equal(nic_packet_message_open(group.nodes[1].services, 1, 0, both, 2, NULL, 0, 0),
-                     0);
+    const struct nic_message_lists sends = {both, 2, both, 2};
+    const struct nic_message_lists refuses = {both, 2, NULL, 0};
+    assert_int_equal(nic_packet_message_open(sender, 0, &sends, 0, NULL), 0);
+    assert_int_equal(nic_packet_message_open(group.nodes[1].services, 0, &refuses, 0, NULL), 0);
     assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "hello", 5), 0);
     cluster_settle(NULL);
     assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "hello", 5), DN_ERANK);
@@ -276,14 +277,16 @@ static void callers_mistakes_are_told(void **state)
     (void)state;
     begin(1, 2, 0);
     struct nic_services *services = group.nodes[0].services;
-    assert_int_equal(nic_packet_message_open(services, 1, CHANNELS, both, 2, both, 2, 0),
-                     DN_EINVAL);
-    assert_int_equal(nic_packet_message_open(services, 1, 0, both, 2, both, 2, 8), DN_EINVAL);
-    assert_int_equal(nic_packet_message_open(services, 1, 0, twice, 2, both, 2, 0), DN_EINVAL);
-    assert_int_equal(nic_packet_message_open(services, 1, 0, both, 2, nobody, 2, 0), DN_ERANK);
+    const struct nic_message_lists good = {both, 1, both, 2};
+    const struct nic_message_lists doubled = {twice, 2, both, 2};
+    const struct nic_message_lists strange = {both, 2, nobody, 2};
+    assert_int_equal(nic_packet_message_open(services, CHANNELS, &good, 0, NULL), DN_EINVAL);
+    assert_int_equal(nic_packet_message_open(services, 0, &good, 8, NULL), DN_EINVAL);
+    assert_int_equal(nic_packet_message_open(services, 0, &doubled, 0, NULL), DN_EINVAL);
+    assert_int_equal(nic_packet_message_open(services, 0, &strange, 0, NULL), DN_ERANK);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 1, bytes, 1), DN_EINVAL);
-    assert_int_equal(nic_packet_message_open(services, 1, 0, both, 1, both, 2, 0), 0);
-    assert_int_equal(nic_packet_message_open(services, 1, 0, both, 1, both, 2, 0), DN_EBUSY);
+    assert_int_equal(nic_packet_message_open(services, 0, &good, 0, NULL), 0);
+    assert_int_equal(nic_packet_message_open(services, 0, &good, 0, NULL), DN_EBUSY);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 1, bytes, 1), DN_ERANK);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 0, bytes, BYTES_MAX + 1), DN_ETOOLONG);
     assert_int_equal(nic_packet_message_send(services, 1, 0, 0, bytes, 16), 0);
@@ -307,8 +310,9 @@ static uint32_t fill(uint32_t flags)
     begin(1, 2, flags);
     group.wire_room = CLUSTER_WIRE_MAX;
     for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(
-            nic_packet_message_open(group.nodes[i].services, 1, 0, both, 2, both, 2, flags), 0);
+        const struct nic_message_lists lists = {both, 2, both, 2};
+        assert_int_equal(nic_packet_message_open(group.nodes[i].services, 0, &lists, flags, NULL),
+                         0);
     }
     cluster_settle(NULL);
     uint32_t sent = 0;

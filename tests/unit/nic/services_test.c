@@ -247,7 +247,8 @@ static void any_record_may_come_at_any_time(void **state)
         cluster_begin(seed, 3, &config);
         struct nic_services *services = group.nodes[0].services;
         cluster_check(nic_packet_barrier_open(services, 1, 0, all, 3) == 0);
-        cluster_check(nic_packet_message_open(services, 1, 0, all, 3, all, 3, seed % 4) == 0);
+        const struct nic_message_lists lists = {all, 3, all, 3};
+        cluster_check(nic_packet_message_open(services, 0, &lists, seed % 4, NULL) == 0);
         for (uint32_t step = 0; step < STEPS; step++) {
             unsigned char data[NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES];
             uint64_t base = cluster_percent(50) ? UINT64_C(1) << 32 : 0;
