@@ -58,8 +58,8 @@ static int refill(struct nic_address_tlb *tlb, const struct nic_local_memory *me
 }
 
 int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_local_memory *memory,
-                              uint32_t area, uint64_t offset, uint64_t bytes, uint32_t right,
-                              uint64_t *address)
+                              uint32_t area, uint64_t offset, uint64_t bytes,
+                              struct nic_access access, uint64_t *address)
 {
     struct nic_address_way *way = way_of(tlb, area);
     if (way) {
@@ -72,10 +72,14 @@ int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_loca
         }
     }
     way->used = ++tlb->clock;
+    if (UNLIKELY(way->extent.pgid != 0 && access.pgid != 0 && way->extent.pgid != access.pgid)) {
+        tlb->foreign++;
+        return DN_ERIGHTS;
+    }
     if (!is_within(offset, bytes, way->extent.bytes)) {
         return DN_ERANGE;
     }
-    if (UNLIKELY((way->extent.denied & right) != 0)) {
+    if (UNLIKELY((way->extent.denied & access.right) != 0)) {
         return DN_ERIGHTS;
     }
     *address = way->extent.offset + offset;

@@ -30,18 +30,25 @@ struct nic_address_tlb {
     uint64_t hits;
     uint64_t misses;
     uint64_t skips;
+    uint64_t foreign;             /* refused because the area is another group's */
     struct nic_address_way *ways; /* NIC_ADDRESS_SETS sets of NIC_ADDRESS_WAYS */
 };
 
 /* `ways`: NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS of them, all zero. */
 void nic_address_tlb_init(struct nic_address_tlb *tlb, struct nic_address_way *ways);
 
+/* Who wants what in an area. */
+struct nic_access {
+    uint32_t right; /* enum dn_right */
+    uint32_t pgid;  /* 0: this node's own kernel, which may go anywhere */
+};
+
 /* The address is from the start of the node's memory, all `bytes` behind it are in the area, and
  * others have that right there. DN_EAREA, DN_ESTALE, DN_ERANGE when offset and bytes leave the
- * area, or DN_ERIGHTS. */
+ * area, or DN_ERIGHTS, also when the area is another group's. */
 int nic_address_tlb_translate(struct nic_address_tlb *tlb, const struct nic_local_memory *memory,
-                              uint32_t area, uint64_t offset, uint64_t bytes, uint32_t right,
-                              uint64_t *address);
+                              uint32_t area, uint64_t offset, uint64_t bytes,
+                              struct nic_access access, uint64_t *address);
 
 /* Whether the next translation of the area would hit. */
 bool nic_address_tlb_holds(const struct nic_address_tlb *tlb, uint32_t area);

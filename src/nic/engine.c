@@ -34,7 +34,7 @@ static void lay_out(struct base_space *space, const struct nic_engine_config *co
     nic_header_tlb_init(&engine->headers, header_ways, pages, config->kick_page_count);
     nic_transaction_init(&engine->fifo, pool);
     nic_address_tlb_init(&engine->addresses, address_ways);
-    nic_window_init(&engine->windows, windows, config->pgid);
+    nic_window_init(&engine->windows, windows);
     engine->transfers = transfers;
     engine->outstanding = outstanding;
     engine->user_words = user_words;
@@ -115,7 +115,8 @@ bool nic_engine_recall_area(struct nic_engine *engine, uint32_t area)
     if (nic_address_tlb_holds(&engine->addresses, area)) {
         return false;
     }
-    (void)nic_address_tlb_translate(&engine->addresses, &engine->memory, area, 0, 0, 0, &address);
+    (void)nic_address_tlb_translate(&engine->addresses, &engine->memory, area, 0, 0,
+                                    (struct nic_access){0}, &address);
     return true;
 }
 
@@ -141,6 +142,18 @@ int nic_user_set(struct nic_engine *engine, uint32_t user, uint32_t credit)
     return nic_transaction_set_credit(&engine->fifo, user, credit);
 }
 
+int nic_user_group(struct nic_engine *engine, uint32_t user, uint32_t pgid)
+{
+    if (user >= NIC_USERS || pgid == 0) {
+        return DN_EINVAL;
+    }
+    if (engine->users[user].pages != 0 || nic_transaction_count(&engine->fifo, user) != 0) {
+        return DN_EBUSY;
+    }
+    engine->users[user].pgid = pgid;
+    return 0;
+}
+
 bool nic_user_is_quiet(const struct nic_engine *engine, uint32_t number)
 {
     const struct nic_user *user = &engine->users[number];
@@ -157,29 +170,48 @@ static int check_remote(const struct nic_engine *engine, uint32_t user, struct d
     return (uint32_t)remote.rank < engine->config.node_count ? 0 : DN_ERANK;
 }
 
-int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote page, bool skip,
-                  uint64_t *kick_address)
+/* Installs a seed of the user's for the page; `seed` says the rest. */
+static int open_page(struct nic_engine *engine, uint32_t user, struct dn_remote page,
+                     struct nic_header_seed seed, uint64_t *kick_address)
 {
     int error = check_remote(engine, user, page);
     if (error) {
         return error;
     }
-    struct nic_header_seed seed = {
-        .offset = page.offset,
-        .area = page.area,
-        .pgid = engine->config.pgid,
-        .target = (uint16_t)page.rank,
-        .user = (uint8_t)user,
-        .channel = nic_user_channel(user),
-        .skip = skip,
-    };
+    seed.offset = page.offset;
+    seed.area = page.area;
+    seed.pgid = nic_user_pgid(engine, user);
+    seed.target = (uint16_t)page.rank;
+    seed.user = (uint8_t)user;
+    seed.channel = nic_user_channel(user);
     uint32_t number;
     error = nic_header_tlb_install(&engine->headers, &seed, &number);
     if (error) {
         return error;
     }
+    engine->users[user].pages++;
     *kick_address = (uint64_t)number << NIC_KICK_PAGE_BITS;
     return 0;
+}
+
+int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote page, bool skip,
+                  uint64_t *kick_address)
+{
+    return open_page(engine, user, page, (struct nic_header_seed){.skip = skip}, kick_address);
+}
+
+int nic_kick_open_read(struct nic_engine *engine, uint32_t user, struct dn_remote page,
+                       uint64_t local, uint64_t *kick_address)
+{
+    uint64_t page_bytes = UINT64_C(1) << NIC_KICK_PAGE_BITS;
+    if (local % page_bytes != 0) {
+        return DN_EALIGN;
+    }
+    if (local >= engine->memory.bytes || page_bytes > engine->memory.bytes - local) {
+        return DN_ERANGE;
+    }
+    return open_page(engine, user, page, (struct nic_header_seed){.reads = true, .local = local},
+                     kick_address);
 }
 
 /* Reads the header table itself, since checking a call is not a use of the TLB. NULL: the page
@@ -210,10 +242,12 @@ int nic_kick_close(struct nic_engine *engine, uint64_t kick_address)
     uint64_t number = kick_address >> NIC_KICK_PAGE_BITS;
     for (const struct nic_transaction *waits = nic_transaction_first(&engine->fifo, seed->user);
          waits; waits = nic_transaction_next(&engine->fifo, waits)) {
-        if (waits->kind == NIC_AOTF && waits->offset >> NIC_KICK_PAGE_BITS == number) {
+        if ((waits->kind == NIC_AOTF || waits->kind == NIC_READ) &&
+            waits->offset >> NIC_KICK_PAGE_BITS == number) {
             return DN_EBUSY;
         }
     }
+    engine->users[seed->user].pages--;
     return nic_header_tlb_remove(&engine->headers, number);
 }
 
@@ -248,18 +282,22 @@ static uint32_t take_tag(struct nic_engine *engine)
 int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, uint64_t value,
              unsigned bytes)
 {
-    if (user >= NIC_USERS || bytes > 8 || !is_power_of_two(bytes)) {
+    if (user >= NIC_USERS || bytes == 0 || bytes > 8) {
         return DN_EINVAL;
     }
     const struct nic_header_seed *seed = seed_of(engine, kick_address);
     if (!seed || seed->user != user) {
         return DN_EINVAL;
     }
-    if (kick_address % bytes != 0) {
+    if (is_power_of_two(bytes) ? kick_address % bytes != 0 : kick_address % 8 + bytes > 8) {
         return DN_EALIGN;
     }
+    uint64_t within = value & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
+    if (seed->reads && within + bytes > UINT64_C(1) << NIC_KICK_PAGE_BITS) {
+        return DN_ERANGE;
+    }
     return give(engine, &(struct nic_transaction){
-                            .kind = NIC_AOTF,
+                            .kind = seed->reads ? NIC_READ : NIC_AOTF,
                             .user = (uint8_t)user,
                             .tag = take_tag(engine),
                             .target = seed->target,
@@ -267,6 +305,26 @@ int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, ui
                             .bytes = bytes,
                             .operand = value,
                         });
+}
+
+/* Gives a transaction of BOTF, with the source's bytes in a window of its user's. */
+static int give_window(struct nic_engine *engine, struct nic_transaction *transaction,
+                       const void *source)
+{
+    uint32_t user = transaction->user;
+    int error = nic_window_take(&engine->windows, user, nic_user_pgid(engine, user),
+                                &transaction->index);
+    if (error) {
+        return error;
+    }
+    transaction->tag = take_tag(engine);
+    error = give(engine, transaction);
+    if (error) {
+        nic_window_give(&engine->windows, transaction->index);
+        return error;
+    }
+    memcpy(nic_window_at(&engine->windows, transaction->index)->data, source, transaction->bytes);
+    return 0;
 }
 
 int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
@@ -279,27 +337,65 @@ int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, 
     if (!source || bytes == 0 || bytes > WIRE_BOTF_BYTES_MAX) {
         return DN_EINVAL;
     }
-    uint32_t window;
-    error = nic_window_take(&engine->windows, user, &window);
+    return give_window(engine,
+                       &(struct nic_transaction){
+                           .kind = NIC_BOTF,
+                           .user = (uint8_t)user,
+                           .target = (uint16_t)remote.rank,
+                           .area = remote.area,
+                           .offset = remote.offset,
+                           .bytes = bytes,
+                       },
+                       source);
+}
+
+/* Where the answer to a user's own read goes: as the user says, if its group may write there. */
+static int find_answer(struct nic_engine *engine, uint32_t user, const unsigned char *packet,
+                       uint32_t bytes, uint64_t *address)
+{
+    struct wire_operation read;
+    uint32_t at = 0;
+    if (!wire_operation_decode(packet, bytes, WIRE_REQUEST, &at, &read) || at != bytes) {
+        return DN_EINVAL;
+    }
+    if (read.bytes > engine->chunk_bytes) {
+        return DN_ERANGE;
+    }
+    return nic_address_tlb_translate(
+        &engine->addresses, &engine->memory, (uint32_t)(read.tag >> 32), (uint32_t)read.tag,
+        read.bytes, (struct nic_access){DN_WRITE, nic_user_pgid(engine, user)}, address);
+}
+
+int nic_botf_packet(struct nic_engine *engine, uint32_t user, uint16_t target, const void *packet,
+                    uint32_t bytes)
+{
+    int error = check_remote(engine, user, (struct dn_remote){.rank = target});
     if (error) {
         return error;
     }
-    error = give(engine, &(struct nic_transaction){
-                             .kind = NIC_BOTF,
-                             .user = (uint8_t)user,
-                             .tag = take_tag(engine),
-                             .target = (uint16_t)remote.rank,
-                             .area = remote.area,
-                             .index = window,
-                             .offset = remote.offset,
-                             .bytes = bytes,
-                         });
-    if (error) {
-        nic_window_give(&engine->windows, window);
-        return error;
+    if (!packet || bytes < WIRE_OPERATION_BYTES || bytes > NIC_BODY_BYTES_MIN || bytes % 8 != 0) {
+        return DN_EINVAL;
     }
-    memcpy(nic_window_at(&engine->windows, window)->data, source, bytes);
-    return 0;
+    struct nic_transaction transaction = {
+        .kind = NIC_PACKET, .user = (uint8_t)user, .target = target, .bytes = bytes};
+    switch (wire_operation_opcode(packet)) {
+    case WIRE_PULL:
+        error = find_answer(engine, user, packet, bytes, &transaction.operand);
+        if (error) {
+            return error;
+        }
+        break;
+    case WIRE_AOTF:
+    case WIRE_PUSH:
+    case WIRE_ATOMIC:
+    case WIRE_SERVICE:
+    case WIRE_PULLED:
+    case WIRE_FETCHED:
+    case WIRE_REFUSED:
+    case WIRE_SERVED: return DN_ERIGHTS;
+    default: break;
+    }
+    return give_window(engine, &transaction, packet);
 }
 
 static int transfer(struct nic_engine *engine, uint32_t user, struct dn_remote remote,

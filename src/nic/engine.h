@@ -50,6 +50,7 @@ struct nic_extent {
     uint64_t offset;
     uint64_t bytes;
     uint32_t denied; /* enum dn_right */
+    uint32_t pgid;   /* the group whose area it is, where a NIC serves several; 0: everybody's */
 };
 
 /* The area that is all of this node's memory. Stores with the skip flag are to it as well. */
@@ -68,6 +69,10 @@ struct nic_local_memory {
      * everything there. */
     bool (*permits)(void *context, uint16_t source, const struct wire_operation *operation,
                     uint64_t address);
+    /* A packet that the hard-wired part does not know: Martini hands it to its core processor. May
+     * be NULL: it is refused. */
+    void (*unknown)(void *context, uint16_t source, uint32_t pgid, const unsigned char *body,
+                    uint32_t bytes);
 };
 
 enum nic_completion_state { NIC_PENDING = 1, NIC_DONE = 2 };
@@ -126,23 +131,40 @@ struct nic_engine *nic_engine_init(const struct nic_engine_config *config,
  * before still goes out. DN_EFULL: the credits given out would exceed the FIFO. */
 int nic_user_set(struct nic_engine *engine, uint32_t user, uint32_t credit);
 
+/* The group that the user's packets name, from now on; without it that of the config. Only the
+ * kernel's side of a node may say so. DN_EBUSY: the user has something in the FIFO, or a page. */
+int nic_user_group(struct nic_engine *engine, uint32_t user, uint32_t pgid);
+
 /* Maps a page of a remote area: a header seed in the header table. With `skip` the offset
  * is physical (from the start of the target's node memory), and the target does not
  * translate it; only the kernel's side of a node may ask for that. */
 int nic_kick_open(struct nic_engine *engine, uint32_t user, struct dn_remote page, bool skip,
                   uint64_t *kick_address);
+/* The same for remote reads. A store to the page reads as many bytes as it stores from that place
+ * of the remote area; its value says where in this node's page at `local`, which is a multiple of
+ * 4,096, they go. There they are polled for; a refusal is the user's next nic_quiet's to tell. */
+int nic_kick_open_read(struct nic_engine *engine, uint32_t user, struct dn_remote page,
+                       uint64_t local, uint64_t *kick_address);
 /* DN_EBUSY: a store to it waits in the FIFO. */
 int nic_kick_close(struct nic_engine *engine, uint64_t kick_address);
 
 /* All calls below return DN_EFULL when the user's credit (or windows, descriptors) is used up: try
  * again after nic_engine_run. DN_EINVAL, DN_ERANK, DN_EALIGN are the caller's mistakes. */
 
-/* One store of 1, 2, 4 or 8 bytes to a kick address. */
+/* One store of 1 to 8 bytes to a kick address. 1, 2, 4 and 8 bytes lie on a multiple of their
+ * number; 3, 5, 6 and 7 within 8 such bytes, as the bus' byte enables can name them. */
 int nic_aotf(struct nic_engine *engine, uint32_t user, uint64_t kick_address, uint64_t value,
              unsigned bytes);
 /* A block of 1..464 bytes; the source may be reused at once. */
 int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
              uint32_t bytes);
+/* BOTF with a packet that the user made itself: a record (wire/operation.h) of WIRE_BOTF, or of
+ * WIRE_PULL, a remote read whose tag holds area << 32 | offset of this node's memory for the
+ * answer, or of a type that only the target's core processor knows; up to 464 bytes of data, and
+ * whole 8 bytes. The NIC stamps the group on it and replaces a read's tag by its own. DN_ERIGHTS:
+ * all other types are the NIC's own to send. */
+int nic_botf_packet(struct nic_engine *engine, uint32_t user, uint16_t target, const void *packet,
+                    uint32_t bytes);
 /* The source must stay until completion. Completion NULL: only nic_quiet tells. A push that
  * names no memory of the target's completes as well; the target counts it. */
 int nic_push(struct nic_engine *engine, uint32_t user, struct dn_remote remote, const void *source,
@@ -172,10 +194,15 @@ void nic_engine_run(struct nic_engine *engine, uint64_t now_ns);
 /* Whether it has anything to turn into records or to complete, if there is room. */
 bool nic_engine_has_work(const struct nic_engine *engine);
 
-/* A packet's body has come. False: there is no room for its replies, and nothing was done. */
+/* A packet's body has come, of the engine's own group. False: there is no room for its replies,
+ * and nothing was done. */
 bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
                         enum wire_class class, uint8_t channel, const unsigned char *body,
                         uint32_t bytes);
+/* The same from a network that says of which group it is. */
+bool nic_engine_deliver_of(struct nic_engine *engine, uint64_t now_ns, uint32_t pgid,
+                           uint16_t source, enum wire_class class, uint8_t channel,
+                           const unsigned char *body, uint32_t bytes);
 void nic_engine_acknowledged(struct nic_engine *engine, uint64_t now_ns, uint16_t peer,
                              uint64_t cookie);
 /* Call this before giving up a peer that has left, when the network has nothing under way to it:
@@ -190,8 +217,8 @@ void nic_engine_forget_area(struct nic_engine *engine, uint32_t area);
 
 /* For simulators, which model time. The node to which stores to an open kick page go. */
 uint16_t nic_kick_target(const struct nic_engine *engine, uint64_t kick_address);
-/* The next nic_aotf or nic_botf carries this tag, which is not 0, into its record's route
- * (wire/route.h), so that a simulator knows which store a packet was made from. */
+/* The next nic_aotf, nic_botf or nic_botf_packet carries this tag, which is not 0, into its
+ * record's route (wire/route.h), so that a simulator knows which store a packet was made from. */
 void nic_tag_next(struct nic_engine *engine, uint32_t tag);
 /* Refills the address TLB for the area if it has to be; whether it had to. So there is one refill,
  * however many packets that name the area are between there and memory. */
@@ -212,6 +239,8 @@ struct nic_engine_counters {
     uint64_t address_hits, address_misses, address_skips;
     uint64_t carried_out; /* operations of others on this memory */
     uint64_t refused;     /* operations of others that named no memory of ours, or had no right */
+    uint64_t foreign;     /* of these: the area was another group's */
+    uint64_t unknown;     /* packets handed to the core processor */
     uint64_t replies_unexpected;
     uint64_t lost_operations; /* of our users: dropped for a lost peer, without completion */
 };

@@ -29,10 +29,12 @@ void nic_transaction_lost(struct nic_engine *engine, struct nic_transaction *tra
     case NIC_PUSH:
     case NIC_PULL: nic_transfer_end(engine, transaction->index, DN_EPEER); break;
     case NIC_BOTF:
+    case NIC_PACKET:
         nic_window_give(&engine->windows, transaction->index);
         nic_complete(engine, user, NULL, DN_EPEER, 0);
         break;
     case NIC_AOTF:
+    case NIC_READ:
     case NIC_ATOMIC: nic_complete(engine, user, transaction->completion, DN_EPEER, 0); break;
     case NIC_FENCE:
     case NIC_QUIET: INVARIANT(false); /* they have no target */
@@ -77,7 +79,7 @@ void nic_engine_awaited(const struct nic_engine *engine, struct nic_target_set *
     }
 }
 
-/* The atomic is over. */
+/* The atomic or read is over. */
 static void end_atomic(struct nic_engine *engine, struct nic_outstanding *request, int result,
                        uint64_t value)
 {
@@ -252,6 +254,25 @@ static void pull_answered(struct nic_engine *engine, struct nic_outstanding *req
     one_is_over(engine, index, result);
 }
 
+static void read_answered(struct nic_engine *engine, struct nic_outstanding *request,
+                          const struct wire_operation *reply)
+{
+    int result = DN_EPEER;
+    uint64_t address = (uint64_t)(request->local - engine->memory.base);
+    if (reply->opcode == WIRE_PULLED && reply->bytes == request->bytes) {
+        nic_store_block(request->local, reply->data, reply->bytes);
+        if (engine->memory.written) {
+            engine->memory.written(engine->memory.context, address, reply->bytes);
+        }
+        result = 0;
+    } else if (reply->opcode == WIRE_REFUSED) {
+        result = refusal(reply);
+    } else {
+        engine->counters.replies_unexpected++;
+    }
+    end_atomic(engine, request, result, 0);
+}
+
 static void atomic_answered(struct nic_engine *engine, struct nic_outstanding *request,
                             const struct wire_operation *reply)
 {
@@ -280,6 +301,8 @@ void nic_reply_received(struct nic_engine *engine, uint16_t source,
     }
     if (request->transfer != NIC_NONE) {
         pull_answered(engine, request, reply);
+    } else if (request->local) {
+        read_answered(engine, request, reply);
     } else {
         atomic_answered(engine, request, reply);
     }

@@ -13,6 +13,7 @@
 /* Where a record came from, for its reply. */
 struct origin {
     uint64_t now_ns;
+    uint32_t pgid;
     uint16_t source;
     uint8_t channel;
 };
@@ -25,6 +26,7 @@ static unsigned char *reply(struct nic_engine *engine, const struct origin *orig
         .target = origin->source,
         .class = WIRE_REPLY,
         .channel = origin->channel,
+        .pgid = origin->pgid,
     };
     unsigned char *room;
     int error = engine->network.append(engine->network.context, origin->now_ns, &route,
@@ -68,7 +70,8 @@ static int translate(struct nic_engine *engine, const struct origin *origin,
                      const struct wire_operation *operation, uint32_t right, uint64_t *address)
 {
     int error = nic_address_tlb_translate(&engine->addresses, &engine->memory, operation->area,
-                                          operation->offset, operation->bytes, right, address);
+                                          operation->offset, operation->bytes,
+                                          (struct nic_access){right, origin->pgid}, address);
     return error || LIKELY(operation->area != NIC_AREA_WHOLE)
                ? error
                : ask_permission(engine, origin, operation, *address);
@@ -197,9 +200,30 @@ static void carry_out(struct nic_engine *engine, const struct origin *origin,
     }
 }
 
+/* No engine makes such a packet; a user may have. It has no replies. */
+static void hand_over_unknown(struct nic_engine *engine, const struct origin *origin,
+                              const unsigned char *body, uint32_t bytes)
+{
+    const struct nic_local_memory *memory = &engine->memory;
+    if (memory->unknown) {
+        engine->counters.unknown++;
+        memory->unknown(memory->context, origin->source, origin->pgid, body, bytes);
+    } else {
+        engine->counters.refused++;
+    }
+}
+
 bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t source,
                         enum wire_class class, uint8_t channel, const unsigned char *body,
                         uint32_t bytes)
+{
+    return nic_engine_deliver_of(engine, now_ns, engine->config.pgid, source, class, channel, body,
+                                 bytes);
+}
+
+bool nic_engine_deliver_of(struct nic_engine *engine, uint64_t now_ns, uint32_t pgid,
+                           uint16_t source, enum wire_class class, uint8_t channel,
+                           const unsigned char *body, uint32_t bytes)
 {
     INVARIANT(!engine->running);
     struct wire_operation operation;
@@ -211,11 +235,11 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
             break;
         }
     }
+    struct origin origin = {.now_ns = now_ns, .pgid = pgid, .source = source, .channel = channel};
     if (at != bytes || reply_bytes > engine->network.body_bytes_max) {
-        engine->counters.refused++; /* no engine makes such a packet; it has no replies */
+        hand_over_unknown(engine, &origin, body, bytes);
         return true;
     }
-    struct origin origin = {.now_ns = now_ns, .source = source, .channel = channel};
     if (reply_bytes != 0 &&
         !engine->network.has_reply_room(engine->network.context, now_ns, source)) {
         at = 0;
@@ -238,5 +262,6 @@ bool nic_engine_deliver(struct nic_engine *engine, uint64_t now_ns, uint16_t sou
     engine->counters.address_hits = engine->addresses.hits;
     engine->counters.address_misses = engine->addresses.misses;
     engine->counters.address_skips = engine->addresses.skips;
+    engine->counters.foreign = engine->addresses.foreign;
     return true;
 }

@@ -15,10 +15,12 @@ enum {
 };
 
 /* The way of a user's requests. */
-static struct wire_route route_of(uint16_t target, uint32_t user)
+static struct wire_route route_of(const struct nic_engine *engine, uint16_t target, uint32_t user)
 {
-    return (struct wire_route){
-        .target = target, .class = WIRE_REQUEST, .channel = nic_user_channel(user)};
+    return (struct wire_route){.target = target,
+                               .class = WIRE_REQUEST,
+                               .channel = nic_user_channel(user),
+                               .pgid = nic_user_pgid(engine, user)};
 }
 
 /* Room for a record. `operation` has its length; the caller completes it, and encodes it there. */
@@ -50,13 +52,18 @@ static void note_sent(struct nic_engine *engine, uint32_t user, uint16_t target)
 
 /* ---- Entries of the FIFO --------------------------------------------------------------- */
 
+static uint64_t within_page(uint64_t address)
+{
+    return address & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
+}
+
 /* The header is looked up when there is room for the record, so that each store meets the TLB
  * once, however long it waits. */
 static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
                      const struct nic_transaction *entry)
 {
     struct wire_operation operation = {.opcode = WIRE_AOTF, .bytes = (uint16_t)entry->bytes};
-    struct wire_route route = route_of(entry->target, entry->user);
+    struct wire_route route = route_of(engine, entry->target, entry->user);
     route.ordered = !MUTANT(STORES_UNORDERED);
     route.tag = entry->tag;
     unsigned char *room;
@@ -66,14 +73,90 @@ static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
     }
     const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
                                                                entry->offset >> NIC_KICK_PAGE_BITS);
-    INVARIANT(seed && seed->user == entry->user && seed->pgid == engine->config.pgid &&
+    INVARIANT(seed && seed->user == entry->user && seed->pgid == route.pgid &&
               seed->target == route.target && seed->channel == route.channel);
-    uint64_t within = entry->offset & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
     operation.detail = seed->skip ? WIRE_SKIP : 0;
     operation.area = seed->area;
-    operation.offset = seed->offset | within;
+    operation.offset = seed->offset | within_page(entry->offset);
     operation.operand = entry->operand;
     wire_operation_encode(&operation, room);
+    return 0;
+}
+
+/* A remote read that a store or a user's packet asked for: not part of a PULL, and without a
+ * completion. */
+static void await_read(struct nic_engine *engine, const struct nic_transaction *entry,
+                       uint32_t bytes, uint64_t address, uint64_t *tag)
+{
+    struct nic_outstanding *request = nic_outstanding_take(engine, tag);
+    request->user = entry->user;
+    request->peer = entry->target;
+    request->transfer = NIC_NONE;
+    request->bytes = bytes;
+    request->local = engine->memory.base + address;
+    request->completion = NULL;
+    engine->users[entry->user].outstanding++;
+}
+
+static int send_read(struct nic_engine *engine, uint64_t now_ns,
+                     const struct nic_transaction *entry)
+{
+    if (nic_outstanding_is_full(engine)) {
+        return DN_EFULL;
+    }
+    struct wire_operation operation = {.opcode = WIRE_PULL, .bytes = (uint16_t)entry->bytes};
+    struct wire_route route = route_of(engine, entry->target, entry->user);
+    route.tag = entry->tag;
+    route.reply_bytes = wire_reply_bytes(&operation);
+    unsigned char *room;
+    int error = append(engine, now_ns, &route, &operation, &room);
+    if (error) {
+        return error;
+    }
+    const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
+                                                               entry->offset >> NIC_KICK_PAGE_BITS);
+    INVARIANT(seed && seed->user == entry->user && seed->pgid == route.pgid && seed->reads);
+    operation.area = seed->area;
+    operation.offset = seed->offset | within_page(entry->offset);
+    await_read(engine, entry, operation.bytes, seed->local | within_page(entry->operand),
+               &operation.tag);
+    wire_operation_encode(&operation, room);
+    return 0;
+}
+
+/* The user's packet goes out as it is, but for the tag of a read. */
+static int send_packet(struct nic_engine *engine, uint64_t now_ns,
+                       const struct nic_transaction *entry)
+{
+    const struct nic_window *window = nic_window_at(&engine->windows, entry->index);
+    struct wire_operation operation = {.opcode = 0};
+    uint32_t at = 0;
+    bool is_read = wire_operation_opcode(window->data) == WIRE_PULL;
+    if (is_read && nic_outstanding_is_full(engine)) {
+        return DN_EFULL;
+    }
+    struct wire_route route = route_of(engine, entry->target, entry->user);
+    INVARIANT(window->user == entry->user && window->pgid == route.pgid);
+    route.ordered = !is_read;
+    route.tag = entry->tag;
+    if (is_read) {
+        bool decoded = wire_operation_decode(window->data, (uint32_t)entry->bytes, WIRE_REQUEST,
+                                             &at, &operation);
+        INVARIANT(decoded);
+        route.reply_bytes = wire_reply_bytes(&operation);
+    }
+    unsigned char *room;
+    int error = engine->network.append(engine->network.context, now_ns, &route,
+                                       (uint32_t)entry->bytes, &room);
+    if (error) {
+        return error;
+    }
+    memcpy(room, window->data, entry->bytes);
+    if (is_read) {
+        await_read(engine, entry, operation.bytes, entry->operand, &operation.tag);
+        wire_operation_encode(&operation, room);
+    }
+    nic_window_give(&engine->windows, entry->index);
     return 0;
 }
 
@@ -81,7 +164,6 @@ static int send_botf(struct nic_engine *engine, uint64_t now_ns,
                      const struct nic_transaction *entry)
 {
     const struct nic_window *window = nic_window_at(&engine->windows, entry->index);
-    INVARIANT(window->user == entry->user && window->pgid == engine->config.pgid);
     struct wire_operation operation = {
         .opcode = WIRE_BOTF,
         .bytes = (uint16_t)entry->bytes,
@@ -89,7 +171,8 @@ static int send_botf(struct nic_engine *engine, uint64_t now_ns,
         .offset = entry->offset,
         .data = window->data,
     };
-    struct wire_route route = route_of(entry->target, entry->user);
+    struct wire_route route = route_of(engine, entry->target, entry->user);
+    INVARIANT(window->user == entry->user && window->pgid == route.pgid);
     route.ordered = true;
     route.tag = entry->tag;
     int error = send(engine, now_ns, &route, &operation);
@@ -116,7 +199,7 @@ static int send_atomic(struct nic_engine *engine, uint64_t now_ns,
         .operand = entry->operand,
         .expected = entry->expected,
     };
-    struct wire_route route = route_of(entry->target, entry->user);
+    struct wire_route route = route_of(engine, entry->target, entry->user);
     route.reply_bytes = wire_reply_bytes(&operation);
     unsigned char *room;
     int error = append(engine, now_ns, &route, &operation, &room);
@@ -143,7 +226,9 @@ static int move_entry(struct nic_engine *engine, uint64_t now_ns, struct nic_tra
     int error = 0;
     switch (entry->kind) {
     case NIC_AOTF: error = send_aotf(engine, now_ns, entry); break;
+    case NIC_READ: error = send_read(engine, now_ns, entry); break;
     case NIC_BOTF: error = send_botf(engine, now_ns, entry); break;
+    case NIC_PACKET: error = send_packet(engine, now_ns, entry); break;
     case NIC_ATOMIC: error = send_atomic(engine, now_ns, entry); break;
     case NIC_PUSH:
     case NIC_PULL: nic_transfer_start(engine, entry->index); break;
@@ -281,7 +366,7 @@ static int send_piece(struct nic_engine *engine, uint64_t now_ns, uint32_t index
         .offset = transfer->offset + transfer->sent_bytes,
         .data = transfer->pulls ? NULL : local,
     };
-    struct wire_route route = route_of(transfer->target, transfer->user);
+    struct wire_route route = route_of(engine, transfer->target, transfer->user);
     route.reply_bytes = transfer->pulls ? wire_reply_bytes(&operation) : 0;
     route.cookie = !transfer->pulls || MUTANT(ACK_AS_DONE) ? cookie_of(engine, index) : 0;
     /* Each record is counted, but on a path that has changed one may be short enough to be joined
@@ -393,6 +478,7 @@ static bool move_services(struct nic_engine *engine, uint64_t now_ns)
             .class = WIRE_REQUEST,
             .channel = NIC_SERVICE_CHANNEL,
             .ordered = true,
+            .pgid = engine->config.pgid,
         };
         int error = send(engine, now_ns, &route, &packet.operation);
         if (!error) {

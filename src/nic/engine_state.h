@@ -53,10 +53,10 @@ struct nic_outstanding {
     uint8_t user;
     uint16_t peer;
     uint32_t generation;  /* 0: never used, so that no tag is WIRE_NO_TAG; changes at each use */
-    uint32_t transfer;    /* PULL; NIC_NONE: a fetching atomic */
+    uint32_t transfer;    /* PULL; NIC_NONE: a fetching atomic, or a read */
     uint32_t bytes;       /* that the reply has to have */
     uint32_t next_free;   /* the pool's */
-    unsigned char *local; /* PULL: where they go */
+    unsigned char *local; /* PULL, or a read: where they go; NULL: an atomic */
     struct nic_completion *completion;
 };
 
@@ -66,6 +66,8 @@ struct nic_user {
     uint32_t outstanding; /* its atomics whose replies are awaited */
     uint64_t mark;        /* of the network, after the last record of the user's */
     int failed;           /* what the next QUIET has to say */
+    uint32_t pgid;        /* 0: the config's */
+    uint32_t pages;       /* kick pages that are open */
     /* Targets sent to since the last FENCE or QUIET. The words come with the first credit. */
     struct nic_target_set since_fence;
     struct nic_target_set since_quiet;
@@ -102,6 +104,11 @@ struct nic_engine {
     struct nic_transaction_fifo fifo;
     struct nic_user users[NIC_USERS];
 };
+
+static inline uint32_t nic_user_pgid(const struct nic_engine *engine, uint32_t user)
+{
+    return engine->users[user].pgid ? engine->users[user].pgid : engine->config.pgid;
+}
 
 static inline uint8_t nic_user_channel(uint32_t user)
 {

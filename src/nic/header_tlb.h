@@ -29,7 +29,9 @@ struct nic_header_seed {
     uint16_t target;
     uint8_t user; /* that may store to the page */
     uint8_t channel;
-    bool skip;   /* the offset is physical, the target does not translate */
+    bool skip;  /* the offset is physical, the target does not translate */
+    bool reads; /* a store asks for as many bytes of the target, to go to this node's page: */
+    uint64_t local;
     bool in_use; /* set by the table; a seed that lookup gives has it */
 };
 

@@ -13,7 +13,9 @@
 
 enum nic_transaction_kind {
     NIC_AOTF = 1,
+    NIC_READ, /* a store to a page for reads */
     NIC_BOTF,
+    NIC_PACKET, /* BOTF with the user's own packet */
     NIC_PUSH,
     NIC_PULL,
     NIC_ATOMIC,
@@ -28,11 +30,11 @@ struct nic_transaction {
     uint8_t function; /* ATOMIC: enum wire_atomic */
     uint16_t target;
     uint32_t area;
-    uint32_t index;  /* BOTF: the window; PUSH, PULL: the transfer */
-    uint64_t offset; /* in the area; AOTF: the kick address */
+    uint32_t index;  /* BOTF, PACKET: the window; PUSH, PULL: the transfer */
+    uint64_t offset; /* in the area; AOTF, READ: the kick address */
     uint64_t bytes;
-    uint32_t tag;                      /* AOTF, BOTF: as nic_tag_next gave it */
-    uint64_t operand;                  /* AOTF: the value */
+    uint32_t tag;                      /* AOTF, READ, BOTF, PACKET: as nic_tag_next gave it */
+    uint64_t operand;                  /* AOTF: the value; READ, PACKET: where an answer goes */
     uint64_t expected;                 /* of a compare-and-swap */
     struct nic_completion *completion; /* may be NULL */
     uint32_t older, newer; /* the queue's: neighbours in the pool, BASE_POOL_NONE at ends */

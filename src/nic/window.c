@@ -3,12 +3,12 @@
 
 _Static_assert(NIC_WINDOWS == 64, "`free` has a bit for each window");
 
-void nic_window_init(struct nic_windows *windows, struct nic_window *memory, uint32_t pgid)
+void nic_window_init(struct nic_windows *windows, struct nic_window *memory)
 {
-    *windows = (struct nic_windows){.pgid = pgid, .free = ~UINT64_C(0), .windows = memory};
+    *windows = (struct nic_windows){.free = ~UINT64_C(0), .windows = memory};
 }
 
-int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t *window)
+int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t pgid, uint32_t *window)
 {
     INVARIANT(user < NIC_USERS);
     if (windows->held[user] >= __builtin_popcountll(windows->free)) {
@@ -17,7 +17,7 @@ int nic_window_take(struct nic_windows *windows, uint32_t user, uint32_t *window
     uint32_t taken = (uint32_t)__builtin_ctzll(windows->free);
     windows->free &= ~(UINT64_C(1) << taken);
     windows->held[user]++;
-    windows->windows[taken].pgid = windows->pgid;
+    windows->windows[taken].pgid = pgid;
     windows->windows[taken].user = user;
     *window = taken;
     return 0;

@@ -13,11 +13,11 @@
 
 enum wire_opcode {
     /* Requests. */
-    WIRE_AOTF = 1, /* detail: WIRE_SKIP or 0; bytes 1..8; data: 8 bytes, little endian */
-    WIRE_BOTF = 2, /* data: 1..464 bytes */
-    WIRE_PUSH = 3, /* data */
-    WIRE_PULL = 4, /* bytes: how many are wanted; data: tag 8 */
-    WIRE_ATOMIC = 5, /* detail: enum wire_atomic; bytes 4 or 8; data: tag, operand, expected */
+    WIRE_AOTF = 1,    /* detail: WIRE_SKIP or 0; bytes 1..8; data: 8 bytes, little endian */
+    WIRE_BOTF = 2,    /* data: 1..464 bytes */
+    WIRE_PUSH = 3,    /* data */
+    WIRE_PULL = 4,    /* bytes: how many are wanted; data: tag 8 */
+    WIRE_ATOMIC = 5,  /* detail: enum wire_atomic; bytes 4 or 8; data: tag, operand, expected */
     WIRE_SERVICE = 6, /* detail: enum wire_service; area, offset: its own; data */
 
     /* Replies; offset is the request's tag. */
@@ -73,6 +73,12 @@ void wire_operation_encode(const struct wire_operation *operation, unsigned char
  * class WIRE_REQUEST. */
 bool wire_operation_decode(const unsigned char *body, uint32_t bytes, enum wire_class class,
                            uint32_t *at, struct wire_operation *operation);
+
+/* The first byte of an operation, which may be none of enum wire_opcode. */
+static inline uint8_t wire_operation_opcode(const void *operation)
+{
+    return *(const unsigned char *)operation;
+}
 
 /* Whether a body consists of whole, well-formed operations of its class. */
 bool wire_body_check(const unsigned char *body, uint32_t bytes, enum wire_class class);

@@ -19,6 +19,7 @@ struct wire_route {
     uint64_t cookie;
     /* Shares its packet with no other, and so gives its cookie back by itself. */
     bool alone;
+    uint32_t pgid; /* of the user or service that sends; InfiniSWIF puts its own into packets */
     /* The tag from nic_tag_next, for simulators; it is on no wire. 0: none. */
     uint32_t tag;
 };

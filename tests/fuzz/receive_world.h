@@ -169,7 +169,7 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     (void)context;
     switch (area) {
     case 1: *extent = (struct nic_extent){.bytes = AREA_ONE_BYTES}; return 0;
-    case 2: *extent = (struct nic_extent){AREA_TWO_AT, AREA_TWO_BYTES, 0}; return 0;
+    case 2: *extent = (struct nic_extent){.offset = AREA_TWO_AT, .bytes = AREA_TWO_BYTES}; return 0;
     case STALE_AREA: return DN_ESTALE;
     default: return DN_EAREA;
     }

@@ -57,7 +57,8 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     struct group_area_extent found;
     int error = group_area_look(view, view->rank, area, &found);
     if (!error) {
-        *extent = (struct nic_extent){node + found.offset, found.bytes, found.denied};
+        *extent = (struct nic_extent){
+            .offset = node + found.offset, .bytes = found.bytes, .denied = found.denied};
     }
     return error;
 }

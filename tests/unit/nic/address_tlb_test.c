@@ -47,7 +47,7 @@ static void make(void)
     memset(ways, 0, sizeof ways);
     nic_address_tlb_init(&tlb, ways);
     for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        areas.extents[slot] = (struct nic_extent){slot * 1000, 1000, 0};
+        areas.extents[slot] = (struct nic_extent){.offset = slot * 1000, .bytes = 1000};
         areas.registered[slot] = true;
     }
 }
@@ -59,7 +59,14 @@ static uint32_t name_of(uint32_t slot)
 
 static int translate(uint32_t area, uint64_t offset, uint64_t bytes, uint64_t *address)
 {
-    return nic_address_tlb_translate(&tlb, &memory, area, offset, bytes, 0, address);
+    return nic_address_tlb_translate(&tlb, &memory, area, offset, bytes, (struct nic_access){0},
+                                     address);
+}
+
+static int translate_for(uint32_t area, uint64_t offset, uint32_t right, uint64_t *address)
+{
+    return nic_address_tlb_translate(&tlb, &memory, area, offset, 8,
+                                     (struct nic_access){.right = right}, address);
 }
 
 static void assert_lies_at(uint32_t area, uint64_t offset, uint64_t expected)
@@ -172,7 +179,7 @@ static void generations_are_told_apart(void **state)
     uint32_t old_name = name_of(4);
     assert_lies_at(old_name, 0, 4000);
     areas.generations[4]++;
-    areas.extents[4] = (struct nic_extent){100, 50, 0};
+    areas.extents[4] = (struct nic_extent){.offset = 100, .bytes = 50};
     nic_address_tlb_forget(&tlb, old_name);
     assert_lies_at(name_of(4), 8, 108);
     assert_refused(DN_ESTALE, old_name, 8, 8);
@@ -212,7 +219,7 @@ static void random_use_agrees_with_the_memory(void **state)
                 areas.generations[slot]++;
                 uint64_t offset = base_random_below(&random, MEMORY_BYTES);
                 uint64_t bytes = base_random_below(&random, MEMORY_BYTES - offset + 1);
-                areas.extents[slot] = (struct nic_extent){offset, bytes, 0};
+                areas.extents[slot] = (struct nic_extent){.offset = offset, .bytes = bytes};
             } else {
                 nic_address_tlb_forget(&tlb, name_of(slot));
             }
@@ -244,21 +251,37 @@ static void rights_are_remembered_until_forgotten(void **state)
     areas.extents[3].denied = DN_WRITE;
     for (int round = 0; round < 2; round++) {
         uint32_t finds = areas.finds;
-        assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, DN_WRITE, &address),
-                         DN_ERIGHTS);
+        assert_int_equal(translate_for(3, 8, DN_WRITE, &address), DN_ERIGHTS);
         assert_int_equal(address, 0);
         /* Leaving the area is the first mistake. */
-        assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 993, 8, DN_WRITE, &address),
-                         DN_ERANGE);
+        assert_int_equal(translate_for(3, 993, DN_WRITE, &address), DN_ERANGE);
         assert_int_equal(areas.finds, finds + (round == 0));
     }
-    assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, DN_READ, &address), 0);
+    assert_int_equal(translate_for(3, 8, DN_READ, &address), 0);
     assert_int_equal(address, 3008);
     areas.extents[3].denied = DN_READ;
     nic_address_tlb_forget(&tlb, 3);
-    assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, DN_READ, &address),
-                     DN_ERIGHTS);
-    assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, DN_WRITE, &address), 0);
+    assert_int_equal(translate_for(3, 8, DN_READ, &address), DN_ERIGHTS);
+    assert_int_equal(translate_for(3, 8, DN_WRITE, &address), 0);
+}
+
+/* An area of a group is nobody else's; this node's kernel may go anywhere. */
+static void an_area_is_its_groups(void **state)
+{
+    (void)state;
+    uint64_t address;
+    make();
+    areas.extents[3].pgid = 7;
+    for (unsigned i = 0; i < 2; i++) { /* a miss, then a hit */
+        struct nic_access access = {DN_WRITE, 7};
+        assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, access, &address), 0);
+        assert_int_equal(address, 3008);
+        access.pgid = 8;
+        assert_int_equal(nic_address_tlb_translate(&tlb, &memory, 3, 8, 8, access, &address),
+                         DN_ERIGHTS);
+        assert_int_equal(tlb.foreign, i + 1);
+    }
+    assert_int_equal(translate_for(3, 8, DN_WRITE, &address), 0);
 }
 
 int main(void)
@@ -273,6 +296,7 @@ int main(void)
         cmocka_unit_test(generations_are_told_apart),
         cmocka_unit_test(a_set_keeps_the_four_used_last),
         cmocka_unit_test(random_use_agrees_with_the_memory),
+        cmocka_unit_test(an_area_is_its_groups),
     };
     return cmocka_run_group_tests_name("nic/address_tlb", tests, NULL, NULL);
 }

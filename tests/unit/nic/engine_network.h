@@ -46,8 +46,12 @@ struct net_node {
     alignas(64) unsigned char memory[NET_MEMORY_BYTES];
     uint64_t written_offset, written_bytes, written_count;
     uint32_t find_count;
-    uint32_t stale_area; /* find says DN_ESTALE */
-    uint32_t denied;     /* rights that others do not have in NET_AREA */
+    uint32_t stale_area;     /* find says DN_ESTALE */
+    uint32_t denied;         /* rights that others do not have in NET_AREA */
+    uint32_t area_pgid;      /* whose NET_AREA is; 0: everybody's */
+    bool hands_over_unknown; /* set before net_start */
+    uint32_t unknown_count, unknown_pgid;
+    unsigned char unknown[NET_BODY_BYTES]; /* the last packet that was handed over */
     /* What may be done in NIC_AREA_WHOLE, which is not there while this is NULL. */
     bool (*permits)(const struct net_node *node, uint16_t source,
                     const struct wire_operation *operation, uint64_t address);
@@ -76,7 +80,7 @@ static inline struct net_packet *net_joinable(struct net *net, uint16_t source,
         struct net_packet *packet = &net->packets[i];
         if (packet->state == NET_QUEUED && packet->source == source &&
             packet->route.target == route->target && packet->route.class == route->class &&
-            (!newest || packet->number > newest->number)) {
+            packet->route.pgid == route->pgid && (!newest || packet->number > newest->number)) {
             newest = packet;
         }
     }
@@ -179,8 +183,18 @@ static inline int net_find(void *context, uint32_t area, struct nic_extent *exte
     if (area != NET_AREA) {
         return DN_EAREA;
     }
-    *extent = (struct nic_extent){NET_AREA_OFFSET, NET_AREA_BYTES, node->denied};
+    *extent = (struct nic_extent){NET_AREA_OFFSET, NET_AREA_BYTES, node->denied, node->area_pgid};
     return 0;
+}
+
+static inline void net_unknown(void *context, uint16_t source, uint32_t pgid,
+                               const unsigned char *body, uint32_t bytes)
+{
+    struct net_node *node = context;
+    (void)source;
+    node->unknown_count++;
+    node->unknown_pgid = pgid;
+    memcpy(node->unknown, body, bytes);
 }
 
 static inline bool net_permits(void *context, uint16_t source,
@@ -224,6 +238,7 @@ static inline void net_start(struct net *net, uint16_t number,
         .find = net_find,
         .written = net_written,
         .permits = net_permits,
+        .unknown = node->hands_over_unknown ? net_unknown : NULL,
     };
     uint64_t bytes = nic_engine_bytes(&config);
     assert_true(bytes != 0 && bytes % 64 == 0);
@@ -287,8 +302,10 @@ static inline bool net_may_go(const struct net *net, const struct net_packet *pa
 static inline bool net_carry_out(struct net *net, struct net_packet *packet)
 {
     struct net_node *target = &net->nodes[packet->route.target];
-    if (!nic_engine_deliver(target->engine, 0, packet->source, packet->route.class,
-                            packet->route.channel, packet->body, packet->bytes)) {
+    assert_int_not_equal(packet->route.pgid, 0);
+    if (!nic_engine_deliver_of(target->engine, 0, packet->route.pgid, packet->source,
+                               packet->route.class, packet->route.channel, packet->body,
+                               packet->bytes)) {
         return false;
     }
     packet->state = packet->route.class == WIRE_REPLY ? NET_FREE : NET_CARRIED_OUT;

@@ -14,13 +14,13 @@ static void make(void)
 {
     memset(&windows, 0xff, sizeof windows);
     memset(memory, 0xff, sizeof memory);
-    nic_window_init(&windows, memory, PGID);
+    nic_window_init(&windows, memory);
 }
 
 static uint32_t take(uint32_t user)
 {
     uint32_t window = UINT32_MAX;
-    assert_int_equal(nic_window_take(&windows, user, &window), 0);
+    assert_int_equal(nic_window_take(&windows, user, PGID, &window), 0);
     assert_true(window < NIC_WINDOWS);
     return window;
 }
@@ -29,7 +29,7 @@ static uint32_t take_all_it_gets(uint32_t user)
 {
     uint32_t window;
     uint32_t count = 0;
-    while (nic_window_take(&windows, user, &window) == 0) {
+    while (nic_window_take(&windows, user, PGID, &window) == 0) {
         count++;
     }
     return count;
@@ -80,10 +80,12 @@ static void a_window_is_stamped_anew_each_time(void **state)
     (void)state;
     make();
     uint32_t window = take(3);
+    uint32_t again;
     nic_window_at(&windows, window)->pgid = 0;
     nic_window_give(&windows, window);
-    assert_int_equal(take(4), window);
-    assert_int_equal(nic_window_at(&windows, window)->pgid, PGID);
+    assert_int_equal(nic_window_take(&windows, 4, PGID + 1, &again), 0);
+    assert_int_equal(again, window);
+    assert_int_equal(nic_window_at(&windows, window)->pgid, PGID + 1);
     assert_int_equal(nic_window_at(&windows, window)->user, 4);
 }
 
@@ -93,7 +95,7 @@ static void one_user_alone_gets_half(void **state)
     make();
     assert_int_equal(take_all_it_gets(0), NIC_WINDOWS / 2);
     uint32_t window = 12345;
-    assert_int_equal(nic_window_take(&windows, 0, &window), DN_EFULL);
+    assert_int_equal(nic_window_take(&windows, 0, PGID, &window), DN_EFULL);
     assert_int_equal(window, 12345);
 }
 
@@ -105,7 +107,7 @@ static void every_user_can_have_one(void **state)
         take(user);
     }
     uint32_t window;
-    assert_int_equal(nic_window_take(&windows, 0, &window), DN_EFULL);
+    assert_int_equal(nic_window_take(&windows, 0, PGID, &window), DN_EFULL);
 }
 
 /* The first user took half when it was alone; as its windows drain it falls back to the others'
@@ -116,7 +118,7 @@ static void greedy_users_come_to_equal_shares(void **state)
     make();
     uint32_t held[NIC_WINDOWS];
     uint32_t count = 0;
-    while (nic_window_take(&windows, 0, &held[count]) == 0) {
+    while (nic_window_take(&windows, 0, PGID, &held[count]) == 0) {
         count++;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -150,7 +152,7 @@ static void random_use_keeps_the_rule(void **state)
         uint32_t window = (uint32_t)base_random_below(&random, NIC_WINDOWS);
         if (base_random_below(&random, 2) == 0) {
             bool due = held[user] < free_count;
-            assert_int_equal(nic_window_take(&windows, user, &window), due ? 0 : DN_EFULL);
+            assert_int_equal(nic_window_take(&windows, user, PGID, &window), due ? 0 : DN_EFULL);
             if (due) {
                 assert_int_equal(holder[window], NIC_USERS);
                 holder[window] = user;
