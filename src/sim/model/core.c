@@ -26,19 +26,6 @@ uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const cha
     return node->core_free_ps;
 }
 
-uint64_t sim_dma(struct sim_world *world, struct sim_node *node, uint64_t from_ps, uint64_t bytes,
-                 uint64_t *end_ps)
-{
-    *end_ps = from_ps;
-    if (world->machine->bank_mb_per_s == 0) {
-        return from_ps;
-    }
-    uint64_t start_ps = from_ps > node->bank_free_ps ? from_ps : node->bank_free_ps;
-    node->bank_free_ps = start_ps + bytes * UINT64_C(1000000000000) / world->machine->bank_mb_per_s;
-    *end_ps = node->bank_free_ps;
-    return start_ps;
-}
-
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet)
 {
@@ -97,6 +84,34 @@ static uint32_t take_task(struct sim_world *world, struct sim_node *node)
     return slot;
 }
 
+/* What a card's core processor keeps in host memory for this: of a lock or barrier, but not of
+ * messages, whose tables are the NIC's. */
+static uint64_t kept_bytes(const struct sim_world *world, const struct sim_task *task)
+{
+    bool is_of_messages = true;
+    if (task->request == SIM_REQUEST_PACKET) {
+        is_of_messages = sim_flight_at(world, task->subject)->is_message;
+    } else if (task->request == SIM_REQUEST_KICK) {
+        const struct sim_kick *kick = sim_slots_at(&world->kicks, task->subject);
+        is_of_messages = kick->kind == SIM_KICK_SEND || kick->kind == SIM_KICK_READ;
+    }
+    return sim_is_card(world) && !is_of_messages ? world->machine->dma_structure_bytes : 0;
+}
+
+/* The core processor waits while DMA brings it, or takes it back. */
+static uint64_t wait_for_dma(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
+                             uint64_t bytes, bool is_read)
+{
+    uint64_t first_ps;
+    if (bytes == 0) {
+        return from_ps;
+    }
+    node->core_free_ps = is_read ? sim_dma_read(world, node, from_ps, bytes, &first_ps)
+                                 : sim_dma_write(world, node, from_ps, bytes);
+    node->core_busy_ps += node->core_free_ps - from_ps;
+    return node->core_free_ps;
+}
+
 /* The core processor is free: it takes the next request, if there is one. */
 static void go_on(struct sim_world *world, struct sim_node *node)
 {
@@ -113,9 +128,11 @@ static void go_on(struct sim_world *world, struct sim_node *node)
     at_ps = sim_core_work(world, node, "dispatch", at_ps, machine->core_dispatch_cycles, number);
     at_ps = sim_core_work(world, node, "look up", at_ps,
                           looks_up ? machine->core_look_up_cycles : 0, number);
+    at_ps = wait_for_dma(world, node, at_ps, kept_bytes(world, task), true);
     at_ps = sim_core_work(world, node, "copy", at_ps, machine->core_copy_word_cycles * task->words,
                           number);
     at_ps = sim_core_work(world, node, "update", at_ps, machine->core_update_cycles, number);
+    at_ps = wait_for_dma(world, node, at_ps, kept_bytes(world, task), false);
     sim_put(world, at_ps, SIM_EVENT_CORE, node->number, SIM_CORE_DONE);
 }
 

@@ -164,6 +164,12 @@ static uint64_t read_ps(const struct sim_host *host, unsigned bytes)
     return bytes > 4 ? machine->host_read8 : machine->host_read;
 }
 
+/* Whether the host's reads are of its own memory, through its cache. */
+static bool reads_memory(const struct sim_host *host)
+{
+    return sim_is_card(host->world) && !host->is_core;
+}
+
 static uint64_t word_at(struct sim_host *host, uint64_t offset, unsigned bytes)
 {
     uint64_t word = 0;
@@ -173,10 +179,14 @@ static uint64_t word_at(struct sim_host *host, uint64_t offset, unsigned bytes)
 
 void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
 {
+    uint64_t load_ps = read_ps(host, bytes);
+    if (reads_memory(host)) {
+        load_ps = host->dma_seen != node_of(host)->dma_writes ? host->world->machine->host_fill
+                                                              : host->world->machine->host_cached;
+    }
     host->value = word_at(host, offset, bytes);
-    host->read_from_ps = host->now_ps;
-    host->read_to_ps = host->now_ps + read_ps(host, bytes);
-    sim_host_go_on(host, "load", host->read_to_ps);
+    host->dma_seen = node_of(host)->dma_writes;
+    sim_host_go_on(host, "load", host->now_ps + load_ps);
 }
 
 static bool poll_holds(struct sim_host *host)
@@ -219,10 +229,13 @@ static void put_sample(struct sim_host *host, uint64_t from_ps)
 
 void sim_host_poll(struct sim_host *host, unsigned kind, uint64_t read_ps)
 {
+    const struct sim_machine *machine = host->world->machine;
+    bool is_of_memory = reads_memory(host) && (kind == SIM_POLL_WORD || kind == SIM_POLL_MESSAGE ||
+                                               kind == SIM_POLL_COMPLETION);
     host->polls = kind;
     host->poll_start_ps = host->now_ps;
-    host->poll_read_ps = read_ps;
-    host->poll_period_ps = read_ps + host->poll_pause_ps;
+    host->poll_read_ps = is_of_memory ? machine->host_fill : read_ps;
+    host->poll_period_ps = (is_of_memory ? machine->host_cached : read_ps) + host->poll_pause_ps;
     host->sample_is_due = false;
     uint64_t from_ps = holds_from_ps(host);
     if (from_ps != UINT64_MAX) {
@@ -252,8 +265,7 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
         return; /* overwritten meanwhile: the reads go on */
     }
     uint64_t done_ps = world->now_ps + host->poll_read_ps;
-    host->read_from_ps = world->now_ps;
-    host->read_to_ps = done_ps;
+    host->dma_seen = node_of(host)->dma_writes;
     host->now_ps = host->poll_start_ps;
     host->busy_ps -= world->now_ps - host->poll_start_ps;
     unsigned kind = host->polls;
@@ -263,6 +275,7 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
     case SIM_POLL_WORD:
         host->value = word_at(host, host->poll_offset, host->poll_bytes);
         if (passage) {
+            passage->read_ps = world->now_ps;
             passage->seen_ps = done_ps;
         }
         sim_host_go_on(host, "poll", done_ps);
@@ -304,6 +317,9 @@ void sim_hosts_look(struct sim_world *world, struct sim_node *node)
         if (host->polls == SIM_POLL_COMPLETION && host->is_served) {
             told_ps = sim_core_work(world, node, "notify", world->now_ps,
                                     world->machine->core_notify_cycles, 0);
+        }
+        if (host->polls == SIM_POLL_COMPLETION && reads_memory(host)) {
+            told_ps = sim_dma_write(world, node, told_ps, sizeof host->value);
         }
         put_sample(host, told_ps);
     }

@@ -77,10 +77,10 @@ struct sim_host {
     bool is_served; /* the completion is CorePU's */
     unsigned poll_bytes;
     uint64_t poll_offset, poll_mask, poll_wanted;
-    uint64_t read_from_ps, read_to_ps; /* the last load, or a poll's last read */
     uint64_t poll_start_ps;            /* of the first read */
-    uint64_t poll_read_ps;             /* a read */
+    uint64_t poll_read_ps;             /* the read that finds what it waits for */
     uint64_t poll_period_ps;           /* from the start of a read to the start of the next */
+    uint64_t dma_seen; /* a card: the node's DMA writes when host memory was last read */
     struct nic_completion completion;
     uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;

@@ -386,6 +386,10 @@ static bool check_together(const struct sim_machine *machine, char *error)
         return value_fault(machine, SIM_carrier_kind, error,
                            "cd needs contexts and, not more than those, ways: powers of two");
     }
+    if (machine->dma_word_cycles > 0 && (machine->host_cached == 0 || machine->host_fill == 0)) {
+        return value_fault(machine, SIM_dma_word_cycles, error,
+                           "a card needs [host] cached_ns and fill_ns");
+    }
     return check_stages(machine, error) && check_core(machine, error);
 }
 

@@ -119,6 +119,8 @@ struct sim_stage {
     KEY(host, burst_cycles, SIM_KEY_COUNT, true, "bus clocks of a word of a block write")         \
     KEY(host, bank_switch, SIM_KEY_NS, true, "switching the SO-DIMM banks")                       \
     KEY(host, refill, SIM_KEY_NS, true, "refilling a TLB line, where the host does it")           \
+    KEY(host, cached, SIM_KEY_NS, true, "a poll of host memory that finds its line in the cache") \
+    KEY(host, fill, SIM_KEY_NS, true, "a read of host memory after DMA has changed the line")     \
     KEY(software, pass, SIM_KEY_NS, true, "of a loop-back: kick to detection, beyond the reads")  \
     KEY(software, turn, SIM_KEY_NS, true, "of a responder: untwisting and answering")             \
     KEY(software, barrier, SIM_KEY_NS, true, "of a barrier, with masks and phases")               \
@@ -131,10 +133,13 @@ struct sim_stage {
     KEY(software, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying into and out of SO-DIMM")       \
     KEY(software, detect_thread, SIM_KEY_NS, true, "handing an arrival to another thread")        \
     KEY(llcm, bytes, SIM_KEY_COUNT, false, "low-latency common memory")                           \
-    KEY(llcm, one_port, SIM_KEY_COUNT, true, "1: a host's read and the NIC's write take turns")   \
     KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port")  \
     KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")                \
     KEY(bank, mb_per_s, SIM_KEY_MB_PER_S, true, "network side; not said: as fast as is needed")   \
+    KEY(dma, word_cycles, SIM_KEY_COUNT, true, "bus clocks of 8 bytes by DMA; 0: no card")         \
+    KEY(dma, setup_cycles, SIM_KEY_COUNT, true, "bus clocks until the first of them")             \
+    KEY(dma, read, SIM_KEY_NS, true, "more until host memory's first word comes")                 \
+    KEY(dma, structure_bytes, SIM_KEY_COUNT, true, "what CorePU keeps of a lock in host memory")  \
     KEY(fifo, entries, SIM_KEY_COUNT, false, "transaction FIFO")                                  \
     KEY(fifo, users, SIM_KEY_COUNT, false, "that share it")                                       \
     KEY(send, buffers, SIM_KEY_COUNT, false, "packets between header TLB and link")               \

@@ -40,9 +40,8 @@ static bool take(void *context, uint32_t index, const struct px_packet *packet)
     }
     uint64_t words = 1 + (packet->bytes + WORD_BYTES - 1) / WORD_BYTES;
     uint64_t start = (buffer->head - words * WORD_BYTES) % buffer->byte_count;
-    uint64_t end_ps;
-    (void)sim_dma(node->world, node, node->world->now_ps, packet->bytes, &end_ps);
-    messages->visible_ps[start / WORD_BYTES] = end_ps;
+    messages->visible_ps[start / WORD_BYTES] = sim_dma_write(node->world, node, node->world->now_ps,
+                                                             packet->bytes);
     return true;
 }
 

@@ -65,7 +65,8 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t done_ps = at_ps;
-    if (flight->is_service && at_ps > world->now_ps) {
+    bool by_dma = sim_is_card(world) && (flight->writes || flight->class == WIRE_REPLY);
+    if ((flight->is_service || by_dma) && at_ps > world->now_ps) {
         sim_put(world, at_ps, SIM_EVENT_RECEIVED, node->number, slot);
         return;
     }
@@ -74,7 +75,9 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
         sim_core_request(world, node, SIM_REQUEST_PACKET, slot, words, flight->number);
         return;
     }
-    if (flight->writes) {
+    if (by_dma) {
+        done_ps = sim_dma_write(world, node, at_ps, flight->data_bytes);
+    } else if (flight->writes) {
         done_ps += sim_cycles(world->bus_ps, world->machine->llcm_visible_cycles);
     }
     if (flight->passage) {

@@ -111,7 +111,6 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t start_ps = world->now_ps;
-    uint64_t end_ps;
     measure(world, node, flight);
     node->sending++;
     if (flight->is_service) {
@@ -121,8 +120,8 @@ static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot
     bool is_of_memory = flight->is_service ? flight->is_message
                                            : flight->stores == 0 && flight->host == UINT32_MAX;
     if (is_of_memory && flight->data_bytes > 0 && !flight->is_repeat) {
-        /* From the bank that faces the network, or from SB. */
-        start_ps = sim_dma(world, node, start_ps, flight->data_bytes, &end_ps);
+        /* From the bank that faces the network, from SB, or from a card's host memory. */
+        (void)sim_dma_read(world, node, start_ps, flight->data_bytes, &start_ps);
     }
     enum sim_stage_name stage = is_of_the_nic(flight) ? SIM_STAGE_HEADER_TLB : SIM_STAGE_CORE_SEND;
     bool is_numbered = flight->is_cd && stage == SIM_STAGE_HEADER_TLB;
@@ -287,31 +286,6 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
     }
 }
 
-/* When the host's read that is under way at `at_ps` is over; `at_ps` if none is. */
-static uint64_t read_over_ps(const struct sim_host *host, uint64_t at_ps)
-{
-    if (host->polls != SIM_NO_POLL && at_ps > host->poll_start_ps) {
-        uint64_t into_ps = (at_ps - host->poll_start_ps) % host->poll_period_ps;
-        return into_ps == 0 || into_ps >= host->poll_read_ps ? at_ps
-                                                             : at_ps + host->poll_read_ps - into_ps;
-    }
-    return at_ps > host->read_from_ps && at_ps < host->read_to_ps ? host->read_to_ps : at_ps;
-}
-
-/* With one memory port, the NIC's write waits until the hosts' current reads are over; it slips in
- * between two reads of a poll. */
-static uint64_t port_free_ps(const struct sim_world *world, const struct sim_node *node,
-                             uint64_t at_ps)
-{
-    uint64_t free_ps = at_ps;
-    for (uint32_t i = 0; i < node->host_count; i++) {
-        const struct sim_host *host = &world->hosts[node->first_host + i];
-        uint64_t over_ps = host->is_core ? at_ps : read_over_ps(host, at_ps);
-        free_ps = over_ps > free_ps ? over_ps : free_ps;
-    }
-    return free_ps;
-}
-
 void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
@@ -342,9 +316,6 @@ void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
     uint64_t *free_ps = &node->stage_free_ps[name];
     uint64_t ready_ps = *free_ps > world->now_ps ? *free_ps : world->now_ps;
     uint64_t start_ps = ready_ps;
-    if (name == SIM_STAGE_LLCM_WRITE && world->machine->llcm_one_port) {
-        ready_ps = port_free_ps(world, node, ready_ps);
-    }
     uint64_t more_ps = 0;
     if (name != SIM_STAGE_PADDING) {
         start_ps = sim_edge(world->period_ps[world->machine->stages[name].clock], ready_ps);

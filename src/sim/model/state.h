@@ -9,6 +9,7 @@
  *     core.c      the core processor; interrupt.c: what it is interrupted by
  *     bank.c      the SO-DIMM banks
  *     message.c   paper 004's SEND/RECEIVE
+ *     dma.c       between NIC and memory
  *     expect.c    prefetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
@@ -157,7 +158,8 @@ struct sim_node {
     uint32_t core_pending;  /* requests that wait, a bit for each enum sim_request */
     bool core_goes_on;      /* SIM_CORE_NEXT is due */
     struct sim_task_list core_queue[SIM_INTERRUPTS];
-    uint64_t bank_free_ps;
+    uint64_t dma_free_ps;
+    uint64_t dma_writes; /* so far */
     uint64_t pump_ps; /* when a pump is due; UINT64_MAX: none is */
     uint64_t timer_ps;
     uint64_t timer_setting;
@@ -280,6 +282,20 @@ bool sim_message_stirs_core(const struct sim_node *node);
 /* A SEND or READ has come to the NIC. */
 void sim_message_kicked(struct sim_node *node, const struct sim_kick *kick);
 
+/* ---- dma.c -------------------------------------------------------------------------------- */
+
+/* What programs read is host memory, and the NIC reaches it by DMA. */
+static inline bool sim_is_card(const struct sim_world *world)
+{
+    return world->machine->dma_word_cycles > 0;
+}
+/* Both begin as soon as DMA is free and not before `from_ps`, and give when the last word has
+ * moved; *first_ps: when the first one has come. */
+uint64_t sim_dma_write(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
+                       uint64_t bytes);
+uint64_t sim_dma_read(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
+                      uint64_t bytes, uint64_t *first_ps);
+
 /* ---- kick.c ------------------------------------------------------------------------------- */
 
 void sim_kick_event(struct sim_world *world, uint32_t kick, enum sim_kick_phase phase);
@@ -357,10 +373,6 @@ uint64_t sim_core_work(struct sim_world *world, struct sim_node *node, const cha
 void sim_core_request(struct sim_world *world, struct sim_node *node, enum sim_request request,
                       uint32_t subject, uint32_t words, uint64_t packet);
 void sim_core_event(struct sim_world *world, struct sim_node *node, enum sim_core_moment moment);
-/* The DMA engine moves that many bytes between the network and the memory behind the NIC, as soon
- * as it is free and not before `from_ps`. Returns when it begins. */
-uint64_t sim_dma(struct sim_world *world, struct sim_node *node, uint64_t from_ps, uint64_t bytes,
-                 uint64_t *end_ps);
 /* A TLB missed at `from_ps`; returns when host or CorePU has refilled it. */
 uint64_t sim_refill(struct sim_world *world, struct sim_node *node, uint64_t from_ps,
                     uint64_t packet);

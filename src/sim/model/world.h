@@ -108,7 +108,8 @@ struct sim_passage {
     uint64_t from_ps[SIM_STAGES], to_ps[SIM_STAGES];
     uint64_t kicked_ps;  /* the host's store began */
     uint64_t visible_ps; /* the host's reads see it */
-    uint64_t seen_ps;    /* a read has brought it */
+    uint64_t read_ps;    /* one of them begins to bring it */
+    uint64_t seen_ps;    /* it has brought it */
 };
 
 /* The passage of the packet that last arrived in a node's memory. */

@@ -35,8 +35,8 @@ static void note_passage(struct ping *mine, const struct sim_passage *passage)
         end_ps = passage->to_ps[stage];
     }
     way->visible_ns += papers_ns(passage->visible_ps - end_ps);
-    way->missed_ns += papers_ns(passage->seen_ps - mine->machine->host_read - passage->visible_ps);
-    way->read_ns += papers_ns(mine->machine->host_read);
+    way->missed_ns += papers_ns(passage->read_ps - passage->visible_ps);
+    way->read_ns += papers_ns(passage->seen_ps - passage->read_ps);
     way->send_ns = shorter(way->send_ns, papers_ns(passage->to_ps[SIM_STAGE_SWIF_SEND] -
                                                    passage->from_ps[SIM_STAGE_HOST_WRITE]));
     way->receive_ns = shorter(way->receive_ns, papers_ns(passage->to_ps[SIM_STAGE_LLCM_WRITE] -

@@ -618,6 +618,8 @@ static void what_does_not_fit_together(void **state)
     sim_machine_free(&machine);
     expect_error(ON_D "[switch]\nports = 1 | x\n",
                  "test.ini:4: [switch] ports: a switch has 2 ports or more");
+    expect_error(ON_D "[dma]\nword_cycles = 1 | x\n[host]\ncached_ns = 5 | x\n",
+                 "test.ini:4: [dma] word_cycles: a card needs [host] cached_ns and fill_ns");
     const char *contexts = "test.ini:4: [carrier] kind: cd needs contexts and, not more than "
                            "those, ways: powers of two";
     expect_error(ON_D "[carrier]\nkind = cd | x\n", contexts);

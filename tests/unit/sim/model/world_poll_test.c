@@ -83,51 +83,10 @@ static void a_poll_is_reading_again_and_again(void **state)
     same_in_all_phases(&machine, 0);
 }
 
-/* Reads here hold up what they wait for. One packet at a time, because future reads are known only
- * for a poll. */
-static void also_where_there_is_one_port(void **state)
-{
-    (void)state;
-    struct sim_machine machine;
-    fill(&machine);
-    machine.llcm_one_port = 1;
-    same_in_all_phases(&machine, 400 * NS);
-    machine.host_read8 = 77777;
-    same_in_all_phases(&machine, 400 * NS);
-}
-
-/* By hand: reads of 500 ns from 130 ns on. The packet reaches LLCM during one of them, and is
- * written at the first edge of 10 ns after that read. */
-static void a_write_waits_for_the_read_that_has_the_port(void **state)
-{
-    (void)state;
-    struct sim_machine machine;
-    fill(&machine);
-    machine.llcm_one_port = 1;
-    machine.host_read8 = 500 * NS;
-    for (uint64_t phase = 0; phase < 600; phase += 50) {
-        struct reading reading = {.polls = true, .start_ps = 130 * NS + 3, .mask = 63, .wanted = 1};
-        struct sending sending = {.start_ps = 2000 * NS + phase * NS, .count = 1};
-        struct sim_world *world = open_world(&machine, 2, SIM_BACK_TO_BACK, false);
-        sim_world_start(world, 0, 0, send_values, &sending, 0);
-        sim_world_start(world, 1, 0, read_until, &reading, 0);
-        ends_well(world);
-        const struct sim_passage *passage = sim_world_passage(world, 1);
-        uint64_t come_ps = passage->to_ps[SIM_STAGE_SWIF_RECEIVE];
-        uint64_t into_ps = (come_ps - reading.start_ps) % machine.host_read8;
-        uint64_t over_ps = into_ps == 0 ? come_ps : come_ps - into_ps + machine.host_read8;
-        uint64_t edge_ps = (over_ps + 10 * NS - 1) / (10 * NS) * (10 * NS);
-        assert_int_equal(passage->from_ps[SIM_STAGE_LLCM_WRITE], edge_ps);
-        sim_world_close(world);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_poll_is_reading_again_and_again),
-        cmocka_unit_test(also_where_there_is_one_port),
-        cmocka_unit_test(a_write_waits_for_the_read_that_has_the_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

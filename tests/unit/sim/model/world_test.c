@@ -270,27 +270,6 @@ static void a_bank_is_seen_after_it_was_switched(void **state)
     sim_world_close(world);
 }
 
-static uint64_t pings_end(struct sim_machine *machine)
-{
-    struct ping pings[2] = {{.rounds = 100}, {.rounds = 100}};
-    struct sim_world *world = open_world(machine, 2, SIM_BACK_TO_BACK, false);
-    sim_world_start(world, 0, 0, ping, &pings[0], 0);
-    sim_world_start(world, 1, 0, ping, &pings[1], 0);
-    ends_well(world);
-    sim_world_close(world);
-    return pings[0].ended_ps;
-}
-
-static void polling_eats_the_only_port(void **state)
-{
-    (void)state;
-    struct sim_machine machine;
-    fill(&machine);
-    uint64_t two_ports_ps = pings_end(&machine);
-    machine.llcm_one_port = 1;
-    assert_true(pings_end(&machine) > two_ports_ps);
-}
-
 /* ---- Many users ------------------------------------------------------------------------ */
 
 enum { USERS = 64, STORES = 40 };
@@ -537,7 +516,6 @@ int main(void)
         cmocka_unit_test(blocks_flow_at_the_slowest_rate),
         cmocka_unit_test(what_is_pushed_can_be_pulled),
         cmocka_unit_test(a_bank_is_seen_after_it_was_switched),
-        cmocka_unit_test(polling_eats_the_only_port),
         cmocka_unit_test(users_share_a_nic),
         cmocka_unit_test(nobody_passes_before_all_have_arrived),
         cmocka_unit_test(one_at_a_time_holds_a_lock),
