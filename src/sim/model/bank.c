@@ -49,8 +49,9 @@ void sim_switch_banks(struct sim_host *host)
         return;
     }
     node->bank_switcher = host->user + 1;
+    node->bank_over_ps = host->now_ps + host->world->machine->host_bank_switch;
     host->result = 0;
-    sim_host_go_on(host, "bank switch", host->now_ps + host->world->machine->host_bank_switch);
+    sim_host_go_on(host, "bank switch", node->bank_over_ps);
 }
 
 /* The area keeps its name, but now means the other bank. */
@@ -74,28 +75,30 @@ uint64_t sim_copy_ps(const struct sim_world *world, uint64_t bytes)
     return (bytes + 7) / 8 * sim_cycles(world->bus_ps, machine->host_burst_cycles);
 }
 
-static void begin_copy(struct sim_host *host, void *to, const void *from, uint64_t bytes)
+/* With PEMM's wait signal the host's accesses stand still until a switch is over. */
+static void begin_copy(struct sim_host *host, const struct sim_bank_copy *copy)
 {
     const struct sim_node *node = node_of(host);
-    if (node->bank_switcher != 0) {
+    bool waits = node->bank_switcher != 0;
+    INVARIANT(copy->bytes > 0 && copy->bytes <= host->world->machine->bank_bytes - copy->offset);
+    if (waits && host->world->machine->host_pemm == 0) {
         refuse(host, DN_EBUSY);
         return;
     }
-    host->copy = (struct sim_bank_copy){
-        .to = to, .from = from, .bytes = bytes, .switches = node->bank_switches};
-    sim_host_go_on(host, "bank copy", host->now_ps + sim_copy_ps(host->world, bytes));
+    uint64_t from_ps = waits ? node->bank_over_ps : host->now_ps;
+    host->copy = *copy;
+    host->copy.switches = node->bank_switches + waits;
+    sim_host_go_on(host, "bank copy", from_ps + sim_copy_ps(host->world, copy->bytes));
 }
 
 void sim_bank_read(struct sim_host *host, uint64_t offset, void *into, uint64_t bytes)
 {
-    INVARIANT(bytes > 0 && bytes <= host->world->machine->bank_bytes - offset);
-    begin_copy(host, into, sim_bank(host, offset), bytes);
+    begin_copy(host, &(struct sim_bank_copy){.into = into, .offset = offset, .bytes = bytes});
 }
 
 void sim_bank_write(struct sim_host *host, uint64_t offset, const void *from, uint64_t bytes)
 {
-    INVARIANT(bytes > 0 && bytes <= host->world->machine->bank_bytes - offset);
-    begin_copy(host, sim_bank(host, offset), from, bytes);
+    begin_copy(host, &(struct sim_bank_copy){.from = from, .offset = offset, .bytes = bytes});
 }
 
 void sim_bank_step_done(struct sim_host *host)
@@ -104,12 +107,15 @@ void sim_bank_step_done(struct sim_host *host)
     if (node->bank_switcher == host->user + 1) {
         change_sides(node);
     }
-    if (host->copy.bytes > 0) {
-        bool is_spoilt = node->bank_switches != host->copy.switches;
-        if (!is_spoilt) {
-            memcpy(host->copy.to, host->copy.from, host->copy.bytes);
+    struct sim_bank_copy *copy = &host->copy;
+    if (copy->bytes > 0) {
+        bool is_spoilt = node->bank_switches != copy->switches;
+        if (!is_spoilt && copy->into) {
+            memcpy(copy->into, sim_bank(host, copy->offset), copy->bytes);
+        } else if (!is_spoilt) {
+            memcpy(sim_bank(host, copy->offset), copy->from, copy->bytes);
         }
         host->result = is_spoilt ? DN_ESTALE : 0;
-        host->copy.bytes = 0;
+        copy->bytes = 0;
     }
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 enum {
-    PGID = 1,
     INCARNATION = 1,
     TRANSFERS = 16,
     OUTSTANDING = 64,
@@ -30,14 +29,17 @@ static int find_area(void *context, uint32_t area, struct nic_extent *extent)
     const struct sim_node *node = context;
     const struct sim_machine *machine = node->world->machine;
     switch (area) {
-    case SIM_AREA_LLCM: *extent = (struct nic_extent){.bytes = machine->llcm_bytes}; return 0;
+    case SIM_AREA_LLCM:
+        *extent = (struct nic_extent){.bytes = machine->llcm_bytes, .pgid = SIM_PGID};
+        return 0;
     case SIM_AREA_BANK:
         *extent = (struct nic_extent){
             .offset = machine->llcm_bytes + node->network_bank * machine->bank_bytes,
             .bytes = machine->bank_bytes,
+            .pgid = SIM_PGID,
         };
         return 0;
-    default: return DN_EAREA;
+    default: return sim_region_find(node, area, extent);
     }
 }
 
@@ -99,6 +101,8 @@ static int append(void *context, uint64_t now_ns, const struct wire_route *route
     flight->class = route->class;
     flight->channel = route->channel;
     flight->cookie = route->cookie;
+    flight->pgid = route->pgid;
+    flight->is_tagged = route->tag != 0;
     flight->bytes = bytes;
     *room = flight->data;
     if (route->tag != 0) {
@@ -155,7 +159,7 @@ static struct nic_engine_config engine_config(const struct sim_world *world, uin
     pages = pages < KICK_PAGES_MIN ? KICK_PAGES_MIN : pages;
     return (struct nic_engine_config){
         .node = (uint16_t)number,
-        .pgid = PGID,
+        .pgid = SIM_PGID,
         .node_count = world->config.node_count,
         .kick_page_count = (uint32_t)(pages < NIC_KICK_PAGES_MAX ? pages : NIC_KICK_PAGES_MAX),
         .transfer_count = TRANSFERS,
@@ -214,7 +218,7 @@ static struct board_config board_config(const struct sim_world *world, uint32_t 
     config.engine = engine_config(world, number);
     config.services = services_config(world, number);
     config.swif.node = (uint16_t)number;
-    config.swif.pgid = PGID;
+    config.swif.pgid = SIM_PGID;
     config.swif.incarnation = INCARNATION;
     config.swif.packet_bytes_max = swif_packet_bytes(world->body_bytes_max);
     if (world->machine->carrier_contexts > 0) {
@@ -296,6 +300,7 @@ void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned c
         .bytes = world->memory_bytes,
         .find = find_area,
         .written = written,
+        .unknown = sim_unknown_arrived,
     };
     if (is_cd(world)) {
         init_board(world, node, space, &memory);
@@ -393,8 +398,9 @@ void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct 
         node->stirred = true;
         return;
     }
-    bool done = nic_engine_deliver(node->engine, sim_now_ns(world), (uint16_t)flight->source,
-                                   flight->class, flight->channel, flight->data, flight->bytes);
+    bool done = nic_engine_deliver_of(node->engine, sim_now_ns(world), flight->pgid,
+                                      (uint16_t)flight->source, flight->class, flight->channel,
+                                      flight->data, flight->bytes);
     INVARIANT(done);
 }
 

@@ -163,7 +163,8 @@ static void finish(struct sim_world *world, struct sim_node *node, const struct 
 {
     switch ((enum sim_request)task->request) {
     case SIM_REQUEST_KICK: sim_kick_served(world, task->subject); break;
-    case SIM_REQUEST_PACKET: sim_receive_served(world, node, task->subject); break;
+    case SIM_REQUEST_PACKET:
+    case SIM_REQUEST_UNKNOWN: sim_receive_served(world, node, task->subject); break;
     case SIM_REQUEST_ALARM: sim_pump_at(world, node, world->now_ps); break;
     default: INVARIANT(false);
     }

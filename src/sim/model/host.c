@@ -75,9 +75,7 @@ struct dn_remote sim_remote_bank(uint32_t remote_node, uint64_t offset)
 uint64_t sim_kick(struct sim_host *host, uint32_t remote_node, uint64_t offset)
 {
     uint64_t kick_address;
-    sim_carrier_introduce(host->world, host->node, remote_node);
-    int error = nic_kick_open(node_of(host)->engine, host->user, sim_remote(remote_node, offset),
-                              true, &kick_address);
+    int error = sim_kick_open(host, sim_remote(remote_node, offset), true, &kick_address);
     INVARIANT(!error);
     return kick_address;
 }
@@ -124,11 +122,12 @@ static uint64_t write_ps(const struct sim_host *host, unsigned bytes)
 
 void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes)
 {
+    uint64_t at_ps = host->now_ps + sim_cpu_tlb_ps(host, kick_address);
     sim_host_kick(
-        host, host->now_ps,
+        host, at_ps,
         &(struct sim_kick){
             .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
-    sim_host_go_on(host, "store", host->now_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "store", at_ps + write_ps(host, bytes));
 }
 
 void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
@@ -219,7 +218,10 @@ static uint64_t holds_from_ps(struct sim_host *host)
 static void put_sample(struct sim_host *host, uint64_t from_ps)
 {
     uint64_t start_ps = host->poll_start_ps;
-    if (from_ps > start_ps) {
+    if (host->is_asleep && from_ps > start_ps) {
+        start_ps = from_ps + host->world->machine->host_interrupt;
+        host->busy_ps += host->world->machine->host_interrupt;
+    } else if (from_ps > start_ps) {
         uint64_t reads = (from_ps - start_ps + host->poll_period_ps - 1) / host->poll_period_ps;
         start_ps += reads * host->poll_period_ps;
     }
@@ -256,6 +258,13 @@ void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
     sim_host_poll(host, SIM_POLL_WORD, read_ps(host, bytes) + loop_ps);
 }
 
+void sim_wait(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
+              uint64_t wanted)
+{
+    host->is_asleep = host->world->machine->host_pemm != 0;
+    sim_poll(host, offset, bytes, mask, wanted);
+}
+
 static void begin_block(struct sim_host *host, uint64_t at_ps);
 
 void sim_host_sample(struct sim_world *world, struct sim_host *host)
@@ -270,6 +279,7 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
     host->busy_ps -= world->now_ps - host->poll_start_ps;
     unsigned kind = host->polls;
     host->polls = SIM_NO_POLL;
+    host->is_asleep = false;
     struct sim_passage *passage = node_of(host)->passage;
     switch (kind) {
     case SIM_POLL_WORD:
@@ -332,7 +342,10 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
 {
     struct sim_world *world = host->world;
     struct sim_kick *kick = sim_slots_at(&world->kicks, host->block_kick);
-    uint64_t words = (kick->bytes + world->machine->packet_overhead_bytes + 7) / 8;
+    /* A packet of the user's own has its header in it. */
+    uint64_t data_bytes = kick->kind == SIM_KICK_PACKET ? kick->bytes - WIRE_OPERATION_BYTES
+                                                        : kick->bytes;
+    uint64_t words = (data_bytes + world->machine->packet_overhead_bytes + 7) / 8;
     uint64_t written_ps = at_ps +
                           words * sim_cycles(world->bus_ps, world->machine->host_burst_cycles);
     uint64_t share = NIC_WINDOWS / world->config.user_count;
@@ -349,13 +362,13 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
     sim_host_go_on(host, "block", written_ps);
 }
 
-void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes)
+static void ask_for_window(struct sim_host *host, enum sim_kick_kind kind, struct dn_remote remote,
+                           const void *source, uint32_t bytes)
 {
     struct sim_world *world = host->world;
-    INVARIANT(bytes > 0 && bytes <= WIRE_BOTF_BYTES_MAX);
     sim_carrier_introduce(world, host->node, (uint32_t)remote.rank);
     struct sim_kick *kick = sim_slots_take(&world->kicks, &host->block_kick);
-    *kick = (struct sim_kick){.kind = SIM_KICK_BOTF,
+    *kick = (struct sim_kick){.kind = kind,
                               .remote = remote,
                               .local = (unsigned char *)(uintptr_t)source,
                               .bytes = bytes};
@@ -364,6 +377,20 @@ void sim_block(struct sim_host *host, struct dn_remote remote, const void *sourc
     } else {
         sim_host_poll(host, SIM_POLL_WINDOW, world->machine->host_read);
     }
+}
+
+void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes)
+{
+    INVARIANT(bytes > 0 && bytes <= WIRE_BOTF_BYTES_MAX);
+    ask_for_window(host, SIM_KICK_BOTF, remote, source, bytes);
+}
+
+void sim_packet(struct sim_host *host, uint32_t remote_node, const void *packet, uint32_t bytes)
+{
+    INVARIANT(bytes >= WIRE_OPERATION_BYTES && bytes <= NIC_BODY_BYTES_MIN &&
+              host->world->machine->carrier_kind != SIM_CARRIER_CD);
+    ask_for_window(host, SIM_KICK_PACKET, (struct dn_remote){.rank = (int)remote_node}, packet,
+                   bytes);
 }
 
 void sim_host_window_drained(struct sim_world *world, uint32_t number)

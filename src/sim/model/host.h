@@ -32,8 +32,9 @@ struct sim_kick_list {
 
 /* Between a host's memory and the bank that faces it. */
 struct sim_bank_copy {
-    void *to;
-    const void *from;
+    void *into;       /* NULL: it is a write */
+    const void *from; /* of a write */
+    uint64_t offset;
     uint64_t bytes;    /* 0: none is under way */
     uint64_t switches; /* of the node's banks, when it began */
 };
@@ -46,6 +47,8 @@ struct sim_message_step {
     const void *data;
     void *into;
 };
+
+struct sim_cpu_tlb;
 
 struct sim_host {
     struct sim_world *world;
@@ -77,14 +80,20 @@ struct sim_host {
     bool is_served; /* the completion is CorePU's */
     unsigned poll_bytes;
     uint64_t poll_offset, poll_mask, poll_wanted;
-    uint64_t poll_start_ps;            /* of the first read */
-    uint64_t poll_read_ps;             /* the read that finds what it waits for */
-    uint64_t poll_period_ps;           /* from the start of a read to the start of the next */
-    uint64_t dma_seen; /* a card: the node's DMA writes when host memory was last read */
+    uint64_t poll_start_ps;  /* of the first read */
+    uint64_t poll_read_ps;   /* the read that finds what it waits for */
+    uint64_t poll_period_ps; /* from the start of a read to the start of the next */
+    uint64_t dma_seen;       /* a card: the node's DMA writes when host memory was last read */
     struct nic_completion completion;
     uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;
     uint32_t block_kick; /* the BOTF that waits for a window */
+    bool is_asleep;      /* it polls nothing, and waits for PEMM's interrupt */
+    uint32_t pgid;
+    uint32_t kick_pages;     /* open */
+    struct sim_cpu_tlb *tlb; /* NULL: all its kick pages fit */
+    uint64_t mailbox;        /* where unknown packets go; mailbox_bytes 0: nowhere */
+    uint64_t mailbox_bytes;
     struct sim_bank_copy copy;
     struct sim_message_step message;
     struct sim_kick_list waiting; /* at the NIC, for room in the transaction FIFO */
@@ -127,9 +136,27 @@ void *sim_bank(struct sim_host *host, uint64_t offset);
 struct dn_remote sim_remote(uint32_t remote_node, uint64_t offset);
 struct dn_remote sim_remote_bank(uint32_t remote_node, uint64_t offset);
 
+/* ---- Groups: the kernel's side, too ------------------------------------------------------ */
+
+/* The host's user joins a group, before it opens a kick page; without it all are of one group,
+ * whose LLCM and banks are. DN_ENOTSUP: InfiniSWIF's packets (cd) are all of one group. */
+int sim_group_join(struct sim_host *host, uint32_t pgid);
+/* Gives a part of this node's LLCM to the user's group, and gives the area's number. */
+uint32_t sim_region_open(struct sim_host *host, uint64_t offset, uint64_t bytes);
+struct dn_remote sim_remote_region(uint32_t remote_node, uint32_t area, uint64_t offset);
+/* Opens a kick page on a region. Physical: the kernel checks the group now (DN_ERIGHTS), and the
+ * receiver translates nothing; both offsets are multiples of 4,096. Else the receiver checks. */
+int sim_kick_open(struct sim_host *host, struct dn_remote remote, bool physical, uint64_t *kick);
+/* Opens a kick page for remote reads, whose answers go to this page of the node's own LLCM. */
+int sim_kick_read(struct sim_host *host, struct dn_remote remote, uint64_t local, uint64_t *kick);
+/* Packets of the user's group that only CorePU knows are put there: how many so far, 8 bytes, and
+ * behind it the last one, as far as it fits. */
+void sim_mailbox_open(struct sim_host *host, uint64_t offset, uint64_t bytes);
+
 /* ---- Steps ------------------------------------------------------------------------------ */
 
-/* AOTF: an uncached store of 1, 2, 4 or 8 bytes. */
+/* AOTF: an uncached store of 1 to 8 bytes; those that are no power of two lie within 8 aligned
+ * ones. To a page for reads: the value says where in the local page the answer goes. */
 void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes);
 /* The same to all nodes first .. first + count - 1, by the switch's multicast; the kick address
  * is one on the first node. */
@@ -147,6 +174,13 @@ void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
  * first asks for one by an uncached read. The source may be reused afterwards. */
 void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes);
 
+/* BOTF with a packet that the program made itself (nic_botf_packet). */
+void sim_packet(struct sim_host *host, uint32_t remote_node, const void *packet, uint32_t bytes);
+
+/* Waits like sim_poll, but with PEMM's interrupt signal ([host] pemm) it sleeps meanwhile. */
+void sim_wait(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
+              uint64_t wanted);
+
 /* RDMA: kicks and polls the completion; the outcome is in host->result. */
 void sim_push(struct sim_host *host, struct dn_remote remote, const void *source, uint64_t bytes);
 void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint64_t bytes);
@@ -162,8 +196,9 @@ bool sim_bank_is_switching(const struct sim_host *host);
  * host->result is 0, or DN_EBUSY: another user is switching, and nothing was done. */
 void sim_switch_banks(struct sim_host *host);
 /* Copies between the host's memory and the bank that faces it, at [software] copy_mb_per_s, else
- * at the bus' rate. host->result is 0, or nothing was copied: DN_EBUSY, somebody is switching;
- * DN_ESTALE, somebody switched before the copy was done. */
+ * at the bus' rate. host->result is 0, or nothing was copied: DN_EBUSY, somebody is switching (with
+ * PEMM's wait signal the copy begins behind the switch); DN_ESTALE, somebody switched before the
+ * copy was done. */
 void sim_bank_read(struct sim_host *host, uint64_t offset, void *into, uint64_t bytes);
 void sim_bank_write(struct sim_host *host, uint64_t offset, const void *from, uint64_t bytes);
 

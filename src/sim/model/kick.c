@@ -54,7 +54,12 @@ static void write_locally(struct sim_world *world, struct sim_node *node,
 
 static bool makes_a_flight(const struct sim_kick *kick)
 {
-    return kick->kind <= SIM_KICK_BOTF;
+    return kick->kind <= SIM_KICK_PACKET;
+}
+
+static bool is_in_a_window(enum sim_kick_kind kind)
+{
+    return kind == SIM_KICK_BOTF || kind == SIM_KICK_PACKET;
 }
 
 /* Turns the kick into a transaction (or a service's state). DN_EFULL: the FIFO has no room yet. */
@@ -73,6 +78,9 @@ static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot
     case SIM_KICK_BOTF:
         return nic_botf(node->engine, user, kick->remote, sim_slots_at(&world->blocks, kick->block),
                         (uint32_t)kick->bytes);
+    case SIM_KICK_PACKET:
+        return nic_botf_packet(node->engine, user, (uint16_t)kick->remote.rank,
+                               sim_slots_at(&world->blocks, kick->block), (uint32_t)kick->bytes);
     case SIM_KICK_PUSH:
         return nic_push(node->engine, user, kick->remote, kick->local, kick->bytes,
                         &host->completion);
@@ -98,7 +106,7 @@ static bool try_kick(struct sim_world *world, struct sim_node *node, uint32_t sl
         return false;
     }
     INVARIANT(!error);
-    if (kick->kind == SIM_KICK_BOTF) {
+    if (is_in_a_window(kick->kind)) {
         sim_slots_give(&world->blocks, kick->block);
     }
     if (!makes_a_flight(kick)) {
@@ -263,14 +271,16 @@ static void remove_kick(struct sim_world *world, struct sim_kick_list *list, uin
     list->last = list->last == slot ? previous : list->last;
 }
 
-void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+enum sim_kick_kind sim_kick_claim(struct sim_world *world, struct sim_node *node,
+                                  struct sim_flight *flight)
 {
     uint32_t previous;
     uint32_t slot = find_kick(world, node, flight, &previous);
     INVARIANT(slot != UINT32_MAX);
     const struct sim_kick *kick = sim_slots_at(&world->kicks, slot);
+    enum sim_kick_kind kind = kick->kind;
     note_kick(world, node, flight, kick);
-    if (kick->kind == SIM_KICK_BOTF) {
+    if (is_in_a_window(kind)) {
         if (flight->host != UINT32_MAX) {
             /* One packet holds several blocks: the windows of all but the last are free. */
             sim_host_window_drained(world, flight->host);
@@ -282,4 +292,5 @@ void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_f
     }
     remove_kick(world, &node->recorded, slot, previous);
     sim_slots_give(&world->kicks, slot);
+    return kind;
 }

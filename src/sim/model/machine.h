@@ -121,8 +121,13 @@ struct sim_stage {
     KEY(host, refill, SIM_KEY_NS, true, "refilling a TLB line, where the host does it")           \
     KEY(host, cached, SIM_KEY_NS, true, "a poll of host memory that finds its line in the cache") \
     KEY(host, fill, SIM_KEY_NS, true, "a read of host memory after DMA has changed the line")     \
+    KEY(host, tlb_entries, SIM_KEY_COUNT, true, "of the CPU's TLB, 4 ways; 0: enough")            \
+    KEY(host, tlb_miss, SIM_KEY_NS, true, "the CPU's walk through its page tables")               \
+    KEY(host, pemm, SIM_KEY_COUNT, true, "1: its bus has PEMM's wait and interrupt signals")      \
+    KEY(host, interrupt, SIM_KEY_NS, true, "from PEMM's interrupt to the program that waits")     \
     KEY(software, pass, SIM_KEY_NS, true, "of a loop-back: kick to detection, beyond the reads")  \
-    KEY(software, turn, SIM_KEY_NS, true, "of a responder: untwisting and answering")             \
+    KEY(software, turn, SIM_KEY_NS, true, "of a responder: answering, beyond untwist")            \
+    KEY(software, untwist, SIM_KEY_NS, true, "putting data lines in order before a write")        \
     KEY(software, barrier, SIM_KEY_NS, true, "of a barrier, with masks and phases")               \
     KEY(software, leave_mmx, SIM_KEY_NS, true, "leaving MMX state after a read of 8 bytes")       \
     KEY(software, sum, SIM_KEY_NS, true, "of a global sum: the addition and its loop")            \
@@ -136,7 +141,7 @@ struct sim_stage {
     KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port")  \
     KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")                \
     KEY(bank, mb_per_s, SIM_KEY_MB_PER_S, true, "network side; not said: as fast as is needed")   \
-    KEY(dma, word_cycles, SIM_KEY_COUNT, true, "bus clocks of 8 bytes by DMA; 0: no card")         \
+    KEY(dma, word_cycles, SIM_KEY_COUNT, true, "bus clocks of 8 bytes by DMA; 0: no card")        \
     KEY(dma, setup_cycles, SIM_KEY_COUNT, true, "bus clocks until the first of them")             \
     KEY(dma, read, SIM_KEY_NS, true, "more until host memory's first word comes")                 \
     KEY(dma, structure_bytes, SIM_KEY_COUNT, true, "what CorePU keeps of a lock in host memory")  \
@@ -164,12 +169,12 @@ struct sim_stage {
     KEY(packet, data_bytes, SIM_KEY_COUNT, false, "the most that one packet carries")             \
     KEY(packet, pad_bytes, SIM_KEY_COUNT, true, "shorter ones become so long (RHiNET-2 mode)")    \
     KEY(carrier, kind, SIM_KEY_CHOICE, false, "plain (the network loses nothing), ud or cd")      \
-    KEY(carrier, arq, SIM_KEY_CHOICE, true, "CD: how far C-ARQ climbs from stop-and-wait")         \
+    KEY(carrier, arq, SIM_KEY_CHOICE, true, "CD: how far C-ARQ climbs from stop-and-wait")        \
     KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                  \
     KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                          \
     KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                              \
     KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                       \
-    KEY(link, loss_ppm, SIM_KEY_COUNT, true, "packets that get lost on their way, of a million")   \
+    KEY(link, loss_ppm, SIM_KEY_COUNT, true, "packets that get lost on their way, of a million")  \
     KEY(switch, ports, SIM_KEY_COUNT, true, "0: there is no switch; two boards back to back")     \
     KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                  \
     KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")                \
@@ -240,6 +245,12 @@ static inline uint64_t sim_machine_period(const struct sim_machine *machine, enu
         [SIM_CLOCK_MAC] = machine->clock_mac,
     };
     return periods[clock];
+}
+
+/* What a responder's software takes between its read and its write. */
+static inline uint64_t sim_machine_turn(const struct sim_machine *machine)
+{
+    return machine->software_turn + machine->software_untwist;
 }
 
 extern const char *const sim_stage_names[SIM_STAGES]; /* as in machine files */

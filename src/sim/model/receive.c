@@ -66,13 +66,15 @@ void sim_receive_stages_done(struct sim_world *world, struct sim_node *node, uin
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t done_ps = at_ps;
     bool by_dma = sim_is_card(world) && (flight->writes || flight->class == WIRE_REPLY);
-    if ((flight->is_service || by_dma) && at_ps > world->now_ps) {
+    bool is_for_core = flight->is_service || flight->is_unknown;
+    if ((is_for_core || by_dma) && at_ps > world->now_ps) {
         sim_put(world, at_ps, SIM_EVENT_RECEIVED, node->number, slot);
         return;
     }
-    if (flight->is_service) {
+    if (is_for_core) {
         uint32_t words = flight->is_message ? 0 : (flight->data_bytes + 7) / 8;
-        sim_core_request(world, node, SIM_REQUEST_PACKET, slot, words, flight->number);
+        sim_core_request(world, node, flight->is_unknown ? SIM_REQUEST_UNKNOWN : SIM_REQUEST_PACKET,
+                         slot, words, flight->number);
         return;
     }
     if (by_dma) {

@@ -85,14 +85,20 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
             flight->area = operation.area;
         }
         flight->writes = flight->writes || operation.opcode <= WIRE_PUSH;
-        bool is_kick = operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF;
+        bool is_kick = flight->is_cd
+                           ? operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF
+                           : flight->is_tagged;
         if (is_kick && !flight->is_repeat) {
-            sim_kick_claim(world, node, flight);
+            flight->stores += sim_kick_claim(world, node, flight) <= SIM_KICK_MULTICAST;
         }
-        flight->stores += operation.opcode == WIRE_AOTF && !flight->is_repeat;
         operations++;
     }
-    if (operations == 0) { /* an acknowledgement alone */
+    flight->is_unknown = operations == 0 && flight->is_tagged;
+    if (flight->is_unknown) {
+        (void)sim_kick_claim(world, node, flight);
+        flight->data_bytes = bytes - WIRE_OPERATION_BYTES;
+        words += (flight->data_bytes + 7) / 8;
+    } else if (operations == 0) { /* an acknowledgement alone */
         words = (machine->packet_ack_bytes ? machine->packet_ack_bytes
                                            : machine->packet_overhead_bytes) /
                 8;

@@ -10,6 +10,7 @@
  *     bank.c      the SO-DIMM banks
  *     message.c   paper 004's SEND/RECEIVE
  *     dma.c       between NIC and memory
+ *     protect.c   groups, regions, the CPU's TLB
  *     expect.c    prefetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
@@ -39,13 +40,35 @@ enum sim_event_kind {
     SIM_EVENT_CORE,     /* subject: node; value: enum sim_core_moment */
 };
 
-/* The areas that remote nodes may name. */
-enum { SIM_AREA_LLCM = 1, SIM_AREA_BANK = 2 };
+/* The areas that remote nodes may name; those of regions begin with SIM_AREA_REGION. */
+enum { SIM_AREA_LLCM = 1, SIM_AREA_BANK = 2, SIM_AREA_REGION = 3 };
+
+/* The group of a user that has joined none; LLCM as a whole and the banks are its. */
+enum { SIM_PGID = 1 };
+
+/* A part of LLCM that only one group may reach. */
+struct sim_region {
+    uint64_t offset, bytes;
+    uint32_t pgid;
+};
+
+/* The CPU's TLB, as far as kick pages are in it: 4 ways, of which the least recently used goes. */
+enum { SIM_CPU_WAYS = 4 };
+struct sim_cpu_tlb {
+    uint32_t sets;
+    uint64_t clock; /* counts uses */
+    uint64_t misses;
+    struct {
+        uint64_t page; /* 1 + its number; 0: empty */
+        uint64_t used;
+    } ways[]; /* sets of SIM_CPU_WAYS */
+};
 
 enum sim_kick_kind {
     SIM_KICK_AOTF,
     SIM_KICK_MULTICAST,
     SIM_KICK_BOTF,
+    SIM_KICK_PACKET, /* BOTF with a packet of the user's own */
     SIM_KICK_PUSH,
     SIM_KICK_PULL,
     SIM_KICK_LOCAL, /* into the node's own LLCM */
@@ -119,17 +142,20 @@ struct sim_flight {
     uint32_t bytes;          /* of data */
     uint32_t data_bytes;     /* as the machine counts the payload */
     uint32_t host;           /* BOTF: whose window it drains; UINT32_MAX: nobody's */
-    enum wire_class class;
+    uint32_t pgid;           /* plain: of the user that sends; CD packets are all of one group */
+    enum wire_class class : 8;
     uint8_t channel;
+    bool is_service;  /* CorePU's to carry out */
+    bool is_message;  /* and its data come and go by DMA */
+    bool writes;      /* into memory that hosts read */
+    bool is_tagged;   /* plain: a kick made it */
+    bool is_unknown;  /* plain: CorePU's, since nobody else knows it */
     bool is_cd;       /* the bytes are a whole CD packet, else a body */
     bool is_repeat;   /* CD: it was sent before */
     bool context_hit; /* CD */
     uint32_t stores;  /* whose headers it looks up */
     uint32_t header_misses;
-    bool is_service; /* CorePU's to carry out */
-    bool is_message; /* and its data come and go by DMA */
-    uint32_t area;   /* not 0: the receiver must look it up */
-    bool writes;     /* into memory that hosts read */
+    uint32_t area; /* not 0: the receiver must look it up */
     uint64_t cookie;
     uint64_t number;             /* for traces */
     struct sim_passage *passage; /* NULL: not kept */
@@ -160,7 +186,7 @@ struct sim_node {
     struct sim_task_list core_queue[SIM_INTERRUPTS];
     uint64_t dma_free_ps;
     uint64_t dma_writes; /* so far */
-    uint64_t pump_ps; /* when a pump is due; UINT64_MAX: none is */
+    uint64_t pump_ps;    /* when a pump is due; UINT64_MAX: none is */
     uint64_t timer_ps;
     uint64_t timer_setting;
     struct sim_kick_list recorded; /* kicks whose records no packet has taken along yet */
@@ -173,9 +199,13 @@ struct sim_node {
     uint64_t appended, left; /* plain: requests given to the network, and gone */
     uint64_t header_misses;  /* already charged to flights */
     uint64_t context_misses; /* CD: the same */
-    uint64_t retransmissions;      /* CD: as of the last packet */
-    struct sim_passage *passage;   /* of the last packet into memory; NULL in large worlds */
+    uint64_t retransmissions;    /* CD: as of the last packet */
+    struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
+    struct sim_region *regions;  /* of LLCM, that belong to groups; NULL: none yet */
+    uint32_t region_count;
+    uint64_t unknown_dropped;      /* unknown packets for which no program has a place */
     uint32_t bank_switcher;        /* 1 + the user that is switching the banks; 0: nobody is */
+    uint64_t bank_over_ps;         /* when that switch is over */
     uint64_t bank_switches;        /* ended */
     uint64_t bank_switch_ps;       /* their time */
     uint64_t bank_arrivals;        /* blocks that came into a bank during a switch */
@@ -263,6 +293,16 @@ void sim_hosts_look(struct sim_world *world, struct sim_node *node);
 /* A BOTF window has been drained. */
 void sim_host_window_drained(struct sim_world *world, uint32_t host);
 
+/* ---- protect.c ---------------------------------------------------------------------------- */
+
+/* An area's place; DN_EAREA: there is none. */
+int sim_region_find(const struct sim_node *node, uint32_t area, struct nic_extent *extent);
+/* CorePU has got a packet that nobody knows. */
+void sim_unknown_arrived(void *context, uint16_t source, uint32_t pgid, const unsigned char *body,
+                         uint32_t bytes);
+/* How long the CPU's TLB holds up a store to this kick address. */
+uint64_t sim_cpu_tlb_ps(struct sim_host *host, uint64_t kick_address);
+
 /* ---- bank.c ------------------------------------------------------------------------------- */
 
 /* The host's step is over: if it was a switch or a copy, now it happens. */
@@ -305,9 +345,10 @@ void sim_kick_served(struct sim_world *world, uint32_t kick);
 void sim_kicks_retry(struct sim_world *world, struct sim_node *node);
 /* The engine of a node (the context) has made a record of the kick that the route's tag names. */
 void sim_kick_recorded(void *context, const struct wire_route *route);
-/* Finds the kick of the flight's next store or block, and ends that kick. Records to one target
- * on one channel leave in the order in which they were made. */
-void sim_kick_claim(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
+/* Finds the kick of the flight's next store or block, ends that kick and says what it was. Records
+ * to one target on one channel leave in the order in which they were made. */
+enum sim_kick_kind sim_kick_claim(struct sim_world *world, struct sim_node *node,
+                                  struct sim_flight *flight);
 
 /* ---- send.c ------------------------------------------------------------------------------- */
 

@@ -56,6 +56,7 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
             .node = number,
             .user = user,
             .is_core = world->config.core_programs && user + 1 == users,
+            .pgid = SIM_PGID,
             .windows_free = NIC_WINDOWS / users,
             .waiting = {UINT32_MAX, UINT32_MAX},
         };
@@ -149,7 +150,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     world->hosts = calloc(world->host_count, sizeof *world->hosts);
     INVARIANT(world->nodes && world->hosts);
     sim_slots_init(&world->kicks, sizeof(struct sim_kick));
-    sim_slots_init(&world->blocks, WIRE_BOTF_BYTES_MAX);
+    sim_slots_init(&world->blocks, NIC_BODY_BYTES_MIN);
     sim_slots_init(&world->tasks, sizeof(struct sim_task));
     sim_interrupts_init(&world->interrupts);
     /* Traces need the flights' passages, and so do nodes that keep the last one. */
@@ -202,6 +203,10 @@ void sim_world_close(struct sim_world *world)
     for (uint32_t i = 0; world->nodes && i < world->config.node_count; i++) {
         free(world->nodes[i].passage);
         sim_messages_free(&world->nodes[i]);
+        free(world->nodes[i].regions);
+    }
+    for (uint32_t i = 0; world->hosts && i < world->host_count; i++) {
+        free(world->hosts[i].tlb);
     }
     if (world->network) {
         sim_network_close(world->network);
@@ -349,14 +354,17 @@ const struct sim_passage *sim_world_passage(const struct sim_world *world, uint3
 
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters)
 {
-    *counters = (struct sim_world_counters){.events = world->event_count,
-                                            .packets = world->packet_count,
-                                            .lost = world->lost_count};
+    *counters = (struct sim_world_counters){
+        .events = world->event_count, .packets = world->packet_count, .lost = world->lost_count};
     for (uint32_t i = 0; i < world->config.node_count; i++) {
         const struct sim_node *node = &world->nodes[i];
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);
         counters->header_misses += engine->header_misses;
         counters->address_misses += engine->address_misses;
+        counters->refused += engine->refused;
+        counters->foreign += engine->foreign;
+        counters->unknown += engine->unknown;
+        counters->unknown_dropped += node->unknown_dropped;
         counters->core_busy_ps += node->core_busy_ps;
         counters->core_requests += node->core_requests;
         counters->bank_switches += node->bank_switches;
@@ -372,6 +380,15 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
             counters->timeouts += swif->timeouts;
         }
     }
+    for (uint32_t i = 0; i < world->host_count; i++) {
+        counters->cpu_misses += world->hosts[i].tlb ? world->hosts[i].tlb->misses : 0;
+    }
+}
+
+struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t user)
+{
+    INVARIANT(node < world->config.node_count && user < world->config.user_count);
+    return &world->hosts[world->nodes[node].first_host + user];
 }
 
 uint64_t sim_world_busy(const struct sim_world *world, uint32_t number, bool core)

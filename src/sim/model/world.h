@@ -83,12 +83,20 @@ struct sim_world_counters {
     uint64_t retransmissions, timeouts;
     uint64_t transmissions; /* CD: of packets with a body */
     uint64_t stop_and_wait; /* of these, by stop-and-wait */
+    uint64_t cpu_misses;    /* of the hosts' own TLBs, by stores to kick pages */
+    uint64_t refused;       /* operations that named no memory, or had no right there */
+    uint64_t foreign;       /* of these: the memory was another group's */
+    uint64_t unknown,
+        unknown_dropped;    /* packets for CorePU; those that no program has a place for */
     uint64_t core_busy_ps;  /* of all core processors */
     uint64_t core_requests; /* that they took, TLB misses included */
     uint64_t bank_switches, bank_switch_ps;
     uint64_t bank_arrivals; /* blocks that came into a bank while the banks were switched */
 };
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
+
+/* A user's host, so that the kernel's side can be set up before programs start. */
+struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t user);
 
 /* How long the node's hosts, or its core processor with its program, have been busy: sim_host's
  * busy_ps, and for the core processor also its handlers. */

@@ -78,7 +78,7 @@ static void sender_program(struct sim_host *host)
         for (mine->barrier = 0; mine->barrier < BARRIERS_OF_A_SEND; mine->barrier++) {
             mine->phase++;
             SIM_STEP(host, sim_poll(host, ENTRY, 4, UINT32_MAX, mine->phase));
-            SIM_STEP(host, sim_work(host, machine->software_turn + machine->software_pass +
+            SIM_STEP(host, sim_work(host, sim_machine_turn(machine) + machine->software_pass +
                                               machine->software_library_barrier));
             SIM_STEP(host, sim_store(host, mine->kick + ENTRY, mine->phase, 4));
         }

@@ -77,7 +77,7 @@ static void home_program(struct sim_host *host)
             SIM_STEP(host, sim_poll(host, 0, 4, 0xff << 8 * CHILD, phase_of(mine) << 8 * CHILD));
             SIM_STEP(host, sim_load(host, 4, 4));
         }
-        SIM_STEP(host, sim_work(host, machine->software_turn + machine->software_barrier));
+        SIM_STEP(host, sim_work(host, sim_machine_turn(machine) + machine->software_barrier));
         SIM_STEP(host, sim_work(host, machine->software_pass));
         SIM_STEP(host, sim_store(host, mine->kick + CHILD, phase_of(mine), 1));
     }
@@ -187,7 +187,7 @@ static void home_sum_program(struct sim_host *host)
         }
         mine->result = add(mine->type, host->value & mask_of(mine),
                            operand_of(mine->type, HOME, mine->round));
-        SIM_STEP(host, sim_work(host, machine->software_turn + machine->software_sum));
+        SIM_STEP(host, sim_work(host, sim_machine_turn(machine) + machine->software_sum));
         SIM_STEP(host, sim_work(host, machine->software_pass));
         SIM_STEP(host, sim_store(host, mine->kick, mine->result, bytes_of(mine->type)));
     }

@@ -81,8 +81,8 @@ static void pong_program(struct sim_host *host)
     for (mine->round = 1; mine->round <= PAPERS_ROUNDS; mine->round++) {
         SIM_STEP(host, papers_begin_polls(host, mine->round, machine->host_read));
         SIM_STEP(host, sim_poll(host, 0, 4, UINT32_MAX, mine->round));
-        SIM_STEP(host,
-                 sim_work(host, machine->software_turn + machine->software_pass + mine->answer_ps));
+        SIM_STEP(host, sim_work(host, sim_machine_turn(machine) + machine->software_pass +
+                                          mine->answer_ps));
         SIM_STEP(host, sim_store(host, mine->kick, mine->round, 4));
         SIM_STEP(host, sim_work(host, mine->reset_ps));
     }

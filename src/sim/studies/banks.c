@@ -148,7 +148,7 @@ static uint64_t software_ps(const struct mine *mine)
 static uint64_t home_work_ps(const struct mine *mine)
 {
     const struct sim_machine *machine = mine->exchange->machine;
-    return machine->software_turn + machine->software_pass + machine->software_library_barrier;
+    return sim_machine_turn(machine) + machine->software_pass + machine->software_library_barrier;
 }
 
 static void send_to_bank(struct sim_host *host)

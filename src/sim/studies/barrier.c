@@ -53,7 +53,7 @@ static void store_to_parent(struct sim_host *host)
  * masking, comparing. */
 static uint64_t parent_work_ps(const struct sim_machine *machine)
 {
-    return machine->software_pass + machine->software_turn + machine->software_barrier +
+    return machine->software_pass + sim_machine_turn(machine) + machine->software_barrier +
            machine->software_leave_mmx;
 }
 

@@ -156,7 +156,7 @@ static uint64_t turn_ps(const struct sim_host *host)
     if (host->is_core) {
         return cycles_ps(host, machine->core_update_cycles);
     }
-    return machine->software_pass + machine->software_turn +
+    return machine->software_pass + sim_machine_turn(machine) +
            (mine->group->service == BARRIER ? machine->software_barrier : 0);
 }
 

@@ -12,6 +12,7 @@ extern const struct sim_study sim_study_loss;
 extern const struct sim_study sim_study_networks;
 extern const struct sim_study sim_study_banks;
 extern const struct sim_study sim_study_corepu;
+extern const struct sim_study sim_study_users;
 extern const struct sim_study sim_study_ring;
 extern const struct sim_study sim_study_frames;
 extern const struct sim_study sim_study_multicast;

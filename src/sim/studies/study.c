@@ -13,6 +13,7 @@ static const struct sim_study *const studies[] = {
     &sim_study_networks,
     &sim_study_banks,
     &sim_study_corepu,
+    &sim_study_users,
     &sim_study_ring,
     &sim_study_frames,
     &sim_study_multicast,

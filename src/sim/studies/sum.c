@@ -85,7 +85,7 @@ static void add_by_hosts(struct sim_host *host)
                 SIM_STEP(host, sim_work(host, machine->software_sum));
             }
             if (member->place > 1) {
-                SIM_STEP(host, sim_work(host, machine->software_pass + machine->software_turn));
+                SIM_STEP(host, sim_work(host, machine->software_pass + sim_machine_turn(machine)));
             }
         }
         if (host->node == 0) {

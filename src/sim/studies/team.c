@@ -59,7 +59,7 @@ uint64_t sim_member_child_work_ps(const struct sim_member *member)
 {
     const struct sim_machine *machine = member->team->machine;
     bool passes_on = member->parent_levels > 0 && !member->team->multicast;
-    return machine->software_pass + (passes_on ? machine->software_turn : 0);
+    return machine->software_pass + (passes_on ? sim_machine_turn(machine) : 0);
 }
 
 /* ---- Running ------------------------------------------------------------------------------ */

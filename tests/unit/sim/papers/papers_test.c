@@ -368,7 +368,7 @@ static void a_loop_is_the_sum_of_its_parts(void **state)
     assert_near(way.write_ns, 105, 0.5);
     assert_near(way.missed_ns, 173.0 / 2, 1.5);
     assert_near(round.outside_ns, way.total_ns, 1e-9);
-    assert_near(round.boards_ns, 2 * sum_ns + papers_ns(machine.software_turn), 3);
+    assert_near(round.boards_ns, 2 * sum_ns + papers_ns(sim_machine_turn(&machine)), 3);
     double parts_ns = way.software_ns + way.write_ns + way.visible_ns + way.missed_ns + way.read_ns;
     for (unsigned stage = 0; stage < SIM_STAGES; stage++) {
         parts_ns += way.stage_ns[stage] + way.between_ns[stage];

@@ -347,6 +347,47 @@ static void losses_cost_go_back_n_more_than_selective_repeat(void **state)
     assert_true(column(study, &rows[SELECTIVE], "share") < 1);
 }
 
+/* ---- Users --------------------------------------------------------------------------------- */
+
+static double users(const struct sim_study *study, const char *kind, double count, double pages,
+                    const char *name)
+{
+    struct sim_study_choice choice = choose(study, study->machine, 2);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row row;
+    double value = -1;
+    unsigned number = study->list(&choice, points);
+    for (unsigned i = 0; i < number && value < 0; i++) {
+        run_point(study, &choice, &points[i], &row);
+        if (strcmp(row.values[1].text, kind) == 0 && column(study, &row, "users") == count &&
+            column(study, &row, "pages") == pages) {
+            value = column(study, &row, name);
+        }
+    }
+    assert_true(value >= 0);
+    sim_machine_free(&machine);
+    return value;
+}
+
+/* 64 users share the link evenly. 1,024 headers are enough for 16 users with 64 pages each, and for
+ * no more; a CPU's TLB is too small for 128. Whoever sends to another group gets nothing there (the
+ * row would have an error), but takes its share of the link. */
+static void sixty_four_users_share_a_board(void **state)
+{
+    const struct sim_study *study = sim_study_find("users");
+    (void)state;
+    assert_true(users(study, "aotf", 64, 1, "slowest") > 0.95);
+    assert_true(users(study, "aotf", 64, 1, "mops") > 0.95 * users(study, "aotf", 1, 1, "mops"));
+    assert_true(users(study, "pages", 16, 64, "header_pct") == 0);
+    assert_true(users(study, "pages", 64, 64, "header_pct") > 99);
+    assert_true(users(study, "pages", 1, 64, "cpu_pct") == 0);
+    assert_true(users(study, "pages", 1, 128, "cpu_pct") > 99);
+    assert_true(users(study, "intruders", 16, 1, "refused") > 900);
+    double ping_ns = users(study, "ping", 1, 1, "trip_ns");
+    assert_true(users(study, "intruders", 16, 1, "trip_ns") > ping_ns);
+    assert_true(users(study, "sleep", 1, 1, "trip_ns") > 2 * ping_ns);
+}
+
 /* ---- Banks --------------------------------------------------------------------------------- */
 
 static const struct sim_study_row *banks_row(const struct sim_study *study, const char *kind,
@@ -416,6 +457,7 @@ int main(void)
         cmocka_unit_test(teams_of_any_size_meet),
         cmocka_unit_test(two_nodes_take_what_the_paper_measured),
         cmocka_unit_test(the_core_processor_helps_hosts_that_compute),
+        cmocka_unit_test(sixty_four_users_share_a_board),
         cmocka_unit_test(losses_cost_go_back_n_more_than_selective_repeat),
         cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
         cmocka_unit_test(a_machine_without_contexts_is_refused),
