@@ -11,7 +11,7 @@ static const struct papers_table *const tables[] = {
     &papers_000_5,         &papers_000_6,     &papers_000_7,       &papers_000_8,
     &papers_000_9,         &papers_001_1,     &papers_001_2,       &papers_001_3,
     &papers_002_1,         &papers_002_2,     &papers_002_latency, &papers_002_ratios,
-    &papers_002_bandwidth, &papers_002_curve,
+    &papers_002_bandwidth, &papers_002_curve, &papers_003_2,       &papers_003_3,
 };
 
 const struct papers_table *papers_table(unsigned number)

@@ -19,6 +19,7 @@ extern const struct papers_table papers_000_1, papers_000_2, papers_000_3, paper
 extern const struct papers_table papers_001_1, papers_001_2, papers_001_3;
 extern const struct papers_table papers_002_1, papers_002_2, papers_002_latency, papers_002_ratios,
     papers_002_bandwidth, papers_002_curve;
+extern const struct papers_table papers_003_2, papers_003_3;
 
 /* Paper 002's equations, for what it computed with them. Times in ns; the machine is 0 for
  * DIMMnet-1/bDais, 1 for DIMMnet-2. */

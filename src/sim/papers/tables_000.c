@@ -25,9 +25,35 @@ static const struct papers_note no_notes[] = {{0, 0, 0, NULL}};
 
 /* ---- Table 1 ---------------------------------------------------------------------------- */
 
-enum { LINK_O2, LINK_O3, LINK_OIP, LINK_RN2, BANK_HOST, BANK_NETWORK, SEND, RECEIVE, LLCM };
+enum {
+    HOST_BUS,
+    BANKS,
+    CAPACITY,
+    LLCM,
+    INSTRUCTIONS,
+    DATA,
+    CORE,
+    LINK_O2,
+    LINK_O3,
+    LINK_OIP,
+    LINK_RN2,
+    BANK_HOST,
+    BANK_NETWORK,
+    SEND,
+    RECEIVE,
+    TECHNOLOGY,
+    CHIPSETS,
+    ROWS_1,
+};
 
-static const struct papers_row rows_1[] = {
+static const struct papers_row rows_1[ROWS_1] = {
+    [HOST_BUS] = {"host interface", "", {0}, "t"},
+    [BANKS] = {"bank memory, SO-DIMMs of PC133", "", {2}, "t"},
+    [CAPACITY] = {"SO-DIMM capacity", "", {0}, "t"},
+    [LLCM] = {"LLCM", "KB", {128}, "t"},
+    [INSTRUCTIONS] = {"instruction SRAM", "KB", {128}, "t"},
+    [DATA] = {"data SRAM", "KB", {128}, "t"},
+    [CORE] = {"on-chip CPU", "", {0}, "t"},
     [LINK_O2] = {"link, o2", "Gbps", {8}, "t"},
     [LINK_O3] = {"link, o3", "Gbps", {10}, "t"},
     [LINK_OIP] = {"link, e (OIP)", "Gbps", {2.5}, "t"},
@@ -36,7 +62,14 @@ static const struct papers_row rows_1[] = {
     [BANK_NETWORK] = {"bank memory, network side", "MB/s", {1024}, "t"},
     [SEND] = {"shortest send, DIMM to link", "ns", {105}, "c"},
     [RECEIVE] = {"shortest receive, link to LLCM", "ns", {90}, "c"},
-    [LLCM] = {"LLCM", "KB", {128}, "t"},
+    [TECHNOLOGY] = {"technology of the chip, CMOS", "um", {0.14}, "t"},
+    [CHIPSETS] = {"chipsets", "", {0}, "t"},
+};
+static const char *const words_1[ROWS_1][PAPERS_COLUMNS_MAX] = {
+    [HOST_BUS] = {"SDR DIMM, PEMM"},
+    [CAPACITY] = {"64 MB to 1 GB"},
+    [CORE] = {"R3000-like, 32 bits"},
+    [CHIPSETS] = {"Pro133, Pro266, P4X266, P4M266, KT133"},
 };
 
 static const struct papers_note notes_1[] = {
@@ -73,12 +106,15 @@ static bool simulate_1(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
     sims->value[SEND][0] = way.send_ns;
     sims->value[RECEIVE][0] = way.receive_ns;
     sims->value[LLCM][0] = (double)machine.llcm_bytes / 1024.0;
+    sims->value[INSTRUCTIONS][0] = (double)machine.core_instruction_bytes / 1024.0;
+    sims->value[DATA][0] = (double)machine.core_data_bytes / 1024.0;
     sim_machine_free(&machine);
     return true;
 }
 
-const struct papers_table papers_000_1 = PAPERS_TABLE(
-    "000", "1", "what the board is", dimmnet1_column, rows_1, notes_1, .simulate = simulate_1);
+const struct papers_table papers_000_1 = PAPERS_TABLE("000", "1", "what the board is",
+                                                      dimmnet1_column, rows_1, notes_1,
+                                                      .words = words_1, .simulate = simulate_1);
 
 /* ---- Tables 2 and 3: the papers' own ------------------------------------------------------ */
 
@@ -122,7 +158,21 @@ const struct papers_table papers_000_2 = PAPERS_TABLE(
     "000", "2", "switches that the board can be connected to", columns_2, rows_2, no_notes,
     .words = words_2);
 
-enum { BOARD, MODE, LINK_MHZ, LINK_MB, CPU, CORE_MHZ, BUS_MHZ, DIMM_MHZ, CHIPSET, ROWS_3 };
+enum {
+    BOARD,
+    MODE,
+    LINK_MHZ,
+    LINK_MB,
+    CPU,
+    CORE_MHZ,
+    BUS_MHZ,
+    DIMM_MHZ,
+    CHIPSET,
+    MEMORY_MB,
+    KERNEL,
+    COMPILER,
+    ROWS_3
+};
 
 /* The merged cells are read with the captions of Tables 5 and 6. */
 static const struct papers_row rows_3[ROWS_3] = {
@@ -135,11 +185,16 @@ static const struct papers_row rows_3[ROWS_3] = {
     [BUS_MHZ] = {"FSB", "MHz", {100, 100, 100, 100, 400, 400}, "tttttt"},
     [DIMM_MHZ] = {"DIMM", "MHz", {66, 100, 66, 100, 100, 100}, "tttttt"},
     [CHIPSET] = {"chipset, VIA", "", {0}, "tttttt"},
+    [MEMORY_MB] = {"memory, PC133", "MB", {256, 256, 256, 256, 256, 256}, "tttttt"},
+    [KERNEL] = {"Linux", "", {0}, "tttttt"},
+    [COMPILER] = {"compiler, egcs", "", {0}, "tttttt"},
 };
 static const char *const words_3[ROWS_3][PAPERS_COLUMNS_MAX] = {
     [BOARD] = {"e", "e", "o2", "o2", "o2", "e"},
     [MODE] = {"OIP", "OIP", "RHiNET2", "RHiNET2", "RHiNET2", "OIP"},
     [CHIPSET] = {"Pro133A", "Pro133A", "Pro133A", "Pro133A", "P4X266", "P4X266"},
+    [KERNEL] = {"2.4.2", "2.4.2", "2.4.2", "2.4.2", "2.4.2", "2.4.2"},
+    [COMPILER] = {"2.91.66", "2.91.66", "2.91.66", "2.91.66", "2.91.66", "2.91.66"},
 };
 static const struct papers_note notes_3[] = {
     {DIMM_MHZ, A, 0, "66.67 MHz: Table 6 has 15 ns for a clock"},

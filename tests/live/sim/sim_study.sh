@@ -52,7 +52,7 @@ lists_name_studies_and_columns()
 jobs_do_not_matter()
 {
     local name format
-    for name in barrier sum contexts; do
+    for name in barrier sum contexts loss; do
         for format in '' --csv --json; do
             # shellcheck disable=SC2086
             study "$name" --max-nodes 70 --jobs 1 $format
