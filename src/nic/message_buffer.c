@@ -36,6 +36,12 @@ bool px_buffer_has_room(void *context, uint32_t index, uint32_t bytes)
     return find_room(context, bytes, &unused);
 }
 
+uint64_t px_buffer_free_bytes(void *context)
+{
+    const struct px_buffer *buffer = context;
+    return buffer->byte_count - (buffer->head - buffer->tail);
+}
+
 bool px_buffer_take(void *context, uint32_t index, const struct px_packet *packet)
 {
     struct px_buffer *buffer = context;

@@ -60,10 +60,13 @@ struct px_options {
     uint32_t flags;             /* of enum dn_context_flag */
     uint64_t back_off_ns;       /* the first pause before a resend, doubled up to 64-fold */
     uint64_t resend_timeout_ns; /* loss detection: how long an answer may take */
-    /* RESEND_REQUEST: every stopped source is asked as soon as its message would fit, as where each
-     * has room of its own; else only as many as fit together, in turn. */
+    /* RESEND_REQUEST. Sources that were stopped take turns: the next one is asked as soon as
+     * ask_bytes are free, or room for its message if that is more, and is promised as much; who is
+     * not asked is stopped while others wait. What is left of a turn when the store is empty is
+     * over: nothing more came. With asks_all there are no turns, as where each source has room of
+     * its own: each is asked when there is room for it. */
     bool asks_all;
-    uint32_t ask_bytes; /* RESEND_REQUEST: so much must be free before a source is asked */
+    uint32_t ask_bytes;
 };
 
 /* ---- The sender ----------------------------------------------------------------- */
@@ -179,8 +182,9 @@ struct px_source {
     bool ack_due;           /* ACK for the SEQID before expected_seqid */
     bool nack_due;          /* NACK or STOP for expected_seqid */
     bool resend_due;        /* RESEND from expected_seqid */
-    bool stopped;           /* the sender waits for RESEND */
-    bool asked;             /* it was promised room, and what it is for has not come yet */
+    bool stopped;           /* the sender waits, or is about to be told to wait, for RESEND */
+    bool asked;             /* its turn has begun, but nothing has come yet */
+    uint32_t turn_bytes;    /* what is left of its turn: promised room */
 };
 
 /* Where messages are stored. The receiver asks in the order in which packets come. */
@@ -189,6 +193,9 @@ struct px_store {
     /* Stores the message of the source in that line of R_SEQTBL; false: no room. */
     bool (*take)(void *context, uint32_t index, const struct px_packet *packet);
     bool (*has_room)(void *context, uint32_t index, uint32_t bytes);
+    /* Where sources take turns: all that is free, in pieces or not, and all that there is. */
+    uint64_t (*free_bytes)(void *context);
+    uint64_t total_bytes;
 };
 
 struct px_receiver_counters {
@@ -203,8 +210,10 @@ struct px_receiver {
     uint32_t rank;
     struct px_source *sources;
     uint32_t source_count;
-    uint32_t next_asked;     /* the line that is looked at first when there is room */
-    uint64_t promised_bytes; /* of the store, to those who were asked */
+    uint32_t next_asked;    /* the line whose turn is next */
+    uint32_t stopped_count; /* of all sources */
+    bool has_asked; /* lines that no packet came for have something due; by the caller: not */
+    uint64_t promised_bytes; /* of the store: all turns together */
     struct px_store store;
 };
 
@@ -246,6 +255,7 @@ struct px_stored {
 /* The functions of a struct px_store whose context is a buffer. */
 bool px_buffer_take(void *buffer, uint32_t index, const struct px_packet *packet);
 bool px_buffer_has_room(void *buffer, uint32_t index, uint32_t bytes);
+uint64_t px_buffer_free_bytes(void *buffer);
 
 /* The oldest message, of whoever sent it; NULL: none. */
 const struct px_stored *px_buffer_first(const struct px_buffer *buffer);

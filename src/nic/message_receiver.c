@@ -8,9 +8,24 @@ static struct px_source fresh_line(uint32_t rank)
         .rank = rank, .taken_entry = PX_NO_ENTRY, .refused_entry = PX_NO_ENTRY};
 }
 
+/* What a message takes of the store. */
+static uint32_t room_of(uint32_t bytes)
+{
+    return (uint32_t)sizeof(struct px_stored) + (bytes + 7) / 8 * 8;
+}
+
+static bool takes_turns(const struct px_receiver *receiver)
+{
+    return receiver->options.flags & DN_CONTEXT_RESEND_REQUEST && !receiver->options.asks_all;
+}
+
 void px_receiver_init(struct px_receiver *receiver, uint32_t count)
 {
+    INVARIANT(!takes_turns(receiver) ||
+              room_of(receiver->options.ask_bytes) <= receiver->store.total_bytes);
     receiver->source_count = count;
+    receiver->stopped_count = 0;
+    receiver->promised_bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = receiver->sources[i].rank;
         INVARIANT(i == 0 || receiver->sources[i - 1].rank < rank);
@@ -26,43 +41,32 @@ static struct px_source *find(struct px_receiver *receiver, uint32_t rank)
     return at < receiver->source_count ? &receiver->sources[at] : NULL;
 }
 
-/* What a source that was stopped is asked for: its message, or more. */
-static uint32_t wanted_by(const struct px_receiver *receiver, const struct px_source *source)
+/* How much a source that was stopped is asked for: its message, or more. */
+static uint32_t turn_of(const struct px_receiver *receiver, const struct px_source *source)
 {
     uint32_t least = receiver->options.ask_bytes;
-    return source->refused_bytes > least ? source->refused_bytes : least;
+    return room_of(source->refused_bytes > least ? source->refused_bytes : least);
 }
 
-/* Whether there is room for what was refused, beside what others were promised. */
-static bool has_room(const struct px_receiver *receiver, const struct px_source *source)
+/* Whether so much is free for a source beside what others were promised. */
+static bool is_free(const struct px_receiver *receiver, const struct px_source *source,
+                    uint64_t bytes)
 {
-    uint32_t index = (uint32_t)(source - receiver->sources);
-    uint64_t bytes = receiver->promised_bytes + wanted_by(receiver, source);
-    return bytes <= UINT32_MAX &&
-           receiver->store.has_room(receiver->store.context, index, (uint32_t)bytes);
+    return !takes_turns(receiver) || receiver->promised_bytes - source->turn_bytes + bytes <=
+                                         receiver->store.free_bytes(receiver->store.context);
 }
 
-static uint64_t promise_to(const struct px_receiver *receiver, const struct px_source *source)
+static void set_stopped(struct px_receiver *receiver, struct px_source *source, bool stopped)
 {
-    return sizeof(struct px_stored) + (wanted_by(receiver, source) + 7) / 8 * 8;
+    receiver->stopped_count += (stopped ? 1u : 0u) - (source->stopped ? 1u : 0u);
+    source->stopped = stopped;
 }
 
-static void ask(struct px_receiver *receiver, struct px_source *source)
+static void set_turn(struct px_receiver *receiver, struct px_source *source, uint32_t bytes)
 {
-    source->stopped = false;
-    source->resend_due = true;
-    if (!receiver->options.asks_all) {
-        source->asked = true;
-        receiver->promised_bytes += promise_to(receiver, source);
-    }
-}
-
-static void end_promise(struct px_receiver *receiver, struct px_source *source)
-{
-    if (source->asked) {
-        source->asked = false;
-        receiver->promised_bytes -= promise_to(receiver, source);
-    }
+    receiver->promised_bytes += bytes;
+    receiver->promised_bytes -= source->turn_bytes;
+    source->turn_bytes = bytes;
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -76,26 +80,44 @@ static void refuse(struct px_source *source, uint32_t entry, uint32_t wanted_byt
     source->resend_due = false;
 }
 
+/* Takes the message if it is this source's turn and there is room that nobody was promised. */
+static bool take(struct px_receiver *receiver, struct px_source *source,
+                 const struct px_packet *packet)
+{
+    uint32_t index = (uint32_t)(source - receiver->sources);
+    uint32_t others = receiver->stopped_count - (source->stopped ? 1u : 0u);
+    uint32_t room = room_of(packet->bytes);
+    bool is_its_turn = !takes_turns(receiver) || others == 0 || source->turn_bytes >= room;
+    if (!is_its_turn || !is_free(receiver, source, room) ||
+        !receiver->store.take(receiver->store.context, index, packet)) {
+        return false;
+    }
+    set_turn(receiver, source, source->turn_bytes > room ? source->turn_bytes - room : 0);
+    return true;
+}
+
 static void on_expected(struct px_receiver *receiver, struct px_source *source,
                         const struct px_packet *packet)
 {
-    uint32_t index = (uint32_t)(source - receiver->sources);
-    end_promise(receiver, source);
-    if (!receiver->store.take(receiver->store.context, index, packet)) {
+    source->asked = false;
+    if (!take(receiver, source, packet)) {
         /* At least 1: 0 stands for a loss. */
         refuse(source, packet->entry, packet->bytes ? packet->bytes : 1);
-        source->stopped = receiver->options.flags & DN_CONTEXT_RESEND_REQUEST;
+        set_stopped(receiver, source, receiver->options.flags & DN_CONTEXT_RESEND_REQUEST);
+        set_turn(receiver, source, 0);
         receiver->counters.refused++;
-        return;
+    } else {
+        receiver->counters.taken++;
+        source->intake = PX_TAKING;
+        source->expected_seqid++;
+        source->taken_entry = packet->entry;
+        source->ack_due = true;
+        source->nack_due = false;
+        source->resend_due = false;
+        set_stopped(receiver, source, false);
     }
-    receiver->counters.taken++;
-    source->intake = PX_TAKING;
-    source->expected_seqid++;
-    source->taken_entry = packet->entry;
-    source->ack_due = true;
-    source->nack_due = false;
-    source->resend_due = false;
-    source->stopped = false;
+    /* A turn may be over, or the one who waits the only one. */
+    px_on_room(receiver);
 }
 
 void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
@@ -119,20 +141,47 @@ void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
     }
 }
 
+/* One that was not told to stop yet is told to go on instead. */
+static void ask(struct px_receiver *receiver, struct px_source *source)
+{
+    set_stopped(receiver, source, false);
+    source->resend_due = !source->nack_due;
+    receiver->has_asked = true;
+    if (takes_turns(receiver)) {
+        source->asked = true;
+        set_turn(receiver, source, turn_of(receiver, source));
+    }
+}
+
+/* What is left of turns whose sources have nothing more to send. */
+static void end_turns(struct px_receiver *receiver)
+{
+    bool is_empty = takes_turns(receiver) && receiver->promised_bytes > 0 &&
+                    receiver->store.free_bytes(receiver->store.context) ==
+                        receiver->store.total_bytes;
+    for (uint32_t i = 0; is_empty && i < receiver->source_count; i++) {
+        if (!receiver->sources[i].asked) {
+            set_turn(receiver, &receiver->sources[i], 0);
+        }
+    }
+}
+
 void px_on_room(struct px_receiver *receiver)
 {
+    end_turns(receiver);
     uint32_t first = receiver->next_asked;
-    for (uint32_t i = 0; i < receiver->source_count; i++) {
+    for (uint32_t i = 0; receiver->stopped_count > 0 && i < receiver->source_count; i++) {
         uint32_t index = first + i < receiver->source_count ? first + i
                                                             : first + i - receiver->source_count;
         struct px_source *source = &receiver->sources[index];
-        if (!source->stopped || source->nack_due) {
+        if (!source->stopped) {
             continue;
         }
-        if (has_room(receiver, source)) {
+        if (is_free(receiver, source, turn_of(receiver, source)) &&
+            receiver->store.has_room(receiver->store.context, index, source->refused_bytes)) {
             ask(receiver, source);
             receiver->next_asked = index + 1 < receiver->source_count ? index + 1 : 0;
-        } else if (!receiver->options.asks_all) {
+        } else if (takes_turns(receiver)) {
             return; /* its turn is next */
         }
     }
@@ -150,7 +199,8 @@ void px_receiver_peer_lost(struct px_receiver *receiver, uint32_t rank)
     struct px_source *source = find(receiver, rank);
     if (source) {
         uint32_t expected = MUTANT(MESSAGE_SEQID_OF_OLD_LIFE) ? source->expected_seqid : 0;
-        end_promise(receiver, source);
+        set_turn(receiver, source, 0);
+        set_stopped(receiver, source, false);
         *source = fresh_line(rank);
         source->expected_seqid = expected;
     }
@@ -173,9 +223,7 @@ bool px_receiver_peek(const struct px_receiver *receiver, uint32_t index, struct
         packet->seqid--;
         packet->entry = source->taken_entry;
     } else if (source->nack_due) {
-        /* Room may have come since: a STOP after which nothing is read would last for ever. */
-        bool stays = source->stopped && !has_room(receiver, source);
-        packet->type = stays ? PX_STOP : PX_NACK;
+        packet->type = source->stopped ? PX_STOP : PX_NACK;
     } else if (source->resend_due) {
         packet->type = PX_RESEND;
     } else {
@@ -190,10 +238,7 @@ void px_receiver_sent(struct px_receiver *receiver, uint32_t index, const struct
     switch (packet->type) {
     case PX_ACK: source->ack_due = false; break;
     case PX_NACK:
-    case PX_STOP:
-        source->stopped = packet->type == PX_STOP;
-        source->nack_due = false;
-        break;
+    case PX_STOP: source->nack_due = false; break;
     case PX_RESEND: source->resend_due = false; break;
     case PX_DATA: break;
     }

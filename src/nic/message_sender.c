@@ -2,7 +2,11 @@
 #include "base/mutant.h"
 #include "nic/message_protocol.h"
 
-enum { BACK_OFF_DOUBLINGS = 6, WORD_BYTES = 8 };
+enum {
+    BACK_OFF_DOUBLINGS = 6,
+    WORD_BYTES = 8,
+    PAUSE_TIMES = 4, /* a receiver that is full stays silent longer than one that answers */
+};
 
 static bool is_before(uint32_t one, uint32_t other)
 {
@@ -219,7 +223,8 @@ void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_pac
     case PX_ACK: break;
     }
     uint64_t from_ns = destination->not_before_ns > now_ns ? destination->not_before_ns : now_ns;
-    destination->acked_by_ns = from_ns + sender->options.resend_timeout_ns;
+    uint64_t times = destination->flow == PX_PAUSED ? PAUSE_TIMES : 1;
+    destination->acked_by_ns = from_ns + times * sender->options.resend_timeout_ns;
 }
 
 void px_sender_peer_lost(struct px_sender *sender, uint32_t rank)

@@ -120,8 +120,11 @@ int nic_packet_message_open(struct nic_services *services, uint32_t channel,
     if (error) {
         return error;
     }
-    const struct px_store buffer = {
-        .context = &context->buffer, .take = px_buffer_take, .has_room = px_buffer_has_room};
+    const struct px_store buffer = {.context = &context->buffer,
+                                    .take = px_buffer_take,
+                                    .has_room = px_buffer_has_room,
+                                    .free_bytes = px_buffer_free_bytes,
+                                    .total_bytes = context->buffer.byte_count};
     context->open = true;
     make_lines(context, context->destinations, lists->destination_count, NIC_DUE_DATA);
     make_lines(context, context->sources, lists->source_count, NIC_DUE_ANSWER);
@@ -220,14 +223,22 @@ const struct px_receiver *nic_packet_message_receiver(const struct nic_services 
     return context ? &context->receiver : NULL;
 }
 
-static void room_changed(struct nic_services *services, struct nic_message_context *context)
+/* After anything that may have made room for those who wait. */
+static void add_asked(struct nic_services *services, struct nic_message_context *context)
 {
-    px_on_room(&context->receiver);
-    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
-        if (context->receiver.sources[i].resend_due) {
+    struct px_receiver *receiver = &context->receiver;
+    for (uint32_t i = 0; receiver->has_asked && i < receiver->source_count; i++) {
+        if (receiver->sources[i].resend_due) {
             nic_due_add(services, &context->sources[i].due);
         }
     }
+    receiver->has_asked = false;
+}
+
+static void room_changed(struct nic_services *services, struct nic_message_context *context)
+{
+    px_on_room(&context->receiver);
+    add_asked(services, context);
 }
 
 int nic_packet_message_room(struct nic_services *services, uint32_t channel)
@@ -310,6 +321,7 @@ static void on_data(struct nic_services *services, uint32_t channel, const struc
     }
     px_on_data(&context->receiver, packet);
     nic_due_add(services, &context->sources[index].due);
+    add_asked(services, context);
 }
 
 static void on_answer(struct nic_services *services, uint64_t now_ns,

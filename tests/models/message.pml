@@ -166,10 +166,9 @@ end:
     :: atomic {
             !ack_due && nack_due && nfull(answers) ->
             nack_due = false;
-            /* Room may have come since the refusal. */
             if
-            :: stopped && full(stored) -> ANSWER(STOP, expected)
-            :: else -> stopped = false; ANSWER(NACK, expected)
+            :: stopped -> ANSWER(STOP, expected)
+            :: else -> ANSWER(NACK, expected)
             fi
         }
     :: atomic {
@@ -178,9 +177,10 @@ end:
             ANSWER(RESEND, expected)
         }
     :: atomic {
-            stopped && !nack_due && nfull(stored) ->
+            /* One that was not told to stop yet is told to go on instead. */
+            stopped && nfull(stored) ->
             stopped = false;
-            resend_due = true
+            resend_due = !nack_due
         }
     od
 }

@@ -45,14 +45,21 @@ static double number_of(const struct sim_study_value *value)
     return value->is_there ? value->number : NAN;
 }
 
+/* The text that decides which charts a row is in; "": all. */
+static const char *part_of(const struct sim_study *study, const struct sim_study_row *row)
+{
+    return study->is_split ? row->values[study->split].text : "";
+}
+
 static void gather(struct gathered *gathered, const struct sim_study *study, unsigned y_column,
-                   const struct sim_study_row *rows, unsigned count)
+                   const char *part, const struct sim_study_row *rows, unsigned count)
 {
     memset(gathered, 0, sizeof *gathered);
     for (unsigned i = 0; i < count; i++) {
         char name[NAME_BYTES];
         size_t series = 0;
-        if (rows[i].error[0] || !rows[i].values[study->x].is_there) {
+        if (rows[i].error[0] || !rows[i].values[study->x].is_there ||
+            strcmp(part_of(study, &rows[i]), part) != 0) {
             continue;
         }
         name_series(study, &rows[i], name);
@@ -73,16 +80,16 @@ static void gather(struct gathered *gathered, const struct sim_study *study, uns
 }
 
 static void put_chart(FILE *page, const struct sim_study *study, unsigned y_column,
-                      const struct sim_study_row *rows, unsigned count)
+                      const char *part, const struct sim_study_row *rows, unsigned count)
 {
     static struct gathered gathered;
     char title[TITLE_BYTES];
-    gather(&gathered, study, y_column, rows, count);
-    (void)snprintf(title, sizeof title, "%s: %s", study->columns[y_column].name,
-                   study->columns[y_column].help);
+    gather(&gathered, study, y_column, part, rows, count);
+    (void)snprintf(title, sizeof title, "%s%s%s: %s", study->columns[y_column].name,
+                   part[0] ? " by " : "", part, study->columns[y_column].help);
     struct cli_chart chart = {
         .title = title,
-        .x_label = study->columns[study->x].name,
+        .x_label = part[0] ? part : study->columns[study->x].name,
         .y_label = study->columns[y_column].name,
         .x_is_logarithmic = true,
         .series_count = gathered.series_count,
@@ -101,6 +108,18 @@ static void put_chart(FILE *page, const struct sim_study *study, unsigned y_colu
     }
     chart.y_is_logarithmic = least > 0 && most > 20 * least;
     cli_page_chart(page, &chart);
+}
+
+/* Parts stand in the order of their first rows. */
+static bool is_first_of_part(const struct sim_study *study, const struct sim_study_row *rows,
+                             unsigned row)
+{
+    for (unsigned i = 0; i < row; i++) {
+        if (strcmp(part_of(study, &rows[i]), part_of(study, &rows[row])) == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static void put_table(FILE *page, const struct sim_study *study, const struct sim_study_row *rows,
@@ -138,8 +157,12 @@ bool sim_study_page(const char *path, const struct sim_study *study, const char 
     if (!page) {
         return false;
     }
-    for (unsigned i = 0; i < study->y_count; i++) {
-        put_chart(page, study, study->y[i], rows, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (is_first_of_part(study, rows, i)) {
+            for (unsigned y = 0; y < study->y_count; y++) {
+                put_chart(page, study, study->y[y], part_of(study, &rows[i]), rows, count);
+            }
+        }
     }
     put_table(page, study, rows, count);
     return cli_page_close(page);

@@ -51,6 +51,12 @@ static bool has_room(void *context, uint32_t index, uint32_t bytes)
     return px_buffer_has_room(&node->messages->buffer, index, bytes);
 }
 
+static uint64_t free_bytes(void *context)
+{
+    struct sim_node *node = context;
+    return px_buffer_free_bytes(&node->messages->buffer);
+}
+
 /* The oldest message that the host has not read; NULL: none has come. */
 static const struct px_stored *unread(struct sim_messages *messages)
 {
@@ -74,7 +80,11 @@ void sim_message_open(struct sim_host *host, const struct nic_message_lists *lis
     for (uint32_t i = 0; i < lists->destination_count; i++) {
         sim_carrier_introduce(host->world, host->node, lists->destinations[i]);
     }
-    const struct px_store store = {.context = node, .take = take, .has_room = has_room};
+    const struct px_store store = {.context = node,
+                                   .take = take,
+                                   .has_room = has_room,
+                                   .free_bytes = free_bytes,
+                                   .total_bytes = bytes};
     int error = nic_packet_message_open(node->services, CHANNEL, lists, flags, &store);
     INVARIANT(!error);
     node->stirred = true;

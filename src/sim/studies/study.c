@@ -11,6 +11,7 @@ static const struct sim_study *const studies[] = {
     &sim_study_contexts,
     &sim_study_loss,
     &sim_study_networks,
+    &sim_study_message,
     &sim_study_banks,
     &sim_study_corepu,
     &sim_study_users,

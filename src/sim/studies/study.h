@@ -62,6 +62,10 @@ struct sim_study {
     unsigned x;
     unsigned series[SIM_STUDY_SERIES_BY_MAX], series_count;
     unsigned y[SIM_STUDY_CHARTS_MAX], y_count;
+    /* Whether rows with different texts in the column `split` have charts of their own, in which
+     * that text is the name of the x axis. */
+    bool is_split;
+    unsigned split;
     const struct sim_team_variant *variants; /* of a study of teams */
     unsigned variant_count;
     /* Fills in at most SIM_STUDY_POINTS_MAX; returns how many. */

@@ -87,7 +87,9 @@ static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t l
                                               .sources = node->sources,
                                               .store = {.context = &node->buffer,
                                                         .take = px_buffer_take,
-                                                        .has_room = px_buffer_has_room}};
+                                                        .has_room = px_buffer_has_room,
+                                                        .free_bytes = px_buffer_free_bytes,
+                                                        .total_bytes = RECEIVE_BYTES}};
         for (uint32_t other = 0; other < count; other++) {
             node->destinations[other].rank = other;
             node->sources[other].rank = other;
@@ -499,13 +501,114 @@ static void silence_ends(void **state)
     assert_int_equal(deadline_of(node, 100), 20100);
     expect_silence(node, 20099);
     expect_data(node, 20100, 0);
+    /* Who was told to wait does so for longer. */
     answer(node, 20200, PX_STOP, 0);
-    assert_int_equal(deadline_of(node, 20200), 40200);
-    expect_silence(node, 40199);
-    expect_data(node, 40200, 0);
+    assert_int_equal(deadline_of(node, 20200), 100200);
+    expect_silence(node, 100199);
+    expect_data(node, 100200, 0);
     assert_int_equal(node->sender.counters.silences, 2);
-    answer(node, 40300, PX_ACK, 0);
-    assert_int_equal(deadline_of(node, 40300), UINT64_MAX);
+    answer(node, 100300, PX_ACK, 0);
+    assert_int_equal(deadline_of(node, 100300), UINT64_MAX);
+}
+
+/* Delivers what a node has to send to node 0; returns the answer's type, 0: none. */
+static unsigned send_to_zero(uint32_t from, uint32_t bytes)
+{
+    struct node *node = &world.nodes[from];
+    struct px_packet packet;
+    if (bytes > 0) {
+        uint32_t entry;
+        void *buffer = px_get_send_buf(&node->sender, 0, bytes, &entry);
+        assert_non_null(buffer);
+        memset(buffer, 0, bytes);
+        px_on_kick(&node->sender, entry);
+    }
+    assert_true(next_data(node, 0, &packet));
+    px_on_data(&world.nodes[0].receiver, &packet);
+    if (!next_answer(&world.nodes[0], &packet)) {
+        return 0;
+    }
+    assert_int_equal(packet.to, from);
+    px_on_answer(&node->sender, 0, &packet);
+    return packet.type;
+}
+
+static void host_reads_one(void)
+{
+    px_buffer_pass(&world.nodes[0].buffer);
+    px_on_room(&world.nodes[0].receiver);
+}
+
+/* Takes the request that node 0 has for a node, and for no other. */
+static void expect_asked(uint32_t rank)
+{
+    struct px_packet packet;
+    assert_true(next_answer(&world.nodes[0], &packet));
+    assert_int_equal(packet.type, PX_RESEND);
+    assert_int_equal(packet.to, rank);
+    px_on_answer(&world.nodes[rank].sender, 0, &packet);
+    assert_false(next_answer(&world.nodes[0], &packet));
+}
+
+/* A room that comes free is promised to the one that waits, and no other gets it. */
+static void those_who_wait_take_turns(void **state)
+{
+    enum { BYTES = 56, FIT = RECEIVE_BYTES / (8 + BYTES) };
+    (void)state;
+    make_world(1, 3, DN_CONTEXT_RESEND_REQUEST, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_false(world.nodes[i].receiver.options.asks_all);
+    }
+    for (uint32_t i = 0; i < FIT; i++) {
+        assert_int_equal(send_to_zero(1, BYTES), PX_ACK);
+    }
+    assert_int_equal(send_to_zero(1, BYTES), PX_STOP);
+    assert_int_equal(send_to_zero(2, BYTES), PX_STOP);
+    host_reads_one();
+    expect_asked(1);
+    assert_int_equal(send_to_zero(1, 0), PX_ACK);
+    host_reads_one();
+    expect_asked(2);
+    assert_int_equal(send_to_zero(1, BYTES), PX_STOP); /* there is room, but not for this one */
+    assert_int_equal(send_to_zero(2, 0), PX_ACK);
+    /* Half of the buffer is wanted first. */
+    world.nodes[0].receiver.options.ask_bytes = RECEIVE_BYTES / 2 - 8;
+    host_reads_one();
+    struct px_packet packet;
+    assert_false(next_answer(&world.nodes[0], &packet));
+    host_reads_one();
+    expect_asked(1);
+    assert_int_equal(send_to_zero(1, 0), PX_ACK);
+    /* The room that is free is kept for the rest of node 1's turn. */
+    assert_int_equal(send_to_zero(2, BYTES), PX_STOP);
+    host_reads_one();
+    assert_false(next_answer(&world.nodes[0], &packet));
+    host_reads_one();
+    expect_asked(2);
+    assert_int_equal(send_to_zero(2, 0), PX_ACK);
+    assert_true(world.nodes[0].receiver.promised_bytes > 0);
+    /* They have nothing more to send, which shows when all is read. */
+    while (px_buffer_first(&world.nodes[0].buffer)) {
+        host_reads_one();
+    }
+    assert_int_equal(world.nodes[0].receiver.promised_bytes, 0);
+    assert_int_equal(world.nodes[0].receiver.stopped_count, 0);
+}
+
+/* A promise ends with the one that it was made to. */
+static void the_lost_are_not_waited_for(void **state)
+{
+    (void)state;
+    make_world(1, 3, DN_CONTEXT_RESEND_REQUEST, 0);
+    while (send_to_zero(1, 56) == PX_ACK) {
+    }
+    assert_int_equal(send_to_zero(2, 56), PX_STOP);
+    host_reads_one();
+    expect_asked(1);
+    px_receiver_peer_lost(&world.nodes[0].receiver, 1);
+    px_on_room(&world.nodes[0].receiver);
+    expect_asked(2);
+    assert_int_equal(send_to_zero(2, 0), PX_ACK);
 }
 
 /* ACKs of different destinations: the tails of the tables wait for the oldest. */
@@ -547,6 +650,8 @@ int main(void)
         cmocka_unit_test(answers_name_the_entry),
         cmocka_unit_test(an_ack_stands_for_those_before_it),
         cmocka_unit_test(silence_ends),
+        cmocka_unit_test(those_who_wait_take_turns),
+        cmocka_unit_test(the_lost_are_not_waited_for),
         cmocka_unit_test(tails_advance_without_gaps),
     };
     return cmocka_run_group_tests_name("nic/message_protocol", tests, NULL, NULL);
