@@ -67,8 +67,7 @@ bool wire_line_from_type(uint8_t type, const unsigned char data[WIRE_LINE_DATA_B
 {
     uint32_t kind = type & KIND_MASK;
     uint8_t bytes = type >> BYTES_SHIFT;
-    if (kind < WIRE_LINE_HEADER || kind > WIRE_LINE_SINGLE || bytes == 0 ||
-        bytes > WIRE_LINE_DATA_BYTES) {
+    if (kind < WIRE_LINE_HEADER || kind > WIRE_LINE_SINGLE || bytes > WIRE_LINE_DATA_BYTES) {
         return false;
     }
     if (bytes < WIRE_LINE_DATA_BYTES) {
@@ -183,7 +182,8 @@ bool wire_lines_decode(const unsigned char *lines, uint32_t bytes,
         } else if (result != WIRE_LINE_GOOD) {
             return false;
         }
-        if (!is_in_place(line.kind, i, count) || (i > 0 && line.bytes > room - at)) {
+        if (!is_in_place(line.kind, i, count) || line.bytes == 0 ||
+            (i > 0 && line.bytes > room - at)) {
             return false;
         }
         if (i == 0) {

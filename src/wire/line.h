@@ -10,8 +10,8 @@
  * over all positions that have bit i set even. The eightieth bit does so for all.
  *
  * A packet's first line is its routing header (wire/ring_header.h). A router decodes each line
- * that comes from its NIC and encodes each one that goes there; between routers lines travel
- * without check bits in transfers with a CRC-32 (wire/transfer.h). */
+ * that comes from its NIC and encodes each one that goes there; between routers their data travels
+ * in the flits of transfers with a CRC-32 (wire/transfer.h). */
 #ifndef WIRE_LINE_H
 #define WIRE_LINE_H
 
@@ -34,7 +34,9 @@ enum wire_line_kind {
 
 struct wire_line {
     enum wire_line_kind kind;
-    uint8_t bytes; /* of data that are used: 8; in a TAIL 1 .. 8, the others are 0 */
+    /* Bytes of data that are used: 8; in a TAIL 1 .. 8, the others are 0. A TAIL of 0 says that the
+     * packet is broken: a line of it could not be read, and who gets it drops it. */
+    uint8_t bytes;
     unsigned char data[WIRE_LINE_DATA_BYTES];
 };
 
@@ -69,9 +71,9 @@ static inline uint32_t wire_lines_bytes(uint32_t packet_bytes)
 void wire_lines_encode(const unsigned char header[WIRE_LINE_DATA_BYTES],
                        const unsigned char *packet, uint32_t packet_bytes, unsigned char *to);
 
-/* Reads the lines of one packet. False: a line is damaged or malformed, the first and last are
- * not where they belong, or the packet is longer than `room`; then only `corrected_count`, to
- * which each corrected line adds 1, can be relied on. */
+/* Reads the lines of one packet. False: a line is damaged or malformed, the first and last are not
+ * where they belong, the last says that the packet is broken, or it is longer than `room`; then
+ * only `corrected_count`, to which each corrected line adds 1, can be relied on. */
 bool wire_lines_decode(const unsigned char *lines, uint32_t bytes,
                        unsigned char header[WIRE_LINE_DATA_BYTES], unsigned char *packet,
                        uint32_t room, uint32_t *packet_bytes, uint64_t *corrected_count);

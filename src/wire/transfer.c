@@ -10,31 +10,42 @@ enum {
     AT_COUNT = 1,
     AT_NUMBER = 2,
     CRC_BYTES = 4,
+    CREDIT_BYTES = 2,
 
-    LINE_AT_CHANNEL = 0,
-    LINE_AT_TYPE = 1,
-    LINE_AT_DATA = 2,
+    FLIT_AT_TAG = 0,
+    FLIT_AT_BYTES = 1,
+    FLIT_AT_DATA = 2,
+    CHANNEL_MASK = WIRE_TRANSFER_CHANNELS_MAX - 1,
+    HEAD_BIT = 1 << 6,
+    TAIL_BIT = 1 << 7,
 };
 
 static bool is_well_formed(const struct wire_transfer *transfer)
 {
     switch (transfer->kind) {
-    case WIRE_FRAME: return transfer->count > 0;
+    case WIRE_FRAME: return transfer->count > 0 && transfer->flit_bytes > 0;
     case WIRE_FRAME_ACK:
-    case WIRE_FRAME_NACK: return transfer->count <= WIRE_TRANSFER_CHANNELS_MAX;
+    case WIRE_FRAME_NACK:
+        return transfer->count <= WIRE_TRANSFER_CHANNELS_MAX && transfer->flit_bytes == 0;
     }
     return false;
 }
 
-/* Where a line or a credit of a transfer lies. */
-static size_t line_at(uint32_t index)
+static uint32_t record_bytes(const struct wire_transfer *transfer)
 {
-    return WIRE_TRANSFER_HEADER_BYTES + (size_t)index * WIRE_TRANSFER_LINE_BYTES;
+    return transfer->kind == WIRE_FRAME ? WIRE_FLIT_TAG_BYTES + transfer->flit_bytes : CREDIT_BYTES;
 }
 
-static size_t credits_at(uint32_t channel)
+/* Where a flit or a credit of a transfer lies. */
+static size_t record_at(const struct wire_transfer *transfer, uint32_t index)
 {
-    return WIRE_TRANSFER_HEADER_BYTES + (size_t)channel * 2;
+    INVARIANT(index < transfer->count);
+    return WIRE_TRANSFER_HEADER_BYTES + (size_t)index * record_bytes(transfer);
+}
+
+uint32_t wire_transfer_bytes(const struct wire_transfer *transfer)
+{
+    return WIRE_TRANSFER_OVERHEAD_BYTES + transfer->count * record_bytes(transfer);
 }
 
 void wire_transfer_begin(const struct wire_transfer *transfer, unsigned char *to)
@@ -45,43 +56,67 @@ void wire_transfer_begin(const struct wire_transfer *transfer, unsigned char *to
     wire_put16(to + AT_NUMBER, transfer->number);
 }
 
-void wire_transfer_line_encode(unsigned char *transfer, uint32_t index, uint8_t channel,
-                               const struct wire_line *line)
+/* Whether a tag makes sense. */
+static bool tag_is_well_formed(const struct wire_transfer *transfer, const struct wire_flit *flit)
 {
-    INVARIANT(transfer[AT_KIND] == WIRE_FRAME && index < transfer[AT_COUNT]);
-    INVARIANT(channel < WIRE_TRANSFER_CHANNELS_MAX);
-    unsigned char *to = transfer + line_at(index);
-    to[LINE_AT_CHANNEL] = channel;
-    to[LINE_AT_TYPE] = wire_line_type(line);
-    memcpy(to + LINE_AT_DATA, line->data, WIRE_LINE_DATA_BYTES);
+    return flit->is_tail ? flit->bytes <= transfer->flit_bytes
+                         : flit->bytes == transfer->flit_bytes;
 }
 
-void wire_transfer_credits_encode(unsigned char *transfer, uint32_t channel, uint16_t sum)
+void wire_transfer_flit_encode(const struct wire_transfer *transfer, unsigned char *to,
+                               uint32_t index, const struct wire_flit *flit,
+                               const unsigned char *data)
 {
-    INVARIANT(transfer[AT_KIND] != WIRE_FRAME && channel < transfer[AT_COUNT]);
-    wire_put16(transfer + credits_at(channel), sum);
+    INVARIANT(transfer->kind == WIRE_FRAME && flit->channel < WIRE_TRANSFER_CHANNELS_MAX);
+    INVARIANT(tag_is_well_formed(transfer, flit));
+    to += record_at(transfer, index);
+    to[FLIT_AT_TAG] = (unsigned char)(flit->channel | (flit->is_head ? HEAD_BIT : 0) |
+                                      (flit->is_tail ? TAIL_BIT : 0));
+    to[FLIT_AT_BYTES] = flit->bytes;
+    memset(to + FLIT_AT_DATA, 0, transfer->flit_bytes);
+    if (flit->bytes > 0) {
+        memcpy(to + FLIT_AT_DATA, data, flit->bytes);
+    }
 }
 
-void wire_transfer_seal(unsigned char *transfer)
+void wire_transfer_credits_encode(const struct wire_transfer *transfer, unsigned char *to,
+                                  uint32_t channel, uint16_t sum)
 {
-    uint32_t bytes = wire_transfer_bytes((enum wire_transfer_kind)transfer[AT_KIND],
-                                         transfer[AT_COUNT]);
-    wire_put32(transfer + bytes - CRC_BYTES, wire_crc32(0, transfer, bytes - CRC_BYTES));
+    INVARIANT(transfer->kind != WIRE_FRAME);
+    wire_put16(to + record_at(transfer, channel), sum);
 }
 
-/* False: one of them is no line. */
-static bool line_read(const unsigned char *transfer, uint32_t index, uint8_t *channel,
-                      struct wire_line *line)
+void wire_transfer_seal(const struct wire_transfer *transfer, unsigned char *to)
 {
-    const unsigned char *from = transfer + line_at(index);
-    *channel = from[LINE_AT_CHANNEL];
-    return *channel < WIRE_TRANSFER_CHANNELS_MAX &&
-           wire_line_from_type(from[LINE_AT_TYPE], from + LINE_AT_DATA, line);
+    uint32_t bytes = wire_transfer_bytes(transfer);
+    wire_put32(to + bytes - CRC_BYTES, wire_crc32(0, to, bytes - CRC_BYTES));
+}
+
+/* False: it is no flit. */
+static bool flit_read(const struct wire_transfer *transfer, const unsigned char *from,
+                      uint32_t index, struct wire_flit *flit)
+{
+    from += record_at(transfer, index);
+    *flit = (struct wire_flit){
+        .channel = from[FLIT_AT_TAG] & CHANNEL_MASK,
+        .is_head = (from[FLIT_AT_TAG] & HEAD_BIT) != 0,
+        .is_tail = (from[FLIT_AT_TAG] & TAIL_BIT) != 0,
+        .bytes = from[FLIT_AT_BYTES],
+    };
+    if (!tag_is_well_formed(transfer, flit)) {
+        return false;
+    }
+    for (uint32_t i = flit->bytes; i < transfer->flit_bytes; i++) {
+        if (from[FLIT_AT_DATA + i] != 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool wire_transfer_decode(const unsigned char *from, uint32_t bytes, struct wire_transfer *transfer)
 {
-    if (bytes < WIRE_TRANSFER_OVERHEAD_BYTES) {
+    if (bytes < WIRE_TRANSFER_OVERHEAD_BYTES || bytes > WIRE_TRANSFER_BYTES_MAX) {
         return false;
     }
     struct wire_transfer read = {
@@ -89,14 +124,21 @@ bool wire_transfer_decode(const unsigned char *from, uint32_t bytes, struct wire
         .count = from[AT_COUNT],
         .number = wire_get16(from + AT_NUMBER),
     };
-    if (!is_well_formed(&read) || bytes != wire_transfer_bytes(read.kind, read.count) ||
+    if (read.kind == WIRE_FRAME && read.count > 0) {
+        /* The length says how wide the link is. */
+        uint32_t of_each = (bytes - WIRE_TRANSFER_OVERHEAD_BYTES) / read.count;
+        if (of_each <= WIRE_FLIT_TAG_BYTES || of_each > WIRE_FLIT_TAG_BYTES + WIRE_FLIT_BYTES_MAX) {
+            return false;
+        }
+        read.flit_bytes = (uint8_t)(of_each - WIRE_FLIT_TAG_BYTES);
+    }
+    if (!is_well_formed(&read) || bytes != wire_transfer_bytes(&read) ||
         wire_crc32(0, from, bytes - CRC_BYTES) != wire_get32(from + bytes - CRC_BYTES)) {
         return false;
     }
     for (uint32_t i = 0; read.kind == WIRE_FRAME && i < read.count; i++) {
-        struct wire_line line;
-        uint8_t channel;
-        if (!line_read(from, i, &channel, &line)) {
+        struct wire_flit flit;
+        if (!flit_read(&read, from, i, &flit)) {
             return false;
         }
     }
@@ -104,15 +146,17 @@ bool wire_transfer_decode(const unsigned char *from, uint32_t bytes, struct wire
     return true;
 }
 
-void wire_transfer_line_decode(const unsigned char *transfer, uint32_t index, uint8_t *channel,
-                               struct wire_line *line)
+const unsigned char *wire_transfer_flit_decode(const struct wire_transfer *transfer,
+                                               const unsigned char *from, uint32_t index,
+                                               struct wire_flit *flit)
 {
-    INVARIANT(transfer[AT_KIND] == WIRE_FRAME && index < transfer[AT_COUNT]);
-    INVARIANT(line_read(transfer, index, channel, line));
+    INVARIANT(transfer->kind == WIRE_FRAME && flit_read(transfer, from, index, flit));
+    return from + record_at(transfer, index) + FLIT_AT_DATA;
 }
 
-uint16_t wire_transfer_credits_decode(const unsigned char *transfer, uint32_t channel)
+uint16_t wire_transfer_credits_decode(const struct wire_transfer *transfer,
+                                      const unsigned char *from, uint32_t channel)
 {
-    INVARIANT(transfer[AT_KIND] != WIRE_FRAME && channel < transfer[AT_COUNT]);
-    return wire_get16(transfer + credits_at(channel));
+    INVARIANT(transfer->kind != WIRE_FRAME);
+    return wire_get16(from + record_at(transfer, channel));
 }

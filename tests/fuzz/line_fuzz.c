@@ -18,7 +18,8 @@ static void try_line(const unsigned char *bytes)
     unsigned char again[WIRE_LINE_BYTES];
     enum wire_line_result result = wire_line_decode(bytes, &line);
     if (result == WIRE_LINE_GOOD || result == WIRE_LINE_CORRECTED) {
-        FUZZ_ASSERT(line.bytes >= 1 && line.bytes <= WIRE_LINE_DATA_BYTES);
+        FUZZ_ASSERT(line.bytes <= WIRE_LINE_DATA_BYTES);
+        FUZZ_ASSERT(line.bytes >= 1 || line.kind == WIRE_LINE_TAIL);
         wire_line_encode(&line, again);
         FUZZ_ASSERT(bits_that_differ(bytes, again) == (result == WIRE_LINE_CORRECTED));
     }

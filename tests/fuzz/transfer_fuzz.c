@@ -11,20 +11,20 @@ static void try_transfer(const unsigned char *bytes, uint32_t count)
     if (!wire_transfer_decode(bytes, count, &transfer)) {
         return;
     }
-    FUZZ_ASSERT(count == wire_transfer_bytes(transfer.kind, transfer.count));
+    FUZZ_ASSERT(count == wire_transfer_bytes(&transfer));
     wire_transfer_begin(&transfer, again);
     for (uint32_t i = 0; i < transfer.count; i++) {
         if (transfer.kind == WIRE_FRAME) {
-            struct wire_line line;
-            uint8_t channel;
-            wire_transfer_line_decode(bytes, i, &channel, &line);
-            FUZZ_ASSERT(channel < WIRE_TRANSFER_CHANNELS_MAX);
-            wire_transfer_line_encode(again, i, channel, &line);
+            struct wire_flit flit;
+            const unsigned char *flit_data = wire_transfer_flit_decode(&transfer, bytes, i, &flit);
+            FUZZ_ASSERT(flit.channel < WIRE_TRANSFER_CHANNELS_MAX);
+            wire_transfer_flit_encode(&transfer, again, i, &flit, flit_data);
         } else {
-            wire_transfer_credits_encode(again, i, wire_transfer_credits_decode(bytes, i));
+            uint16_t sum = wire_transfer_credits_decode(&transfer, bytes, i);
+            wire_transfer_credits_encode(&transfer, again, i, sum);
         }
     }
-    wire_transfer_seal(again);
+    wire_transfer_seal(&transfer, again);
     FUZZ_ASSERT(memcmp(again, bytes, count) == 0);
 }
 

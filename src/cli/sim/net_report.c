@@ -40,7 +40,7 @@ struct column {
     double value; /* NaN: there is none, and the row leaves it out */
 };
 
-enum { COLUMNS = 20 };
+enum { COLUMNS = 23 };
 
 static void columns_of(const struct net_result *result, struct column columns[COLUMNS])
 {
@@ -63,6 +63,9 @@ static void columns_of(const struct net_result *result, struct column columns[CO
         {"frames_damaged", "", 0, 0, (double)result->counters.frames_damaged},
         {"frames_resent", "resent", 8, 0, (double)result->counters.frames_resent},
         {"lines_corrected", "", 0, 0, (double)result->counters.lines_corrected},
+        {"lines_damaged", "", 0, 0, (double)result->counters.lines_damaged},
+        {"lines_wrong", "", 0, 0, (double)result->counters.lines_wrong},
+        {"packets_lost", "", 0, 0, (double)result->counters.packets_lost},
         {"backlog_flits", "", 0, 0, (double)result->backlog_flits},
         {"cycles", "", 0, 0, (double)result->counters.cycles},
         {"flit_hops", "", 0, 0, (double)result->counters.flit_hops},

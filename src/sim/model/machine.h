@@ -52,6 +52,7 @@ enum sim_carrier { SIM_CARRIER_PLAIN, SIM_CARRIER_UD, SIM_CARRIER_CD }; /* plain
 enum sim_refill { SIM_REFILL_HOST, SIM_REFILL_CORE };                   /* host core */
 /* go-back-n selective-repeat stop-and-wait */
 enum sim_arq { SIM_ARQ_GO_BACK_N, SIM_ARQ_SELECTIVE_REPEAT, SIM_ARQ_STOP_AND_WAIT };
+enum sim_port_mode { SIM_PORT_SW2, SIM_PORT_OIP }; /* sw2 oip */
 
 /* The stages a packet goes through, in order; a machine lacks a stage that has neither cycles nor
  * word_cycles. Paper 000's Table 6 has Martini's stages, paper 002's Table 2 InfiniSWIF's.
@@ -179,6 +180,9 @@ struct sim_stage {
     KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                  \
     KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")                \
     KEY(switch, multicast, SIM_KEY_COUNT, true, "1: it can send one packet to several outputs")   \
+    KEY(port, mode, SIM_KEY_CHOICE, true, "to a router board: sw2 or oip headers")               \
+    KEY(port, frame_bits, SIM_KEY_COUNT, true, "of its 80-bit lines; 0: as fast as [link]")      \
+    KEY(port, frame, SIM_KEY_MHZ, true, "frames, one way")                                       \
     KEY(ring, buffer_flits, SIM_KEY_COUNT, true, "of a router's channel; 0: all of [ring] usual") \
     KEY(ring, route_cycles, SIM_KEY_COUNT, true, "a head, until its output is known")             \
     KEY(ring, switch_cycles, SIM_KEY_COUNT, true, "a flit, from input to output")                 \

@@ -8,7 +8,7 @@
 #include "base/size_text.h"
 #include "nic/engine.h"
 #include "sim/model/machine_file.h"
-#include "wire/packet.h"
+#include "wire/line.h"
 
 /* ---- The table ---------------------------------------------------------------------------- */
 
@@ -66,6 +66,7 @@ static const char *const carrier_words[] = {
 static const char *const arq_words[] = {[SIM_ARQ_GO_BACK_N] = "go-back-n",
                                         [SIM_ARQ_SELECTIVE_REPEAT] = "selective-repeat",
                                         [SIM_ARQ_STOP_AND_WAIT] = "stop-and-wait"};
+static const char *const port_words[] = {[SIM_PORT_SW2] = "sw2", [SIM_PORT_OIP] = "oip"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -78,6 +79,7 @@ static const struct {
     {SIM_tlb_refill, refill_words, COUNT_OF(refill_words)},
     {SIM_carrier_kind, carrier_words, COUNT_OF(carrier_words)},
     {SIM_carrier_arq, arq_words, COUNT_OF(arq_words)},
+    {SIM_port_mode, port_words, COUNT_OF(port_words)},
 };
 
 struct sim_slot sim_slot_get(unsigned number)
@@ -172,6 +174,7 @@ static const struct {
     {SIM_link_loss_ppm, 0, 999999},
     {SIM_switch_ports, 0, WIRE_NODES_MAX},
     {SIM_switch_multicast, 0, 1},
+    {SIM_port_frame_bits, 0, WIRE_LINE_BITS},
 };
 
 static bool fault_is(char *fault, const char *what)

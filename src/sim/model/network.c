@@ -33,7 +33,7 @@
 
 #include "sim/model/network_flit.h"
 #include "sim/slots.h"
-#include "wire/packet.h"
+#include "wire/ring_header.h"
 
 enum {
     LEVELS_MAX = 16, /* what 65,534 nodes need with three-port switches */
@@ -63,8 +63,8 @@ static const struct topology topologies[SIM_TOPOLOGIES] = {
     [SIM_ONE_SWITCH] = {"a switch", 1, WIRE_NODES_MAX, true, 1, false},
     [SIM_SWITCH_TREE] = {"a tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, false},
     [SIM_FAT_TREE] = {"a fat tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, true},
-    [SIM_RING] = {"a ring of routers", 2, WIRE_NODES_MAX, true, 0, false},
-    [SIM_TORUS] = {"a torus of routers", 4, WIRE_NODES_MAX, true, 0, false},
+    [SIM_RING] = {"a ring of routers", 2, WIRE_RING_ROUTERS_MAX, true, 0, false},
+    [SIM_TORUS] = {"a torus of routers", 4, WIRE_RING_ROUTERS_MAX, true, 0, false},
 };
 
 const char *const sim_topology_names[SIM_TOPOLOGIES] = {

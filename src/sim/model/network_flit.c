@@ -7,6 +7,7 @@
 
 #include "sim/model/clock.h"
 #include "sim/ring/net.h"
+#include "wire/line.h"
 
 struct sim_flit_network {
     struct sim_network_user user;
@@ -15,7 +16,7 @@ struct sim_flit_network {
     uint64_t period_ps;
     uint64_t now_ps;
     uint64_t next_ps;  /* no step before this */
-    uint64_t *free_ps; /* by node: its link into its router */
+    uint64_t *free_ps; /* by node: its port into its router */
     bool step_is_put;
     bool steps; /* inside net_step, where a delivery may send */
 };
@@ -72,6 +73,19 @@ static void set_delays(struct net_config *config, const struct sim_machine *mach
     }
 }
 
+/* The port's frames are the machine's own; without any, its lines are as fast as its link. */
+static void set_port(struct net_config *config, const struct sim_machine *machine)
+{
+    net_config_swif(config, machine->port_mode == SIM_PORT_OIP ? NET_OIP : NET_SW2B);
+    if (machine->port_frame_bits > 0 && machine->port_frame > 0) {
+        config->port_frame_bits = (uint32_t)machine->port_frame_bits;
+        config->port_frame_khz = UINT64_C(1000000000) / machine->port_frame;
+    } else {
+        config->port_frame_bits = WIRE_LINE_BITS;
+        config->port_frame_khz = machine->link_mb_per_s / WIRE_LINE_DATA_BYTES / 1000;
+    }
+}
+
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
                                                enum sim_topology topology, uint32_t node_count,
                                                const struct sim_network_user *user,
@@ -83,6 +97,7 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     flits->user = *user;
     net_config_default(&flits->config, node_count);
     set_delays(&flits->config, machine);
+    set_port(&flits->config, machine);
     flits->period_ps = UINT64_C(1000000000) / flits->config.clock_khz;
     if (!lay_out(&flits->config, topology, node_count)) {
         (void)snprintf(error, SIM_ERROR_BYTES,
@@ -126,12 +141,13 @@ static void put_step(struct sim_flit_network *flits, uint64_t from_ps)
 uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                uint32_t target, uint32_t bytes, uint32_t token)
 {
-    uint32_t count = (bytes + flits->config.flit_bytes - 1) / flits->config.flit_bytes;
-    net_send(flits->net, source, target, 0, count > 0 ? count : 1, token);
+    bytes = bytes > 0 ? bytes : 1;
+    net_send_bytes(flits->net, source, target, 0, bytes, token);
     put_step(flits, at_ps);
-    /* Packets that come while the link is taken wait in order in the router's NIC side. */
+    /* Packets that come while the port is taken wait in order on its NIC's side. */
     uint64_t *free_ps = &flits->free_ps[source];
-    *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) + sim_cycles(flits->period_ps, count);
+    *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) +
+               sim_cycles(flits->period_ps, net_port_cycles(&flits->config, bytes));
     return *free_ps;
 }
 

@@ -64,6 +64,16 @@ static double drain_of(double leaving_share, unsigned channels)
     return drained / 2;
 }
 
+/* The flits that a port carries in a cycle, one way, when it is always busy. */
+static double port_rate(const struct net_config *network, const struct net_traffic_config *traffic)
+{
+    double cycles = (1 - traffic->long_share) *
+                        (double)net_port_cycles(network, traffic->flits * network->flit_bytes) +
+                    traffic->long_share *
+                        (double)net_port_cycles(network, traffic->long_flits * network->flit_bytes);
+    return net_traffic_flits(traffic) / cycles;
+}
+
 bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bound)
 {
     const struct net_config *network = &experiment->network;
@@ -81,6 +91,7 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
     double leaving_share = (double)(nodes - 1) / 2 / links;
     double round_trip = (double)network->switch_cycles + network->link_cycles +
                         network->route_cycles + network->credit_cycles;
+    double port = port_rate(network, traffic);
     double drain = drain_of(leaving_share < 1 ? leaving_share : 1, channels);
     /* On the link before the dateline, the upper half carries only half of the packets that leave
      * there. */
@@ -88,12 +99,12 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
     double credit = used * (double)network->buffer_flits / round_trip / lower_share;
     *bound = (struct net_bound){
         .channel = (nodes - 1) / links,
-        .eject = 1,
+        .port = port,
         .drain = drain < 1 ? drain : 1,
         .credit = credit < 1 ? credit : 1,
     };
     double share = bound->drain < bound->credit ? bound->drain : bound->credit;
     double rate = bound->channel * share;
-    bound->rate = rate < bound->eject ? rate : bound->eject;
+    bound->rate = rate < bound->port ? rate : bound->port;
     return true;
 }

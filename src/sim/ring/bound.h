@@ -7,7 +7,7 @@
 
 struct net_bound {
     double channel; /* the rate at which the fullest link is full */
-    double eject;   /* the rate at which the NICs' links are full */
+    double port;    /* the rate at which the NICs' ports are full */
     double drain;   /* the share of a link that heads of line let through, at most 1 */
     double credit;  /* the share of a link that buffers and credits let through, at most 1 */
     double rate;    /* flits per node and cycle: all of them together */

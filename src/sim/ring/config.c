@@ -10,7 +10,6 @@
 enum {
     DELAY_MAX = 4096, /* cycles; a line has a place for each */
     BUFFER_FLITS_MAX = 32768,
-    FLIT_BYTES_MAX = 4096,
 };
 
 void net_config_default(struct net_config *config, uint32_t nodes)
@@ -19,7 +18,8 @@ void net_config_default(struct net_config *config, uint32_t nodes)
      * lanes of 4 bytes in a cycle. It gives no delays: a transceiver of that kind takes some 14
      * cycles from one parallel side to the other, and 7 m of cable take 2; a credit comes back
      * by the same kind of lane. Buffers hold what a full link needs while a credit goes round,
-     * rounded up. The paper says nothing about arbitration; with this patience a NIC gets at least
+     * rounded up; slack and leave buffers are doc/ring.md's. The port is SW2(B)'s; OIP's is as
+     * fast. The paper says nothing about arbitration; with this patience a NIC gets at least
      * its share of a full ring in packets of up to 64 flits (doc/ring.md). */
     *config = (struct net_config){
         .shape = NET_RING,
@@ -30,6 +30,7 @@ void net_config_default(struct net_config *config, uint32_t nodes)
         .vcs = 4,
         .buffer_flits = 64,
         .slack_flits = 32,
+        .leave_flits = 256,
         .patience_cycles = 32 * nodes,
         .route_cycles = 2,
         .switch_cycles = 1,
@@ -42,6 +43,7 @@ void net_config_default(struct net_config *config, uint32_t nodes)
         .resend_cycles = 512,
         .seed = 1,
     };
+    net_config_swif(config, NET_SW2B);
 }
 
 /* ---- What makes no sense --------------------------------------------------------------------- */
@@ -173,27 +175,64 @@ static const char *object_to_buffers(const struct net_config *config, char *text
         return net_object(text, "buffer_flits: is %u, a channel holds 1 to %d flits",
                           config->buffer_flits, BUFFER_FLITS_MAX);
     }
+    if (config->leave_flits == 0 || config->leave_flits > BUFFER_FLITS_MAX) {
+        return net_object(text, "leave_flits: is %u, a channel to a NIC holds 1 to %d flits",
+                          config->leave_flits, BUFFER_FLITS_MAX);
+    }
     if (config->slack_flits > BUFFER_FLITS_MAX) {
         return net_object(text, "slack_flits: is %u, at most %d", config->slack_flits,
                           BUFFER_FLITS_MAX);
     }
-    if (config->slack_flits < 2 * config->nic_cycles) {
+    /* One flit says stop; those behind it still come. */
+    uint32_t least = net_overshoot(config) + 1;
+    if (net_slack(config) < least) {
         return net_object(text,
-                          "slack_flits: is %u, but %u flits still come after stop (2 x nic_cycles)",
-                          config->slack_flits, 2 * config->nic_cycles);
+                          "slack_flits: is %u, but with those that still come after stop the "
+                          "port's round trip needs at least %u",
+                          config->slack_flits, least);
+    }
+    if (net_slack(config) > BUFFER_FLITS_MAX) {
+        return net_object(text, "slack_flits: the port's round trip needs %u, at most are %d",
+                          net_slack(config), BUFFER_FLITS_MAX);
+    }
+    return NULL;
+}
+
+static const char *object_to_port(const struct net_config *config, char *text)
+{
+    if ((unsigned)config->swif >= NET_SWIFS) {
+        return net_object(text, "mode: there is no SWIF mode number %u", (unsigned)config->swif);
+    }
+    if (config->port_frame_bits == 0 || WIRE_LINE_BITS % config->port_frame_bits != 0) {
+        return net_object(text, "frame_bits: is %u, a line is %d bits in whole frames",
+                          config->port_frame_bits, WIRE_LINE_BITS);
+    }
+    if (!(config->port_bit_error_rate >= 0 && config->port_bit_error_rate <= 1e-3)) {
+        return net_object(text, "port_bit_error_rate: is %g, takes 0 to 1e-3",
+                          config->port_bit_error_rate);
+    }
+    if (config->port_frame_khz == 0) {
+        return net_object(text, "frame_mhz: is 0, no line would ever come");
+    }
+    if (config->port_take_cycles > DELAY_MAX || net_line_cycles(config) > DELAY_MAX) {
+        return net_object(text, "%s: a line takes %u cycles, at most %d",
+                          config->port_take_cycles > DELAY_MAX ? "take_cycles" : "frame_mhz",
+                          config->port_take_cycles > DELAY_MAX ? config->port_take_cycles
+                                                               : net_line_cycles(config),
+                          DELAY_MAX);
     }
     return NULL;
 }
 
 static const char *object_to_links(const struct net_config *config, char *text)
 {
-    if (config->flit_bytes == 0 || config->flit_bytes > FLIT_BYTES_MAX) {
+    if (config->flit_bytes == 0 || config->flit_bytes > WIRE_FLIT_BYTES_MAX) {
         return net_object(text, "flit_bytes: is %u, a flit has 1 to %d bytes", config->flit_bytes,
-                          FLIT_BYTES_MAX);
+                          WIRE_FLIT_BYTES_MAX);
     }
-    if (config->frame_flits == 0 || config->frame_flits > WIRE_TRANSFER_LINES_MAX) {
+    if (config->frame_flits == 0 || config->frame_flits > WIRE_TRANSFER_FLITS_MAX) {
         return net_object(text, "frame_flits: is %u, a frame has 1 to %d", config->frame_flits,
-                          WIRE_TRANSFER_LINES_MAX);
+                          WIRE_TRANSFER_FLITS_MAX);
     }
     if (config->clock_khz == 0) {
         return net_object(text, "clock_khz: is 0, nothing would ever happen");
@@ -212,8 +251,8 @@ static const char *object_to_links(const struct net_config *config, char *text)
 const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES])
 {
     const char *(*const objections[])(const struct net_config *, char *) = {
-        object_to_shape,  object_to_routing, object_to_channels,
-        object_to_delays, object_to_buffers, object_to_links,
+        object_to_shape, object_to_routing, object_to_channels, object_to_delays,
+        object_to_links, object_to_port,    object_to_buffers,
     };
     for (size_t i = 0; i < sizeof objections / sizeof *objections; i++) {
         const char *objection = objections[i](config, text);
@@ -238,15 +277,30 @@ const char *net_multicast_objection(const struct net_config *config)
 
 /* ---- A lone packet --------------------------------------------------------------------------- */
 
-/* When each flit of a lone packet leaves the NIC and each router, if the packet has to wait for its
- * own credits or its own slack buffer. Rows are flits, the newest `rows` of them. */
+/* When each flit of a lone packet leaves the NIC, each router and the last one's port. It may have
+ * to wait for its own credits, for its own slack buffer, and for the lines of those before it. Rows
+ * are flits, the newest `rows` of them. */
 struct lone {
     const struct net_config *config;
+    struct net_port_rate rate;
+    uint32_t bytes, flits;
     uint64_t *from_nic;   /* [flit] */
     uint64_t *from_first; /* [flit], from the first router */
-    uint64_t *sent;       /* [flit % rows][router] */
+    uint64_t *sent;       /* [flit % rows][router]; behind the last router, the port */
     uint32_t routers, rows;
 };
+
+static uint64_t *sent_at(const struct lone *lone, uint32_t flit, uint32_t router)
+{
+    return &lone->sent[(size_t)(flit % lone->rows) * (lone->routers + 1) + router];
+}
+
+/* When a flit is in the first router. */
+static uint64_t entered(const struct lone *lone, uint32_t flit)
+{
+    return lone->from_nic[flit] + net_port_in(&lone->rate, lone->bytes, flit) - 1 +
+           lone->config->nic_cycles;
+}
 
 /* The first cycle, not before `cycle`, in which the NIC has not been told to stop. The NIC knows
  * the slack buffer's fill of nic_cycles earlier. */
@@ -254,9 +308,9 @@ static uint64_t when_not_stopped(const struct lone *lone, uint32_t flit, uint64_
                                  uint32_t *in, uint32_t *out)
 {
     const struct net_config *config = lone->config;
-    uint32_t stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
+    uint32_t stop_fill = net_slack(config) - net_overshoot(config);
     for (;; cycle++) {
-        while (*in < flit && lone->from_nic[*in] + 2 * config->nic_cycles <= cycle) {
+        while (*in < flit && entered(lone, *in) + config->nic_cycles <= cycle) {
             (*in)++;
         }
         while (*out < flit && lone->from_first[*out] + config->nic_cycles <= cycle) {
@@ -268,69 +322,90 @@ static uint64_t when_not_stopped(const struct lone *lone, uint32_t flit, uint64_
     }
 }
 
-static uint64_t last_sent(struct lone *lone, uint32_t flits)
+static uint64_t later_of(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* When a flit leaves a router in which it has arrived. */
+static uint64_t leaves_router(const struct lone *lone, uint32_t flit, uint32_t router,
+                              uint64_t arrives)
+{
+    const struct net_config *config = lone->config;
+    bool is_last = router + 1 == lone->routers;
+    uint32_t room = is_last ? config->leave_flits : config->buffer_flits;
+    /* The port's credits are in the same router. */
+    uint32_t credit_cycles = is_last ? 1 : config->credit_cycles;
+    uint64_t leaves = arrives;
+    if (flit == 0) {
+        leaves += config->route_cycles;
+    } else {
+        leaves = later_of(leaves, *sent_at(lone, flit - 1, router) + 1);
+    }
+    if (flit >= room) {
+        leaves = later_of(leaves, *sent_at(lone, flit - room, router + 1) + credit_cycles);
+    }
+    return leaves;
+}
+
+/* When the last flit's lines begin to leave the last router. */
+static uint64_t last_sent(struct lone *lone)
 {
     const struct net_config *config = lone->config;
     uint32_t in = 0, out = 0;
-    for (uint32_t flit = 0; flit < flits; flit++) {
-        uint64_t next = flit ? lone->from_nic[flit - 1] + 1 : 0;
+    uint64_t leaves = 0;
+    for (uint32_t flit = 0; flit < lone->flits; flit++) {
+        uint64_t next = flit ? lone->from_nic[flit - 1] +
+                                   net_port_in(&lone->rate, lone->bytes, flit - 1)
+                             : 0;
         lone->from_nic[flit] = when_not_stopped(lone, flit, next, &in, &out);
-        uint64_t arrives = lone->from_nic[flit] + config->nic_cycles;
-        uint64_t *row = &lone->sent[(size_t)(flit % lone->rows) * lone->routers];
+        uint64_t arrives = entered(lone, flit);
         for (uint32_t router = 0; router < lone->routers; router++) {
-            uint64_t leaves = arrives;
-            if (flit == 0) {
-                leaves += config->route_cycles;
-            } else {
-                size_t before = (size_t)((flit - 1) % lone->rows) * lone->routers + router;
-                leaves = lone->sent[before] >= leaves ? lone->sent[before] + 1 : leaves;
-            }
-            if (flit >= config->buffer_flits && router + 1 < lone->routers) {
-                size_t freed = (size_t)((flit - config->buffer_flits) % lone->rows) * lone->routers;
-                uint64_t credit = lone->sent[freed + router + 1] + config->credit_cycles;
-                leaves = credit > leaves ? credit : leaves;
-            }
+            leaves = leaves_router(lone, flit, router, arrives);
             if (router == 0) {
                 lone->from_first[flit] = leaves;
             }
-            row[router] = leaves;
+            *sent_at(lone, flit, router) = leaves;
             arrives = leaves + config->switch_cycles + config->link_cycles;
         }
+        leaves += config->switch_cycles;
+        if (flit > 0) {
+            leaves = later_of(leaves, *sent_at(lone, flit - 1, lone->routers) +
+                                          net_port_out(&lone->rate, lone->bytes, flit - 1));
+        }
+        *sent_at(lone, flit, lone->routers) = leaves;
     }
-    return lone->sent[(size_t)((flits - 1) % lone->rows) * lone->routers + lone->routers - 1];
+    return leaves;
+}
+
+uint64_t net_zero_load_bytes(const struct net_config *config, uint32_t source, uint32_t target,
+                             uint32_t bytes)
+{
+    uint32_t flits = net_flits(bytes, config->flit_bytes);
+    struct lone lone = {
+        .config = config,
+        .rate = net_port_rate(config),
+        .bytes = bytes,
+        .flits = flits,
+        .routers = net_hops(config, source, target),
+    };
+    uint32_t room = config->buffer_flits > config->leave_flits ? config->buffer_flits
+                                                               : config->leave_flits;
+    lone.rows = room < flits ? room + 1 : flits;
+    lone.from_nic = calloc(flits, sizeof *lone.from_nic);
+    lone.from_first = calloc(flits, sizeof *lone.from_first);
+    lone.sent = calloc((size_t)lone.rows * (lone.routers + 1), sizeof *lone.sent);
+    INVARIANT(lone.from_nic && lone.from_first && lone.sent);
+    uint64_t cycles = last_sent(&lone) + net_port_out(&lone.rate, bytes, flits - 1) - 1 +
+                      config->nic_cycles;
+    free(lone.from_nic);
+    free(lone.from_first);
+    free(lone.sent);
+    return cycles;
 }
 
 uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
                               uint32_t flits)
 {
-    uint16_t left[2];
-    uint8_t direction[2];
-    net_way(config, source, target, left, direction);
-    uint64_t links = (uint64_t)left[0] + left[1];
-    uint64_t sum = 2 * (uint64_t)config->nic_cycles + links * config->link_cycles +
-                   (links + 1) * ((uint64_t)config->route_cycles + config->switch_cycles) + flits -
-                   1;
-    uint64_t credit_round = (uint64_t)config->switch_cycles + config->link_cycles +
-                            config->route_cycles + config->credit_cycles;
-    uint32_t stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
-    bool no_credit_waits = links == 0 || flits <= config->buffer_flits ||
-                           config->buffer_flits >= credit_round;
-    bool no_stops = flits < stop_fill || config->route_cycles + 1 < stop_fill;
-    if (no_credit_waits && no_stops) {
-        return sum;
-    }
-    struct lone lone = {
-        .config = config,
-        .routers = (uint32_t)links + 1,
-        .rows = config->buffer_flits < flits ? config->buffer_flits + 1 : flits,
-    };
-    lone.from_nic = calloc(flits, sizeof *lone.from_nic);
-    lone.from_first = calloc(flits, sizeof *lone.from_first);
-    lone.sent = calloc((size_t)lone.rows * lone.routers, sizeof *lone.sent);
-    INVARIANT(lone.from_nic && lone.from_first && lone.sent);
-    sum = last_sent(&lone, flits) + config->switch_cycles + config->nic_cycles;
-    free(lone.from_nic);
-    free(lone.from_first);
-    free(lone.sent);
-    return sum;
+    return net_zero_load_bytes(config, source, target, flits * config->flit_bytes);
 }

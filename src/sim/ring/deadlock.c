@@ -113,10 +113,12 @@ static bool add_channel(const struct net *net, char *text, size_t bytes, size_t 
 {
     const struct output *output = &net->outputs[number];
     const struct packet *packet = net_packet(net, output->packet);
+    struct wire_ring_header header;
+    INVARIANT(net_header_read(net, packet, &header));
     return add(text, bytes, used, "%srouter %u %s VC %u (packet %llu, %u -> %s%u)", before,
                output->port / net->ports, net_port_name(output->port % net->ports),
                (unsigned)output->channel, (unsigned long long)packet->tag, packet->source,
-               packet->to_group ? "group " : "", packet->target);
+               header.multicast ? "group " : "", (unsigned)header.router);
 }
 
 static void describe(const struct net *net, const uint32_t *circle, uint32_t count, char *text,

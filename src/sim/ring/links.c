@@ -8,9 +8,12 @@
  * enter their buffers together: they had their credits when they were sent. While frames are
  * resent the port sends nothing new.
  *
- * On a real link credits come back as the sums of all channels since the beginning, with ACKs
- * and NACKs, so the next message, or a repetition after resend_cycles, repeats what a damaged
- * one said. The model has the same effect without the sums: lost credits are owed until then. */
+ * Credits come back as the sums of all channels since the beginning, with ACKs and NACKs, so the
+ * next message, or a repetition after resend_cycles, repeats what a damaged one said. Lost credits
+ * are owed until then.
+ *
+ * The bits of a transfer are made only where one of them is wrong; its CRC decides what comes of
+ * that. */
 #include "sim/ring/state.h"
 
 #include <string.h>
@@ -57,38 +60,59 @@ uint32_t net_least_resend_cycles(const struct net_config *config)
     return frames_round_trip_cycles(frame_cycles, longest_way(config), &frames) + frame_cycles + 1;
 }
 
-/* ---- Chance ---------------------------------------------------------------------------------- */
+/* ---- Bits ------------------------------------------------------------------------------------ */
 
-static bool is_damaged(struct net *net, uint64_t chance)
+/* Whether a transfer comes without damage. Its bits are made only if one of them is wrong. */
+static bool comes_whole(struct net *net, const struct wire_transfer *transfer,
+                        const struct link *link, const struct framed *flits)
 {
-    return base_random_next(&net->random) < chance;
-}
-
-/* The chance that any bit is wrong once `bits` more have been added, from the chance before. */
-static double add_bits(double chance, double bit_error_rate, uint32_t bits)
-{
-    for (uint32_t i = 0; i < bits; i++) {
-        chance += (1 - chance) * bit_error_rate;
+    uint64_t bits = 8 * (uint64_t)wire_transfer_bytes(transfer);
+    if (LIKELY(net_errors_pass(&net->link_errors, bits))) {
+        return true;
     }
-    return chance;
-}
-
-/* In 2^64ths. With a rate of at most 1e-4 even the longest frame has a chance below 1. */
-static uint64_t as_threshold(double chance)
-{
-    return chance >= 1 ? UINT64_MAX : (uint64_t)(chance * 18446744073709549568.0);
-}
-
-static void set_chances(struct net *net)
-{
-    const struct net_config *config = &net->config;
-    double chance = add_bits(0, config->bit_error_rate, WIRE_TRANSFER_OVERHEAD_BYTES * 8);
-    net->answer_chance = as_threshold(
-        add_bits(chance, config->bit_error_rate, 2 * config->vcs * 8));
-    for (uint32_t flits = 1; flits <= config->frame_flits; flits++) {
-        chance = add_bits(chance, config->bit_error_rate, config->flit_bytes * 8);
-        net->frame_chances[flits] = as_threshold(chance);
+    unsigned char *bytes = net->transfer;
+    wire_transfer_begin(transfer, bytes);
+    for (uint32_t i = 0; i < transfer->count; i++) {
+        if (!flits) {
+            wire_transfer_credits_encode(transfer, bytes, i, link->given[i]);
+            continue;
+        }
+        const struct net_content *content = &flits[i].content;
+        uint32_t begin = flits[i].flit * transfer->flit_bytes;
+        struct wire_flit flit = {
+            .channel = (uint8_t)(flits[i].event.where % net->vcs),
+            .is_head = flits[i].flit == 0,
+            .is_tail = content->bytes - begin <= transfer->flit_bytes,
+            .bytes = transfer->flit_bytes,
+        };
+        if (flit.is_tail) {
+            flit.bytes = flits[i].is_broken ? 0 : (uint8_t)(content->bytes - begin);
+        }
+        unsigned char data[WIRE_FLIT_BYTES_MAX];
+        net_content_get(content, begin, flit.bytes, data);
+        wire_transfer_flit_encode(transfer, bytes, i, &flit, data);
     }
+    wire_transfer_seal(transfer, bytes);
+    uint64_t at = 0;
+    uint64_t place;
+    while (net_errors_next(&net->link_errors, bits, &at, &place)) {
+        bytes[place / 8] ^= (unsigned char)(1u << place % 8);
+    }
+    struct wire_transfer read;
+    bool is_read = wire_transfer_decode(bytes, (uint32_t)(bits / 8), &read);
+    net->counters.frames_wrong += is_read;
+    return is_read;
+}
+
+/* Whether an answer, or a credit alone, comes. */
+static bool answer_comes(struct net *net, const struct link *link, uint16_t number, bool nack)
+{
+    const struct wire_transfer transfer = {
+        .kind = nack ? WIRE_FRAME_NACK : WIRE_FRAME_ACK,
+        .count = (uint8_t)net->vcs,
+        .number = number,
+    };
+    return comes_whole(net, &transfer, link, NULL);
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -106,7 +130,8 @@ static void begin_frames(struct net *net, struct link *link)
         link->lengths = calloc(frames.window, sizeof *link->lengths);
         link->open = calloc(net->config.frame_flits, sizeof *link->open);
         link->owed = calloc(net->vcs, sizeof *link->owed);
-        INVARIANT(link->contents && link->lengths && link->open && link->owed);
+        link->given = calloc(net->vcs, sizeof *link->given);
+        INVARIANT(link->contents && link->lengths && link->open && link->owed && link->given);
     }
     net->resent_before += link->sender.resent_count;
     frames_sender_init(&link->sender, &frames, 0);
@@ -119,13 +144,13 @@ static void begin_frames(struct net *net, struct link *link)
 
 bool net_links_open(struct net *net)
 {
-    net->random.state = net->config.seed;
+    net_errors_init(&net->link_errors, net->config.bit_error_rate, net->config.seed);
+    net_errors_init(&net->port_errors, net->config.port_bit_error_rate, ~net->config.seed);
     net->links = net_table(net, net->link_count, sizeof *net->links);
-    net->frame_chances = net_table(net, net->config.frame_flits + 1, sizeof *net->frame_chances);
+    net->transfer = net_table(net, WIRE_TRANSFER_BYTES_MAX, 1);
     if (net->lacks_memory) {
         return false;
     }
-    set_chances(net);
     for (uint32_t number = 0; number < net->link_count; number++) {
         struct link *link = &net->links[number];
         link->port = net->link_ports[number];
@@ -145,6 +170,7 @@ void net_links_close(struct net *net)
         free(net->links[number].lengths);
         free(net->links[number].open);
         free(net->links[number].owed);
+        free(net->links[number].given);
     }
 }
 
@@ -164,10 +190,20 @@ static uint32_t number_of(const struct net *net, const struct link *link)
     return (uint32_t)(link - net->links);
 }
 
-void net_link_add(struct net *net, uint32_t number, uint32_t input, uint32_t what)
+static struct framed frame_flit(const struct net *net, struct event event, uint32_t number,
+                                uint32_t flit)
+{
+    const struct packet *packet = net_packet(net, number);
+    return (struct framed){event, packet->content, flit, packet->is_broken};
+}
+
+void net_link_add(struct net *net, uint32_t number, uint32_t output_number, uint32_t what)
 {
     struct link *link = &net->links[number];
-    link->open[link->open_count++] = (struct event){input, what};
+    const struct output *output = &net->outputs[output_number];
+    uint32_t flit = net_packet(net, output->packet)->flits - output->left - 1;
+    link->open[link->open_count++] = frame_flit(net, (struct event){output->peer, what},
+                                                output->packet, flit);
     link->added_cycle = net->cycle;
     bits_set(&net->busy_links, number);
 }
@@ -185,9 +221,16 @@ static uint16_t close_frame(struct net *net, struct link *link)
 
 static void frame_ends(struct net *net, struct link *link)
 {
-    uint32_t flits = link->lengths[frames_slot(&link->sender, link->sending)];
+    uint32_t slot = frames_slot(&link->sender, link->sending);
     uint32_t what = link->sending | link->epoch << EPOCH_SHIFT;
-    if (is_damaged(net, net->frame_chances[flits])) {
+    const struct wire_transfer transfer = {
+        .kind = WIRE_FRAME,
+        .count = (uint8_t)link->lengths[slot],
+        .number = link->sending,
+        .flit_bytes = (uint8_t)net->config.flit_bytes,
+    };
+    if (!comes_whole(net, &transfer, link,
+                     link->contents + (size_t)slot * net->config.frame_flits)) {
         what |= DAMAGED_BIT;
         net->counters.frames_damaged++;
     }
@@ -240,7 +283,8 @@ static void pay_owed(struct net *net, struct link *link)
 void net_link_credit(struct net *net, uint32_t output)
 {
     struct link *link = &net->links[net->port_state[output / net->vcs].link];
-    if (link->alive && !is_damaged(net, net->answer_chance)) {
+    link->given[output % net->vcs]++;
+    if (link->alive && answer_comes(net, link, link->receiver.expected, false)) {
         net_output_credit(net, output);
         pay_owed(net, link);
         return;
@@ -261,9 +305,9 @@ static void take_frame(struct net *net, struct link *link, uint16_t frame)
         return;
     }
     uint32_t slot = frames_slot(&link->sender, frame);
-    const struct event *flits = link->contents + (size_t)slot * net->config.frame_flits;
+    const struct framed *flits = link->contents + (size_t)slot * net->config.frame_flits;
     for (uint32_t i = 0; i < link->lengths[slot]; i++) {
-        net_input_receive(net, flits[i].where, flits[i].what);
+        net_input_receive(net, flits[i].event.where, flits[i].event.what);
     }
 }
 
@@ -303,7 +347,7 @@ static void send_answer(struct net *net, struct link *link)
         frames_receiver_answer(&link->receiver, net->cycle, &answer)) {
         uint32_t what = answer.number | link->epoch << EPOCH_SHIFT;
         what |= answer.nack ? NACK_BIT : 0;
-        what |= is_damaged(net, net->answer_chance) ? DAMAGED_BIT : 0;
+        what |= answer_comes(net, link, answer.number, answer.nack) ? 0 : DAMAGED_BIT;
         line_send(&net->answers, number_of(net, link), what);
     }
 }
@@ -332,10 +376,10 @@ static void send_on_link(struct net *net, struct link *link)
         return;
     }
     if (link->owed_count && net->cycle >= link->pay_cycle) {
-        if (is_damaged(net, net->answer_chance)) {
-            link->pay_cycle = net->cycle + net->config.resend_cycles;
-        } else {
+        if (answer_comes(net, link, link->receiver.expected, false)) {
             pay_owed(net, link);
+        } else {
+            link->pay_cycle = net->cycle + net->config.resend_cycles;
         }
     }
     send_answer(net, link);
@@ -357,20 +401,47 @@ void net_links_send(struct net *net)
 
 /* ---- Death and return ------------------------------------------------------------------------ */
 
+/* The packet whose flits come into an input now, and how many have come; NO_PACKET: a head is
+ * next. */
+static uint32_t coming_in(const struct net *net, uint32_t number, uint32_t *arrived)
+{
+    const struct input *input = &net->inputs[number];
+    if (input->count == 0) {
+        return NO_PACKET;
+    }
+    struct record last = {input->packet, input->arrived};
+    if (input->count > 1) {
+        last = *net_record(net, number, input->count - 1u);
+    }
+    *arrived = last.arrived;
+    return last.arrived < net_packet(net, last.packet)->flits ? last.packet : NO_PACKET;
+}
+
 /* The flits on a link that had no frames until now become frames that have not come. */
 static void take_back(struct net *net, struct link *link)
 {
-    uint32_t peer_port = net->outputs[link->port * net->vcs].peer / net->vcs;
+    uint32_t first = net->outputs[link->port * net->vcs].peer; /* of the inputs that it feeds */
+    uint32_t packets[NET_VCS_MAX];
+    uint32_t next[NET_VCS_MAX];
+    for (uint32_t channel = 0; channel < net->vcs; channel++) {
+        packets[channel] = coming_in(net, first + channel, &next[channel]);
+    }
     for (uint32_t i = 0; i < net->flits.delay; i++) {
         struct burst *burst = &net->flits.bursts[(net->flits.now + i) % net->flits.delay];
         uint32_t kept = 0;
         for (uint32_t e = 0; e < burst->count; e++) {
             struct event event = burst->events[e];
-            if (event.where / net->vcs != peer_port) {
+            if (event.where / net->vcs != first / net->vcs) {
                 burst->events[kept++] = event;
                 continue;
             }
-            link->open[link->open_count++] = event;
+            uint32_t channel = event.where % net->vcs;
+            if (event.what != BODY_FLIT) {
+                packets[channel] = event.what;
+                next[channel] = 0;
+            }
+            link->open[link->open_count++] = frame_flit(net, event, packets[channel],
+                                                        next[channel]++);
             if (link->open_count == net->config.frame_flits) {
                 close_frame(net, link);
             }

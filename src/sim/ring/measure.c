@@ -35,6 +35,7 @@ struct run {
     uint64_t wait_sum, hops_sum;
     uint64_t batch_count, batch_sum; /* delivered in the present batch */
     uint64_t flits_delivered;
+    uint64_t lost; /* packets of the window that will not come */
     uint64_t next_look_cycle;
     bool is_deadlocked;
     bool in_hurry; /* the only question is whether it saturates */
@@ -101,6 +102,16 @@ static void take_delivery(void *context, uint64_t cycle, const struct net_delive
         net_latency_add(run->latency, cycles);
         run->wait_sum += delivery->entered_cycle - delivery->injected_cycle;
         run->hops_sum += delivery->hops;
+    }
+}
+
+static void take_lost(void *context, uint64_t cycle, const struct net_delivery *packet,
+                      uint32_t count)
+{
+    struct run *run = context;
+    (void)cycle;
+    if (packet->injected_cycle >= run->window_from && packet->injected_cycle < run->window_to) {
+        run->lost += count;
     }
 }
 
@@ -275,7 +286,7 @@ static void watch_window(struct run *run, struct net_result *result, bool steady
                             (double)offered_flits);
     uint64_t wanted = after.packets_wanted - before.packets_wanted;
     uint64_t end = run->window_to + experiment->measure.drain_cycles;
-    while (!run->is_deadlocked && !grows && run->latency->count < wanted) {
+    while (!run->is_deadlocked && !grows && run->latency->count + run->lost < wanted) {
         grows = net_cycle(run->net) >= end;
         (void)step(run, result);
     }
@@ -364,7 +375,11 @@ static bool measure(const struct net_experiment *experiment, double rate, bool i
         .nodes = experiment->network.width * experiment->network.height,
     };
     struct net_user user = {
-        .context = &run, .delivered = take_delivery, .held = watch->held ? take_held : NULL};
+        .context = &run,
+        .delivered = take_delivery,
+        .lost = take_lost,
+        .held = watch->held ? take_held : NULL,
+    };
     bool good = run.latency || no_memory(error);
     run.net = good ? net_open(&experiment->network, &user, error) : NULL;
     run.traffic = run.net ? net_traffic_open(&traffic, &experiment->network, run.net, error) : NULL;

@@ -22,20 +22,20 @@ void net_burst_grow(struct burst *burst)
     INVARIANT(burst->events);
 }
 
-static void open_line(struct net *net, struct line *line, uint32_t delay)
+void net_line_open(struct net *net, struct line *line, uint32_t delay)
 {
     line->delay = delay;
     line->bursts = net_table(net, delay ? delay : 1, sizeof *line->bursts);
 }
 
-static void close_line(struct line *line)
+void net_line_close(struct line *line)
 {
     for (uint32_t i = 0; line->bursts && i < line->delay; i++) {
         free(line->bursts[i].events);
     }
 }
 
-static void advance(struct line *line)
+void net_line_advance(struct line *line)
 {
     if (++line->now >= line->delay) {
         line->now = 0;
@@ -44,7 +44,7 @@ static void advance(struct line *line)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static void open_bits(struct net *net, struct bits *bits, uint32_t count)
+void net_bits_open(struct net *net, struct bits *bits, uint32_t count)
 {
     bits->summary_words = count / 4096 + 1;
     bits->summary = net_table(net, bits->summary_words, sizeof *bits->summary);
@@ -68,22 +68,23 @@ static void open_tables(struct net *net)
     net->multicast_enable = net_table(net, net->nodes, sizeof *net->multicast_enable);
     net->pass_enable = net_table(net, net->nodes, sizeof *net->pass_enable);
     net->held_since = net->user.held ? net_table(net, channels, sizeof *net->held_since) : NULL;
-    open_bits(net, &net->sending_ports, (uint32_t)ports);
-    open_bits(net, &net->busy_links, (uint32_t)ports);
-    open_bits(net, &net->sending_nics, net->nodes);
+    net_bits_open(net, &net->sending_ports, (uint32_t)ports);
+    net_bits_open(net, &net->busy_links, (uint32_t)ports);
+    net_bits_open(net, &net->sending_nics, net->nodes);
 }
 
 static void open_lines(struct net *net)
 {
     const struct net_config *config = &net->config;
-    open_line(net, &net->flits, config->switch_cycles + config->link_cycles);
-    open_line(net, &net->nic_flits, config->nic_cycles);
-    open_line(net, &net->credits, config->credit_cycles);
-    open_line(net, &net->routed, config->route_cycles);
-    open_line(net, &net->signals, config->nic_cycles);
-    open_line(net, &net->frames, config->switch_cycles + config->link_cycles);
-    open_line(net, &net->answers, config->credit_cycles);
-    open_line(net, &net->deliveries, config->switch_cycles + config->nic_cycles);
+    net_line_open(net, &net->flits, config->switch_cycles + config->link_cycles);
+    uint32_t longest = net_port_time(&net->port_rate, net_lines(config->flit_bytes));
+    net_line_open(net, &net->nic_flits, config->nic_cycles + longest - 1);
+    net_line_open(net, &net->nics_freed, longest);
+    net_line_open(net, &net->credits, config->credit_cycles);
+    net_line_open(net, &net->routed, config->route_cycles);
+    net_line_open(net, &net->signals, config->nic_cycles);
+    net_line_open(net, &net->frames, config->switch_cycles + config->link_cycles);
+    net_line_open(net, &net->answers, config->credit_cycles);
 }
 
 /* A port's link leads to the port of the opposite direction. */
@@ -118,8 +119,8 @@ static void join(struct net *net)
             .packet = NO_PACKET,
             .last_waiter = NO_CHANNEL,
             .port = channel / net->vcs,
-            /* A NIC takes all that comes: its output always has a credit. */
-            .credits = (uint16_t)(peer == NO_CHANNEL ? 1 : net->config.buffer_flits),
+            .credits = (uint16_t)(peer == NO_CHANNEL ? net->config.leave_flits
+                                                     : net->config.buffer_flits),
             .channel = (uint8_t)(channel % net->vcs),
         };
     }
@@ -141,10 +142,12 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
     net->nodes = config->width * config->height;
     net->ports = net_ports(config);
     net->vcs = config->vcs;
+    net->port_rate = net_port_rate(config);
+    net->slack_flits = net_slack(config);
     /* Flits that are on their way when the NIC hears stop still find a place. */
-    net->stop_fill = config->slack_flits - 2 * config->nic_cycles + 1;
-    net->records_of_each = config->buffer_flits > config->slack_flits ? config->buffer_flits
-                                                                      : config->slack_flits;
+    net->stop_fill = net->slack_flits - net_overshoot(config);
+    net->records_of_each = config->buffer_flits > net->slack_flits ? config->buffer_flits
+                                                                   : net->slack_flits;
     sim_slots_init(&net->packets, (sizeof(struct packet) + 7) / 8 * 8);
     open_tables(net);
     open_lines(net);
@@ -154,7 +157,7 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
         return NULL;
     }
     join(net);
-    if (!net_links_open(net)) {
+    if (!net_links_open(net) || !net_leave_open(net)) {
         snprintf(error, NET_ERROR_BYTES, "no memory for the links of %u nodes", net->nodes);
         net_close(net);
         return NULL;
@@ -168,11 +171,12 @@ void net_close(struct net *net)
         return;
     }
     struct line *lines[] = {&net->flits,   &net->nic_flits,  &net->credits, &net->routed,
-                            &net->signals, &net->deliveries, &net->frames,  &net->answers};
+                            &net->signals, &net->nics_freed, &net->frames,  &net->answers};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        close_line(lines[i]);
+        net_line_close(lines[i]);
     }
     net_links_close(net);
+    net_leave_close(net);
     for (uint32_t i = 0; i < net->table_count; i++) {
         free(net->tables[i]);
     }
@@ -189,20 +193,21 @@ void net_step(struct net *net)
     if (net->framed_links) {
         net_links_receive(net);
     }
-    net_nics_receive(net);
+    net_leave_receive(net);
     net_nics_send(net);
     net_routers_send(net);
+    net_leave_step(net);
     if (net->framed_links) {
         net_links_send(net);
     }
-    advance(&net->flits);
-    advance(&net->nic_flits);
-    advance(&net->credits);
-    advance(&net->routed);
-    advance(&net->signals);
-    advance(&net->frames);
-    advance(&net->answers);
-    advance(&net->deliveries);
+    net_line_advance(&net->flits);
+    net_line_advance(&net->nic_flits);
+    net_line_advance(&net->credits);
+    net_line_advance(&net->routed);
+    net_line_advance(&net->signals);
+    net_line_advance(&net->nics_freed);
+    net_line_advance(&net->frames);
+    net_line_advance(&net->answers);
     net->cycle++;
 }
 

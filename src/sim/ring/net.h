@@ -1,23 +1,27 @@
 /* Networks of routers, flit by flit: paper 003's ring, and meshes and tori of the same router.
  *
- * A router has a port to its NIC and a port for each neighbour. Each port has virtual channels,
- * in virtual networks, each channel with a buffer of flits. Switching is wormhole: the head of a
+ * A router has a port to its NIC and a port for each neighbour. Each port has virtual channels, in
+ * virtual networks, each channel with a buffer of flits. Switching is wormhole: the head of a
  * packet takes an output channel and keeps it until the tail has passed. Between routers a credit
- * stands for each free place of the next buffer; a NIC stops and goes on by the fill of a slack
- * buffer. Everything runs on one clock; a cycle moves at most one flit over each link. A NIC port
- * has as many channels as the others; packets of a virtual network that leave by different
- * ports use different channels, as far as there are enough, and do not wait for each other.
+ * stands for each free place of the next buffer. Everything runs on one clock; a cycle moves at
+ * most one flit over each link.
  *
- * Packets go the shorter way; where both are as long, even places send to the right (up) and
- * odd ones to the left (down). An output gives its channels to packets in the order in which they
+ * Between a NIC and its router a packet is a sequence of lines of 8 bytes (wire/line.h), which pass
+ * the port at the rate of the SWIF mode; the router makes flits of them and lines of flits. At both
+ * ends lines come into slack buffers, by whose fill the other end stops and goes on. The port has
+ * as many channels as the others; packets of a virtual network that leave by different ports use
+ * different channels, as far as there are enough, and do not wait for each other.
+ *
+ * Packets go the shorter way; where both are as long, even places send to the right (up) and odd
+ * ones to the left (down). An output gives its channels to packets in the order in which they
  * asked, and lets the channels that can send take turns.
  *
- * Nothing here does I/O or reads a clock. Deterministic: time is the number of cycles, chance
- * comes from the seed. */
+ * Nothing here does I/O or reads a clock. Deterministic: time is the number of cycles, chance comes
+ * from the seed. */
 #ifndef SIM_RING_NET_H
 #define SIM_RING_NET_H
 
-#include "base/base.h"
+#include "wire/ring_header.h"
 
 enum net_shape { NET_RING, NET_MESH, NET_TORUS, NET_SHAPES };
 
@@ -29,7 +33,16 @@ enum net_shape { NET_RING, NET_MESH, NET_TORUS, NET_SHAPES };
  * DIMENSION: dimension order on a mesh, which has no rings. */
 enum net_routing { NET_DATELINE, NET_STRUCTURED, NET_BROKEN, NET_DIMENSION, NET_ROUTINGS };
 
-enum { NET_NODES_MAX = 65534, NET_VCS_MAX = 64, NET_ERROR_BYTES = 320, NET_GROUPS_MAX = 64 };
+/* The SWIF modes of the port between NIC and router, as paper 003's Table 2 has them. SW2(B) and
+ * OIP are the board's; its FPGA could not receive SW2(A), which is here to compare with. */
+enum net_swif { NET_SW2A, NET_SW2B, NET_OIP, NET_SWIFS };
+
+enum {
+    NET_NODES_MAX = WIRE_RING_ROUTERS_MAX,
+    NET_VCS_MAX = 64,
+    NET_ERROR_BYTES = 320,
+    NET_GROUPS_MAX = 64
+};
 
 struct net_config {
     enum net_shape shape;
@@ -38,7 +51,10 @@ struct net_config {
     uint32_t virtual_networks;
     uint32_t vcs;          /* of a port, all virtual networks together; the ring board has 4 */
     uint32_t buffer_flits; /* of one channel of a port between routers */
-    uint32_t slack_flits;  /* of the buffer between NIC and router */
+    /* Of the buffer of each of the port's channels, at either end; 0: what the port's round trip
+     * needs (net_slack_flits). */
+    uint32_t slack_flits;
+    uint32_t leave_flits; /* of the buffer of each channel in which flits wait for the port */
     /* For this long a packet at its NIC lets packets that are on their way go first; 0: it does
      * not, the first to ask goes first. Without patience a ring's throughput breaks down as soon as
      * the ring is full: doc/ring.md. */
@@ -56,6 +72,13 @@ struct net_config {
     uint32_t flit_bytes;
     uint64_t clock_khz; /* 62,500: paper 003 */
 
+    /* The port between NIC and router, each way. */
+    enum net_swif swif;
+    uint32_t port_frame_bits; /* a line of 80 bits is one frame or several */
+    uint64_t port_frame_khz;
+    double port_bit_error_rate; /* 0 .. 1e-3 */
+    uint32_t port_take_cycles; /* in which a NIC takes a line out of its slack buffer; 0: at once */
+
     /* Errors of the links between routers. */
     double bit_error_rate;  /* 0 .. 1e-4 */
     uint32_t frame_flits;   /* this many flits make one transfer with a CRC-32 and a number */
@@ -66,6 +89,16 @@ struct net_config {
 
 /* The ring board's values for a ring of that many nodes. */
 void net_config_default(struct net_config *config, uint32_t nodes);
+
+/* Sets the port's mode, with the frames of Table 2. */
+void net_config_swif(struct net_config *config, enum net_swif swif);
+
+/* Cycles that a line takes over the port; 0: a flit passes it in one cycle. */
+uint32_t net_line_cycles(const struct net_config *config);
+/* Cycles that the lines of a packet of that many bytes keep the port busy, one way. */
+uint64_t net_port_cycles(const struct net_config *config, uint32_t bytes);
+/* The slack buffer that the port's round trip needs; doc/ring.md derives it. */
+uint32_t net_slack_flits(const struct net_config *config);
 
 /* One line, in `text`, that names the key and says what makes no sense; or NULL. */
 const char *net_config_objection(const struct net_config *config, char text[NET_ERROR_BYTES]);
@@ -91,15 +124,21 @@ struct net;
 struct net_delivery {
     uint64_t tag;
     uint32_t source, target;
+    uint32_t virtual_network;
     uint32_t flits;
+    unsigned char header[WIRE_LINE_DATA_BYTES]; /* its first line's data, as the NIC gets it */
     uint32_t hops;           /* routers on its way, its own and the target's included */
     uint64_t injected_cycle; /* when it was given to the net */
     uint64_t entered_cycle;  /* when its head left the NIC */
+    bool is_wrong;           /* bits of it are wrong, and nobody has noticed */
 };
 
 struct net_user {
     void *context;
     void (*delivered)(void *context, uint64_t cycle, const struct net_delivery *delivery);
+    /* May be NULL: that many deliveries of a packet will not be made, because a line of it could
+     * not be read. The target is not known. */
+    void (*lost)(void *context, uint64_t cycle, const struct net_delivery *packet, uint32_t count);
     /* For traces, may be NULL: a packet has held the output channel (router, port, channel) from
      * its head to its tail. */
     void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
@@ -116,6 +155,9 @@ void net_close(struct net *net);
  * target. */
 void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
               uint32_t flits, uint64_t tag);
+/* The same for a packet of that many bytes, at least 1, which need not fill its last flit. */
+void net_send_bytes(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
+                    uint32_t bytes, uint64_t tag);
 /* The same to all members of a group: the 2-bit tables in the routers (deliver, pass on) lead it
  * once round, to the right, until it is back at its source (which gets it last, if it is a member).
  * Only if net_multicast_objection has none, and the group has been set. A group may be set only
@@ -123,6 +165,16 @@ void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtua
 void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count);
 void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
                     uint32_t flits, uint64_t tag);
+
+/* The virtual network of replies: the second, if there is one. */
+static inline uint32_t net_replies(const struct net_config *config)
+{
+    return config->virtual_networks > 1 ? 1 : 0;
+}
+/* Answers a packet that was delivered to the source, by the way back in the header that came with
+ * it. */
+void net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
+               uint32_t bytes, uint64_t tag);
 
 /* One cycle. */
 void net_step(struct net *net);
@@ -143,8 +195,12 @@ struct net_counters {
     uint64_t flit_hops;                       /* flits that went through a router's switch */
     uint64_t packets_sent, packets_delivered; /* to a group: sent once, delivered to each */
     uint64_t flits_delivered;
+    uint64_t packets_lost;
     uint64_t frames_damaged, frames_resent;
-    uint64_t lines_corrected; /* by ECC, between router and NIC */
+    uint64_t frames_wrong; /* whose CRC fits all the same; they are taken as they were sent */
+    /* Between router and NIC: corrected by ECC; damaged beyond that, which loses the packet; and
+     * with so many wrong bits that nobody noticed. */
+    uint64_t lines_corrected, lines_damaged, lines_wrong;
 };
 void net_counters(const struct net *net, struct net_counters *counters);
 
@@ -164,17 +220,22 @@ bool net_is_deadlocked(const struct net *net, char *text, size_t bytes);
 /* The cycles from net_send of a lone packet into an empty net until its delivery, as the sum of
  * the delays above. The simulation must give the same, to the cycle. For a way over L links it is
  *
- *     2 nic_cycles + (L + 1) (route_cycles + switch_cycles) + L link_cycles + flits - 1
+ *     2 nic_cycles + (L + 1) (route_cycles + switch_cycles) + L link_cycles
+ *         + net_port_cycles - 1 + (cycles that the last flit's lines take out of the router) - 1
  *
  * when the packet need not wait for itself: a buffer holds it whole, or at least what a link
  * carries while a credit goes round (switch + link + route + credit cycles), and the slack
- * buffer does not say stop (slack_flits > 2 nic_cycles + route_cycles is enough). Otherwise each
- * flit also waits for its credit, and its NIC for go; the function computes that. */
+ * buffer does not say stop. Otherwise each flit also waits for its credit, and its NIC for go; the
+ * function computes that. */
 uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
                               uint32_t flits);
+/* The same for a packet of that many bytes. */
+uint64_t net_zero_load_bytes(const struct net_config *config, uint32_t source, uint32_t target,
+                             uint32_t bytes);
 
 /* Names for config files and output. */
 extern const char *const net_shape_names[NET_SHAPES];
 extern const char *const net_routing_names[NET_ROUTINGS];
+extern const char *const net_swif_names[NET_SWIFS];
 
 #endif

@@ -1,5 +1,5 @@
-/* Reading network files. All statements are collected first, and shape and size are taken before
- * the rest: the defaults of a network depend on its size. */
+/* Reading network files. All statements are collected first; shape, size and the port's mode are
+ * taken before the rest, because the defaults of a network depend on them. */
 #include "sim/ring/net_file.h"
 
 #include <inttypes.h>
@@ -53,13 +53,16 @@ static const char *const rules_words[2] = {"repaired", "literal"};
         section, name, KIND_CHOICE, AT(field), 0, 0, words, count, help \
     }
 
-/* Shape and size are the first SIZE_KEYS. */
-enum { SIZE_KEYS = 3 };
+/* Shape, size and the port's mode are the first FIRST_KEYS: others have their defaults from
+ * them. */
+enum { FIRST_KEYS = 4 };
 static const struct key keys[] = {
     CHOICE("network", "shape", network.shape, net_shape_names, NET_SHAPES,
            "how routers are joined"),
     COUNT("network", "width", network.width, 1, NET_NODES_MAX, "nodes of a row, or of the ring"),
     COUNT("network", "height", network.height, 1, NET_NODES_MAX, "rows; a ring has 1"),
+    CHOICE("port", "mode", network.swif, net_swif_names, NET_SWIFS,
+           "of the SWIF: its frames are those of paper 003's Table 2"),
     CHOICE("network", "routing", network.routing, net_routing_names, NET_ROUTINGS,
            "the way of a packet, and why it cannot wait for itself"),
     COUNT("network", "virtual_networks", network.virtual_networks, 0, NET_VCS_MAX,
@@ -68,12 +71,15 @@ static const struct key keys[] = {
           "virtual channels of a port, all virtual networks together"),
     COUNT("network", "buffer_flits", network.buffer_flits, 0, 1 << 20,
           "room of a channel between routers"),
-    COUNT("network", "slack_flits", network.slack_flits, 0, 1 << 20, "room between NIC and router"),
+    COUNT("network", "slack_flits", network.slack_flits, 0, 1 << 20,
+          "room of a channel between NIC and router; 0: what the round trip needs"),
+    COUNT("network", "leave_flits", network.leave_flits, 0, 1 << 20,
+          "room of a channel in which flits wait for the port to their NIC"),
     COUNT("network", "patience_cycles", network.patience_cycles, 0, 1 << 30,
           "a NIC's packet lets those on their way by for so long; 0: all in turn"),
     COUNT("network", "dateline", network.dateline, 0, NET_NODES_MAX,
           "the router at which packets climb a channel"),
-    COUNT("network", "flit_bytes", network.flit_bytes, 1, 4096, "of a flit"),
+    COUNT("network", "flit_bytes", network.flit_bytes, 1, 255, "of a flit"),
     {"network", "clock_mhz", KIND_MHZ, AT(network.clock_khz), 0.001, 100000, NULL, 0,
      "of routers and links"},
     COUNT("delays", "route_cycles", network.route_cycles, 0, 65535,
@@ -86,7 +92,15 @@ static const struct key keys[] = {
           "a credit to the router before"),
     COUNT("delays", "nic_cycles", network.nic_cycles, 0, 65535,
           "a flit between NIC and router, either way"),
+    COUNT("port", "frame_bits", network.port_frame_bits, 0, 65535,
+          "a line between NIC and router is 80"),
+    {"port", "frame_mhz", KIND_MHZ, AT(network.port_frame_khz), 0.001, 100000, NULL, 0,
+     "how many frames pass the port"},
+    COUNT("port", "take_cycles", network.port_take_cycles, 0, 65535,
+          "in which a NIC takes a line; 0: all lines at once"),
     REAL("errors", "bit_error_rate", network.bit_error_rate, 0, 1, "of links between routers"),
+    REAL("errors", "port_bit_error_rate", network.port_bit_error_rate, 0, 1,
+         "between NICs and routers"),
     COUNT("errors", "frame_flits", network.frame_flits, 0, 65535,
           "of a transfer with a CRC and a number"),
     {"errors", "rules", KIND_RULES, AT(network.literal_rules), 0, 0, rules_words, 2,
@@ -409,7 +423,7 @@ static void set_name(struct net_file *file, const char *path)
     (void)snprintf(file->name, NET_NAME_BYTES, "%.*s", (int)(length < 63 ? length : 63), from);
 }
 
-/* Takes the sizes first, then the defaults for a network of that size, then the rest. */
+/* Takes sizes and mode first, then the defaults for such a network, then the rest. */
 static bool apply_all(struct loading *loading)
 {
     struct net_experiment *experiment = &loading->file->experiment;
@@ -417,7 +431,7 @@ static bool apply_all(struct loading *loading)
     net_config_default(&experiment->network, 8);
     net_traffic_config_default(&experiment->traffic);
     net_measure_config_default(&experiment->measure);
-    if (!apply(loading, 0, SIZE_KEYS)) {
+    if (!apply(loading, 0, FIRST_KEYS)) {
         return false;
     }
     const struct net_config said = experiment->network;
@@ -431,10 +445,11 @@ static bool apply_all(struct loading *loading)
     experiment->network.shape = said.shape;
     experiment->network.width = said.width;
     experiment->network.height = said.height;
+    net_config_swif(&experiment->network, said.swif);
     if (said.shape == NET_MESH) {
         experiment->network.routing = NET_DIMENSION;
     }
-    if (!apply(loading, SIZE_KEYS, KEYS) || !apply_outages(loading)) {
+    if (!apply(loading, FIRST_KEYS, KEYS) || !apply_outages(loading)) {
         return false;
     }
     const char *objection = net_experiment_objection(experiment, text);

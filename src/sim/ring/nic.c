@@ -1,5 +1,5 @@
 /* NICs at a network's edge: queues without limit on the way in, a sink on the way out. A NIC
- * sends at most one flit in a cycle, from its queues in turn, to those slack buffers that have
+ * sends the lines of one flit at a time, from its queues in turn, to those slack buffers that have
  * not said stop. */
 #include "sim/ring/state.h"
 
@@ -10,40 +10,39 @@ void net_packet_ended(struct net *net, uint32_t packet)
     }
 }
 
+void net_packet_lost(struct net *net, uint32_t number, uint32_t count)
+{
+    struct packet *packet = net_packet(net, number);
+    const struct net_delivery delivery = {
+        .tag = packet->tag,
+        .source = packet->source,
+        .target = UINT32_MAX,
+        .virtual_network = packet->virtual_network,
+        .flits = packet->flits,
+        .injected_cycle = packet->injected_cycle,
+        .entered_cycle = packet->entered_cycle,
+    };
+    packet->wanted -= count;
+    net->counters.packets_lost += count;
+    if (net->user.lost) {
+        net->user.lost(net->user.context, net->cycle, &delivery, count);
+    }
+}
+
 static void note_sending(struct net *net, uint32_t node)
 {
     const struct nic *nic = &net->nics[node];
-    if (nic->waiting & ~nic->stopped) {
+    if (nic->waiting & ~nic->stopped && !nic->busy) {
         bits_set(&net->sending_nics, node);
     } else {
         bits_clear(&net->sending_nics, node);
     }
 }
 
-static struct packet *new_packet(struct net *net, uint32_t source, uint32_t virtual_network,
-                                 uint32_t flits, uint64_t tag, uint32_t *number)
+static void enqueue(struct net *net, uint32_t number, uint32_t channel)
 {
-    INVARIANT(source < net->nodes && flits > 0);
-    INVARIANT(virtual_network < net->config.virtual_networks);
-    struct packet *packet = sim_slots_take(&net->packets, number);
-    uint32_t channels = net->vcs / net->config.virtual_networks;
-    *packet = (struct packet){
-        .next = NO_PACKET,
-        .flits = flits,
-        .tag = tag,
-        .injected_cycle = net->cycle,
-        .source = source,
-        .ends = 1,
-        .first_channel = (uint8_t)(virtual_network * channels),
-    };
-    net->counters.packets_sent++;
-    return packet;
-}
-
-static void enqueue(struct net *net, const struct packet *packet, uint32_t number)
-{
+    struct packet *packet = net_packet(net, number);
     struct nic *nic = &net->nics[packet->source];
-    uint32_t channel = net_first_channel(net, packet);
     struct queue *queue = &net->queues[packet->source * net->vcs + channel];
     if (nic->waiting >> channel & 1) {
         net_packet(net, queue->last)->next = number;
@@ -57,29 +56,89 @@ static void enqueue(struct net *net, const struct packet *packet, uint32_t numbe
     nic->flits += packet->flits;
 }
 
+static void send_with(struct net *net, const struct wire_ring_header *header, uint32_t source,
+                      uint32_t virtual_network, uint32_t bytes, uint64_t tag)
+{
+    INVARIANT(source < net->nodes && bytes > 0);
+    INVARIANT(virtual_network < net->config.virtual_networks);
+    uint32_t number;
+    struct packet *packet = sim_slots_take(&net->packets, &number);
+    *packet = (struct packet){
+        .next = NO_PACKET,
+        .flits = net_flits(bytes, net->config.flit_bytes),
+        .tag = tag,
+        .injected_cycle = net->cycle,
+        .source = source,
+        .ends = 1,
+        .wanted = header->multicast ? net->group_members[header->router] : 1,
+        .virtual_network = (uint8_t)virtual_network,
+        .content = {.serial = ++net->counters.packets_sent, .bytes = bytes},
+    };
+    wire_ring_header_encode(header, packet->content.header);
+    enqueue(net, number, net_first_channel(net, header, source, virtual_network));
+}
+
+/* ---- What a NIC writes into headers --------------------------------------------------------- */
+
+static enum wire_swif_mode mode_of(const struct net *net)
+{
+    return net->config.swif == NET_OIP ? WIRE_OIP : WIRE_SW2;
+}
+
+/* The way round, or along the row, from one node to another. */
+static enum wire_ring_direction direction_of(const struct net *net, uint32_t from, uint32_t to)
+{
+    uint16_t left[2];
+    uint8_t direction[2];
+    net_way(&net->config, from, to, left, direction);
+    return direction[0] == PORT_RIGHT ? WIRE_RIGHT : WIRE_LEFT;
+}
+
+void net_send_bytes(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
+                    uint32_t bytes, uint64_t tag)
+{
+    INVARIANT(source < net->nodes && target < net->nodes);
+    const struct wire_ring_header header = {
+        .mode = mode_of(net),
+        .router = (uint16_t)target,
+        .direction = direction_of(net, source, target),
+        .return_router = (uint16_t)source,
+        .return_direction = direction_of(net, target, source),
+    };
+    send_with(net, &header, source, virtual_network, bytes, tag);
+}
+
 void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
               uint32_t flits, uint64_t tag)
 {
-    INVARIANT(target < net->nodes);
-    uint32_t number;
-    struct packet *packet = new_packet(net, source, virtual_network, flits, tag, &number);
-    packet->target = target;
-    net_way(&net->config, source, target, packet->left, packet->direction);
-    packet->hops = packet->left[0] + packet->left[1] + 1u;
-    enqueue(net, packet, number);
+    net_send_bytes(net, source, target, virtual_network, flits * net->config.flit_bytes, tag);
 }
 
 void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
                     uint32_t flits, uint64_t tag)
 {
     INVARIANT(group < NET_GROUPS_MAX && net->pass_enable[source] >> group & 1);
-    uint32_t number;
-    struct packet *packet = new_packet(net, source, virtual_network, flits, tag, &number);
-    packet->target = group;
-    packet->to_group = true;
-    packet->left[0] = (uint16_t)net->nodes;
-    packet->direction[0] = PORT_RIGHT;
-    enqueue(net, packet, number);
+    const struct wire_ring_header header = {
+        .mode = mode_of(net),
+        .router = (uint16_t)group,
+        .direction = WIRE_RIGHT,
+        .multicast = true,
+        .return_router = (uint16_t)source,
+        .return_direction = WIRE_LEFT, /* the way on which it came */
+    };
+    send_with(net, &header, source, virtual_network, flits * net->config.flit_bytes, tag);
+}
+
+void net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
+               uint32_t bytes, uint64_t tag)
+{
+    struct wire_ring_header header;
+    INVARIANT(wire_ring_header_decode(request, net->nodes, NET_GROUPS_MAX, &header));
+    /* In OIP mode its router has turned the header round before the NIC saw it. */
+    if (header.mode == WIRE_SW2) {
+        header = wire_ring_header_reply(&header, (uint16_t)source);
+    }
+    send_with(net, &header, source, net_replies(&net->config), bytes, tag);
 }
 
 void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count)
@@ -91,8 +150,10 @@ void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uin
         net->pass_enable[node] = count ? net->pass_enable[node] | bit
                                        : net->pass_enable[node] & ~bit;
     }
+    net->group_members[group] = 0;
     for (uint32_t i = 0; i < count; i++) {
         INVARIANT(members[i] < net->nodes);
+        net->group_members[group] += !(net->multicast_enable[members[i]] & bit);
         net->multicast_enable[members[i]] |= bit;
     }
 }
@@ -113,6 +174,12 @@ void net_nics_signalled(struct net *net)
         note_sending(net, node);
     }
     burst->count = 0;
+    burst = &net->nics_freed.bursts[net->nics_freed.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        net->nics[burst->events[i].where].busy = false;
+        note_sending(net, burst->events[i].where);
+    }
+    burst->count = 0;
 }
 
 static void send_flit(struct net *net, uint32_t node)
@@ -128,9 +195,18 @@ static void send_flit(struct net *net, uint32_t node)
     bool is_head = queue->left == packet->flits;
     if (is_head) {
         packet->entered_cycle = net->cycle;
+        net_lines_enter(net, packet);
     }
-    line_send(&net->nic_flits, input, is_head ? queue->first : BODY_FLIT);
+    uint32_t cycles = net_port_in(&net->port_rate, packet->content.bytes,
+                                  packet->flits - queue->left);
+    line_send_after(&net->nic_flits, net->config.nic_cycles + cycles - 1, input,
+                    is_head ? queue->first : BODY_FLIT);
     nic->flits--;
+    if (cycles > 1) {
+        nic->busy = true;
+        line_send_after(&net->nics_freed, cycles, node, 0);
+        note_sending(net, node);
+    }
     if (--queue->left == 0) {
         queue->first = packet->next;
         if (queue->first == NO_PACKET) {
@@ -154,30 +230,36 @@ void net_nics_send(struct net *net)
     }
 }
 
-void net_nics_receive(struct net *net)
+void net_nic_deliver(struct net *net, uint32_t node, uint32_t number)
 {
-    /* The user may send when it is told: that adds to queues, not to this line. */
-    struct burst *burst = &net->deliveries.bursts[net->deliveries.now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        uint32_t node = burst->events[i].where, number = burst->events[i].what;
-        const struct packet *packet = net_packet(net, number);
-        struct net_delivery delivery = {
-            .tag = packet->tag,
-            .source = packet->source,
-            .target = node,
-            .flits = packet->flits,
-            .hops = packet->hops,
-            .injected_cycle = packet->injected_cycle,
-            .entered_cycle = packet->entered_cycle,
-        };
-        if (packet->to_group) {
-            uint32_t way = (node + net->nodes - packet->source) % net->nodes;
-            delivery.hops = (way ? way : net->nodes) + 1;
-        }
-        net->counters.packets_delivered++;
-        net->counters.flits_delivered += packet->flits;
-        net_packet_ended(net, number);
-        net->user.delivered(net->user.context, net->cycle, &delivery);
+    struct packet *packet = net_packet(net, number);
+    struct wire_ring_header header;
+    INVARIANT(net_header_read(net, packet, &header));
+    struct net_delivery delivery = {
+        .tag = packet->tag,
+        .source = packet->source,
+        .target = node,
+        .virtual_network = packet->virtual_network,
+        .flits = packet->flits,
+        .injected_cycle = packet->injected_cycle,
+        .entered_cycle = packet->entered_cycle,
+    };
+    if (header.multicast) {
+        uint32_t links = (node + net->nodes - packet->source) % net->nodes;
+        delivery.hops = (links ? links : net->nodes) + 1;
+    } else {
+        delivery.hops = net_header_links(net, &header, packet->source) + 1;
     }
-    burst->count = 0;
+    header = wire_ring_header_deliver(&header, (uint16_t)node);
+    wire_ring_header_encode(&header, delivery.header);
+    if (UNLIKELY(!net_lines_leave(net, packet, &delivery))) {
+        net_packet_lost(net, number, 1);
+        net_packet_ended(net, number);
+        return;
+    }
+    packet->wanted--;
+    net->counters.packets_delivered++;
+    net->counters.flits_delivered += packet->flits;
+    net_packet_ended(net, number);
+    net->user.delivered(net->user.context, net->cycle, &delivery);
 }

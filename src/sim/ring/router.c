@@ -187,7 +187,9 @@ static void start_front(struct net *net, uint32_t number)
 {
     struct input *input = &net->inputs[number];
     struct packet *packet = net_packet(net, input->packet);
-    net_route(net, packet, number, input->branch);
+    if (UNLIKELY(!net_route(net, packet, number, input->branch))) {
+        net_packet_lost(net, input->packet, packet->wanted);
+    }
     if (input->branch[0] == SINK_CHANNEL) {
         for (uint32_t i = 0; i < input->arrived; i++) {
             release(net, number);
@@ -275,7 +277,7 @@ static inline void input_receive(struct net *net, uint32_t number, uint32_t what
 {
     struct input *input = &net->inputs[number];
     bool from_nic = input->peer == NO_CHANNEL;
-    INVARIANT(input->fill < (from_nic ? net->config.slack_flits : net->config.buffer_flits));
+    INVARIANT(input->fill < (from_nic ? net->slack_flits : net->config.buffer_flits));
     if (++input->fill == net->stop_fill && from_nic) {
         line_send(&net->signals, number, 1);
     }
@@ -405,9 +407,6 @@ static void tail_gone(struct net *net, uint32_t number, uint32_t owner)
         net->user.held(net->user.context, output->port / net->ports, output->port % net->ports,
                        output->channel, net->held_since[number], net->cycle, packet->tag);
     }
-    if (output->peer == NO_CHANNEL) {
-        line_send(&net->deliveries, output->port / net->ports, output->packet);
-    }
     clear_ready(net, output);
     leave(net, number);
     struct input *input = &net->inputs[owner / 2];
@@ -433,14 +432,14 @@ static inline void send(struct net *net, uint32_t number)
     output->left--;
     struct port *port = &net->port_state[output->port];
     port->flits++;
-    if (output->peer != NO_CHANNEL) {
-        uint32_t what = at_head ? output->packet : BODY_FLIT;
-        output->credits--;
-        if (UNLIKELY(port->framed)) {
-            net_link_add(net, port->link, output->peer, what);
-        } else {
-            line_send(&net->flits, output->peer, what);
-        }
+    uint32_t what = at_head ? output->packet : BODY_FLIT;
+    output->credits--;
+    if (output->peer == NO_CHANNEL) {
+        net_leave_send(net, number, what);
+    } else if (UNLIKELY(port->framed)) {
+        net_link_add(net, port->link, number, what);
+    } else {
+        line_send(&net->flits, output->peer, what);
     }
     if (LIKELY(owner % 2 == 0 && net->inputs[owner / 2].branch[1] == NO_CHANNEL)) {
         release(net, owner / 2);

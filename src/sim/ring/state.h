@@ -11,10 +11,13 @@
 
 #include <stdlib.h>
 
-#include "base/random.h"
+#include "sim/ring/errors.h"
 #include "sim/ring/frames.h"
+#include "sim/ring/lines.h"
 #include "sim/ring/net.h"
+#include "sim/ring/port.h"
 #include "sim/slots.h"
+#include "wire/ring_header.h"
 
 enum { NO_CHANNEL = UINT32_MAX, SINK_CHANNEL = UINT32_MAX - 1, NO_PACKET = UINT32_MAX };
 
@@ -27,15 +30,12 @@ struct packet {
     uint64_t tag;
     uint64_t injected_cycle, entered_cycle;
     uint32_t source;
-    uint32_t target;       /* a node, or a group */
-    uint32_t hops;         /* routers on the whole way */
-    uint32_t taken;        /* links that its head has taken */
-    uint32_t ends;         /* places that its tail must still reach before it is forgotten */
-    uint16_t left[2];      /* links that its head still has to take in each dimension */
-    uint8_t direction[2];  /* the ports that lead there */
-    uint8_t first_channel; /* of its virtual network */
-    uint8_t level;         /* 1: in the upper channels of a ring with a dateline */
-    bool to_group;
+    uint32_t ends;   /* places that its tail must still reach before it is forgotten */
+    uint32_t wanted; /* deliveries that should still follow */
+    uint8_t virtual_network;
+    bool is_broken; /* its tail says that a line could not be read */
+    bool is_wrong;  /* bits are wrong, and nobody has noticed */
+    struct net_content content;
 };
 
 /* A packet in a buffer, behind the one in front. The flits of two packets never mix in a
@@ -92,6 +92,7 @@ struct nic {
     uint64_t stopped; /* channels whose slack buffer has said stop */
     uint64_t flits;   /* in all queues */
     uint8_t last;
+    bool busy; /* lines of a flit are on their way out */
 };
 
 /* A set of bits, with a summary bit for each word, to find a few among many quickly. */
@@ -115,7 +116,8 @@ static inline void bits_clear(struct bits *bits, uint32_t bit)
 }
 
 /* An event that comes a fixed number of cycles after it was sent, the same for all events of a
- * line. In each cycle a line's events must be taken out before new ones are put in. */
+ * line; or, where line_send_after is used, no more than that. In each cycle a line's events must be
+ * taken out before new ones are put in. */
 struct event {
     uint32_t where;
     uint32_t what;
@@ -143,7 +145,27 @@ static inline void line_send(struct line *line, uint32_t where, uint32_t what)
     burst->events[burst->count++] = (struct event){where, what};
 }
 
+static inline void line_send_after(struct line *line, uint32_t cycles, uint32_t where,
+                                   uint32_t what)
+{
+    INVARIANT(cycles > 0 && cycles <= line->delay);
+    uint32_t at = line->now + cycles;
+    struct burst *burst = &line->bursts[at < line->delay ? at : at - line->delay];
+    if (UNLIKELY(burst->count == burst->room)) {
+        net_burst_grow(burst);
+    }
+    burst->events[burst->count++] = (struct event){where, what};
+}
+
 enum { BODY_FLIT = UINT32_MAX };
+
+/* A flit in a frame: where it goes, as in an event, and what its bits are. */
+struct framed {
+    struct event event;
+    struct net_content content; /* of its packet */
+    uint32_t flit;              /* of the packet */
+    bool is_broken;
+};
 
 /* A link in one direction, and what it needs while it carries frames. */
 struct link {
@@ -153,25 +175,30 @@ struct link {
     uint16_t sending;     /* the frame under way */
     uint64_t ends_cycle;  /* the last cycle of it, or FRAMES_NEVER */
     uint64_t added_cycle; /* when the last flit of the open frame came */
-    struct event *open;   /* flits of the frame that is being filled: (input, what) */
+    struct framed *open;  /* flits of the frame that is being filled */
     uint32_t open_count;
     uint32_t owed_count; /* credits that were lost on the way back */
     uint16_t *owed;      /* of them, those of each channel */
+    uint16_t *given;     /* of each channel, all credits since the beginning, modulo 2^16 */
     uint64_t pay_cycle;  /* when they are told again, at the latest */
     struct frames_sender sender;
     struct frames_receiver receiver;
-    struct event *contents; /* [frames_slot][frame_flits] */
-    uint16_t *lengths;      /* [frames_slot] */
+    struct framed *contents; /* [frames_slot][frame_flits] */
+    uint16_t *lengths;       /* [frames_slot] */
 };
 
-enum { TABLES_MAX = 32 };
+struct leave; /* leave.c's */
+
+enum { TABLES_MAX = 64 };
 
 struct net {
     struct net_config config;
     struct net_user user;
     uint64_t cycle;
     uint32_t nodes, ports, vcs;
-    uint32_t stop_fill;       /* at this fill a slack buffer says stop */
+    struct net_port_rate port_rate;
+    uint32_t slack_flits;
+    uint32_t stop_fill;       /* at this fill a router's slack buffer says stop */
     uint32_t records_of_each; /* of each input */
 
     struct input *inputs;
@@ -187,26 +214,27 @@ struct net {
     struct link *links;
     struct bits busy_links;
     uint32_t framed_links;
-    struct base_random random;
-    uint64_t *frame_chances; /* [flits]: the chance that such a frame is damaged, in 2^64ths */
-    uint64_t answer_chance;
+    struct net_errors link_errors, port_errors;
+    unsigned char *transfer; /* room for the bits of one */
     uint64_t resent_before;
     uint32_t link_count;
     uint32_t *grants; /* outputs that send in this cycle */
 
     struct line flits;      /* router to router: (input, packet of a head or BODY_FLIT) */
-    struct line nic_flits;  /* NIC to router: the same */
+    struct line nic_flits;  /* NIC to router: the same; with the time that its lines take */
     struct line credits;    /* (output, -) */
     struct line routed;     /* (input, -); not used when routing takes no time */
     struct line signals;    /* router to NIC: (input, 1 stop or 0 go) */
+    struct line nics_freed; /* NICs that have sent a flit's lines: (node, -) */
     struct line frames;     /* router to router: (link, frame and flags) */
     struct line answers;    /* and back */
-    struct line deliveries; /* router to NIC: (router, packet): its tail */
+    struct leave *leave;
 
     struct sim_slots packets;
     uint64_t *held_since; /* of each output, if the user wants to know */
     /* [router], a bit for each group: the two bits of the paper's tables. */
     uint64_t *multicast_enable, *pass_enable;
+    uint32_t group_members[NET_GROUPS_MAX];
     struct net_counters counters;
     void *tables[TABLES_MAX]; /* to be freed */
     uint32_t table_count;
@@ -255,10 +283,15 @@ static inline uint32_t net_sent_by(const struct net *net, uint32_t input, uint32
     return taken->owner == input * 2 + branch ? flits - taken->left : 0;
 }
 
-/* ---- net.c: memory ------------------------------------------------------------------------- */
+/* ---- net.c: memory, delay lines -------------------------------------------------------------- */
 
 /* Zeros that net_close frees; NULL: the net lacks memory. */
 void *net_table(struct net *net, size_t count, size_t bytes);
+void net_bits_open(struct net *net, struct bits *bits, uint32_t count);
+void net_line_open(struct net *net, struct line *line, uint32_t delay);
+void net_line_close(struct line *line);
+/* The next cycle. */
+void net_line_advance(struct line *line);
 
 /* ---- shape.c: who is whose neighbour, and how far ------------------------------------------ */
 
@@ -270,20 +303,49 @@ const char *net_port_name(uint32_t port);
 
 /* ---- routing.c ------------------------------------------------------------------------------ */
 
+/* False: it is no header of this net. */
+bool net_header_read(const struct net *net, const struct packet *packet,
+                     struct wire_ring_header *header);
+/* Links on the way that a header leads from a router, no multicast's. */
+uint32_t net_header_links(const struct net *net, const struct wire_ring_header *header,
+                          uint32_t router);
 /* The channel of the NIC's port for a packet that is about to leave. */
-uint32_t net_first_channel(const struct net *net, const struct packet *packet);
+uint32_t net_first_channel(const struct net *net, const struct wire_ring_header *header,
+                           uint32_t source, uint32_t virtual_network);
 /* Gives the outputs that a packet wants when its head is in front of an input: branch[0] leads to a
  * router, or to the NIC if that is its only target; branch[1] to the NIC besides. NO_CHANNEL: no
- * such branch; SINK_CHANNEL: it ends here. */
-void net_route(const struct net *net, struct packet *packet, uint32_t input, uint32_t branch[2]);
+ * such branch; SINK_CHANNEL: it ends here. False: its header leads nowhere, so it ends here. */
+bool net_route(const struct net *net, const struct packet *packet, uint32_t input,
+               uint32_t branch[2]);
 
 /* ---- nic.c ---------------------------------------------------------------------------------- */
 
 void net_nics_signalled(struct net *net);
+/* The whole packet is in a NIC's memory. */
+void net_nic_deliver(struct net *net, uint32_t node, uint32_t packet);
 void net_nics_send(struct net *net);
-void net_nics_receive(struct net *net);
 /* The tail of a packet has reached one of the places that the packet goes to. */
 void net_packet_ended(struct net *net, uint32_t packet);
+/* That many deliveries of a packet will not be made. */
+void net_packet_lost(struct net *net, uint32_t packet, uint32_t count);
+
+/* ---- lines.c -------------------------------------------------------------------------------- */
+
+/* A packet's lines pass the port of its source, when its head leaves the NIC. */
+void net_lines_enter(struct net *net, struct packet *packet);
+/* And that of a target, with the header that the delivery has. False: the NIC drops it. */
+bool net_lines_leave(struct net *net, const struct packet *packet, struct net_delivery *delivery);
+
+/* ---- leave.c -------------------------------------------------------------------------------- */
+
+bool net_leave_open(struct net *net);
+void net_leave_close(struct net *net);
+/* A flit goes through the switch to the NIC's port. */
+void net_leave_send(struct net *net, uint32_t output, uint32_t what);
+/* The flits that have gone to a channel of the port and have not yet been taken by it. */
+uint32_t net_leave_fill(const struct net *net, uint32_t output);
+void net_leave_receive(struct net *net);
+void net_leave_step(struct net *net);
 
 /* ---- router.c ------------------------------------------------------------------------------- */
 
@@ -299,7 +361,7 @@ bool net_links_open(struct net *net);
 void net_links_close(struct net *net);
 void net_links_receive(struct net *net);
 void net_links_send(struct net *net);
-void net_link_add(struct net *net, uint32_t link, uint32_t input, uint32_t what);
+void net_link_add(struct net *net, uint32_t link, uint32_t output, uint32_t what);
 /* A credit for an output comes over a link with frames, or gets lost there. */
 void net_link_credit(struct net *net, uint32_t output);
 uint64_t net_links_resent(const struct net *net);

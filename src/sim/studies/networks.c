@@ -74,7 +74,7 @@ static void run(const struct sim_study_choice *choice, const struct sim_study_po
 const struct sim_study sim_study_networks = {
     .name = "networks",
     .text = "a ring of routers against a switch: AOTF there and back, and a barrier",
-    .machine = "dimmnet1-D",
+    .machine = "dimmnet1-B",
     .columns = columns,
     .column_count = COLUMNS,
     .x = NODES,

@@ -101,7 +101,7 @@ static void run_ring(const struct sim_study_choice *choice, const struct sim_stu
 const struct sim_study sim_study_ring = {
     .name = "ring",
     .text = "paper 003's ring of routers: its size against latency and throughput",
-    .machine = "dimmnet1-D",
+    .machine = "dimmnet1-B",
     .columns = ring_columns,
     .column_count = RING_COLUMNS,
     .x = RING_NODES,
@@ -190,7 +190,7 @@ static void run_frames(const struct sim_study_choice *choice, const struct sim_s
 const struct sim_study sim_study_frames = {
     .name = "frames",
     .text = "the length of a ring's frames against latency and bit errors",
-    .machine = "dimmnet1-D",
+    .machine = "dimmnet1-B",
     .columns = frame_columns,
     .column_count = FRAME_COLUMNS,
     .x = FRAME_FLITS,
@@ -278,7 +278,7 @@ static void run_multicast(const struct sim_study_choice *choice,
 const struct sim_study sim_study_multicast = {
     .name = "multicast",
     .text = "a ring's multicast by tables against a packet for each member",
-    .machine = "dimmnet1-D",
+    .machine = "dimmnet1-B",
     .columns = multicast_columns,
     .column_count = MULTICAST_COLUMNS,
     .x = MULTICAST_MEMBERS,

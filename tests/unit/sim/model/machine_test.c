@@ -105,8 +105,10 @@ static void every_machine_that_comes_along_loads(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "dimmnet1-A",      "dimmnet1-B", "dimmnet1-C",     "dimmnet1-D", "dimmnet1-E", "dimmnet1-F",
-        "dimmnet1-design", "rhinet2-ni", "dimmnet1-bdais", "dimmnet2",   "fagus-p3",   NULL};
+        "dimmnet1-A", "dimmnet1-B",     "dimmnet1-C",    "dimmnet1-D",
+        "dimmnet1-E", "dimmnet1-F",     "dimmnet1-sw2b", "dimmnet1-design",
+        "rhinet2-ni", "dimmnet1-bdais", "dimmnet2",      "fagus-p3",
+        NULL};
     char error[SIM_ERROR_BYTES] = "";
     unsigned i = 0;
     for (; sim_machine_name(i); i++) {

@@ -29,6 +29,7 @@ static uint64_t cycles_beside_a_stream(uint32_t patience_cycles, uint32_t virtua
     char error[NET_ERROR_BYTES];
     const uint64_t start = 500;
     net_config_default(&config, NODES);
+    net_config_swif(&config, NET_SW2A); /* so that one NIC can fill a link */
     config.patience_cycles = patience_cycles;
     struct net *net = net_open(&config, &user, error);
     assert_non_null(net);
@@ -56,6 +57,7 @@ static void a_nic_lets_others_by_as_long_as_it_is_patient(void **state)
     (void)state;
     struct net_config config;
     net_config_default(&config, NODES);
+    net_config_swif(&config, NET_SW2A);
     uint64_t alone = net_zero_load_cycles(&config, 1, 2, 4);
     for (uint32_t network = 0; network < 2; network++) {
         uint64_t impatient = cycles_beside_a_stream(0, network);

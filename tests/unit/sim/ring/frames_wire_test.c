@@ -1,6 +1,6 @@
-/* The whole way of a packet over one link, bit by bit: lines with ECC from the NIC, transfers with
- * a CRC over a link that flips bits, the frames' rules, and lines with ECC to the other NIC. What
- * comes out is what went in. */
+/* The whole way of a packet over one link, bit by bit: lines with ECC from the NIC, flits in
+ * transfers with a CRC over a link that flips bits, the frames' rules, and lines with ECC to the
+ * other NIC. What comes out is what went in. */
 #include "unit/unit.h"
 
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 
 enum {
     WINDOW = 16,
-    LINES = 8, /* of a frame, at most */
+    FLITS = 8, /* of a frame, at most */
+    FLIT_BYTES = 12,
     PIPE = 64,
     LINK_CYCLES = 7,
     PACKETS = 20000,
@@ -23,7 +24,8 @@ enum {
 struct sent {
     uint64_t arrival_cycle;
     uint32_t bytes;
-    unsigned char content[WIRE_TRANSFER_OVERHEAD_BYTES + LINES * WIRE_TRANSFER_LINE_BYTES];
+    unsigned char
+        content[WIRE_TRANSFER_OVERHEAD_BYTES + FLITS * (WIRE_FLIT_TAG_BYTES + FLIT_BYTES)];
 };
 
 struct pipe {
@@ -120,6 +122,30 @@ static struct wire_line next_line(void)
     return line;
 }
 
+/* The router's side of the NIC: a packet's lines become flits. */
+static struct wire_flit next_flit(unsigned char data[FLIT_BYTES])
+{
+    static unsigned char room[FLIT_BYTES + WIRE_LINE_DATA_BYTES];
+    static uint32_t bytes;
+    static bool has_head, has_tail;
+    while (bytes < FLIT_BYTES && !has_tail) {
+        struct wire_line line = next_line();
+        has_head = has_head || line.kind == WIRE_LINE_HEADER || line.kind == WIRE_LINE_SINGLE;
+        has_tail = line.kind == WIRE_LINE_TAIL || line.kind == WIRE_LINE_SINGLE;
+        memcpy(room + bytes, line.data, line.bytes);
+        bytes += line.bytes;
+    }
+    struct wire_flit flit = {.channel = 1, .is_head = has_head, .bytes = FLIT_BYTES};
+    flit.is_tail = has_tail && bytes <= FLIT_BYTES;
+    flit.bytes = (uint8_t)(bytes < FLIT_BYTES ? bytes : FLIT_BYTES);
+    memcpy(data, room, flit.bytes);
+    bytes -= flit.bytes;
+    memmove(room, room + flit.bytes, bytes);
+    has_head = false;
+    has_tail = has_tail && !flit.is_tail;
+    return flit;
+}
+
 /* The other NIC takes a line; gives how many packets have come. */
 static uint64_t take_line(const struct wire_line *line)
 {
@@ -145,6 +171,35 @@ static uint64_t take_line(const struct wire_line *line)
     return number;
 }
 
+/* The other router: lines get their types from the flits' tags. Gives what take_line does. */
+static uint64_t take_flit(const struct wire_flit *flit, const unsigned char *data)
+{
+    static unsigned char room[FLIT_BYTES + WIRE_LINE_DATA_BYTES];
+    static uint32_t bytes;
+    static bool is_first;
+    uint64_t packets = 0;
+    is_first = is_first || flit->is_head;
+    memcpy(room + bytes, data, flit->bytes);
+    bytes += flit->bytes;
+    while (bytes > WIRE_LINE_DATA_BYTES || (bytes > 0 && flit->is_tail) ||
+           bytes == WIRE_LINE_DATA_BYTES) {
+        uint32_t used = bytes < WIRE_LINE_DATA_BYTES ? bytes : WIRE_LINE_DATA_BYTES;
+        bool is_last = flit->is_tail && bytes == used;
+        struct wire_line line = {
+            .kind = is_first  ? (is_last ? WIRE_LINE_SINGLE : WIRE_LINE_HEADER)
+                    : is_last ? WIRE_LINE_TAIL
+                              : WIRE_LINE_DATA,
+            .bytes = (uint8_t)used,
+        };
+        memcpy(line.data, room, used);
+        packets = take_line(&line);
+        bytes -= used;
+        memmove(room, room + used, bytes);
+        is_first = false;
+    }
+    return packets;
+}
+
 /* ---- The link ------------------------------------------------------------------------------ */
 
 static void fill_frame(struct frames_sender *sender)
@@ -153,16 +208,18 @@ static void fill_frame(struct frames_sender *sender)
     struct sent *frame = &buffer[frames_slot(sender, number)];
     struct wire_transfer transfer = {
         .kind = WIRE_FRAME,
-        .count = (uint8_t)(1 + base_random_below(&chance, LINES)),
+        .count = (uint8_t)(1 + base_random_below(&chance, FLITS)),
         .number = number,
+        .flit_bytes = FLIT_BYTES,
     };
     wire_transfer_begin(&transfer, frame->content);
     for (uint32_t i = 0; i < transfer.count; i++) {
-        struct wire_line line = next_line();
-        wire_transfer_line_encode(frame->content, i, (uint8_t)(number % 4), &line);
+        unsigned char data[FLIT_BYTES];
+        struct wire_flit flit = next_flit(data);
+        wire_transfer_flit_encode(&transfer, frame->content, i, &flit, data);
     }
-    wire_transfer_seal(frame->content);
-    frame->bytes = wire_transfer_bytes(WIRE_FRAME, transfer.count);
+    wire_transfer_seal(&transfer, frame->content);
+    frame->bytes = wire_transfer_bytes(&transfer);
 }
 
 static uint64_t take_frames(struct frames_receiver *receiver, uint64_t cycle)
@@ -175,11 +232,12 @@ static uint64_t take_frames(struct frames_receiver *receiver, uint64_t cycle)
             damaged++;
         } else if (frames_receiver_take(receiver, cycle, transfer.number)) {
             for (uint32_t i = 0; i < transfer.count; i++) {
-                struct wire_line line;
-                uint8_t channel;
-                wire_transfer_line_decode(sent->content, i, &channel, &line);
-                assert_int_equal(channel, transfer.number % 4);
-                packets = take_line(&line);
+                struct wire_flit flit;
+                const unsigned char *data = wire_transfer_flit_decode(&transfer, sent->content, i,
+                                                                      &flit);
+                assert_int_equal(flit.channel, 1);
+                uint64_t now = take_flit(&flit, data);
+                packets = now > 0 ? now : packets;
             }
         }
     }
@@ -190,12 +248,11 @@ static void send_answer(struct frames_receiver *receiver, uint64_t cycle, uint64
 {
     struct frames_answer answer;
     if (frames_receiver_answer(receiver, cycle, &answer)) {
-        struct sent sent = {.bytes = wire_transfer_bytes(WIRE_FRAME_ACK, 0)};
-        wire_transfer_begin(
-            &(struct wire_transfer){.kind = answer.nack ? WIRE_FRAME_NACK : WIRE_FRAME_ACK,
-                                    .number = answer.number},
-            sent.content);
-        wire_transfer_seal(sent.content);
+        const struct wire_transfer transfer = {
+            .kind = answer.nack ? WIRE_FRAME_NACK : WIRE_FRAME_ACK, .number = answer.number};
+        struct sent sent = {.bytes = wire_transfer_bytes(&transfer)};
+        wire_transfer_begin(&transfer, sent.content);
+        wire_transfer_seal(&transfer, sent.content);
         put(&answers_pipe, &sent, cycle, one_in);
     }
 }

@@ -19,12 +19,12 @@ static void count_framed(const struct net *net, const struct link *link, uint32_
                          uint32_t *returning)
 {
     for (uint32_t i = 0; i < link->open_count; i++) {
-        coming[link->open[i].where]++;
+        coming[link->open[i].event.where]++;
     }
     for (uint16_t frame = link->receiver.expected; frame != link->sender.end; frame++) {
         uint32_t slot = frames_slot(&link->sender, frame);
         for (uint32_t i = 0; i < link->lengths[slot]; i++) {
-            coming[link->contents[(size_t)slot * net->config.frame_flits + i].where]++;
+            coming[link->contents[(size_t)slot * net->config.frame_flits + i].event.where]++;
         }
     }
     for (uint32_t channel = 0; channel < net->vcs; channel++) {
@@ -87,7 +87,8 @@ static void net_check(const struct net *net)
             INVARIANT(output->credits + coming[output->peer] + next->fill + returning[number] ==
                       net->config.buffer_flits);
         } else if (net_port_of(net, number) == PORT_NIC) {
-            INVARIANT(input->fill <= net->config.slack_flits);
+            INVARIANT(input->fill <= net->slack_flits);
+            INVARIANT(output->credits + net_leave_fill(net, number) == net->config.leave_flits);
         }
     }
     free(coming);

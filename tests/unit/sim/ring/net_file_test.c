@@ -114,7 +114,7 @@ static void settings_change_what_the_file_says(void **state)
     expect_error(RING, "width=9", "--set width=9: it is not section.key=value");
     expect_error(RING, "network.colour=9", "--set network.colour=9: there is no such key");
     expect_error(RING, "network.width=x",
-                 "--set network.width: \"x\" is no whole number from 1 to 65534");
+                 "--set network.width: \"x\" is no whole number from 1 to 16384");
     expect_error(RING, "network.vcs=3",
                  "--set: [network] vcs: 3 channels cannot be shared equally by 2 virtual networks");
 }
@@ -124,7 +124,7 @@ static void mistakes_name_file_line_and_key(void **state)
     (void)state;
 #define AT "folder/test.ini:"
     expect_error("[network]\nwidth = many\n", NULL,
-                 AT "2: [network] width: \"many\" is no whole number from 1 to 65534");
+                 AT "2: [network] width: \"many\" is no whole number from 1 to 16384");
     expect_error("[network]\nshape = star\n", NULL,
                  AT "2: [network] shape: \"star\" is none of ring mesh torus");
     expect_error(RING "colour = red\n", NULL, AT "4: [network] has no key \"colour\"");
@@ -155,8 +155,8 @@ static void mistakes_name_file_line_and_key(void **state)
                  "folder/test.ini: [errors] outage: there is no link from 0 to 2");
     expect_error(RING "[measure]\nbatches = 9\nbatches_most = 8\n", NULL,
                  AT "6: [measure] batches_most: 8 are less than batches, 9");
-    expect_error("[network]\nwidth = 65534\nheight = 2\n", NULL,
-                 AT "2: [network] width: 131068 nodes; it has 2 to 65534");
+    expect_error("[network]\nwidth = 16384\nheight = 2\n", NULL,
+                 AT "2: [network] width: 32768 nodes; it has 2 to 16384");
 }
 
 static void count_key(void *context, const struct net_key_value *value)

@@ -59,8 +59,7 @@ static void an_empty_net_takes_the_sum_of_its_delays(void **state)
 static void the_sum_is_what_the_delays_say(void **state)
 {
     (void)state;
-    struct net_config config;
-    net_config_default(&config, 8);
+    struct net_config config = shaped(NET_RING, 8, 1);
     assert_int_equal(config.route_cycles + config.switch_cycles, 3);
     assert_int_equal(config.link_cycles, 16);
     assert_int_equal(config.nic_cycles, 4);
@@ -88,6 +87,7 @@ static void small_buffers_are_foreseen(void **state)
         config.nic_cycles = 1 + (uint32_t)base_random_below(&random, 4);
         config.buffer_flits = 1 + (uint32_t)base_random_below(&random, 12);
         config.slack_flits = 2 * config.nic_cycles + (uint32_t)base_random_below(&random, 6);
+        config.leave_flits = 1 + (uint32_t)base_random_below(&random, 12);
         expect_zero_load(&config, 1 + (uint32_t)base_random_below(&random, 30));
     }
 }
@@ -136,6 +136,7 @@ static void small_nets_do_not_lock_up(void **state)
         config.nic_cycles = 1;
         config.buffer_flits = 1 + (uint32_t)base_random_below(&random, 4);
         config.slack_flits = 2 + round % 3;
+        config.leave_flits = 1 + round % 4;
         struct world world;
         open_world(&world, &config);
         saturate(&world, 1500, 1 + (uint32_t)base_random_below(&random, 20), round);
@@ -476,7 +477,7 @@ static void what_makes_no_sense_is_refused(void **state)
     REFUSE(NET_RING, 4, 2, (void)0, "height: is 2, a ring's is 1");
     REFUSE(NET_TORUS, 4, 1, (void)0, "height: is 1, each ring of a torus");
     REFUSE(NET_MESH, 1, 1, (void)0, "width, height: a mesh of 1 x 1");
-    REFUSE(NET_TORUS, 300, 300, (void)0, "width, height: 300 x 300 nodes, at most 65534");
+    REFUSE(NET_TORUS, 300, 300, (void)0, "width, height: 300 x 300 nodes, at most 16384");
     REFUSE(NET_TORUS, 65536, 65536, (void)0, "width, height: ");
     REFUSE(NET_RING, 4, 1, config.shape = NET_SHAPES, "shape: ");
     REFUSE(NET_RING, 4, 1, config.routing = NET_ROUTINGS, "routing: ");
@@ -495,7 +496,17 @@ static void what_makes_no_sense_is_refused(void **state)
            "2 leave 2");
     REFUSE(NET_RING, 4, 1, config.buffer_flits = 0, "buffer_flits: is 0");
     REFUSE(NET_RING, 4, 1, config.buffer_flits = 40000, "buffer_flits: is 40000");
-    REFUSE(NET_RING, 4, 1, config.slack_flits = 7, "slack_flits: is 7, but 8 flits still come");
+    REFUSE(NET_RING, 4, 1, config.slack_flits = 7, "slack_flits: is 7, but with those that ");
+    REFUSE(NET_RING, 4, 1, config.leave_flits = 0, "leave_flits: is 0");
+    REFUSE(NET_RING, 4, 1, config.leave_flits = 40000, "leave_flits: is 40000");
+    REFUSE(NET_RING, 4, 1, config.swif = NET_SWIFS, "mode: there is no SWIF mode number 3");
+    REFUSE(NET_RING, 4, 1, config.port_frame_bits = 0, "frame_bits: is 0");
+    REFUSE(NET_RING, 4, 1, config.port_frame_bits = 30, "frame_bits: is 30, a line is 80 bits");
+    REFUSE(NET_RING, 4, 1, config.port_frame_khz = 0, "frame_mhz: is 0");
+    REFUSE(NET_RING, 4, 1, config.port_bit_error_rate = 2e-3, "port_bit_error_rate: is 0.002");
+    REFUSE(NET_RING, 4, 1, config.flit_bytes = 256, "flit_bytes: is 256");
+    REFUSE(NET_RING, 4, 1, config.port_frame_khz = 15, "frame_mhz: a line takes 4167 cycles");
+    REFUSE(NET_RING, 4, 1, config.port_take_cycles = 5000, "take_cycles: a line takes 5000");
     REFUSE(NET_RING, 4, 1, config.slack_flits = 40000, "slack_flits: is 40000");
     REFUSE(NET_RING, 4, 1, config.link_cycles = 0, "link_cycles: is 0");
     REFUSE(NET_RING, 4, 1, config.credit_cycles = 0, "credit_cycles: is 0");

@@ -1,0 +1,37 @@
+/* Where bits are wrong on a wire: each one by itself with the same chance, drawn as the number of
+ * right bits before the next wrong one. Nothing is drawn for bits that are right, so a wire without
+ * errors costs a subtraction. Whole numbers only: a seed gives the same bits on every machine. */
+#ifndef SIM_RING_ERRORS_H
+#define SIM_RING_ERRORS_H
+
+#include "base/random.h"
+#include "base/base.h"
+
+enum { NET_ERROR_DIGITS = 63 };
+
+struct net_errors {
+    uint64_t until; /* right bits before the next wrong one; UINT64_MAX: none ever is */
+    uint64_t
+        digits[NET_ERROR_DIGITS]; /* the chance that this binary digit of a gap is 1, in 2^64ths */
+    uint64_t beyond;              /* that the gap is longer than all digits together */
+    struct base_random random;
+};
+
+/* With a rate of 0 no bit is ever wrong. */
+void net_errors_init(struct net_errors *errors, double bit_error_rate, uint64_t seed);
+
+/* Passes that many bits if all of them are right. */
+static inline bool net_errors_pass(struct net_errors *errors, uint64_t bits)
+{
+    if (LIKELY(errors->until >= bits)) {
+        errors->until -= errors->until == UINT64_MAX ? 0 : bits;
+        return true;
+    }
+    return false;
+}
+
+/* The place of the next wrong bit among `bits`, of which those before *at have passed; false: there
+ * is none, and all have passed. Begin with *at = 0; a place that was given has passed. */
+bool net_errors_next(struct net_errors *errors, uint64_t bits, uint64_t *at, uint64_t *place);
+
+#endif

@@ -1,0 +1,307 @@
+/* The way out: from a router's switch over the port into a NIC.
+ *
+ * The switch puts flits into a leave buffer for each channel of the port, for whose places the
+ * router's channel has credits. The port takes them from the channels in turn, a flit's lines at a
+ * time. A NIC takes lines at once; or, if it is slow, out of slack buffers, which stop the port's
+ * channels when they are nearly full: what is on its way by then still finds a place. So leave
+ * buffers and slack buffers are the same thing, emptied by a port and by a NIC. */
+#include "sim/ring/state.h"
+
+/* One channel's buffer. */
+struct channel {
+    uint32_t fill;
+    uint32_t left;  /* flits of the packet in front that have not been taken */
+    uint32_t first; /* of the packets here, a circular buffer */
+    uint32_t count;
+};
+
+/* A buffer for each channel of each node, and one taker for all of a node's. */
+struct drain {
+    struct channel *channels; /* [node][channel] */
+    uint32_t *packets;        /* [node][channel][room_flits] */
+    uint64_t *filled;         /* [node], a bit for each channel with flits */
+    uint64_t *stopped;        /* [node], a bit for each channel from which nothing is taken */
+    uint8_t *last;            /* [node], the channel that was taken from last */
+    bool *busy;               /* [node], with the lines of a flit */
+    struct bits ready;        /* nodes whose taker can take a flit now */
+    struct net_port_rate rate;
+    uint32_t room_flits;
+    struct line freed; /* takers that have done: (node, -) */
+};
+
+struct leave {
+    struct drain port; /* leave buffers, emptied by ports */
+    struct drain nic;  /* slack buffers, emptied by slow NICs */
+    bool nics_are_slow;
+    uint32_t stop_fill;   /* of a NIC's slack buffer */
+    struct line switched; /* (channel, packet of a head or BODY_FLIT) into a leave buffer */
+    struct line arrivals; /* the same into a NIC's slack buffer */
+    struct line signals;  /* NIC to router: (channel, 1 stop or 0 go) */
+    struct line tails;    /* into a NIC's memory: (node, packet) */
+};
+
+/* ---- Buffers and their takers ---------------------------------------------------------------- */
+
+static uint32_t longest(const struct net_port_rate *rate)
+{
+    return net_port_time(rate, net_lines(rate->flit_bytes) + 1);
+}
+
+static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits,
+                       uint32_t line_cycles)
+{
+    size_t channels = (size_t)net->nodes * net->vcs;
+    drain->rate = (struct net_port_rate){line_cycles, net->config.flit_bytes};
+    drain->room_flits = room_flits;
+    drain->channels = net_table(net, channels, sizeof *drain->channels);
+    drain->packets = net_table(net, channels * room_flits, sizeof *drain->packets);
+    drain->filled = net_table(net, net->nodes, sizeof *drain->filled);
+    drain->stopped = net_table(net, net->nodes, sizeof *drain->stopped);
+    drain->last = net_table(net, net->nodes, sizeof *drain->last);
+    drain->busy = net_table(net, net->nodes, sizeof *drain->busy);
+    net_bits_open(net, &drain->ready, net->nodes);
+    net_line_open(net, &drain->freed, longest(&drain->rate));
+}
+
+static void note_ready(struct drain *drain, uint32_t node)
+{
+    if (drain->filled[node] & ~drain->stopped[node] && !drain->busy[node]) {
+        bits_set(&drain->ready, node);
+    } else {
+        bits_clear(&drain->ready, node);
+    }
+}
+
+static uint32_t front_of(const struct drain *drain, uint32_t number)
+{
+    return drain->packets[(size_t)number * drain->room_flits + drain->channels[number].first];
+}
+
+/* A flit comes; returns the fill with it. */
+static uint32_t put(struct net *net, struct drain *drain, uint32_t number, uint32_t what)
+{
+    struct channel *channel = &drain->channels[number];
+    uint32_t node = number / net->vcs;
+    INVARIANT(channel->fill < drain->room_flits);
+    if (what != BODY_FLIT) {
+        uint32_t at = channel->first + channel->count++;
+        at -= at < drain->room_flits ? 0 : drain->room_flits;
+        drain->packets[(size_t)number * drain->room_flits + at] = what;
+        if (channel->count == 1) {
+            channel->left = net_packet(net, what)->flits;
+        }
+    }
+    if (channel->fill++ == 0) {
+        drain->filled[node] |= UINT64_C(1) << number % net->vcs;
+        note_ready(drain, node);
+    }
+    return channel->fill;
+}
+
+static void stop(struct net *net, struct drain *drain, uint32_t number, bool stopped)
+{
+    uint64_t bit = UINT64_C(1) << number % net->vcs;
+    uint64_t *mask = &drain->stopped[number / net->vcs];
+    *mask = stopped ? *mask | bit : *mask & ~bit;
+    note_ready(drain, number / net->vcs);
+}
+
+/* A flit that was taken: of which channel and packet, and how long its lines keep the taker
+ * busy. */
+struct taken {
+    uint32_t channel, packet;
+    bool is_head, is_tail;
+    uint32_t cycles;
+};
+
+static struct taken take(struct net *net, struct drain *drain, uint32_t node)
+{
+    uint64_t filled = drain->filled[node] & ~drain->stopped[node];
+    uint64_t later = filled & ~((UINT64_C(2) << drain->last[node]) - 1);
+    drain->last[node] = (uint8_t)__builtin_ctzll(later ? later : filled);
+    uint32_t number = node * net->vcs + drain->last[node];
+    struct channel *channel = &drain->channels[number];
+    struct taken taken = {.channel = number, .packet = front_of(drain, number)};
+    const struct packet *packet = net_packet(net, taken.packet);
+    taken.cycles = net_port_out(&drain->rate, packet->content.bytes, packet->flits - channel->left);
+    taken.is_head = channel->left == packet->flits;
+    taken.is_tail = --channel->left == 0;
+    if (--channel->fill == 0) {
+        drain->filled[node] &= ~(UINT64_C(1) << drain->last[node]);
+    }
+    if (taken.is_tail) {
+        channel->first = channel->first + 1 < drain->room_flits ? channel->first + 1 : 0;
+        if (--channel->count > 0) {
+            channel->left = net_packet(net, front_of(drain, number))->flits;
+        }
+    }
+    if (taken.cycles > 1) {
+        drain->busy[node] = true;
+        line_send_after(&drain->freed, taken.cycles, node, 0);
+    }
+    note_ready(drain, node);
+    return taken;
+}
+
+static void free_takers(struct drain *drain)
+{
+    struct burst *burst = &drain->freed.bursts[drain->freed.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        drain->busy[burst->events[i].where] = false;
+        note_ready(drain, burst->events[i].where);
+    }
+    burst->count = 0;
+}
+
+static void each_ready(struct net *net, struct drain *drain,
+                       void (*took)(struct net *net, const struct taken *taken))
+{
+    for (uint32_t s = 0; s < drain->ready.summary_words; s++) {
+        for (uint64_t words = drain->ready.summary[s]; words; words &= words - 1) {
+            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(words);
+            for (uint64_t nodes = drain->ready.words[word]; nodes; nodes &= nodes - 1) {
+                uint32_t node = word * 64 + (uint32_t)__builtin_ctzll(nodes);
+                struct taken taken = take(net, drain, node);
+                took(net, &taken);
+            }
+        }
+    }
+}
+
+/* ---- The way --------------------------------------------------------------------------------- */
+
+bool net_leave_open(struct net *net)
+{
+    const struct net_config *config = &net->config;
+    struct leave *leave = net_table(net, 1, sizeof *leave);
+    if (!leave) {
+        return false;
+    }
+    open_drain(net, &leave->port, config->leave_flits, net_line_cycles(config));
+    uint32_t port_longest = longest(&leave->port.rate);
+    net_line_open(net, &leave->switched, config->switch_cycles);
+    leave->nics_are_slow = config->port_take_cycles > 0;
+    if (leave->nics_are_slow) {
+        open_drain(net, &leave->nic, net->slack_flits, config->port_take_cycles);
+        leave->stop_fill = net->slack_flits - net_overshoot(config);
+        net_line_open(net, &leave->arrivals, config->nic_cycles + port_longest - 1);
+        net_line_open(net, &leave->signals, config->nic_cycles);
+        net_line_open(net, &leave->tails, longest(&leave->nic.rate));
+    } else {
+        net_line_open(net, &leave->tails, config->nic_cycles + port_longest - 1);
+    }
+    net->leave = leave;
+    return !net->lacks_memory;
+}
+
+void net_leave_close(struct net *net)
+{
+    struct leave *leave = net->leave;
+    if (leave) {
+        struct line *lines[] = {&leave->port.freed, &leave->nic.freed, &leave->switched,
+                                &leave->arrivals,   &leave->signals,   &leave->tails};
+        for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+            net_line_close(lines[i]);
+        }
+    }
+}
+
+void net_leave_send(struct net *net, uint32_t output, uint32_t what)
+{
+    uint32_t channel = net_router_of(net, output) * net->vcs + output % net->vcs;
+    if (net->config.switch_cycles > 0) {
+        line_send(&net->leave->switched, channel, what);
+    } else {
+        (void)put(net, &net->leave->port, channel, what);
+    }
+}
+
+uint32_t net_leave_fill(const struct net *net, uint32_t output)
+{
+    uint32_t channel = net_router_of(net, output) * net->vcs + output % net->vcs;
+    const struct line *line = &net->leave->switched;
+    uint32_t fill = net->leave->port.channels[channel].fill;
+    for (uint32_t i = 0; i < line->delay; i++) {
+        for (uint32_t e = 0; e < line->bursts[i].count; e++) {
+            fill += line->bursts[i].events[e].where == channel;
+        }
+    }
+    return fill;
+}
+
+void net_leave_receive(struct net *net)
+{
+    struct leave *leave = net->leave;
+    free_takers(&leave->port);
+    if (net->config.switch_cycles > 0) {
+        struct burst *burst = &leave->switched.bursts[leave->switched.now];
+        for (uint32_t i = 0; i < burst->count; i++) {
+            (void)put(net, &leave->port, burst->events[i].where, burst->events[i].what);
+        }
+        burst->count = 0;
+    }
+    /* The user may send when it is told: that adds to queues of NICs, not to these lines. */
+    struct burst *burst = &leave->tails.bursts[leave->tails.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        net_nic_deliver(net, burst->events[i].where, burst->events[i].what);
+    }
+    burst->count = 0;
+    if (!leave->nics_are_slow) {
+        return;
+    }
+    free_takers(&leave->nic);
+    burst = &leave->signals.bursts[leave->signals.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        stop(net, &leave->port, burst->events[i].where, burst->events[i].what);
+    }
+    burst->count = 0;
+    burst = &leave->arrivals.bursts[leave->arrivals.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        uint32_t channel = burst->events[i].where;
+        if (put(net, &leave->nic, channel, burst->events[i].what) == leave->stop_fill) {
+            line_send(&leave->signals, channel, 1);
+        }
+    }
+    burst->count = 0;
+}
+
+/* A port has taken a flit out of a leave buffer: its lines go to the NIC. */
+static void port_took(struct net *net, const struct taken *taken)
+{
+    struct leave *leave = net->leave;
+    uint32_t node = taken->channel / net->vcs;
+    uint32_t cycles = net->config.nic_cycles + taken->cycles - 1;
+    net_output_credit(net, node * net->ports * net->vcs + taken->channel % net->vcs);
+    if (leave->nics_are_slow) {
+        line_send_after(&leave->arrivals, cycles, taken->channel,
+                        taken->is_head ? taken->packet : BODY_FLIT);
+    } else if (taken->is_tail) {
+        line_send_after(&leave->tails, cycles, node, taken->packet);
+    }
+}
+
+static void nic_took(struct net *net, const struct taken *taken)
+{
+    struct leave *leave = net->leave;
+    if (leave->nic.channels[taken->channel].fill == leave->stop_fill - 1) {
+        line_send(&leave->signals, taken->channel, 0);
+    }
+    if (taken->is_tail) {
+        line_send_after(&leave->tails, taken->cycles, taken->channel / net->vcs, taken->packet);
+    }
+}
+
+void net_leave_step(struct net *net)
+{
+    struct leave *leave = net->leave;
+    each_ready(net, &leave->port, port_took);
+    net_line_advance(&leave->port.freed);
+    net_line_advance(&leave->switched);
+    net_line_advance(&leave->tails);
+    if (leave->nics_are_slow) {
+        each_ready(net, &leave->nic, nic_took);
+        net_line_advance(&leave->nic.freed);
+        net_line_advance(&leave->arrivals);
+        net_line_advance(&leave->signals);
+    }
+}
