@@ -228,6 +228,11 @@ static struct board_config board_config(const struct sim_world *world, uint32_t 
     if (world->machine->carrier_ways > 0) {
         config.swif.ways = (uint32_t)world->machine->carrier_ways;
     }
+    while (world->machine->carrier_kept != 0 &&
+           config.swif.ltee_count < 2 * world->config.node_count) {
+        config.swif.ltee_count *= 2; /* so that no set is too small for its peers */
+        config.swif.rtee_count *= 2;
+    }
     config.swif.buffer_count[WIRE_REQUEST] = CD_BUFFERS;
     config.swif.buffer_count[WIRE_REPLY] = CD_BUFFERS;
     config.swif.stage_max = highest_stage(world->machine);
@@ -289,6 +294,9 @@ static void init_board(struct sim_world *world, struct sim_node *node, unsigned 
     INVARIANT(!error);
     node->engine = node->board->engine;
     node->services = node->board->services;
+    if (world->machine->carrier_kept != 0) {
+        node->chip = sim_lru_open(world->machine->carrier_contexts);
+    }
 }
 
 void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
@@ -372,7 +380,10 @@ static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)
     node->retransmissions = counters->retransmissions;
     /* InfiniSWIF makes a context when the NIC gives it something for a peer, perhaps for several
      * peers at once; the first packet to each peer is charged with the look-up. */
-    if (header.body_bytes > 0 && counters->ltee_misses != node->context_misses) {
+    if (node->chip && header.body_bytes > 0) {
+        flight->context_hit = sim_lru_use(node->chip, target);
+        node->fetches += !flight->context_hit;
+    } else if (header.body_bytes > 0 && counters->ltee_misses != node->context_misses) {
         flight->context_hit = false;
         node->context_misses++;
     }

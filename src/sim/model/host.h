@@ -48,7 +48,7 @@ struct sim_message_step {
     void *into;
 };
 
-struct sim_cpu_tlb;
+struct sim_lru;
 
 struct sim_host {
     struct sim_world *world;
@@ -90,9 +90,12 @@ struct sim_host {
     uint32_t block_kick; /* the BOTF that waits for a window */
     bool is_asleep;      /* it polls nothing, and waits for PEMM's interrupt */
     uint32_t pgid;
-    uint32_t kick_pages;     /* open */
-    struct sim_cpu_tlb *tlb; /* NULL: all its kick pages fit */
-    uint64_t mailbox;        /* where unknown packets go; mailbox_bytes 0: nowhere */
+    uint32_t kick_pages; /* open */
+    struct sim_lru *tlb; /* the CPU's, of kick pages; NULL: they all fit */
+    uint64_t tlb_misses;
+    struct nic_completion *quiets; /* of sim_serialise, in turn; NULL: none yet */
+    uint32_t quiet_count;
+    uint64_t mailbox; /* where unknown packets go; mailbox_bytes 0: nowhere */
     uint64_t mailbox_bytes;
     struct sim_bank_copy copy;
     struct sim_message_step message;
@@ -180,6 +183,10 @@ void sim_packet(struct sim_host *host, uint32_t remote_node, const void *packet,
 /* Waits like sim_poll, but with PEMM's interrupt signal ([host] pemm) it sleeps meanwhile. */
 void sim_wait(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
               uint64_t wanted);
+
+/* No step and no time: the NIC sends nothing that this host gives from now on before all that it
+ * gave is acknowledged, as a queue pair of InfiniBand's RD does between two messages. */
+void sim_serialise(struct sim_host *host);
 
 /* RDMA: kicks and polls the completion; the outcome is in host->result. */
 void sim_push(struct sim_host *host, struct dn_remote remote, const void *source, uint64_t bytes);

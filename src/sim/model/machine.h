@@ -173,6 +173,9 @@ struct sim_stage {
     KEY(carrier, arq, SIM_KEY_CHOICE, true, "CD: how far C-ARQ climbs from stop-and-wait")        \
     KEY(carrier, contexts, SIM_KEY_COUNT, true, "CD: LTEEs and RTEEs of a node")                  \
     KEY(carrier, ways, SIM_KEY_COUNT, true, "CD: of the context caches")                          \
+    KEY(carrier, kept, SIM_KEY_COUNT, true,                                                       \
+        "1: contexts of all peers are kept; those are on chip")                                   \
+    KEY(carrier, fetch, SIM_KEY_NS, true, "where they are kept: bringing one onto the chip")      \
     KEY(link, mb_per_s, SIM_KEY_MB_PER_S, false, "of one direction")                              \
     KEY(link, wire, SIM_KEY_NS, true, "drivers, optics and cable, one way")                       \
     KEY(link, loss_ppm, SIM_KEY_COUNT, true, "packets that get lost on their way, of a million")  \

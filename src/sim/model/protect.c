@@ -58,37 +58,20 @@ struct dn_remote sim_remote_region(uint32_t remote_node, uint32_t area, uint64_t
 static void note_page(struct sim_host *host, uint64_t kick_address)
 {
     uint64_t entries = host->world->machine->host_tlb_entries;
-    uint32_t sets = (uint32_t)(entries / SIM_CPU_WAYS);
-    if (++host->kick_pages > entries && sets > 0 && !host->tlb && !host->is_core) {
-        host->tlb = calloc(1, sizeof *host->tlb + sets * SIM_CPU_WAYS * sizeof host->tlb->ways[0]);
-        INVARIANT(host->tlb);
-        host->tlb->sets = sets;
+    if (++host->kick_pages > entries && entries > 0 && !host->tlb && !host->is_core) {
+        host->tlb = sim_lru_open(entries);
     }
     if (host->tlb) {
-        (void)sim_cpu_tlb_ps(host, kick_address);
-        host->tlb->misses--;
+        (void)sim_lru_use(host->tlb, kick_address >> NIC_KICK_PAGE_BITS);
     }
 }
 
 uint64_t sim_cpu_tlb_ps(struct sim_host *host, uint64_t kick_address)
 {
-    struct sim_cpu_tlb *tlb = host->tlb;
-    if (!tlb) {
+    if (!host->tlb || sim_lru_use(host->tlb, kick_address >> NIC_KICK_PAGE_BITS)) {
         return 0;
     }
-    uint64_t page = kick_address >> NIC_KICK_PAGE_BITS;
-    uint32_t first = (uint32_t)(page % tlb->sets) * SIM_CPU_WAYS;
-    uint32_t oldest = first;
-    for (uint32_t way = first; way < first + SIM_CPU_WAYS; way++) {
-        if (tlb->ways[way].page == page + 1) {
-            tlb->ways[way].used = ++tlb->clock;
-            return 0;
-        }
-        oldest = tlb->ways[way].used < tlb->ways[oldest].used ? way : oldest;
-    }
-    tlb->ways[oldest].page = page + 1;
-    tlb->ways[oldest].used = ++tlb->clock;
-    tlb->misses++;
+    host->tlb_misses++;
     return host->world->machine->host_tlb_miss;
 }
 

@@ -214,8 +214,11 @@ static uint64_t duration_ps(const struct sim_world *world, const struct sim_flig
     uint64_t cycles = stage->cycles + stage->word_cycles * flight->words;
     cycles += flight->is_cd ? stage->cd_cycles : 0;
     cycles += world->swif_is_slow ? stage->slow_cycles : 0;
-    cycles += name == SIM_STAGE_TRANSPORT_SEND && !flight->context_hit ? stage->miss_cycles : 0;
-    return sim_cycles(world->period_ps[stage->clock], cycles);
+    bool is_miss = name == SIM_STAGE_TRANSPORT_SEND && !flight->context_hit;
+    bool is_fetched = is_miss && world->machine->carrier_kept != 0;
+    cycles += is_miss && !is_fetched ? stage->miss_cycles : 0;
+    return sim_cycles(world->period_ps[stage->clock], cycles) +
+           (is_fetched ? world->machine->carrier_fetch : 0);
 }
 
 static uint32_t misses_of(struct sim_node *node, const struct sim_flight *flight,
@@ -249,7 +252,10 @@ static uint64_t interval_ps(const struct sim_world *world, const struct sim_flig
     const struct sim_stage *stage = &world->machine->stages[name];
     uint64_t cycles = stage->word_cycles * flight->words + stage->gap_cycles +
                       (flight->is_cd ? stage->cd_gap_cycles : 0);
-    return sim_cycles(world->period_ps[stage->clock], cycles > 0 ? cycles : 1);
+    bool is_fetched = name == SIM_STAGE_TRANSPORT_SEND && !flight->context_hit &&
+                      world->machine->carrier_kept != 0;
+    return sim_cycles(world->period_ps[stage->clock], cycles > 0 ? cycles : 1) +
+           (is_fetched ? world->machine->carrier_fetch : 0);
 }
 
 void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slot)

@@ -24,6 +24,7 @@
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
 #include "sim/model/interrupt.h"
+#include "sim/lru.h"
 #include "sim/slots.h"
 
 enum sim_event_kind {
@@ -52,18 +53,6 @@ struct sim_region {
     uint32_t pgid;
 };
 
-/* The CPU's TLB, as far as kick pages are in it: 4 ways, of which the least recently used goes. */
-enum { SIM_CPU_WAYS = 4 };
-struct sim_cpu_tlb {
-    uint32_t sets;
-    uint64_t clock; /* counts uses */
-    uint64_t misses;
-    struct {
-        uint64_t page; /* 1 + its number; 0: empty */
-        uint64_t used;
-    } ways[]; /* sets of SIM_CPU_WAYS */
-};
-
 enum sim_kick_kind {
     SIM_KICK_AOTF,
     SIM_KICK_MULTICAST,
@@ -72,6 +61,7 @@ enum sim_kick_kind {
     SIM_KICK_PUSH,
     SIM_KICK_PULL,
     SIM_KICK_LOCAL, /* into the node's own LLCM */
+    SIM_KICK_QUIET, /* what follows waits until all before is acknowledged */
     SIM_KICK_BARRIER,
     SIM_KICK_LOCK,
     SIM_KICK_UNLOCK,
@@ -201,6 +191,8 @@ struct sim_node {
     uint64_t context_misses; /* CD: the same */
     uint64_t retransmissions;    /* CD: as of the last packet */
     struct sim_passage *passage; /* of the last packet into memory; NULL in large worlds */
+    struct sim_lru *chip;        /* CD, contexts kept elsewhere: those on the chip; else NULL */
+    uint64_t fetches;            /* of contexts onto it */
     struct sim_region *regions;  /* of LLCM, that belong to groups; NULL: none yet */
     uint32_t region_count;
     uint64_t unknown_dropped;      /* unknown packets for which no program has a place */

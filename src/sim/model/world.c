@@ -204,9 +204,11 @@ void sim_world_close(struct sim_world *world)
         free(world->nodes[i].passage);
         sim_messages_free(&world->nodes[i]);
         free(world->nodes[i].regions);
+        sim_lru_close(world->nodes[i].chip);
     }
     for (uint32_t i = 0; world->hosts && i < world->host_count; i++) {
-        free(world->hosts[i].tlb);
+        sim_lru_close(world->hosts[i].tlb);
+        free(world->hosts[i].quiets);
     }
     if (world->network) {
         sim_network_close(world->network);
@@ -373,7 +375,7 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
         if (node->board) {
             const struct swif_counters *swif = swif_counters(node->board->swif);
             counters->context_hits += swif->ltee_hits;
-            counters->context_misses += swif->ltee_misses;
+            counters->context_misses += node->chip ? node->fetches : swif->ltee_misses;
             counters->retransmissions += swif->retransmissions;
             counters->transmissions += swif->transmissions;
             counters->stop_and_wait += swif->stop_and_wait;
@@ -381,7 +383,7 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
         }
     }
     for (uint32_t i = 0; i < world->host_count; i++) {
-        counters->cpu_misses += world->hosts[i].tlb ? world->hosts[i].tlb->misses : 0;
+        counters->cpu_misses += world->hosts[i].tlb_misses;
     }
 }
 

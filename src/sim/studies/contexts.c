@@ -8,7 +8,17 @@
  * Each point is two worlds. In the first, an operation begins long after the one before was
  * acknowledged; it gives the latency and the share of operations that find their context. In the
  * second, operations follow as fast as host and NIC can; it gives their rate, and how many of
- * their packets go by stop-and-wait. */
+ * their packets go by stop-and-wait.
+ *
+ * A second study sets CD beside InfiniBand's services (paper 002, section 2), as InfiniSWIF would
+ * have them:
+ *
+ *     UD  no contexts, and nothing repairs a loss
+ *     CD  contexts in a cache; those of other peers are dropped
+ *     RC  a queue pair for each peer: a context of each peer is kept in the board's memory, and
+ *         those in use are on the chip
+ *     RD  one queue pair and a context for each peer, kept like RC's; the next message waits until
+ *         the last one, to whomever, is acknowledged */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,6 +39,7 @@ static const char *const variant_names[VARIANTS] = {"in turn", "random"};
 struct sender {
     uint32_t peer_count; /* the nodes 0 .. peer_count - 1; the sender is the last node */
     bool at_random;
+    bool serialises;  /* RD: an operation waits for the acknowledgement of the one before */
     uint64_t pace_ps; /* between operations; 0: none */
     uint32_t warm;    /* the first ones, which are not counted */
     uint32_t operations;
@@ -80,6 +91,9 @@ static void send_to_peers(struct sim_host *host)
         choose_peer(host);
         SIM_STEP(host,
                  sim_block(host, sim_remote(sender->peer, 0), &sender->payload, OPERATION_BYTES));
+        if (sender->serialises) {
+            sim_serialise(host);
+        }
         if (sender->pace_ps > 0) {
             SIM_STEP(host, sim_work(host, sender->pace_ps));
         }
@@ -89,6 +103,7 @@ static void send_to_peers(struct sim_host *host)
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
+/* The second study has its first three columns otherwise, and two more behind the rest. */
 enum column {
     CONTEXTS,
     PEERS,
@@ -101,6 +116,10 @@ enum column {
     PACKETS,
     EVENTS,
     COLUMNS,
+    STATE = COLUMNS,
+    STATE_KB,
+    TRANSPORT_COLUMNS,
+    TRANSPORT = ORDER,
 };
 
 static const struct sim_study_column columns[COLUMNS] = {
@@ -141,7 +160,9 @@ static void read_figures(const struct sim_world *world, struct sender *sender,
         sim_study_set_number(row, LATENCY,
                              (double)sender->latency_ps / sender->latency_count /
                                  (double)SIM_PS_PER_NS);
-        sim_study_set_number(row, HITS, 1 - (double)misses / operations);
+        if (all.transmissions > 0) { /* UD has no contexts */
+            sim_study_set_number(row, HITS, 1 - (double)misses / operations);
+        }
     } else {
         uint64_t ps = sim_world_now(world) - sender->warm_ps;
         uint64_t transmissions = all.transmissions - warm->transmissions;
@@ -149,25 +170,33 @@ static void read_figures(const struct sim_world *world, struct sender *sender,
         double per_s = operations * 1e12 / (double)ps;
         sim_study_set_number(row, RATE, per_s / 1e6);
         sim_study_set_number(row, BANDWIDTH, per_s * OPERATION_BYTES / 1e6);
-        sim_study_set_number(row, STOP_AND_WAIT, (double)singly / (double)transmissions);
+        if (transmissions > 0) {
+            sim_study_set_number(row, STOP_AND_WAIT, (double)singly / (double)transmissions);
+        }
     }
 }
 
-static bool measure(const struct sim_machine *machine, const struct sim_study_point *point,
+struct way {
+    bool at_random;
+    bool serialises;
+};
+
+static bool measure(const struct sim_machine *machine, uint32_t nodes, struct way way,
                     uint64_t pace_ps, struct sim_study_row *row)
 {
     const struct sim_world_config config = {
-        .machine = machine, .node_count = point->nodes, .topology = SIM_ONE_SWITCH};
-    uint32_t peers = point->nodes - 1;
+        .machine = machine, .node_count = nodes, .topology = SIM_ONE_SWITCH};
+    uint32_t peers = nodes - 1;
     uint32_t round = peers > OPERATIONS_MIN ? peers : OPERATIONS_MIN / peers * peers;
     struct sender sender = {
         .peer_count = peers,
-        .at_random = point->variant == AT_RANDOM,
+        .at_random = way.at_random,
+        .serialises = way.serialises,
         .pace_ps = pace_ps,
         .warm = round,
         .operations = 2 * round,
         .random = {1},
-        .last = calloc(point->nodes, sizeof *sender.last),
+        .last = calloc(nodes, sizeof *sender.last),
     };
     INVARIANT(sender.last);
     struct sim_world *world = sim_world_open(&config, row->error);
@@ -218,8 +247,9 @@ static void run(const struct sim_study_choice *choice, const struct sim_study_po
         (void)snprintf(row->error, sizeof row->error, "%s: [carrier] kind is not cd", machine.name);
         return;
     }
-    if (measure(&machine, point, PACE_PS, row)) {
-        (void)measure(&machine, point, 0, row);
+    const struct way way = {.at_random = point->variant == AT_RANDOM};
+    if (measure(&machine, point->nodes, way, PACE_PS, row)) {
+        (void)measure(&machine, point->nodes, way, 0, row);
     }
 }
 
@@ -236,4 +266,92 @@ const struct sim_study sim_study_contexts = {
     .y_count = 4,
     .list = list,
     .run = run,
+};
+
+/* ---- Beside InfiniBand's services --------------------------------------------------------- */
+
+enum transport { UD, CD, RC, RD, TRANSPORTS };
+static const char *const transport_names[TRANSPORTS] = {"UD", "CD", "RC", "RD"};
+
+/* What InfiniBand's adapters of those years keep of a queue pair or of an end-to-end context; CD's
+ * are taken to be as large. */
+enum { CONTEXT_BYTES = 256 };
+
+static const struct sim_study_column transport_columns[TRANSPORT_COLUMNS] = {
+    [CONTEXTS] = {"contexts", 8, 0, "on the chip"},
+    [PEERS] = {"peers", 6, 0, "that it sends to, at random"},
+    [TRANSPORT] = {"service", 7, -1, "UD, CD, RC or RD; see dimmnet-sim(1)"},
+    [LATENCY] = {"latency_ns", 10, 1, "of 8 bytes, from the kick to memory, one at a time"},
+    [HITS] = {"hit_share", 9, 4, "of operations that find their context on the chip"},
+    [RATE] = {"mops", 7, 4, "million operations in a second, as fast as they go"},
+    [BANDWIDTH] = {"mb_per_s", 8, 2, "of data, as fast as they go"},
+    [STOP_AND_WAIT] = {"stop_and_wait_share", 19, 4, "of packets, as fast as they go"},
+    [PACKETS] = {"packets", 8, 0, "in both worlds together"},
+    [EVENTS] = {"events", 9, 0, "of the simulation"},
+    [STATE] = {"state", 6, 0, "contexts that a node keeps, on the chip and elsewhere"},
+    [STATE_KB] = {"state_kb", 8, 1, "the same, at 256 bytes each (assumed)"},
+};
+
+static unsigned list_transports(const struct sim_study_choice *choice,
+                                struct sim_study_point *points)
+{
+    static const uint32_t peers[] = {16, 256, 1024, 4096, 16384};
+    unsigned count = 0;
+    for (unsigned i = 0; i < sizeof peers / sizeof peers[0]; i++) {
+        for (unsigned transport = 0; transport < TRANSPORTS; transport++) {
+            if (peers[i] < choice->nodes_max) {
+                points[count++] = (struct sim_study_point){.nodes = peers[i] + 1,
+                                                           .variant = transport};
+            }
+        }
+    }
+    return count;
+}
+
+static uint64_t state_of(const struct sim_machine *machine, enum transport transport,
+                         uint64_t peers)
+{
+    uint64_t cached = machine->carrier_contexts < peers ? machine->carrier_contexts : peers;
+    return transport == UD ? 0 : transport == CD ? cached : peers;
+}
+
+static void run_transport(const struct sim_study_choice *choice,
+                          const struct sim_study_point *point, struct sim_study_row *row)
+{
+    struct sim_machine machine = *choice->machine;
+    enum transport transport = (enum transport)point->variant;
+    const struct way way = {.at_random = true, .serialises = transport == RD};
+    uint64_t state = state_of(&machine, transport, point->nodes - 1);
+    if (machine.carrier_kind != SIM_CARRIER_CD) {
+        (void)snprintf(row->error, sizeof row->error, "%s: [carrier] kind is not cd", machine.name);
+        return;
+    }
+    machine.carrier_kind = transport == UD ? SIM_CARRIER_UD : SIM_CARRIER_CD;
+    machine.carrier_kept = transport == RC || transport == RD;
+    machine.switch_ports = point->nodes;
+    if (transport != UD) {
+        sim_study_set_number(row, CONTEXTS, (double)machine.carrier_contexts);
+    }
+    sim_study_set_number(row, PEERS, point->nodes - 1);
+    sim_study_set_text(row, TRANSPORT, transport_names[transport]);
+    sim_study_set_number(row, STATE, (double)state);
+    sim_study_set_number(row, STATE_KB, (double)state * CONTEXT_BYTES / 1024);
+    if (measure(&machine, point->nodes, way, PACE_PS, row)) {
+        (void)measure(&machine, point->nodes, way, 0, row);
+    }
+}
+
+const struct sim_study sim_study_transports = {
+    .name = "transports",
+    .text = "UD and CD beside InfiniBand's RC and RD: state, latency and rate by peers",
+    .machine = "dimmnet2",
+    .columns = transport_columns,
+    .column_count = TRANSPORT_COLUMNS,
+    .x = PEERS,
+    .series = {TRANSPORT},
+    .series_count = 1,
+    .y = {LATENCY, RATE, STATE},
+    .y_count = 3,
+    .list = list_transports,
+    .run = run_transport,
 };

@@ -8,6 +8,7 @@
 extern const struct sim_study sim_study_barrier;
 extern const struct sim_study sim_study_sum;
 extern const struct sim_study sim_study_contexts;
+extern const struct sim_study sim_study_transports;
 extern const struct sim_study sim_study_loss;
 extern const struct sim_study sim_study_networks;
 extern const struct sim_study sim_study_message;

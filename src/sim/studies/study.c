@@ -9,6 +9,7 @@ static const struct sim_study *const studies[] = {
     &sim_study_barrier,
     &sim_study_sum,
     &sim_study_contexts,
+    &sim_study_transports,
     &sim_study_loss,
     &sim_study_networks,
     &sim_study_message,

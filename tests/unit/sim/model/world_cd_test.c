@@ -199,12 +199,111 @@ static void a_host_reads_the_status_when_it_knows_of_no_free_window(void **state
     }
 }
 
+/* ---- Contexts that are kept -------------------------------------------------------------- */
+
+enum { FETCH_NS = 500, PEERS = 8 };
+
+struct turns {
+    uint64_t kicks[PEERS];
+    uint32_t i;
+    uint64_t transit_ps[2 * PEERS];
+};
+
+/* Twice round all peers, of which the chip has room for half. */
+static void store_in_turn(struct sim_host *host)
+{
+    struct turns *mine = host->locals;
+    SIM_BEGIN(host);
+    for (mine->i = 0; mine->i < PEERS; mine->i++) {
+        mine->kicks[mine->i] = sim_kick(host, 1 + mine->i, 0);
+    }
+    for (mine->i = 0; mine->i < 2 * PEERS; mine->i++) {
+        SIM_STEP(host, sim_store(host, mine->kicks[mine->i % PEERS], mine->i + 1, 8));
+        SIM_STEP(host, sim_work(host, 100000 * NS));
+        const struct sim_passage *passage = sim_world_passage(host->world, 1 + mine->i % PEERS);
+        mine->transit_ps[mine->i] = passage->to_ps[SIM_STAGE_TRANSPORT_SEND] -
+                                    passage->from_ps[SIM_STAGE_TRANSPORT_SEND];
+    }
+    SIM_END(host);
+}
+
+/* A context that is not on the chip is fetched, and no packet goes by stop-and-wait for it. */
+static void a_context_that_is_kept_is_fetched(void **state)
+{
+    (void)state;
+    for (unsigned kept = 0; kept <= 1; kept++) {
+        struct sim_machine machine;
+        struct turns turns = {0};
+        struct sim_world_counters counters;
+        fill_infiniswif(&machine, SIM_CARRIER_CD);
+        machine.carrier_contexts = PEERS / 2;
+        machine.carrier_kept = kept;
+        machine.carrier_fetch = FETCH_NS * NS;
+        machine.switch_ports = PEERS + 1;
+        struct sim_world *world = open_world(&machine, PEERS + 1, SIM_ONE_SWITCH, false);
+        sim_world_start(world, 0, 0, store_in_turn, &turns, 0);
+        ends_well(world);
+        sim_world_counters(world, &counters);
+        assert_int_equal(counters.context_misses, 2 * PEERS);
+        for (uint32_t i = PEERS; i < 2 * PEERS; i++) {
+            uint64_t cycles_ps = (uint64_t)(A + CD_A + (kept ? 0 : MISS_A)) * CYCLE_NS * NS;
+            assert_int_equal(turns.transit_ps[i], cycles_ps + (kept ? FETCH_NS * NS : 0));
+        }
+        sim_world_close(world);
+    }
+}
+
+/* ---- One message at a time ----------------------------------------------------------------- */
+
+struct serial {
+    bool serialises;
+    uint32_t i;
+    uint64_t bytes;
+};
+
+static void send_three(struct sim_host *host)
+{
+    struct serial *mine = host->locals;
+    SIM_BEGIN(host);
+    for (mine->i = 0; mine->i < 3; mine->i++) {
+        SIM_STEP(host, sim_block(host, sim_remote(1 + mine->i, 0), &mine->bytes, 8));
+        if (mine->serialises) {
+            sim_serialise(host);
+        }
+    }
+    SIM_END(host);
+}
+
+/* To different nodes: without it they follow at once; with it each one waits until the one before
+ * has arrived and its acknowledgement has come back. */
+static void a_serial_sender_waits_for_acknowledgements(void **state)
+{
+    (void)state;
+    for (unsigned serialises = 0; serialises <= 1; serialises++) {
+        struct sim_machine machine;
+        struct serial serial = {.serialises = serialises};
+        fill_infiniswif(&machine, SIM_CARRIER_CD);
+        struct sim_world *world = open_world(&machine, 4, SIM_ONE_SWITCH, false);
+        sim_world_start(world, 0, 0, send_three, &serial, 0);
+        ends_well(world);
+        for (uint32_t node = 2; node < 4; node++) {
+            const struct sim_passage *before = sim_world_passage(world, node - 1);
+            const struct sim_passage *passage = sim_world_passage(world, node);
+            bool waited = passage->from_ps[SIM_STAGE_TRANSPORT_SEND] > before->visible_ps;
+            assert_int_equal(waited, serialises);
+        }
+        sim_world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_bytes_take_what_the_equation_says),
         cmocka_unit_test(packets_follow_after_their_words_and_the_gap),
         cmocka_unit_test(a_host_reads_the_status_when_it_knows_of_no_free_window),
+        cmocka_unit_test(a_context_that_is_kept_is_fetched),
+        cmocka_unit_test(a_serial_sender_waits_for_acknowledgements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -358,6 +358,36 @@ static void losses_cost_go_back_n_more_than_selective_repeat(void **state)
     assert_true(column(study, &rows[SELECTIVE], "share") < 1);
 }
 
+/* ---- Transports ---------------------------------------------------------------------------- */
+
+/* With more peers than contexts: RC keeps all of them and pays for fetching, CD keeps few and pays
+ * with stop-and-wait, RD sends one message at a time, UD keeps nothing. */
+static void services_differ_in_state_and_rate(void **state)
+{
+    const struct sim_study *study = sim_study_find("transports");
+    struct sim_study_choice choice = choose(study, study->machine, 1025);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row ud, cd, rc, rd;
+    (void)state;
+    unsigned count = study->list(&choice, points);
+    assert_int_equal(count, 12);
+    run_point(study, &choice, &points[8], &ud);
+    run_point(study, &choice, &points[9], &cd);
+    run_point(study, &choice, &points[10], &rc);
+    run_point(study, &choice, &points[11], &rd);
+    assert_int_equal((int)column(study, &ud, "state"), 0);
+    assert_int_equal((int)column(study, &cd, "state"), 256);
+    assert_int_equal((int)column(study, &rc, "state"), 1024);
+    assert_int_equal((int)column(study, &rd, "state"), 1024);
+    assert_true(column(study, &ud, "latency_ns") < column(study, &cd, "latency_ns"));
+    assert_true(column(study, &cd, "latency_ns") < column(study, &rc, "latency_ns"));
+    assert_true(column(study, &rc, "latency_ns") == column(study, &rd, "latency_ns"));
+    assert_true(column(study, &cd, "stop_and_wait_share") > 0.5);
+    assert_true(column(study, &rc, "stop_and_wait_share") < 0.05);
+    assert_true(column(study, &rd, "mops") < 0.2 * column(study, &rc, "mops"));
+    sim_machine_free(&machine);
+}
+
 /* ---- Users --------------------------------------------------------------------------------- */
 
 static double users(const struct sim_study *study, const char *kind, double count, double pages,
@@ -504,6 +534,7 @@ int main(void)
         cmocka_unit_test(teams_of_any_size_meet),
         cmocka_unit_test(two_nodes_take_what_the_paper_measured),
         cmocka_unit_test(the_core_processor_helps_hosts_that_compute),
+        cmocka_unit_test(services_differ_in_state_and_rate),
         cmocka_unit_test(sixty_four_users_share_a_board),
         cmocka_unit_test(losses_cost_go_back_n_more_than_selective_repeat),
         cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
