@@ -134,7 +134,7 @@ void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, uns
 void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
                    uint32_t first, uint32_t count)
 {
-    INVARIANT(sim_network_can_multicast(host->world->network));
+    INVARIANT(!sim_world_multicast_refusal(host->world));
     sim_host_kick(host, host->now_ps,
                   &(struct sim_kick){.kind = SIM_KICK_MULTICAST,
                                      .address = kick_address,

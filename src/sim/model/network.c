@@ -105,7 +105,7 @@ struct sim_network {
     struct sim_flit_network *flits; /* a network of routers: then the rest is unused */
     struct sim_network_user user;
     uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
-    bool can_multicast;
+    const char *refusal; /* why there is no multicast; NULL: there is */
     uint32_t node_count;
     uint32_t ports; /* of a switch */
     uint32_t ups;   /* how many of them lead up, below the highest level */
@@ -206,8 +206,10 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
             free(network);
             return NULL;
         }
+        network->refusal = sim_flit_network_refusal(network->flits);
         return network;
     }
+    network->refusal = "multicast needs a switch or a ring of routers";
     network->link_bytes_per_s = machine->link_mb_per_s;
     network->wire_ps = topologies[topology].has_wire ? machine->link_wire : 0;
     sim_slots_init(&network->flights, sizeof(struct flight));
@@ -219,7 +221,7 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
         network->ups = topologies[topology].is_fat ? network->ports / 2 : 1;
         network->transit_ps = machine->switch_transit;
         network->next_ps = machine->switch_next;
-        network->can_multicast = machine->switch_multicast != 0;
+        network->refusal = machine->switch_multicast ? NULL : "its switches have no multicast";
         lay_levels(network);
     }
     network->outputs = calloc(network->output_count, sizeof *network->outputs);
@@ -459,16 +461,35 @@ uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t 
     return leave(network, at_ps, source, target, target, bytes, token);
 }
 
+uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
+                           uint32_t target, uint32_t bytes, uint32_t token)
+{
+    if (network->flits) {
+        INVARIANT(source < network->node_count && target < network->node_count);
+        return sim_flit_network_reply(network->flits, at_ps, source, target, bytes, token);
+    }
+    return sim_network_send(network, at_ps, source, target, bytes, token);
+}
+
 bool sim_network_can_multicast(const struct sim_network *network)
 {
-    return network->can_multicast;
+    return !network->refusal;
+}
+
+const char *sim_network_refusal(const struct sim_network *network)
+{
+    return network->refusal;
 }
 
 uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint32_t source,
                                uint32_t first, uint32_t count, uint32_t bytes, uint32_t token)
 {
-    INVARIANT(network->can_multicast && source < network->node_count);
+    INVARIANT(!network->refusal && source < network->node_count);
     INVARIANT(count > 0 && first < network->node_count && count <= network->node_count - first);
+    if (network->flits) {
+        return sim_flit_network_multicast(network->flits, at_ps, source, first, count, bytes,
+                                          token);
+    }
     return leave(network, at_ps, source, first, first + count - 1, bytes, token);
 }
 

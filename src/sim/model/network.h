@@ -54,9 +54,16 @@ void sim_network_close(struct sim_network *network);
 uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t source,
                           uint32_t target, uint32_t bytes, uint32_t token);
 
+/* The same for a reply to a packet that came from the target: over routers it takes the way back in
+ * that packet's header, and the virtual network of replies. */
+uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
+                           uint32_t target, uint32_t bytes, uint32_t token);
+
 /* Sends one packet to the nodes first .. first + count - 1, which may include the source; the
- * switches make the copies. Only where sim_network_can_multicast. */
+ * switches make the copies, or the tables of a ring's routers. Only where
+ * sim_network_can_multicast; elsewhere sim_network_refusal says why in a sentence. */
 bool sim_network_can_multicast(const struct sim_network *network);
+const char *sim_network_refusal(const struct sim_network *network);
 uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint32_t source,
                                uint32_t first, uint32_t count, uint32_t bytes, uint32_t token);
 

@@ -4,10 +4,22 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/model/clock.h"
 #include "sim/ring/net.h"
 #include "wire/line.h"
+
+/* The header of the last request that came to one node from another. */
+struct request {
+    uint32_t key; /* target * nodes + source + 1; 0: none */
+    unsigned char header[WIRE_LINE_DATA_BYTES];
+};
+
+/* A line of the routers' multicast tables. */
+struct group {
+    uint32_t first, count;
+};
 
 struct sim_flit_network {
     struct sim_network_user user;
@@ -17,14 +29,68 @@ struct sim_flit_network {
     uint64_t now_ps;
     uint64_t next_ps;  /* no step before this */
     uint64_t *free_ps; /* by node: its port into its router */
+    uint32_t node_count;
+    struct request *requests; /* a hash table, at most half full */
+    uint32_t request_room, request_count;
+    struct group groups[NET_GROUPS_MAX];
+    uint32_t group_count;
+    uint32_t group_next; /* the line that is used anew next */
     bool step_is_put;
     bool steps; /* inside net_step, where a delivery may send */
 };
+
+/* ---- Ways back
+ * -------------------------------------------------------------------------------- */
+
+/* The place of a key, or the free one where it would go. */
+static struct request *find_request(const struct sim_flit_network *flits, uint32_t key)
+{
+    uint32_t at = key * UINT32_C(2654435761) & (flits->request_room - 1);
+    while (flits->requests[at].key != 0 && flits->requests[at].key != key) {
+        at = (at + 1) & (flits->request_room - 1);
+    }
+    return &flits->requests[at];
+}
+
+static void grow_requests(struct sim_flit_network *flits)
+{
+    struct request *before = flits->requests;
+    uint32_t room = flits->request_room;
+    flits->request_room = room ? 2 * room : 64;
+    flits->requests = calloc(flits->request_room, sizeof *flits->requests);
+    INVARIANT(flits->requests);
+    for (uint32_t i = 0; i < room; i++) {
+        if (before[i].key != 0) {
+            *find_request(flits, before[i].key) = before[i];
+        }
+    }
+    free(before);
+}
+
+static uint32_t request_key(const struct sim_flit_network *flits, uint32_t target, uint32_t source)
+{
+    return target * flits->node_count + source + 1;
+}
+
+static void keep_request(struct sim_flit_network *flits, const struct net_delivery *delivery)
+{
+    if (2 * flits->request_count >= flits->request_room) {
+        grow_requests(flits);
+    }
+    uint32_t key = request_key(flits, delivery->target, delivery->source);
+    struct request *request = find_request(flits, key);
+    flits->request_count += request->key == 0;
+    request->key = key;
+    memcpy(request->header, delivery->header, sizeof request->header);
+}
 
 static void delivered(void *context, uint64_t cycle, const struct net_delivery *delivery)
 {
     struct sim_flit_network *flits = context;
     (void)cycle;
+    if (delivery->virtual_network != net_replies(&flits->config)) {
+        keep_request(flits, delivery);
+    }
     flits->user.arrived(flits->user.context, flits->now_ps, delivery->target,
                         (uint32_t)delivery->tag);
 }
@@ -95,6 +161,7 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     struct sim_flit_network *flits = calloc(1, sizeof *flits);
     INVARIANT(flits);
     flits->user = *user;
+    flits->node_count = node_count;
     net_config_default(&flits->config, node_count);
     set_delays(&flits->config, machine);
     set_port(&flits->config, machine);
@@ -111,8 +178,9 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
         .context = flits, .delivered = delivered, .held = user->carried ? held : NULL};
     flits->net = net_open(&flits->config, &net_user, objection);
     if (!flits->net) {
-        (void)snprintf(error, SIM_ERROR_BYTES, "machine %s: [ring] %.200s", machine->name,
-                       objection);
+        bool is_port = strncmp(objection, "frame_", 6) == 0;
+        (void)snprintf(error, SIM_ERROR_BYTES, "machine %s: [%s] %.200s", machine->name,
+                       is_port ? "port" : "ring", objection);
         free(flits->free_ps);
         free(flits);
         return NULL;
@@ -124,6 +192,7 @@ void sim_flit_network_close(struct sim_flit_network *flits)
 {
     net_close(flits->net);
     free(flits->free_ps);
+    free(flits->requests);
     free(flits);
 }
 
@@ -138,17 +207,100 @@ static void put_step(struct sim_flit_network *flits, uint64_t from_ps)
     }
 }
 
+/* A packet has been given to its NIC. Those that come while the port is taken wait in order on the
+ * NIC's side. Returns when the port is free again. */
+static uint64_t take_port(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                          uint32_t bytes)
+{
+    put_step(flits, at_ps);
+    uint64_t *free_ps = &flits->free_ps[source];
+    *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) +
+               sim_cycles(flits->period_ps, net_port_cycles(&flits->config, bytes));
+    return *free_ps;
+}
+
 uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                uint32_t target, uint32_t bytes, uint32_t token)
 {
     bytes = bytes > 0 ? bytes : 1;
     net_send_bytes(flits->net, source, target, 0, bytes, token);
-    put_step(flits, at_ps);
-    /* Packets that come while the port is taken wait in order on its NIC's side. */
-    uint64_t *free_ps = &flits->free_ps[source];
-    *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) +
-               sim_cycles(flits->period_ps, net_port_cycles(&flits->config, bytes));
-    return *free_ps;
+    return take_port(flits, at_ps, source, bytes);
+}
+
+uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                                uint32_t target, uint32_t bytes, uint32_t token)
+{
+    const struct request *request = NULL;
+    bytes = bytes > 0 ? bytes : 1;
+    if (flits->request_room > 0) {
+        request = find_request(flits, request_key(flits, source, target));
+    }
+    if (request && request->key != 0) {
+        net_reply(flits->net, source, request->header, bytes, token);
+    } else {
+        net_send_bytes(flits->net, source, target, net_replies(&flits->config), bytes, token);
+    }
+    return take_port(flits, at_ps, source, bytes);
+}
+
+/* ---- Multicast
+ * -------------------------------------------------------------------------------- */
+
+const char *sim_flit_network_refusal(const struct sim_flit_network *flits)
+{
+    return flits->config.shape == NET_RING
+               ? NULL
+               : "a torus has no multicast: the tables of its routers lead round a ring only";
+}
+
+static void set_group(struct sim_flit_network *flits, uint32_t number, uint32_t first,
+                      uint32_t count)
+{
+    uint32_t *members = calloc(count, sizeof *members);
+    INVARIANT(members);
+    for (uint32_t i = 0; i < count; i++) {
+        members[i] = first + i;
+    }
+    net_group_set(flits->net, number, members, count);
+    free(members);
+    flits->groups[number] = (struct group){first, count};
+}
+
+/* The line of the tables for these nodes; NET_GROUPS_MAX: none is free. */
+static uint32_t group_for(struct sim_flit_network *flits, uint32_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < flits->group_count; i++) {
+        if (flits->groups[i].first == first && flits->groups[i].count == count) {
+            return i;
+        }
+    }
+    uint32_t number = flits->group_count;
+    if (number < NET_GROUPS_MAX) {
+        flits->group_count++;
+    } else if (net_is_empty(flits->net)) {
+        number = flits->group_next;
+        flits->group_next = (number + 1) % NET_GROUPS_MAX;
+    } else {
+        return NET_GROUPS_MAX;
+    }
+    set_group(flits, number, first, count);
+    return number;
+}
+
+uint64_t sim_flit_network_multicast(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                                    uint32_t first, uint32_t count, uint32_t bytes, uint32_t token)
+{
+    bytes = bytes > 0 ? bytes : 1;
+    uint32_t group = group_for(flits, first, count);
+    if (group < NET_GROUPS_MAX) {
+        net_send_group_bytes(flits->net, source, group, 0, bytes, token);
+        return take_port(flits, at_ps, source, bytes);
+    }
+    uint64_t free_ps = at_ps;
+    for (uint32_t i = 0; i < count; i++) {
+        free_ps = sim_flit_network_send(flits, at_ps, source, first + i, bytes, token);
+    }
+    return free_ps;
 }
 
 void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event)

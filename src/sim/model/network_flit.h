@@ -1,8 +1,13 @@
 /* Networks of routers (sim/ring) under the model's clock: the topologies ring and torus. The
  * network steps at each edge of its clock while anything is in it.
  *
- * It reports a packet when the whole of it has arrived, not when its head has: a router's NIC
- * side works by lines, and the receive stages behind it begin at the end of a packet. */
+ * It reports a packet when the whole of it has arrived, not when its head has: a router's NIC side
+ * works by lines, and the receive stages behind it begin at the end of a packet.
+ *
+ * Each NIC keeps the header of the last request from each node, and a reply takes the way back in
+ * it. For a multicast the routers' tables get a line for each set of nodes, at no cost in time;
+ * when all lines are taken, one is used anew as soon as nothing is under way, and meanwhile a
+ * packet goes to each node. */
 #ifndef SIM_MODEL_NETWORK_FLIT_H
 #define SIM_MODEL_NETWORK_FLIT_H
 
@@ -20,6 +25,11 @@ void sim_flit_network_close(struct sim_flit_network *flits);
 /* Like the functions of network.h. */
 uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                uint32_t target, uint32_t bytes, uint32_t token);
+uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                                uint32_t target, uint32_t bytes, uint32_t token);
+const char *sim_flit_network_refusal(const struct sim_flit_network *flits);
+uint64_t sim_flit_network_multicast(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
+                                    uint32_t first, uint32_t count, uint32_t bytes, uint32_t token);
 void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event);
 uint32_t sim_flit_network_hops(const struct sim_flit_network *flits, uint32_t source,
                                uint32_t target);

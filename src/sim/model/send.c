@@ -289,6 +289,9 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
     if (flight->target_count > 1) {
         *free_ps = sim_network_multicast(world->network, world->now_ps, node->number,
                                          flight->target, flight->target_count, bytes, slot);
+    } else if (flight->class == WIRE_REPLY) {
+        *free_ps = sim_network_reply(world->network, world->now_ps, node->number, flight->target,
+                                     bytes, slot);
     } else {
         *free_ps = sim_network_send(world->network, world->now_ps, node->number, flight->target,
                                     bytes, slot);

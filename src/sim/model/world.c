@@ -348,6 +348,12 @@ uint32_t sim_world_hops(const struct sim_world *world, uint32_t source, uint32_t
     return sim_network_hops(world->network, source, target);
 }
 
+const char *sim_world_multicast_refusal(const struct sim_world *world)
+{
+    return world->machine->carrier_kind == SIM_CARRIER_CD ? "packets by CD go to one node each"
+                                                          : sim_network_refusal(world->network);
+}
+
 const struct sim_passage *sim_world_passage(const struct sim_world *world, uint32_t node)
 {
     INVARIANT(node < world->config.node_count);

@@ -74,6 +74,9 @@ uint64_t sim_world_now(const struct sim_world *world);
 /* Switches or routers that a packet goes through. */
 uint32_t sim_world_hops(const struct sim_world *world, uint32_t source, uint32_t target);
 
+/* Why sim_store_all cannot be used in this world, in a sentence; NULL: it can. */
+const char *sim_world_multicast_refusal(const struct sim_world *world);
+
 struct sim_world_counters {
     uint64_t events;
     uint64_t packets;

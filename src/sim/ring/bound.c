@@ -67,11 +67,20 @@ static double drain_of(double leaving_share, unsigned channels)
 /* The flits that a port carries in a cycle, one way, when it is always busy. */
 static double port_rate(const struct net_config *network, const struct net_traffic_config *traffic)
 {
-    double cycles = (1 - traffic->long_share) *
-                        (double)net_port_cycles(network, traffic->flits * network->flit_bytes) +
-                    traffic->long_share *
-                        (double)net_port_cycles(network, traffic->long_flits * network->flit_bytes);
-    return net_traffic_flits(traffic) / cycles;
+    const struct {
+        uint32_t flits;
+        double share;
+    } packets[] = {{traffic->flits, 1 - traffic->long_share},
+                   {traffic->long_flits, traffic->long_share},
+                   {traffic->reply_flits, traffic->reply_flits > 0 ? 1 : 0}};
+    double flits = 0;
+    double cycles = 0;
+    for (unsigned i = 0; i < sizeof packets / sizeof *packets; i++) {
+        uint32_t bytes = packets[i].flits * network->flit_bytes;
+        flits += packets[i].share * packets[i].flits;
+        cycles += packets[i].share * (double)net_port_cycles(network, bytes);
+    }
+    return flits / cycles;
 }
 
 bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bound)

@@ -10,7 +10,7 @@ struct net_bound {
     double port;    /* the rate at which the NICs' ports are full */
     double drain;   /* the share of a link that heads of line let through, at most 1 */
     double credit;  /* the share of a link that buffers and credits let through, at most 1 */
-    double rate;    /* flits per node and cycle: all of them together */
+    double rate;    /* flits per node and cycle, replies included: all of them together */
 };
 
 /* False: there is no derivation for that network or that traffic. */

@@ -103,6 +103,7 @@ static void take_delivery(void *context, uint64_t cycle, const struct net_delive
         run->wait_sum += delivery->entered_cycle - delivery->injected_cycle;
         run->hops_sum += delivery->hops;
     }
+    net_traffic_delivered(run->traffic, delivery);
 }
 
 static void take_lost(void *context, uint64_t cycle, const struct net_delivery *packet,

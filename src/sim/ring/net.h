@@ -165,6 +165,8 @@ void net_send_bytes(struct net *net, uint32_t source, uint32_t target, uint32_t 
 void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count);
 void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
                     uint32_t flits, uint64_t tag);
+void net_send_group_bytes(struct net *net, uint32_t source, uint32_t group,
+                          uint32_t virtual_network, uint32_t bytes, uint64_t tag);
 
 /* The virtual network of replies: the second, if there is one. */
 static inline uint32_t net_replies(const struct net_config *config)

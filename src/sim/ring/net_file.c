@@ -114,6 +114,8 @@ static const struct key keys[] = {
     COUNT("traffic", "flits", traffic.flits, 1, 65536, "of a packet"),
     COUNT("traffic", "long_flits", traffic.long_flits, 1, 65536, "of a long packet"),
     REAL("traffic", "long_share", traffic.long_share, 0, 1, "of packets that are long"),
+    COUNT("traffic", "reply_flits", traffic.reply_flits, 0, 65536,
+          "of the answer to each packet, in the second virtual network; 0: none"),
     COUNT("traffic", "networks", traffic.networks, 0, NET_VCS_MAX,
           "virtual networks that packets are spread over; 0: all"),
     COUNT("traffic", "hot_node", traffic.hot_node, 0, NET_NODES_MAX, "of hot-spot"),

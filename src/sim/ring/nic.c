@@ -117,6 +117,12 @@ void net_send(struct net *net, uint32_t source, uint32_t target, uint32_t virtua
 void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t virtual_network,
                     uint32_t flits, uint64_t tag)
 {
+    net_send_group_bytes(net, source, group, virtual_network, flits * net->config.flit_bytes, tag);
+}
+
+void net_send_group_bytes(struct net *net, uint32_t source, uint32_t group,
+                          uint32_t virtual_network, uint32_t bytes, uint64_t tag)
+{
     INVARIANT(group < NET_GROUPS_MAX && net->pass_enable[source] >> group & 1);
     const struct wire_ring_header header = {
         .mode = mode_of(net),
@@ -126,7 +132,7 @@ void net_send_group(struct net *net, uint32_t source, uint32_t group, uint32_t v
         .return_router = (uint16_t)source,
         .return_direction = WIRE_LEFT, /* the way on which it came */
     };
-    send_with(net, &header, source, virtual_network, flits * net->config.flit_bytes, tag);
+    send_with(net, &header, source, virtual_network, bytes, tag);
 }
 
 void net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],

@@ -82,6 +82,21 @@ static uint32_t square_root(uint32_t value)
 }
 
 /* Objections that concern one pattern only. */
+static const char *reply_objection(const struct net_traffic_config *config,
+                                   const struct net_config *network, char text[NET_ERROR_BYTES])
+{
+    if (config->reply_flits > 0 && net_replies(network) == 0) {
+        return net_object(text, "[traffic] reply_flits: replies need a second virtual network");
+    }
+    if (config->reply_flits > 0 && config->networks > 1) {
+        return net_object(text,
+                          "[traffic] networks: is %" PRIu32
+                          ", but with replies all requests are in the first",
+                          config->networks);
+    }
+    return NULL;
+}
+
 static const char *pattern_objection(const struct net_traffic_config *config, uint32_t nodes,
                                      enum net_shape shape, char text[NET_ERROR_BYTES])
 {
@@ -126,7 +141,10 @@ const char *net_traffic_objection(const struct net_traffic_config *config,
             text, "[traffic] networks: there are %" PRIu32 " virtual networks, not %" PRIu32,
             network->virtual_networks, config->networks);
     }
-    return pattern_objection(config, network->width * network->height, network->shape, text);
+    const char *objection = reply_objection(config, network, text);
+    return objection
+               ? objection
+               : pattern_objection(config, network->width * network->height, network->shape, text);
 }
 
 /* ---- Chance ------------------------------------------------------------------------------- */
@@ -302,6 +320,17 @@ void net_traffic_step(struct net_traffic *traffic)
     }
 }
 
+void net_traffic_delivered(struct net_traffic *traffic, const struct net_delivery *delivery)
+{
+    uint32_t flits = traffic->config.reply_flits;
+    if (flits > 0 && delivery->virtual_network == 0) {
+        net_reply(traffic->net, delivery->target, delivery->header,
+                  flits * traffic->network.flit_bytes, ++traffic->counters.packets);
+        traffic->counters.packets_wanted++;
+        traffic->counters.flits_wanted += flits;
+    }
+}
+
 bool net_traffic_is_over(const struct net_traffic *traffic)
 {
     return traffic->config.pattern == NET_TRACE && traffic->entry_next == traffic->entry_count;
@@ -439,7 +468,9 @@ struct net_traffic *net_traffic_open(const struct net_traffic_config *config,
         .net = net,
         .random = {config->seed},
         .nodes = nodes,
-        .networks = config->networks ? config->networks : network->virtual_networks,
+        .networks = config->reply_flits ? 1
+                    : config->networks  ? config->networks
+                                        : network->virtual_networks,
         .long_limit = limit_of(config->long_share),
         .hot_limit = limit_of(config->hot_share),
         .turn = turn,

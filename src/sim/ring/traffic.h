@@ -1,5 +1,6 @@
 /* What is sent over a network: where to, how much, when. Open loop: packets come at their rate
- * whether or not the network can take them, and wait at their NICs.
+ * whether or not the network can take them, and wait at their NICs. With replies, each packet is a
+ * request, in the first virtual network, and its target answers at once, in the second.
  *
  * Nothing here does I/O except reading the trace's file. Deterministic: chance comes from the
  * seed, in whole numbers only, so a seed gives the same packets on every machine. */
@@ -35,11 +36,13 @@ enum { NET_PATH_BYTES = 256 };
 
 struct net_traffic_config {
     enum net_pattern pattern;
-    double rate;         /* flits per node and cycle, 0 .. 1; a multicast counts once */
-    uint32_t flits;      /* of a packet */
-    uint32_t long_flits; /* of a long one */
-    double long_share;   /* the share of packets that are long */
-    uint32_t networks;   /* virtual networks that packets are spread over; 0: all */
+    /* Flits per node and cycle, 0 .. 1; a multicast counts once, and replies do not count. */
+    double rate;
+    uint32_t flits;       /* of a packet */
+    uint32_t long_flits;  /* of a long one */
+    double long_share;    /* the share of packets that are long */
+    uint32_t reply_flits; /* of the answer to each packet; 0: there are no answers */
+    uint32_t networks;    /* virtual networks that packets are spread over; 0: all */
     uint32_t hot_node;
     double hot_share;
     uint32_t members; /* of a group */
@@ -55,7 +58,7 @@ void net_traffic_config_default(struct net_traffic_config *config);
 const char *net_traffic_objection(const struct net_traffic_config *config,
                                   const struct net_config *network, char text[NET_ERROR_BYTES]);
 
-/* The mean length of packets. */
+/* The mean length of packets that are no replies. */
 double net_traffic_flits(const struct net_traffic_config *config);
 
 struct net_traffic;
@@ -69,7 +72,10 @@ void net_traffic_close(struct net_traffic *traffic);
 /* Sends the packets of the net's present cycle. Call it once for each cycle. */
 void net_traffic_step(struct net_traffic *traffic);
 
-/* Whether nothing comes any more: the end of a trace. */
+/* Answers a packet that was delivered, if it is a request. */
+void net_traffic_delivered(struct net_traffic *traffic, const struct net_delivery *delivery);
+
+/* Whether nothing comes any more but replies: the end of a trace. */
 bool net_traffic_is_over(const struct net_traffic *traffic);
 
 struct net_traffic_counters {

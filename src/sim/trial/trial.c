@@ -62,6 +62,31 @@ static void run_loop(struct sim_host *host)
     SIM_END(host);
 }
 
+/* Node 0 stores to all others by one multicast, and waits for the answer of each. */
+static void run_multicast(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    const uint64_t place = PLACE + 8 * (uint64_t)host->node; /* of its answer */
+    SIM_BEGIN(host);
+    mine->kick = sim_kick(host, host->node == 0 ? 1 : 0, host->node == 0 ? 0 : place / 4096 * 4096);
+    for (mine->round = 0; mine->round < mine->wish->rounds; mine->round++) {
+        begin_round(host, mine);
+        if (host->node == 0) {
+            SIM_STEP(host, sim_store_all(host, mine->kick + PLACE, mine->round + 1, 8, 1,
+                                         mine->nodes - 1));
+            for (mine->at = 1; mine->at < mine->nodes; mine->at++) {
+                SIM_STEP(host,
+                         sim_poll(host, PLACE + 8 * mine->at, 8, UINT64_MAX, mine->round + 1));
+            }
+        } else {
+            SIM_STEP(host, sim_poll(host, PLACE, 8, UINT64_MAX, mine->round + 1));
+            SIM_STEP(host, sim_store(host, mine->kick + place % 4096, mine->round + 1, 8));
+        }
+        end_round(host, mine);
+    }
+    SIM_END(host);
+}
+
 /* ---- Blocks and RDMA ------------------------------------------------------------------- */
 
 static uint32_t block_bytes(const struct mine *mine)
@@ -191,20 +216,23 @@ static const struct trial {
     bool locks; /* all nodes may wait for one lock */
     bool (*run)(const struct sim_trial_wish *wish, struct sim_trial_result *result,
                 char error[SIM_ERROR_BYTES]); /* where the nodes do not all run one program */
+    bool multicasts;
 } trials[] = {
-    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false, false, NULL},
+    {"loop", "8 bytes by AOTF round a board", run_loop, 1, 0, false, false, NULL, false},
     {"ping", "8 bytes by AOTF from node 0 half-way round and back", run_stream, 2, 0, false, false,
-     NULL},
+     NULL, false},
     {"stream", "blocks by BOTF half-way round, and an answer", run_stream, 2, 46400, false, false,
-     NULL},
+     NULL, false},
     {"push", "RDMA into the memory of the node half-way round", run_transfer, 2, 65536, false,
-     false, NULL},
-    {"pull", "RDMA out of it", run_transfer, 2, 65536, false, false, NULL},
+     false, NULL, false},
+    {"pull", "RDMA out of it", run_transfer, 2, 65536, false, false, NULL, false},
     {"barrier", "all nodes in the core processor's binary tree", run_barrier, 2, 0, true, false,
-     NULL},
-    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true, true, NULL},
+     NULL, false},
+    {"lock", "all nodes take one lock in turn", run_lock, 2, 0, true, true, NULL, false},
+    {"multicast", "8 bytes to all others by one packet, and their answers", run_multicast, 2, 0,
+     false, false, NULL, true},
     {"message", "all nodes send messages to node 0, by Modified ACK/NACK", NULL, 2, 2048, true,
-     false, run_messages},
+     false, run_messages, false},
 };
 
 enum { TRIALS = sizeof trials / sizeof trials[0] };
@@ -306,6 +334,13 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
                        trial->nodes_least);
         return false;
     }
+    if (trial->multicasts && PLACE + 8 * (uint64_t)result->node_count > wish->machine->llcm_bytes) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "%s: the answers of %" PRIu32 " nodes do not fit into the %" PRIu64
+                       " of [llcm] bytes",
+                       wish->machine->name, result->node_count, wish->machine->llcm_bytes);
+        return false;
+    }
     if (!trial->run && result->bytes + 4096 > wish->machine->llcm_bytes) {
         (void)snprintf(error, SIM_ERROR_BYTES,
                        "%s: %" PRIu64 " bytes do not fit behind the first page of the %" PRIu64
@@ -329,7 +364,14 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
     if (!world) {
         return false;
     }
-    bool done = run_world(world, wish, trial, result, error);
+    const char *refusal = trial->multicasts ? sim_world_multicast_refusal(world) : NULL;
+    bool done = false;
+    if (refusal) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "%s on %s: %s", trial->name, wish->machine->name,
+                       refusal);
+    } else {
+        done = run_world(world, wish, trial, result, error);
+    }
     sim_world_close(world);
     return done;
 }

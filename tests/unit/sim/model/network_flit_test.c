@@ -25,7 +25,7 @@ static void a_ring_takes_its_routers_delays(void **state)
     assert_int_equal(sim_network_hops(bench->network, 0, 4), 5);
     assert_int_equal(sim_network_hops(bench->network, 0, 5), 5);
     assert_int_equal(sim_network_hops(bench->network, 8, 0), 2);
-    assert_false(sim_network_can_multicast(bench->network));
+    assert_true(sim_network_can_multicast(bench->network));
     bench_close(bench);
 }
 
@@ -44,6 +44,10 @@ static void everyone_reaches_everyone_on_a_torus(void **state)
         assert_int_equal(bench->visits[node], NODES);
     }
     assert_int_equal(sim_network_hops(bench->network, 0, 23), 3); /* one to the left, one up */
+    assert_false(sim_network_can_multicast(bench->network));
+    assert_string_equal(
+        sim_network_refusal(bench->network),
+        "a torus has no multicast: the tables of its routers lead round a ring only");
     bench_close(bench);
 }
 
@@ -67,12 +71,92 @@ static void a_link_into_a_router_is_taken_by_one_packet_at_a_time(void **state)
     bench_close(bench);
 }
 
+/* Node 1 has much to send to node 0; its reply to a request of node 0's does not wait for that, but
+ * shares the port with it. */
+static void a_reply_does_not_wait_behind_requests(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 50, BYTES = 1200, FIRST = 100, REPLY = 200 };
+    struct bench *bench = bench_open(SIM_RING, 8, 4);
+    (void)sim_network_send(bench->network, 0, 0, 1, 16, FIRST);
+    bench_run(bench);
+    assert_int_equal(bench->arrivals[0].token, FIRST);
+    uint64_t at_ps = bench->now_ps;
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        (void)sim_network_send(bench->network, at_ps, 1, 0, BYTES, i);
+    }
+    (void)sim_network_reply(bench->network, at_ps, 1, 0, BYTES, REPLY);
+    bench_run(bench);
+    assert_int_equal(bench->arrival_count, REQUESTS + 2);
+    uint32_t place = 0;
+    while (bench->arrivals[place].token != REPLY) {
+        place++;
+    }
+    assert_in_range(place, 1, 3);
+    /* Also when nothing has come that it could answer. */
+    (void)sim_network_reply(bench->network, bench->now_ps, 2, 3, BYTES, REPLY + 1);
+    bench_run(bench);
+    assert_int_equal(bench->arrivals[REQUESTS + 2].token, REPLY + 1);
+    assert_int_equal(bench->arrivals[REQUESTS + 2].node, 3);
+    bench_close(bench);
+}
+
+/* One packet goes round for all nodes of a range; the port is taken once. */
+static void a_ring_multicasts_by_its_tables(void **state)
+{
+    (void)state;
+    enum { NODES = 9, BYTES = 96 };
+    const uint64_t port_ps = 12 * 16 * NS;
+    struct bench *bench = bench_open(SIM_RING, 8, NODES);
+    bench->visits = calloc(NODES, sizeof *bench->visits);
+    assert_non_null(bench->visits);
+    assert_int_equal(sim_network_multicast(bench->network, 0, 2, 1, 6, BYTES, 7), port_ps);
+    assert_int_equal(sim_network_multicast(bench->network, 0, 2, 1, 6, BYTES, 8), 2 * port_ps);
+    bench_run(bench);
+    for (uint32_t node = 0; node < NODES; node++) {
+        assert_int_equal(bench->visits[node], node >= 1 && node <= 6 ? 2 : 0);
+    }
+    /* To the right, and the source itself last but for those before it. */
+    assert_int_equal(bench->arrivals[0].node, 3);
+    assert_int_equal(bench->arrivals[bench->arrival_count - 1].node, 2);
+    bench_close(bench);
+}
+
+/* Ranges that find no line in the tables get a packet for each node. */
+static void more_groups_than_lines_are_served(void **state)
+{
+    (void)state;
+    enum { NODES = 40 };
+    struct bench *bench = bench_open(SIM_RING, 8, NODES);
+    bench->visits = calloc(NODES, sizeof *bench->visits);
+    assert_non_null(bench->visits);
+    uint32_t expected[NODES] = {0};
+    for (uint32_t round = 0; round < 3; round++) {
+        for (uint32_t i = 0; i < 100; i++) {
+            uint32_t first = (i * 7 + round) % NODES, count = 1 + i % (NODES - first);
+            (void)sim_network_multicast(bench->network, bench->now_ps, i % NODES, first, count, 40,
+                                        i);
+            for (uint32_t node = first; node < first + count; node++) {
+                expected[node]++;
+            }
+        }
+        bench_run(bench);
+    }
+    for (uint32_t node = 0; node < NODES; node++) {
+        assert_int_equal(bench->visits[node], expected[node]);
+    }
+    bench_close(bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_takes_its_routers_delays),
         cmocka_unit_test(everyone_reaches_everyone_on_a_torus),
         cmocka_unit_test(a_link_into_a_router_is_taken_by_one_packet_at_a_time),
+        cmocka_unit_test(a_reply_does_not_wait_behind_requests),
+        cmocka_unit_test(a_ring_multicasts_by_its_tables),
+        cmocka_unit_test(more_groups_than_lines_are_served),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

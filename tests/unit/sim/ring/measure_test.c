@@ -219,6 +219,34 @@ static void saturation_is_near_the_bound(void **state)
     }
 }
 
+/* Each request brings a reply, by the way back in its header; together they fill the ports. */
+static void requests_are_answered(void **state)
+{
+    (void)state;
+    for (unsigned swif = NET_SW2B; swif <= NET_OIP; swif++) {
+        struct net_experiment experiment;
+        struct net_result result;
+        struct net_bound bound;
+        char error[NET_ERROR_BYTES];
+        start(&experiment, 8);
+        net_config_swif(&experiment.network, swif);
+        experiment.traffic.flits = 2;
+        experiment.traffic.reply_flits = 8;
+        measure(&experiment, 0.04, &result);
+        assert_int_equal(result.outcome, NET_STEADY);
+        assert_true(fabs(result.accepted - 0.2) < 0.01);
+        assert_true(fabs(result.offered - 0.2) < 0.01);
+        net_result_free(&result);
+        /* 3 + 12 lines for 10 flits. */
+        assert_true(net_bound_get(&experiment, &bound));
+        assert_true(fabs(bound.port - 10.0 / 30) < 1e-9);
+        experiment.measure.precision = 0.01;
+        assert_true(net_measure_saturation(&experiment, NULL, &result, error));
+        assert_true(result.accepted > 0.95 * bound.rate && result.accepted < 1.02 * bound.rate);
+        net_result_free(&result);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_deadlock_is_named),
         cmocka_unit_test(the_bound_is_what_the_paper_and_pencil_say),
         cmocka_unit_test(saturation_is_near_the_bound),
+        cmocka_unit_test(requests_are_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

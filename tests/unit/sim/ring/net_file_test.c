@@ -155,6 +155,12 @@ static void mistakes_name_file_line_and_key(void **state)
                  "folder/test.ini: [errors] outage: there is no link from 0 to 2");
     expect_error(RING "[measure]\nbatches = 9\nbatches_most = 8\n", NULL,
                  AT "6: [measure] batches_most: 8 are less than batches, 9");
+    expect_error(RING "[traffic]\nreply_flits = 4\nnetworks = 2\n", NULL,
+                 AT "6: [traffic] networks: is 2, but with replies all requests are in the first");
+    expect_error(RING "virtual_networks = 1\n[traffic]\nreply_flits = 4\n", NULL,
+                 AT "6: [traffic] reply_flits: replies need a second virtual network");
+    expect_error(RING "[port]\nframe_bits = 30\n", NULL,
+                 AT "5: [port] frame_bits: is 30, a line is 80 bits in whole frames");
     expect_error("[network]\nwidth = 16384\nheight = 2\n", NULL,
                  AT "2: [network] width: 32768 nodes; it has 2 to 16384");
 }
@@ -163,6 +169,24 @@ static void count_key(void *context, const struct net_key_value *value)
 {
     assert_true(*value->help != '\0');
     *(unsigned *)context += strcmp(value->key, "trace") == 0 || *value->value != '\0';
+}
+
+/* A mode brings its frames, wherever it stands; they can be changed. */
+static void the_port_has_the_frames_of_its_mode(void **state)
+{
+    (void)state;
+    struct net_file file;
+    expect_loaded(&file, RING, NULL);
+    assert_int_equal(file.experiment.network.swif, NET_SW2B);
+    assert_int_equal(file.experiment.network.port_frame_bits, 80);
+    assert_int_equal(file.experiment.network.port_frame_khz, 31250);
+    expect_loaded(&file, RING "[traffic]\nrate = 0.1\n[port]\nmode = oip\n", NULL);
+    assert_int_equal(file.experiment.network.swif, NET_OIP);
+    assert_int_equal(file.experiment.network.port_frame_bits, 40);
+    assert_int_equal(file.experiment.network.port_frame_khz, 62500);
+    expect_loaded(&file, RING "[port]\nframe_mhz = 50\nmode = sw2a\n", NULL);
+    assert_int_equal(file.experiment.network.port_frame_bits, 80);
+    assert_int_equal(file.experiment.network.port_frame_khz, 50000);
 }
 
 static void every_key_is_shown(void **state)
@@ -192,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_mesh_has_its_own_routing),
         cmocka_unit_test(settings_change_what_the_file_says),
         cmocka_unit_test(mistakes_name_file_line_and_key),
+        cmocka_unit_test(the_port_has_the_frames_of_its_mode),
         cmocka_unit_test(every_key_is_shown),
         cmocka_unit_test(a_missing_file_is_said),
     };
