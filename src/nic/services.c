@@ -30,7 +30,8 @@ static bool config_makes_sense(const struct nic_services_config *config)
 {
     const uint32_t counts[] = {config->lock_count,         config->lock_waiter_count,
                                config->lock_request_count, config->lock_value_count,
-                               config->team_count,         config->context_peer_count};
+                               config->team_count,         config->context_peer_count,
+                               config->chain_count,        config->chain_forward_count};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         if (counts[i] > COUNT_MAX) {
             return false;
@@ -45,6 +46,7 @@ static bool config_makes_sense(const struct nic_services_config *config)
            config->context_receive_bytes <= BUFFER_BYTES_MAX &&
            config->message_bytes_max <= NIC_MESSAGE_BYTES_MAX &&
            config->lock_value_bytes <= NIC_MESSAGE_BYTES_MAX && config->lock_value_bytes % 8 == 0 &&
+           (config->chain || config->chain_count + config->chain_forward_count == 0) &&
            (config->context_count == 0 ||
             (config->messages && config->message_bytes_max <= config->context_send_bytes &&
              (config->context_receive_bytes == 0 ||
@@ -103,6 +105,10 @@ static struct nic_services *lay_out(const struct nic_services_config *config,
                                       config->lock_value_bytes),
         .queue_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.queue_buckets),
         .use_buckets = base_space_take(space, NIC_LOCK_BUCKETS, sizeof *laid.use_buckets),
+        .chain_members = lay_out_pool(space, config->chain_count, sizeof(struct nic_chain_member)),
+        .chain_locks = lay_out_pool(space, config->chain_count, sizeof(struct nic_chain_lock)),
+        .chain_forwards = lay_out_pool(space, config->chain_forward_count,
+                                       sizeof(struct nic_chain_forward)),
         .last_ticket = (uint64_t)config->incarnation << 32,
     };
     for (uint32_t i = 0; i < config->context_count; i++) {
@@ -255,6 +261,11 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
         break;
     case NIC_DUE_DATA:
     case NIC_DUE_ANSWER: return services->config.messages->peek(services, now_ns, due, packet);
+    case NIC_DUE_CHAIN_REQUEST:
+    case NIC_DUE_CHAIN_REPLY:
+    case NIC_DUE_CHAIN_FORWARD:
+        is_ready = services->config.chain->peek(services, due, packet);
+        break;
     }
     return is_ready ? NIC_READY_NOW : NIC_READY_NEVER;
 }
@@ -325,6 +336,9 @@ void nic_services_sent(struct nic_services *services, uint64_t now_ns,
     case NIC_DUE_BARRIER: nic_barrier_sent(NIC_DUE_OWNER(due, struct nic_barrier_link, due)); break;
     case NIC_DUE_DATA:
     case NIC_DUE_ANSWER: services->config.messages->sent(now_ns, due, packet); break;
+    case NIC_DUE_CHAIN_REQUEST:
+    case NIC_DUE_CHAIN_REPLY:
+    case NIC_DUE_CHAIN_FORWARD: services->config.chain->sent(services, due); break;
     }
     if (due->listed) {
         /* It may have more, after all others. */
@@ -365,6 +379,19 @@ void nic_services_watch(struct nic_services *services, uint64_t now_ns, uint16_t
 
 /* ---- What comes ---------------------------------------------------------------------- */
 
+static bool deliver_lock(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                         unsigned kind, const struct wire_operation *operation)
+{
+    if (kind <= NIC_LOCK_RECORD_RELEASED) {
+        return nic_lock_manager_deliver(services, now_ns, source, kind, operation);
+    }
+    if (kind <= NIC_LOCK_RECORD_REFUSED) {
+        return nic_lock_use_deliver(services, now_ns, source, kind, operation);
+    }
+    const struct nic_chain_service *chain = services->config.chain;
+    return chain && chain->deliver(services, source, kind, operation);
+}
+
 void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           const struct wire_operation *operation)
 {
@@ -376,11 +403,7 @@ void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16
     if (source < services->config.node_count) {
         switch (operation->detail) {
         case WIRE_LOCK:
-            is_well_formed =
-                number == 0 &&
-                (kind <= NIC_LOCK_RECORD_RELEASED
-                     ? nic_lock_manager_deliver(services, now_ns, source, kind, operation)
-                     : nic_lock_use_deliver(services, now_ns, source, kind, operation));
+            is_well_formed = number == 0 && deliver_lock(services, now_ns, source, kind, operation);
             break;
         case WIRE_BARRIER:
             is_well_formed = nic_barrier_deliver(services, now_ns, source, kind, number, operation);

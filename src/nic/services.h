@@ -31,6 +31,11 @@
  *                                                        requester         none), its node 8
  *           8 REFUSED     0        manager -> requester  first ticket      last ticket 8,
  *                                                                         DN_E... negated 8
+ *           9 lock_req    0        requester -> manager  its structure     name 8
+ *          10 lock_forw   0        manager -> last_proc  its structure     requester's node 8,
+ *                                                                         its structure 8
+ *          11 lock_reply  0        holder, manager       its structure     -
+ *                                  -> requester
  *  BARRIER  1 ARRIVE      team     child -> parent       phase             -
  *           2 RELEASE     team     parent -> child       phase             -
  *           3 BROKEN      team     neighbour             0                 -
@@ -73,6 +78,11 @@ struct nic_services_config {
     uint32_t lock_value_bytes;   /* that a GRANT or a RELEASED carries at most; 0: none do */
     uint32_t lock_value_count;   /* changes of this node that wait to be sent */
 
+    /* Paper 004's own locks beside these: &nic_chain_service, or NULL with no lines. */
+    const struct nic_chain_service *chain;
+    uint32_t chain_count;         /* locks of this node, and locks that it asks for */
+    uint32_t chain_forward_count; /* requests that it has to forward at a time */
+
     uint32_t team_count; /* barriers that this node may be in */
 
     /* A node may do without paper 004's messages (the library's own messages go through rings in
@@ -110,6 +120,7 @@ struct px_sender;
 struct px_receiver;
 
 extern const struct nic_message_service nic_message_service;
+extern const struct nic_chain_service nic_chain_service;
 
 /* Sensible sizes, and no messages; the caller sets node and incarnation. */
 void nic_services_config_default(struct nic_services_config *config, uint32_t node_count);
@@ -248,6 +259,14 @@ enum nic_packet_lock_state nic_packet_lock_state(const struct nic_services *serv
 
 /* Whether nothing remains to be sent of uses that are over. */
 bool nic_packet_locks_are_told(const struct nic_services *services);
+
+/* Paper 004's own lock: a lock is (manager, name) here, too, but another one. A node takes part in
+ * it once. Completion: 0. DN_EBUSY: this node has asked for it, or has it. DN_EFULL: no line free.
+ * DN_ERANK. The ticket is the same each time. */
+int nic_chain_lock_request(struct nic_services *services, uint16_t manager, uint64_t name,
+                           struct nic_completion *completion, uint64_t *ticket);
+/* DN_ENOTHELD: this node does not have it. */
+int nic_chain_lock_release(struct nic_services *services, uint64_t ticket);
 
 /* ---- Barriers ----------------------------------------------------------------------- */
 

@@ -21,6 +21,9 @@ enum nic_lock_record_kind {
     NIC_LOCK_RECORD_INHERIT,
     NIC_LOCK_RECORD_NEXT,
     NIC_LOCK_RECORD_REFUSED,
+    NIC_LOCK_RECORD_CHAIN_REQUEST, /* paper 004's lock_req */
+    NIC_LOCK_RECORD_CHAIN_FORWARD, /* lock_forw */
+    NIC_LOCK_RECORD_CHAIN_REPLY,   /* lock_reply */
 };
 
 enum nic_barrier_record_kind {
@@ -40,13 +43,16 @@ enum { NIC_MESSAGE_RECORD_UNDECLARED = PX_RESEND + 1 };
 /* ---- What is due ------------------------------------------------------------------- */
 
 enum nic_due_kind {
-    NIC_DUE_REFUSAL = 0,  /* struct nic_refusal: lines that are all zero are valid */
-    NIC_DUE_LOCK_WAITER,  /* struct nic_lock_waiter */
-    NIC_DUE_LOCK_MANAGER, /* struct nic_lock_use, to_manager */
-    NIC_DUE_LOCK_NEXT,    /* struct nic_lock_use, to_next */
-    NIC_DUE_BARRIER,      /* struct nic_barrier_link */
-    NIC_DUE_DATA,         /* struct nic_message_line of a destination */
-    NIC_DUE_ANSWER,       /* struct nic_message_line of a source */
+    NIC_DUE_REFUSAL = 0,   /* struct nic_refusal: lines that are all zero are valid */
+    NIC_DUE_LOCK_WAITER,   /* struct nic_lock_waiter */
+    NIC_DUE_LOCK_MANAGER,  /* struct nic_lock_use, to_manager */
+    NIC_DUE_LOCK_NEXT,     /* struct nic_lock_use, to_next */
+    NIC_DUE_BARRIER,       /* struct nic_barrier_link */
+    NIC_DUE_DATA,          /* struct nic_message_line of a destination */
+    NIC_DUE_ANSWER,        /* struct nic_message_line of a source */
+    NIC_DUE_CHAIN_REQUEST, /* struct nic_chain_member, to_manager */
+    NIC_DUE_CHAIN_REPLY,   /* struct nic_chain_member, to_next */
+    NIC_DUE_CHAIN_FORWARD, /* struct nic_chain_forward */
 };
 
 struct nic_due {
@@ -146,6 +152,48 @@ struct nic_lock_use {
     uint32_t changes_bytes;
 };
 
+/* ---- Paper 004's lock: service_lock_chain.c */
+
+/* A requester's structure, at any node. */
+struct nic_chain_name {
+    uint16_t node; /* WIRE_NOBODY: nobody */
+    uint32_t line;
+};
+
+enum nic_chain_condition {
+    NIC_CHAIN_NONE,
+    NIC_CHAIN_WAIT,
+    NIC_CHAIN_LOCK,
+    NIC_CHAIN_QUEUED,
+    NIC_CHAIN_LAST,
+};
+
+struct nic_chain_member {
+    struct nic_due to_manager;
+    struct nic_due to_next;
+    enum nic_chain_condition condition;
+    bool here; /* the lock is at this structure: LOCK, LAST, or see service_lock_chain.c */
+    bool request_due;
+    uint16_t manager;
+    uint64_t name;
+    struct nic_chain_name next;     /* QUEUED: next_proc */
+    struct nic_chain_name reply_to; /* who is to be sent lock_reply */
+    struct nic_completion *completion;
+};
+
+struct nic_chain_lock {
+    uint32_t unused; /* the pool's */
+    uint64_t name;
+    struct nic_chain_name last; /* last_proc; nobody: never asked for */
+};
+
+/* A request that is to be forwarded. */
+struct nic_chain_forward {
+    struct nic_due due;
+    struct nic_chain_name to; /* nobody: the lock itself goes to the requester */
+    struct nic_chain_name requester;
+};
+
 /* A team's neighbours in the tree. */
 enum { NIC_BARRIER_PARENT, NIC_BARRIER_LEFT, NIC_BARRIER_RIGHT, NIC_BARRIER_LINKS };
 struct nic_barrier_link {
@@ -206,6 +254,9 @@ struct nic_services {
     uint64_t last_ticket;
     struct nic_barrier *barriers;
     struct nic_message_context *contexts;
+    struct base_pool chain_members;  /* struct nic_chain_member */
+    struct base_pool chain_locks;    /* struct nic_chain_lock */
+    struct base_pool chain_forwards; /* struct nic_chain_forward */
 };
 
 /* ---- Services to the files (services.c) ---------------------------------------------- */
@@ -261,6 +312,15 @@ struct nic_message_service {
     void (*sent)(uint64_t now_ns, struct nic_due *due, const struct nic_service_packet *packet);
     /* When the line may send; for NIC_DUE_DATA. */
     uint64_t (*ready_ns)(uint64_t now_ns, struct nic_due *due);
+};
+
+/* So does paper 004's lock, which only the simulator has. */
+struct nic_chain_service {
+    bool (*deliver)(struct nic_services *services, uint16_t source, unsigned kind,
+                    const struct wire_operation *operation);
+    bool (*peek)(const struct nic_services *services, struct nic_due *due,
+                 struct nic_service_packet *packet);
+    void (*sent)(struct nic_services *services, struct nic_due *due);
 };
 
 #endif

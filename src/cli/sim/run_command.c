@@ -58,6 +58,14 @@ static const struct options_row rows[] = {
     {.kind = OPTIONS_END},
 };
 
+static const struct options_row lock_rows[] = {
+    {"lock", 0, "HOW",
+     "queue (the manager keeps the queue) or chain (paper 004's: the manager knows the last one, "
+     "each requester the next); default queue",
+     OPTIONS_CHOICE, AT(wish.locks), .names = sim_locks_names, .most = SIM_LOCKS - 1},
+    {.kind = OPTIONS_END},
+};
+
 static const struct options_row message_rows[] = {
     {"resend", 0, "HOW",
      "what becomes of a message that finds the receiver full: nack (it is sent again at once), "
@@ -235,19 +243,23 @@ int cli_sim_run(int argc, char **argv)
     };
     struct options_group groups[] = {
         {.rows = rows, .target = &options},
+        {.rows = lock_rows, .target = &options, .heading = "Of the program lock:"},
         {.rows = message_rows, .target = &options, .heading = "Of the program message:"},
     };
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];
     int status;
-    if (!options_read(&command, groups, 2, argc, argv, &status)) {
+    if (!options_read(&command, groups, 3, argc, argv, &status)) {
         return status;
     }
     if (!options.wish.trial) {
         return cli_refuse(COMMAND, "no program given; see " COMMAND " --help");
     }
-    if (groups[1].given && strcmp(options.wish.trial, "message") != 0) {
-        return cli_refuse(COMMAND, "--%s is for message only", groups[1].given);
+    static const char *const programs[] = {NULL, "lock", "message"};
+    for (unsigned i = 1; i < sizeof groups / sizeof groups[0]; i++) {
+        if (groups[i].given && strcmp(options.wish.trial, programs[i]) != 0) {
+            return cli_refuse(COMMAND, "--%s is for %s only", groups[i].given, programs[i]);
+        }
     }
     if (options.to_ps <= options.from_ps) {
         return cli_refuse(COMMAND, "--to is not behind --from");

@@ -48,7 +48,7 @@ static double number_of(const struct sim_study_value *value)
 /* The text that decides which charts a row is in; "": all. */
 static const char *part_of(const struct sim_study *study, const struct sim_study_row *row)
 {
-    return study->is_split ? row->values[study->split].text : "";
+    return study->splits != SIM_STUDY_WHOLE ? row->values[study->split].text : "";
 }
 
 static void gather(struct gathered *gathered, const struct sim_study *study, unsigned y_column,
@@ -85,11 +85,13 @@ static void put_chart(FILE *page, const struct sim_study *study, unsigned y_colu
     static struct gathered gathered;
     char title[TITLE_BYTES];
     gather(&gathered, study, y_column, part, rows, count);
-    (void)snprintf(title, sizeof title, "%s%s%s: %s", study->columns[y_column].name,
-                   part[0] ? " by " : "", part, study->columns[y_column].help);
+    bool part_is_x = study->splits == SIM_STUDY_SPLIT_X;
+    const char *joint = part_is_x ? " by " : part[0] ? ", " : "";
+    (void)snprintf(title, sizeof title, "%s%s%s: %s", study->columns[y_column].name, joint, part,
+                   study->columns[y_column].help);
     struct cli_chart chart = {
         .title = title,
-        .x_label = part[0] ? part : study->columns[study->x].name,
+        .x_label = part_is_x ? part : study->columns[study->x].name,
         .y_label = study->columns[y_column].name,
         .x_is_logarithmic = true,
         .series_count = gathered.series_count,
@@ -105,6 +107,9 @@ static void put_chart(FILE *page, const struct sim_study *study, unsigned y_colu
             least = fmin(least, gathered.y[i][at]);
             most = fmax(most, gathered.y[i][at]);
         }
+    }
+    if (isinf(least)) {
+        return; /* no row has this figure */
     }
     chart.y_is_logarithmic = least > 0 && most > 20 * least;
     cli_page_chart(page, &chart);

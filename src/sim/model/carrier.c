@@ -189,6 +189,13 @@ static struct nic_services_config services_config(const struct sim_world *world,
         config.message_asks_all = messages->asks_all;
         config.message_ask_bytes = messages->ask_bytes;
     }
+    if (world->config.locks == SIM_LOCKS_CHAIN) {
+        config.chain = &nic_chain_service;
+        config.chain_count = LOCKS;
+        config.chain_forward_count = world->config.node_count;
+        config.lock_waiter_count = 0;
+        return config;
+    }
     /* Every user of every node can wait for one lock, as far as there is SRAM for it; unused lines
      * are never touched. */
     uint64_t waiters = (uint64_t)world->config.node_count * world->config.user_count;

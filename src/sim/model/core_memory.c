@@ -26,6 +26,7 @@ uint64_t sim_core_table_bytes(const struct nic_services_config *config)
     return (uint64_t)LOCK_LINE * config->lock_count +
            (uint64_t)WAITER_LINE * config->lock_waiter_count +
            (uint64_t)USE_LINE * config->lock_request_count +
+           (uint64_t)(LOCK_LINE + USE_LINE) * config->chain_count +
            (uint64_t)TEAM_LINE * config->team_count + config->context_count * context_bytes(config);
 }
 

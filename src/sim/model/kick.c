@@ -24,6 +24,7 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
 {
     struct sim_host *host = &world->hosts[kick->host];
     uint64_t now_ns = sim_now_ns(world);
+    bool is_chain = world->config.locks == SIM_LOCKS_CHAIN;
     int error = 0;
     switch (kick->kind) {
     case SIM_KICK_BARRIER:
@@ -31,11 +32,15 @@ static int request_service(struct sim_world *world, struct sim_node *node, struc
                                           &host->completion);
         break;
     case SIM_KICK_LOCK:
-        error = nic_packet_lock_request(node->services, now_ns, (uint16_t)kick->value,
-                                        kick->address, false, NULL, &host->completion,
-                                        kick->ticket);
+        error = is_chain ? nic_chain_lock_request(node->services, (uint16_t)kick->value,
+                                                  kick->address, &host->completion, kick->ticket)
+                         : nic_packet_lock_request(node->services, now_ns, (uint16_t)kick->value,
+                                                   kick->address, false, NULL, &host->completion,
+                                                   kick->ticket);
         break;
-    case SIM_KICK_UNLOCK: return nic_packet_lock_release(node->services, now_ns, kick->address);
+    case SIM_KICK_UNLOCK:
+        return is_chain ? nic_chain_lock_release(node->services, kick->address)
+                        : nic_packet_lock_release(node->services, now_ns, kick->address);
     default: sim_message_kicked(node, kick); return 0;
     }
     if (error) {

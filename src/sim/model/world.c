@@ -10,6 +10,9 @@
 
 enum { PAGE_BYTES = 4096, PASSAGE_NODES_MAX = 32768, LARGE_NODES = 2048 };
 
+const char *const sim_locks_names[SIM_LOCKS] = {
+    [SIM_LOCKS_QUEUE] = "queue", [SIM_LOCKS_CHAIN] = "chain"};
+
 /* ---- Set-up ---------------------------------------------------------------------------- */
 
 static void set_clocks(struct sim_world *world)
@@ -397,6 +400,11 @@ struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t
 {
     INVARIANT(node < world->config.node_count && user < world->config.user_count);
     return &world->hosts[world->nodes[node].first_host + user];
+}
+
+uint64_t sim_world_core_requests(const struct sim_world *world, uint32_t node)
+{
+    return world->nodes[node].core_requests;
 }
 
 uint64_t sim_world_busy(const struct sim_world *world, uint32_t number, bool core)

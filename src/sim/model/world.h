@@ -22,6 +22,14 @@ struct sim_host;
 /* A program of a host: see host.h. */
 typedef void sim_program(struct sim_host *host);
 
+/* How CorePU's locks work. */
+enum sim_locks {
+    SIM_LOCKS_QUEUE, /* the manager keeps the queue (nic/service_lock_manager.c) */
+    SIM_LOCKS_CHAIN, /* as in paper 004: last_proc, next_proc (nic/service_lock_chain.c) */
+    SIM_LOCKS,
+};
+extern const char *const sim_locks_names[SIM_LOCKS];
+
 /* CorePU's SEND/RECEIVE, for one context at each node. */
 struct sim_message_config {
     uint32_t entries;       /* of SENDTBL, a power of two; 0: no messages are wanted */
@@ -40,6 +48,7 @@ struct sim_world_config {
     struct sim_timeline *timeline; /* may be NULL */
     uint32_t user_count;           /* of a node; 0: 1 */
     bool services;                 /* CorePU's lock and barrier are wanted */
+    enum sim_locks locks;          /* a node's users share one place in a chain */
     uint32_t lock_waiters;         /* lines for requests for locks; 0: as many as fit */
     bool core_programs;            /* CorePU runs a program: it is one more user of the NIC */
     struct sim_message_config messages;
@@ -104,6 +113,8 @@ struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t
 /* How long the node's hosts, or its core processor with its program, have been busy: sim_host's
  * busy_ps, and for the core processor also its handlers. */
 uint64_t sim_world_busy(const struct sim_world *world, uint32_t node, bool core);
+/* How many requests the node's core processor took. */
+uint64_t sim_world_core_requests(const struct sim_world *world, uint32_t node);
 
 /* The two state machines of a node's message context, which is open. */
 struct px_sender;

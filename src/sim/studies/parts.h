@@ -12,6 +12,7 @@ extern const struct sim_study sim_study_transports;
 extern const struct sim_study sim_study_loss;
 extern const struct sim_study sim_study_networks;
 extern const struct sim_study sim_study_message;
+extern const struct sim_study sim_study_lock;
 extern const struct sim_study sim_study_banks;
 extern const struct sim_study sim_study_corepu;
 extern const struct sim_study sim_study_users;

@@ -13,6 +13,7 @@ static const struct sim_study *const studies[] = {
     &sim_study_loss,
     &sim_study_networks,
     &sim_study_message,
+    &sim_study_lock,
     &sim_study_banks,
     &sim_study_corepu,
     &sim_study_users,

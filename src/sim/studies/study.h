@@ -42,6 +42,12 @@ struct sim_study_point {
     uint32_t loss_ppm;
 };
 
+enum sim_study_split {
+    SIM_STUDY_WHOLE,
+    SIM_STUDY_SPLIT,   /* the text says of what these rows are */
+    SIM_STUDY_SPLIT_X, /* the text says what x is */
+};
+
 struct sim_study;
 struct sim_team_variant;
 
@@ -62,9 +68,8 @@ struct sim_study {
     unsigned x;
     unsigned series[SIM_STUDY_SERIES_BY_MAX], series_count;
     unsigned y[SIM_STUDY_CHARTS_MAX], y_count;
-    /* Whether rows with different texts in the column `split` have charts of their own, in which
-     * that text is the name of the x axis. */
-    bool is_split;
+    /* Whether rows with different texts in the column `split` have charts of their own. */
+    enum sim_study_split splits;
     unsigned split;
     const struct sim_team_variant *variants; /* of a study of teams */
     unsigned variant_count;

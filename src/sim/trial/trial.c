@@ -359,6 +359,7 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
                                             .topology = result->topology,
                                             .timeline = wish->timeline,
                                             .services = trial->services,
+                                            .locks = wish->locks,
                                             .lock_waiters = trial->locks ? result->node_count : 0};
     struct sim_world *world = sim_world_open(&config, error);
     if (!world) {
