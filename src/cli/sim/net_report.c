@@ -175,9 +175,12 @@ static void print_line(const struct net_report *report, const struct net_result 
                (double)result->wall_ns / 1e9, flit_hops_per_s(result));
     }
     if (result->outcome == NET_SATURATED) {
+        const struct net_experiment *experiment = &report->file->experiment;
+        double port = net_bound_port(&experiment->network, &experiment->traffic);
         printf("  saturated: %" PRIu64 " flits wait at the NICs; the hottest link is %s, "
-               "busy %.1f %% of the time\n",
-               result->backlog_flits, link, 100 * result->hottest.use);
+               "busy %.1f %% of the time, and the ports to the NICs %.1f %%\n",
+               result->backlog_flits, link, 100 * result->hottest.use,
+               100 * result->accepted / port);
     } else if (result->outcome == NET_DEADLOCKED) {
         printf("  deadlock, seen in cycle %" PRIu64 ": %s\n", result->counters.cycles,
                result->circle);

@@ -64,8 +64,7 @@ static double drain_of(double leaving_share, unsigned channels)
     return drained / 2;
 }
 
-/* The flits that a port carries in a cycle, one way, when it is always busy. */
-static double port_rate(const struct net_config *network, const struct net_traffic_config *traffic)
+double net_bound_port(const struct net_config *network, const struct net_traffic_config *traffic)
 {
     const struct {
         uint32_t flits;
@@ -100,7 +99,7 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
     double leaving_share = (double)(nodes - 1) / 2 / links;
     double round_trip = (double)network->switch_cycles + network->link_cycles +
                         network->route_cycles + network->credit_cycles;
-    double port = port_rate(network, traffic);
+    double port = net_bound_port(network, traffic);
     double drain = drain_of(leaving_share < 1 ? leaving_share : 1, channels);
     /* On the link before the dateline, the upper half carries only half of the packets that leave
      * there. */

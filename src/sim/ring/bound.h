@@ -13,6 +13,10 @@ struct net_bound {
     double rate;    /* flits per node and cycle, replies included: all of them together */
 };
 
+/* The flits of such packets that a NIC's port carries in a cycle, one way, when it is always
+ * busy. */
+double net_bound_port(const struct net_config *network, const struct net_traffic_config *traffic);
+
 /* False: there is no derivation for that network or that traffic. */
 bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bound);
 

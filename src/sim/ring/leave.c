@@ -9,20 +9,26 @@
 
 /* One channel's buffer. */
 struct channel {
-    uint32_t fill;
-    uint32_t left;  /* flits of the packet in front that have not been taken */
-    uint32_t first; /* of the packets here, a circular buffer */
-    uint32_t count;
+    uint32_t *packets; /* those here, a circular buffer */
+    uint32_t first, count;
+    uint32_t fill; /* flits */
+    uint32_t left; /* flits of the packet in front that have not been taken */
+    uint32_t node;
+    uint8_t number; /* of the port's channels */
 };
 
-/* A buffer for each channel of each node, and one taker for all of a node's. */
+/* What takes flits out of a node's buffers. */
+struct taker {
+    uint64_t filled;  /* a bit for each channel with flits */
+    uint64_t stopped; /* a bit for each channel from which nothing is taken */
+    uint8_t last;     /* the channel that was taken from last */
+    bool busy;        /* with the lines of a flit */
+};
+
+/* A buffer for each channel of each NIC's port, and one taker for all of a node's. */
 struct drain {
-    struct channel *channels; /* [node][channel] */
-    uint32_t *packets;        /* [node][channel][room_flits] */
-    uint64_t *filled;         /* [node], a bit for each channel with flits */
-    uint64_t *stopped;        /* [node], a bit for each channel from which nothing is taken */
-    uint8_t *last;            /* [node], the channel that was taken from last */
-    bool *busy;               /* [node], with the lines of a flit */
+    struct channel *channels; /* [output]; those of other ports are not used */
+    struct taker *takers;     /* [node] */
     struct bits ready;        /* nodes whose taker can take a flit now */
     struct net_port_rate rate;
     uint32_t room_flits;
@@ -34,9 +40,9 @@ struct leave {
     struct drain nic;  /* slack buffers, emptied by slow NICs */
     bool nics_are_slow;
     uint32_t stop_fill;   /* of a NIC's slack buffer */
-    struct line switched; /* (channel, packet of a head or BODY_FLIT) into a leave buffer */
+    struct line switched; /* (output, packet of a head or BODY_FLIT) into a leave buffer */
     struct line arrivals; /* the same into a NIC's slack buffer */
-    struct line signals;  /* NIC to router: (channel, 1 stop or 0 go) */
+    struct line signals;  /* NIC to router: (output, 1 stop or 0 go) */
     struct line tails;    /* into a NIC's memory: (node, packet) */
 };
 
@@ -51,92 +57,98 @@ static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits
                        uint32_t line_cycles)
 {
     size_t channels = (size_t)net->nodes * net->vcs;
+    uint32_t *packets = net_table(net, channels * room_flits, sizeof *packets);
     drain->rate = (struct net_port_rate){line_cycles, net->config.flit_bytes};
     drain->room_flits = room_flits;
-    drain->channels = net_table(net, channels, sizeof *drain->channels);
-    drain->packets = net_table(net, channels * room_flits, sizeof *drain->packets);
-    drain->filled = net_table(net, net->nodes, sizeof *drain->filled);
-    drain->stopped = net_table(net, net->nodes, sizeof *drain->stopped);
-    drain->last = net_table(net, net->nodes, sizeof *drain->last);
-    drain->busy = net_table(net, net->nodes, sizeof *drain->busy);
+    drain->channels = net_table(net, channels * net->ports, sizeof *drain->channels);
+    drain->takers = net_table(net, net->nodes, sizeof *drain->takers);
     net_bits_open(net, &drain->ready, net->nodes);
     net_line_open(net, &drain->freed, longest(&drain->rate));
+    for (size_t i = 0; !net->lacks_memory && i < channels; i++) {
+        size_t node = i / net->vcs;
+        drain->channels[(node * net->ports + PORT_NIC) * net->vcs + i % net->vcs] =
+            (struct channel){
+                .packets = packets + i * room_flits,
+                .node = (uint32_t)node,
+                .number = (uint8_t)(i % net->vcs),
+            };
+    }
 }
 
-static void note_ready(struct drain *drain, uint32_t node)
+static inline void note_ready(struct drain *drain, uint32_t node)
 {
-    if (drain->filled[node] & ~drain->stopped[node] && !drain->busy[node]) {
+    const struct taker *taker = &drain->takers[node];
+    if (taker->filled & ~taker->stopped && !taker->busy) {
         bits_set(&drain->ready, node);
     } else {
         bits_clear(&drain->ready, node);
     }
 }
 
-static uint32_t front_of(const struct drain *drain, uint32_t number)
-{
-    return drain->packets[(size_t)number * drain->room_flits + drain->channels[number].first];
-}
-
 /* A flit comes; returns the fill with it. */
-static uint32_t put(struct net *net, struct drain *drain, uint32_t number, uint32_t what)
+static inline uint32_t put(struct net *net, struct drain *drain, uint32_t output, uint32_t what)
 {
-    struct channel *channel = &drain->channels[number];
-    uint32_t node = number / net->vcs;
+    struct channel *channel = &drain->channels[output];
     INVARIANT(channel->fill < drain->room_flits);
     if (what != BODY_FLIT) {
         uint32_t at = channel->first + channel->count++;
-        at -= at < drain->room_flits ? 0 : drain->room_flits;
-        drain->packets[(size_t)number * drain->room_flits + at] = what;
+        channel->packets[at < drain->room_flits ? at : at - drain->room_flits] = what;
         if (channel->count == 1) {
             channel->left = net_packet(net, what)->flits;
         }
     }
     if (channel->fill++ == 0) {
-        drain->filled[node] |= UINT64_C(1) << number % net->vcs;
-        note_ready(drain, node);
+        drain->takers[channel->node].filled |= UINT64_C(1) << channel->number;
+        note_ready(drain, channel->node);
     }
     return channel->fill;
 }
 
-static void stop(struct net *net, struct drain *drain, uint32_t number, bool stopped)
+static void stop(struct drain *drain, uint32_t output, bool stopped)
 {
-    uint64_t bit = UINT64_C(1) << number % net->vcs;
-    uint64_t *mask = &drain->stopped[number / net->vcs];
-    *mask = stopped ? *mask | bit : *mask & ~bit;
-    note_ready(drain, number / net->vcs);
+    const struct channel *channel = &drain->channels[output];
+    struct taker *taker = &drain->takers[channel->node];
+    uint64_t bit = UINT64_C(1) << channel->number;
+    taker->stopped = stopped ? taker->stopped | bit : taker->stopped & ~bit;
+    note_ready(drain, channel->node);
 }
 
 /* A flit that was taken: of which channel and packet, and how long its lines keep the taker
  * busy. */
 struct taken {
-    uint32_t channel, packet;
+    uint32_t output, node, packet;
     bool is_head, is_tail;
     uint32_t cycles;
 };
 
-static struct taken take(struct net *net, struct drain *drain, uint32_t node)
+static inline struct taken take(struct net *net, struct drain *drain, uint32_t node)
 {
-    uint64_t filled = drain->filled[node] & ~drain->stopped[node];
-    uint64_t later = filled & ~((UINT64_C(2) << drain->last[node]) - 1);
-    drain->last[node] = (uint8_t)__builtin_ctzll(later ? later : filled);
-    uint32_t number = node * net->vcs + drain->last[node];
-    struct channel *channel = &drain->channels[number];
-    struct taken taken = {.channel = number, .packet = front_of(drain, number)};
+    struct taker *taker = &drain->takers[node];
+    uint64_t filled = taker->filled & ~taker->stopped;
+    uint64_t later = filled & ~((UINT64_C(2) << taker->last) - 1);
+    taker->last = (uint8_t)__builtin_ctzll(later ? later : filled);
+    uint32_t output = (node * net->ports + PORT_NIC) * net->vcs + taker->last;
+    struct channel *channel = &drain->channels[output];
+    struct taken taken = {output, node, channel->packets[channel->first], false, false, 0};
     const struct packet *packet = net_packet(net, taken.packet);
     taken.cycles = net_port_out(&drain->rate, packet->content.bytes, packet->flits - channel->left);
     taken.is_head = channel->left == packet->flits;
     taken.is_tail = --channel->left == 0;
     if (--channel->fill == 0) {
-        drain->filled[node] &= ~(UINT64_C(1) << drain->last[node]);
+        taker->filled &= ~(UINT64_C(1) << taker->last);
     }
     if (taken.is_tail) {
-        channel->first = channel->first + 1 < drain->room_flits ? channel->first + 1 : 0;
-        if (--channel->count > 0) {
-            channel->left = net_packet(net, front_of(drain, number))->flits;
+        channel->first++;
+        if (--channel->count == 0 || channel->first == drain->room_flits) {
+            channel->first =
+                0; /* also when it is empty: few of its places then stay in the cache */
+        }
+        if (channel->count > 0) {
+            channel->left = net_packet(net, channel->packets[channel->first])->flits;
         }
     }
     if (taken.cycles > 1) {
-        drain->busy[node] = true;
+        taker->busy = true;
         line_send_after(&drain->freed, taken.cycles, node, 0);
     }
     note_ready(drain, node);
@@ -147,14 +159,14 @@ static void free_takers(struct drain *drain)
 {
     struct burst *burst = &drain->freed.bursts[drain->freed.now];
     for (uint32_t i = 0; i < burst->count; i++) {
-        drain->busy[burst->events[i].where] = false;
+        drain->takers[burst->events[i].where].busy = false;
         note_ready(drain, burst->events[i].where);
     }
     burst->count = 0;
 }
 
-static void each_ready(struct net *net, struct drain *drain,
-                       void (*took)(struct net *net, const struct taken *taken))
+static inline void each_ready(struct net *net, struct drain *drain,
+                              void (*took)(struct net *net, const struct taken *taken))
 {
     for (uint32_t s = 0; s < drain->ready.summary_words; s++) {
         for (uint64_t words = drain->ready.summary[s]; words; words &= words - 1) {
@@ -208,22 +220,20 @@ void net_leave_close(struct net *net)
 
 void net_leave_send(struct net *net, uint32_t output, uint32_t what)
 {
-    uint32_t channel = net_router_of(net, output) * net->vcs + output % net->vcs;
     if (net->config.switch_cycles > 0) {
-        line_send(&net->leave->switched, channel, what);
+        line_send(&net->leave->switched, output, what);
     } else {
-        (void)put(net, &net->leave->port, channel, what);
+        (void)put(net, &net->leave->port, output, what);
     }
 }
 
 uint32_t net_leave_fill(const struct net *net, uint32_t output)
 {
-    uint32_t channel = net_router_of(net, output) * net->vcs + output % net->vcs;
     const struct line *line = &net->leave->switched;
-    uint32_t fill = net->leave->port.channels[channel].fill;
+    uint32_t fill = net->leave->port.channels[output].fill;
     for (uint32_t i = 0; i < line->delay; i++) {
         for (uint32_t e = 0; e < line->bursts[i].count; e++) {
-            fill += line->bursts[i].events[e].where == channel;
+            fill += line->bursts[i].events[e].where == output;
         }
     }
     return fill;
@@ -252,42 +262,41 @@ void net_leave_receive(struct net *net)
     free_takers(&leave->nic);
     burst = &leave->signals.bursts[leave->signals.now];
     for (uint32_t i = 0; i < burst->count; i++) {
-        stop(net, &leave->port, burst->events[i].where, burst->events[i].what);
+        stop(&leave->port, burst->events[i].where, burst->events[i].what);
     }
     burst->count = 0;
     burst = &leave->arrivals.bursts[leave->arrivals.now];
     for (uint32_t i = 0; i < burst->count; i++) {
-        uint32_t channel = burst->events[i].where;
-        if (put(net, &leave->nic, channel, burst->events[i].what) == leave->stop_fill) {
-            line_send(&leave->signals, channel, 1);
+        uint32_t output = burst->events[i].where;
+        if (put(net, &leave->nic, output, burst->events[i].what) == leave->stop_fill) {
+            line_send(&leave->signals, output, 1);
         }
     }
     burst->count = 0;
 }
 
 /* A port has taken a flit out of a leave buffer: its lines go to the NIC. */
-static void port_took(struct net *net, const struct taken *taken)
+static inline void port_took(struct net *net, const struct taken *taken)
 {
     struct leave *leave = net->leave;
-    uint32_t node = taken->channel / net->vcs;
     uint32_t cycles = net->config.nic_cycles + taken->cycles - 1;
-    net_output_credit(net, node * net->ports * net->vcs + taken->channel % net->vcs);
+    net_output_credit(net, taken->output);
     if (leave->nics_are_slow) {
-        line_send_after(&leave->arrivals, cycles, taken->channel,
+        line_send_after(&leave->arrivals, cycles, taken->output,
                         taken->is_head ? taken->packet : BODY_FLIT);
     } else if (taken->is_tail) {
-        line_send_after(&leave->tails, cycles, node, taken->packet);
+        line_send_after(&leave->tails, cycles, taken->node, taken->packet);
     }
 }
 
-static void nic_took(struct net *net, const struct taken *taken)
+static inline void nic_took(struct net *net, const struct taken *taken)
 {
     struct leave *leave = net->leave;
-    if (leave->nic.channels[taken->channel].fill == leave->stop_fill - 1) {
-        line_send(&leave->signals, taken->channel, 0);
+    if (leave->nic.channels[taken->output].fill == leave->stop_fill - 1) {
+        line_send(&leave->signals, taken->output, 0);
     }
     if (taken->is_tail) {
-        line_send_after(&leave->tails, taken->cycles, taken->channel / net->vcs, taken->packet);
+        line_send_after(&leave->tails, taken->cycles, taken->node, taken->packet);
     }
 }
 

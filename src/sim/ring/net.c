@@ -35,13 +35,6 @@ void net_line_close(struct line *line)
     }
 }
 
-void net_line_advance(struct line *line)
-{
-    if (++line->now >= line->delay) {
-        line->now = 0;
-    }
-}
-
 /* ---- Opening --------------------------------------------------------------------------------- */
 
 void net_bits_open(struct net *net, struct bits *bits, uint32_t count)
@@ -62,7 +55,7 @@ static void open_tables(struct net *net)
     net->next_forked = net_table(net, channels, sizeof *net->next_forked);
     net->queues = net_table(net, (size_t)net->nodes * net->vcs, sizeof *net->queues);
     net->nics = net_table(net, net->nodes, sizeof *net->nics);
-    net->asked_cycle = net_table(net, (size_t)net->nodes * net->vcs, sizeof *net->asked_cycle);
+    net->asked_cycle = net_table(net, channels, sizeof *net->asked_cycle);
     net->grants = net_table(net, ports, sizeof *net->grants);
     net->link_ports = net_table(net, ports, sizeof *net->link_ports);
     net->multicast_enable = net_table(net, net->nodes, sizeof *net->multicast_enable);

@@ -29,7 +29,7 @@ void net_packet_lost(struct net *net, uint32_t number, uint32_t count)
     }
 }
 
-static void note_sending(struct net *net, uint32_t node)
+static inline void note_sending(struct net *net, uint32_t node)
 {
     const struct nic *nic = &net->nics[node];
     if (nic->waiting & ~nic->stopped && !nic->busy) {

@@ -51,7 +51,7 @@ static inline bool is_nic_input(const struct net *net, uint32_t input)
 static bool gives_way(const struct net *net, uint32_t input)
 {
     return is_nic_input(net, input) &&
-           net->cycle - *net_asked_cycle(net, input) < net->config.patience_cycles;
+           net->cycle - net->asked_cycle[input] < net->config.patience_cycles;
 }
 
 static void take(struct net *net, uint32_t number, uint32_t input, uint32_t branch)
@@ -114,7 +114,7 @@ static void ask(struct net *net, uint32_t number, uint32_t input, uint32_t branc
     uint32_t me = input * 2 + branch;
     bool from_nic = is_nic_input(net, input);
     if (from_nic) {
-        *net_asked_cycle(net, input) = net->cycle;
+        net->asked_cycle[input] = net->cycle;
     }
     if (output->owner == NO_CHANNEL) {
         take(net, number, input, branch);

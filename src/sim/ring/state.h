@@ -157,6 +157,14 @@ static inline void line_send_after(struct line *line, uint32_t cycles, uint32_t 
     burst->events[burst->count++] = (struct event){where, what};
 }
 
+/* The next cycle. */
+static inline void net_line_advance(struct line *line)
+{
+    if (++line->now >= line->delay) {
+        line->now = 0;
+    }
+}
+
 enum { BODY_FLIT = UINT32_MAX };
 
 /* A flit in a frame: where it goes, as in an event, and what its bits are. */
@@ -208,7 +216,7 @@ struct net {
     uint32_t *next_forked; /* [input] */
     struct queue *queues;
     struct nic *nics;
-    uint64_t *asked_cycle; /* [router][channel], of the packet in front of the NIC's input */
+    uint64_t *asked_cycle; /* [input], of the packet in front of a NIC's */
     struct bits sending_ports, sending_nics;
     uint32_t *link_ports; /* the ports that lead to a router */
     struct link *links;
@@ -261,11 +269,6 @@ static inline uint32_t net_router_of(const struct net *net, uint32_t channel)
     return channel / (net->ports * net->vcs);
 }
 
-static inline uint64_t *net_asked_cycle(const struct net *net, uint32_t nic_input)
-{
-    return &net->asked_cycle[net_router_of(net, nic_input) * net->vcs + nic_input % net->vcs];
-}
-
 static inline uint32_t net_port_of(const struct net *net, uint32_t channel)
 {
     return channel / net->vcs % net->ports;
@@ -290,8 +293,6 @@ void *net_table(struct net *net, size_t count, size_t bytes);
 void net_bits_open(struct net *net, struct bits *bits, uint32_t count);
 void net_line_open(struct net *net, struct line *line, uint32_t delay);
 void net_line_close(struct line *line);
-/* The next cycle. */
-void net_line_advance(struct line *line);
 
 /* ---- shape.c: who is whose neighbour, and how far ------------------------------------------ */
 
