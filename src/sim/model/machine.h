@@ -183,9 +183,12 @@ struct sim_stage {
     KEY(switch, transit, SIM_KEY_NS, true, "a packet's head, from port to port")                  \
     KEY(switch, next, SIM_KEY_NS, true, "between packets to one output, at least")                \
     KEY(switch, multicast, SIM_KEY_COUNT, true, "1: it can send one packet to several outputs")   \
-    KEY(port, mode, SIM_KEY_CHOICE, true, "to a router board: sw2 or oip headers")               \
-    KEY(port, frame_bits, SIM_KEY_COUNT, true, "of its 80-bit lines; 0: as fast as [link]")      \
-    KEY(port, frame, SIM_KEY_MHZ, true, "frames, one way")                                       \
+    KEY(switch, tables, SIM_KEY_COUNT, true, "1: a table in it gives the way to each node")       \
+    KEY(switch, source_routes, SIM_KEY_COUNT, true, "1: a packet can name its way")               \
+    KEY(switch, resend, SIM_KEY_COUNT, true, "1: what is damaged on a link is sent again there")  \
+    KEY(port, mode, SIM_KEY_CHOICE, true, "to a router board: sw2 or oip headers")                \
+    KEY(port, frame_bits, SIM_KEY_COUNT, true, "of its 80-bit lines; 0: as fast as [link]")       \
+    KEY(port, frame, SIM_KEY_MHZ, true, "frames, one way")                                        \
     KEY(ring, buffer_flits, SIM_KEY_COUNT, true, "of a router's channel; 0: all of [ring] usual") \
     KEY(ring, route_cycles, SIM_KEY_COUNT, true, "a head, until its output is known")             \
     KEY(ring, switch_cycles, SIM_KEY_COUNT, true, "a flit, from input to output")                 \

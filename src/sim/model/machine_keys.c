@@ -174,6 +174,9 @@ static const struct {
     {SIM_link_loss_ppm, 0, 999999},
     {SIM_switch_ports, 0, WIRE_NODES_MAX},
     {SIM_switch_multicast, 0, 1},
+    {SIM_switch_tables, 0, 1},
+    {SIM_switch_source_routes, 0, 1},
+    {SIM_switch_resend, 0, 1},
     {SIM_port_frame_bits, 0, WIRE_LINE_BITS},
 };
 

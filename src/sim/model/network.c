@@ -5,7 +5,7 @@
  * level 1 the switches that they are plugged into. The highest switches have all ports down. Below
  * them, a switch's last port (in a fat tree the upper half of its ports) leads up and the others
  * lead down. Nodes are numbered from left to right, so that the nodes below a switch are a range
- * and every way follows from divisions: there are no routing tables.
+ * and every way follows from divisions; from those, tables and source routes are made.
  *
  * With several ports up there are copies of each place above the first level: a switch's ports up
  * lead to as many copies of the place above it, and a copy leads down to the one switch of each
@@ -31,7 +31,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "sim/model/network_flit.h"
+#include "sim/model/routes.h"
 #include "sim/slots.h"
 #include "wire/ring_header.h"
 
@@ -91,6 +93,8 @@ struct flight {
     uint32_t token;
     uint32_t first, last; /* target nodes */
     uint32_t copies;      /* heads under way */
+    uint32_t port_in;     /* of the switch that it is at, or on its way to; to one node only */
+    unsigned char header[WIRE_LINE_DATA_BYTES]; /* the same */
 };
 
 struct level {
@@ -106,6 +110,10 @@ struct sim_network {
     struct sim_network_user user;
     uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
     const char *refusal; /* why there is no multicast; NULL: there is */
+    struct sim_routes *routes; /* NULL: ways are computed */
+    uint64_t damage_ppm;       /* of packets, on each link that resends */
+    uint64_t resends;
+    struct base_random chance;
     uint32_t node_count;
     uint32_t ports; /* of a switch */
     uint32_t ups;   /* how many of them lead up, below the highest level */
@@ -188,6 +196,128 @@ static void lay_levels(struct sim_network *network)
     lay_level(network, network->node_count, copies, (network->node_count + span - 1) / span);
 }
 
+/* ---- Ways ------------------------------------------------------------------------------ */
+
+/* The switch, among those of the level above, that a port up leads to. */
+static uint32_t above_of(const struct sim_network *network, uint32_t level, uint32_t index,
+                         uint32_t up)
+{
+    uint32_t copies = network->levels[level].copies;
+    uint32_t down_ports = network->ports - network->ups;
+    uint32_t position = level + 1 == network->level_count ? 0 : index / copies / down_ports;
+    return position * network->levels[level + 1].copies + index % copies * network->ups + up;
+}
+
+/* The switch or node, among those of the level below, that a port down leads to. */
+static uint32_t below_of(const struct sim_network *network, uint32_t level, uint32_t index,
+                         uint32_t port)
+{
+    uint32_t copies = network->levels[level].copies;
+    uint32_t down_ports = network->ports - network->ups;
+    uint32_t position = index / copies * down_ports + port;
+    return position * network->levels[level - 1].copies + index % copies / network->ups;
+}
+
+/* Chooses the port up by the target's digit of that level, so that neighbours part. */
+static uint32_t port_up(const struct sim_network *network, uint32_t level, uint32_t target)
+{
+    return target / network->levels[level - 1].span % network->ups;
+}
+
+/* Whether a head at the input of a switch must go further up. */
+static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t index,
+                    uint32_t first, uint32_t last)
+{
+    uint32_t span = network->levels[level].span;
+    /* The product fits: a level's last member begins at a node. */
+    uint32_t node_first = index / network->levels[level].copies * span;
+    return first < node_first || last - node_first >= span;
+}
+
+/* The first port down through which it goes. */
+static uint32_t port_down(const struct sim_network *network, uint32_t level, uint32_t index,
+                          uint32_t first)
+{
+    const struct level *of = &network->levels[level];
+    uint32_t node_first = index / of->copies * of->span;
+    uint32_t child_span = network->levels[level - 1].span;
+    return first > node_first ? (first - node_first) / child_span : 0;
+}
+
+/* The port of a switch through which a packet to that node goes. */
+static uint32_t port_to(const struct sim_network *network, uint32_t level, uint32_t index,
+                        uint32_t target)
+{
+    return goes_up(network, level, index, target, target)
+               ? network->ports - network->ups + port_up(network, level, target)
+               : port_down(network, level, index, target);
+}
+
+/* A switch and the port on which a packet comes in; level 0: the index is a node. */
+struct hop {
+    uint32_t level, index, port_in;
+};
+
+static struct hop first_hop(const struct sim_network *network, uint32_t source)
+{
+    uint32_t span = network->levels[1].span;
+    return (struct hop){1, source / span, source % span};
+}
+
+/* Where a packet comes that leaves the switch by that port. */
+static struct hop hop_on(const struct sim_network *network, const struct hop *from, uint32_t port)
+{
+    uint32_t down_ports = network->ports - network->ups;
+    uint32_t position = from->index / network->levels[from->level].copies;
+    if (from->level < network->level_count && port >= down_ports) {
+        uint32_t above = above_of(network, from->level, from->index, port - down_ports);
+        bool is_top = from->level + 1 == network->level_count;
+        return (struct hop){from->level + 1, above, is_top ? position : position % down_ports};
+    }
+    uint32_t below = below_of(network, from->level, from->index, port);
+    return (struct hop){from->level - 1, below, down_ports + from->index % network->ups};
+}
+
+static void fill_tables(struct sim_network *network)
+{
+    for (uint32_t level = 1; level <= network->level_count; level++) {
+        const struct level *of = &network->levels[level];
+        uint32_t end = level < network->level_count ? of[1].switch_first : network->switch_count;
+        for (uint32_t number = of->switch_first; number < end; number++) {
+            for (uint32_t target = 0; target < network->node_count; target++) {
+                sim_routes_set(network->routes, number, target,
+                               port_to(network, level, number - of->switch_first, target));
+            }
+        }
+    }
+}
+
+static bool lay_routes(struct sim_network *network, const struct sim_machine *machine,
+                       char error[SIM_ERROR_BYTES])
+{
+    uint64_t entries = (uint64_t)network->switch_count * network->node_count;
+    uint32_t hops = 2 * network->level_count - 1;
+    if (machine->switch_tables != 0) {
+        if (entries <= SIM_ROUTES_ENTRIES_MAX) {
+            network->routes = sim_routes_open(SIM_ROUTING_TABLE, network->switch_count,
+                                              network->node_count);
+            fill_tables(network);
+        }
+    } else if (machine->switch_source_routes != 0) {
+        if (hops > WIRE_OIP_HOPS_MAX || network->ports > UINT8_MAX) {
+            (void)snprintf(error, SIM_ERROR_BYTES,
+                           "machine %s: %u nodes are up to %u switches of %u ports apart; a source "
+                           "route names %d switches and ports up to 255",
+                           machine->name, network->node_count, hops, network->ports,
+                           WIRE_OIP_HOPS_MAX);
+            return false;
+        }
+        network->routes = sim_routes_open(SIM_ROUTING_SOURCE, network->switch_count,
+                                          network->node_count);
+    }
+    return true;
+}
+
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,
                                      uint32_t node_count, const struct sim_network_user *user,
                                      char error[SIM_ERROR_BYTES])
@@ -223,7 +353,13 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
         network->next_ps = machine->switch_next;
         network->refusal = machine->switch_multicast ? NULL : "its switches have no multicast";
         lay_levels(network);
+        if (!lay_routes(network, machine, error)) {
+            free(network);
+            return NULL;
+        }
     }
+    network->damage_ppm = machine->switch_resend != 0 ? machine->link_loss_ppm : 0;
+    network->chance = (struct base_random){1};
     network->outputs = calloc(network->output_count, sizeof *network->outputs);
     INVARIANT(network->outputs);
     return network;
@@ -236,6 +372,7 @@ void sim_network_close(struct sim_network *network)
         free(network);
     } else if (network) {
         sim_slots_free(&network->flights);
+        sim_routes_close(network->routes);
         free(network->outputs);
         free(network);
     }
@@ -286,24 +423,18 @@ static uint64_t take_output(struct output *output, uint64_t at_ps, uint64_t take
     return from_ps;
 }
 
-/* The switch, among those of the level above, that a port up leads to. */
-static uint32_t above_of(const struct sim_network *network, uint32_t level, uint32_t index,
-                         uint32_t up)
+/* How much later a head is because its packet was damaged on this link, perhaps again and again:
+ * each time the tail comes first, and the word of it goes back. */
+static uint64_t resend_ps(struct sim_network *network, uint64_t length_ps, uint64_t wire_ps)
 {
-    uint32_t copies = network->levels[level].copies;
-    uint32_t down_ports = network->ports - network->ups;
-    uint32_t position = level + 1 == network->level_count ? 0 : index / copies / down_ports;
-    return position * network->levels[level + 1].copies + index % copies * network->ups + up;
-}
-
-/* The switch or node, among those of the level below, that a port down leads to. */
-static uint32_t below_of(const struct sim_network *network, uint32_t level, uint32_t index,
-                         uint32_t port)
-{
-    uint32_t copies = network->levels[level].copies;
-    uint32_t down_ports = network->ports - network->ups;
-    uint32_t position = index / copies * down_ports + port;
-    return position * network->levels[level - 1].copies + index % copies / network->ups;
+    enum { MILLION = 1000000 };
+    uint64_t later_ps = 0;
+    while (network->damage_ppm > 0 &&
+           base_random_below(&network->chance, MILLION) < network->damage_ppm) {
+        network->resends++;
+        later_ps += length_ps + 2 * wire_ps;
+    }
+    return later_ps;
 }
 
 /* A head goes on from a switch of that level through one of its ports to a place. */
@@ -316,39 +447,28 @@ static void go_on(struct sim_network *network, uint64_t at_ps, uint32_t level, u
     uint64_t taken_ps = length_ps > network->next_ps ? length_ps : network->next_ps;
     INVARIANT(port < of->ports);
     size_t number = of->output_first + (size_t)index * of->ports + port;
-    uint64_t from_ps = take_output(&network->outputs[number], at_ps, taken_ps);
-    sim_events_put(network->user.events, from_ps + network->wire_ps, network->user.event_kind,
-                   place, slot);
+    uint64_t later_ps = resend_ps(network, length_ps, network->wire_ps);
+    uint64_t from_ps = take_output(&network->outputs[number], at_ps, taken_ps + later_ps);
+    sim_events_put(network->user.events, from_ps + later_ps + network->wire_ps,
+                   network->user.event_kind, place, slot);
     if (network->user.carried) {
         network->user.carried(network->user.context, of->switch_first + index, port, from_ps,
                               from_ps + length_ps, flight->token);
     }
 }
 
-/* Chooses the port up by the target's digit of that level, so that neighbours part. */
-static uint32_t port_up(const struct sim_network *network, uint32_t level, uint32_t target)
+/* The head of a packet to one node is at the input of a switch: its header says where it goes. */
+static void pass_by_header(struct sim_network *network, uint64_t at_ps, uint32_t level,
+                           uint32_t index, uint32_t slot)
 {
-    return target / network->levels[level - 1].span % network->ups;
-}
-
-/* Whether a head at the input of a switch must go further up. */
-static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t index,
-                    const struct flight *flight)
-{
-    uint32_t span = network->levels[level].span;
-    /* The product fits: a level's last member begins at a node. */
-    uint32_t node_first = index / network->levels[level].copies * span;
-    return flight->first < node_first || flight->last - node_first >= span;
-}
-
-/* The first port down through which it goes. */
-static uint32_t port_down(const struct sim_network *network, uint32_t level, uint32_t index,
-                          const struct flight *flight)
-{
-    const struct level *of = &network->levels[level];
-    uint32_t node_first = index / of->copies * of->span;
-    uint32_t child_span = network->levels[level - 1].span;
-    return flight->first > node_first ? (flight->first - node_first) / child_span : 0;
+    struct flight *flight = sim_slots_at(&network->flights, slot);
+    const struct hop from = {level, index, flight->port_in};
+    uint32_t port = sim_routes_next(network->routes, network->levels[level].switch_first + index,
+                                    flight->port_in, flight->header);
+    const struct hop to = hop_on(network, &from, port);
+    flight->port_in = to.port_in;
+    go_on(network, at_ps + network->transit_ps, level, index, port,
+          (to.level < level ? PLACE_DOWN : 0) | place_of(to.level, to.index), slot);
 }
 
 /* A head is at the input of a switch. */
@@ -358,13 +478,17 @@ static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, ui
     struct flight *flight = sim_slots_at(&network->flights, slot);
     uint32_t down_ports = network->ports - network->ups;
     uint64_t out_ps = at_ps + network->transit_ps;
-    if (!is_down && goes_up(network, level, index, flight)) {
+    if (network->routes && flight->first == flight->last) {
+        pass_by_header(network, at_ps, level, index, slot);
+        return;
+    }
+    if (!is_down && goes_up(network, level, index, flight->first, flight->last)) {
         uint32_t up = port_up(network, level, flight->first);
         uint32_t above = above_of(network, level, index, up);
         go_on(network, out_ps, level, index, down_ports + up, place_of(level + 1, above), slot);
         return;
     }
-    uint32_t port_first = port_down(network, level, index, flight);
+    uint32_t port_first = port_down(network, level, index, flight->first);
     uint32_t port_last = port_first;
     if (flight->last != flight->first) {
         const struct level *of = &network->levels[level];
@@ -403,10 +527,11 @@ bool sim_network_expect_soon(const struct sim_network *network, const struct sim
     }
     const struct level *of = &network->levels[level];
     uint32_t port = 0;
-    if (!(event->subject & PLACE_DOWN) && goes_up(network, level, index, flight)) {
+    if (!(event->subject & PLACE_DOWN) &&
+        goes_up(network, level, index, flight->first, flight->last)) {
         port = network->ports - network->ups + port_up(network, level, flight->first);
     } else {
-        port = port_down(network, level, index, flight);
+        port = port_down(network, level, index, flight->first);
     }
     prefetch_to_write(&network->outputs[of->output_first + (size_t)index * of->ports + port]);
     return false;
@@ -431,12 +556,27 @@ void sim_network_event(struct sim_network *network, const struct sim_event *even
     network->user.arrived(network->user.context, event->at, index, token);
 }
 
+/* The sender's header. */
+static void begin_route(const struct sim_network *network, uint32_t source, struct flight *flight)
+{
+    uint8_t ports[WIRE_OIP_HOPS_MAX];
+    uint32_t hops = 0;
+    struct hop at = first_hop(network, source);
+    flight->port_in = at.port_in;
+    while (sim_routes_kind(network->routes) == SIM_ROUTING_SOURCE && at.level > 0) {
+        uint32_t port = port_to(network, at.level, at.index, flight->first);
+        INVARIANT(hops < WIRE_OIP_HOPS_MAX);
+        ports[hops++] = (uint8_t)port;
+        at = hop_on(network, &at, port);
+    }
+    sim_routes_begin(network->routes, source, flight->first, ports, hops, flight->header);
+}
+
 static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t source, uint32_t first,
                       uint32_t last, uint32_t bytes, uint32_t token)
 {
     uint64_t length_ps = duration_ps(network, bytes);
     struct output *output = &network->outputs[source];
-    uint64_t from_ps = take_output(output, at_ps, length_ps);
     uint64_t wire_ps = network->wire_ps;
     uint32_t place = first;
     if (network->level_count > 0) {
@@ -444,10 +584,17 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
     } else if (network->node_count > 1 && first == source) {
         wire_ps = 0; /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
     }
+    uint64_t later_ps = resend_ps(network, length_ps, wire_ps);
+    uint64_t from_ps = take_output(output, at_ps, length_ps + later_ps);
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);
-    *flight = (struct flight){length_ps, token, first, last, 1};
-    sim_events_put(network->user.events, from_ps + wire_ps, network->user.event_kind, place, slot);
+    *flight = (struct flight){
+        .duration_ps = length_ps, .token = token, .first = first, .last = last, .copies = 1};
+    if (network->routes && first == last) {
+        begin_route(network, source, flight);
+    }
+    sim_events_put(network->user.events, from_ps + later_ps + wire_ps, network->user.event_kind,
+                   place, slot);
     return output->free_ps;
 }
 
@@ -469,6 +616,34 @@ uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t
         return sim_flit_network_reply(network->flits, at_ps, source, target, bytes, token);
     }
     return sim_network_send(network, at_ps, source, target, bytes, token);
+}
+
+bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint32_t target,
+                       uint32_t port)
+{
+    if (!network->routes || sim_routes_kind(network->routes) != SIM_ROUTING_TABLE ||
+        switch_number >= network->switch_count || target >= network->node_count) {
+        return false;
+    }
+    uint32_t level = network->level_count;
+    while (network->levels[level].switch_first > switch_number) {
+        level--;
+    }
+    uint32_t usual = port_to(network, level, switch_number - network->levels[level].switch_first,
+                             target);
+    uint32_t down_ports = network->ports - network->ups;
+    bool is_up = level < network->level_count && usual >= down_ports;
+    /* Upwards all ports lead on; downwards there is one way. */
+    if (port != usual && !(is_up && port >= down_ports && port < network->ports)) {
+        return false;
+    }
+    sim_routes_set(network->routes, switch_number, target, port);
+    return true;
+}
+
+uint64_t sim_network_resends(const struct sim_network *network)
+{
+    return network->resends;
 }
 
 bool sim_network_can_multicast(const struct sim_network *network)

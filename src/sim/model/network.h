@@ -6,6 +6,13 @@
  * output of a switch serves one packet at a time, in the order of their heads; from one head to
  * the next it takes at least `switch next_ns` (240 ns in a RHiNET-2 switch).
  *
+ * A packet to one node finds its way by its header (routes.h): by a table in each switch or by a
+ * source route, as the machine's switches can. Where they have both, tables are used. Multicasts,
+ * and packets in networks that would have very large tables, go the same ways without.
+ *
+ * Where switches resend ([switch] resend, RHiNET-3), [link] loss_ppm is what each link damages: the
+ * packet is sent again there, and its head is later by its own length and a way to and fro.
+ *
  * Rings and tori are networks of routers (sim/ring): wormhole switching, virtual channels and
  * credits. They report a packet when the whole of it has arrived. */
 #ifndef SIM_MODEL_NETWORK_H
@@ -67,6 +74,11 @@ const char *sim_network_refusal(const struct sim_network *network);
 uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint32_t source,
                                uint32_t first, uint32_t count, uint32_t bytes, uint32_t token);
 
+/* What a manager does with a table: in that switch, packets to the target take another of the ports
+ * that lead there. False: this port does not, or there are no tables. */
+bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint32_t target,
+                       uint32_t port);
+
 /* Handles an event of the network's kind that was taken out of the heap. */
 void sim_network_event(struct sim_network *network, const struct sim_event *event);
 
@@ -76,6 +88,9 @@ void sim_network_event(struct sim_network *network, const struct sim_event *even
 void sim_network_expect(const struct sim_network *network, const struct sim_event_load *event);
 bool sim_network_expect_soon(const struct sim_network *network, const struct sim_event_load *event,
                              uint32_t *node, uint32_t *token);
+
+/* For reports: how often a link sent a packet again. */
+uint64_t sim_network_resends(const struct sim_network *network);
 
 /* For reports: how many switches lie between the two nodes. */
 uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, uint32_t target);

@@ -365,8 +365,10 @@ const struct sim_passage *sim_world_passage(const struct sim_world *world, uint3
 
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters)
 {
-    *counters = (struct sim_world_counters){
-        .events = world->event_count, .packets = world->packet_count, .lost = world->lost_count};
+    *counters = (struct sim_world_counters){.events = world->event_count,
+                                            .packets = world->packet_count,
+                                            .lost = world->lost_count,
+                                            .resends = sim_network_resends(world->network)};
     for (uint32_t i = 0; i < world->config.node_count; i++) {
         const struct sim_node *node = &world->nodes[i];
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);

@@ -89,7 +89,8 @@ const char *sim_world_multicast_refusal(const struct sim_world *world);
 struct sim_world_counters {
     uint64_t events;
     uint64_t packets;
-    uint64_t lost; /* of these: see [link] loss_ppm */
+    uint64_t lost;    /* of these: see [link] loss_ppm */
+    uint64_t resends; /* by links that repair what they damage */
     uint64_t header_misses, address_misses;
     uint64_t context_hits, context_misses; /* CD */
     uint64_t retransmissions, timeouts;

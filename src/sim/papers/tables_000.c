@@ -73,7 +73,7 @@ static const char *const words_1[ROWS_1][PAPERS_COLUMNS_MAX] = {
 };
 
 static const struct papers_note notes_1[] = {
-    {LINK_O3, 0, 0, "not simulated: the board was not finished"},
+    {LINK_O3, 0, 0, "as designed: the board was not finished"},
     {LINK_OIP, 0, 2, "with 10 bits for a byte; Table 3 has 250 MB/s, which are 2 Gbps of data"},
     {BANK_HOST, 0, 0, "8 bytes at 128 MHz; ours is 8 bytes a clock of PC133, an assumption"},
     {SEND, 0, 115,
@@ -87,7 +87,10 @@ static bool simulate_1(struct papers_sims *sims, char error[SIM_ERROR_BYTES])
     static const struct {
         unsigned row;
         const char *machine;
-    } links[] = {{LINK_O2, "rhinet2-ni"}, {LINK_OIP, "dimmnet1-A"}, {LINK_RN2, "rhinet2-ni"}};
+    } links[] = {{LINK_O2, "dimmnet1-o2"},
+                 {LINK_O3, "dimmnet1-o3"},
+                 {LINK_OIP, "dimmnet1-A"},
+                 {LINK_RN2, "dimmnet1-o2"}};
     for (unsigned i = 0; i < PAPERS_COUNT(links); i++) {
         double mb_per_s;
         if (!papers_measure_link(links[i].machine, &mb_per_s, error)) {

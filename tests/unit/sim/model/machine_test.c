@@ -101,14 +101,35 @@ static bool is_fitted(const struct sim_machine *machine, const char *section, co
 
 /* ---- What is right ------------------------------------------------------------------------ */
 
+/* Paper 000, Table 2: ports, table routing, source routing, retransmission. */
+static void switches_are_as_the_paper_has_them(void **state)
+{
+    static const struct {
+        const char *part;
+        uint64_t ports, tables, source_routes, resend;
+    } switches[] = {{"switch-rhinet2", 8, 1, 0, 0},
+                    {"switch-rhinet3", 8, 1, 1, 1},
+                    {"switch-oip", 15 + 1, 0, 1, 0}};
+    (void)state;
+    for (unsigned i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+        char error[SIM_ERROR_BYTES];
+        struct sim_machine part;
+        assert_true(sim_part_load(&part, switches[i].part, error));
+        assert_int_equal(part.switch_ports, switches[i].ports);
+        assert_int_equal(part.switch_tables, switches[i].tables);
+        assert_int_equal(part.switch_source_routes, switches[i].source_routes);
+        assert_int_equal(part.switch_resend, switches[i].resend);
+        sim_machine_free(&part);
+    }
+}
+
 static void every_machine_that_comes_along_loads(void **state)
 {
     (void)state;
     static const char *const expected[] = {
-        "dimmnet1-A", "dimmnet1-B",     "dimmnet1-C",    "dimmnet1-D",
-        "dimmnet1-E", "dimmnet1-F",     "dimmnet1-sw2b", "dimmnet1-design",
-        "rhinet2-ni", "dimmnet1-bdais", "dimmnet2",      "fagus-p3",
-        NULL};
+        "dimmnet1-A", "dimmnet1-B",     "dimmnet1-C",      "dimmnet1-D",  "dimmnet1-E",
+        "dimmnet1-F", "dimmnet1-sw2b",  "dimmnet1-design", "dimmnet1-o2", "dimmnet1-o3",
+        "rhinet2-ni", "dimmnet1-bdais", "dimmnet2",        "fagus-p3",    NULL};
     char error[SIM_ERROR_BYTES] = "";
     unsigned i = 0;
     for (; sim_machine_name(i); i++) {
@@ -679,6 +700,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_that_comes_along_loads),
+        cmocka_unit_test(switches_are_as_the_paper_has_them),
         cmocka_unit_test(the_papers_sums_come_out),
         cmocka_unit_test(infiniswif_goes_back_n),
         cmocka_unit_test(values_are_kept_in_their_units),
