@@ -25,7 +25,7 @@
 
 enum { DOWN = 0, IN = 8, OUT = 16, BYTES_UP = 24, RELEASES = 32, WORDS_UP = 64, BLOCK = 1024 };
 enum { NODES_MAX = 8, ROUNDS = 65, TEAM = 1, LOCK = 1, HOME = 0 };
-enum { WORD_BYTES = 8, MESSAGE_BYTES = 64, FLAG = BLOCK + MESSAGE_BYTES };
+enum { WORD_BYTES = 8, MESSAGE_BYTES = 64, BUFFER_BYTES = 8192, FLAG = BLOCK + MESSAGE_BYTES };
 
 #define PHASE_MASK (UINT64_MAX << 32) /* of a word: the phase, and below it a value */
 
@@ -463,6 +463,41 @@ static void read_messages(struct sim_host *host)
     SIM_END(host);
 }
 
+/* Paper 004's SEND/RECEIVE: CorePU numbers, acknowledges and puts messages into the host's RB. */
+static const uint16_t home_list[] = {HOME};
+static const uint16_t sender_list[] = {1};
+
+static void send_by_nic(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    const struct nic_message_lists lists = {home_list, 1, NULL, 0};
+    SIM_BEGIN(host);
+    sim_message_open(host, &lists, 0);
+    for (mine->round = 0; mine->round < ROUNDS; mine->round++) {
+        SIM_STEP(host, sim_compute(host, pause_ps(host)));
+        mine->start_ps = host->now_ps;
+        memset(mine->block, (int)phase_byte(mine), sizeof mine->block);
+        SIM_STEP(host, sim_send(host, HOME, mine->block, MESSAGE_BYTES));
+        SIM_STEP(host, sim_send_wait(host));
+        count_wait(mine, host->now_ps - mine->start_ps);
+    }
+    SIM_END(host);
+}
+
+static void receive_by_nic(struct sim_host *host)
+{
+    struct mine *mine = host->locals;
+    const struct nic_message_lists lists = {NULL, 0, sender_list, 1};
+    SIM_BEGIN(host);
+    host->poll_pause_ps = mine->group->piece_ps;
+    sim_message_open(host, &lists, 0);
+    for (mine->round = 0; mine->round < ROUNDS; mine->round++) {
+        SIM_STEP(host, sim_receive(host, mine->block, MESSAGE_BYTES));
+        mine->group->wrong += mine->block[0] != phase_byte(mine);
+    }
+    SIM_END(host);
+}
+
 /* ---- Who runs what -------------------------------------------------------------------------- */
 
 /* NULL: nothing. */
@@ -471,7 +506,11 @@ static sim_program *host_program(const struct group *group, uint32_t node)
     bool by_core = group->by == BY_CORE;
     switch (group->service) {
     case LOCKING: return node != HOME ? take_lock : group->by == BY_HOST ? manage : NULL;
-    case MESSAGE: return node != HOME ? send_messages : by_core ? read_messages : take_messages;
+    case MESSAGE:
+        if (group->by == BY_NIC) {
+            return node != HOME ? send_by_nic : receive_by_nic;
+        }
+        return node != HOME ? send_messages : by_core ? read_messages : take_messages;
     default: break;
     }
     if (group->by == BY_NIC) {
@@ -509,7 +548,7 @@ static const struct sim_study_column columns[COLUMNS] = {
 
 static bool is_done_so(enum service service, enum by by)
 {
-    return by != BY_NIC || service == BARRIER || service == LOCKING;
+    return by != BY_NIC || (service != SUM && service != FLOAT_SUM);
 }
 
 static unsigned list(const struct sim_study_choice *choice, struct sim_study_point *points)
@@ -566,6 +605,10 @@ static void run_world(struct group *group, struct sim_study_row *row)
         .topology = SIM_ONE_SWITCH,
         .services = group->by == BY_NIC,
         .core_programs = group->by == BY_CORE,
+        .messages = {.entries = group->by == BY_NIC && group->service == MESSAGE ? 64 : 0,
+                     .send_bytes = BUFFER_BYTES,
+                     .receive_bytes = BUFFER_BYTES,
+                     .bytes_max = MESSAGE_BYTES},
     };
     struct mine mine[2 * NODES_MAX] = {{0}};
     struct sim_world *world = sim_world_open(&config, row->error);
