@@ -2,6 +2,7 @@
 #include "unit/sim/model/world_by_hand.h"
 
 #include "sim/model/core_memory.h"
+#include "sim/model/state.h"
 
 enum { CORE_NS = 20, TASK_CYCLES = 10 + 5 + 5, REFILL_CYCLES = 10 + 50 };
 
@@ -15,6 +16,14 @@ static void ask_for_lock(struct sim_host *host)
     SIM_BEGIN(host);
     SIM_STEP(host, sim_lock(host, 1, 7, ticket));
     SIM_STEP(host, sim_unlock(host, *ticket));
+    SIM_END(host);
+}
+
+static void ask_own_lock(struct sim_host *host)
+{
+    uint64_t *ticket = host->locals;
+    SIM_BEGIN(host);
+    SIM_STEP(host, sim_lock(host, 0, 7, ticket));
     SIM_END(host);
 }
 
@@ -55,8 +64,36 @@ static void a_refill_does_not_wait_for_requests(void **state)
                        passage->from_ps[SIM_STAGE_HEADER_TLB];
     uint64_t refill_ps = REFILL_CYCLES * CORE_NS * NS + 3 * BUS_NS * NS;
     uint64_t task_ps = TASK_CYCLES * CORE_NS * NS;
-    assert_in_range(kept_ps, refill_ps, refill_ps + 2 * task_ps);
+    /* It does one thing at a time, so the kick is waited for by more than its own next edge. */
+    assert_in_range(kept_ps, refill_ps + 2 * CORE_NS * NS, refill_ps + 2 * task_ps);
     sim_world_close(world);
+}
+
+/* When node 0, alone, gets its own lock, with so many alarms before the kick. */
+static uint64_t locked_ps(unsigned alarms)
+{
+    struct sim_machine machine;
+    uint64_t ticket;
+    fill(&machine);
+    struct sim_world *world = open_world(&machine, 1, SIM_LOOP_OUTSIDE, true);
+    for (unsigned i = 0; i < alarms; i++) {
+        sim_core_request(world, &world->nodes[0], SIM_REQUEST_ALARM, 0, 0, 0);
+    }
+    sim_world_start(world, 0, 0, ask_own_lock, &ticket, 0);
+    ends_well(world);
+    uint64_t now_ps = sim_world_now(world);
+    sim_world_close(world);
+    return now_ps;
+}
+
+/* The alarm that is being served delays a kick, those that wait do not; each takes 15 clocks. */
+static void a_kick_goes_before_alarms(void **state)
+{
+    (void)state;
+    uint64_t without_ps = locked_ps(0);
+    uint64_t with_ps = locked_ps(4);
+    assert_true(with_ps > without_ps);
+    assert_in_range(with_ps - without_ps, 1, (15 * CORE_NS + 173) * NS);
 }
 
 /* ---- Programs ----------------------------------------------------------------------------- */
@@ -240,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_refill_does_not_wait_for_requests),
+        cmocka_unit_test(a_kick_goes_before_alarms),
         cmocka_unit_test(the_core_processor_answers_for_its_host),
         cmocka_unit_test(host_and_core_processor_talk_by_llcm),
         cmocka_unit_test(a_machine_must_say_what_loads_cost),
