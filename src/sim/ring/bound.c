@@ -105,13 +105,16 @@ bool net_bound_get(const struct net_experiment *experiment, struct net_bound *bo
      * there. */
     double lower_share = 1 - leaving_share / 2;
     double credit = used * (double)network->buffer_flits / round_trip / lower_share;
+    double frame_cycles = (double)network->frame_flits + net_frame_overhead(network);
     *bound = (struct net_bound){
         .channel = (nodes - 1) / links,
         .port = port,
         .drain = drain < 1 ? drain : 1,
         .credit = credit < 1 ? credit : 1,
+        .frame = network->bit_error_rate > 0 ? network->frame_flits / frame_cycles : 1,
     };
     double share = bound->drain < bound->credit ? bound->drain : bound->credit;
+    share = share < bound->frame ? share : bound->frame;
     double rate = bound->channel * share;
     bound->rate = rate < bound->port ? rate : bound->port;
     return true;

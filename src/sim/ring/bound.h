@@ -9,6 +9,7 @@ struct net_bound {
     double channel; /* the rate at which the fullest link is full */
     double port;    /* the rate at which the NICs' ports are full */
     double drain;   /* the share of a link that heads of line let through, at most 1 */
+    double frame;   /* the share of a link that frames leave to flits; 1 without bit errors */
     double credit;  /* the share of a link that buffers and credits let through, at most 1 */
     double rate;    /* flits per node and cycle, replies included: all of them together */
 };

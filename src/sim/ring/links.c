@@ -29,7 +29,7 @@ enum {
     EPOCHS = 1 << (32 - EPOCH_SHIFT),
 };
 
-static uint32_t overhead_cycles(const struct net_config *config)
+uint32_t net_frame_overhead(const struct net_config *config)
 {
     return (WIRE_TRANSFER_OVERHEAD_BYTES + config->flit_bytes - 1) / config->flit_bytes;
 }
@@ -42,7 +42,7 @@ static uint32_t longest_way(const struct net_config *config)
 
 static struct frames_config frames_of(const struct net_config *config)
 {
-    uint32_t shortest = 1 + overhead_cycles(config);
+    uint32_t shortest = 1 + net_frame_overhead(config);
     return (struct frames_config){
         .window = frames_window(shortest, longest_way(config), ACK_FRAMES),
         .ack_frames = ACK_FRAMES,
@@ -56,7 +56,7 @@ uint32_t net_least_resend_cycles(const struct net_config *config)
 {
     struct frames_config frames = frames_of(config);
     /* An answer may have to wait for another on the lane, and a frame for another on the link. */
-    uint32_t frame_cycles = config->frame_flits + overhead_cycles(config);
+    uint32_t frame_cycles = config->frame_flits + net_frame_overhead(config);
     return frames_round_trip_cycles(frame_cycles, longest_way(config), &frames) + frame_cycles + 1;
 }
 
@@ -242,7 +242,7 @@ static void frame_ends(struct net *net, struct link *link)
  * one in the next. */
 static void send_frames(struct net *net, struct link *link)
 {
-    uint32_t cycles = overhead_cycles(&net->config);
+    uint32_t cycles = net_frame_overhead(&net->config);
     if (link->ends_cycle == FRAMES_NEVER &&
         !(link->open_count && link->added_cycle == net->cycle)) {
         uint16_t closed = 0;

@@ -81,6 +81,17 @@ static void a_frame_adds_its_own_length(void **state)
     /* On each of the two links the head waits for the 9 flits behind it and for the CRC. */
     assert_int_equal(world.last_cycle, net_zero_load_cycles(&clean, 0, 2, 10) + 2 * (9 + 1));
     close_world(&world);
+    /* Through the board's port flits come apart, and the target's port is busy with their lines
+     * from the head on, whose frames decide: on the first link the head waits for one flit behind
+     * it and the CRC, on the second, where those that follow have caught up, for three and the
+     * CRC. */
+    net_config_swif(&clean, NET_SW2B);
+    net_config_swif(&config, NET_SW2B);
+    open_world(&world, &config);
+    send_one(&world, 0, 2, 0, 10);
+    drain(&world);
+    assert_int_equal(world.last_cycle, net_zero_load_cycles(&clean, 0, 2, 10) + (1 + 1) + (3 + 1));
+    close_world(&world);
 }
 
 /* The literal rules: in the time in which the repaired ones deliver everything, most is stuck

@@ -177,6 +177,13 @@ static void the_bound_is_what_the_paper_and_pencil_say(void **state)
         assert_true(fabs(bound.port - 1.0 / 3) < 1e-9);
         double least = rings[i].channel < 1.0 / 3 ? rings[i].channel : 1.0 / 3;
         assert_true(fabs(bound.rate - least) < 1e-9);
+        /* Of 17 cycles a frame of 16 flits takes one for itself. */
+        experiment.network.bit_error_rate = 1e-9;
+        assert_true(net_bound_get(&experiment, &bound));
+        assert_true(fabs(bound.frame - 16.0 / 17) < 1e-9);
+        least = rings[i].channel * 16 / 17 < 1.0 / 3 ? rings[i].channel * 16 / 17 : 1.0 / 3;
+        assert_true(fabs(bound.rate - least) < 1e-9);
+        experiment.network.bit_error_rate = 0;
         /* A port that is no bottleneck leaves what the links carry, and a flit in a cycle. */
         net_config_swif(&experiment.network, NET_SW2A);
         assert_true(net_bound_get(&experiment, &bound));
