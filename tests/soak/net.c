@@ -80,6 +80,7 @@ static bool run_saturation(uint64_t flit_hops)
         struct pour_plan plan = {
             .flit_hops = flit_hops, .flits_max = 24, .queue_flits = 64, .seed = i};
         net_config_default(&plan.config, topologies[i].width);
+        net_config_swif(&plan.config, NET_SW2A); /* ports by which NICs can fill the net */
         plan.config.shape = topologies[i].shape;
         plan.config.routing = topologies[i].routing;
         plan.config.height = topologies[i].height;
