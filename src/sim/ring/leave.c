@@ -22,17 +22,16 @@ struct taker {
     uint64_t filled;  /* a bit for each channel with flits */
     uint64_t stopped; /* a bit for each channel from which nothing is taken */
     uint8_t last;     /* the channel that was taken from last */
-    bool busy;        /* with the lines of a flit */
+    bool is_due;      /* it looks for a flit, now or when the lines of one have gone */
 };
 
 /* A buffer for each channel of each NIC's port, and one taker for all of a node's. */
 struct drain {
     struct channel *channels; /* [output]; those of other ports are not used */
     struct taker *takers;     /* [node] */
-    struct bits ready;        /* nodes whose taker can take a flit now */
     struct net_port_rate rate;
     uint32_t room_flits;
-    struct line freed; /* takers that have done: (node, -) */
+    struct line due; /* takers that look for a flit: (node, -) */
 };
 
 struct leave {
@@ -62,8 +61,7 @@ static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits
     drain->room_flits = room_flits;
     drain->channels = net_table(net, channels * net->ports, sizeof *drain->channels);
     drain->takers = net_table(net, net->nodes, sizeof *drain->takers);
-    net_bits_open(net, &drain->ready, net->nodes);
-    net_line_open(net, &drain->freed, longest(&drain->rate));
+    net_line_open(net, &drain->due, longest(&drain->rate) + 1);
     for (size_t i = 0; !net->lacks_memory && i < channels; i++) {
         size_t node = i / net->vcs;
         drain->channels[(node * net->ports + PORT_NIC) * net->vcs + i % net->vcs] =
@@ -75,13 +73,13 @@ static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits
     }
 }
 
-static inline void note_ready(struct drain *drain, uint32_t node)
+/* Something may be taken now that could not before. */
+static inline void wake(struct drain *drain, uint32_t node)
 {
-    const struct taker *taker = &drain->takers[node];
-    if (taker->filled & ~taker->stopped && !taker->busy) {
-        bits_set(&drain->ready, node);
-    } else {
-        bits_clear(&drain->ready, node);
+    struct taker *taker = &drain->takers[node];
+    if (!taker->is_due && taker->filled & ~taker->stopped) {
+        taker->is_due = true;
+        line_send_after(&drain->due, 0, node, 0);
     }
 }
 
@@ -99,7 +97,7 @@ static inline uint32_t put(struct net *net, struct drain *drain, uint32_t output
     }
     if (channel->fill++ == 0) {
         drain->takers[channel->node].filled |= UINT64_C(1) << channel->number;
-        note_ready(drain, channel->node);
+        wake(drain, channel->node);
     }
     return channel->fill;
 }
@@ -110,7 +108,7 @@ static void stop(struct drain *drain, uint32_t output, bool stopped)
     struct taker *taker = &drain->takers[channel->node];
     uint64_t bit = UINT64_C(1) << channel->number;
     taker->stopped = stopped ? taker->stopped | bit : taker->stopped & ~bit;
-    note_ready(drain, channel->node);
+    wake(drain, channel->node);
 }
 
 /* A flit that was taken: of which channel and packet, and how long its lines keep the taker
@@ -147,37 +145,24 @@ static inline struct taken take(struct net *net, struct drain *drain, uint32_t n
             channel->left = net_packet(net, channel->packets[channel->first])->flits;
         }
     }
-    if (taken.cycles > 1) {
-        taker->busy = true;
-        line_send_after(&drain->freed, taken.cycles, node, 0);
-    }
-    note_ready(drain, node);
     return taken;
 }
 
-static void free_takers(struct drain *drain)
+static inline void each_due(struct net *net, struct drain *drain,
+                            void (*took)(struct net *net, const struct taken *taken))
 {
-    struct burst *burst = &drain->freed.bursts[drain->freed.now];
+    struct burst *burst = &drain->due.bursts[drain->due.now];
     for (uint32_t i = 0; i < burst->count; i++) {
-        drain->takers[burst->events[i].where].busy = false;
-        note_ready(drain, burst->events[i].where);
-    }
-    burst->count = 0;
-}
-
-static inline void each_ready(struct net *net, struct drain *drain,
-                              void (*took)(struct net *net, const struct taken *taken))
-{
-    for (uint32_t s = 0; s < drain->ready.summary_words; s++) {
-        for (uint64_t words = drain->ready.summary[s]; words; words &= words - 1) {
-            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(words);
-            for (uint64_t nodes = drain->ready.words[word]; nodes; nodes &= nodes - 1) {
-                uint32_t node = word * 64 + (uint32_t)__builtin_ctzll(nodes);
-                struct taken taken = take(net, drain, node);
-                took(net, &taken);
-            }
+        uint32_t node = burst->events[i].where;
+        struct taker *taker = &drain->takers[node];
+        taker->is_due = (taker->filled & ~taker->stopped) != 0;
+        if (taker->is_due) {
+            struct taken taken = take(net, drain, node);
+            line_send_after(&drain->due, taken.cycles, node, 0);
+            took(net, &taken);
         }
     }
+    burst->count = 0;
 }
 
 /* ---- The way --------------------------------------------------------------------------------- */
@@ -210,8 +195,8 @@ void net_leave_close(struct net *net)
 {
     struct leave *leave = net->leave;
     if (leave) {
-        struct line *lines[] = {&leave->port.freed, &leave->nic.freed, &leave->switched,
-                                &leave->arrivals,   &leave->signals,   &leave->tails};
+        struct line *lines[] = {&leave->port.due, &leave->nic.due, &leave->switched,
+                                &leave->arrivals, &leave->signals, &leave->tails};
         for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
             net_line_close(lines[i]);
         }
@@ -242,7 +227,6 @@ uint32_t net_leave_fill(const struct net *net, uint32_t output)
 void net_leave_receive(struct net *net)
 {
     struct leave *leave = net->leave;
-    free_takers(&leave->port);
     if (net->config.switch_cycles > 0) {
         struct burst *burst = &leave->switched.bursts[leave->switched.now];
         for (uint32_t i = 0; i < burst->count; i++) {
@@ -259,7 +243,6 @@ void net_leave_receive(struct net *net)
     if (!leave->nics_are_slow) {
         return;
     }
-    free_takers(&leave->nic);
     burst = &leave->signals.bursts[leave->signals.now];
     for (uint32_t i = 0; i < burst->count; i++) {
         stop(&leave->port, burst->events[i].where, burst->events[i].what);
@@ -303,13 +286,13 @@ static inline void nic_took(struct net *net, const struct taken *taken)
 void net_leave_step(struct net *net)
 {
     struct leave *leave = net->leave;
-    each_ready(net, &leave->port, port_took);
-    net_line_advance(&leave->port.freed);
+    each_due(net, &leave->port, port_took);
+    net_line_advance(&leave->port.due);
     net_line_advance(&leave->switched);
     net_line_advance(&leave->tails);
     if (leave->nics_are_slow) {
-        each_ready(net, &leave->nic, nic_took);
-        net_line_advance(&leave->nic.freed);
+        each_due(net, &leave->nic, nic_took);
+        net_line_advance(&leave->nic.due);
         net_line_advance(&leave->arrivals);
         net_line_advance(&leave->signals);
     }

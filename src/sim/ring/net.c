@@ -63,7 +63,6 @@ static void open_tables(struct net *net)
     net->held_since = net->user.held ? net_table(net, channels, sizeof *net->held_since) : NULL;
     net_bits_open(net, &net->sending_ports, (uint32_t)ports);
     net_bits_open(net, &net->busy_links, (uint32_t)ports);
-    net_bits_open(net, &net->sending_nics, net->nodes);
 }
 
 static void open_lines(struct net *net)
@@ -72,7 +71,7 @@ static void open_lines(struct net *net)
     net_line_open(net, &net->flits, config->switch_cycles + config->link_cycles);
     uint32_t longest = net_port_time(&net->port_rate, net_lines(config->flit_bytes));
     net_line_open(net, &net->nic_flits, config->nic_cycles + longest - 1);
-    net_line_open(net, &net->nics_freed, longest);
+    net_line_open(net, &net->nics_due, longest + 1);
     net_line_open(net, &net->credits, config->credit_cycles);
     net_line_open(net, &net->routed, config->route_cycles);
     net_line_open(net, &net->signals, config->nic_cycles);
@@ -163,8 +162,8 @@ void net_close(struct net *net)
     if (!net) {
         return;
     }
-    struct line *lines[] = {&net->flits,   &net->nic_flits,  &net->credits, &net->routed,
-                            &net->signals, &net->nics_freed, &net->frames,  &net->answers};
+    struct line *lines[] = {&net->flits,   &net->nic_flits, &net->credits, &net->routed,
+                            &net->signals, &net->nics_due,  &net->frames,  &net->answers};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         net_line_close(lines[i]);
     }
@@ -198,7 +197,7 @@ void net_step(struct net *net)
     net_line_advance(&net->credits);
     net_line_advance(&net->routed);
     net_line_advance(&net->signals);
-    net_line_advance(&net->nics_freed);
+    net_line_advance(&net->nics_due);
     net_line_advance(&net->frames);
     net_line_advance(&net->answers);
     net->cycle++;

@@ -29,13 +29,13 @@ void net_packet_lost(struct net *net, uint32_t number, uint32_t count)
     }
 }
 
-static inline void note_sending(struct net *net, uint32_t node)
+/* Something may be sent now that could not before. */
+static inline void wake(struct net *net, uint32_t node)
 {
-    const struct nic *nic = &net->nics[node];
-    if (nic->waiting & ~nic->stopped && !nic->busy) {
-        bits_set(&net->sending_nics, node);
-    } else {
-        bits_clear(&net->sending_nics, node);
+    struct nic *nic = &net->nics[node];
+    if (!nic->is_due && nic->waiting & ~nic->stopped) {
+        nic->is_due = true;
+        line_send_after(&net->nics_due, 0, node, 0);
     }
 }
 
@@ -50,7 +50,7 @@ static void enqueue(struct net *net, uint32_t number, uint32_t channel)
         queue->first = number;
         queue->left = packet->flits;
         nic->waiting |= UINT64_C(1) << channel;
-        note_sending(net, packet->source);
+        wake(net, packet->source);
     }
     queue->last = number;
     nic->flits += packet->flits;
@@ -177,18 +177,13 @@ void net_nics_signalled(struct net *net)
         uint64_t bit = UINT64_C(1) << burst->events[i].where % net->vcs;
         struct nic *nic = &net->nics[node];
         nic->stopped = burst->events[i].what ? nic->stopped | bit : nic->stopped & ~bit;
-        note_sending(net, node);
-    }
-    burst->count = 0;
-    burst = &net->nics_freed.bursts[net->nics_freed.now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        net->nics[burst->events[i].where].busy = false;
-        note_sending(net, burst->events[i].where);
+        wake(net, node);
     }
     burst->count = 0;
 }
 
-static void send_flit(struct net *net, uint32_t node)
+/* Sends the next flit; gives the cycles that its lines take. */
+static inline uint32_t send_flit(struct net *net, uint32_t node)
 {
     struct nic *nic = &net->nics[node];
     uint64_t ready = nic->waiting & ~nic->stopped;
@@ -208,32 +203,29 @@ static void send_flit(struct net *net, uint32_t node)
     line_send_after(&net->nic_flits, net->config.nic_cycles + cycles - 1, input,
                     is_head ? queue->first : BODY_FLIT);
     nic->flits--;
-    if (cycles > 1) {
-        nic->busy = true;
-        line_send_after(&net->nics_freed, cycles, node, 0);
-        note_sending(net, node);
-    }
     if (--queue->left == 0) {
         queue->first = packet->next;
         if (queue->first == NO_PACKET) {
             nic->waiting &= ~(UINT64_C(1) << channel);
-            note_sending(net, node);
         } else {
             queue->left = net_packet(net, queue->first)->flits;
         }
     }
+    return cycles;
 }
 
 void net_nics_send(struct net *net)
 {
-    for (uint32_t s = 0; s < net->sending_nics.summary_words; s++) {
-        for (uint64_t words = net->sending_nics.summary[s]; words; words &= words - 1) {
-            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(words);
-            for (uint64_t nodes = net->sending_nics.words[word]; nodes; nodes &= nodes - 1) {
-                send_flit(net, word * 64 + (uint32_t)__builtin_ctzll(nodes));
-            }
+    struct burst *burst = &net->nics_due.bursts[net->nics_due.now];
+    for (uint32_t i = 0; i < burst->count; i++) {
+        uint32_t node = burst->events[i].where;
+        struct nic *nic = &net->nics[node];
+        nic->is_due = (nic->waiting & ~nic->stopped) != 0;
+        if (nic->is_due) {
+            line_send_after(&net->nics_due, send_flit(net, node), node, 0);
         }
     }
+    burst->count = 0;
 }
 
 void net_nic_deliver(struct net *net, uint32_t node, uint32_t number)

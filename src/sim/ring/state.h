@@ -92,7 +92,7 @@ struct nic {
     uint64_t stopped; /* channels whose slack buffer has said stop */
     uint64_t flits;   /* in all queues */
     uint8_t last;
-    bool busy; /* lines of a flit are on their way out */
+    bool is_due; /* it looks for a flit to send, now or when the lines of one have gone out */
 };
 
 /* A set of bits, with a summary bit for each word, to find a few among many quickly. */
@@ -117,7 +117,8 @@ static inline void bits_clear(struct bits *bits, uint32_t bit)
 
 /* An event that comes a fixed number of cycles after it was sent, the same for all events of a
  * line; or, where line_send_after is used, no more than that. In each cycle a line's events must be
- * taken out before new ones are put in. */
+ * taken out before new ones are put in; but with fewer cycles than the line's, down to 0, at any
+ * time. */
 struct event {
     uint32_t where;
     uint32_t what;
@@ -148,7 +149,7 @@ static inline void line_send(struct line *line, uint32_t where, uint32_t what)
 static inline void line_send_after(struct line *line, uint32_t cycles, uint32_t where,
                                    uint32_t what)
 {
-    INVARIANT(cycles > 0 && cycles <= line->delay);
+    INVARIANT(cycles <= line->delay);
     uint32_t at = line->now + cycles;
     struct burst *burst = &line->bursts[at < line->delay ? at : at - line->delay];
     if (UNLIKELY(burst->count == burst->room)) {
@@ -217,7 +218,7 @@ struct net {
     struct queue *queues;
     struct nic *nics;
     uint64_t *asked_cycle; /* [input], of the packet in front of a NIC's */
-    struct bits sending_ports, sending_nics;
+    struct bits sending_ports;
     uint32_t *link_ports; /* the ports that lead to a router */
     struct link *links;
     struct bits busy_links;
@@ -233,7 +234,7 @@ struct net {
     struct line credits;    /* (output, -) */
     struct line routed;     /* (input, -); not used when routing takes no time */
     struct line signals;    /* router to NIC: (input, 1 stop or 0 go) */
-    struct line nics_freed; /* NICs that have sent a flit's lines: (node, -) */
+    struct line nics_due;   /* NICs that look for a flit to send: (node, -) */
     struct line frames;     /* router to router: (link, frame and flags) */
     struct line answers;    /* and back */
     struct leave *leave;
