@@ -15,6 +15,7 @@ run:
 	build/dimmnet sim papers --json >build/simulated.json
 	build/dimmnet run -n 4 build/examples/papers build/simulated.json
 	FAGUS_FORCE_REMOTE=1 build/dimmnet run -n 2 build/examples/fagus/papers build/simulated.json
+	build/dimmnet run -n 2 --fabric udp build/examples/fagus/papers build/simulated.json udp
 
 test:
 	@scripts/setup build test

@@ -80,7 +80,11 @@ static inline double simulated(const char *path, const struct figure *figure)
     while (value < 0 && fgets(line, sizeof line, file)) {
         const char *at = strstr(line, "\"sim\":");
         if (strncmp(line, wanted, strlen(wanted)) == 0 && at) {
-            value = strtod(at + strlen("\"sim\":"), NULL);
+            at += strlen("\"sim\":");
+            if (*at == 'n') { /* null: the paper's own, not simulated */
+                break;
+            }
+            value = strtod(at, NULL);
         }
     }
     fclose(file);

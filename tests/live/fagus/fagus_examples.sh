@@ -70,8 +70,21 @@ repeats_the_paper()
 {
     # A hundred thousand turns of two nodes, each of which wants a core.
     FAGUS_FORCE_REMOTE=1 live_group -n 2 --timeout 100 "$live_build/examples/fagus/papers"
-    if [ "$status" -ne 0 ] || [ "$(grep -c 'paper 001, evaluation [12]$' "$live_work/out")" -ne 3 ] ||
+    if [ "$status" -ne 0 ] ||
+        [ "$(grep -cE 'paper 001, evaluation (1|2, row 2)$' "$live_work/out")" -ne 3 ] ||
         ! grep -q '^64 bytes acquired from elsewhere' "$live_work/out"; then
+        echo "status $status"
+        return 1
+    fi
+    live_nothing_remains
+}
+
+# Rows 3 and 4 of its second evaluation, where packets carry it.
+repeats_the_paper_over_udp()
+{
+    live_group -n 2 --fabric udp --timeout 100 "$live_build/examples/fagus/papers" udp
+    if [ "$status" -ne 0 ] ||
+        [ "$(grep -cE '^comm_sync, UDP .*evaluation 2, row [34]: ' "$live_work/out")" -ne 2 ]; then
         echo "status $status"
         return 1
     fi
@@ -90,6 +103,7 @@ for example in sor lu matrix nbody radix tsp; do
 done
 live_verdict "sor sends what changes" sends_what_changes
 live_verdict "the paper's own measurements" repeats_the_paper
+live_verdict "the paper's own measurements, over UDP" repeats_the_paper_over_udp
 live_verdict "lu refuses a size" refuses lu 33
 live_verdict "tsp refuses cities" refuses tsp 17
 live_verdict "sor refuses a word" refuses sor 10x
