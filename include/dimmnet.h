@@ -537,13 +537,15 @@ struct dn_context;
 
 #define DN_ANY (-1) /* as a source: any node */
 
-/* What to do when a packet finds no room or is lost, on networks that leave that to messages.
- * dn_context_open returns DN_ENOTSUP for them on `mem`, which has no packets, and on `udp`,
- * whose packet layer resends by itself. */
+/* With any of these, messages to and from nodes by packets go by Modified ACK/NACK: a message that
+ * finds no room at its receiver is refused and sent again. The contexts at both ends then have
+ * flags, if not the same ones; else sending returns DN_ENOTSUP. dn_context_open returns DN_ENOTSUP
+ * if none of its nodes is reached by packets, as on `mem`. */
 enum dn_context_flag {
     DN_CONTEXT_BACK_OFF = 1,       /* wait longer before each resending */
     DN_CONTEXT_RESEND_REQUEST = 2, /* the receiver says when it has room again */
-    DN_CONTEXT_LOSS_DETECTION = 4  /* for networks that lose packets */
+    DN_CONTEXT_LOSS_DETECTION = 4, /* send again what is not answered in time */
+    DN_CONTEXT_ACK_NACK = 8        /* none of the above */
 };
 
 /* Zero in a field takes the default. */

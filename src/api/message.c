@@ -8,9 +8,9 @@
 #define RING_BYTES_DEFAULT (UINT64_C(64) << 10)
 #define QUEUE_ENTRIES_DEFAULT 64
 
-/* For networks that leave resending to messages, which none of today's fabrics does. */
-#define FLAGS_OF_OTHER_NETWORKS \
-    ((uint32_t)DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST | DN_CONTEXT_LOSS_DETECTION)
+#define FLAGS                                                                                \
+    ((uint32_t)DN_CONTEXT_BACK_OFF | DN_CONTEXT_RESEND_REQUEST | DN_CONTEXT_LOSS_DETECTION | \
+     DN_CONTEXT_ACK_NACK)
 
 static inline struct message_op *op_of(struct dn_message_op *op)
 {
@@ -35,9 +35,8 @@ static int fill_options(const struct dn_context_options *given, struct dn_contex
     options->send_queue_entries = options->send_queue_entries ? options->send_queue_entries
                                                               : QUEUE_ENTRIES_DEFAULT;
     bool fits = options->ring_bytes >= GROUP_RING_BYTES_MIN &&
-                options->ring_bytes <= GROUP_RING_BYTES_MAX &&
-                !(options->flags & ~FLAGS_OF_OTHER_NETWORKS);
-    return !fits ? DN_EINVAL : options->flags ? DN_ENOTSUP : 0;
+                options->ring_bytes <= GROUP_RING_BYTES_MAX && !(options->flags & ~FLAGS);
+    return fits ? 0 : DN_EINVAL;
 }
 
 int dn_context_open(struct dn_node *node, uint32_t channel, const int *destinations,

@@ -41,6 +41,7 @@
     X(BARRIER_ROOT_FORGETS_ITSELF, "a barrier's root does not wait for its own host") \
     X(BARRIER_BREAK_KEPT, "a node that hears that a team is broken does not pass it on") \
     X(MESSAGE_NACK_AS_ACK, "a refused message is taken for an accepted one") \
+    X(MESSAGE_NEVER_ASKED, "a sender that was stopped is not asked to go on") \
     X(MESSAGE_SEQID_OF_OLD_LIFE, "SEQIDs of a restarted peer are to go on from its old life")
 
 #define MUTANT_ENUM(name, text) MUTANT_##name,

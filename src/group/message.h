@@ -94,6 +94,7 @@ enum group_room {
     GROUP_ROOM_AWAITED = 1,    /* somebody there sleeps until the head moves, or has closed */
     GROUP_ROOM_BY_PACKETS = 2, /* by the owner: the sender has but a mirror of the head */
     GROUP_ROOM_UNTOLD = 4,     /* by the owner: and had not attached when the box was offered */
+    GROUP_ROOM_RECORDS = 8,    /* by the owner: entries come as records (message_by_records.c) */
 };
 
 /* The sender's side. Private. */

@@ -93,7 +93,7 @@ static int apply(struct dn_context *context, uint32_t rank, _Atomic uint64_t *wo
 
 /* ---- The receiver's side ------------------------------------------------------------------- */
 
-static void open_ring(struct dn_context *context, struct message_source *source)
+void message_packets_open_ring(struct dn_context *context, struct message_source *source)
 {
     bool untold = group_life(context->view, source->rank) == DN_STARTING;
     atomic_store_explicit(&source->ring.words->wants_room,
@@ -101,7 +101,7 @@ static void open_ring(struct dn_context *context, struct message_source *source)
                           memory_order_relaxed);
 }
 
-static void tell_of_box(struct dn_context *context, const struct message_source *source)
+void message_packets_tell_of_box(struct dn_context *context, const struct message_source *source)
 {
     struct group_message_slot *slot = context->slot;
     const struct group_ring_words *words = source->ring.words;
@@ -121,7 +121,7 @@ static void tell_of_box(struct dn_context *context, const struct message_source 
     (void)fabric_reflect(context->lane, source->rank, &slot->key, sizeof slot->key);
 }
 
-static void tell_of_close(struct dn_context *context, const struct message_source *source)
+void message_packets_tell_of_close(struct dn_context *context, const struct message_source *source)
 {
     if (group_life(context->view, source->rank) != DN_STARTING) {
         (void)fabric_reflect(context->lane, source->rank, &context->slot->key,
@@ -146,7 +146,8 @@ static int copy_from(struct dn_context *context, const struct message_source *so
 
 /* ---- Finding a box ------------------------------------------------------------------------- */
 
-static void let_go(struct dn_context *context, uint32_t rank, struct group_message_slot *slot)
+void message_packets_let_go(struct dn_context *context, uint32_t rank,
+                            struct group_message_slot *slot)
 {
     uint32_t own = context->view->rank;
     uint64_t old;
@@ -175,7 +176,7 @@ static int claim(struct dn_context *context, uint32_t rank, struct group_message
     }
     /* If the bit was set before, a closed context of ours holds the box, and will let go. */
     if (!(before & bit)) {
-        let_go(context, rank, slot);
+        message_packets_let_go(context, rank, slot);
     }
     /* The owner's word is still under way. No key is used twice, so 0 may go before it. */
     (void)atomic_compare_exchange_strong(&slot->key, &key, 0);
@@ -321,8 +322,8 @@ static int hold_known(struct dn_context *context, uint32_t rank, struct message_
     return DN_EBUSY;
 }
 
-static int hold(struct dn_context *context, struct message_destination *destination,
-                struct message_held *held)
+int message_packets_hold(struct dn_context *context, struct message_destination *destination,
+                         struct message_held *held)
 {
     int error = hold_known(context, destination->rank, held);
     if (error == DN_EBUSY) {
@@ -402,16 +403,16 @@ static bool withdraw(struct dn_context *context, struct message_destination *des
 
 const struct message_way message_by_packets = {
     .lends_to_others = true,
-    .hold = hold,
-    .let_go = let_go,
+    .hold = message_packets_hold,
+    .let_go = message_packets_let_go,
     .reserve = reserve,
     .publish = publish,
     .withdraw = withdraw,
     .await_end = await_end,
     .row_bytes_max = ROW_BYTES_MAX,
-    .open_ring = open_ring,
-    .tell_of_box = tell_of_box,
-    .tell_of_close = tell_of_close,
+    .open_ring = message_packets_open_ring,
+    .tell_of_box = message_packets_tell_of_box,
+    .tell_of_close = message_packets_tell_of_close,
     .tell_of_room = tell_of_room,
     .copy_from = copy_from,
 };

@@ -46,11 +46,26 @@ static bool is_held_by_another(const struct dn_context *context,
 }
 
 /* Whether the receiver reads nothing more of what this context sent it. */
-static bool is_over(const struct dn_context *context, const struct message_destination *destination)
+static bool is_over(struct dn_context *context, struct message_destination *destination)
 {
     return group_life_gone(group_life(context->view, destination->rank)) ||
            !atomic_load_explicit(&destination->box->open, memory_order_acquire) ||
-           message_is_passed(destination, destination->ring.tail);
+           (destination->way->is_delivered
+                ? destination->way->is_delivered(context, destination)
+                : message_is_passed(destination, destination->ring.tail));
+}
+
+bool message_is_owed_by_another(const struct dn_context *context, uint32_t rank)
+{
+    for (struct dn_context *other = handles; other; other = other->next) {
+        bool is_before = other != context && other->slot && other->view == context->view &&
+                         other->channel == context->channel;
+        struct message_destination *destination = is_before ? other->destination_of[rank] : NULL;
+        if (destination && destination->box && !is_over(other, destination)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void let_go_of_box(struct dn_context *context, const struct message_destination *destination,
@@ -98,6 +113,8 @@ static void forget(struct dn_context *context)
     free(context->sources);
     free(context->destination_of);
     free(context->source_of);
+    free(context->by_records);
+    free(context->record_ranks);
     struct dn_context *next = context->next;
     memset(context, 0, sizeof *context);
     context->next = next;
@@ -110,6 +127,9 @@ static void reclaim(void)
     for (struct dn_context *context = handles; context; context = context->next) {
         if (context->slot && !context->open && let_go(context) &&
             group_message_unused(context->view, context->slot)) {
+            if (context->flags) {
+                message_records_close(context);
+            }
             /* What we told our senders must arrive before this memory gets a new use. */
             (void)fabric_settle(context->lane);
             fabric_revoke(context->lane, context->box_offset);
@@ -140,6 +160,7 @@ static int mark(const struct group_view *view, const int *ranks, size_t count, b
 static const struct message_way *way_to(const struct dn_context *context, uint32_t rank)
 {
     return fabric_road(context->lane, rank) == FABRIC_IN_PLACE ? &message_in_place
+           : context->flags                                    ? &message_by_records
                                                                : &message_by_packets;
 }
 
@@ -152,8 +173,11 @@ static int make_tables(struct dn_context *context, const bool *is_destination,
     context->sources = calloc(context->source_count + 1, sizeof *context->sources);
     context->destination_of = calloc(nodes, sizeof *context->destination_of);
     context->source_of = calloc(nodes, sizeof *context->source_of);
+    context->by_records = calloc(context->source_count + 1, sizeof *context->by_records);
+    context->record_ranks = calloc(context->destination_count + context->source_count + 1,
+                                   sizeof *context->record_ranks);
     if (!context->destinations || !context->sources || !context->destination_of ||
-        !context->source_of) {
+        !context->source_of || !context->by_records || !context->record_ranks) {
         return DN_ENOMEM;
     }
     struct message_destination *destination = context->destinations;
@@ -298,6 +322,7 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
     context->source_count = (uint32_t)request->source_count;
     context->queue_entries = request->options.send_queue_entries;
     context->channel = request->channel;
+    context->flags = request->options.flags;
     int error = make_tables(context, is_destination, is_source);
     error = error ? error : make_box(context, request->options.ring_bytes);
     if (error) {
@@ -305,6 +330,13 @@ static int open_locked(struct dn_node *node, const struct message_context_reques
         return error;
     }
     context->slot = slot;
+    error = context->flags ? message_records_open(context) : 0;
+    if (error) {
+        fabric_revoke(context->lane, context->box_offset);
+        host_arena_give(node->process, context->box_offset);
+        forget(context);
+        return error;
+    }
     context->open = MESSAGE_CONTEXT_OPEN;
     /* Never 0, so no key is 0. */
     generation = generation + 1 ? generation + 1 : 1;
@@ -336,6 +368,15 @@ int message_context_open(struct dn_node *node, const struct message_context_requ
     return error;
 }
 
+/* Either both ends have flags, or none has. */
+static int check_kind(const struct message_destination *destination)
+{
+    uint32_t wants_room = atomic_load_explicit(&destination->ring.words->wants_room,
+                                               memory_order_relaxed);
+    bool wants_records = wants_room & GROUP_ROOM_RECORDS;
+    return wants_records == destination->way->is_by_records ? 0 : DN_ENOTSUP;
+}
+
 int message_destination_connect(struct dn_context *context, struct message_destination *destination)
 {
     struct message_held held = {0};
@@ -346,6 +387,12 @@ int message_destination_connect(struct dn_context *context, struct message_desti
         destination->slot = held.slot;
         destination->summary = held.summary ? held.summary + held.index / 64 : NULL;
         destination->summary_bit = UINT64_C(1) << (held.index % 64);
+        error = check_kind(destination);
+    }
+    if (!error && destination->way->connect) {
+        error = destination->way->connect(context, destination);
+    }
+    if (!error) {
         destination->box = held.box;
     } else if (held.slot) {
         let_go_of_box(context, destination, held.slot);
@@ -372,6 +419,7 @@ static void let_go_of_rings(struct dn_context *context)
 
 int message_context_close(struct dn_context *context)
 {
+    message_send_progress(context); /* of a send buffer on its way, whose end nobody waits for */
     /* The turns before the lock: a thread that connects takes them in this order, too. */
     message_turn_get(context, &context->send_turn);
     message_turn_get(context, &context->recv_turn);
@@ -405,18 +453,18 @@ int message_context_close(struct dn_context *context)
 
 /* Whether a receiver still has to fetch a message from memory that goes with this process. Its
  * sender was told that the message is sent. */
-static bool is_awaited(const struct dn_context *context,
-                       const struct message_destination *destination)
+static bool is_awaited(struct dn_context *context, struct message_destination *destination)
 {
     return destination->box && destination->way->lends_to_others &&
-           !message_is_passed(destination, destination->place_position) &&
+           (destination->way->is_delivered ||
+            !message_is_passed(destination, destination->place_position)) &&
            !is_over(context, destination);
 }
 
 static bool nothing_is_awaited(void *argument)
 {
     const struct dn_node *node = argument;
-    for (const struct dn_context *context = handles; context; context = context->next) {
+    for (struct dn_context *context = handles; context; context = context->next) {
         for (uint32_t i = 0; i < context->destination_count; i++) {
             if (context->view == node->lane.view &&
                 is_awaited(context, &context->destinations[i])) {
@@ -439,6 +487,9 @@ void message_end(struct dn_node *node)
             if (context->open) {
                 group_message_withdraw(context->slot);
                 atomic_store_explicit(&context->box->open, 0, memory_order_release);
+            }
+            if (context->flags) {
+                message_records_close(context);
             }
             forget(context);
         }

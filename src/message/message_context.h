@@ -46,6 +46,11 @@ struct message_destination {
     bool unreachable;      /* it was gone when something was sent to it */
     uint64_t ask_at_ns;    /* without a box: when to ask for it again */
     uint64_t ask_pause_ns; /* and how long not to after that; 0: not asked yet */
+    /* By records only; ring.tail is then the next SEQID. */
+    struct group_entry *reserved; /* room in SB; NULL: none */
+    uint32_t record;              /* its entry of SENDTBL */
+    bool owes_abort;              /* the receiver does not know that a message has ended */
+    struct message_op large_op;   /* QUEUED: the large send buffer is partly sent */
 };
 
 enum message_assembly {
@@ -70,6 +75,7 @@ struct message_source {
     unsigned char *own;    /* large enough for what is being put together */
     uint64_t own_bytes;
     const struct message_way *way;
+    struct group_ring_out writer; /* by records: with the services */
 };
 
 struct dn_context {
@@ -84,13 +90,16 @@ struct dn_context {
     uint32_t source_count;
     uint32_t node_count; /* of the group */
     uint32_t queue_entries;
+    uint32_t flags; /* enum dn_context_flag; not 0: peers by packets are reached by records */
     struct message_destination **destination_of; /* by rank; NULL: none */
     struct message_source **source_of;
     struct message_destination *destinations; /* by rank, as the sources */
     struct message_source *sources;
-    _Atomic uint64_t *summary; /* of the box, a bit per source; NULL: none needed */
-    struct dn_context *next;   /* every handle ever made, closed ones for reuse */
-    struct fabric_lane *lane;  /* the node's default one: it outlives the context */
+    struct message_source **by_records; /* those of the sources, by rank */
+    uint16_t *record_ranks;             /* of destinations, then of sources by records */
+    _Atomic uint64_t *summary;          /* of the box, a bit per source; NULL: none needed */
+    struct dn_context *next;            /* every handle ever made, closed ones for reuse */
+    struct fabric_lane *lane;           /* the node's default one: it outlives the context */
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t send_turn;
     _Atomic uint32_t pending_count; /* sends that are queued or offered, to all together */
@@ -141,6 +150,10 @@ void message_turn_get(struct dn_context *context, _Atomic uint32_t *turn);
  * it does not list us. */
 int message_destination_connect(struct dn_context *context,
                                 struct message_destination *destination);
+
+/* With the handles' lock: whether a closed context of this node with the same channel has sent
+ * something to the rank that is not delivered yet. */
+bool message_is_owed_by_another(const struct dn_context *context, uint32_t rank);
 
 /* Whether the receiver's head has passed a position. Acquire: pairs with the release in
  * group_ring_give_back; the receiver has read what lay before it. */

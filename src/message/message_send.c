@@ -4,7 +4,8 @@
  *   up to 32 KB     we copy it in several entries, and the receiver puts them together
  *   larger          if the receiver can reach the data, we tell it the place; it copies them
  *                   once, and then the send is over. Otherwise they go through staging memory,
- *                   piece by piece: the receiver copies one while we copy the next
+ *                   piece by piece: the receiver copies one while we copy the next. By records,
+ *                   in several entries, however large they are
  *
  * A send that cannot be published whole at once waits in its destination's list. */
 #include "message/message_way.h"
@@ -189,7 +190,7 @@ static bool advance(struct dn_context *context, struct message_destination *dest
     bool published;
     if (op->bytes <= group_ring_payload_max(&destination->ring, GROUP_WHOLE_HEADER_BYTES)) {
         published = publish_whole(context, destination, op);
-    } else if (op->bytes < LARGE_BYTES) {
+    } else if (op->bytes < LARGE_BYTES || destination->way->is_by_records) {
         published = publish_pieces(context, destination, op);
     } else {
         published = publish_large(context, destination, op);
@@ -294,7 +295,8 @@ bool message_send_is_done(struct message_op *op)
 /* Tells the receiver to drop a message that was begun. GROUP_RING_RESERVE keeps room for it. */
 static void abort_message(struct dn_context *context, struct message_destination *destination)
 {
-    INVARIANT(group_ring_has_room(&destination->ring, 1 + GROUP_RING_AHEAD));
+    INVARIANT(destination->way->is_by_records ||
+              group_ring_has_room(&destination->ring, 1 + GROUP_RING_AHEAD));
     destination->way->publish(context, destination, GROUP_ENTRY_THERE | GROUP_ENTRY_ABORT, 1);
 }
 
@@ -535,12 +537,22 @@ int message_isend(struct dn_context *context, int rank, const void *data, size_t
 
 /* ---- Buffers ------------------------------------------------------------------------------- */
 
+/* By records: its pieces have still to be sent. */
+static bool large_is_under_way(const struct message_destination *destination)
+{
+    return atomic_load_explicit(&destination->large_op.state, memory_order_relaxed) ==
+           MESSAGE_OP_QUEUED;
+}
+
 /* Memory beside the ring for a message that does not fit into one entry. */
 static int lend_large(struct dn_context *context, struct message_destination *destination,
                       uint64_t bytes)
 {
     struct host_process *process = context->node->process;
-    if (destination->large && !message_is_passed(destination, destination->large_position)) {
+    if (destination->large &&
+        (destination->way->is_by_records
+             ? large_is_under_way(destination)
+             : !message_is_passed(destination, destination->large_position))) {
         return DN_EBUSY;
     }
     if (destination->large && destination->large_bytes < bytes) {
@@ -612,12 +624,27 @@ static int send_lent(struct dn_context *context, struct message_destination *des
     }
     if (is_gone(context, destination)) {
         destination->lent = NULL;
+        if (destination->way->is_by_records && destination->lent_units) {
+            abort_message(context, destination); /* its room in SB is free again */
+        }
         return DN_EPEER;
     }
     if (destination->lent_units) {
         destination->way->publish(context, destination,
                                   GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT,
                                   group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
+    } else if (destination->way->is_by_records) {
+        /* The caller tries again until the last piece is in SB, from where the NIC goes on. */
+        if (!large_is_under_way(destination)) {
+            destination->large_op = make_op(context, destination, lent, bytes);
+            enqueue(context, destination, &destination->large_op);
+        }
+        drive(context, destination);
+        if (large_is_under_way(destination)) {
+            return DN_EBUSY;
+        }
+        destination->lent = NULL;
+        return destination->large_op.error;
     } else {
         if (!publish_place(context, destination, GROUP_ENTRY_WHOLE, bytes, destination->large,
                            bytes)) {

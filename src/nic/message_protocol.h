@@ -58,7 +58,8 @@ struct px_packet {
 struct px_options {
     uint32_t channel;
     uint32_t flags;             /* of enum dn_context_flag */
-    uint64_t back_off_ns;       /* the first pause before a resend, doubled up to 64-fold */
+    uint64_t pause_ns;          /* before a resend, without back-off */
+    uint64_t back_off_ns;       /* with it: the first pause, doubled up to 64-fold */
     uint64_t resend_timeout_ns; /* loss detection: how long an answer may take */
     /* RESEND_REQUEST. Sources that were stopped take turns: the next one is asked as soon as
      * ask_bytes are free, or room for its message if that is more, and is promised as much; who is
@@ -159,6 +160,9 @@ uint64_t px_sender_ready_ns(const struct px_sender *sender, uint64_t now_ns, uin
  * answers are ignored, until px_sender_reconnect; then SEQIDs start from 0. */
 void px_sender_peer_lost(struct px_sender *sender, uint32_t rank);
 void px_sender_reconnect(struct px_sender *sender, uint32_t rank);
+
+/* The first SEQID to a node to which nothing was kicked yet. */
+void px_sender_connect(struct px_sender *sender, uint32_t rank, uint32_t seqid);
 
 /* Whether all that was kicked has been acknowledged. */
 static inline bool px_sender_is_idle(const struct px_sender *sender)

@@ -177,7 +177,7 @@ void px_on_room(struct px_receiver *receiver)
         if (!source->stopped) {
             continue;
         }
-        if (is_free(receiver, source, turn_of(receiver, source)) &&
+        if (!MUTANT(MESSAGE_NEVER_ASKED) && is_free(receiver, source, turn_of(receiver, source)) &&
             receiver->store.has_room(receiver->store.context, index, source->refused_bytes)) {
             ask(receiver, source);
             receiver->next_asked = index + 1 < receiver->source_count ? index + 1 : 0;

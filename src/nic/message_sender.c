@@ -185,9 +185,9 @@ static void back_off(const struct px_sender *sender, uint64_t now_ns,
     uint32_t doublings = destination->nack_count < BACK_OFF_DOUBLINGS ? destination->nack_count
                                                                       : BACK_OFF_DOUBLINGS;
     destination->nack_count++;
-    destination->not_before_ns = sender->options.flags & DN_CONTEXT_BACK_OFF
-                                     ? now_ns + (sender->options.back_off_ns << doublings)
-                                     : 0;
+    destination->not_before_ns = now_ns + (sender->options.flags & DN_CONTEXT_BACK_OFF
+                                               ? sender->options.back_off_ns << doublings
+                                               : sender->options.pause_ns);
 }
 
 void px_on_answer(struct px_sender *sender, uint64_t now_ns, const struct px_packet *packet)
@@ -248,6 +248,16 @@ void px_sender_reconnect(struct px_sender *sender, uint32_t rank)
     if (destination) {
         destination->lost = false;
     }
+}
+
+void px_sender_connect(struct px_sender *sender, uint32_t rank, uint32_t seqid)
+{
+    struct px_destination *destination = find(sender, rank);
+    INVARIANT(destination && destination->next_seqid == destination->acked_seqid);
+    destination->acked_seqid = seqid;
+    destination->unsent_seqid = seqid;
+    destination->sent_seqid = seqid;
+    destination->next_seqid = seqid;
 }
 
 /* ---- What goes out ------------------------------------------------------------------------ */

@@ -1,9 +1,9 @@
 /* SEND/RECEIVE by records: drives Modified ACK/NACK (nic/message_protocol.h).
  *
- * A carrier that loses nothing needs no loss detection, and then NACK means "full". What is sent to
- * a channel that its receiver has not opened yet is dropped there; opening asks all sources
- * to start over. A lost peer's lines go back to SEQID 0, where its next life will start: as a
- * source at once, as a destination when the host has noted the loss.
+ * A carrier that loses nothing needs no loss detection, and then NACK means "full". What is sent
+ * to a channel that its receiver has not opened yet is dropped there; whoever opens one where that
+ * may be asks all sources to start over. A lost peer's lines go back to SEQID 0, where its next
+ * life will start: as a source at once, as a destination when the host has noted the loss.
  *
  * A message to ourselves waits in SB until there is room for it, since a NACK would come
  * back at once, for ever. */
@@ -14,11 +14,14 @@ enum {
     ENTRY_SHIFT = 32, /* in a record's offset, above the SEQID */
 };
 
+/* Both ends of a line have it as the same channel, until one says otherwise. */
 static void make_lines(struct nic_message_context *context, struct nic_message_line *lines,
                        uint32_t count, enum nic_due_kind kind)
 {
     for (uint32_t i = 0; i < count; i++) {
-        lines[i] = (struct nic_message_line){.due.kind = kind, .context = context};
+        lines[i] = (struct nic_message_line){.due.kind = kind,
+                                             .context = context,
+                                             .remote_channel = context->sender.options.channel};
     }
 }
 
@@ -29,6 +32,7 @@ static void init(struct nic_services *services)
         struct nic_message_context *context = &services->contexts[channel];
         struct px_options options = {.channel = channel,
                                      .back_off_ns = config->message_back_off_ns,
+                                     .pause_ns = config->message_pause_ns,
                                      .resend_timeout_ns = config->message_resend_ns,
                                      .asks_all = config->message_asks_all,
                                      .ask_bytes = config->message_ask_bytes};
@@ -136,12 +140,47 @@ int nic_packet_message_open(struct nic_services *services, uint32_t channel,
     }
     for (uint32_t i = 0; i < lists->source_count; i++) {
         context->receiver.sources[i].rank = lists->sources[i];
-        nic_due_add(services, &context->sources[i].due);
     }
     px_sender_init(&context->sender, lists->destination_count);
     px_receiver_init(&context->receiver, lists->source_count);
-    px_receiver_ask_all(&context->receiver);
     return 0;
+}
+
+int nic_packet_message_ask_all(struct nic_services *services, uint32_t channel)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return DN_EINVAL;
+    }
+    px_receiver_ask_all(&context->receiver);
+    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
+        nic_due_add(services, &context->sources[i].due);
+    }
+    return 0;
+}
+
+void nic_packet_message_close(struct nic_services *services, uint64_t now_ns, uint32_t channel)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return;
+    }
+    for (uint32_t i = 0; i < context->sender.destination_count; i++) {
+        if (context->destinations[i].watched) {
+            nic_services_watch(services, now_ns, (uint16_t)context->sender.destinations[i].rank,
+                               false);
+        }
+        nic_due_remove(services, &context->destinations[i].due);
+    }
+    for (uint32_t i = 0; i < context->receiver.source_count; i++) {
+        nic_due_remove(services, &context->sources[i].due);
+    }
+    context->open = false;
+}
+
+uint32_t nic_packet_message_bytes_max(const struct nic_services *services)
+{
+    return services->config.message_bytes_max;
 }
 
 /* The destination's line, or the error that says why nothing can be sent on it. */
@@ -185,10 +224,12 @@ int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint
 }
 
 void nic_packet_message_kick(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                             uint32_t entry)
+                             uint32_t entry, uint32_t bytes)
 {
     struct nic_message_context *context = find(services, channel);
-    INVARIANT(context && entry < context->sender.entry_count);
+    INVARIANT(context && entry < context->sender.entry_count &&
+              bytes <= context->sender.entries[entry].bytes);
+    context->sender.entries[entry].bytes = bytes;
     px_on_kick(&context->sender, entry);
     line_changed(services, now_ns, context, context->sender.entries[entry].destination);
 }
@@ -205,7 +246,7 @@ int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint
     if (bytes) {
         memcpy(room, data, bytes);
     }
-    nic_packet_message_kick(services, now_ns, channel, entry);
+    nic_packet_message_kick(services, now_ns, channel, entry, bytes);
     return 0;
 }
 
@@ -289,6 +330,22 @@ int nic_packet_message_outstanding(const struct nic_services *services, uint32_t
     return error;
 }
 
+int nic_packet_message_connect(struct nic_services *services, uint32_t channel, uint16_t to,
+                               uint32_t remote_channel, uint32_t seqid)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context || remote_channel > NIC_MESSAGE_CHANNEL_MASK) {
+        return DN_EINVAL;
+    }
+    uint32_t index = find_destination(context, to);
+    if (index == context->sender.destination_count) {
+        return DN_ERANK;
+    }
+    context->destinations[index].remote_channel = remote_channel;
+    px_sender_connect(&context->sender, to, seqid);
+    return 0;
+}
+
 int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to)
 {
     struct nic_message_context *context = find(services, channel);
@@ -306,7 +363,8 @@ int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel
 
 /* ---- Events -------------------------------------------------------------------------- */
 
-static void on_data(struct nic_services *services, uint32_t channel, const struct px_packet *packet)
+static void on_data(struct nic_services *services, uint32_t channel, uint32_t remote_channel,
+                    const struct px_packet *packet)
 {
     struct nic_message_context *context = find(services, channel);
     if (!context) {
@@ -315,21 +373,23 @@ static void on_data(struct nic_services *services, uint32_t channel, const struc
     uint32_t index = find_source(context, (uint16_t)packet->from);
     if (index == context->receiver.source_count) {
         struct nic_refusal *refusal = &services->refusals[packet->from];
-        refusal->undeclared |= UINT32_C(1) << channel;
+        refusal->undeclared |= UINT64_C(1) << channel;
         nic_due_add(services, &refusal->due);
         return;
     }
+    context->sources[index].remote_channel = remote_channel;
     px_on_data(&context->receiver, packet);
     nic_due_add(services, &context->sources[index].due);
     add_asked(services, context);
 }
 
 static void on_answer(struct nic_services *services, uint64_t now_ns,
-                      struct nic_message_context *context, unsigned kind,
+                      struct nic_message_context *context, unsigned kind, uint32_t remote_channel,
                       const struct px_packet *packet)
 {
     uint32_t index = find_destination(context, (uint16_t)packet->from);
-    if (index == context->sender.destination_count) {
+    if (index == context->sender.destination_count ||
+        context->destinations[index].remote_channel != remote_channel) {
         return;
     }
     if (kind != NIC_MESSAGE_RECORD_UNDECLARED) {
@@ -342,8 +402,10 @@ static void on_answer(struct nic_services *services, uint64_t now_ns,
 }
 
 static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
-                    uint32_t channel, const struct wire_operation *operation)
+                    uint32_t number, const struct wire_operation *operation)
 {
+    uint32_t channel = number & NIC_MESSAGE_CHANNEL_MASK;
+    uint32_t remote_channel = number >> NIC_SERVICE_CHANNEL_BITS;
     uint32_t entry = (uint32_t)(operation->offset >> ENTRY_SHIFT);
     bool is_data = kind == PX_DATA;
     if (channel >= services->config.context_count || kind < PX_DATA ||
@@ -362,9 +424,9 @@ static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t sou
         .data = operation->data,
     };
     if (is_data) {
-        on_data(services, channel, &packet);
+        on_data(services, channel, remote_channel, &packet);
     } else if (find(services, channel)) {
-        on_answer(services, now_ns, find(services, channel), kind, &packet);
+        on_answer(services, now_ns, find(services, channel), kind, remote_channel, &packet);
     }
     return true;
 }
@@ -426,7 +488,8 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
         readiness = NIC_READY_NOW;
     }
     if (readiness == NIC_READY_NOW) {
-        nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type, px.channel,
+        nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type,
+                           px.channel << NIC_SERVICE_CHANNEL_BITS | line->remote_channel,
                            (uint64_t)px.entry << ENTRY_SHIFT | px.seqid);
         packet->operation.bytes = (uint16_t)px.bytes;
         packet->operation.data = px.bytes ? px.data : packet->small;

@@ -226,8 +226,9 @@ static enum nic_readiness peek_refusal(const struct nic_services *services,
         return NIC_READY_NOW;
     }
     if (refusal->undeclared) {
+        uint32_t channel = (uint32_t)__builtin_ctzll(refusal->undeclared);
         nic_service_record(packet, target, WIRE_MESSAGE, NIC_MESSAGE_RECORD_UNDECLARED,
-                           (uint32_t)__builtin_ctz(refusal->undeclared), 0);
+                           channel << NIC_SERVICE_CHANNEL_BITS | channel, 0);
         return NIC_READY_NOW;
     }
     return NIC_READY_NEVER;
@@ -239,7 +240,8 @@ static void refusal_sent(struct nic_refusal *refusal, const struct nic_service_p
         refusal->refused_first = 0;
         refusal->refused_last = 0;
     } else {
-        refusal->undeclared &= ~(UINT32_C(1) << (packet->operation.area & NIC_SERVICE_NUMBER_MAX));
+        refusal->undeclared &= ~(UINT64_C(1)
+                                 << (packet->operation.area & NIC_MESSAGE_CHANNEL_MASK));
     }
 }
 

@@ -48,6 +48,9 @@
  *           5 RESEND      channel  receiver -> sender    the same          -
  *           6 UNDECLARED  channel  receiver -> sender    0                 -
  *
+ * The number of a message's record is the channel at its target and, above 12 bits, that at its
+ * source: the two may differ (nic_packet_message_connect).
+ *
  * An entry is the message's place in its sender's SENDTBL, which answers bring back; all ones in
  * an answer to something that never came.
  *
@@ -63,7 +66,8 @@
 
 enum {
     NIC_SERVICE_NUMBER_MAX = (1 << 24) - 1, /* of a team or channel */
-    NIC_SERVICE_CHANNELS_MAX = 32,          /* message channels are 0..31 */
+    NIC_SERVICE_CHANNELS_MAX = 64,          /* message channels are 0..63 */
+    NIC_SERVICE_CHANNEL_BITS = 12,          /* of one in a record's number */
     NIC_MESSAGE_BYTES_MAX = 2048,           /* the paper's MTU */
 };
 
@@ -95,6 +99,7 @@ struct nic_services_config {
     uint32_t context_receive_bytes; /* RB, a multiple of 8; 0: contexts have their own stores */
     uint32_t message_bytes_max;   /* at most NIC_MESSAGE_BYTES_MAX, and what one record may hold */
     uint64_t message_back_off_ns; /* the first pause after a NACK */
+    uint64_t message_pause_ns;    /* the pause after a NACK, without back-off */
     uint64_t message_resend_ns;   /* loss detection: how long an answer may take */
     bool message_asks_all;        /* as in struct px_options */
     uint32_t message_ask_bytes;   /* likewise */
@@ -302,7 +307,7 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
 
 /* ---- Messages ------------------------------------------------------------------------ */
 
-/* Opens a channel, for this life. Both lists, whom we send to and who may send, are sorted and
+/* Opens a channel. Both lists, whom we send to and who may send, are sorted and
  * name nobody twice; this node may be in them. Flags: enum dn_context_flag; loss detection is for
  * carriers that lose records. Messages go into the store (message_protocol.h), or NULL: into RB.
  * Nodes may open at different times. DN_EBUSY: open already. DN_EFULL: too many peers. DN_EINVAL,
@@ -317,12 +322,12 @@ int nic_packet_message_open(struct nic_services *services, uint32_t channel,
                             const struct nic_message_lists *lists, uint32_t flags,
                             const struct px_store *store);
 
-/* The same in two steps, without a copy: gives room in SB, which the caller fills before it kicks.
- * Errors as below. */
+/* The same in two steps, without a copy: gives room in SB, which the caller fills before it kicks,
+ * with as many bytes or fewer. Errors as below. */
 int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint16_t to,
                            uint32_t bytes, void **room, uint32_t *entry);
 void nic_packet_message_kick(struct nic_services *services, uint64_t now_ns, uint32_t channel,
-                             uint32_t entry);
+                             uint32_t entry, uint32_t bytes);
 
 /* Copies a message of at most message_bytes_max into SB. It is received once, in order with
  * the others to that node, unless the node dies. DN_EFULL: no room now. DN_EPEER: the node died
@@ -336,6 +341,20 @@ int nic_packet_message_send(struct nic_services *services, uint64_t now_ns, uint
  * stays, and *bytes is set. DN_EINVAL. */
 int nic_packet_message_receive(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                                void *buffer, uint32_t capacity, uint16_t *from, uint32_t *bytes);
+
+/* Asks all sources to start over: they may have sent before the channel was open. DN_EINVAL. */
+int nic_packet_message_ask_all(struct nic_services *services, uint32_t channel);
+
+/* The destination has this context as another channel, and the next message to it has this SEQID:
+ * another context has sent those before. Nothing was sent to it yet. DN_ERANK, DN_EINVAL. */
+int nic_packet_message_connect(struct nic_services *services, uint32_t channel, uint16_t to,
+                               uint32_t remote_channel, uint32_t seqid);
+
+/* Closes a channel: what it has sent and received is forgotten, and what comes for it is dropped.
+ * Nothing happens if it is not open. */
+void nic_packet_message_close(struct nic_services *services, uint64_t now_ns, uint32_t channel);
+
+uint32_t nic_packet_message_bytes_max(const struct nic_services *services);
 
 /* There is more room in the channel's own store. DN_EINVAL. */
 int nic_packet_message_room(struct nic_services *services, uint32_t channel);

@@ -37,6 +37,8 @@ enum nic_barrier_record_kind {
 enum { NIC_LOCK_CHANGE_HEADER_BYTES = 8 };
 #define NIC_LOCK_CHANGE_OR UINT32_C(0x80000000) /* in the offset */
 
+enum { NIC_MESSAGE_CHANNEL_MASK = (1 << NIC_SERVICE_CHANNEL_BITS) - 1 };
+
 /* The others are enum px_packet_type. */
 enum { NIC_MESSAGE_RECORD_UNDECLARED = PX_RESEND + 1 };
 
@@ -86,7 +88,7 @@ struct nic_refusal {
      * DN_EFULL, and so is every one that comes before the peer has been told; 0: none. */
     uint64_t refused_first;
     uint64_t refused_last;
-    uint32_t undeclared; /* bits of the channels in which it sent to us but is no source */
+    uint64_t undeclared; /* bits of the channels in which it sent to us but is no source */
 };
 
 /* The node that gets the lock after a requester. */
@@ -220,8 +222,9 @@ struct nic_barrier {
 struct nic_message_line {
     struct nic_due due;
     struct nic_message_context *context;
-    bool undeclared; /* destination: we are not among its sources; the line is lost */
-    bool watched;    /* destination: while something is not acknowledged */
+    uint32_t remote_channel; /* of the context at the peer; a source's as its last record said */
+    bool undeclared;         /* destination: we are not among its sources; the line is lost */
+    bool watched;            /* destination: while something is not acknowledged */
 };
 
 struct nic_message_context {

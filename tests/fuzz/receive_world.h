@@ -209,6 +209,7 @@ static void open_services(struct node *node, uint16_t number)
     FUZZ_ASSERT(nic_packet_barrier_open(services, world.now_ns, 1, EVERYBODY, NODES) == 0);
     const struct nic_message_lists lists = {EVERYBODY, NODES, EVERYBODY, NODES};
     FUZZ_ASSERT(nic_packet_message_open(services, 0, &lists, flags, NULL) == 0);
+    FUZZ_ASSERT(nic_packet_message_ask_all(services, 0) == 0);
 }
 
 /* The next process in a rank has a number of its own, as all have that choose theirs at random. */

@@ -170,6 +170,13 @@ static inline bool live_is_udp(void)
     return getenv("DIMMNET_ROSTER_FD") != NULL;
 }
 
+/* The flags of this run's message contexts, which only packets have a use for. */
+static inline uint32_t live_context_flags(void)
+{
+    const char *flags = getenv("DN_TEST_CONTEXT_FLAGS");
+    return flags ? (uint32_t)strtoul(flags, NULL, 10) : 0;
+}
+
 /* Whether packets carry what is sent to peers; a group of one has none. */
 static inline bool live_is_by_packets(void)
 {

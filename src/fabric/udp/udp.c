@@ -13,6 +13,7 @@
 #include "fabric/udp/vault.h"
 #include "group/address.h"
 #include "group/life.h"
+#include "group/message.h"
 
 #define SETTLE_NAP_NS UINT64_C(1000000)
 #define VERDICT_MORE_NS UINT64_C(500000000) /* how much longer the launcher may take to decide */
@@ -21,6 +22,11 @@
 #define LINGER_QUIET_NS UINT64_C(50000000) /* longer than a time-out of InfiniSWIF on a short way */
 #define LINGER_LONGEST_NS UINT64_C(500000000)
 #define ACKS_DUE_NS UINT64_C(50000) /* longer than InfiniSWIF lets one wait for company */
+
+/* Of messages by Modified ACK/NACK: before one that was refused is sent again, so that a full
+ * receiver is not drowned; and how long an answer may take, which InfiniSWIF brings for certain. */
+#define MESSAGE_PAUSE_NS UINT64_C(100000)
+#define MESSAGE_RESEND_NS UINT64_C(500000000)
 
 enum {
     /* Memory for packets, of each class and for reordering; packets of 9 KiB are fewer. */
@@ -143,6 +149,23 @@ static uint32_t at_most(uint64_t count, uint32_t limit)
     return count < limit ? (uint32_t)count : limit;
 }
 
+/* For contexts with flags: they write their own rings. Of what is not used nothing is touched. */
+static void configure_messages(const struct udp_roster *roster,
+                               struct nic_services_config *services)
+{
+    uint32_t room = roster->packet_bytes_max - swif_packet_bytes(WIRE_OPERATION_BYTES);
+    nic_services_config_messages(services);
+    services->context_count = GROUP_MESSAGE_SLOTS;
+    services->context_peer_count = roster->node_count;
+    services->context_receive_bytes = 0;
+    services->message_bytes_max = at_most(room / GROUP_UNIT_BYTES * GROUP_UNIT_BYTES,
+                                          NIC_MESSAGE_BYTES_MAX);
+    services->message_asks_all = true;
+    services->message_pause_ns = MESSAGE_PAUSE_NS;
+    services->message_back_off_ns = MESSAGE_PAUSE_NS;
+    services->message_resend_ns = MESSAGE_RESEND_NS;
+}
+
 static void configure(const struct udp_state *udp, struct board_config *config)
 {
     const struct udp_roster *roster = udp->roster;
@@ -150,6 +173,7 @@ static void configure(const struct udp_state *udp, struct board_config *config)
     board_config_default(config, roster->node_count);
     config->lock_names_offset = (uint64_t)(group_node_memory(udp->view, udp->view->rank) -
                                            (unsigned char *)udp->view->group);
+    configure_messages(roster, &config->services);
     swif->node = (uint16_t)udp->view->rank;
     swif->pgid = roster->pgid;
     swif->incarnation = udp->incarnation;

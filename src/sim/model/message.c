@@ -86,6 +86,7 @@ void sim_message_open(struct sim_host *host, const struct nic_message_lists *lis
                                    .free_bytes = free_bytes,
                                    .total_bytes = bytes};
     int error = nic_packet_message_open(node->services, CHANNEL, lists, flags, &store);
+    error = error ? error : nic_packet_message_ask_all(node->services, CHANNEL);
     INVARIANT(!error);
     node->stirred = true;
     sim_pump_at(host->world, node, host->now_ps);
@@ -125,7 +126,9 @@ static void begin_send(struct sim_host *host, uint64_t at_ps)
                                        &room, &entry);
     INVARIANT(!error);
     memcpy(room, step->data, step->bytes);
-    sim_host_kick(host, written_ps, &(struct sim_kick){.kind = SIM_KICK_SEND, .address = entry});
+    sim_host_kick(
+        host, written_ps,
+        &(struct sim_kick){.kind = SIM_KICK_SEND, .address = entry, .bytes = step->bytes});
     sim_host_go_on(host, "send", written_ps + world->machine->host_write);
 }
 
@@ -194,7 +197,7 @@ void sim_message_kicked(struct sim_node *node, const struct sim_kick *kick)
 {
     if (kick->kind == SIM_KICK_SEND) {
         nic_packet_message_kick(node->services, sim_now_ns(node->world), CHANNEL,
-                                (uint32_t)kick->address);
+                                (uint32_t)kick->address, (uint32_t)kick->bytes);
     } else {
         px_buffer_pass(&node->messages->buffer);
         (void)nic_packet_message_room(node->services, CHANNEL);

@@ -164,6 +164,10 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
     services->context_send_bytes = message_bytes * spread32(random, 1, 8);
     services->context_receive_bytes = message_bytes * spread32(random, 1, 8);
     services->message_back_off_ns = spread(random, 5 * US, 50 * US);
+    /* A turn is for one message, or for half of the buffer. */
+    services->message_ask_bytes = services->message_bytes_max % 2
+                                      ? services->context_receive_bytes / 2 - 8
+                                      : 0;
 }
 
 static void draw_paths(struct storm_plan *plan, struct base_random *random)

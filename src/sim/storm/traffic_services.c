@@ -25,6 +25,7 @@ void storm_services_born(struct storm_traffic *traffic, struct storm_node *node)
                                                 traffic->oracle->node_count};
         int error = nic_packet_message_open(node->board.services, STORM_CHANNEL, &lists,
                                             flags[base_random_below(&program->random, 3)], NULL);
+        error = error ? error : nic_packet_message_ask_all(node->board.services, STORM_CHANNEL);
         INVARIANT(error == 0);
     }
     if (program->is_member) {

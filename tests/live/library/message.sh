@@ -8,6 +8,13 @@ for nodes in 2 3 8 12; do
 done
 [ "${DN_RELAX-}" = 1 ] || DN_RELAX=1 live_checks message 3
 
+# The flags of enum dn_context_flag, by number: one by one, and all.
+flags=()
+[ "${DN_FABRIC:-mem}" = mem ] || flags=(8 1 2 4 7)
+for flag in "${flags[@]}"; do
+    DN_TEST_CONTEXT_FLAGS=$flag live_checks message 3
+done
+
 status=0
 
 # died WHO NODES SEED: the seed chooses the moment of the death; node 0 must say its words.
@@ -37,6 +44,15 @@ leaves()
 }
 for nodes in 2 4; do
     live_verdict "a sender leaves, $nodes nodes" leaves "$nodes"
+done
+
+for flag in "${flags[@]}"; do
+    export DN_TEST_CONTEXT_FLAGS=$flag
+    for who in sender receiver; do
+        live_verdict "a $who dies, flags $flag" died "$who" 3 $((DN_TEST_SEED + flag))
+    done
+    live_verdict "a sender leaves, flags $flag" leaves 3
+    unset DN_TEST_CONTEXT_FLAGS
 done
 
 # Every node of the example except the broker says what it got.

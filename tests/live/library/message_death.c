@@ -27,7 +27,9 @@ static struct dn_context *open_with_all(uint64_t ring_bytes)
 {
     int ranks[16];
     struct dn_context *context;
-    struct dn_context_options options = {.struct_bytes = sizeof options, .ring_bytes = ring_bytes};
+    struct dn_context_options options = {.struct_bytes = sizeof options,
+                                         .ring_bytes = ring_bytes,
+                                         .flags = live_context_flags()};
     for (int rank = 0; rank < me.size; rank++) {
         ranks[rank] = rank;
     }

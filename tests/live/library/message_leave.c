@@ -47,6 +47,8 @@ int main(void)
     int zero = 0;
     int others[16];
     struct dn_context *context;
+    struct dn_context_options options = {.struct_bytes = sizeof options,
+                                         .flags = live_context_flags()};
     me.check = "what a node sent before it left is received";
     live_attach();
     require(me.size >= 2 && me.size <= 16);
@@ -54,7 +56,7 @@ int main(void)
         others[rank - 1] = rank;
     }
     expect(dn_context_open(me.node, 1, others, me.rank ? 0 : (size_t)me.size - 1, &zero,
-                           me.rank ? 1 : 0, NULL, &context),
+                           me.rank ? 1 : 0, &options, &context),
            0);
     live_barrier();
     (me.rank == 0 ? send_and_leave : receive_late)(context);

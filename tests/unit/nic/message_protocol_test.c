@@ -70,7 +70,12 @@ static void make_world(uint64_t seed, uint32_t count, uint32_t flags, uint32_t l
     world.random.state = seed;
     world.count = count;
     world.loss_percent = loss_percent;
-    struct px_options options = {7, flags, 200, 20000, seed % 2 == 0, seed % 3 == 0 ? 100 : 0};
+    struct px_options options = {.channel = 7,
+                                 .flags = flags,
+                                 .back_off_ns = 200,
+                                 .resend_timeout_ns = 20000,
+                                 .asks_all = seed % 2 == 0,
+                                 .ask_bytes = seed % 3 == 0 ? 100 : 0};
     for (uint32_t rank = 0; rank < count; rank++) {
         struct node *node = &world.nodes[rank];
         node->sender = (struct px_sender){.options = options,

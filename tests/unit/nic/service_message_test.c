@@ -53,6 +53,7 @@ static void open_channel(uint32_t node, uint32_t channel)
     const struct nic_message_lists lists = {everybody, group.count, everybody, group.count};
     cluster_check(nic_packet_message_open(group.nodes[node].services, channel, &lists, play.flags,
                                           NULL) == 0);
+    cluster_check(nic_packet_message_ask_all(group.nodes[node].services, channel) == 0);
     play.open[node][channel] = true;
 }
 
@@ -247,6 +248,49 @@ static void messages_are_in_order_across_lives(void **state)
 
 /* ---- By hand ------------------------------------------------------------------------- */
 
+/* A context may have another number at each end, and the next one goes on with its SEQIDs. */
+static void contexts_are_joined_by_numbers(void **state)
+{
+    const uint16_t zero[] = {0};
+    const uint16_t one[] = {1};
+    const struct nic_message_lists sends = {one, 1, NULL, 0};
+    const struct nic_message_lists receives = {NULL, 0, zero, 1};
+    struct nic_services *sender;
+    struct nic_services *receiver;
+    unsigned char byte;
+    uint16_t from;
+    uint32_t length;
+    (void)state;
+    begin(1, 2, 0);
+    sender = group.nodes[0].services;
+    receiver = group.nodes[1].services;
+    assert_int_equal(nic_packet_message_open(receiver, 1, &receives, 0, NULL), 0);
+    for (uint32_t life = 0; life < 3; life++) {
+        assert_int_equal(nic_packet_message_open(sender, life % 2, &sends, 0, NULL), 0);
+        assert_int_equal(nic_packet_message_connect(sender, life % 2, 1, 1, life), 0);
+        byte = (unsigned char)life;
+        assert_int_equal(nic_packet_message_send(sender, 1, life % 2, 1, &byte, 1), 0);
+        cluster_settle(NULL);
+        assert_int_equal(nic_packet_message_outstanding(sender, life % 2, 1, &length), 0);
+        assert_int_equal(length, 0);
+        assert_int_equal(nic_packet_message_receive(receiver, 1, 1, &byte, 1, &from, &length), 0);
+        assert_int_equal(byte, life);
+        nic_packet_message_close(sender, 1, life % 2);
+        nic_packet_message_close(sender, 1, life % 2);
+    }
+    /* With something under way, too: nobody is watched any more, and the answer finds nobody. */
+    assert_int_equal(nic_packet_message_open(sender, 1, &sends, 0, NULL), 0);
+    assert_int_equal(nic_packet_message_connect(sender, 1, 1, 1, 3), 0);
+    assert_int_equal(nic_packet_message_send(sender, 1, 1, 1, &byte, 1), 0);
+    cluster_run(0);
+    nic_packet_message_close(sender, 1, 1);
+    cluster_settle(NULL);
+    cluster_assert_nobody_watches();
+    assert_int_equal(nic_packet_message_send(sender, 1, 1, 1, &byte, 1), DN_EINVAL);
+    assert_int_equal(nic_packet_message_connect(sender, 1, 1, 1, 0), DN_EINVAL);
+    cluster_end();
+}
+
 static void a_node_that_is_no_source_is_told(void **state)
 {
     const uint16_t both[] = {0, 1};
@@ -371,6 +415,7 @@ static void a_stopped_sender_waits_for_the_receiver(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(contexts_are_joined_by_numbers),
         cmocka_unit_test(a_node_that_is_no_source_is_told),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(a_refused_message_waits_for_its_back_off),
