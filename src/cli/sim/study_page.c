@@ -94,21 +94,24 @@ static void put_chart(FILE *page, const struct sim_study *study, unsigned y_colu
         .x_label = part_is_x ? part : study->columns[study->x].name,
         .y_label = study->columns[y_column].name,
         .x_is_logarithmic = true,
-        .series_count = gathered.series_count,
     };
     double least = INFINITY;
     double most = 0;
     for (size_t i = 0; i < gathered.series_count; i++) {
-        chart.series[i] = (struct cli_series){.name = gathered.names[i],
-                                              .x = gathered.x[i],
-                                              .y = gathered.y[i],
-                                              .count = gathered.counts[i]};
+        bool is_seen = false;
         for (size_t at = 0; at < gathered.counts[i]; at++) {
+            is_seen = is_seen || !isnan(gathered.y[i][at]);
             least = fmin(least, gathered.y[i][at]);
             most = fmax(most, gathered.y[i][at]);
         }
+        if (is_seen) { /* the others would only fill the key and use up colours */
+            chart.series[chart.series_count++] = (struct cli_series){.name = gathered.names[i],
+                                                                     .x = gathered.x[i],
+                                                                     .y = gathered.y[i],
+                                                                     .count = gathered.counts[i]};
+        }
     }
-    if (isinf(least)) {
+    if (chart.series_count == 0) {
         return; /* no row has this figure */
     }
     chart.y_is_logarithmic = least > 0 && most > 20 * least;

@@ -65,12 +65,17 @@ a_study_is_a_page()
     is_self_contained study.html && is_shown_well study.html || return 1
     python3 - <<'END'
 import csv
+import re
 dom = open("dom").read()
 rows = list(csv.DictReader(open("figures")))
 assert len(rows) == 24, len(rows)
 for row in rows:
     assert ">%s</td>" % row["ns"] in dom, row
-assert dom.count('<figure class="chart">') == 2 and dom.count("<circle") >= 24
+charts = re.findall('<figure class="chart">.*?</figure>', dom, re.S)
+assert len(charts) == 2 and dom.count("<circle") >= 24
+for chart in charts:  # the key names what is there to be seen
+    key = re.findall('</i>(.*?)</span>', chart)
+    assert key and set(key) == set(re.findall('<title>(.*?): ', chart)), key
 END
 }
 
