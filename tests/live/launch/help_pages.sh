@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every option that a command's --help names is in its man page, and the other way round.
+# Every option that a command's --help names is in its man page, and the other way round; so is every
+# study.
 # usage: help_pages.sh BUILD_FOLDER
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
@@ -31,6 +32,16 @@ agree()
         { echo "< in dimmnet $* --help alone, > in $page alone"; return 1; }
 }
 
+# The page has an entry for each study, and for no other.
+studies_agree()
+{
+    "$live_dimmnet" sim study --list | grep -oE '^[a-z]+:' | tr -d : | sort >"$live_work/help"
+    awk '/^\.S[hs] / { inside = $2 == "study" } inside && /^\.It Cm/' "$pages/dimmnet-sim.1" |
+        sed 's/^\.It Cm //; s/ , /\n/g' | sort >"$live_work/page"
+    [ -s "$live_work/help" ] && diff "$live_work/help" "$live_work/page" ||
+        { echo "< in dimmnet sim study --list alone, > in dimmnet-sim.1 alone"; return 1; }
+}
+
 for command in run perf info; do
     live_verdict "dimmnet $command" agree "dimmnet-$command.1" DESCRIPTION "$command"
 done
@@ -40,5 +51,6 @@ if "$live_dimmnet" --help | grep -q '^  sim '; then
     for command in machines show run papers study net; do
         live_verdict "dimmnet sim $command" agree dimmnet-sim.1 "$command" sim "$command"
     done
+    live_verdict "the studies" studies_agree
 fi
 live_finish
