@@ -33,7 +33,7 @@ static const struct papers_row rows_3[] = {
     [MULTICAST] = {"multicast table", "", {128}, "t"},
 };
 static const struct papers_note notes_3[] = {
-    {FORWARDING, 0, 0, "not simulated: a packet finds its way by its target"},
+    {FORWARDING, 0, 0, "not simulated: our tables have a line for each node, however many"},
     {0, 0, 0, NULL},
 };
 
