@@ -94,7 +94,7 @@ def value_fault(command, option, value):
             return f"there is no table {value}"
     if option is None:
         names = {"sim study": (r'\.name = "{}"', "src/sim/studies/*.c"),
-                 "sim run": (r'\{{"{}", "', "src/sim/trial/*.c"),
+                 "sim run": (r'\.name = "{}"', "src/sim/trial/*.c"),
                  "sim show": (None, "src/sim/machines/{}.ini"),
                  "sim net": (None, "{}"),
                  "perf": (r"^\.It Cm (?:.*, )?{}\b", "man/dimmnet-perf.1")}.get(command)

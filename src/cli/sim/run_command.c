@@ -125,7 +125,7 @@ static double latency_ns(const struct sim_messages_result *messages)
     return (double)messages->latency_ps / (double)messages->pieces / 1e3;
 }
 
-/* Of the time in which messages came. */
+/* The part of the time in which messages came. */
 static double core_share(const struct sim_messages_result *messages)
 {
     return (double)messages->core_ps / (double)(messages->last_ps - messages->first_ps);
@@ -243,8 +243,8 @@ int cli_sim_run(int argc, char **argv)
     };
     struct options_group groups[] = {
         {.rows = rows, .target = &options},
-        {.rows = lock_rows, .target = &options, .heading = "Of the program lock:"},
-        {.rows = message_rows, .target = &options, .heading = "Of the program message:"},
+        {.rows = lock_rows, .target = &options, .heading = "For lock:"},
+        {.rows = message_rows, .target = &options, .heading = "For message:"},
     };
     struct sim_machine machine;
     char error[SIM_ERROR_BYTES];

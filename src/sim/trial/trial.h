@@ -17,8 +17,8 @@ struct sim_trial_wish {
     uint32_t rounds;
     uint64_t limit_ps;
     struct sim_timeline *timeline; /* may be NULL */
-    enum sim_locks locks;          /* of "lock" */
-    /* Of "message": how senders and receiver behave, losses and buffers. The fields above hold for
+    enum sim_locks locks;          /* for "lock" */
+    /* For "message": how senders and receiver behave, losses and buffers. The fields above hold for
      * it, too. */
     struct sim_messages_wish messages;
 };
