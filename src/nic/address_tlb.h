@@ -37,7 +37,7 @@ struct nic_address_tlb {
 /* `ways`: NIC_ADDRESS_SETS * NIC_ADDRESS_WAYS of them, all zero. */
 void nic_address_tlb_init(struct nic_address_tlb *tlb, struct nic_address_way *ways);
 
-/* Who wants what in an area. */
+/* What somebody wants to do in an area. */
 struct nic_access {
     uint32_t right; /* enum dn_right */
     uint32_t pgid;  /* 0: this node's own kernel, which may go anywhere */

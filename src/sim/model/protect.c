@@ -1,5 +1,5 @@
-/* Who may reach what: groups, regions of LLCM and kick pages, which only a node's kernel hands out;
- * and what kick pages cost the CPU, whose page tables are what protects a sender's side. */
+/* Groups, regions of LLCM and kick pages, which only a node's kernel hands out; and what kick pages
+ * cost the CPU, whose page tables are what protects a sender's side. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
  *              switches; each of them writes the port on which the packet came in its place, so
  *              that the receiver has the way back
  *
- * Who joins the network says which port leads where; this decides nothing by itself. */
+ * network.c lays out the switches and says which port leads where. */
 #ifndef SIM_MODEL_ROUTES_H
 #define SIM_MODEL_ROUTES_H
 

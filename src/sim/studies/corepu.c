@@ -1,5 +1,5 @@
-/* Who should do a service's work: the host, as paper 000 does for barrier and sum, or the core
- * processor, as paper 004 does? Each service is done by
+/* Should the host do a service's work, as paper 000 has it for barrier and sum, or the core
+ * processor, as paper 004 has it? Each service is done by
  *
  *     host   the hosts' CPUs: AOTF stores into LLCM, and polls there
  *     core   the same program on the core processors, which poll LLCM themselves (paper 000,

@@ -506,7 +506,7 @@ static void silence_ends(void **state)
     assert_int_equal(deadline_of(node, 100), 20100);
     expect_silence(node, 20099);
     expect_data(node, 20100, 0);
-    /* Who was told to wait does so for longer. */
+    /* A sender that was told to wait does so for longer. */
     answer(node, 20200, PX_STOP, 0);
     assert_int_equal(deadline_of(node, 20200), 100200);
     expect_silence(node, 100199);

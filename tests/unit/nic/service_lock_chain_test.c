@@ -31,7 +31,7 @@ static struct nic_chain_member *member_of(uint32_t node, const struct user *user
     return base_pool_line(&group.nodes[node].services->chain_members, (uint32_t)user->ticket);
 }
 
-/* Who has the lock, by what the structures say: at most one. */
+/* The node that has the lock, by what the structures say: at most one. */
 static void one_at_a_time(uint32_t manager, uint32_t name)
 {
     uint32_t here = 0;

@@ -160,7 +160,7 @@ static struct bench *open_resending(uint64_t ppm)
     return bench;
 }
 
-/* Of 4,000 passages of a link one in ten is damaged: each makes its packet later by its length and
+/* One in ten of 4,000 passages of a link is damaged: each makes its packet later by its length and
  * a way to and fro, and none is lost. */
 static void damage_on_a_link_is_repaired_there(void **state)
 {

@@ -26,7 +26,7 @@ static const struct papers_table *find(const char *source, const char *name)
     return NULL;
 }
 
-/* Of that kind; PAPERS_KINDS: of any. */
+/* How many cells are of that kind; PAPERS_KINDS: of any. */
 static unsigned count_cells(const struct papers_table *table, enum papers_kind kind)
 {
     unsigned count = 0;

@@ -215,8 +215,8 @@ static double column(const struct sim_study *study, const struct sim_study_row *
     return row->values[i].number;
 }
 
-/* Up to 22 boards each node has what its port carries, 250 MB/s. Of larger rings one with twice as
- * many nodes carries as much; each node gets half of it, and waits longer. */
+/* Up to 22 boards each node has what its port carries, 250 MB/s. A larger ring with twice as many
+ * nodes carries no more; each node gets half of it, and waits longer. */
 static void a_larger_ring_carries_no_more(void **state)
 {
     const struct sim_study *study = sim_study_find("ring");
