@@ -90,6 +90,7 @@ enum sim_stage_name {
     KEY(cycles, SIM_KEY_COUNT, false, "how long a packet's head takes")                          \
     KEY(word_cycles, SIM_KEY_COUNT, true, "and each word of 8 bytes, where a stage stores them") \
     KEY(gap_cycles, SIM_KEY_COUNT, true, "before the next packet may enter, beyond that")        \
+    KEY(word_gap_cycles, SIM_KEY_COUNT, true, "the same for each word, behind the head")         \
     KEY(miss_cycles, SIM_KEY_COUNT, true, "more on a miss (TLBs, CD contexts)")                  \
     KEY(cd_cycles, SIM_KEY_COUNT, true, "more for a CD packet")                                  \
     KEY(cd_gap_cycles, SIM_KEY_COUNT, true, "more before the next packet, with CD")              \

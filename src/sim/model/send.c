@@ -250,8 +250,8 @@ static uint64_t interval_ps(const struct sim_world *world, const struct sim_flig
                             enum sim_stage_name name)
 {
     const struct sim_stage *stage = &world->machine->stages[name];
-    uint64_t cycles = stage->word_cycles * flight->words + stage->gap_cycles +
-                      (flight->is_cd ? stage->cd_gap_cycles : 0);
+    uint64_t cycles = (stage->word_cycles + stage->word_gap_cycles) * flight->words +
+                      stage->gap_cycles + (flight->is_cd ? stage->cd_gap_cycles : 0);
     bool is_fetched = name == SIM_STAGE_TRANSPORT_SEND && !flight->context_hit &&
                       world->machine->carrier_kept != 0;
     return sim_cycles(world->period_ps[stage->clock], cycles > 0 ? cycles : 1) +

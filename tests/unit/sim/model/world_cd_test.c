@@ -144,6 +144,42 @@ static void packets_follow_after_their_words_and_the_gap(void **state)
     }
 }
 
+/* ---- Several senders ----------------------------------------------------------------------- */
+
+enum { SENDERS = 3, WORD_GAP = 2, TARGET = SENDERS };
+
+static void push_to_target(struct sim_host *host)
+{
+    SIM_BEGIN(host);
+    SIM_STEP(host, sim_push(host, sim_remote(TARGET, 4096), host->locals, PACKETS * DATA_BYTES));
+    SIM_END(host);
+}
+
+/* The links bring more than the receiver's CoreLogic takes, a word in two clocks; a single packet
+ * is not later for it. */
+static void a_receiver_takes_the_words_of_all_senders_one_by_one(void **state)
+{
+    (void)state;
+    static unsigned char data[PACKETS * DATA_BYTES];
+    for (unsigned bound = 0; bound < 2; bound++) {
+        struct sim_machine machine;
+        fill_infiniswif(&machine, SIM_CARRIER_UD);
+        machine.stages[SIM_STAGE_TRANSPORT_RECEIVE].word_gap_cycles = bound ? WORD_GAP : 0;
+        struct sim_world *world = open_world(&machine, SENDERS + 1, SIM_ONE_SWITCH, false);
+        for (uint32_t i = 0; i < SENDERS; i++) {
+            sim_world_start(world, i, 0, push_to_target, data, 0);
+        }
+        ends_well(world);
+        const struct sim_passage *last = sim_world_passage(world, TARGET);
+        uint64_t begun_ps = last->from_ps[SIM_STAGE_TRANSPORT_RECEIVE];
+        assert_int_equal(last->to_ps[SIM_STAGE_TRANSPORT_RECEIVE] - begun_ps, E * CYCLE_NS * NS);
+        uint64_t words = (uint64_t)(SENDERS * PACKETS - 1) * (DATA_BYTES / 8 + OVERHEAD_WORDS);
+        bool is_slow = begun_ps >= words * WORD_GAP * CYCLE_NS * NS;
+        assert_int_equal(is_slow, bound);
+        sim_world_close(world);
+    }
+}
+
 /* ---- Windows ----------------------------------------------------------------------------- */
 
 enum { BLOCKS = 150, BLOCK_NS = 610, READ_NS = 173 };
@@ -301,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(eight_bytes_take_what_the_equation_says),
         cmocka_unit_test(packets_follow_after_their_words_and_the_gap),
+        cmocka_unit_test(a_receiver_takes_the_words_of_all_senders_one_by_one),
         cmocka_unit_test(a_host_reads_the_status_when_it_knows_of_no_free_window),
         cmocka_unit_test(a_context_that_is_kept_is_fetched),
         cmocka_unit_test(a_serial_sender_waits_for_acknowledgements),
