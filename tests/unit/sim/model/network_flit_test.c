@@ -71,34 +71,64 @@ static void a_link_into_a_router_is_taken_by_one_packet_at_a_time(void **state)
     bench_close(bench);
 }
 
-/* Node 1 has much to send to node 0; its reply to a request of node 0's does not wait for that, but
- * shares the port with it. */
+/* A node has much to send to another; its reply to that one does not wait for it, but shares the
+ * port with it. */
+static void expect_quick_reply(struct bench *bench, uint32_t source, uint32_t target)
+{
+    enum { REQUESTS = 50, BYTES = 1200, REPLY = 200 };
+    uint64_t at_ps = bench->now_ps;
+    uint32_t before = bench->arrival_count;
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        (void)sim_network_send(bench->network, at_ps, source, target, BYTES, i);
+    }
+    (void)sim_network_reply(bench->network, at_ps, source, target, BYTES, REPLY);
+    bench_run(bench);
+    assert_int_equal(bench->arrival_count, before + REQUESTS + 1);
+    uint32_t place = before;
+    while (bench->arrivals[place].token != REPLY) {
+        place++;
+    }
+    assert_int_equal(bench->arrivals[place].node, target);
+    assert_in_range(place - before, 0, 2);
+}
+
 static void a_reply_does_not_wait_behind_requests(void **state)
 {
     (void)state;
-    enum { REQUESTS = 50, BYTES = 1200, FIRST = 100, REPLY = 200 };
+    enum { FIRST = 100 };
     struct bench *bench = bench_open(SIM_RING, 8, 4);
     (void)sim_network_send(bench->network, 0, 0, 1, 16, FIRST);
     bench_run(bench);
     assert_int_equal(bench->arrivals[0].token, FIRST);
-    uint64_t at_ps = bench->now_ps;
-    for (uint32_t i = 0; i < REQUESTS; i++) {
-        (void)sim_network_send(bench->network, at_ps, 1, 0, BYTES, i);
-    }
-    (void)sim_network_reply(bench->network, at_ps, 1, 0, BYTES, REPLY);
-    bench_run(bench);
-    assert_int_equal(bench->arrival_count, REQUESTS + 2);
-    uint32_t place = 0;
-    while (bench->arrivals[place].token != REPLY) {
-        place++;
-    }
-    assert_in_range(place, 1, 3);
+    expect_quick_reply(bench, 1, 0);
     /* Also when nothing has come that it could answer. */
-    (void)sim_network_reply(bench->network, bench->now_ps, 2, 3, BYTES, REPLY + 1);
-    bench_run(bench);
-    assert_int_equal(bench->arrivals[REQUESTS + 2].token, REPLY + 1);
-    assert_int_equal(bench->arrivals[REQUESTS + 2].node, 3);
+    expect_quick_reply(bench, 2, 3);
     bench_close(bench);
+}
+
+/* Node 6 is two links to the left of node 0. A packet of it takes these; but a reply to what came by
+ * multicast, round to the right, goes back by the other six, as the header of that one says. */
+static void a_reply_takes_the_way_back_in_the_requests_header(void **state)
+{
+    (void)state;
+    enum { BYTES = 1200 };
+    struct sim_network_worst busiest;
+    for (unsigned is_reply = 0; is_reply < 2; is_reply++) {
+        struct bench *bench = bench_open(SIM_RING, 8, 8);
+        (void)sim_network_multicast(bench->network, 0, 0, 6, 1, 16, 1);
+        bench_run(bench);
+        if (is_reply) {
+            (void)sim_network_reply(bench->network, bench->now_ps, 6, 0, BYTES, 2);
+        } else {
+            (void)sim_network_send(bench->network, bench->now_ps, 6, 0, BYTES, 2);
+        }
+        bench_run(bench);
+        assert_int_equal(bench->arrivals[1].node, 0);
+        sim_network_worst(bench->network, &busiest);
+        assert_string_equal(busiest.where, is_reply ? "the link from router 1 to 0"
+                                                    : "the link from router 6 to 7");
+        bench_close(bench);
+    }
 }
 
 /* One packet goes round for all nodes of a range; the port is taken once. */
@@ -155,6 +185,7 @@ int main(void)
         cmocka_unit_test(everyone_reaches_everyone_on_a_torus),
         cmocka_unit_test(a_link_into_a_router_is_taken_by_one_packet_at_a_time),
         cmocka_unit_test(a_reply_does_not_wait_behind_requests),
+        cmocka_unit_test(a_reply_takes_the_way_back_in_the_requests_header),
         cmocka_unit_test(a_ring_multicasts_by_its_tables),
         cmocka_unit_test(more_groups_than_lines_are_served),
     };
