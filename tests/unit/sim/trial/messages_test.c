@@ -104,6 +104,27 @@ static void nothing_is_lost_when_the_receiver_is_full(void **state)
     }
 }
 
+/* CorePU serves kicks, packets that come, and the alarm of each time-out. */
+static void a_time_out_is_the_core_processors_alarm(void **state)
+{
+    (void)state;
+    uint64_t silences = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sim_messages_wish wish = wish_for("rhinet2-ni", 2);
+        wish.rounds = 1;
+        wish.detects_loss = true;
+        wish.loss_ppm = 300000;
+        wish.seed = seed;
+        struct sim_messages_result result = run(&wish);
+        uint64_t come = result.counters.packets - result.counters.lost;
+        uint64_t alarms = result.counters.core_requests - come - 1; /* and one kick */
+        assert_true(result.silences > 0 ? alarms >= result.silences : alarms == 0);
+        silences += result.silences;
+        sim_machine_free(&machine);
+    }
+    assert_true(silences > 0);
+}
+
 static void nothing_is_lost_when_packets_are(void **state)
 {
     static const uint32_t losses[] = {1000, 50000, 200000};
@@ -193,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_message_takes_the_sum_of_its_steps),
         cmocka_unit_test(the_nic_is_read_only_when_tables_seem_full),
         cmocka_unit_test(nothing_is_lost_when_the_receiver_is_full),
+        cmocka_unit_test(a_time_out_is_the_core_processors_alarm),
         cmocka_unit_test(nothing_is_lost_when_packets_are),
         cmocka_unit_test(messages_go_over_cd),
         cmocka_unit_test(a_long_message_is_sent_in_pieces),
