@@ -9,27 +9,22 @@
 
 #include "sim/model/state.h"
 
-static struct sim_node *node_of(const struct sim_host *host)
-{
-    return &host->world->nodes[host->node];
-}
-
 void *sim_bank(struct sim_host *host, uint64_t offset)
 {
     const struct sim_machine *machine = host->world->machine;
     INVARIANT(offset < machine->bank_bytes);
-    return node_of(host)->memory + machine->llcm_bytes +
+    return sim_node_of(host)->memory + machine->llcm_bytes +
            sim_bank_facing(host) * machine->bank_bytes + offset;
 }
 
 uint32_t sim_bank_facing(const struct sim_host *host)
 {
-    return 1 - node_of(host)->network_bank;
+    return 1 - sim_node_of(host)->network_bank;
 }
 
 bool sim_bank_is_switching(const struct sim_host *host)
 {
-    return node_of(host)->bank_switcher != 0;
+    return sim_node_of(host)->bank_switcher != 0;
 }
 
 /* A step that the bank's state forbids: the host finds out by reading a register of the NIC. */
@@ -43,7 +38,7 @@ static void refuse(struct sim_host *host, int error)
 
 void sim_switch_banks(struct sim_host *host)
 {
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     if (node->bank_switcher != 0) {
         refuse(host, DN_EBUSY);
         return;
@@ -78,7 +73,7 @@ uint64_t sim_copy_ps(const struct sim_world *world, uint64_t bytes)
 /* With PEMM's wait signal the host's accesses stand still until a switch is over. */
 static void begin_copy(struct sim_host *host, const struct sim_bank_copy *copy)
 {
-    const struct sim_node *node = node_of(host);
+    const struct sim_node *node = sim_node_of(host);
     bool waits = node->bank_switcher != 0;
     INVARIANT(copy->bytes > 0 && copy->bytes <= host->world->machine->bank_bytes - copy->offset);
     if (waits && host->world->machine->host_pemm == 0) {
@@ -103,7 +98,7 @@ void sim_bank_write(struct sim_host *host, uint64_t offset, const void *from, ui
 
 void sim_bank_step_done(struct sim_host *host)
 {
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     if (node->bank_switcher == host->user + 1) {
         change_sides(node);
     }

@@ -58,11 +58,6 @@ void sim_compute(struct sim_host *host, uint64_t ps)
 
 /* ---- The kernel's side ------------------------------------------------------------------- */
 
-static struct sim_node *node_of(const struct sim_host *host)
-{
-    return &host->world->nodes[host->node];
-}
-
 struct dn_remote sim_remote(uint32_t remote_node, uint64_t offset)
 {
     return (struct dn_remote){.rank = (int)remote_node, .area = SIM_AREA_LLCM, .offset = offset};
@@ -84,7 +79,7 @@ uint64_t sim_kick(struct sim_host *host, uint32_t remote_node, uint64_t offset)
 void *sim_memory(struct sim_host *host, uint64_t offset)
 {
     INVARIANT(offset < host->world->machine->llcm_bytes);
-    return node_of(host)->memory + offset;
+    return sim_node_of(host)->memory + offset;
 }
 
 /* ---- Kicks ------------------------------------------------------------------------------- */
@@ -102,7 +97,7 @@ void sim_host_kick(struct sim_host *host, uint64_t at_ps, const struct sim_kick 
     taken->host = host_number(host);
     taken->started_ps = at_ps;
     if (kick->kind == SIM_KICK_AOTF || kick->kind == SIM_KICK_MULTICAST) {
-        taken->remote.rank = nic_kick_target(node_of(host)->engine, kick->address);
+        taken->remote.rank = nic_kick_target(sim_node_of(host)->engine, kick->address);
     }
     sim_put(world, come_ps, SIM_EVENT_KICK, slot, SIM_KICK_COMES);
 }
@@ -181,11 +176,12 @@ void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
 {
     uint64_t load_ps = read_ps(host, bytes);
     if (reads_memory(host)) {
-        load_ps = host->dma_seen != node_of(host)->dma_writes ? host->world->machine->host_fill
-                                                              : host->world->machine->host_cached;
+        load_ps = host->dma_seen != sim_node_of(host)->dma_writes
+                      ? host->world->machine->host_fill
+                      : host->world->machine->host_cached;
     }
     host->value = word_at(host, offset, bytes);
-    host->dma_seen = node_of(host)->dma_writes;
+    host->dma_seen = sim_node_of(host)->dma_writes;
     sim_host_go_on(host, "load", host->now_ps + load_ps);
 }
 
@@ -275,13 +271,13 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
         return; /* overwritten meanwhile: the reads go on */
     }
     uint64_t done_ps = world->now_ps + host->poll_read_ps;
-    host->dma_seen = node_of(host)->dma_writes;
+    host->dma_seen = sim_node_of(host)->dma_writes;
     host->now_ps = host->poll_start_ps;
     host->busy_ps -= world->now_ps - host->poll_start_ps;
     unsigned kind = host->polls;
     host->polls = SIM_NO_POLL;
     host->is_asleep = false;
-    struct sim_passage *passage = node_of(host)->passage;
+    struct sim_passage *passage = sim_node_of(host)->passage;
     switch (kind) {
     case SIM_POLL_WORD:
         host->value = word_at(host, host->poll_offset, host->poll_bytes);
@@ -456,7 +452,7 @@ void sim_pull(struct sim_host *host, struct dn_remote remote, void *target, uint
 void sim_barrier_open(struct sim_host *host, uint32_t team, const uint16_t *members, uint32_t count,
                       uint32_t place)
 {
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     INVARIANT(node->services);
     int error = nic_packet_barrier_open_at(node->services, sim_now_ns(host->world), team, members,
                                            count, place);

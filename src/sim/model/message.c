@@ -23,11 +23,6 @@ struct sim_messages {
     uint64_t *visible_ps;    /* by words of RB: where a message starts, when it is there */
 };
 
-static struct sim_node *node_of(const struct sim_host *host)
-{
-    return &host->world->nodes[host->node];
-}
-
 /* ---- RB -------------------------------------------------------------------------------- */
 
 static bool take(void *context, uint32_t index, const struct px_packet *packet)
@@ -68,7 +63,7 @@ static const struct px_stored *unread(struct sim_messages *messages)
 
 void sim_message_open(struct sim_host *host, const struct nic_message_lists *lists, uint32_t flags)
 {
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     struct sim_messages *messages = calloc(1, sizeof *messages);
     uint64_t bytes = host->world->config.messages.receive_bytes;
     INVARIANT(messages && node->services && bytes > 0 && !node->messages);
@@ -116,7 +111,7 @@ const struct px_receiver *sim_world_message_receiver(const struct sim_world *wor
 static void begin_send(struct sim_host *host, uint64_t at_ps)
 {
     struct sim_world *world = host->world;
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     const struct sim_message_step *step = &host->message;
     uint64_t written_ps = at_ps + sim_copy_ps(world, step->bytes) +
                           (DESCRIPTOR_WORDS - 1) * world->machine->host_write;
@@ -168,7 +163,7 @@ void sim_receive(struct sim_host *host, void *buffer, uint32_t capacity)
 static void end_receive(struct sim_host *host, uint64_t at_ps)
 {
     struct sim_world *world = host->world;
-    struct sim_messages *messages = node_of(host)->messages;
+    struct sim_messages *messages = sim_node_of(host)->messages;
     const struct px_stored *stored = unread(messages);
     INVARIANT(stored->bytes <= host->message.bytes);
     memcpy(host->message.into, stored + 1, stored->bytes);
@@ -209,7 +204,7 @@ void sim_message_kicked(struct sim_node *node, const struct sim_kick *kick)
 uint64_t sim_message_poll_ps(const struct sim_host *host)
 {
     const struct px_sender *sender = sim_world_message_sender(host->world, host->node);
-    struct sim_messages *messages = node_of(host)->messages;
+    struct sim_messages *messages = sim_node_of(host)->messages;
     const struct px_stored *stored;
     switch (host->polls) {
     case SIM_POLL_SEND_ROOM:

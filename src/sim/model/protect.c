@@ -5,19 +5,14 @@
 
 #include "sim/model/state.h"
 
-static struct sim_node *node_of(const struct sim_host *host)
-{
-    return &host->world->nodes[host->node];
-}
-
 /* ---- Groups and regions ----------------------------------------------------------------- */
 
 int sim_group_join(struct sim_host *host, uint32_t pgid)
 {
-    if (node_of(host)->board) {
+    if (sim_node_of(host)->board) {
         return DN_ENOTSUP;
     }
-    int error = nic_user_group(node_of(host)->engine, host->user, pgid);
+    int error = nic_user_group(sim_node_of(host)->engine, host->user, pgid);
     if (!error) {
         host->pgid = pgid;
     }
@@ -26,7 +21,7 @@ int sim_group_join(struct sim_host *host, uint32_t pgid)
 
 uint32_t sim_region_open(struct sim_host *host, uint64_t offset, uint64_t bytes)
 {
-    struct sim_node *node = node_of(host);
+    struct sim_node *node = sim_node_of(host);
     INVARIANT(bytes > 0 && offset < host->world->machine->llcm_bytes &&
               bytes <= host->world->machine->llcm_bytes - offset);
     node->regions = realloc(node->regions, (node->region_count + 1) * sizeof *node->regions);
@@ -101,7 +96,7 @@ int sim_kick_open(struct sim_host *host, struct dn_remote remote, bool physical,
     sim_carrier_introduce(host->world, host->node, (uint32_t)remote.rank);
     int error = physical ? check_physical(host, &remote) : 0;
     error = error ? error
-                  : nic_kick_open(node_of(host)->engine, host->user, remote, physical, kick);
+                  : nic_kick_open(sim_node_of(host)->engine, host->user, remote, physical, kick);
     if (!error) {
         note_page(host, *kick);
     }
@@ -110,8 +105,8 @@ int sim_kick_open(struct sim_host *host, struct dn_remote remote, bool physical,
 
 int sim_kick_read(struct sim_host *host, struct dn_remote remote, uint64_t local, uint64_t *kick)
 {
-    INVARIANT(!node_of(host)->board);
-    int error = nic_kick_open_read(node_of(host)->engine, host->user, remote, local, kick);
+    INVARIANT(!sim_node_of(host)->board);
+    int error = nic_kick_open_read(sim_node_of(host)->engine, host->user, remote, local, kick);
     if (!error) {
         note_page(host, *kick);
     }

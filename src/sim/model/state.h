@@ -247,6 +247,11 @@ static inline uint64_t sim_now_ns(const struct sim_world *world)
     return world->now_ps / SIM_PS_PER_NS;
 }
 
+static inline struct sim_node *sim_node_of(const struct sim_host *host)
+{
+    return &host->world->nodes[host->node];
+}
+
 static inline struct sim_flight *sim_flight_at(const struct sim_world *world, uint32_t flight)
 {
     return sim_slots_at(&world->flights, flight);
