@@ -34,6 +34,7 @@
 #include "base/random.h"
 #include "sim/model/network_flit.h"
 #include "sim/model/routes.h"
+#include "sim/model/ways_back.h"
 #include "sim/slots.h"
 #include "wire/ring_header.h"
 
@@ -87,12 +88,15 @@ struct output {
     uint64_t wait_ps_max;
 };
 
+#define NO_SOURCE UINT32_MAX
+
 /* A packet on its way, with all its copies. */
 struct flight {
     uint64_t duration_ps; /* how long it takes a link */
     uint32_t token;
     uint32_t first, last; /* target nodes */
     uint32_t copies;      /* heads under way */
+    uint32_t source;      /* of a request by a source route; NO_SOURCE: nobody takes its way back */
     uint32_t port_in;     /* of the switch that it is at, or on its way to; to one node only */
     unsigned char header[WIRE_LINE_DATA_BYTES]; /* the same */
 };
@@ -109,9 +113,10 @@ struct sim_network {
     struct sim_flit_network *flits; /* a network of routers: then the rest is unused */
     struct sim_network_user user;
     uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
-    const char *refusal; /* why there is no multicast; NULL: there is */
-    struct sim_routes *routes; /* NULL: ways are computed */
-    uint64_t damage_ppm;       /* of packets, on each link that resends */
+    const char *refusal;            /* why there is no multicast; NULL: there is */
+    struct sim_routes *routes;      /* NULL: ways are computed */
+    struct sim_ways_back ways_back; /* of source routes */
+    uint64_t damage_ppm;            /* of packets, on each link that resends */
     uint64_t resends;
     struct base_random chance;
     uint32_t node_count;
@@ -329,7 +334,7 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
     struct sim_network *network = calloc(1, sizeof *network);
     INVARIANT(network);
     network->user = *user;
-    network->node_count = node_count;
+    network->node_count = network->ways_back.node_count = node_count;
     if (topology == SIM_RING || topology == SIM_TORUS) {
         network->flits = sim_flit_network_open(machine, topology, node_count, user, error);
         if (!network->flits) {
@@ -373,6 +378,7 @@ void sim_network_close(struct sim_network *network)
     } else if (network) {
         sim_slots_free(&network->flights);
         sim_routes_close(network->routes);
+        sim_ways_back_free(&network->ways_back);
         free(network->outputs);
         free(network);
     }
@@ -550,20 +556,35 @@ void sim_network_event(struct sim_network *network, const struct sim_event *even
         pass(network, event->at, level, index, event->subject & PLACE_DOWN, slot);
         return;
     }
+    const struct flight *flight = flight_at(network, slot);
+    if (flight->source != NO_SOURCE) {
+        sim_ways_back_keep(&network->ways_back, index, flight->source, flight->header);
+    }
     /* The slot is given back first, because `arrived` may send. */
-    uint32_t token = flight_at(network, slot)->token;
+    uint32_t token = flight->token;
     land(network, slot);
     network->user.arrived(network->user.context, event->at, index, token);
 }
 
-/* The sender's header. */
-static void begin_route(const struct sim_network *network, uint32_t source, struct flight *flight)
+/* The sender's header. By source routes a reply goes back as the request came. */
+static void begin_route(const struct sim_network *network, uint32_t source, bool is_reply,
+                        struct flight *flight)
 {
     uint8_t ports[WIRE_OIP_HOPS_MAX];
     uint32_t hops = 0;
+    bool is_by_source = sim_routes_kind(network->routes) == SIM_ROUTING_SOURCE;
     struct hop at = first_hop(network, source);
     flight->port_in = at.port_in;
-    while (sim_routes_kind(network->routes) == SIM_ROUTING_SOURCE && at.level > 0) {
+    flight->source = is_by_source && !is_reply ? source : NO_SOURCE;
+    const unsigned char *request = NULL;
+    if (is_by_source && is_reply) {
+        request = sim_ways_back_find(&network->ways_back, source, flight->first);
+    }
+    if (request) {
+        sim_routes_begin_back(network->routes, request, flight->header);
+        return;
+    }
+    while (is_by_source && at.level > 0) {
         uint32_t port = port_to(network, at.level, at.index, flight->first);
         INVARIANT(hops < WIRE_OIP_HOPS_MAX);
         ports[hops++] = (uint8_t)port;
@@ -573,7 +594,7 @@ static void begin_route(const struct sim_network *network, uint32_t source, stru
 }
 
 static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t source, uint32_t first,
-                      uint32_t last, uint32_t bytes, uint32_t token)
+                      uint32_t last, uint32_t bytes, uint32_t token, bool is_reply)
 {
     uint64_t length_ps = duration_ps(network, bytes);
     struct output *output = &network->outputs[source];
@@ -588,10 +609,14 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
     uint64_t from_ps = take_output(output, at_ps, length_ps + later_ps);
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);
-    *flight = (struct flight){
-        .duration_ps = length_ps, .token = token, .first = first, .last = last, .copies = 1};
+    *flight = (struct flight){.duration_ps = length_ps,
+                              .token = token,
+                              .first = first,
+                              .last = last,
+                              .copies = 1,
+                              .source = NO_SOURCE};
     if (network->routes && first == last) {
-        begin_route(network, source, flight);
+        begin_route(network, source, is_reply, flight);
     }
     sim_events_put(network->user.events, from_ps + later_ps + wire_ps, network->user.event_kind,
                    place, slot);
@@ -605,17 +630,17 @@ uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t 
     if (network->flits) {
         return sim_flit_network_send(network->flits, at_ps, source, target, bytes, token);
     }
-    return leave(network, at_ps, source, target, target, bytes, token);
+    return leave(network, at_ps, source, target, target, bytes, token, false);
 }
 
 uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
                            uint32_t target, uint32_t bytes, uint32_t token)
 {
+    INVARIANT(source < network->node_count && target < network->node_count);
     if (network->flits) {
-        INVARIANT(source < network->node_count && target < network->node_count);
         return sim_flit_network_reply(network->flits, at_ps, source, target, bytes, token);
     }
-    return sim_network_send(network, at_ps, source, target, bytes, token);
+    return leave(network, at_ps, source, target, target, bytes, token, true);
 }
 
 bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint32_t target,
@@ -665,7 +690,7 @@ uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint
         return sim_flit_network_multicast(network->flits, at_ps, source, first, count, bytes,
                                           token);
     }
-    return leave(network, at_ps, source, first, first + count - 1, bytes, token);
+    return leave(network, at_ps, source, first, first + count - 1, bytes, token, false);
 }
 
 /* ---- For reports ----------------------------------------------------------------------- */

@@ -61,8 +61,8 @@ void sim_network_close(struct sim_network *network);
 uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t source,
                           uint32_t target, uint32_t bytes, uint32_t token);
 
-/* The same for a reply to a packet that came from the target: over routers it takes the way back in
- * that packet's header, and the virtual network of replies. */
+/* The same for a reply to a packet that came from the target: over routers and by source routes it
+ * takes the way back in that packet's header; over routers also the virtual network of replies. */
 uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
                            uint32_t target, uint32_t bytes, uint32_t token);
 

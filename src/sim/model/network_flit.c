@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "sim/model/clock.h"
+#include "sim/model/ways_back.h"
 #include "sim/ring/net.h"
 #include "wire/line.h"
-
-/* The header of the last request that came to one node from another. */
-struct request {
-    uint32_t key; /* target * nodes + source + 1; 0: none */
-    unsigned char header[WIRE_LINE_DATA_BYTES];
-};
 
 /* A line of the routers' multicast tables. */
 struct group {
@@ -30,8 +25,7 @@ struct sim_flit_network {
     uint64_t next_ps;  /* no step before this */
     uint64_t *free_ps; /* by node: its port into its router */
     uint32_t node_count;
-    struct request *requests; /* a hash table, at most half full */
-    uint32_t request_room, request_count;
+    struct sim_ways_back ways_back;
     struct group groups[NET_GROUPS_MAX];
     uint32_t group_count;
     uint32_t group_next; /* the line that is used anew next */
@@ -39,57 +33,12 @@ struct sim_flit_network {
     bool steps; /* inside net_step, where a delivery may send */
 };
 
-/* ---- Ways back
- * -------------------------------------------------------------------------------- */
-
-/* The place of a key, or the free one where it would go. */
-static struct request *find_request(const struct sim_flit_network *flits, uint32_t key)
-{
-    uint32_t at = key * UINT32_C(2654435761) & (flits->request_room - 1);
-    while (flits->requests[at].key != 0 && flits->requests[at].key != key) {
-        at = (at + 1) & (flits->request_room - 1);
-    }
-    return &flits->requests[at];
-}
-
-static void grow_requests(struct sim_flit_network *flits)
-{
-    struct request *before = flits->requests;
-    uint32_t room = flits->request_room;
-    flits->request_room = room ? 2 * room : 64;
-    flits->requests = calloc(flits->request_room, sizeof *flits->requests);
-    INVARIANT(flits->requests);
-    for (uint32_t i = 0; i < room; i++) {
-        if (before[i].key != 0) {
-            *find_request(flits, before[i].key) = before[i];
-        }
-    }
-    free(before);
-}
-
-static uint32_t request_key(const struct sim_flit_network *flits, uint32_t target, uint32_t source)
-{
-    return target * flits->node_count + source + 1;
-}
-
-static void keep_request(struct sim_flit_network *flits, const struct net_delivery *delivery)
-{
-    if (2 * flits->request_count >= flits->request_room) {
-        grow_requests(flits);
-    }
-    uint32_t key = request_key(flits, delivery->target, delivery->source);
-    struct request *request = find_request(flits, key);
-    flits->request_count += request->key == 0;
-    request->key = key;
-    memcpy(request->header, delivery->header, sizeof request->header);
-}
-
 static void delivered(void *context, uint64_t cycle, const struct net_delivery *delivery)
 {
     struct sim_flit_network *flits = context;
     (void)cycle;
     if (delivery->virtual_network != net_replies(&flits->config)) {
-        keep_request(flits, delivery);
+        sim_ways_back_keep(&flits->ways_back, delivery->target, delivery->source, delivery->header);
     }
     flits->user.arrived(flits->user.context, flits->now_ps, delivery->target,
                         (uint32_t)delivery->tag);
@@ -162,6 +111,7 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     INVARIANT(flits);
     flits->user = *user;
     flits->node_count = node_count;
+    flits->ways_back.node_count = node_count;
     net_config_default(&flits->config, node_count);
     set_delays(&flits->config, machine);
     set_port(&flits->config, machine);
@@ -192,7 +142,7 @@ void sim_flit_network_close(struct sim_flit_network *flits)
 {
     net_close(flits->net);
     free(flits->free_ps);
-    free(flits->requests);
+    sim_ways_back_free(&flits->ways_back);
     free(flits);
 }
 
@@ -230,21 +180,17 @@ uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, u
 uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                 uint32_t target, uint32_t bytes, uint32_t token)
 {
-    const struct request *request = NULL;
+    const unsigned char *request = sim_ways_back_find(&flits->ways_back, source, target);
     bytes = bytes > 0 ? bytes : 1;
-    if (flits->request_room > 0) {
-        request = find_request(flits, request_key(flits, source, target));
-    }
-    if (request && request->key != 0) {
-        net_reply(flits->net, source, request->header, bytes, token);
+    if (request) {
+        net_reply(flits->net, source, request, bytes, token);
     } else {
         net_send_bytes(flits->net, source, target, net_replies(&flits->config), bytes, token);
     }
     return take_port(flits, at_ps, source, bytes);
 }
 
-/* ---- Multicast
- * -------------------------------------------------------------------------------- */
+/* ---- Multicast ----------------------------------------------------------------------------- */
 
 const char *sim_flit_network_refusal(const struct sim_flit_network *flits)
 {

@@ -59,6 +59,18 @@ void sim_routes_begin(const struct sim_routes *routes, uint32_t source, uint32_t
     wire_oip_header_encode(&oip, header);
 }
 
+void sim_routes_begin_back(const struct sim_routes *routes,
+                           const unsigned char request[WIRE_LINE_DATA_BYTES],
+                           unsigned char header[WIRE_LINE_DATA_BYTES])
+{
+    struct wire_oip_header there;
+    struct wire_oip_header back;
+    INVARIANT(routes->routing == SIM_ROUTING_SOURCE);
+    bool turned = wire_oip_header_decode(request, &there) && wire_oip_header_reply(&there, &back);
+    INVARIANT(turned);
+    wire_oip_header_encode(&back, header);
+}
+
 uint32_t sim_routes_next(const struct sim_routes *routes, uint32_t switch_number, uint32_t port_in,
                          unsigned char header[WIRE_LINE_DATA_BYTES])
 {

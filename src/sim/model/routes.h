@@ -35,6 +35,11 @@ void sim_routes_begin(const struct sim_routes *routes, uint32_t source, uint32_t
                       const uint8_t *ports, uint32_t hops,
                       unsigned char header[WIRE_LINE_DATA_BYTES]);
 
+/* By source routes: the header of the reply to a request that has come with that one. */
+void sim_routes_begin_back(const struct sim_routes *routes,
+                           const unsigned char request[WIRE_LINE_DATA_BYTES],
+                           unsigned char header[WIRE_LINE_DATA_BYTES]);
+
 /* What a switch does with a header that came in on that port: its output port. */
 uint32_t sim_routes_next(const struct sim_routes *routes, uint32_t switch_number, uint32_t port_in,
                          unsigned char header[WIRE_LINE_DATA_BYTES]);

@@ -106,8 +106,8 @@ static void a_reply_does_not_wait_behind_requests(void **state)
     bench_close(bench);
 }
 
-/* Node 6 is two links to the left of node 0. A packet of it takes these; but a reply to what came by
- * multicast, round to the right, goes back by the other six, as the header of that one says. */
+/* Node 6 is two links to the left of node 0. A packet of it takes these; but a reply to what came
+ * by multicast, round to the right, goes back by the other six, as the header of that one says. */
 static void a_reply_takes_the_way_back_in_the_requests_header(void **state)
 {
     (void)state;

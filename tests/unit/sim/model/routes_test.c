@@ -89,6 +89,43 @@ static void routes_lead_where_computed_ways_lead(void **state)
     }
 }
 
+/* Two levels of a fat tree: packets to node 5 go over one of the switches above, those to node 0
+ * over the other; but a reply to node 0 over that by which the request came. */
+static void a_reply_goes_back_by_its_requests_source_route(void **state)
+{
+    (void)state;
+    enum { HOPS = 3 };
+    for (unsigned is_reply = 0; is_reply < 2; is_reply++) {
+        struct bench *bench = open_routed(BY_SOURCE, SIM_FAT_TREE, 4, 8);
+        (void)sim_network_send(bench->network, 0, 0, 5, 32, 1);
+        bench_run(bench);
+        if (is_reply) {
+            (void)sim_network_reply(bench->network, bench->now_ps, 5, 0, 32, 2);
+        } else {
+            (void)sim_network_send(bench->network, bench->now_ps, 5, 0, 32, 2);
+        }
+        bench_run(bench);
+        assert_int_equal(bench->carriage_count, 2 * HOPS);
+        assert_int_equal(bench->arrivals[1].node, 0);
+        const struct carriage *ways = bench->carriages;
+        assert_int_equal(ways[HOPS].switch_number, ways[HOPS - 1].switch_number);
+        assert_int_equal(ways[HOPS + 1].switch_number == ways[1].switch_number, is_reply);
+        assert_int_equal(ways[HOPS + 2].switch_number, ways[0].switch_number);
+        bench_close(bench);
+    }
+    /* Where no request has come a reply finds its own way, and so does one by tables. */
+    struct bench *bench = open_routed(BY_SOURCE, SIM_FAT_TREE, 4, 8);
+    (void)sim_network_reply(bench->network, 0, 5, 0, 32, 2);
+    bench_run(bench);
+    assert_int_equal(bench->arrivals[0].node, 0);
+    bench_close(bench);
+    bench = open_routed(BY_TABLE, SIM_FAT_TREE, 4, 8);
+    (void)sim_network_reply(bench->network, 0, 5, 0, 32, 2);
+    bench_run(bench);
+    assert_int_equal(bench->arrivals[0].node, 0);
+    bench_close(bench);
+}
+
 /* A multicast has no header of its own kind, and goes as before. */
 static void a_multicast_goes_beside_routed_packets(void **state)
 {
@@ -211,6 +248,7 @@ int main(void)
         cmocka_unit_test(a_table_gives_the_port_for_each_node),
         cmocka_unit_test(a_source_route_becomes_the_way_back),
         cmocka_unit_test(routes_lead_where_computed_ways_lead),
+        cmocka_unit_test(a_reply_goes_back_by_its_requests_source_route),
         cmocka_unit_test(a_multicast_goes_beside_routed_packets),
         cmocka_unit_test(a_way_of_more_than_six_switches_has_no_source_route),
         cmocka_unit_test(a_table_can_be_changed),
