@@ -350,20 +350,38 @@ int nic_botf(struct nic_engine *engine, uint32_t user, struct dn_remote remote, 
 }
 
 /* Where the answer to a user's own read goes: as the user says, if its group may write there. */
-static int find_answer(struct nic_engine *engine, uint32_t user, const unsigned char *packet,
-                       uint32_t bytes, uint64_t *address)
+static int find_answer(struct nic_engine *engine, uint32_t user, const struct wire_operation *read,
+                       uint64_t *address)
 {
-    struct wire_operation read;
-    uint32_t at = 0;
-    if (!wire_operation_decode(packet, bytes, WIRE_REQUEST, &at, &read) || at != bytes) {
-        return DN_EINVAL;
-    }
-    if (read.bytes > engine->chunk_bytes) {
+    if (read->bytes > engine->chunk_bytes) {
         return DN_ERANGE;
     }
     return nic_address_tlb_translate(
-        &engine->addresses, &engine->memory, (uint32_t)(read.tag >> 32), (uint32_t)read.tag,
-        read.bytes, (struct nic_access){DN_WRITE, nic_user_pgid(engine, user)}, address);
+        &engine->addresses, &engine->memory, (uint32_t)(read->tag >> 32), (uint32_t)read->tag,
+        read->bytes, (struct nic_access){DN_WRITE, nic_user_pgid(engine, user)}, address);
+}
+
+/* Whether a user may send such a packet. The target carries out all records of a packet, so nothing
+ * may stand behind one that it knows. */
+static int check_packet(struct nic_engine *engine, uint32_t user, const unsigned char *packet,
+                        uint32_t bytes, uint64_t *address)
+{
+    struct wire_operation operation;
+    uint32_t at = 0;
+    bool is_known = wire_operation_decode(packet, bytes, WIRE_REQUEST, &at, &operation);
+    switch (wire_operation_opcode(packet)) {
+    case WIRE_AOTF:
+    case WIRE_PUSH:
+    case WIRE_ATOMIC:
+    case WIRE_SERVICE:
+    case WIRE_PULLED:
+    case WIRE_FETCHED:
+    case WIRE_REFUSED:
+    case WIRE_SERVED: return DN_ERIGHTS;
+    case WIRE_PULL:
+        return is_known && at == bytes ? find_answer(engine, user, &operation, address) : DN_EINVAL;
+    default: return is_known && at != bytes ? DN_EINVAL : 0;
+    }
 }
 
 int nic_botf_packet(struct nic_engine *engine, uint32_t user, uint16_t target, const void *packet,
@@ -378,24 +396,8 @@ int nic_botf_packet(struct nic_engine *engine, uint32_t user, uint16_t target, c
     }
     struct nic_transaction transaction = {
         .kind = NIC_PACKET, .user = (uint8_t)user, .target = target, .bytes = bytes};
-    switch (wire_operation_opcode(packet)) {
-    case WIRE_PULL:
-        error = find_answer(engine, user, packet, bytes, &transaction.operand);
-        if (error) {
-            return error;
-        }
-        break;
-    case WIRE_AOTF:
-    case WIRE_PUSH:
-    case WIRE_ATOMIC:
-    case WIRE_SERVICE:
-    case WIRE_PULLED:
-    case WIRE_FETCHED:
-    case WIRE_REFUSED:
-    case WIRE_SERVED: return DN_ERIGHTS;
-    default: break;
-    }
-    return give_window(engine, &transaction, packet);
+    error = check_packet(engine, user, packet, bytes, &transaction.operand);
+    return error ? error : give_window(engine, &transaction, packet);
 }
 
 static int transfer(struct nic_engine *engine, uint32_t user, struct dn_remote remote,

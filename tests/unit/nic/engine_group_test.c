@@ -261,6 +261,29 @@ static void a_user_cannot_forge_the_nics_own_packets(void **state)
     assert_int_equal(net_counters(net, 0)->transactions, 0);
 }
 
+/* Behind a block a second record would be carried out like any other: a store to a physical
+ * address, say. */
+static void a_users_packet_is_one_record(void **state)
+{
+    struct net *net = *state;
+    struct nic_engine *engine = net_engine(net, 0);
+    unsigned char packet[NIC_BODY_BYTES_MIN] = {0};
+    const unsigned char data[8] = {1};
+    const struct wire_operation block = {
+        .opcode = WIRE_BOTF, .bytes = sizeof data, .area = NET_AREA, .data = data};
+    const struct wire_operation store = {
+        .opcode = WIRE_AOTF, .detail = WIRE_SKIP, .bytes = 8, .offset = 512, .operand = 7};
+    uint32_t bytes = make_packet(&block, packet);
+    bytes += make_packet(&store, packet + bytes);
+    assert_int_equal(nic_botf_packet(engine, 0, 1, packet, bytes), DN_EINVAL);
+    bytes = make_packet(&block, packet);
+    bytes += make_packet(&block, packet + bytes);
+    assert_int_equal(nic_botf_packet(engine, 0, 1, packet, bytes), DN_EINVAL);
+    net_settle(net);
+    assert_int_equal(net->nodes[1].written_count, 0);
+    assert_int_equal(net_counters(net, 1)->address_skips, 0);
+}
+
 static void an_unknown_packet_is_the_core_processors(void **state)
 {
     struct net *net = *state;
@@ -316,6 +339,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_user_makes_its_own_read, make_net, net_unmake),
         cmocka_unit_test_setup_teardown(a_user_cannot_forge_the_nics_own_packets, make_net,
                                         net_unmake),
+        cmocka_unit_test_setup_teardown(a_users_packet_is_one_record, make_net, net_unmake),
         cmocka_unit_test_setup_teardown(an_unknown_packet_is_the_core_processors, make_net,
                                         net_unmake),
         cmocka_unit_test_setup_teardown(packets_of_users_use_windows, make_net, net_unmake),
