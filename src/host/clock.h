@@ -9,6 +9,14 @@ static inline uint64_t host_now_ns(void)
     return fabric_now_ns();
 }
 
+/* The CPU time of this process. */
+static inline uint64_t host_cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
 /* now + timeout, without wrapping: DN_FOREVER stays for ever. */
 static inline uint64_t host_deadline_ns(uint64_t now_ns, uint64_t timeout_ns)
 {

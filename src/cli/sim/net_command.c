@@ -66,8 +66,8 @@ static const struct options_row rows[] = {
      .take = take_setting},
     {"keys", 0, NULL, "print every key with its value, and run nothing", OPTIONS_FLAG, AT(keys)},
     {"links", 0, NULL, "also print what each link carried", OPTIONS_FLAG, AT(report.links)},
-    {"speed", 0, NULL, "also print the simulator's own speed (never the same twice)", OPTIONS_FLAG,
-     AT(report.speed)},
+    {"speed", 0, NULL, "also print the simulator's own speed, by CPU time (never the same twice)",
+     OPTIONS_FLAG, AT(report.speed)},
     {"trace", 0, "FILE",
      "write a trace for ui.perfetto.dev: a track for each virtual channel of each router",
      OPTIONS_TEXT, AT(trace)},
@@ -152,7 +152,7 @@ static int run_one(const struct options *options)
     const struct net_experiment *experiment = &report->file->experiment;
     struct tracing tracing = {.cycle_ps = UINT64_C(1000000000) / experiment->network.clock_khz};
     struct net_watch watch = {.context = &tracing,
-                              .now_ns = options->report.speed ? host_now_ns : NULL};
+                              .now_ns = options->report.speed ? host_cpu_ns : NULL};
     struct net_result result;
     char error[NET_ERROR_BYTES];
     if (options->trace) {
@@ -208,7 +208,7 @@ struct message {
 static void run_point(void *context, uint64_t number, void *result)
 {
     const struct sweep *sweep = context;
-    const struct net_watch watch = {.now_ns = sweep->options->report.speed ? host_now_ns : NULL};
+    const struct net_watch watch = {.now_ns = sweep->options->report.speed ? host_cpu_ns : NULL};
     struct message *message = result;
     double rate = sweep->saturation * shares[number];
     message->good = net_measure(&sweep->options->report.file->experiment, rate < 1 ? rate : 1,

@@ -75,7 +75,7 @@ static void columns_of(const struct net_result *result, struct column columns[CO
 
 static double flit_hops_per_s(const struct net_result *result)
 {
-    return result->wall_ns ? (double)result->counters.flit_hops / (double)result->wall_ns * 1e9 : 0;
+    return result->own_ns ? (double)result->counters.flit_hops / (double)result->own_ns * 1e9 : 0;
 }
 
 /* ---- Rows --------------------------------------------------------------------------------- */
@@ -171,8 +171,9 @@ static void print_line(const struct net_report *report, const struct net_result 
                    result->hottest.to);
     printf("  %-12s %s\n", result->link_count ? link : "", net_outcome_names[result->outcome]);
     if (report->speed) {
-        printf("  %.3g flit-hops in %.3g s: %.3g flit-hops/s\n", (double)result->counters.flit_hops,
-               (double)result->wall_ns / 1e9, flit_hops_per_s(result));
+        printf("  %.3g flit-hops in %.3g s of CPU time: %.3g flit-hops/s\n",
+               (double)result->counters.flit_hops, (double)result->own_ns / 1e9,
+               flit_hops_per_s(result));
     }
     if (result->outcome == NET_SATURATED) {
         const struct net_experiment *experiment = &report->file->experiment;

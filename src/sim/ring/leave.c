@@ -4,15 +4,20 @@
  * router's channel has credits. The port takes them from the channels in turn, a flit's lines at a
  * time. A NIC takes lines at once; or, if it is slow, out of slack buffers, which stop the port's
  * channels when they are nearly full: what is on its way by then still finds a place. So leave
- * buffers and slack buffers are the same thing, emptied by a port and by a NIC. */
+ * buffers and slack buffers are the same thing, emptied by a port and by a NIC.
+ *
+ * A flit takes switch_cycles from the switch into its leave buffer. Instead of keeping it until
+ * then, everything here runs that much ahead of the rest of the net: the flit is in the buffer at
+ * once, and what comes out of this file, credits and deliveries, waits for as long. */
 #include "sim/ring/state.h"
 
 /* One channel's buffer. */
 struct channel {
     uint32_t *packets; /* those here, a circular buffer */
     uint32_t first, count;
-    uint32_t fill; /* flits */
-    uint32_t left; /* flits of the packet in front that have not been taken */
+    uint32_t fill;         /* flits */
+    uint32_t bytes, flits; /* of the packet in front */
+    uint32_t taken;        /* of its flits */
     uint32_t node;
     uint8_t number; /* of the port's channels */
 };
@@ -21,7 +26,7 @@ struct channel {
 struct taker {
     uint64_t filled;  /* a bit for each channel with flits */
     uint64_t stopped; /* a bit for each channel from which nothing is taken */
-    uint8_t last;     /* the channel that was taken from last */
+    uint16_t last;    /* the channel that was taken from last */
     bool is_due;      /* it looks for a flit, now or when the lines of one have gone */
 };
 
@@ -39,8 +44,7 @@ struct leave {
     struct drain nic;  /* slack buffers, emptied by slow NICs */
     bool nics_are_slow;
     uint32_t stop_fill;   /* of a NIC's slack buffer */
-    struct line switched; /* (output, packet of a head or BODY_FLIT) into a leave buffer */
-    struct line arrivals; /* the same into a NIC's slack buffer */
+    struct line arrivals; /* (output, packet of a head or BODY_FLIT) into a NIC's slack buffer */
     struct line signals;  /* NIC to router: (output, 1 stop or 0 go) */
     struct line tails;    /* into a NIC's memory: (node, packet) */
 };
@@ -61,7 +65,7 @@ static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits
     drain->room_flits = room_flits;
     drain->channels = net_table(net, channels * net->ports, sizeof *drain->channels);
     drain->takers = net_table(net, net->nodes, sizeof *drain->takers);
-    net_line_open(net, &drain->due, longest(&drain->rate) + 1);
+    net_line_open(net, &drain->due, longest(&drain->rate));
     for (size_t i = 0; !net->lacks_memory && i < channels; i++) {
         size_t node = i / net->vcs;
         drain->channels[(node * net->ports + PORT_NIC) * net->vcs + i % net->vcs] =
@@ -74,13 +78,22 @@ static void open_drain(struct net *net, struct drain *drain, uint32_t room_flits
 }
 
 /* Something may be taken now that could not before. */
-static inline void wake(struct drain *drain, uint32_t node)
+static inline void wake(struct net *net, struct drain *drain, uint32_t node)
 {
     struct taker *taker = &drain->takers[node];
     if (!taker->is_due && taker->filled & ~taker->stopped) {
         taker->is_due = true;
-        line_send_after(&drain->due, 0, node, 0);
+        line_send(&drain->due, net->cycle, node, 0);
     }
+}
+
+/* Another packet is in front. */
+static inline void begin_front(const struct net *net, struct channel *channel)
+{
+    const struct packet *packet = net_packet(net, channel->packets[channel->first]);
+    channel->bytes = packet->content.bytes;
+    channel->flits = packet->flits;
+    channel->taken = 0;
 }
 
 /* A flit comes; returns the fill with it. */
@@ -92,23 +105,21 @@ static inline uint32_t put(struct net *net, struct drain *drain, uint32_t output
         uint32_t at = channel->first + channel->count++;
         channel->packets[at < drain->room_flits ? at : at - drain->room_flits] = what;
         if (channel->count == 1) {
-            channel->left = net_packet(net, what)->flits;
+            begin_front(net, channel);
         }
     }
-    if (channel->fill++ == 0) {
-        drain->takers[channel->node].filled |= UINT64_C(1) << channel->number;
-        wake(drain, channel->node);
-    }
-    return channel->fill;
+    drain->takers[channel->node].filled |= UINT64_C(1) << channel->number;
+    wake(net, drain, channel->node);
+    return ++channel->fill;
 }
 
-static void stop(struct drain *drain, uint32_t output, bool stopped)
+static void stop(struct net *net, struct drain *drain, uint32_t output, bool stopped)
 {
     const struct channel *channel = &drain->channels[output];
     struct taker *taker = &drain->takers[channel->node];
     uint64_t bit = UINT64_C(1) << channel->number;
     taker->stopped = stopped ? taker->stopped | bit : taker->stopped & ~bit;
-    wake(drain, channel->node);
+    wake(net, drain, channel->node);
 }
 
 /* A flit that was taken: of which channel and packet, and how long its lines keep the taker
@@ -119,46 +130,45 @@ struct taken {
     uint32_t cycles;
 };
 
-static inline struct taken take(struct net *net, struct drain *drain, uint32_t node)
+static inline __attribute__((always_inline)) struct taken take(struct net *net, struct drain *drain,
+                                                               uint32_t node)
 {
     struct taker *taker = &drain->takers[node];
     uint64_t filled = taker->filled & ~taker->stopped;
     uint64_t later = filled & ~((UINT64_C(2) << taker->last) - 1);
-    taker->last = (uint8_t)__builtin_ctzll(later ? later : filled);
+    taker->last = (uint16_t)__builtin_ctzll(later ? later : filled);
     uint32_t output = (node * net->ports + PORT_NIC) * net->vcs + taker->last;
     struct channel *channel = &drain->channels[output];
     struct taken taken = {output, node, channel->packets[channel->first], false, false, 0};
-    const struct packet *packet = net_packet(net, taken.packet);
-    taken.cycles = net_port_out(&drain->rate, packet->content.bytes, packet->flits - channel->left);
-    taken.is_head = channel->left == packet->flits;
-    taken.is_tail = --channel->left == 0;
-    if (--channel->fill == 0) {
-        taker->filled &= ~(UINT64_C(1) << taker->last);
-    }
+    taken.cycles = net_port_out(&drain->rate, channel->bytes, channel->taken);
+    taken.is_head = channel->taken == 0;
+    taken.is_tail = ++channel->taken == channel->flits;
+    taker->filled &= ~((uint64_t)(--channel->fill == 0) << taker->last);
     if (taken.is_tail) {
         channel->first++;
         if (--channel->count == 0 || channel->first == drain->room_flits) {
-            channel->first =
-                0; /* also when it is empty: few of its places then stay in the cache */
+            /* Also when it is empty: few of its places then stay in the cache. */
+            channel->first = 0;
         }
         if (channel->count > 0) {
-            channel->left = net_packet(net, channel->packets[channel->first])->flits;
+            begin_front(net, channel);
         }
     }
     return taken;
 }
 
-static inline void each_due(struct net *net, struct drain *drain,
-                            void (*took)(struct net *net, const struct taken *taken))
+static inline __attribute__((always_inline)) void each_due(struct net *net, struct drain *drain,
+                                                           void (*took)(struct net *net,
+                                                                        const struct taken *taken))
 {
-    struct burst *burst = &drain->due.bursts[drain->due.now];
+    struct burst *burst = line_burst(&drain->due, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         uint32_t node = burst->events[i].where;
         struct taker *taker = &drain->takers[node];
         taker->is_due = (taker->filled & ~taker->stopped) != 0;
         if (taker->is_due) {
             struct taken taken = take(net, drain, node);
-            line_send_after(&drain->due, taken.cycles, node, 0);
+            line_send(&drain->due, net->cycle + taken.cycles, node, 0);
             took(net, &taken);
         }
     }
@@ -176,16 +186,16 @@ bool net_leave_open(struct net *net)
     }
     open_drain(net, &leave->port, config->leave_flits, net_line_cycles(config));
     uint32_t port_longest = longest(&leave->port.rate);
-    net_line_open(net, &leave->switched, config->switch_cycles);
     leave->nics_are_slow = config->port_take_cycles > 0;
     if (leave->nics_are_slow) {
         open_drain(net, &leave->nic, net->slack_flits, config->port_take_cycles);
         leave->stop_fill = net->slack_flits - net_overshoot(config);
         net_line_open(net, &leave->arrivals, config->nic_cycles + port_longest - 1);
         net_line_open(net, &leave->signals, config->nic_cycles);
-        net_line_open(net, &leave->tails, longest(&leave->nic.rate));
+        net_line_open(net, &leave->tails, config->switch_cycles + longest(&leave->nic.rate) + 1);
     } else {
-        net_line_open(net, &leave->tails, config->nic_cycles + port_longest - 1);
+        net_line_open(net, &leave->tails,
+                      config->switch_cycles + config->nic_cycles + port_longest - 1);
     }
     net->leave = leave;
     return !net->lacks_memory;
@@ -195,65 +205,25 @@ void net_leave_close(struct net *net)
 {
     struct leave *leave = net->leave;
     if (leave) {
-        struct line *lines[] = {&leave->port.due, &leave->nic.due, &leave->switched,
-                                &leave->arrivals, &leave->signals, &leave->tails};
+        struct line *lines[] = {&leave->port.due, &leave->nic.due, &leave->arrivals,
+                                &leave->signals, &leave->tails};
         for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
             net_line_close(lines[i]);
         }
     }
 }
 
-void net_leave_send(struct net *net, uint32_t output, uint32_t what)
-{
-    if (net->config.switch_cycles > 0) {
-        line_send(&net->leave->switched, output, what);
-    } else {
-        (void)put(net, &net->leave->port, output, what);
-    }
-}
-
 uint32_t net_leave_fill(const struct net *net, uint32_t output)
 {
-    const struct line *line = &net->leave->switched;
-    uint32_t fill = net->leave->port.channels[output].fill;
-    for (uint32_t i = 0; i < line->delay; i++) {
-        for (uint32_t e = 0; e < line->bursts[i].count; e++) {
-            fill += line->bursts[i].events[e].where == output;
-        }
-    }
-    return fill;
+    return net->leave->port.channels[output].fill;
 }
 
 void net_leave_receive(struct net *net)
 {
-    struct leave *leave = net->leave;
-    if (net->config.switch_cycles > 0) {
-        struct burst *burst = &leave->switched.bursts[leave->switched.now];
-        for (uint32_t i = 0; i < burst->count; i++) {
-            (void)put(net, &leave->port, burst->events[i].where, burst->events[i].what);
-        }
-        burst->count = 0;
-    }
-    /* The user may send when it is told: that adds to queues of NICs, not to these lines. */
-    struct burst *burst = &leave->tails.bursts[leave->tails.now];
+    /* The user may send when it is told: that adds to queues of NICs, not to this line. */
+    struct burst *burst = line_burst(&net->leave->tails, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         net_nic_deliver(net, burst->events[i].where, burst->events[i].what);
-    }
-    burst->count = 0;
-    if (!leave->nics_are_slow) {
-        return;
-    }
-    burst = &leave->signals.bursts[leave->signals.now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        stop(&leave->port, burst->events[i].where, burst->events[i].what);
-    }
-    burst->count = 0;
-    burst = &leave->arrivals.bursts[leave->arrivals.now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        uint32_t output = burst->events[i].where;
-        if (put(net, &leave->nic, output, burst->events[i].what) == leave->stop_fill) {
-            line_send(&leave->signals, output, 1);
-        }
     }
     burst->count = 0;
 }
@@ -262,13 +232,14 @@ void net_leave_receive(struct net *net)
 static inline void port_took(struct net *net, const struct taken *taken)
 {
     struct leave *leave = net->leave;
-    uint32_t cycles = net->config.nic_cycles + taken->cycles - 1;
-    net_output_credit(net, taken->output);
+    uint64_t comes_cycle = net->cycle + net->config.nic_cycles + taken->cycles - 1;
+    line_send(&net->credits, net->cycle + net->config.switch_cycles + 1, taken->output, 0);
     if (leave->nics_are_slow) {
-        line_send_after(&leave->arrivals, cycles, taken->output,
-                        taken->is_head ? taken->packet : BODY_FLIT);
+        line_send(&leave->arrivals, comes_cycle, taken->output,
+                  taken->is_head ? taken->packet : BODY_FLIT);
     } else if (taken->is_tail) {
-        line_send_after(&leave->tails, cycles, taken->node, taken->packet);
+        line_send(&leave->tails, comes_cycle + net->config.switch_cycles, taken->node,
+                  taken->packet);
     }
 }
 
@@ -276,24 +247,44 @@ static inline void nic_took(struct net *net, const struct taken *taken)
 {
     struct leave *leave = net->leave;
     if (leave->nic.channels[taken->output].fill == leave->stop_fill - 1) {
-        line_send(&leave->signals, taken->output, 0);
+        line_send(&leave->signals, net->cycle + net->config.nic_cycles, taken->output, 0);
     }
     if (taken->is_tail) {
-        line_send_after(&leave->tails, taken->cycles, taken->node, taken->packet);
+        line_send(&leave->tails, net->cycle + net->config.switch_cycles + taken->cycles + 1,
+                  taken->node, taken->packet);
     }
+}
+
+static void slow_nics_receive(struct net *net)
+{
+    struct leave *leave = net->leave;
+    struct burst *burst = line_burst(&leave->signals, net->cycle);
+    for (uint32_t i = 0; i < burst->count; i++) {
+        stop(net, &leave->port, burst->events[i].where, burst->events[i].what);
+    }
+    burst->count = 0;
+    burst = line_burst(&leave->arrivals, net->cycle);
+    for (uint32_t i = 0; i < burst->count; i++) {
+        uint32_t output = burst->events[i].where;
+        if (put(net, &leave->nic, output, burst->events[i].what) == leave->stop_fill) {
+            line_send(&leave->signals, net->cycle + net->config.nic_cycles, output, 1);
+        }
+    }
+    burst->count = 0;
 }
 
 void net_leave_step(struct net *net)
 {
     struct leave *leave = net->leave;
+    for (uint32_t i = 0; i < net->leaving.count; i++) {
+        (void)put(net, &leave->port, net->leaving.events[i].where, net->leaving.events[i].what);
+    }
+    net->leaving.count = 0;
+    if (leave->nics_are_slow) {
+        slow_nics_receive(net);
+    }
     each_due(net, &leave->port, port_took);
-    net_line_advance(&leave->port.due);
-    net_line_advance(&leave->switched);
-    net_line_advance(&leave->tails);
     if (leave->nics_are_slow) {
         each_due(net, &leave->nic, nic_took);
-        net_line_advance(&leave->nic.due);
-        net_line_advance(&leave->arrivals);
-        net_line_advance(&leave->signals);
     }
 }

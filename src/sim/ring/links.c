@@ -205,7 +205,7 @@ void net_link_add(struct net *net, uint32_t number, uint32_t output_number, uint
     link->open[link->open_count++] = frame_flit(net, (struct event){output->peer, what},
                                                 output->packet, flit);
     link->added_cycle = net->cycle;
-    bits_set(&net->busy_links, number);
+    bits_set_if(&net->busy_links, true, number);
 }
 
 static uint16_t close_frame(struct net *net, struct link *link)
@@ -234,7 +234,8 @@ static void frame_ends(struct net *net, struct link *link)
         what |= DAMAGED_BIT;
         net->counters.frames_damaged++;
     }
-    line_send(&net->frames, number_of(net, link), what);
+    line_send(&net->frames, net->cycle + net->config.switch_cycles + net->config.link_cycles,
+              number_of(net, link), what);
     link->ends_cycle = FRAMES_NEVER;
 }
 
@@ -293,14 +294,14 @@ void net_link_credit(struct net *net, uint32_t output)
         link->pay_cycle = net->cycle + net->config.resend_cycles;
     }
     link->owed[output % net->vcs]++;
-    bits_set(&net->busy_links, number_of(net, link));
+    bits_set_if(&net->busy_links, true, number_of(net, link));
 }
 
 /* ---- The end that receives ------------------------------------------------------------------- */
 
 static void take_frame(struct net *net, struct link *link, uint16_t frame)
 {
-    bits_set(&net->busy_links, number_of(net, link)); /* so that its answer goes out */
+    bits_set_if(&net->busy_links, true, number_of(net, link)); /* so that its answer goes out */
     if (!frames_receiver_take(&link->receiver, net->cycle, frame)) {
         return;
     }
@@ -318,7 +319,7 @@ static bool is_on_link(const struct net *net, const struct link *link, uint32_t 
 
 void net_links_receive(struct net *net)
 {
-    struct burst *burst = &net->frames.bursts[net->frames.now];
+    struct burst *burst = line_burst(&net->frames, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         struct link *link = &net->links[burst->events[i].where];
         uint32_t what = burst->events[i].what;
@@ -327,7 +328,7 @@ void net_links_receive(struct net *net)
         }
     }
     burst->count = 0;
-    burst = &net->answers.bursts[net->answers.now];
+    burst = line_burst(&net->answers, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         struct link *link = &net->links[burst->events[i].where];
         uint32_t what = burst->events[i].what;
@@ -348,7 +349,8 @@ static void send_answer(struct net *net, struct link *link)
         uint32_t what = answer.number | link->epoch << EPOCH_SHIFT;
         what |= answer.nack ? NACK_BIT : 0;
         what |= answer_comes(net, link, answer.number, answer.nack) ? 0 : DAMAGED_BIT;
-        line_send(&net->answers, number_of(net, link), what);
+        line_send(&net->answers, net->cycle + net->config.credit_cycles, number_of(net, link),
+                  what);
     }
 }
 
@@ -363,7 +365,7 @@ static void rest(struct net *net, struct link *link)
     if (!is_idle || net->port_state[link->port].blocked) {
         return;
     }
-    bits_clear(&net->busy_links, number_of(net, link));
+    bits_clear_if(&net->busy_links, true, number_of(net, link));
     if (net->config.bit_error_rate == 0) {
         net->port_state[link->port].framed = false;
         net->framed_links--;
@@ -389,12 +391,9 @@ static void send_on_link(struct net *net, struct link *link)
 
 void net_links_send(struct net *net)
 {
-    for (uint32_t s = 0; s < net->busy_links.summary_words; s++) {
-        for (uint64_t words = net->busy_links.summary[s]; words; words &= words - 1) {
-            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(words);
-            for (uint64_t links = net->busy_links.words[word]; links; links &= links - 1) {
-                send_on_link(net, &net->links[word * 64 + (uint32_t)__builtin_ctzll(links)]);
-            }
+    for (uint32_t word = 0; word < net->busy_links.word_count; word++) {
+        for (uint64_t links = net->busy_links.words[word]; links; links &= links - 1) {
+            send_on_link(net, &net->links[word * 64 + (uint32_t)__builtin_ctzll(links)]);
         }
     }
 }
@@ -426,8 +425,8 @@ static void take_back(struct net *net, struct link *link)
     for (uint32_t channel = 0; channel < net->vcs; channel++) {
         packets[channel] = coming_in(net, first + channel, &next[channel]);
     }
-    for (uint32_t i = 0; i < net->flits.delay; i++) {
-        struct burst *burst = &net->flits.bursts[(net->flits.now + i) % net->flits.delay];
+    for (uint32_t i = 0; i <= net->flits.mask; i++) {
+        struct burst *burst = line_burst(&net->flits, net->cycle + i);
         uint32_t kept = 0;
         for (uint32_t e = 0; e < burst->count; e++) {
             struct event event = burst->events[e];
@@ -470,7 +469,7 @@ static void come_back(struct net *net, struct link *link)
     link->alive = true;
     link->pay_cycle = net->cycle + net->config.credit_cycles;
     frames_sender_restart(&link->sender, net->cycle);
-    bits_set(&net->busy_links, number_of(net, link));
+    bits_set_if(&net->busy_links, true, number_of(net, link));
 }
 
 void net_link_set(struct net *net, uint32_t from, uint32_t to, bool alive)

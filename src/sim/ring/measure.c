@@ -352,7 +352,7 @@ static void drive(struct run *run, struct net_result *result)
     } else if (warm_up(run, result, &steady)) {
         watch_window(run, result, steady);
     }
-    result->wall_ns = watch->now_ns ? watch->now_ns() - begin_ns : 0;
+    result->own_ns = watch->now_ns ? watch->now_ns() - begin_ns : 0;
     if (run->is_deadlocked) {
         result->outcome = NET_DEADLOCKED;
     }

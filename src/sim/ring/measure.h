@@ -81,7 +81,7 @@ struct net_result {
     struct net_link_use hottest;
     double use_mean;
     char circle[NET_CIRCLE_BYTES]; /* DEADLOCKED: who waits for whom */
-    uint64_t wall_ns;              /* real time that the run took; 0 without a clock */
+    uint64_t own_ns;               /* that the run took, by the watch's clock; 0 without one */
 };
 
 /* What a watcher of a run may give; all may be NULL. */

@@ -17,20 +17,24 @@ void *net_table(struct net *net, size_t count, size_t bytes)
 
 void net_burst_grow(struct burst *burst)
 {
-    burst->room = burst->room ? burst->room * 2 : 16;
+    burst->room = burst->room ? burst->room * 2 : 8;
     burst->events = realloc(burst->events, burst->room * sizeof *burst->events);
     INVARIANT(burst->events);
 }
 
-void net_line_open(struct net *net, struct line *line, uint32_t delay)
+void net_line_open(struct net *net, struct line *line, uint32_t cycles)
 {
-    line->delay = delay;
-    line->bursts = net_table(net, delay ? delay : 1, sizeof *line->bursts);
+    uint32_t count = 1;
+    while (count <= cycles) {
+        count *= 2;
+    }
+    line->mask = count - 1;
+    line->bursts = net_table(net, count, sizeof *line->bursts);
 }
 
 void net_line_close(struct line *line)
 {
-    for (uint32_t i = 0; line->bursts && i < line->delay; i++) {
+    for (uint32_t i = 0; line->bursts && i <= line->mask; i++) {
         free(line->bursts[i].events);
     }
 }
@@ -39,9 +43,8 @@ void net_line_close(struct line *line)
 
 void net_bits_open(struct net *net, struct bits *bits, uint32_t count)
 {
-    bits->summary_words = count / 4096 + 1;
-    bits->summary = net_table(net, bits->summary_words, sizeof *bits->summary);
-    bits->words = net_table(net, (size_t)bits->summary_words * 64, sizeof *bits->words);
+    bits->word_count = (count + 63) / 64;
+    bits->words = net_table(net, bits->word_count, sizeof *bits->words);
 }
 
 static void open_tables(struct net *net)
@@ -50,6 +53,7 @@ static void open_tables(struct net *net)
     size_t channels = ports * net->vcs;
     net->inputs = net_table(net, channels, sizeof *net->inputs);
     net->outputs = net_table(net, channels, sizeof *net->outputs);
+    net->places = net_table(net, channels, sizeof *net->places);
     net->port_state = net_table(net, ports, sizeof *net->port_state);
     net->records = net_table(net, channels * net->records_of_each, sizeof *net->records);
     net->next_forked = net_table(net, channels, sizeof *net->next_forked);
@@ -71,8 +75,10 @@ static void open_lines(struct net *net)
     net_line_open(net, &net->flits, config->switch_cycles + config->link_cycles);
     uint32_t longest = net_port_time(&net->port_rate, net_lines(config->flit_bytes));
     net_line_open(net, &net->nic_flits, config->nic_cycles + longest - 1);
-    net_line_open(net, &net->nics_due, longest + 1);
-    net_line_open(net, &net->credits, config->credit_cycles);
+    net_line_open(net, &net->nics_due, longest);
+    uint32_t of_port = config->switch_cycles + 1; /* in the same router */
+    net_line_open(net, &net->credits,
+                  config->credit_cycles > of_port ? config->credit_cycles : of_port);
     net_line_open(net, &net->routed, config->route_cycles);
     net_line_open(net, &net->signals, config->nic_cycles);
     net_line_open(net, &net->frames, config->switch_cycles + config->link_cycles);
@@ -88,7 +94,10 @@ static uint32_t opposite(uint32_t port)
 static void join(struct net *net)
 {
     for (uint32_t channel = 0; channel < net->nodes * net->ports * net->vcs; channel++) {
-        uint32_t router = net_router_of(net, channel), port = net_port_of(net, channel);
+        uint32_t router = channel / (net->ports * net->vcs);
+        uint32_t port = channel / net->vcs % net->ports;
+        net->places[channel] = (struct place){
+            .router = router, .port = (uint8_t)port, .channel = (uint8_t)(channel % net->vcs)};
         uint32_t peer = NO_CHANNEL;
         if (port != PORT_NIC) {
             uint32_t neighbour = net_neighbour(&net->config, router, port);
@@ -134,6 +143,7 @@ struct net *net_open(const struct net_config *config, const struct net_user *use
     net->nodes = config->width * config->height;
     net->ports = net_ports(config);
     net->vcs = config->vcs;
+    net->network_vcs = config->vcs / config->virtual_networks;
     net->port_rate = net_port_rate(config);
     net->slack_flits = net_slack(config);
     /* Flits that are on their way when the NIC hears stop still find a place. */
@@ -167,6 +177,7 @@ void net_close(struct net *net)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         net_line_close(lines[i]);
     }
+    free(net->leaving.events);
     net_links_close(net);
     net_leave_close(net);
     for (uint32_t i = 0; i < net->table_count; i++) {
@@ -180,7 +191,9 @@ void net_close(struct net *net)
 
 void net_step(struct net *net)
 {
-    net_nics_signalled(net);
+    if (line_burst(&net->signals, net->cycle)->count > 0) {
+        net_nics_signalled(net);
+    }
     net_routers_receive(net);
     if (net->framed_links) {
         net_links_receive(net);
@@ -192,14 +205,6 @@ void net_step(struct net *net)
     if (net->framed_links) {
         net_links_send(net);
     }
-    net_line_advance(&net->flits);
-    net_line_advance(&net->nic_flits);
-    net_line_advance(&net->credits);
-    net_line_advance(&net->routed);
-    net_line_advance(&net->signals);
-    net_line_advance(&net->nics_due);
-    net_line_advance(&net->frames);
-    net_line_advance(&net->answers);
     net->cycle++;
 }
 

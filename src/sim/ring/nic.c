@@ -35,8 +35,15 @@ static inline void wake(struct net *net, uint32_t node)
     struct nic *nic = &net->nics[node];
     if (!nic->is_due && nic->waiting & ~nic->stopped) {
         nic->is_due = true;
-        line_send_after(&net->nics_due, 0, node, 0);
+        line_send(&net->nics_due, net->cycle, node, 0);
     }
+}
+
+static inline void begin_first(struct queue *queue, const struct packet *packet)
+{
+    queue->bytes = packet->content.bytes;
+    queue->flits = packet->flits;
+    queue->sent = 0;
 }
 
 static void enqueue(struct net *net, uint32_t number, uint32_t channel)
@@ -48,7 +55,7 @@ static void enqueue(struct net *net, uint32_t number, uint32_t channel)
         net_packet(net, queue->last)->next = number;
     } else {
         queue->first = number;
-        queue->left = packet->flits;
+        begin_first(queue, packet);
         nic->waiting |= UINT64_C(1) << channel;
         wake(net, packet->source);
     }
@@ -88,10 +95,9 @@ static enum wire_swif_mode mode_of(const struct net *net)
 /* The way round, or along the row, from one node to another. */
 static enum wire_ring_direction direction_of(const struct net *net, uint32_t from, uint32_t to)
 {
-    uint16_t left[2];
-    uint8_t direction[2];
-    net_way(&net->config, from, to, left, direction);
-    return direction[0] == PORT_RIGHT ? WIRE_RIGHT : WIRE_LEFT;
+    uint32_t port;
+    (void)net_way(&net->config, NET_ROW, from, to, &port);
+    return port == PORT_RIGHT ? WIRE_RIGHT : WIRE_LEFT;
 }
 
 void net_send_bytes(struct net *net, uint32_t source, uint32_t target, uint32_t virtual_network,
@@ -171,7 +177,7 @@ uint64_t net_waiting(const struct net *net, uint32_t node)
 
 void net_nics_signalled(struct net *net)
 {
-    struct burst *burst = &net->signals.bursts[net->signals.now];
+    struct burst *burst = line_burst(&net->signals, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         uint32_t node = net_router_of(net, burst->events[i].where);
         uint64_t bit = UINT64_C(1) << burst->events[i].where % net->vcs;
@@ -189,26 +195,25 @@ static inline uint32_t send_flit(struct net *net, uint32_t node)
     uint64_t ready = nic->waiting & ~nic->stopped;
     uint64_t later = ready & ~((UINT64_C(2) << nic->last) - 1);
     uint32_t channel = (uint32_t)__builtin_ctzll(later ? later : ready);
-    nic->last = (uint8_t)channel;
+    nic->last = (uint16_t)channel;
     struct queue *queue = &net->queues[node * net->vcs + channel];
-    struct packet *packet = net_packet(net, queue->first);
     uint32_t input = node * net->ports * net->vcs + channel;
-    bool is_head = queue->left == packet->flits;
-    if (is_head) {
+    uint32_t what = BODY_FLIT;
+    if (queue->sent == 0) {
+        struct packet *packet = net_packet(net, queue->first);
+        what = queue->first;
         packet->entered_cycle = net->cycle;
         net_lines_enter(net, packet);
     }
-    uint32_t cycles = net_port_in(&net->port_rate, packet->content.bytes,
-                                  packet->flits - queue->left);
-    line_send_after(&net->nic_flits, net->config.nic_cycles + cycles - 1, input,
-                    is_head ? queue->first : BODY_FLIT);
+    uint32_t cycles = net_port_in(&net->port_rate, queue->bytes, queue->sent);
+    line_send(&net->nic_flits, net->cycle + net->config.nic_cycles + cycles - 1, input, what);
     nic->flits--;
-    if (--queue->left == 0) {
-        queue->first = packet->next;
+    if (++queue->sent == queue->flits) {
+        queue->first = net_packet(net, queue->first)->next;
         if (queue->first == NO_PACKET) {
             nic->waiting &= ~(UINT64_C(1) << channel);
         } else {
-            queue->left = net_packet(net, queue->first)->flits;
+            begin_first(queue, net_packet(net, queue->first));
         }
     }
     return cycles;
@@ -216,13 +221,13 @@ static inline uint32_t send_flit(struct net *net, uint32_t node)
 
 void net_nics_send(struct net *net)
 {
-    struct burst *burst = &net->nics_due.bursts[net->nics_due.now];
+    struct burst *burst = line_burst(&net->nics_due, net->cycle);
     for (uint32_t i = 0; i < burst->count; i++) {
         uint32_t node = burst->events[i].where;
         struct nic *nic = &net->nics[node];
         nic->is_due = (nic->waiting & ~nic->stopped) != 0;
         if (nic->is_due) {
-            line_send_after(&net->nics_due, send_flit(net, node), node, 0);
+            line_send(&net->nics_due, net->cycle + send_flit(net, node), node, 0);
         }
     }
     burst->count = 0;

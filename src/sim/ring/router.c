@@ -21,22 +21,19 @@
  * FAR_AHEAD events before, and what that leads to NEAR_AHEAD events before. */
 enum { FAR_AHEAD = 16, NEAR_AHEAD = 8 };
 
-static inline void set_ready(struct net *net, struct output *output)
+/* A channel can send if `wanted`. What happens to each flit has as few branches as possible, here
+ * and below: whether a channel has just become ready follows no pattern. */
+static inline void set_ready_if(struct net *net, bool wanted, const struct output *output)
 {
-    struct port *port = &net->port_state[output->port];
-    if (port->ready == 0) {
-        bits_set(&net->sending_ports, output->port);
-    }
-    port->ready |= UINT64_C(1) << output->channel;
+    net->port_state[output->port].ready |= (uint64_t)wanted << output->channel;
+    bits_set_if(&net->sending_ports, wanted, output->port);
 }
 
-static inline void clear_ready(struct net *net, struct output *output)
+static inline void clear_ready_if(struct net *net, bool wanted, const struct output *output)
 {
     struct port *port = &net->port_state[output->port];
-    port->ready &= ~(UINT64_C(1) << output->channel);
-    if (port->ready == 0) {
-        bits_clear(&net->sending_ports, output->port);
-    }
+    port->ready &= ~((uint64_t)wanted << output->channel);
+    bits_clear_if(&net->sending_ports, port->ready == 0, output->port);
 }
 
 /* ---- An output channel is taken, waited for, and left ---------------------------------------- */
@@ -65,9 +62,7 @@ static void take(struct net *net, uint32_t number, uint32_t input, uint32_t bran
     output->available = net->inputs[input].arrived;
     output->at_head = true;
     port->fresh = is_nic_input(net, input) ? port->fresh | bit : port->fresh & ~bit;
-    if (output->credits) {
-        set_ready(net, output);
-    }
+    set_ready_if(net, output->credits > 0, output);
 }
 
 static uint32_t *after(struct net *net, uint32_t waiter)
@@ -120,7 +115,7 @@ static void ask(struct net *net, uint32_t number, uint32_t input, uint32_t branc
         take(net, number, input, branch);
     } else if (!from_nic && output->at_head && gives_way(net, output->owner / 2)) {
         wait_after(net, output, NO_CHANNEL, output->owner);
-        clear_ready(net, output);
+        clear_ready_if(net, true, output);
         take(net, number, input, branch);
     } else {
         bool is_last = from_nic || output->last_waiter == NO_CHANNEL;
@@ -151,10 +146,11 @@ static void leave(struct net *net, uint32_t number)
 static inline void release(struct net *net, uint32_t number)
 {
     struct input *input = &net->inputs[number];
-    if (input->peer != NO_CHANNEL) {
-        line_send(&net->credits, input->peer, 0);
-    } else if (input->fill == net->stop_fill) {
-        line_send(&net->signals, number, 0);
+    bool from_nic = input->peer == NO_CHANNEL;
+    burst_add_if(line_burst(&net->credits, net->cycle + net->config.credit_cycles), !from_nic,
+                 input->peer, 0);
+    if (UNLIKELY(input->fill == net->stop_fill && from_nic)) {
+        line_send(&net->signals, net->cycle + net->config.nic_cycles, number, 0);
     }
     input->fill--;
 }
@@ -220,12 +216,13 @@ static void body_to_sink(struct net *net, uint32_t number)
 static inline void add_available(struct net *net, uint32_t number, uint32_t owner)
 {
     struct output *output = &net->outputs[number];
-    if (output->owner == owner && output->available++ == 0 && output->credits) {
-        set_ready(net, output);
+    if (output->owner == owner) {
+        output->available++;
+        set_ready_if(net, output->credits > 0, output);
     }
 }
 
-static inline void body_arrives(struct net *net, uint32_t number)
+static inline __attribute__((always_inline)) void body_arrives(struct net *net, uint32_t number)
 {
     struct input *input = &net->inputs[number];
     if (input->count > 1) {
@@ -267,19 +264,20 @@ static void head_arrives(struct net *net, uint32_t number, uint32_t packet)
     }
     input->count++;
     if (net->config.route_cycles) {
-        line_send(&net->routed, number, 0);
+        line_send(&net->routed, net->cycle + net->config.route_cycles, number, 0);
     } else {
         head_routed(net, number);
     }
 }
 
-static inline void input_receive(struct net *net, uint32_t number, uint32_t what)
+static inline __attribute__((always_inline)) void input_receive(struct net *net, uint32_t number,
+                                                                uint32_t what, bool from_nic)
 {
     struct input *input = &net->inputs[number];
-    bool from_nic = input->peer == NO_CHANNEL;
     INVARIANT(input->fill < (from_nic ? net->slack_flits : net->config.buffer_flits));
-    if (++input->fill == net->stop_fill && from_nic) {
-        line_send(&net->signals, number, 1);
+    input->fill++;
+    if (from_nic && input->fill == net->stop_fill) {
+        line_send(&net->signals, net->cycle + net->config.nic_cycles, number, 1);
     }
     if (what == BODY_FLIT) {
         body_arrives(net, number);
@@ -290,14 +288,14 @@ static inline void input_receive(struct net *net, uint32_t number, uint32_t what
 
 void net_input_receive(struct net *net, uint32_t input, uint32_t what)
 {
-    input_receive(net, input, what);
+    input_receive(net, input, what, false);
 }
 
 static inline void output_credit(struct net *net, uint32_t number)
 {
     struct output *output = &net->outputs[number];
-    if (output->credits++ == 0 && output->owner != NO_CHANNEL && output->available) {
-        set_ready(net, output);
+    if (output->credits++ == 0) {
+        set_ready_if(net, output->owner != NO_CHANNEL && output->available > 0, output);
     }
 }
 
@@ -306,29 +304,35 @@ void net_output_credit(struct net *net, uint32_t output)
     output_credit(net, output);
 }
 
-static void receive(struct net *net, struct line *line)
+static inline __attribute__((always_inline)) void receive(struct net *net, struct line *line,
+                                                          bool from_nic)
 {
-    struct burst *burst = &line->bursts[line->now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        if (i + FAR_AHEAD < burst->count) {
-            __builtin_prefetch(&net->inputs[burst->events[i + FAR_AHEAD].where], 1);
-            uint32_t next = net->inputs[burst->events[i + NEAR_AHEAD].where].branch[0];
+    struct burst *burst = line_burst(line, net->cycle);
+    const struct event *events = burst->events;
+    uint32_t count = burst->count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + FAR_AHEAD < count) {
+            __builtin_prefetch(&net->inputs[events[i + FAR_AHEAD].where], 1);
+            uint32_t next = net->inputs[events[i + NEAR_AHEAD].where].branch[0];
             __builtin_prefetch(&net->outputs[next < SINK_CHANNEL ? next : 0], 1);
         }
-        input_receive(net, burst->events[i].where, burst->events[i].what);
+        input_receive(net, events[i].where, events[i].what, from_nic);
     }
     burst->count = 0;
 }
 
 static void receive_credits(struct net *net)
 {
-    struct burst *burst = &net->credits.bursts[net->credits.now];
-    for (uint32_t i = 0; i < burst->count; i++) {
-        uint32_t output = burst->events[i].where;
-        if (i + FAR_AHEAD < burst->count) {
-            __builtin_prefetch(&net->outputs[burst->events[i + FAR_AHEAD].where], 1);
+    struct burst *burst = line_burst(&net->credits, net->cycle);
+    const struct event *events = burst->events;
+    uint32_t count = burst->count;
+    bool some_framed = net->framed_links > 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + FAR_AHEAD < count) {
+            __builtin_prefetch(&net->outputs[events[i + FAR_AHEAD].where], 1);
         }
-        if (UNLIKELY(net->framed_links) && net->port_state[net->outputs[output].port].framed) {
+        uint32_t output = events[i].where;
+        if (UNLIKELY(some_framed) && net->port_state[net->outputs[output].port].framed) {
             net_link_credit(net, output);
         } else {
             output_credit(net, output);
@@ -341,14 +345,14 @@ void net_routers_receive(struct net *net)
 {
     receive_credits(net);
     if (net->config.route_cycles) {
-        struct burst *burst = &net->routed.bursts[net->routed.now];
+        struct burst *burst = line_burst(&net->routed, net->cycle);
         for (uint32_t i = 0; i < burst->count; i++) {
             head_routed(net, burst->events[i].where);
         }
         burst->count = 0;
     }
-    receive(net, &net->flits);
-    receive(net, &net->nic_flits);
+    receive(net, &net->flits, false);
+    receive(net, &net->nic_flits, true);
 }
 
 /* ---- Sending --------------------------------------------------------------------------------- */
@@ -369,23 +373,20 @@ static uint64_t patient(const struct net *net, uint32_t port, uint64_t fresh)
 static uint32_t choose(struct net *net)
 {
     uint32_t count = 0;
-    for (uint32_t s = 0; s < net->sending_ports.summary_words; s++) {
-        for (uint64_t words = net->sending_ports.summary[s]; words; words &= words - 1) {
-            uint32_t word = s * 64 + (uint32_t)__builtin_ctzll(words);
-            for (uint64_t ports = net->sending_ports.words[word]; ports; ports &= ports - 1) {
-                uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(ports);
-                struct port *port = &net->port_state[number];
-                if (UNLIKELY(port->blocked)) {
-                    continue;
-                }
-                uint64_t ready = port->ready;
-                if (ready & port->fresh && ready & ~port->fresh) {
-                    ready &= ~patient(net, number, ready & port->fresh);
-                }
-                uint64_t later = ready & ~((UINT64_C(2) << port->last) - 1);
-                port->last = (uint8_t)__builtin_ctzll(later ? later : ready);
-                net->grants[count++] = number * net->vcs + port->last;
+    for (uint32_t word = 0; word < net->sending_ports.word_count; word++) {
+        for (uint64_t ports = net->sending_ports.words[word]; ports; ports &= ports - 1) {
+            uint32_t number = word * 64 + (uint32_t)__builtin_ctzll(ports);
+            struct port *port = &net->port_state[number];
+            if (UNLIKELY(port->blocked)) {
+                continue;
             }
+            uint64_t ready = port->ready;
+            if (ready & port->fresh && ready & ~port->fresh) {
+                ready &= ~patient(net, number, ready & port->fresh);
+            }
+            uint64_t later = ready & ~((UINT64_C(2) << port->last) - 1);
+            port->last = (uint16_t)__builtin_ctzll(later ? later : ready);
+            net->grants[count++] = number * net->vcs + port->last;
         }
     }
     return count;
@@ -407,7 +408,7 @@ static void tail_gone(struct net *net, uint32_t number, uint32_t owner)
         net->user.held(net->user.context, output->port / net->ports, output->port % net->ports,
                        output->channel, net->held_since[number], net->cycle, packet->tag);
     }
-    clear_ready(net, output);
+    clear_ready_if(net, true, output);
     leave(net, number);
     struct input *input = &net->inputs[owner / 2];
     input->branch[owner % 2] = NO_CHANNEL;
@@ -416,30 +417,28 @@ static void tail_gone(struct net *net, uint32_t number, uint32_t owner)
     }
 }
 
-static inline void send(struct net *net, uint32_t number)
+static inline void send(struct net *net, uint32_t number, struct burst *to_routers)
 {
     struct output *output = &net->outputs[number];
     uint32_t owner = output->owner;
     bool at_head = output->at_head;
-    if (at_head) {
-        output->at_head = false;
-        net->port_state[output->port].fresh &= ~(UINT64_C(1) << output->channel);
-        if (net->held_since) {
-            net->held_since[number] = net->cycle;
-        }
+    if (UNLIKELY(net->held_since && at_head)) {
+        net->held_since[number] = net->cycle;
     }
+    output->at_head = false;
     output->available--;
     output->left--;
     struct port *port = &net->port_state[output->port];
+    port->fresh &= ~(UINT64_C(1) << output->channel);
     port->flits++;
-    uint32_t what = at_head ? output->packet : BODY_FLIT;
+    uint32_t what = output->packet | -(uint32_t)!at_head; /* BODY_FLIT is all ones */
     output->credits--;
-    if (output->peer == NO_CHANNEL) {
-        net_leave_send(net, number, what);
-    } else if (UNLIKELY(port->framed)) {
+    bool to_nic = output->peer == NO_CHANNEL;
+    burst_add_if(&net->leaving, to_nic, number, what);
+    if (UNLIKELY(port->framed)) {
         net_link_add(net, port->link, number, what);
     } else {
-        line_send(&net->flits, output->peer, what);
+        burst_add_if(to_routers, !to_nic, output->peer, what);
     }
     if (LIKELY(owner % 2 == 0 && net->inputs[owner / 2].branch[1] == NO_CHANNEL)) {
         release(net, owner / 2);
@@ -449,21 +448,23 @@ static inline void send(struct net *net, uint32_t number)
     }
     if (output->left == 0) {
         tail_gone(net, number, owner);
-    } else if (output->available == 0 || output->credits == 0) {
-        clear_ready(net, output);
+    } else {
+        clear_ready_if(net, (output->available == 0) | (output->credits == 0), output);
     }
 }
 
 void net_routers_send(struct net *net)
 {
     uint32_t count = choose(net);
+    uint64_t comes_cycle = net->cycle + net->config.switch_cycles + net->config.link_cycles;
+    struct burst *to_routers = line_burst(&net->flits, comes_cycle);
     for (uint32_t i = 0; i < count; i++) {
         if (i + FAR_AHEAD < count) {
             __builtin_prefetch(&net->outputs[net->grants[i + FAR_AHEAD]], 1);
             uint32_t owner = net->outputs[net->grants[i + NEAR_AHEAD]].owner;
             __builtin_prefetch(&net->inputs[owner / 2], 1);
         }
-        send(net, net->grants[i]);
+        send(net, net->grants[i], to_routers);
     }
     net->counters.flit_hops += count;
 }

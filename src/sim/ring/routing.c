@@ -43,10 +43,9 @@ static uint32_t port_of(const struct net *net, const struct wire_ring_header *he
     if (config->shape == NET_RING || header->router % config->width != router % config->width) {
         return header->direction == WIRE_RIGHT ? PORT_RIGHT : PORT_LEFT;
     }
-    uint16_t left[2];
-    uint8_t direction[2];
-    net_way(config, header->return_router, header->router, left, direction);
-    return direction[1];
+    uint32_t port;
+    (void)net_way(config, NET_COLUMN, header->return_router, header->router, &port);
+    return port;
 }
 
 /* A number's place in the rings that a port leads round, and their size. */
@@ -88,10 +87,10 @@ uint32_t net_header_links(const struct net *net, const struct wire_ring_header *
 uint32_t net_first_channel(const struct net *net, const struct wire_ring_header *header,
                            uint32_t source, uint32_t virtual_network)
 {
-    uint32_t channels = net->vcs / net->config.virtual_networks;
     uint32_t port = port_of(net, header, source);
     /* Packets that leave by different ports need not wait for each other at the NIC. */
-    return virtual_network * channels + (port == PORT_NIC ? 0 : port - 1) % channels;
+    return virtual_network * net->network_vcs +
+           (port == PORT_NIC ? 0 : port - 1) % net->network_vcs;
 }
 
 static uint32_t dateline_channel(const struct net *net, const struct wire_ring_header *header,
@@ -99,14 +98,14 @@ static uint32_t dateline_channel(const struct net *net, const struct wire_ring_h
 {
     uint32_t router = net_router_of(net, input);
     uint32_t in_port = net_port_of(net, input);
-    uint32_t lanes = net->vcs / net->config.virtual_networks / 2;
+    uint32_t lanes = net->network_vcs / 2;
     bool is_in_ring = in_port != PORT_NIC && (in_port - 1) / 2 == (port - 1) / 2;
     uint32_t size;
     uint32_t here = place_of(net, router, port, &size);
     uint32_t ahead = links_to(here, net->config.dateline, size, port);
     uint32_t level;
     if (is_in_ring) {
-        level = ahead == 0 ? 1 : (input % net->vcs - first) / lanes;
+        level = ahead == 0 || net->places[input].channel >= first + lanes;
     } else {
         uint32_t there = place_of(net, header->router, port, &size);
         uint32_t left = header->multicast ? size : links_to(here, there, size, port);
@@ -119,8 +118,8 @@ static uint32_t dateline_channel(const struct net *net, const struct wire_ring_h
 static uint32_t channel_of(const struct net *net, const struct wire_ring_header *header,
                            uint32_t input, uint32_t port)
 {
-    uint32_t channels = net->vcs / net->config.virtual_networks;
-    uint32_t channel = input % net->vcs;
+    uint32_t channels = net->network_vcs;
+    uint32_t channel = net->places[input].channel;
     uint32_t first = channel / channels * channels; /* of its virtual network */
     switch (net->config.routing) {
     case NET_DATELINE: return dateline_channel(net, header, input, first, port);
@@ -139,7 +138,7 @@ bool net_route(const struct net *net, const struct packet *packet, uint32_t inpu
 {
     struct wire_ring_header header;
     uint32_t router = net_router_of(net, input);
-    uint32_t to_nic = router * net->ports * net->vcs + input % net->vcs;
+    uint32_t to_nic = router * net->ports * net->vcs + net->places[input].channel;
     branch[0] = SINK_CHANNEL;
     branch[1] = NO_CHANNEL;
     if (UNLIKELY(!net_header_read(net, packet, &header))) {

@@ -46,36 +46,26 @@ uint32_t net_diameter(const struct net_config *config)
     return config->width / 2 + (config->shape == NET_TORUS ? config->height / 2 : 0);
 }
 
-/* The shorter way. Where both are as long, even places go up and odd ones down, so that both ways
- * carry the same load and a pair always takes the same one. */
-static void way(uint32_t from, uint32_t to, uint32_t size, bool round, uint16_t *left,
-                bool *upwards)
+uint32_t net_way(const struct net_config *config, enum net_dimension dimension, uint32_t source,
+                 uint32_t target, uint32_t *port)
 {
+    bool is_row = dimension == NET_ROW;
+    uint32_t size = is_row ? config->width : config->height;
+    uint32_t from = is_row ? source % config->width : source / config->width;
+    uint32_t to = is_row ? target % config->width : target / config->width;
     uint32_t up = to >= from ? to - from : to + size - from;
     uint32_t down = up == 0 ? 0 : size - up;
-    if (round) {
-        *upwards = up < down || (up == down && from % 2 == 0);
-    } else {
-        *upwards = to >= from;
+    bool upwards = up < down || (up == down && from % 2 == 0);
+    if (config->shape == NET_MESH) {
+        upwards = to >= from;
     }
-    *left = (uint16_t)(*upwards ? up : down);
-}
-
-void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
-             uint8_t direction[2])
-{
-    bool round = config->shape != NET_MESH;
-    bool upwards;
-    way(source % config->width, target % config->width, config->width, round, &left[0], &upwards);
-    direction[0] = upwards ? PORT_RIGHT : PORT_LEFT;
-    way(source / config->width, target / config->width, config->height, round, &left[1], &upwards);
-    direction[1] = upwards ? PORT_UP : PORT_DOWN;
+    *port = is_row ? upwards ? PORT_RIGHT : PORT_LEFT : upwards ? PORT_UP : PORT_DOWN;
+    return upwards ? up : down;
 }
 
 uint32_t net_hops(const struct net_config *config, uint32_t source, uint32_t target)
 {
-    uint16_t left[2];
-    uint8_t direction[2];
-    net_way(config, source, target, left, direction);
-    return left[0] + left[1] + 1u;
+    uint32_t port;
+    return net_way(config, NET_ROW, source, target, &port) +
+           net_way(config, NET_COLUMN, source, target, &port) + 1;
 }

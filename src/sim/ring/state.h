@@ -38,6 +38,12 @@ struct packet {
     struct net_content content;
 };
 
+/* Where a channel is: its number taken apart. */
+struct place {
+    uint32_t router;
+    uint8_t port, channel;
+};
+
 /* A packet in a buffer, behind the one in front. The flits of two packets never mix in a
  * channel. */
 struct record {
@@ -76,7 +82,7 @@ struct port {
     uint64_t fresh; /* channels held by a NIC's packet of which no flit has gone */
     uint64_t flits; /* carried since the net was opened */
     uint32_t link;  /* to which it leads */
-    uint8_t last;   /* the channel that sent last */
+    uint16_t last;  /* the channel that sent last */
     bool framed;    /* its link carries frames: links.c */
     bool blocked;   /* its link takes no new flit in the next cycle */
 };
@@ -84,41 +90,35 @@ struct port {
 /* A NIC's unlimited queue for one channel of its port. */
 struct queue {
     uint32_t first, last;
-    uint32_t left; /* flits of the first packet that are still here */
+    uint32_t bytes, flits; /* of the first packet */
+    uint32_t sent;         /* of its flits */
 };
 
 struct nic {
     uint64_t waiting; /* channels with flits in their queue */
     uint64_t stopped; /* channels whose slack buffer has said stop */
     uint64_t flits;   /* in all queues */
-    uint8_t last;
-    bool is_due; /* it looks for a flit to send, now or when the lines of one have gone out */
+    uint16_t last;    /* the channel that sent last */
+    bool is_due;      /* it looks for a flit to send, now or when the lines of one have gone out */
 };
 
-/* A set of bits, with a summary bit for each word, to find a few among many quickly. */
+/* A set of bits. */
 struct bits {
     uint64_t *words;
-    uint64_t *summary;
-    uint32_t summary_words;
+    uint32_t word_count;
 };
 
-static inline void bits_set(struct bits *bits, uint32_t bit)
+static inline void bits_set_if(struct bits *bits, bool wanted, uint32_t bit)
 {
-    bits->words[bit / 64] |= UINT64_C(1) << bit % 64;
-    bits->summary[bit / 4096] |= UINT64_C(1) << bit / 64 % 64;
+    bits->words[bit / 64] |= (uint64_t)wanted << bit % 64;
 }
 
-static inline void bits_clear(struct bits *bits, uint32_t bit)
+static inline void bits_clear_if(struct bits *bits, bool wanted, uint32_t bit)
 {
-    if (!(bits->words[bit / 64] &= ~(UINT64_C(1) << bit % 64))) {
-        bits->summary[bit / 4096] &= ~(UINT64_C(1) << bit / 64 % 64);
-    }
+    bits->words[bit / 64] &= ~((uint64_t)wanted << bit % 64);
 }
 
-/* An event that comes a fixed number of cycles after it was sent, the same for all events of a
- * line; or, where line_send_after is used, no more than that. In each cycle a line's events must be
- * taken out before new ones are put in; but with fewer cycles than the line's, down to 0, at any
- * time. */
+/* What comes to a place in a later cycle. */
 struct event {
     uint32_t where;
     uint32_t what;
@@ -129,41 +129,34 @@ struct burst {
     uint32_t count, room;
 };
 
+/* Events that are under way for up to a number of cycles: a burst for each cycle in which some may
+ * come, one cycle's burst in the place of one that has been taken out. An event that comes in the
+ * cycle in which it is sent must be sent before that cycle's burst is taken out. */
 struct line {
     struct burst *bursts;
-    uint32_t delay;
-    uint32_t now; /* the burst of this cycle */
+    uint32_t mask; /* their number, a power of two, less 1 */
 };
 
 void net_burst_grow(struct burst *burst);
 
-static inline void line_send(struct line *line, uint32_t where, uint32_t what)
+static inline struct burst *line_burst(const struct line *line, uint64_t cycle)
 {
-    struct burst *burst = &line->bursts[line->now];
+    return &line->bursts[(uint32_t)cycle & line->mask];
+}
+
+/* Adds an event if `wanted`, without a branch that nobody could foresee. */
+static inline void burst_add_if(struct burst *burst, bool wanted, uint32_t where, uint32_t what)
+{
     if (UNLIKELY(burst->count == burst->room)) {
         net_burst_grow(burst);
     }
-    burst->events[burst->count++] = (struct event){where, what};
+    burst->events[burst->count] = (struct event){where, what};
+    burst->count += wanted;
 }
 
-static inline void line_send_after(struct line *line, uint32_t cycles, uint32_t where,
-                                   uint32_t what)
+static inline void line_send(struct line *line, uint64_t cycle, uint32_t where, uint32_t what)
 {
-    INVARIANT(cycles <= line->delay);
-    uint32_t at = line->now + cycles;
-    struct burst *burst = &line->bursts[at < line->delay ? at : at - line->delay];
-    if (UNLIKELY(burst->count == burst->room)) {
-        net_burst_grow(burst);
-    }
-    burst->events[burst->count++] = (struct event){where, what};
-}
-
-/* The next cycle. */
-static inline void net_line_advance(struct line *line)
-{
-    if (++line->now >= line->delay) {
-        line->now = 0;
-    }
+    burst_add_if(line_burst(line, cycle), true, where, what);
 }
 
 enum { BODY_FLIT = UINT32_MAX };
@@ -205,6 +198,7 @@ struct net {
     struct net_user user;
     uint64_t cycle;
     uint32_t nodes, ports, vcs;
+    uint32_t network_vcs; /* of one virtual network */
     struct net_port_rate port_rate;
     uint32_t slack_flits;
     uint32_t stop_fill;       /* at this fill a router's slack buffer says stop */
@@ -212,6 +206,7 @@ struct net {
 
     struct input *inputs;
     struct output *outputs;
+    struct place *places; /* [channel] */
     struct port *port_state;
     struct record *records;
     uint32_t *next_forked; /* [input] */
@@ -229,14 +224,15 @@ struct net {
     uint32_t link_count;
     uint32_t *grants; /* outputs that send in this cycle */
 
-    struct line flits;      /* router to router: (input, packet of a head or BODY_FLIT) */
-    struct line nic_flits;  /* NIC to router: the same; with the time that its lines take */
-    struct line credits;    /* (output, -) */
-    struct line routed;     /* (input, -); not used when routing takes no time */
-    struct line signals;    /* router to NIC: (input, 1 stop or 0 go) */
-    struct line nics_due;   /* NICs that look for a flit to send: (node, -) */
-    struct line frames;     /* router to router: (link, frame and flags) */
-    struct line answers;    /* and back */
+    struct line flits;     /* router to router: (input, packet of a head or BODY_FLIT) */
+    struct line nic_flits; /* NIC to router: the same; with the time that its lines take */
+    struct line credits;   /* (output, -) */
+    struct line routed;    /* (input, -); not used when routing takes no time */
+    struct line signals;   /* router to NIC: (input, 1 stop or 0 go) */
+    struct line nics_due;  /* NICs that look for a flit to send: (node, -) */
+    struct line frames;    /* router to router: (link, frame and flags) */
+    struct line answers;   /* and back */
+    struct burst leaving;  /* to NICs' ports, in this cycle: (output, as above) */
     struct leave *leave;
 
     struct sim_slots packets;
@@ -267,12 +263,12 @@ static inline struct record *net_record(const struct net *net, uint32_t input, u
 
 static inline uint32_t net_router_of(const struct net *net, uint32_t channel)
 {
-    return channel / (net->ports * net->vcs);
+    return net->places[channel].router;
 }
 
 static inline uint32_t net_port_of(const struct net *net, uint32_t channel)
 {
-    return channel / net->vcs % net->ports;
+    return net->places[channel].port;
 }
 
 /* How many of the `flits` of the packet in front of an input have gone by one of its branches. */
@@ -292,15 +288,19 @@ static inline uint32_t net_sent_by(const struct net *net, uint32_t input, uint32
 /* Zeros that net_close frees; NULL: the net lacks memory. */
 void *net_table(struct net *net, size_t count, size_t bytes);
 void net_bits_open(struct net *net, struct bits *bits, uint32_t count);
-void net_line_open(struct net *net, struct line *line, uint32_t delay);
+/* For events that are under way for up to that many cycles. */
+void net_line_open(struct net *net, struct line *line, uint32_t cycles);
 void net_line_close(struct line *line);
 
 /* ---- shape.c: who is whose neighbour, and how far ------------------------------------------ */
 
 uint32_t net_diameter(const struct net_config *config);
-/* Gives the links to take in each dimension, and the ports that lead there. */
-void net_way(const struct net_config *config, uint32_t source, uint32_t target, uint16_t left[2],
-             uint8_t direction[2]);
+/* Gives the port that leads the shorter way along a row or a column, and returns the links. Where
+ * both ways are as long, even places go up and odd ones down, so that both carry the same load and
+ * a pair always takes the same one. */
+enum net_dimension { NET_ROW, NET_COLUMN };
+uint32_t net_way(const struct net_config *config, enum net_dimension dimension, uint32_t source,
+                 uint32_t target, uint32_t *port);
 const char *net_port_name(uint32_t port);
 
 /* ---- routing.c ------------------------------------------------------------------------------ */
@@ -342,8 +342,6 @@ bool net_lines_leave(struct net *net, const struct packet *packet, struct net_de
 
 bool net_leave_open(struct net *net);
 void net_leave_close(struct net *net);
-/* A flit goes through the switch to the NIC's port. */
-void net_leave_send(struct net *net, uint32_t output, uint32_t what);
 /* The flits that have gone to a channel of the port and have not yet been taken by it. */
 uint32_t net_leave_fill(const struct net *net, uint32_t output);
 void net_leave_receive(struct net *net);

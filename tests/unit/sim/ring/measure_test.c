@@ -110,7 +110,7 @@ static void what_is_offered_is_accepted_below_saturation(void **state)
     }
     /* Each flit takes hops - 1 links. */
     assert_true(fabs(sum / 8 - result.accepted * (result.hops_mean - 1)) < 0.02);
-    assert_int_equal(result.wall_ns, 0);
+    assert_int_equal(result.own_ns, 0);
     net_result_free(&result);
 }
 

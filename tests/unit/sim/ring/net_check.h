@@ -7,7 +7,7 @@
 
 static void count(const struct line *line, uint32_t *counts)
 {
-    for (uint32_t i = 0; i < line->delay; i++) {
+    for (uint32_t i = 0; i <= line->mask; i++) {
         for (uint32_t e = 0; e < line->bursts[i].count; e++) {
             counts[line->bursts[i].events[e].where]++;
         }
@@ -88,7 +88,8 @@ static void net_check(const struct net *net)
                       net->config.buffer_flits);
         } else if (net_port_of(net, number) == PORT_NIC) {
             INVARIANT(input->fill <= net->slack_flits);
-            INVARIANT(output->credits + net_leave_fill(net, number) == net->config.leave_flits);
+            INVARIANT(output->credits + net_leave_fill(net, number) + returning[number] ==
+                      net->config.leave_flits);
         }
     }
     free(coming);

@@ -15,9 +15,6 @@ static void expect_zero_load(const struct net_config *config, uint32_t flits)
             send_one(&world, source, target, virtual_network, flits);
             drain(&world);
             uint64_t expected = net_zero_load_cycles(config, source, target, flits);
-            uint16_t left[2];
-            uint8_t direction[2];
-            net_way(config, source, target, left, direction);
             if (world.last_cycle - start != expected) {
                 fail_msg("%s %u x %u, %u -> %u, %u flits: %llu cycles, not %llu",
                          net_shape_names[config->shape], config->width, config->height, source,
@@ -26,7 +23,7 @@ static void expect_zero_load(const struct net_config *config, uint32_t flits)
             }
             assert_int_equal(world.last.injected_cycle, start);
             assert_int_equal(world.last.entered_cycle, start);
-            assert_int_equal(world.last.hops, left[0] + left[1] + 1);
+            assert_int_equal(world.last.hops, net_hops(config, source, target));
             /* Credits return before the next one starts. */
             for (uint32_t i = 0; i < config->credit_cycles + config->nic_cycles; i++) {
                 net_step(world.net);
@@ -222,12 +219,10 @@ static void a_link_is_shared_fairly(void **state)
 static void expect_way(uint32_t source, uint32_t target, uint32_t links, uint32_t port)
 {
     struct net_config config = shaped(NET_RING, 8, 1);
-    uint16_t left[2];
-    uint8_t direction[2];
-    net_way(&config, source, target, left, direction);
-    assert_int_equal(left[0], links);
-    assert_int_equal(left[1], 0);
-    assert_int_equal(direction[0], port);
+    uint32_t taken;
+    assert_int_equal(net_way(&config, NET_COLUMN, source, target, &taken), 0);
+    assert_int_equal(net_way(&config, NET_ROW, source, target, &taken), links);
+    assert_int_equal(taken, port);
 }
 
 static void packets_go_the_shorter_way(void **state)
