@@ -229,8 +229,9 @@ bool net_is_deadlocked(const struct net *net, char *text, size_t bytes);
  *
  * when the packet need not wait for itself: a buffer holds it whole, or at least what a link
  * carries while a credit goes round (switch + link + route + credit cycles), and the slack
- * buffer does not say stop. Otherwise each flit also waits for its credit, and its NIC for go; the
- * function computes that. */
+ * buffer does not say stop. Otherwise each flit also waits for its credit, and its NIC for go; and
+ * where links carry frames, flits wait for the end of theirs. The function (lone.c) computes that,
+ * for links that damage nothing and NICs that take lines at once. */
 uint64_t net_zero_load_cycles(const struct net_config *config, uint32_t source, uint32_t target,
                               uint32_t flits);
 /* The same for a packet of that many bytes. */

@@ -66,12 +66,33 @@ static void the_sum_is_what_the_delays_say(void **state)
     assert_int_equal(net_zero_load_cycles(&config, 1, 7, 1), 4 + 3 * 3 + 2 * 16 + 4);
 }
 
+/* By hand, with flits that come one behind the other, L = 3 links. In one frame for all of them the
+ * head waits on each link for the flits behind it and for the CRC. In frames of one flit each waits
+ * for its own CRC on each link, and on the first also for those of the flits before it; but in the
+ * last router the head's header is looked at for 2 cycles, in which those behind it come up. */
+static void frames_add_what_can_be_summed_by_hand(void **state)
+{
+    (void)state;
+    const struct net_config clean = shaped(NET_RING, 8, 1);
+    for (uint32_t flits = 1; flits <= 16; flits++) {
+        uint64_t sum = net_zero_load_cycles(&clean, 0, 3, flits);
+        uint32_t behind = flits > 3 ? flits - 1 - 2 : 0;
+        struct net_config config = clean;
+        carry_frames(&config, 16);
+        assert_int_equal(net_zero_load_cycles(&config, 0, 3, flits), sum + 3 * (flits - 1 + 1));
+        expect_zero_load(&config, flits);
+        carry_frames(&config, 1);
+        assert_int_equal(net_zero_load_cycles(&config, 0, 3, flits), sum + 3 + behind);
+        expect_zero_load(&config, flits);
+    }
+}
+
 /* The forecast is also right where a packet waits for its own credits, or its NIC for go. */
 static void small_buffers_are_foreseen(void **state)
 {
     (void)state;
     struct base_random random = {7};
-    for (uint32_t round = 0; round < 150; round++) {
+    for (uint32_t round = 0; round < 300; round++) {
         struct net_config config = shaped(round % 3 == 0   ? NET_TORUS
                                           : round % 3 == 1 ? NET_MESH
                                                            : NET_RING,
@@ -85,6 +106,9 @@ static void small_buffers_are_foreseen(void **state)
         config.buffer_flits = 1 + (uint32_t)base_random_below(&random, 12);
         config.slack_flits = 2 * config.nic_cycles + (uint32_t)base_random_below(&random, 6);
         config.leave_flits = 1 + (uint32_t)base_random_below(&random, 12);
+        if (round % 2) {
+            carry_frames(&config, 1 + (uint32_t)base_random_below(&random, 20));
+        }
         expect_zero_load(&config, 1 + (uint32_t)base_random_below(&random, 30));
     }
 }
@@ -543,6 +567,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_net_takes_the_sum_of_its_delays),
         cmocka_unit_test(the_sum_is_what_the_delays_say),
+        cmocka_unit_test(frames_add_what_can_be_summed_by_hand),
         cmocka_unit_test(small_buffers_are_foreseen),
         cmocka_unit_test(a_full_net_delivers_each_packet_once_in_order),
         cmocka_unit_test(small_nets_do_not_lock_up),

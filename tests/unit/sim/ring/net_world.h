@@ -134,6 +134,14 @@ static inline struct net_config shaped(enum net_shape shape, uint32_t width, uin
     return config;
 }
 
+/* Links carry frames, and damage none. */
+static inline void carry_frames(struct net_config *config, uint32_t frame_flits)
+{
+    config->bit_error_rate = 1e-20;
+    config->frame_flits = frame_flits;
+    config->resend_cycles = net_least_resend_cycles(config);
+}
+
 /* Keeps NICs busy until that many packets are sent; then all have to arrive. Flits of 1 .. max. */
 static inline void saturate(struct world *world, uint64_t packets, uint32_t flits_max,
                             uint64_t seed)

@@ -112,6 +112,29 @@ static void the_sum_is_foreseen_for_any_port(void **state)
         config.leave_flits = 1 + (uint32_t)base_random_below(&random, 12);
         config.slack_flits = net_overshoot(&config) + 1 + (uint32_t)base_random_below(&random, 4);
         expect_alone(&config, 1 + (uint32_t)base_random_below(&random, 400));
+        carry_frames(&config, 1 + (uint32_t)base_random_below(&random, 20));
+        expect_alone(&config, 1 + (uint32_t)base_random_below(&random, 400));
+    }
+}
+
+/* The board's ports with frames on the links. By hand, 96 bytes over one link: the head leaves the
+ * first router 9 cycles after it was sent, the flit behind it one cycle later, and their frame's
+ * CRC behind that; the other flits come too late for that frame. Both are in the second router 17
+ * cycles later. The port there sends the lines of 8 flits from the head on without a pause. */
+static void the_sum_is_foreseen_with_frames(void **state)
+{
+    (void)state;
+    struct net_config config = boards(16, NET_SW2B);
+    carry_frames(&config, config.frame_flits);
+    assert_int_equal(net_zero_load_cycles(&config, 0, 1, 8), 9 + 2 + 17 + (2 + 1) + 24 - 1 + 4);
+    for (uint32_t bytes = 1; bytes <= 600; bytes += 1 + bytes / 8) {
+        expect_alone(&config, bytes);
+    }
+    for (uint32_t frame_flits = 1; frame_flits <= 64; frame_flits *= 2) {
+        carry_frames(&config, frame_flits);
+        expect_alone(&config, 12);
+        expect_alone(&config, 96);
+        expect_alone(&config, 1200);
     }
 }
 
@@ -215,6 +238,7 @@ int main(void)
         cmocka_unit_test(flits_are_there_when_their_lines_are),
         cmocka_unit_test(a_lone_packet_takes_the_sum),
         cmocka_unit_test(the_sum_is_foreseen_for_any_port),
+        cmocka_unit_test(the_sum_is_foreseen_with_frames),
         cmocka_unit_test(a_port_carries_250_mb_per_s_each_way),
         cmocka_unit_test(the_slack_is_what_the_round_trip_needs),
         cmocka_unit_test(no_slack_buffer_overflows),
