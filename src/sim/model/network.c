@@ -633,6 +633,11 @@ uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t 
     return leave(network, at_ps, source, target, target, bytes, token, false);
 }
 
+bool sim_network_is_stopped(const struct sim_network *network, uint32_t source, uint32_t token)
+{
+    return network->flits && sim_flit_network_is_stopped(network->flits, source, token);
+}
+
 uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
                            uint32_t target, uint32_t bytes, uint32_t token)
 {

@@ -44,6 +44,12 @@ static void delivered(void *context, uint64_t cycle, const struct net_delivery *
                         (uint32_t)delivery->tag);
 }
 
+static void entered(void *context, uint32_t source, uint64_t tag)
+{
+    const struct sim_flit_network *flits = context;
+    flits->user.left(flits->user.context, source, (uint32_t)tag);
+}
+
 /* The network counts no cycles while it is empty; but while a packet held a channel it was not
  * empty, so counting back is right. */
 static uint64_t cycle_ps(const struct sim_flit_network *flits, uint64_t cycle)
@@ -125,7 +131,11 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     flits->free_ps = calloc(node_count, sizeof *flits->free_ps);
     INVARIANT(flits->free_ps);
     const struct net_user net_user = {
-        .context = flits, .delivered = delivered, .held = user->carried ? held : NULL};
+        .context = flits,
+        .delivered = delivered,
+        .entered = user->left ? entered : NULL,
+        .held = user->carried ? held : NULL,
+    };
     flits->net = net_open(&flits->config, &net_user, objection);
     if (!flits->net) {
         bool is_port = strncmp(objection, "frame_", 6) == 0;
@@ -188,6 +198,12 @@ uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, 
         net_send_bytes(flits->net, source, target, net_replies(&flits->config), bytes, token);
     }
     return take_port(flits, at_ps, source, bytes);
+}
+
+bool sim_flit_network_is_stopped(const struct sim_flit_network *flits, uint32_t source,
+                                 uint32_t token)
+{
+    return net_is_behind(flits->net, source, token);
 }
 
 /* ---- Multicast ----------------------------------------------------------------------------- */

@@ -27,6 +27,8 @@ uint64_t sim_flit_network_send(struct sim_flit_network *flits, uint64_t at_ps, u
                                uint32_t target, uint32_t bytes, uint32_t token);
 uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                 uint32_t target, uint32_t bytes, uint32_t token);
+bool sim_flit_network_is_stopped(const struct sim_flit_network *flits, uint32_t source,
+                                 uint32_t token);
 const char *sim_flit_network_refusal(const struct sim_flit_network *flits);
 uint64_t sim_flit_network_multicast(struct sim_flit_network *flits, uint64_t at_ps, uint32_t source,
                                     uint32_t first, uint32_t count, uint32_t bytes, uint32_t token);

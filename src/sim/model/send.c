@@ -261,6 +261,10 @@ static uint64_t interval_ps(const struct sim_world *world, const struct sim_flig
 void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
+    flight->is_stopped = sim_network_is_stopped(world->network, node->number, slot);
+    if (flight->is_stopped) {
+        return;
+    }
     node->sending--;
     sim_carrier_left(world, node, flight);
     if (flight->host != UINT32_MAX) {
@@ -270,6 +274,16 @@ void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slo
         sim_pump_at(world, node, world->now_ps);
     }
     sim_hosts_look(world, node);
+}
+
+void sim_left(void *context, uint32_t source, uint32_t slot)
+{
+    struct sim_world *world = context;
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    if (flight->is_stopped) {
+        flight->is_stopped = false;
+        sim_put(world, world->now_ps, SIM_EVENT_LEFT, source, slot);
+    }
 }
 
 /* The flight goes onto the link as soon as that is free. */

@@ -143,6 +143,7 @@ struct sim_flight {
     bool is_cd;       /* the bytes are a whole CD packet, else a body */
     bool is_repeat;   /* CD: it was sent before */
     bool context_hit; /* CD */
+    bool is_stopped;  /* its router takes no line of it yet */
     uint32_t stores;  /* whose headers it looks up */
     uint32_t header_misses;
     uint32_t area; /* not 0: the receiver must look it up */
@@ -359,6 +360,8 @@ void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
                     enum sim_stage_name stage, const struct sim_flight *flight);
 /* The flight's head is on the link. */
 void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
+/* The network's sim_network_user.left. */
+void sim_left(void *context, uint32_t source, uint32_t flight);
 
 /* ---- receive.c ---------------------------------------------------------------------------- */
 

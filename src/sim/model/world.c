@@ -167,6 +167,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
         .events = &world->events,
         .event_kind = SIM_EVENT_NETWORK,
         .arrived = sim_arrived,
+        .left = sim_left,
         .carried = world->config.timeline ? carried : NULL,
     };
     world->network = sim_network_open(machine, world->config.topology, world->config.node_count,

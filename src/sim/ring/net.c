@@ -41,7 +41,7 @@ void net_line_close(struct line *line)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-void net_bits_open(struct net *net, struct bits *bits, uint32_t count)
+static void open_bits(struct net *net, struct bits *bits, uint32_t count)
 {
     bits->word_count = (count + 63) / 64;
     bits->words = net_table(net, bits->word_count, sizeof *bits->words);
@@ -65,8 +65,8 @@ static void open_tables(struct net *net)
     net->multicast_enable = net_table(net, net->nodes, sizeof *net->multicast_enable);
     net->pass_enable = net_table(net, net->nodes, sizeof *net->pass_enable);
     net->held_since = net->user.held ? net_table(net, channels, sizeof *net->held_since) : NULL;
-    net_bits_open(net, &net->sending_ports, (uint32_t)ports);
-    net_bits_open(net, &net->busy_links, (uint32_t)ports);
+    open_bits(net, &net->sending_ports, (uint32_t)ports);
+    open_bits(net, &net->busy_links, (uint32_t)ports);
 }
 
 static void open_lines(struct net *net)

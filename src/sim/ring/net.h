@@ -141,6 +141,8 @@ struct net_user {
     /* May be NULL: that many deliveries of a packet will not be made, because a line of it could
      * not be read. The target is not known. */
     void (*lost)(void *context, uint64_t cycle, const struct net_delivery *packet, uint32_t count);
+    /* May be NULL: the first line of a packet begins to leave its NIC. */
+    void (*entered)(void *context, uint32_t source, uint64_t tag);
     /* For traces, may be NULL: a packet has held the output channel (router, port, channel) from
      * its head to its tail. */
     void (*held)(void *context, uint32_t router, uint32_t port, uint32_t channel,
@@ -187,6 +189,8 @@ uint64_t net_cycle(const struct net *net);
 bool net_is_empty(const struct net *net);
 /* How many flits wait at a node's NIC. */
 uint64_t net_waiting(const struct net *net, uint32_t node);
+/* Whether a packet with that tag waits at a node's NIC behind another one. */
+bool net_is_behind(const struct net *net, uint32_t node, uint64_t tag);
 
 /* A link between two routers (in one direction) dies, or comes back. What was on it is lost, and is
  * sent again when the link is back. */

@@ -175,6 +175,22 @@ uint64_t net_waiting(const struct net *net, uint32_t node)
     return net->nics[node].flits;
 }
 
+bool net_is_behind(const struct net *net, uint32_t node, uint64_t tag)
+{
+    for (uint64_t waiting = net->nics[node].waiting; waiting; waiting &= waiting - 1) {
+        uint32_t channel = (uint32_t)__builtin_ctzll(waiting);
+        uint32_t first = net->queues[node * net->vcs + channel].first;
+        for (uint32_t next = net_packet(net, first)->next; next != NO_PACKET;) {
+            const struct packet *packet = net_packet(net, next);
+            if (packet->tag == tag) {
+                return true;
+            }
+            next = packet->next;
+        }
+    }
+    return false;
+}
+
 void net_nics_signalled(struct net *net)
 {
     struct burst *burst = line_burst(&net->signals, net->cycle);
@@ -204,6 +220,9 @@ static inline uint32_t send_flit(struct net *net, uint32_t node)
         what = queue->first;
         packet->entered_cycle = net->cycle;
         net_lines_enter(net, packet);
+        if (net->user.entered) {
+            net->user.entered(net->user.context, node, packet->tag);
+        }
     }
     uint32_t cycles = net_port_in(&net->port_rate, queue->bytes, queue->sent);
     line_send(&net->nic_flits, net->cycle + net->config.nic_cycles + cycles - 1, input, what);

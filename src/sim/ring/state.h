@@ -4,8 +4,9 @@
  * (a buffer) and as an output (a right to send into the next router's buffer). Links come in
  * pairs, so `peer` of an input is the output that feeds it, and the other way round.
  *
- * Work is done only where there are flits: delay lines hold what is on its way, and sets of bits
- * say which output ports and which NICs can send. */
+ * Work is done only where there are flits: lines hold what is on its way, and the NICs and ports
+ * that will look for a flit; sets of bits say which output ports can send and which links with
+ * frames have something to do. */
 #ifndef SIM_RING_STATE_H
 #define SIM_RING_STATE_H
 
@@ -287,7 +288,6 @@ static inline uint32_t net_sent_by(const struct net *net, uint32_t input, uint32
 
 /* Zeros that net_close frees; NULL: the net lacks memory. */
 void *net_table(struct net *net, size_t count, size_t bytes);
-void net_bits_open(struct net *net, struct bits *bits, uint32_t count);
 /* For events that are under way for up to that many cycles. */
 void net_line_open(struct net *net, struct line *line, uint32_t cycles);
 void net_line_close(struct line *line);

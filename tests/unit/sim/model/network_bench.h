@@ -100,16 +100,23 @@ static inline void bench_close(struct bench *bench)
     free(bench);
 }
 
-static inline void bench_run(struct bench *bench)
+/* Runs up to that time, whose events are not yet taken. */
+static inline void bench_run_until(struct bench *bench, uint64_t until_ps)
 {
     struct sim_event event;
-    while (sim_events_take(&bench->events, &event)) {
+    while (sim_events_next(&bench->events) < until_ps && sim_events_take(&bench->events, &event)) {
         assert_int_equal(event.kind, NETWORK_EVENT);
         assert_true(event.at >= bench->now_ps);
         bench->now_ps = event.at;
         bench->event_count++;
         sim_network_event(bench->network, &event);
     }
+    bench->now_ps = until_ps < UINT64_MAX ? until_ps : bench->now_ps;
+}
+
+static inline void bench_run(struct bench *bench)
+{
+    bench_run_until(bench, UINT64_MAX);
 }
 
 static inline void assert_arrival(const struct bench *bench, uint32_t number, uint64_t at_ps,

@@ -71,6 +71,38 @@ static void a_link_into_a_router_is_taken_by_one_packet_at_a_time(void **state)
     bench_close(bench);
 }
 
+/* Node 3 of 9 sends packets as fast as its port takes them. How many of them are not on the port
+ * when they should be? `other` sends as much over the same links. */
+static uint32_t packets_stopped(uint32_t other)
+{
+    enum { PACKETS = 200, BYTES = 120 };
+    struct bench *bench = bench_open(SIM_RING, 8, 9);
+    uint32_t stopped = 0;
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        uint64_t at_ps = bench->now_ps;
+        uint64_t free_ps = sim_network_send(bench->network, at_ps, 3, 7, BYTES, i);
+        if (other != 3) {
+            (void)sim_network_send(bench->network, at_ps, other, (other + 4) % 9, BYTES, PACKETS);
+        }
+        stopped += sim_network_is_stopped(bench->network, 3, i);
+        bench_run_until(bench, free_ps);
+    }
+    bench_run(bench);
+    assert_int_equal(bench->arrival_count, other == 3 ? PACKETS : 2 * PACKETS);
+    bench_close(bench);
+    return stopped;
+}
+
+/* The port has two thirds of a link's rate. Packets on their way go first, so a second stream
+ * leaves too little of the link, the slack buffer fills, and the router says stop. */
+static void a_node_hears_that_its_router_says_stop(void **state)
+{
+    (void)state;
+    assert_int_equal(packets_stopped(3), 0);
+    assert_int_equal(packets_stopped(7), 0); /* over other links */
+    assert_in_range(packets_stopped(2), 50, 199);
+}
+
 /* A node has much to send to another; its reply to that one does not wait for it, but shares the
  * port with it. */
 static void expect_quick_reply(struct bench *bench, uint32_t source, uint32_t target)
@@ -184,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_ring_takes_its_routers_delays),
         cmocka_unit_test(everyone_reaches_everyone_on_a_torus),
         cmocka_unit_test(a_link_into_a_router_is_taken_by_one_packet_at_a_time),
+        cmocka_unit_test(a_node_hears_that_its_router_says_stop),
         cmocka_unit_test(a_reply_does_not_wait_behind_requests),
         cmocka_unit_test(a_reply_takes_the_way_back_in_the_requests_header),
         cmocka_unit_test(a_ring_multicasts_by_its_tables),

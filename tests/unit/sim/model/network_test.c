@@ -528,8 +528,10 @@ static void what_arrives_may_send(void **state)
     struct relay *relay = calloc(1, sizeof *relay);
     assert_non_null(relay);
     relay->bench = bench;
-    const struct sim_network_user user = {relay, &bench->events, NETWORK_EVENT, relay_arrived,
-                                          NULL};
+    const struct sim_network_user user = {.context = relay,
+                                          .events = &bench->events,
+                                          .event_kind = NETWORK_EVENT,
+                                          .arrived = relay_arrived};
     char error[SIM_ERROR_BYTES];
     bench->network = sim_network_open(&bench->machine, SIM_SWITCH_TREE, RELAY_NODES, &user, error);
     assert_non_null(bench->network);
@@ -623,7 +625,10 @@ static void assert_refused(enum sim_topology topology, uint32_t ports, uint32_t 
                            const char *expected)
 {
     struct bench *bench = bench_machine(ports);
-    const struct sim_network_user user = {bench, &bench->events, NETWORK_EVENT, arrived, NULL};
+    const struct sim_network_user user = {.context = bench,
+                                          .events = &bench->events,
+                                          .event_kind = NETWORK_EVENT,
+                                          .arrived = arrived};
     char error[SIM_ERROR_BYTES] = "";
     assert_null(sim_network_open(&bench->machine, topology, nodes, &user, error));
     assert_string_equal(error, expected);
