@@ -323,6 +323,11 @@ static bool lay_routes(struct sim_network *network, const struct sim_machine *ma
     return true;
 }
 
+bool sim_links_resend(const struct sim_machine *machine, enum sim_topology topology)
+{
+    return machine->switch_resend != 0 && topology != SIM_RING && topology != SIM_TORUS;
+}
+
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,
                                      uint32_t node_count, const struct sim_network_user *user,
                                      char error[SIM_ERROR_BYTES])
@@ -363,8 +368,8 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
             return NULL;
         }
     }
-    network->damage_ppm = machine->switch_resend != 0 ? machine->link_loss_ppm : 0;
-    network->chance = (struct base_random){1};
+    network->damage_ppm = sim_links_resend(machine, topology) ? machine->link_loss_ppm : 0;
+    network->chance = (struct base_random){user->seed + 1};
     network->outputs = calloc(network->output_count, sizeof *network->outputs);
     INVARIANT(network->outputs);
     return network;

@@ -49,7 +49,12 @@ struct sim_network_user {
     /* For traces, may be NULL: an output of a switch carried a packet in this time. */
     void (*carried)(void *context, uint32_t switch_number, uint32_t port, uint64_t from_ps,
                     uint64_t to_ps, uint32_t token);
+    uint64_t seed; /* of damage on links */
 };
+
+/* Whether links resend what [link] loss_ppm damages on them; else it is lost. Paper 003's routers
+ * have errors and repair of their own. */
+bool sim_links_resend(const struct sim_machine *machine, enum sim_topology topology);
 
 /* NULL: this topology cannot join that many nodes; the error says why in one line. */
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,

@@ -30,8 +30,8 @@ static bool gets_lost(struct sim_world *world)
 {
     enum { MILLION = 1000000 };
     uint64_t loss_ppm = world->machine->link_loss_ppm;
-    bool is_repaired = world->machine->switch_resend != 0; /* on the link: see network.h */
-    return loss_ppm > 0 && !is_repaired && base_random_below(&world->chance, MILLION) < loss_ppm;
+    return loss_ppm > 0 && !sim_links_resend(world->machine, world->config.topology) &&
+           base_random_below(&world->chance, MILLION) < loss_ppm;
 }
 
 void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)

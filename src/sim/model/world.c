@@ -169,6 +169,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
         .arrived = sim_arrived,
         .left = sim_left,
         .carried = world->config.timeline ? carried : NULL,
+        .seed = world->config.seed,
     };
     world->network = sim_network_open(machine, world->config.topology, world->config.node_count,
                                       &user, error);

@@ -203,7 +203,8 @@ static const char *objection(const struct sim_messages_wish *wish)
         return "a buffer has no room for one message and its header of 8 bytes";
     }
     if (wish->machine->link_loss_ppm > 0 && !wish->detects_loss &&
-        wish->machine->carrier_kind != SIM_CARRIER_CD) {
+        wish->machine->carrier_kind != SIM_CARRIER_CD &&
+        !sim_links_resend(wish->machine, wish->topology)) {
         return "packets are lost, and nobody detects it";
     }
     return NULL;
