@@ -154,15 +154,16 @@ static void print_json(const struct options *options, const struct sim_trial_res
     if (result->bytes > 0) {
         printf(",\"bytes\":%" PRIu64 ",\"mb_per_s\":%.3f", result->bytes, mb_per_s(result));
     }
-    printf(",\"round_ns\":%.3f,\"least_ns\":%.3f,\"most_ns\":%.3f,\"first_ns\":%.3f"
-           ",\"virtual_ns\":%.3f,\"events\":%" PRIu64 ",\"packets\":%" PRIu64
-           ",\"header_misses\":%" PRIu64 ",\"address_misses\":%" PRIu64 ",\"context_hits\":%" PRIu64
-           ",\"context_misses\":%" PRIu64 ",\"retransmissions\":%" PRIu64,
-           mean_ns(result), (double)result->least_ps / 1e3, (double)result->most_ps / 1e3,
-           (double)result->first_ps / 1e3, (double)result->virtual_ps / 1e3,
-           result->counters.events, result->counters.packets, result->counters.header_misses,
-           result->counters.address_misses, result->counters.context_hits,
-           result->counters.context_misses, result->counters.retransmissions);
+    printf(
+        ",\"round_ns\":%.3f,\"least_ns\":%.3f,\"most_ns\":%.3f,\"first_ns\":%.3f"
+        ",\"virtual_ns\":%.3f,\"events\":%" PRIu64 ",\"packets\":%" PRIu64
+        ",\"header_misses\":%" PRIu64 ",\"address_misses\":%" PRIu64 ",\"context_hits\":%" PRIu64
+        ",\"context_misses\":%" PRIu64 ",\"retransmissions\":%" PRIu64 ",\"link_resends\":%" PRIu64,
+        mean_ns(result), (double)result->least_ps / 1e3, (double)result->most_ps / 1e3,
+        (double)result->first_ps / 1e3, (double)result->virtual_ps / 1e3, result->counters.events,
+        result->counters.packets, result->counters.header_misses, result->counters.address_misses,
+        result->counters.context_hits, result->counters.context_misses,
+        result->counters.retransmissions, result->counters.resends);
     if (messages->pieces > 0) {
         printf(",\"messages\":%" PRIu64 ",\"latency_ns\":%.3f,\"latency_most_ns\":%.3f"
                ",\"data_packets\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"refused\":%" PRIu64
@@ -197,6 +198,10 @@ static void print_table(const struct options *options, const struct sim_trial_re
         printf("  contexts         %12" PRIu64 "      hits, %" PRIu64 " misses, %" PRIu64
                " retransmissions\n",
                counters->context_hits, counters->context_misses, counters->retransmissions);
+    }
+    if (counters->resends > 0) {
+        printf("  links            %12" PRIu64 "      times sent a damaged packet again\n",
+               counters->resends);
     }
     if (result->messages.pieces > 0) {
         print_messages(result);

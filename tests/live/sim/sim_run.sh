@@ -161,12 +161,14 @@ messages_arrive()
             --receive-buffer 8192 --read-work 5000 --json
         ended_with 0 && cat out >>lines || return 1
     done
-    python3 - <<'END'
+    python3 - <<'END' || return 1
 import json
 for each in map(json.loads, open("lines")):
     assert each["messages"] == 4 * 100 and each["lost"] > 0 and each["refused"] > 0, each
     assert each["data_packets"] == each["messages"] + each["repeated"], each
 END
+    sim message --machine dimmnet1-o3 --loss 100000
+    ended_with 0 && grep -q '[1-9] *times sent a damaged packet again' out && grep -q ' 0 lost' out
 }
 
 twice_the_same()
