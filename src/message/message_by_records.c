@@ -60,11 +60,15 @@ static bool store_take(void *argument, uint32_t index, const struct px_packet *p
     }
     struct group_entry *entry = group_ring_reserve(&source->writer, units);
     if (!entry) {
+        KILL_POINT("records: entry refused, not said");
         return false;
     }
+    KILL_POINT("records: room in the ring, entry not written");
     memcpy(&entry->total_bytes, (const unsigned char *)packet->data + sizeof header,
            packet->bytes - sizeof header);
+    KILL_POINT("records: entry written, not published");
     group_ring_publish(&source->writer, header, units);
+    KILL_POINT("records: entry published, not acknowledged");
     return true;
 }
 
@@ -94,6 +98,7 @@ static void tell_of_room(struct dn_context *context, const struct message_source
     uint64_t now_ns;
     (void)source;
     if (context->flags & DN_CONTEXT_RESEND_REQUEST) {
+        KILL_POINT("records: room given back, nobody asked");
         struct nic_services *services = fabric_services_take(context->lane, &now_ns);
         (void)nic_packet_message_room(services, number_of(context));
         fabric_services_give(context->lane);
@@ -142,6 +147,7 @@ int message_records_open(struct dn_context *context)
     int error = nic_packet_message_open(services, number_of(context), &lists,
                                         context->flags & ~(uint32_t)DN_CONTEXT_ACK_NACK, &store);
     fabric_services_give(context->lane);
+    KILL_POINT("records: services know the context, box not offered");
     return error;
 }
 
@@ -151,6 +157,7 @@ void message_records_close(struct dn_context *context)
     struct nic_services *services = fabric_services_take(context->lane, &now_ns);
     nic_packet_message_close(services, now_ns, number_of(context));
     fabric_services_give(context->lane);
+    KILL_POINT("records: services know the context no more, its memory is there");
 }
 
 /* ---- The sender's side --------------------------------------------------------------------- */
@@ -168,6 +175,7 @@ static int connect_to(struct dn_context *context, struct message_destination *de
 {
     const struct group_service *service = group_service(context->view, destination->rank);
     uint64_t now_ns;
+    KILL_POINT("records: box held, not connected");
     struct nic_services *services = fabric_services_take(context->lane, &now_ns);
     uint64_t units = nic_packet_message_bytes_max(services) / GROUP_UNIT_BYTES;
     int error = nic_packet_message_connect(
@@ -178,6 +186,17 @@ static int connect_to(struct dn_context *context, struct message_destination *de
         destination->ring.entry_units_max = units;
     }
     return error;
+}
+
+/* What a receiver that has closed did not take must not find its next context. */
+static void disconnect(struct dn_context *context, struct message_destination *destination)
+{
+    uint64_t now_ns;
+    struct nic_services *services = fabric_services_take(context->lane, &now_ns);
+    (void)nic_packet_message_disconnect(services, now_ns, number_of(context),
+                                        (uint16_t)destination->rank);
+    fabric_services_give(context->lane);
+    KILL_POINT("records: disconnected, box held");
 }
 
 /* Room in SB for a record of so many units; NULL: none now. */
@@ -194,6 +213,7 @@ static struct group_entry *get_room(struct dn_context *context,
     if (error == DN_EPEER) {
         destination->unreachable = true;
     }
+    KILL_POINT("records: asked for room in SB");
     return error ? NULL : room;
 }
 
@@ -202,10 +222,13 @@ static void kick(struct dn_context *context, struct message_destination *destina
 {
     uint64_t now_ns;
     atomic_store_explicit(&entry->header, header, memory_order_relaxed);
+    KILL_POINT("records: entry in SB, not kicked");
     struct nic_services *services = fabric_services_take(context->lane, &now_ns);
     nic_packet_message_kick(services, now_ns, number_of(context), destination->record,
                             (uint32_t)(units * GROUP_UNIT_BYTES));
+    KILL_POINT("records: entry kicked, not sent");
     fabric_services_give(context->lane);
+    KILL_POINT("records: entry sent, not counted");
     destination->ring.tail++; /* the next SEQID */
 }
 
@@ -271,6 +294,7 @@ const struct message_way message_by_records = {
     .lends_to_others = true,
     .hold = hold,
     .connect = connect_to,
+    .disconnect = disconnect,
     .let_go = message_packets_let_go,
     .reserve = reserve,
     .publish = publish,

@@ -92,6 +92,9 @@ static bool let_go(struct dn_context *context)
             continue;
         }
         destination->box = NULL;
+        if (destination->way->disconnect) {
+            destination->way->disconnect(context, destination);
+        }
         let_go_of_box(context, destination, destination->slot);
         if (destination->stages) {
             host_arena_give(process, destination->stages);

@@ -32,6 +32,8 @@ struct message_way {
     void (*let_go)(struct dn_context *context, uint32_t rank, struct group_message_slot *slot);
     /* The box is held, and destination->ring is that of the box. */
     int (*connect)(struct dn_context *context, struct message_destination *destination);
+    /* Before a connected box is let go: nothing more of this context goes there. */
+    void (*disconnect)(struct dn_context *context, struct message_destination *destination);
 
     /* As group_ring_reserve and group_ring_publish. */
     struct group_entry *(*reserve)(struct dn_context *context,

@@ -346,6 +346,22 @@ int nic_packet_message_connect(struct nic_services *services, uint32_t channel, 
     return 0;
 }
 
+int nic_packet_message_disconnect(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                                  uint16_t to)
+{
+    struct nic_message_context *context = find(services, channel);
+    if (!context) {
+        return DN_EINVAL;
+    }
+    uint32_t index = find_destination(context, to);
+    if (index == context->sender.destination_count) {
+        return DN_ERANK;
+    }
+    px_sender_peer_lost(&context->sender, to);
+    line_changed(services, now_ns, context, index);
+    return 0;
+}
+
 int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to)
 {
     struct nic_message_context *context = find(services, channel);

@@ -350,6 +350,11 @@ int nic_packet_message_ask_all(struct nic_services *services, uint32_t channel);
 int nic_packet_message_connect(struct nic_services *services, uint32_t channel, uint16_t to,
                                uint32_t remote_channel, uint32_t seqid);
 
+/* What the destination has not acknowledged is forgotten, and nothing more is accepted for it.
+ * DN_ERANK, DN_EINVAL. */
+int nic_packet_message_disconnect(struct nic_services *services, uint64_t now_ns, uint32_t channel,
+                                  uint16_t to);
+
 /* Closes a channel: what it has sent and received is forgotten, and what comes for it is dropped.
  * Nothing happens if it is not open. */
 void nic_packet_message_close(struct nic_services *services, uint64_t now_ns, uint32_t channel);

@@ -6,10 +6,10 @@
 
 status=0
 
-# The names of the kill points that the library was built with.
+# points PREFIX: the names of the kill points that the library was built with.
 points()
 {
-    strings "$live_build/libdimmnet.so" | grep '^message: ' | sort -u
+    strings "$live_build/libdimmnet.so" | grep "^$1: " | sort -u
 }
 
 # killed WHO POINT PASSAGE: the last node dies there or, if it does not pass the point that often, a
@@ -30,20 +30,31 @@ killed()
 # listed.
 say_what_was_missed()
 {
-    points | grep -vxFf "$live_work/reached" | sed 's/^/not reached this time: /'
+    { points message; points records; } | grep -vxFf "$live_work/reached" | sed 's/^/not reached this time: /'
 }
 
-count=0
-while read -r point; do
-    count=$((count + 1))
-    for who in sender receiver; do
-        for passage in 1 2 7; do
-            live_verdict "a $who dies at passage $passage of \"$point\"" \
-                killed "$who" "$point" "$passage"
+# kill_at_points PREFIX COUNT: there are more points than that.
+kill_at_points()
+{
+    local count=0 point who passage
+    while read -r point; do
+        count=$((count + 1))
+        for who in sender receiver; do
+            for passage in 1 2 7; do
+                live_verdict "a $who dies at passage $passage of \"$point\"" \
+                    killed "$who" "$point" "$passage"
+            done
         done
-    done
-done < <(points)
-live_verdict "there are kill points" [ "$count" -gt 5 ]
+    done < <(points "$1")
+    live_verdict "there are kill points" [ "$count" -gt "$2" ]
+}
+
+: >"$live_work/reached"
+kill_at_points message 5
+# Modified ACK/NACK, which only packets have: by CD, by CD with stops, and by UD with all of it.
+for flags in 8 2 7; do
+    DN_FABRIC=udp DN_TEST_CONTEXT_FLAGS=$flags kill_at_points records 10
+done
 say_what_was_missed
 live_verdict "nothing remains" live_nothing_remains
 live_finish

@@ -11,11 +11,15 @@ static void send_and_leave(struct dn_context *context)
     require(data);
     for (int to = 1; to < me.size; to++) {
         void *buffer;
+        int error;
         live_fill(data, LARGE, 0);
         expect(dn_send(context, to, data, LARGE, LIVE_PATIENCE_NS), 0);
         expect(dn_send_buffer_get(context, to, LARGE, &buffer), 0);
         live_fill(buffer, LARGE, 1);
-        expect(dn_send_buffer_send(context, to, LARGE), 0);
+        while ((error = dn_send_buffer_send(context, to, LARGE)) == DN_EBUSY) {
+            live_sleep_ns(10 * LIVE_US);
+        }
+        expect(error, 0);
         live_fill(data, LARGE / 10, 2);
         expect(dn_send(context, to, data, LARGE / 10, LIVE_PATIENCE_NS), 0);
         live_fill(data, SMALL, 3);

@@ -368,6 +368,29 @@ static void a_receiver_that_closes_ends_the_senders_wait(void **state)
     close_it(sender);
 }
 
+/* A closed sender that somebody still holds stays with the services, but is silent to a receiver
+ * that has closed: that one's next context would take its messages for new ones. */
+static void what_was_refused_does_not_find_the_next_context(void **state)
+{
+    (void)state;
+    struct dn_context *sender = open_flagged(1, SMALL_RING, DN_CONTEXT_RESEND_REQUEST);
+    struct dn_context *receiver = open_flagged(0, SMALL_RING, DN_CONTEXT_RESEND_REQUEST);
+    struct dn_context *other = open_flagged(2, SMALL_RING, DN_CONTEXT_RESEND_REQUEST);
+    const struct px_sender *records = nic_packet_message_sender(
+        fake_nodes[1].services,
+        (uint32_t)(sender->slot - group_service(view_of(1), 1)->message_slots));
+    uint64_t word = 0;
+    assert_int_equal(dn_send(other, 1, &word, sizeof word, UNIT_PATIENCE_NS), 0);
+    while (dn_send(sender, 0, &word, sizeof word, 0) == 0) {
+        deliver_some();
+    }
+    close_it(sender);
+    assert_false(px_sender_is_idle(records));
+    close_it(receiver);
+    assert_true(px_sender_is_idle(records));
+    close_it(other);
+}
+
 static void deaths_are_told(void **state)
 {
     (void)state;
@@ -407,6 +430,7 @@ int main(void)
         test(a_context_goes_on_where_another_ended),
         test(threads_wait_for_each_other),
         test(a_receiver_that_closes_ends_the_senders_wait),
+        test(what_was_refused_does_not_find_the_next_context),
         test(deaths_are_told),
     };
     return cmocka_run_group_tests_name("message/message_by_records", tests, NULL, NULL);
