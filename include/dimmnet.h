@@ -544,7 +544,7 @@ struct dn_context;
 enum dn_context_flag {
     DN_CONTEXT_BACK_OFF = 1,       /* wait longer before each resending */
     DN_CONTEXT_RESEND_REQUEST = 2, /* the receiver says when it has room again */
-    DN_CONTEXT_LOSS_DETECTION = 4, /* send again what is not answered in time */
+    DN_CONTEXT_LOSS_DETECTION = 4, /* send by packets that may get lost, and again if need be */
     DN_CONTEXT_ACK_NACK = 8        /* none of the above */
 };
 

@@ -26,16 +26,31 @@ void board_config_default(struct board_config *config, uint32_t node_count)
 
 /* ---- InfiniSWIF to engine -------------------------------------------------------------- */
 
-static bool deliver(void *context, uint64_t now_ns, const struct swif_delivery *delivery)
+/* The services' datagrams have their channel. Those that are late count as lost: the services have
+ * seen what was sent after them. */
+static void deliver_datagram(struct board *board, uint64_t now_ns,
+                             const struct swif_delivery *delivery)
 {
-    struct board *board = context;
-    if (delivery->kind == WIRE_UD) {
+    struct wire_operation operation;
+    uint32_t at = 0;
+    if (delivery->channel != NIC_SERVICE_CHANNEL) {
         if (board->listener.datagram) {
             board->listener.datagram(board->listener.context, now_ns, delivery);
         }
+    } else if (!delivery->is_late && wire_operation_decode(delivery->body, delivery->bytes,
+                                                           WIRE_REQUEST, &at, &operation)) {
+        nic_services_deliver_datagram(board->services, now_ns, delivery->source, &operation);
+    }
+}
+
+static bool deliver(void *context, uint64_t now_ns, const struct swif_delivery *delivery)
+{
+    struct board *board = context;
+    board->changed = true;
+    if (delivery->kind == WIRE_UD) {
+        deliver_datagram(board, now_ns, delivery);
         return true;
     }
-    board->changed = true;
     return nic_engine_deliver(board->engine, now_ns, delivery->source, delivery->class,
                               delivery->channel, delivery->body, delivery->bytes);
 }
@@ -82,6 +97,22 @@ static int append(void *context, uint64_t now_ns, const struct wire_route *route
     int error = swif_append(board->swif, now_ns, route, bytes, room);
     if (!error && route->tag != 0 && board->listener.recorded) {
         board->listener.recorded(board->listener.context, route);
+    }
+    return error;
+}
+
+/* CD carries in pieces what some paths do not carry whole. */
+static int datagram(void *context, uint64_t now_ns, const struct wire_route *route,
+                    const void *body, uint32_t bytes)
+{
+    const struct board *board = context;
+    if (bytes <= swif_datagram_bytes_max(board->swif)) {
+        return swif_datagram(board->swif, now_ns, route->target, route->channel, body, bytes);
+    }
+    unsigned char *room;
+    int error = append(context, now_ns, route, bytes, &room);
+    if (!error) {
+        memcpy(room, body, bytes);
     }
     return error;
 }
@@ -314,6 +345,7 @@ int board_init(struct board *board, const struct board_config *config,
         .mark = mark,
         .mark_is_passed = mark_is_passed,
         .body_bytes = body_bytes,
+        .datagram = datagram,
     };
     at += parts.swif_bytes;
     board->engine = nic_engine_init(&parts.engine, &board->network, memory, at, NULL);

@@ -33,7 +33,8 @@ struct board_listener {
     bool (*peer_suspected)(void *context, uint64_t now_ns, uint16_t peer);
     /* A record with a tag (wire/route.h) was given to InfiniSWIF. */
     void (*recorded)(void *context, const struct wire_route *route);
-    /* A UD packet's body: the engine does not carry it out. */
+    /* A UD packet's body on another channel than the services': the engine does not carry it
+     * out. */
     void (*datagram)(void *context, uint64_t now_ns, const struct swif_delivery *delivery);
 };
 

@@ -43,6 +43,10 @@ struct nic_network {
     bool (*mark_is_passed)(void *context, uint64_t mark);
     /* How long bodies to that peer should be. May be NULL: body_bytes_max. */
     uint32_t (*body_bytes)(void *context, uint16_t peer);
+    /* Sends an operation in a packet of its own, which may get lost, before whatever is appended
+     * after it: 0, DN_EFULL or DN_EPEER. May be NULL: all are appended. */
+    int (*datagram)(void *context, uint64_t now_ns, const struct wire_route *route,
+                    const void *body, uint32_t bytes);
 };
 
 /* Where an area lies in this node's memory, and what others may not do there. */

@@ -464,6 +464,19 @@ static bool move_transfers(struct nic_engine *engine, uint64_t now_ns)
 
 /* ---- Services -------------------------------------------------------------------------- */
 
+static int send_record(struct nic_engine *engine, uint64_t now_ns, const struct wire_route *route,
+                       const struct nic_service_packet *packet)
+{
+    const struct nic_network *network = &engine->network;
+    if (!packet->may_get_lost || !network->datagram) {
+        return send(engine, now_ns, route, &packet->operation);
+    }
+    unsigned char body[WIRE_OPERATION_BYTES + NIC_MESSAGE_BYTES_MAX];
+    wire_operation_encode(&packet->operation, body);
+    return network->datagram(network->context, now_ns, route, body,
+                             wire_operation_bytes(&packet->operation));
+}
+
 static bool move_services(struct nic_engine *engine, uint64_t now_ns)
 {
     bool moved = false;
@@ -480,7 +493,7 @@ static bool move_services(struct nic_engine *engine, uint64_t now_ns)
             .ordered = true,
             .pgid = engine->config.pgid,
         };
-        int error = send(engine, now_ns, &route, &packet.operation);
+        int error = send_record(engine, now_ns, &route, &packet);
         if (!error) {
             nic_services_sent(engine->services, now_ns, &packet);
             moved = true;

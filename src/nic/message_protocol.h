@@ -50,7 +50,8 @@ struct px_packet {
     uint32_t seqid;
     uint32_t entry; /* of SENDTBL; PX_NO_ENTRY: an answer to something that never came */
     uint32_t bytes;
-    const void *data; /* in SB until the packet is on the wire */
+    const void *data;  /* in SB until the packet is on the wire */
+    bool may_get_lost; /* DATA that came: others like it may not have */
 };
 
 #define PX_NO_ENTRY UINT32_MAX

@@ -123,7 +123,7 @@ static void on_expected(struct px_receiver *receiver, struct px_source *source,
 void px_on_data(struct px_receiver *receiver, const struct px_packet *packet)
 {
     struct px_source *source = find(receiver, packet->from);
-    bool loses = receiver->options.flags & DN_CONTEXT_LOSS_DETECTION;
+    bool loses = packet->may_get_lost || receiver->options.flags & DN_CONTEXT_LOSS_DETECTION;
     if (!source || packet->channel != receiver->options.channel) {
         return;
     }

@@ -1,9 +1,10 @@
 /* SEND/RECEIVE by records: drives Modified ACK/NACK (nic/message_protocol.h).
  *
- * A carrier that loses nothing needs no loss detection, and then NACK means "full". What is sent
- * to a channel that its receiver has not opened yet is dropped there; whoever opens one where that
- * may be asks all sources to start over. A lost peer's lines go back to SEQID 0, where its next
- * life will start: as a source at once, as a destination when the host has noted the loss.
+ * Only with loss detection may records go by a carrier that loses some: data by the sender's flag,
+ * the answers to them as the data came. Without it NACK means "full". What is sent to a channel
+ * that its receiver has not opened yet is dropped there; whoever opens one where that may be asks
+ * all sources to start over. A lost peer's lines go back to SEQID 0, where its next life will
+ * start: as a source at once, as a destination when the host has noted the loss.
  *
  * A message to ourselves waits in SB until there is room for it, since a NACK would come
  * back at once, for ever. */
@@ -16,12 +17,13 @@ enum {
 
 /* Both ends of a line have it as the same channel, until one says otherwise. */
 static void make_lines(struct nic_message_context *context, struct nic_message_line *lines,
-                       uint32_t count, enum nic_due_kind kind)
+                       uint32_t count, enum nic_due_kind kind, bool may_get_lost)
 {
     for (uint32_t i = 0; i < count; i++) {
         lines[i] = (struct nic_message_line){.due.kind = kind,
                                              .context = context,
-                                             .remote_channel = context->sender.options.channel};
+                                             .remote_channel = context->sender.options.channel,
+                                             .may_get_lost = may_get_lost};
     }
 }
 
@@ -130,8 +132,9 @@ int nic_packet_message_open(struct nic_services *services, uint32_t channel,
                                     .free_bytes = px_buffer_free_bytes,
                                     .total_bytes = context->buffer.byte_count};
     context->open = true;
-    make_lines(context, context->destinations, lists->destination_count, NIC_DUE_DATA);
-    make_lines(context, context->sources, lists->source_count, NIC_DUE_ANSWER);
+    make_lines(context, context->destinations, lists->destination_count, NIC_DUE_DATA,
+               config->message_datagrams && flags & DN_CONTEXT_LOSS_DETECTION);
+    make_lines(context, context->sources, lists->source_count, NIC_DUE_ANSWER, false);
     context->sender.options.flags = flags;
     context->receiver.options.flags = flags;
     context->receiver.store = store ? *store : buffer;
@@ -394,6 +397,7 @@ static void on_data(struct nic_services *services, uint32_t channel, uint32_t re
         return;
     }
     context->sources[index].remote_channel = remote_channel;
+    context->sources[index].may_get_lost = packet->may_get_lost;
     px_on_data(&context->receiver, packet);
     nic_due_add(services, &context->sources[index].due);
     add_asked(services, context);
@@ -418,7 +422,7 @@ static void on_answer(struct nic_services *services, uint64_t now_ns,
 }
 
 static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
-                    uint32_t number, const struct wire_operation *operation)
+                    uint32_t number, const struct wire_operation *operation, bool may_get_lost)
 {
     uint32_t channel = number & NIC_MESSAGE_CHANNEL_MASK;
     uint32_t remote_channel = number >> NIC_SERVICE_CHANNEL_BITS;
@@ -438,6 +442,7 @@ static bool deliver(struct nic_services *services, uint64_t now_ns, uint16_t sou
         .entry = entry,
         .bytes = operation->bytes,
         .data = operation->data,
+        .may_get_lost = may_get_lost,
     };
     if (is_data) {
         on_data(services, channel, remote_channel, &packet);
@@ -507,6 +512,7 @@ static enum nic_readiness peek(struct nic_services *services, uint64_t now_ns, s
         nic_service_record(packet, (uint16_t)px.to, WIRE_MESSAGE, px.type,
                            px.channel << NIC_SERVICE_CHANNEL_BITS | line->remote_channel,
                            (uint64_t)px.entry << ENTRY_SHIFT | px.seqid);
+        packet->may_get_lost = line->may_get_lost;
         packet->operation.bytes = (uint16_t)px.bytes;
         packet->operation.data = px.bytes ? px.data : packet->small;
     }

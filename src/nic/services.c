@@ -197,6 +197,7 @@ void nic_service_record(struct nic_service_packet *packet, uint16_t target,
                         enum wire_service service, unsigned kind, uint32_t number, uint64_t offset)
 {
     packet->target = target;
+    packet->may_get_lost = false;
     packet->operation = (struct wire_operation){
         .opcode = WIRE_SERVICE,
         .detail = (uint8_t)service,
@@ -394,12 +395,20 @@ static bool deliver_lock(struct nic_services *services, uint64_t now_ns, uint16_
     return chain && chain->deliver(services, source, kind, operation);
 }
 
+static bool deliver_message(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                            const struct wire_operation *operation, bool may_get_lost)
+{
+    const struct nic_message_service *messages = services->config.messages;
+    return messages &&
+           messages->deliver(services, now_ns, source, operation->area >> KIND_SHIFT,
+                             operation->area & NIC_SERVICE_NUMBER_MAX, operation, may_get_lost);
+}
+
 void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           const struct wire_operation *operation)
 {
     unsigned kind = operation->area >> KIND_SHIFT;
     uint32_t number = operation->area & NIC_SERVICE_NUMBER_MAX;
-    const struct nic_message_service *messages = services->config.messages;
     bool is_well_formed = false;
     services->counters.records++;
     if (source < services->config.node_count) {
@@ -411,12 +420,21 @@ void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16
             is_well_formed = nic_barrier_deliver(services, now_ns, source, kind, number, operation);
             break;
         case WIRE_MESSAGE:
-            is_well_formed = messages &&
-                             messages->deliver(services, now_ns, source, kind, number, operation);
+            is_well_formed = deliver_message(services, now_ns, source, operation, false);
             break;
         default: break;
         }
     }
+    services->counters.malformed += is_well_formed ? 0 : 1;
+}
+
+void nic_services_deliver_datagram(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                                   const struct wire_operation *operation)
+{
+    bool is_well_formed = source < services->config.node_count &&
+                          operation->opcode == WIRE_SERVICE && operation->detail == WIRE_MESSAGE &&
+                          deliver_message(services, now_ns, source, operation, true);
+    services->counters.records++;
     services->counters.malformed += is_well_formed ? 0 : 1;
 }
 

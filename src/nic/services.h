@@ -6,7 +6,9 @@
  * nic_services_deliver and go out through nic_services_next and nic_services_sent. One
  * caller at a time. The carrier (InfiniSWIF's CD) delivers each record once, in order
  * between two nodes, or says that the peer is lost; after that nothing more comes from the
- * peer's old life. Records to this node itself never leave it.
+ * peer's old life. Records that may get lost (messages with loss detection) may go by another
+ * (UD), which delivers them at most once, and none after a record that was sent later. Records to
+ * this node itself never leave it.
  *
  * Handlers never refuse and never wait. What one has to send is a state in a bounded table
  * ("due") and goes out when there is room. No request needs more than its line of a table
@@ -101,6 +103,7 @@ struct nic_services_config {
     uint64_t message_back_off_ns; /* the first pause after a NACK */
     uint64_t message_pause_ns;    /* the pause after a NACK, without back-off */
     uint64_t message_resend_ns;   /* loss detection: how long an answer may take */
+    bool message_datagrams;       /* with loss detection, records may go by datagrams */
     bool message_asks_all;        /* as in struct px_options */
     uint32_t message_ask_bytes;   /* likewise */
 };
@@ -146,6 +149,9 @@ struct nic_services *nic_services_init(const struct nic_services_config *config,
 /* A WIRE_SERVICE record came. */
 void nic_services_deliver(struct nic_services *services, uint64_t now_ns, uint16_t source,
                           const struct wire_operation *operation);
+/* An operation came by a carrier that loses records; only messages do. */
+void nic_services_deliver_datagram(struct nic_services *services, uint64_t now_ns, uint16_t source,
+                                   const struct wire_operation *operation);
 
 enum { NIC_SERVICE_NUMBERS_MAX = 3, NIC_SERVICE_NUMBER_BYTES = 8 };
 
@@ -153,6 +159,7 @@ enum { NIC_SERVICE_NUMBERS_MAX = 3, NIC_SERVICE_NUMBER_BYTES = 8 };
  * or in the services' memory until the next call, so the struct must not be copied. */
 struct nic_service_packet {
     uint16_t target;
+    bool may_get_lost; /* a carrier that knows datagrams may send it by one */
     struct wire_operation operation;
     unsigned char small[NIC_SERVICE_NUMBERS_MAX * NIC_SERVICE_NUMBER_BYTES];
     void *due; /* private */
@@ -308,10 +315,10 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
 /* ---- Messages ------------------------------------------------------------------------ */
 
 /* Opens a channel. Both lists, whom we send to and who may send, are sorted and
- * name nobody twice; this node may be in them. Flags: enum dn_context_flag; loss detection is for
- * carriers that lose records. Messages go into the store (message_protocol.h), or NULL: into RB.
- * Nodes may open at different times. DN_EBUSY: open already. DN_EFULL: too many peers. DN_EINVAL,
- * DN_ERANK. */
+ * name nobody twice; this node may be in them. Flags: enum dn_context_flag; with loss detection
+ * what this node sends may get lost, and so may the answers to it (message_datagrams). Messages go
+ * into the store (message_protocol.h), or NULL: into RB. Nodes may open at different times.
+ * DN_EBUSY: open already. DN_EFULL: too many peers. DN_EINVAL, DN_ERANK. */
 struct nic_message_lists {
     const uint16_t *destinations;
     uint32_t destination_count;

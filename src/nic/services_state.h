@@ -223,6 +223,7 @@ struct nic_message_line {
     struct nic_due due;
     struct nic_message_context *context;
     uint32_t remote_channel; /* of the context at the peer; a source's as its last record said */
+    bool may_get_lost;       /* its records; a source's as its last record came */
     bool undeclared;         /* destination: we are not among its sources; the line is lost */
     bool watched;            /* destination: while something is not acknowledged */
 };
@@ -308,7 +309,7 @@ void nic_barrier_sent(struct nic_barrier_link *link);
 struct nic_message_service {
     void (*init)(struct nic_services *services);
     bool (*deliver)(struct nic_services *services, uint64_t now_ns, uint16_t source, unsigned kind,
-                    uint32_t channel, const struct wire_operation *operation);
+                    uint32_t channel, const struct wire_operation *operation, bool may_get_lost);
     void (*peer_lost)(struct nic_services *services, uint64_t now_ns, uint16_t peer);
     enum nic_readiness (*peek)(struct nic_services *services, uint64_t now_ns, struct nic_due *due,
                                struct nic_service_packet *packet);

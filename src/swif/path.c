@@ -37,6 +37,12 @@ uint32_t swif_body_bytes(const struct swif *swif, uint16_t peer)
     return swif_body_bytes_in(swif_path_bytes(swif, peer));
 }
 
+uint32_t swif_datagram_bytes_max(const struct swif *swif)
+{
+    return swif->path_steps ? swif_body_bytes_in(swif->config.path_bytes_min)
+                            : swif->body_bytes_max;
+}
+
 bool swif_path_is_tight(const struct swif *swif, uint16_t peer, uint32_t body_bytes)
 {
     return swif->path_steps && body_bytes > swif_body_bytes_in(swif->config.path_bytes_min) &&

@@ -281,6 +281,7 @@ static void receive_body(struct swif *swif, uint64_t now_ns, const struct wire_h
             .source_incarnation = header->source_incarnation,
             .body = body,
             .bytes = header->body_bytes,
+            .is_late = header->counter < swif->stubs[header->source].newest_counter,
         };
         (void)swif->client->deliver(swif->client->context, now_ns, &delivery);
         swif->counters.bodies_delivered++;
@@ -475,6 +476,12 @@ uint32_t swif_transmit(struct swif *swif, uint64_t now_ns, unsigned char *packet
     if (swif->note_head != swif->note_tail) {
         return send_note(swif, now_ns, packet, target);
     }
+    while (swif->datagram_head != swif->datagram_tail) {
+        uint32_t bytes = send_datagram(swif, packet, target);
+        if (bytes) {
+            return bytes;
+        }
+    }
     if (swif->ack_due.next != &swif->ack_due) {
         return send_due_acks(swif, now_ns, packet, target);
     }
@@ -483,12 +490,6 @@ uint32_t swif_transmit(struct swif *swif, uint64_t now_ns, unsigned char *packet
         swif_list_remove(&ltee->ready);
         *target = ltee->name.peer;
         uint32_t bytes = swif_sender_transmit(swif, now_ns, ltee, packet);
-        if (bytes) {
-            return bytes;
-        }
-    }
-    while (swif->datagram_head != swif->datagram_tail) {
-        uint32_t bytes = send_datagram(swif, packet, target);
         if (bytes) {
             return bytes;
         }

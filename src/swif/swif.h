@@ -67,6 +67,7 @@ struct swif_delivery {
     uint32_t source_incarnation;
     const unsigned char *body; /* well-formed operations */
     uint32_t bytes;
+    bool is_late; /* UD: something that the source sent after it has come before it */
 };
 
 /* `deliver` may append replies; the others may not call the swif. */
@@ -156,9 +157,12 @@ void swif_fence(struct swif *swif, uint16_t target, uint8_t channel);
 uint64_t swif_mark(const struct swif *swif);
 bool swif_mark_is_passed(const struct swif *swif, uint64_t mark);
 
-/* Sends one UD packet. DN_EFULL: the few buffers are taken; DN_EPEER: the peer is dead. If we never
- * heard of the peer, the packet is lost and a greeting is sent instead. It is also lost if it is
- * longer than the path carries. */
+/* A UD packet with a body of so many bytes fits on every path. */
+uint32_t swif_datagram_bytes_max(const struct swif *swif);
+
+/* Sends one UD packet, before whatever is appended after it. DN_EFULL: the few buffers are taken;
+ * DN_EPEER: the peer is dead. If we never heard of the peer, the packet is lost and a greeting is
+ * sent instead. It is also lost if it is longer than the path carries. */
 int swif_datagram(struct swif *swif, uint64_t now_ns, uint16_t target, uint8_t channel,
                   const void *body, uint32_t bytes);
 

@@ -7,14 +7,16 @@
 
 enum {
     RECORD_ROOM_BYTES = 512, /* so few that services often find none */
+    DATAGRAMS_PER_LOSS = 10,
     DELIVERIES_MAX = 10000000,
 };
 
 #define IS_RECORD UINT64_MAX
+#define IS_DATAGRAM (UINT64_MAX - 1)
 
 /* An entry of a queue, before its data: a reflection, or a record of the services. */
 struct entry {
-    uint64_t offset; /* in the group's memory, or IS_RECORD */
+    uint64_t offset; /* in the group's memory, IS_RECORD, or IS_DATAGRAM: a record by that */
     uint64_t bytes;
     uint64_t is_library; /* its target is asked whether it permits it */
 };
@@ -84,14 +86,15 @@ static void write_backwards(unsigned char *place, const unsigned char *data, uin
     }
 }
 
-static void deliver_record(struct fake_node *node, uint32_t from, const unsigned char *data,
-                           uint64_t bytes)
+static void deliver_record(struct fake_node *node, uint32_t from, const struct entry *entry,
+                           const unsigned char *data)
 {
     struct wire_operation operation;
     uint32_t at = 0;
-    INVARIANT(wire_operation_decode(data, (uint32_t)bytes, WIRE_REQUEST, &at, &operation));
+    INVARIANT(wire_operation_decode(data, (uint32_t)entry->bytes, WIRE_REQUEST, &at, &operation));
     pthread_mutex_lock(&node->services_lock);
-    nic_services_deliver(node->services, fabric_now_ns(), (uint16_t)from, &operation);
+    (entry->offset == IS_DATAGRAM ? nic_services_deliver_datagram : nic_services_deliver)(
+        node->services, fabric_now_ns(), (uint16_t)from, &operation);
     pthread_mutex_unlock(&node->services_lock);
 }
 
@@ -123,8 +126,8 @@ bool fake_deliver(uint32_t from, uint32_t to)
     if (comes) {
         copy_out(queue, head, &entry, sizeof entry);
         copy_out(queue, head + sizeof entry, data, entry.bytes);
-        if (entry.offset == IS_RECORD) {
-            deliver_record(node, from, data, entry.bytes);
+        if (entry.offset == IS_RECORD || entry.offset == IS_DATAGRAM) {
+            deliver_record(node, from, &entry, data);
         } else {
             const struct wire_operation block = {.opcode = WIRE_BOTF,
                                                  .bytes = (uint16_t)entry.bytes};
@@ -217,8 +220,11 @@ static int append_record(struct fake_node *node, const struct nic_service_packet
         node->has_tried[packet->target] = true;
         return 0; /* into the void */
     }
+    if (packet->may_get_lost && below(DATAGRAMS_PER_LOSS) == 0) {
+        return 0;
+    }
     wire_operation_encode(&packet->operation, data);
-    struct entry entry = {.offset = IS_RECORD, .bytes = bytes};
+    struct entry entry = {.offset = packet->may_get_lost ? IS_DATAGRAM : IS_RECORD, .bytes = bytes};
     return append(node, packet->target, entry, data, RECORD_ROOM_BYTES) ? 0 : DN_EFULL;
 }
 

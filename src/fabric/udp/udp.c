@@ -24,9 +24,10 @@
 #define ACKS_DUE_NS UINT64_C(50000) /* longer than InfiniSWIF lets one wait for company */
 
 /* Of messages by Modified ACK/NACK: before one that was refused is sent again, so that a full
- * receiver is not drowned; and how long an answer may take, which InfiniSWIF brings for certain. */
+ * receiver is not drowned; and how long an answer may take where packets get lost. On a longer way
+ * some are sent again in vain. */
 #define MESSAGE_PAUSE_NS UINT64_C(100000)
-#define MESSAGE_RESEND_NS UINT64_C(500000000)
+#define MESSAGE_RESEND_NS UINT64_C(50000000)
 
 enum {
     /* Memory for packets, of each class and for reordering; packets of 9 KiB are fewer. */
@@ -149,17 +150,20 @@ static uint32_t at_most(uint64_t count, uint32_t limit)
     return count < limit ? (uint32_t)count : limit;
 }
 
-/* For contexts with flags: they write their own rings. Of what is not used nothing is touched. */
+/* For contexts with flags: they write their own rings. Of what is not used nothing is touched.
+ * Records fit on every path, because datagrams do not travel in pieces. */
 static void configure_messages(const struct udp_roster *roster,
                                struct nic_services_config *services)
 {
-    uint32_t room = roster->packet_bytes_max - swif_packet_bytes(WIRE_OPERATION_BYTES);
+    uint32_t room = at_most(UDP_PATH_BYTES_MIN, roster->packet_bytes_max) -
+                    swif_packet_bytes(WIRE_OPERATION_BYTES);
     nic_services_config_messages(services);
     services->context_count = GROUP_MESSAGE_SLOTS;
     services->context_peer_count = roster->node_count;
     services->context_receive_bytes = 0;
     services->message_bytes_max = at_most(room / GROUP_UNIT_BYTES * GROUP_UNIT_BYTES,
                                           NIC_MESSAGE_BYTES_MAX);
+    services->message_datagrams = true;
     services->message_asks_all = true;
     services->message_pause_ns = MESSAGE_PAUSE_NS;
     services->message_back_off_ns = MESSAGE_PAUSE_NS;

@@ -163,6 +163,7 @@ static void draw_services(struct storm_plan *plan, struct base_random *random)
     uint32_t message_bytes = (services->message_bytes_max / 8 + 8) * 8;
     services->context_send_bytes = message_bytes * spread32(random, 1, 8);
     services->context_receive_bytes = message_bytes * spread32(random, 1, 8);
+    services->message_datagrams = services->message_bytes_max % 3 == 0;
     services->message_back_off_ns = spread(random, 5 * US, 50 * US);
     /* A turn is for one message, or for half of the buffer. */
     services->message_ask_bytes = services->message_bytes_max % 2

@@ -23,8 +23,10 @@ void storm_services_born(struct storm_traffic *traffic, struct storm_node *node)
         static const uint32_t flags[] = {0, DN_CONTEXT_BACK_OFF, DN_CONTEXT_RESEND_REQUEST};
         const struct nic_message_lists lists = {all, traffic->oracle->node_count, all,
                                                 traffic->oracle->node_count};
+        uint32_t loses = plan->board.services.message_datagrams ? DN_CONTEXT_LOSS_DETECTION : 0;
+        uint32_t choice = flags[base_random_below(&program->random, 3)];
         int error = nic_packet_message_open(node->board.services, STORM_CHANNEL, &lists,
-                                            flags[base_random_below(&program->random, 3)], NULL);
+                                            choice | loses, NULL);
         error = error ? error : nic_packet_message_ask_all(node->board.services, STORM_CHANNEL);
         INVARIANT(error == 0);
     }

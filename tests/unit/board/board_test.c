@@ -80,6 +80,7 @@ static void configure(struct board_config *config, uint16_t node)
 {
     board_config_default(config, NODES);
     nic_services_config_messages(&config->services);
+    config->services.message_datagrams = true;
     config->swif.node = node;
     config->swif.pgid = 5;
     config->swif.incarnation = 1;
@@ -435,6 +436,88 @@ static void services_work_across_boards(void **state)
     assert_string_equal(text, "hello");
 }
 
+enum { STREAM = 300 };
+
+/* Nodes 0 and 2 send to node 1, which reads slowly; node 0's messages go by datagrams. */
+static void messages_by_datagrams_come_once_and_in_order(void **state)
+{
+    static const uint16_t members[NODES] = {0, 1, 2};
+    static const struct nic_message_lists lists = {members, NODES, members, NODES};
+    uint32_t sent[NODES] = {0};
+    uint32_t received[NODES] = {0};
+    (void)state;
+    for (uint32_t i = 0; i < NODES; i++) {
+        uint32_t flags = i == 0 ? DN_CONTEXT_LOSS_DETECTION : 0;
+        assert_int_equal(
+            nic_packet_message_open(world.nodes[i].board.services, 0, &lists, flags, NULL), 0);
+    }
+    world.lose_ppm = 100000;
+    world.double_ppm = 100000;
+    world.reorder_ppm = 200000;
+    for (uint32_t turn = 0; received[0] + received[2] < 2 * STREAM; turn++) {
+        assert_true(turn < 100000);
+        for (uint16_t from = 0; from < NODES; from += 2) {
+            while (sent[from] < STREAM &&
+                   nic_packet_message_send(world.nodes[from].board.services, world.now_ns, 0, 1,
+                                           &sent[from], sizeof sent[from]) == 0) {
+                sent[from]++;
+            }
+        }
+        run_ms(1);
+        uint16_t from;
+        uint32_t number;
+        uint32_t bytes;
+        while (nic_packet_message_receive(world.nodes[1].board.services, world.now_ns, 0, &number,
+                                          sizeof number, &from, &bytes) == 0) {
+            assert_int_equal(number, received[from]++);
+        }
+    }
+    run_ms(100);
+    for (uint16_t from = 0; from < NODES; from += 2) {
+        const struct node *node = &world.nodes[from];
+        const struct px_sender *sender = nic_packet_message_sender(node->board.services, 0);
+        assert_true(px_sender_is_idle(sender));
+        /* One has InfiniSWIF send again, the other does so itself. */
+        assert_true((sender->counters.repeated != 0) == (from == 0));
+        assert_true((swif_counters(node->board.swif)->transmissions == 0) == (from == 0));
+    }
+}
+
+/* A channel that opens anew takes nothing that was meant for the one before. */
+static void a_late_datagram_is_lost(void **state)
+{
+    static const uint16_t members[NODES] = {0, 1, 2};
+    static const struct nic_message_lists lists = {members, NODES, members, NODES};
+    struct nic_services *sender = world.nodes[0].board.services;
+    struct nic_services *receiver = world.nodes[1].board.services;
+    unsigned char packet[PACKET_BYTES];
+    uint64_t value = 1;
+    uint16_t from;
+    uint32_t bytes;
+    (void)state;
+    for (unsigned life = 0; life < 2; life++) {
+        assert_int_equal(nic_botf(engine(0), 0, at(1, 0), &value, 8), 0);
+        run_ms(5);
+        assert_int_equal(
+            nic_packet_message_open(sender, 0, &lists, DN_CONTEXT_LOSS_DETECTION, NULL), 0);
+        assert_int_equal(nic_packet_message_send(sender, world.now_ns, 0, 1, &value, 8), 0);
+        uint32_t packet_bytes = board_transmit(&world.nodes[0].board, world.now_ns, packet, &from);
+        assert_true(packet_bytes != 0);
+        nic_packet_message_close(sender, world.now_ns, 0);
+        if (life == 1) { /* the closer says so, and is heard before the message */
+            assert_int_equal(nic_botf(engine(0), 0, at(1, 0), &value, 8), 0);
+            run_ms(5);
+        }
+        assert_int_equal(nic_packet_message_open(receiver, 0, &lists, 0, NULL), 0);
+        board_receive(&world.nodes[1].board, world.now_ns, packet, packet_bytes);
+        assert_int_equal(
+            nic_packet_message_receive(receiver, world.now_ns, 0, &value, 8, &from, &bytes),
+            life == 0 ? 0 : DN_EBUSY);
+        run_ms(5);
+        nic_packet_message_close(receiver, world.now_ns, 0);
+    }
+}
+
 static void the_death_of_a_silent_holder_is_noticed(void **state)
 {
     (void)state;
@@ -612,6 +695,8 @@ int main(void)
         CASE(a_dead_peer_is_told_after_its_operations_ended),
         CASE(a_restarted_peer_is_a_new_one),
         CASE(services_work_across_boards),
+        CASE(messages_by_datagrams_come_once_and_in_order),
+        CASE(a_late_datagram_is_lost),
         CASE(the_death_of_a_silent_holder_is_noticed),
         CASE(a_watch_waits_for_its_place),
         CASE(configs_without_sense_are_refused),

@@ -26,6 +26,7 @@ static int set_up(void **state)
     config.context_send_bytes = 2048;
     config.context_receive_bytes = 0;
     config.message_bytes_max = 256; /* the fake fabric's records are short */
+    config.message_datagrams = true;
     config.message_asks_all = true;
     config.message_pause_ns = 1000;
     config.message_back_off_ns = 1000;

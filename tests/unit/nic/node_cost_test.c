@@ -83,8 +83,14 @@ static struct node start(void)
     sizes.node = NODE;
     sizes.incarnation = 1;
     sizes.context_count = 0;
-    struct nic_network network = {NULL, NIC_BODY_BYTES_MIN, append, has_reply_room, fence,
-                                  mark, mark_is_passed, NULL};
+    struct nic_network network = {
+        .body_bytes_max = NIC_BODY_BYTES_MIN,
+        .append = append,
+        .has_reply_room = has_reply_room,
+        .fence = fence,
+        .mark = mark,
+        .mark_is_passed = mark_is_passed,
+    };
     struct nic_local_memory local = {.base = memory, .bytes = MEMORY_BYTES, .find = find};
     struct nic_services_hooks hooks = {0};
     struct node node = {.engine_bytes = nic_engine_bytes(&config),

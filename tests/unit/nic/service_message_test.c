@@ -51,8 +51,9 @@ static void open_channel(uint32_t node, uint32_t channel)
         everybody[i] = (uint16_t)i;
     }
     const struct nic_message_lists lists = {everybody, group.count, everybody, group.count};
-    cluster_check(nic_packet_message_open(group.nodes[node].services, channel, &lists, play.flags,
-                                          NULL) == 0);
+    uint32_t flags = (play.flags + node * channel) % 8; /* the same at all nodes, or not */
+    cluster_check(
+        nic_packet_message_open(group.nodes[node].services, channel, &lists, flags, NULL) == 0);
     cluster_check(nic_packet_message_ask_all(group.nodes[node].services, channel) == 0);
     play.open[node][channel] = true;
 }
@@ -291,6 +292,63 @@ static void contexts_are_joined_by_numbers(void **state)
     cluster_end();
 }
 
+/* Records get lost only where the sender looks for that, and a record of another service never
+ * comes by datagram. */
+static void only_what_is_sent_again_may_get_lost(void **state)
+{
+    const uint16_t both[] = {0, 1};
+    const struct nic_message_lists lists = {both, 2, both, 2};
+    struct nic_service_packet packet;
+    (void)state;
+    begin(1, 2, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        struct nic_services *services = group.nodes[i].services;
+        uint32_t flags = i == 0 ? DN_CONTEXT_LOSS_DETECTION : 0;
+        assert_int_equal(nic_packet_message_open(services, 0, &lists, flags, NULL), 0);
+        assert_int_equal(nic_packet_message_send(services, 1, 0, (uint16_t)(1 - i), "x", 1), 0);
+        nic_services_begin(services);
+        assert_true(nic_services_next(services, 1, &packet));
+        assert_int_equal(packet.may_get_lost, i == 0);
+    }
+    /* The answer goes as the message came. */
+    struct nic_services *receiver = group.nodes[1].services;
+    nic_services_begin(group.nodes[0].services);
+    assert_true(nic_services_next(group.nodes[0].services, 1, &packet));
+    nic_services_deliver_datagram(receiver, 1, 0, &packet.operation);
+    struct nic_service_packet answer;
+    nic_services_begin(receiver);
+    bool is_answer = false;
+    while (!is_answer && nic_services_next(receiver, 1, &answer)) {
+        is_answer = answer.operation.area >> 24 == PX_ACK;
+        nic_services_sent(receiver, 1, &answer);
+    }
+    assert_true(is_answer && answer.may_get_lost);
+    assert_int_equal(nic_services_counters(receiver)->malformed, 0);
+    packet.operation.detail = WIRE_BARRIER;
+    nic_services_deliver_datagram(receiver, 1, 0, &packet.operation);
+    assert_int_equal(nic_services_counters(receiver)->malformed, 1);
+    cluster_end();
+}
+
+static void a_destination_is_given_up(void **state)
+{
+    const uint16_t both[] = {0, 1};
+    const struct nic_message_lists lists = {both, 2, both, 2};
+    (void)state;
+    begin(1, 2, 0);
+    struct nic_services *sender = group.nodes[0].services;
+    assert_int_equal(nic_packet_message_disconnect(sender, 1, 0, 1), DN_EINVAL);
+    assert_int_equal(nic_packet_message_open(sender, 0, &lists, 0, NULL), 0);
+    assert_int_equal(nic_packet_message_disconnect(sender, 1, 0, 2), DN_ERANK);
+    assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "x", 1), 0);
+    assert_int_equal(nic_packet_message_disconnect(sender, 1, 0, 1), 0);
+    cluster_run(0);
+    assert_int_equal(group.wires[0][1].count, 0);
+    cluster_assert_nobody_watches();
+    assert_int_equal(nic_packet_message_send(sender, 1, 0, 1, "x", 1), DN_EPEER);
+    cluster_end();
+}
+
 static void a_node_that_is_no_source_is_told(void **state)
 {
     const uint16_t both[] = {0, 1};
@@ -416,6 +474,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_are_joined_by_numbers),
+        cmocka_unit_test(only_what_is_sent_again_may_get_lost),
+        cmocka_unit_test(a_destination_is_given_up),
         cmocka_unit_test(a_node_that_is_no_source_is_told),
         cmocka_unit_test(callers_mistakes_are_told),
         cmocka_unit_test(a_refused_message_waits_for_its_back_off),

@@ -23,11 +23,13 @@ enum {
     CLUSTER_WIRE_MAX = 8,
     CLUSTER_DATA_MAX = 128,
     CLUSTER_QUIET_STEPS = 200000,
+    CLUSTER_DATAGRAMS_PER_LOSS = 8,
     CLUSTER_VALUE_BYTES = 128, /* behind every lock's word, one for all locks of a node */
 };
 
 struct cluster_record {
     struct wire_operation operation;
+    bool is_datagram;
     unsigned char data[CLUSTER_DATA_MAX];
 };
 
@@ -232,10 +234,14 @@ static inline int cluster_append(uint32_t from, const struct nic_service_packet 
     if (wire->count >= group.wire_room) {
         return DN_EFULL;
     }
+    if (packet->may_get_lost && cluster_below(CLUSTER_DATAGRAMS_PER_LOSS) == 0) {
+        return 0;
+    }
     struct cluster_record *record =
         &wire->records[(wire->first + wire->count++) % CLUSTER_WIRE_MAX];
     assert_true(packet->operation.bytes <= CLUSTER_DATA_MAX);
     record->operation = packet->operation;
+    record->is_datagram = packet->may_get_lost;
     if (packet->operation.bytes) {
         memcpy(record->data, packet->operation.data, packet->operation.bytes);
     }
@@ -278,7 +284,8 @@ static inline void cluster_deliver(uint32_t from, uint32_t to)
     record.operation.data = record.data;
     wire->first = (wire->first + 1) % CLUSTER_WIRE_MAX;
     wire->count--;
-    nic_services_deliver(group.nodes[to].services, group.now_ns, (uint16_t)from, &record.operation);
+    (record.is_datagram ? nic_services_deliver_datagram : nic_services_deliver)(
+        group.nodes[to].services, group.now_ns, (uint16_t)from, &record.operation);
 }
 
 static inline bool cluster_is_to_notice(uint32_t at, uint32_t peer)
@@ -385,6 +392,7 @@ static inline struct nic_services_config cluster_config(void)
         .context_send_bytes = 256,
         .context_receive_bytes = 192,
         .message_bytes_max = 96,
+        .message_datagrams = true,
         .message_back_off_ns = 300,
         .message_resend_ns = 30000,
     };

@@ -39,6 +39,7 @@ struct pair_record {
     enum wire_kind kind;
     enum wire_class class;
     uint8_t channel;
+    bool is_late;
 };
 
 struct pair;
@@ -136,6 +137,7 @@ static inline bool pair_deliver(void *context, uint64_t now_ns,
             .kind = delivery->kind,
             .class = delivery->class,
             .channel = delivery->channel,
+            .is_late = delivery->is_late,
         };
     }
     assert_int_equal(at, delivery->bytes);

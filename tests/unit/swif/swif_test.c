@@ -410,13 +410,31 @@ static void a_datagram_comes_at_most_once(void **state)
     }
     pair_settle(&pair);
     bool came[500] = {false};
+    uint64_t newest = 0;
     for (uint32_t i = 0; i < pair.nodes[1].record_count; i++) {
+        uint64_t value = pair.nodes[1].records[i].value;
+        assert_int_equal(pair.nodes[1].records[i].is_late, value < newest);
+        newest = value > newest ? value : newest;
         assert_int_equal(pair.nodes[1].records[i].kind, WIRE_UD);
         assert_int_equal(pair.nodes[1].records[i].channel, 3);
         assert_false(came[pair.nodes[1].records[i].value]);
         came[pair.nodes[1].records[i].value] = true;
     }
     assert_in_range(pair.nodes[1].record_count, 400, 500); /* overtaken ones still count */
+    pair_free(&pair);
+}
+
+static void a_datagram_goes_before_what_is_appended_after_it(void **state)
+{
+    (void)state;
+    make(2, NULL);
+    pair_acquaint(&pair);
+    uint32_t first = pair.nodes[1].record_count;
+    assert_int_equal(pair_datagram(&pair, 0, 1, 70), 0);
+    pair_send(&pair, 0, 1, 71);
+    pair_settle(&pair);
+    assert_int_equal(pair.nodes[1].records[first].kind, WIRE_UD);
+    assert_int_equal(pair.nodes[1].records[first + 1].kind, WIRE_CD);
     pair_free(&pair);
 }
 
@@ -674,6 +692,7 @@ int main(void)
         cmocka_unit_test(several_packets_share_an_acknowledgement),
         cmocka_unit_test(an_acknowledgement_waits_no_longer_than_its_delay),
         cmocka_unit_test(a_datagram_comes_at_most_once),
+        cmocka_unit_test(a_datagram_goes_before_what_is_appended_after_it),
         cmocka_unit_test(a_datagram_to_a_stranger_becomes_a_greeting),
         cmocka_unit_test(datagrams_have_few_buffers_and_the_dead_get_none),
         cmocka_unit_test(a_mark_is_passed_when_all_before_it_was_carried_out),
