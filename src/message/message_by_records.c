@@ -17,7 +17,8 @@
  * the same channel goes on from there, once all that was sent before is acknowledged.
  *
  * Entries are at most as long as a record, and none names a place in the sender's memory, so large
- * messages go in pieces. */
+ * messages go in pieces. With loss detection records go by UD, and else by CD. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "group/service_memory.h"
@@ -119,35 +120,45 @@ static int copy_from(struct dn_context *context, const struct message_source *so
 
 /* ---- Contexts ------------------------------------------------------------------------------ */
 
-int message_records_open(struct dn_context *context)
+/* Lists the peers that are reached by records; `ranks` has room for all. */
+static struct nic_message_lists list_peers(struct dn_context *context, uint16_t *ranks)
 {
-    const struct px_store store = {
-        .context = context, .take = store_take, .has_room = store_has_room};
-    struct nic_message_lists lists = {context->record_ranks, 0,
-                                      context->record_ranks + context->destination_count, 0};
+    struct nic_message_lists lists = {.destinations = ranks,
+                                      .sources = ranks + context->destination_count};
     for (uint32_t i = 0; i < context->destination_count; i++) {
         if (context->destinations[i].way == &message_by_records) {
-            context->record_ranks[lists.destination_count++] =
-                (uint16_t)context->destinations[i].rank;
+            ranks[lists.destination_count++] = (uint16_t)context->destinations[i].rank;
         }
     }
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
         if (source->way == &message_by_records) {
             context->by_records[lists.source_count] = source;
-            context->record_ranks[context->destination_count + lists.source_count++] =
-                (uint16_t)source->rank;
+            ranks[context->destination_count + lists.source_count++] = (uint16_t)source->rank;
         }
     }
-    if (lists.destination_count + lists.source_count == 0) {
-        return DN_ENOTSUP; /* the fabric may have no services at all */
+    return lists;
+}
+
+int message_records_open(struct dn_context *context)
+{
+    const struct px_store store = {
+        .context = context, .take = store_take, .has_room = store_has_room};
+    uint16_t *ranks = calloc(context->destination_count + context->source_count + 1, sizeof *ranks);
+    if (!ranks) {
+        return DN_ENOMEM;
     }
-    uint64_t now_ns;
-    struct nic_services *services = fabric_services_take(context->lane, &now_ns);
-    int error = nic_packet_message_open(services, number_of(context), &lists,
+    struct nic_message_lists lists = list_peers(context, ranks);
+    int error = DN_ENOTSUP; /* the fabric may have no services at all */
+    if (lists.destination_count + lists.source_count != 0) {
+        uint64_t now_ns;
+        struct nic_services *services = fabric_services_take(context->lane, &now_ns);
+        error = nic_packet_message_open(services, number_of(context), &lists,
                                         context->flags & ~(uint32_t)DN_CONTEXT_ACK_NACK, &store);
-    fabric_services_give(context->lane);
-    KILL_POINT("records: services know the context, box not offered");
+        fabric_services_give(context->lane);
+        KILL_POINT("records: services know the context, box not offered");
+    }
+    free(ranks);
     return error;
 }
 

@@ -117,7 +117,6 @@ static void forget(struct dn_context *context)
     free(context->destination_of);
     free(context->source_of);
     free(context->by_records);
-    free(context->record_ranks);
     struct dn_context *next = context->next;
     memset(context, 0, sizeof *context);
     context->next = next;
@@ -177,10 +176,8 @@ static int make_tables(struct dn_context *context, const bool *is_destination,
     context->destination_of = calloc(nodes, sizeof *context->destination_of);
     context->source_of = calloc(nodes, sizeof *context->source_of);
     context->by_records = calloc(context->source_count + 1, sizeof *context->by_records);
-    context->record_ranks = calloc(context->destination_count + context->source_count + 1,
-                                   sizeof *context->record_ranks);
     if (!context->destinations || !context->sources || !context->destination_of ||
-        !context->source_of || !context->by_records || !context->record_ranks) {
+        !context->source_of || !context->by_records) {
         return DN_ENOMEM;
     }
     struct message_destination *destination = context->destinations;

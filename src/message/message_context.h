@@ -96,7 +96,6 @@ struct dn_context {
     struct message_destination *destinations; /* by rank, as the sources */
     struct message_source *sources;
     struct message_source **by_records; /* those of the sources, by rank */
-    uint16_t *record_ranks;             /* of destinations, then of sources by records */
     _Atomic uint64_t *summary;          /* of the box, a bit per source; NULL: none needed */
     struct dn_context *next;            /* every handle ever made, closed ones for reuse */
     struct fabric_lane *lane;           /* the node's default one: it outlives the context */

@@ -186,24 +186,27 @@ uint32_t nic_packet_message_bytes_max(const struct nic_services *services)
     return services->config.message_bytes_max;
 }
 
-/* The destination's line, or the error that says why nothing can be sent on it. */
+/* The destination's line; DN_EINVAL: the channel is not open. DN_ERANK: not declared. */
 static int find_line(const struct nic_services *services, uint32_t channel, uint16_t to,
                      struct nic_message_context **context, uint32_t *index)
 {
-    struct nic_message_context *found = find(services, channel);
-    if (!found) {
+    *context = find(services, channel);
+    if (!*context) {
         return DN_EINVAL;
     }
-    uint32_t at = find_destination(found, to);
-    if (at == found->sender.destination_count || found->destinations[at].undeclared) {
+    *index = find_destination(*context, to);
+    return *index == (*context)->sender.destination_count ? DN_ERANK : 0;
+}
+
+/* The same, or the error that says why nothing can be sent on it. */
+static int find_open_line(const struct nic_services *services, uint32_t channel, uint16_t to,
+                          struct nic_message_context **context, uint32_t *index)
+{
+    int error = find_line(services, channel, to, context, index);
+    if (!error && (*context)->destinations[*index].undeclared) {
         return DN_ERANK;
     }
-    if (found->sender.destinations[at].lost) {
-        return DN_EPEER;
-    }
-    *context = found;
-    *index = at;
-    return 0;
+    return !error && (*context)->sender.destinations[*index].lost ? DN_EPEER : error;
 }
 
 int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint16_t to,
@@ -214,7 +217,7 @@ int nic_packet_message_get(struct nic_services *services, uint32_t channel, uint
     if (bytes > services->config.message_bytes_max) {
         return DN_ETOOLONG;
     }
-    int error = find_line(services, channel, to, &context, &index);
+    int error = find_open_line(services, channel, to, &context, &index);
     if (error) {
         return error;
     }
@@ -326,7 +329,7 @@ int nic_packet_message_outstanding(const struct nic_services *services, uint32_t
 {
     struct nic_message_context *context;
     uint32_t index;
-    int error = find_line(services, channel, to, &context, &index);
+    int error = find_open_line(services, channel, to, &context, &index);
     if (!error) {
         *count = outstanding(context, index);
     }
@@ -336,48 +339,41 @@ int nic_packet_message_outstanding(const struct nic_services *services, uint32_t
 int nic_packet_message_connect(struct nic_services *services, uint32_t channel, uint16_t to,
                                uint32_t remote_channel, uint32_t seqid)
 {
-    struct nic_message_context *context = find(services, channel);
-    if (!context || remote_channel > NIC_MESSAGE_CHANNEL_MASK) {
-        return DN_EINVAL;
+    struct nic_message_context *context;
+    uint32_t index;
+    int error = remote_channel > NIC_MESSAGE_CHANNEL_MASK
+                    ? DN_EINVAL
+                    : find_line(services, channel, to, &context, &index);
+    if (!error) {
+        context->destinations[index].remote_channel = remote_channel;
+        px_sender_connect(&context->sender, to, seqid);
     }
-    uint32_t index = find_destination(context, to);
-    if (index == context->sender.destination_count) {
-        return DN_ERANK;
-    }
-    context->destinations[index].remote_channel = remote_channel;
-    px_sender_connect(&context->sender, to, seqid);
-    return 0;
+    return error;
 }
 
 int nic_packet_message_disconnect(struct nic_services *services, uint64_t now_ns, uint32_t channel,
                                   uint16_t to)
 {
-    struct nic_message_context *context = find(services, channel);
-    if (!context) {
-        return DN_EINVAL;
+    struct nic_message_context *context;
+    uint32_t index;
+    int error = find_line(services, channel, to, &context, &index);
+    if (!error) {
+        px_sender_peer_lost(&context->sender, to);
+        line_changed(services, now_ns, context, index);
     }
-    uint32_t index = find_destination(context, to);
-    if (index == context->sender.destination_count) {
-        return DN_ERANK;
-    }
-    px_sender_peer_lost(&context->sender, to);
-    line_changed(services, now_ns, context, index);
-    return 0;
+    return error;
 }
 
 int nic_packet_message_reconnect(struct nic_services *services, uint32_t channel, uint16_t to)
 {
-    struct nic_message_context *context = find(services, channel);
-    if (!context) {
-        return DN_EINVAL;
+    struct nic_message_context *context;
+    uint32_t index;
+    int error = find_line(services, channel, to, &context, &index);
+    if (!error) {
+        context->destinations[index].undeclared = false;
+        px_sender_reconnect(&context->sender, to);
     }
-    uint32_t index = find_destination(context, to);
-    if (index == context->sender.destination_count) {
-        return DN_ERANK;
-    }
-    context->destinations[index].undeclared = false;
-    px_sender_reconnect(&context->sender, to);
-    return 0;
+    return error;
 }
 
 /* ---- Events -------------------------------------------------------------------------- */
