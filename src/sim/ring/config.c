@@ -1,5 +1,4 @@
-/* A network's configuration: the ring board's values, what makes no sense, and how long a lone
- * packet takes. */
+/* A network's configuration: the ring board's values, and what makes no sense. */
 #include "sim/ring/state.h"
 
 #include <stdarg.h>

@@ -11,9 +11,10 @@ enum { NET_ERROR_DIGITS = 63 };
 
 struct net_errors {
     uint64_t until; /* right bits before the next wrong one; UINT64_MAX: none ever is */
-    uint64_t
-        digits[NET_ERROR_DIGITS]; /* the chance that this binary digit of a gap is 1, in 2^64ths */
-    uint64_t beyond;              /* that the gap is longer than all digits together */
+    /* In 2^64ths: the chance that a binary digit of a gap is 1, and that the gap is longer than all
+     * digits together. */
+    uint64_t digits[NET_ERROR_DIGITS];
+    uint64_t beyond;
     struct base_random random;
 };
 

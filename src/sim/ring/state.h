@@ -342,7 +342,8 @@ bool net_lines_leave(struct net *net, const struct packet *packet, struct net_de
 
 bool net_leave_open(struct net *net);
 void net_leave_close(struct net *net);
-/* The flits that have gone to a channel of the port and have not yet been taken by it. */
+/* For tests: the flits that have gone to a channel of the port and have not yet been taken by
+ * it. */
 uint32_t net_leave_fill(const struct net *net, uint32_t output);
 void net_leave_receive(struct net *net);
 void net_leave_step(struct net *net);

@@ -81,7 +81,6 @@ static uint32_t square_root(uint32_t value)
     return root;
 }
 
-/* Objections that concern one pattern only. */
 static const char *reply_objection(const struct net_traffic_config *config,
                                    const struct net_config *network, char text[NET_ERROR_BYTES])
 {
@@ -97,6 +96,7 @@ static const char *reply_objection(const struct net_traffic_config *config,
     return NULL;
 }
 
+/* Objections that concern one pattern only. */
 static const char *pattern_objection(const struct net_traffic_config *config, uint32_t nodes,
                                      enum net_shape shape, char text[NET_ERROR_BYTES])
 {
