@@ -203,10 +203,12 @@ static void flood(void)
     close_all(context);
 }
 
-/* With more than eight sources the summary word decides where to look. */
+/* With more than eight sources the summary word decides where to look. In contexts with flags what
+ * was sent may have been refused or lost, and come later. */
 static void any_is_fair(void)
 {
     struct dn_context *context = open_with(5, 0, 0);
+    bool is_there = live_context_flags() == 0;
     uint64_t turn[NODES_MAX] = {0};
     for (uint64_t number = 0; number < 50 && me.rank != 0; number++) {
         expect(dn_send(context, 0, &number, sizeof number, LIVE_PATIENCE_NS), 0);
@@ -215,10 +217,12 @@ static void any_is_fair(void)
     for (int i = 0; i < 50 * (me.size - 1) && me.rank == 0; i++) {
         uint64_t number;
         int sender;
-        expect(dn_recv(context, DN_ANY, &number, sizeof number, 0, &sender, NULL), 0);
+        expect(dn_recv(context, DN_ANY, &number, sizeof number, is_there ? 0 : LIVE_PATIENCE_NS,
+                       &sender, NULL),
+               0);
         require(number == turn[sender]++);
         /* No source is served twice while another waits for its first. */
-        for (int rank = 1; rank < me.size; rank++) {
+        for (int rank = 1; rank < me.size && is_there; rank++) {
             require(turn[sender] <= turn[rank] + 1);
         }
     }

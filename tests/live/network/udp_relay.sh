@@ -20,6 +20,28 @@ through()
     done
 }
 
+# messages FLAGS COUNTS RELAY_OPTION...: paper 004's messages, with loss detection by UD. All checks
+# of the program hold: nothing is lost, doubled or out of order.
+messages()
+{
+    local counts=$2 count
+    export DN_TEST_CONTEXT_FLAGS=$1
+    shift 2
+    udp_relay_start 3 "$@" || return 1
+    live_group -n 3 --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" \
+        --timeout 100 "$live_programs/message"
+    unset DN_TEST_CONTEXT_FLAGS
+    udp_relay_stop || { echo "the relay failed"; return 1; }
+    if [ "$status" -ne 0 ] ||
+        [ "$(grep -c '^ok ' "$live_work/out")" -ne "$("$live_programs/message" --list 3 | wc -l)" ]; then
+        echo "status $status"
+        return 1
+    fi
+    for count in received forwarded $counts; do
+        udp_has "$count" "$live_work/relay" || return 1
+    done
+}
+
 # The launcher's word that a node has left comes before the acknowledgements that the node sent.
 leave_slowly()
 {
@@ -50,6 +72,9 @@ udp_verdict "loss of 10 in 100" through 2 2 lost --loss 10
 udp_verdict "a thin link" through 2 2 'queue_full' --rate 4000000 --queue 60000
 udp_verdict "all together" through 3 1 'reordered duplicated corrupted lost' --delay-ms 1 \
     --jitter-ms 2 --reorder 5 --duplicate 5 --corrupt 2 --loss 3 --rate 10000000 --queue 100000
+udp_verdict "messages that find loss, loss of 2 in 100" messages 4 lost --loss 2
+udp_verdict "messages that do it all, all together" messages 7 'reordered duplicated corrupted lost' \
+    --delay-ms 1 --reorder 1 --duplicate 5 --corrupt 1 --loss 1
 udp_verdict "nodes leave, at a delay of 1 ms" leave_slowly
 udp_verdict "nothing remains" live_nothing_remains
 live_finish
