@@ -7,15 +7,12 @@
 
 #include <string.h>
 
-/* Where the fields of the header lie. */
+/* Where the other fields of the header lie. */
 enum {
-    AT_VERSION = 0,
     AT_KIND_AND_FLAGS = 1, /* kind in the lower half */
     AT_CHANNEL = 2,
     AT_AFTER = 3,
     AT_SOURCE = 4,
-    AT_TARGET = 6,
-    AT_PGID = 8,
     AT_SOURCE_INCARNATION = 12,
     AT_TARGET_INCARNATION = 16,
     AT_SEQUENCE = 20,
@@ -85,13 +82,13 @@ static bool header_is_well_formed(const struct wire_header *header)
 void wire_header_encode(const struct wire_header *header, unsigned char *packet)
 {
     INVARIANT(header_is_well_formed(header));
-    packet[AT_VERSION] = WIRE_VERSION;
+    packet[WIRE_AT_VERSION] = WIRE_VERSION;
     packet[AT_KIND_AND_FLAGS] = (unsigned char)(header->kind | (uint32_t)header->flags << 4);
     packet[AT_CHANNEL] = header->channel;
     packet[AT_AFTER] = header->after;
     wire_put16(packet + AT_SOURCE, header->source);
-    wire_put16(packet + AT_TARGET, header->target);
-    wire_put32(packet + AT_PGID, header->pgid);
+    wire_put16(packet + WIRE_AT_TARGET, header->target);
+    wire_put32(packet + WIRE_AT_PGID, header->pgid);
     wire_put32(packet + AT_SOURCE_INCARNATION, header->source_incarnation);
     wire_put32(packet + AT_TARGET_INCARNATION, header->target_incarnation);
     wire_put32(packet + AT_SEQUENCE, header->sequence);
@@ -112,7 +109,7 @@ uint32_t wire_packet_bytes(const unsigned char *packet, uint32_t bytes)
 
 bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire_header *header)
 {
-    if (bytes < WIRE_OVERHEAD_BYTES || packet[AT_VERSION] != WIRE_VERSION) {
+    if (bytes < WIRE_OVERHEAD_BYTES || packet[WIRE_AT_VERSION] != WIRE_VERSION) {
         return false;
     }
     struct wire_header read = {
@@ -121,8 +118,8 @@ bool wire_header_decode(const unsigned char *packet, uint32_t bytes, struct wire
         .channel = packet[AT_CHANNEL],
         .after = packet[AT_AFTER],
         .source = wire_get16(packet + AT_SOURCE),
-        .target = wire_get16(packet + AT_TARGET),
-        .pgid = wire_get32(packet + AT_PGID),
+        .target = wire_get16(packet + WIRE_AT_TARGET),
+        .pgid = wire_get32(packet + WIRE_AT_PGID),
         .source_incarnation = wire_get32(packet + AT_SOURCE_INCARNATION),
         .target_incarnation = wire_get32(packet + AT_TARGET_INCARNATION),
         .sequence = wire_get32(packet + AT_SEQUENCE),

@@ -35,6 +35,9 @@ enum {
     WIRE_PATH_ANSWER_BYTES = 9,
 };
 
+/* Where the fields lie by which a packet finds its receiver, for who looks at nothing else. */
+enum { WIRE_AT_VERSION = 0, WIRE_AT_TARGET = 6, WIRE_AT_PGID = 8 };
+
 enum wire_kind {
     WIRE_UD = 1,      /* unreliable datagram: no sequence */
     WIRE_CD = 2,      /* concurrent datagram: once, in order */
