@@ -15,6 +15,7 @@ int cli_perf(int argc, char **argv);
 int cli_storm(int argc, char **argv);
 int cli_sim(int argc, char **argv);
 int cli_info(int argc, char **argv);
+int cli_board(int argc, char **argv);
 /* The command that a launcher starts on other hosts. */
 int cli_agent(int argc, char **argv);
 

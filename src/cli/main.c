@@ -10,6 +10,7 @@
 static const struct options_subcommand subcommands[] = {
     {"run", cli_run, NULL, "start a program as a group of nodes"},
     {"perf", cli_perf, NULL, "measure against the physical limit"},
+    {"board", cli_board, NULL, "share a UDP port between the nodes of several groups"},
     {"info", cli_info, NULL, "show this machine, the running groups and their counters"},
 #ifdef DN_SIM
     {"storm", cli_storm, NULL, "run the protocol on a network that does everything wrong"},

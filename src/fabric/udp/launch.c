@@ -10,13 +10,14 @@
 
 #include "base/little.h"
 #include "board/board.h"
+#include "fabric/udp/board/entry.h"
 #include "fabric/udp/guard.h"
 #include "fabric/udp/socket.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PEER_TIMEOUT_MS_MAX (UINT64_C(3600) * 1000)
 
-enum { SET_ENCRYPT, SET_NO_AUTH, SET_MTU, SET_PEER_TIMEOUT, SET_PORT, SET_RELAY_PORT };
+enum { SET_ENCRYPT, SET_NO_AUTH, SET_MTU, SET_PEER_TIMEOUT, SET_PORT, SET_RELAY_PORT, SET_BOARD };
 
 static const struct fabric_option options[] = {
     [SET_ENCRYPT] = {"encrypt", NULL, NULL, 0, 1, 0,
@@ -33,6 +34,9 @@ static const struct fabric_option options[] = {
     [SET_RELAY_PORT] = {"relay-port", "Q", "port", 1, UINT16_MAX, 0,
                         "tell peers that node R is at port Q + R, where a program of yours passes "
                         "packets on to it"},
+    [SET_BOARD] = {"board", "P", "port", 1, UINT16_MAX, 0,
+                   "the nodes use the board at port P of their host, beside other groups; "
+                   "`dimmnet board` makes one"},
     {.name = NULL},
 };
 
@@ -44,12 +48,18 @@ struct node_files {
 
 /* The roster of this host and the nodes' descriptors, a fabric_roster's state. */
 struct making {
-    struct udp_roster_file file; /* .fd -1: not sealed yet */
-    struct node_files nodes[];   /* from rank_first on */
+    struct udp_roster_file file;  /* .fd -1: not sealed yet */
+    struct udp_board_entry entry; /* to the board that the nodes use, if they use one */
+    struct node_files nodes[];    /* from rank_first on */
 };
 
 static int check(const uint64_t *settings, char *sentence)
 {
+    if (settings[SET_BOARD] && (settings[SET_PORT] || settings[SET_RELAY_PORT])) {
+        return fabric_launch_refuse(sentence, DN_EINVAL,
+                                    "at a --board all nodes of a host have one port, and --port "
+                                    "and --relay-port give each its own; choose one");
+    }
     return settings[SET_NO_AUTH] && settings[SET_ENCRYPT]
                ? fabric_launch_refuse(
                      sentence, DN_EINVAL,
@@ -81,6 +91,7 @@ static int open_making(struct fabric_roster *roster, char *sentence)
         return fabric_launch_refuse(sentence, DN_ENOMEM, "no memory");
     }
     making->file.fd = -1;
+    making->entry.control_fd = -1;
     for (uint32_t i = 0; i < roster->rank_count; i++) {
         making->nodes[i] = (struct node_files){-1, -1};
     }
@@ -88,15 +99,17 @@ static int open_making(struct fabric_roster *roster, char *sentence)
     return 0;
 }
 
-static union udp_address with_port(const union udp_address *host, uint32_t port)
+/* The nodes use the sockets of a board, and have one address. */
+static int enter_board(struct fabric_roster *roster, const union udp_address *host, char *sentence)
 {
-    union udp_address address = *host;
-    if (address.any.sa_family == AF_INET6) {
-        address.v6.sin6_port = htons((uint16_t)port);
-    } else {
-        address.v4.sin_port = htons((uint16_t)port);
+    struct making *making = roster->state;
+    union udp_address board = udp_address_with_port(host, (uint32_t)roster->settings[SET_BOARD]);
+    int error = udp_board_enter(&board, roster->rank_count, &making->entry, sentence);
+    for (uint32_t i = 0; i < roster->rank_count && !error; i++) {
+        error = udp_board_socket(&making->entry, i, &making->nodes[i].socket_fd, sentence);
+        udp_contact_put(&roster->contacts[roster->rank_first + i], &board);
     }
-    return address;
+    return error;
 }
 
 static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact *contact,
@@ -116,16 +129,19 @@ static int bind_nodes(struct fabric_roster *roster, const struct fabric_contact 
     }
     int error = open_making(roster, sentence);
     struct making *making = roster->state;
+    if (!error && roster->settings[SET_BOARD]) {
+        return enter_board(roster, &host, sentence);
+    }
     for (uint32_t i = 0; i < roster->rank_count && !error; i++) {
         uint32_t rank = roster->rank_first + i;
-        union udp_address wanted = with_port(&host, port ? port + rank : 0);
+        union udp_address wanted = udp_address_with_port(&host, port ? port + rank : 0);
         union udp_address bound;
         if (udp_socket_bind(&wanted, &bound, &making->nodes[i].socket_fd) != 0) {
             making->nodes[i].socket_fd = -1;
             return fabric_launch_refuse(sentence, DN_ESYSTEM, "cannot bind node %u to %s: %s", rank,
                                         udp_address_text(&wanted, text), strerror(errno));
         }
-        bound = relay_port ? with_port(&host, relay_port + rank) : bound;
+        bound = relay_port ? udp_address_with_port(&host, relay_port + rank) : bound;
         udp_contact_put(&roster->contacts[rank], &bound);
     }
     return error;
@@ -164,6 +180,7 @@ static void release(struct fabric_roster *roster)
     for (uint32_t i = 0; i < roster->rank_count; i++) {
         hand_over(roster, i);
     }
+    udp_board_leave(&making->entry);
     if (making->file.fd >= 0) {
         udp_roster_unmap(&making->file);
     }
@@ -337,7 +354,15 @@ static int seal(struct fabric_roster *roster, const struct fabric_terms *terms, 
     if (error) {
         return error;
     }
-    struct udp_roster_file *file = &((struct making *)roster->state)->file;
+    struct making *making = roster->state;
+    struct udp_roster_file *file = &making->file;
+    if (making->entry.control_fd >= 0) {
+        error = udp_board_claim(&making->entry, (uint32_t)numbers[TERM_PGID], roster->rank_first,
+                                sentence);
+        if (error) {
+            return error;
+        }
+    }
     error = udp_roster_create(roster->node_count, file);
     if (error) {
         file->fd = -1;

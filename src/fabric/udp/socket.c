@@ -61,7 +61,15 @@ static int forbid_fragments(int fd, int family)
     return setsockopt(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &link_v6, sizeof link_v6);
 }
 
-int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd)
+static int share(int fd)
+{
+    const int on = 1;
+    return setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+}
+
+/* With `joins` the address may be that of other shared sockets. */
+static int bind_socket(const union udp_address *wanted, bool joins, union udp_address *bound,
+                       int *fd)
 {
     int family = wanted->any.sa_family;
     int made = socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -71,7 +79,7 @@ int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, i
     const int on = 1;
     union udp_address where = {0};
     socklen_t where_bytes = sizeof where;
-    if (forbid_fragments(made, family) != 0 ||
+    if (forbid_fragments(made, family) != 0 || (joins && share(made) != 0) ||
         (family == AF_INET6 && setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) ||
         bind(made, &wanted->any, udp_address_bytes(wanted)) != 0 ||
         getsockname(made, &where.any, &where_bytes) != 0) {
@@ -87,6 +95,37 @@ int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, i
     return 0;
 }
 
+int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd)
+{
+    return bind_socket(wanted, false, bound, fd);
+}
+
+int udp_socket_bind_shared(const union udp_address *wanted, union udp_address *bound, int *fds,
+                           uint32_t count)
+{
+    union udp_address where;
+    uint32_t made = 0;
+    /* The first one is bound alone, so that we never join sockets of others. */
+    int error = bind_socket(wanted, false, &where, &fds[0]);
+    if (!error) {
+        made = 1;
+        error = share(fds[0]) == 0 ? 0 : DN_ESYSTEM;
+    }
+    for (; made < count && !error; made += !error) {
+        error = bind_socket(&where, true, bound, &fds[made]);
+    }
+    if (error) {
+        int saved = errno;
+        while (made > 0) {
+            (void)close(fds[--made]);
+        }
+        errno = saved;
+        return error;
+    }
+    *bound = where;
+    return 0;
+}
+
 void udp_socket_use(struct udp_socket *socket, int fd)
 {
     const int on = 1;
@@ -97,7 +136,12 @@ void udp_socket_use(struct udp_socket *socket, int fd)
     /* Ask first: a kernel that does not know the option would not refuse a message with it, but
      * send one large datagram. */
     socket->offload_send = getsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &value, &value_bytes) == 0;
-    socket->offload_receive = setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
+    socket->is_shared = getsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &value, &value_bytes) == 0 &&
+                        value != 0;
+    /* The kernel joins packets between the same two ports, and only the first one's header decides
+     * whose they are: at a shared port packets of several groups would come in one piece. */
+    socket->offload_receive = !socket->is_shared &&
+                              setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on) == 0;
 }
 
 void udp_socket_close(struct udp_socket *socket)
@@ -349,6 +393,17 @@ bool udp_address_is_same(const union udp_address *one, const union udp_address *
     bool is_v6 = one->any.sa_family == AF_INET6;
     return udp_address_is_same_host(one, other) && (is_v6 ? one->v6.sin6_port == other->v6.sin6_port
                                                           : one->v4.sin_port == other->v4.sin_port);
+}
+
+union udp_address udp_address_with_port(const union udp_address *host, uint32_t port)
+{
+    union udp_address address = *host;
+    if (address.any.sa_family == AF_INET6) {
+        address.v6.sin6_port = htons((uint16_t)port);
+    } else {
+        address.v4.sin_port = htons((uint16_t)port);
+    }
+    return address;
 }
 
 const char *udp_address_text(const union udp_address *address, char text[UDP_ADDRESS_TEXT_BYTES])

@@ -18,6 +18,7 @@ struct udp_socket {
     int fd;
     bool offload_send;    /* GSO */
     bool offload_receive; /* GRO */
+    bool is_shared;       /* the port is a board's, with sockets of other groups */
     bool is_connected;    /* to the only peer, so that the kernel looks up the route once */
     uint64_t send_calls, receive_calls;
     uint64_t send_refused; /* packets that the kernel did not take (no route, forbidden): lost */
@@ -27,6 +28,12 @@ struct udp_socket {
  * non-blocking; *bound is where. What it sends is never cut into fragments, and what ICMP says
  * about paths is not believed. DN_ESYSTEM and errno. */
 int udp_socket_bind(const union udp_address *wanted, union udp_address *bound, int *fd);
+
+/* Binds so many sockets to one address, which nobody else had. The kernel numbers them as the
+ * array does, and gives each packet to the one that a filter names. All must stay open: the kernel
+ * puts the last one in the place of one that is closed. DN_ESYSTEM and errno. */
+int udp_socket_bind_shared(const union udp_address *wanted, union udp_address *bound, int *fds,
+                           uint32_t count);
 
 /* Takes a bound descriptor over and asks the kernel what it can do. If the kernel then refuses
  * to offload sending, the flag is cleared. Tests may clear either flag. */
@@ -62,6 +69,8 @@ bool udp_address_is_same_host(const union udp_address *one, const union udp_addr
  * (a cautious guess where that is not known); 0 and errno: there is no route. What lies beyond may
  * carry less: InfiniSWIF finds that out. What ICMP told this host about it does not count. */
 uint32_t udp_path_bytes(const union udp_address *to);
+
+union udp_address udp_address_with_port(const union udp_address *host, uint32_t port);
 
 /* "192.0.2.1:7000", "[2001:db8::1]:7000". */
 enum { UDP_ADDRESS_TEXT_BYTES = 64 };

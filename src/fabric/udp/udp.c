@@ -301,7 +301,6 @@ static void reset(struct udp_state *udp, const struct fabric_start *start)
     udp->owes = udp->burst_waits = false;
     udp->burst_start = udp->burst_end = 0;
     udp->bytes_received = 0;
-    udp->may_connect = udp->view->node_count == 2;
     udp->lives_seen = atomic_load(&udp->control->group->change_count) - 1;
     udp->starting_count = udp->parting_count = 0;
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
@@ -379,6 +378,8 @@ static int udp_start(const struct fabric_start *start)
     reset(udp, start);
     mark_roads(udp->view);
     udp_socket_use(&udp->socket, (int)fd);
+    /* A connected socket gets packets before the filter of a board is asked, other groups', too. */
+    udp->may_connect = udp->view->node_count == 2 && !udp->socket.is_shared;
     udp->burst = malloc(UDP_BURST_BUFFER_BYTES);
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);

@@ -42,7 +42,7 @@ studies_agree()
         { echo "< in dimmnet sim study --list alone, > in dimmnet-sim.1 alone"; return 1; }
 }
 
-for command in run perf info; do
+for command in run perf info board; do
     live_verdict "dimmnet $command" agree "dimmnet-$command.1" DESCRIPTION "$command"
 done
 # A build may lack the simulator.

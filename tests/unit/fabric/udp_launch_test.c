@@ -6,14 +6,18 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "fabric/launch.h"
-#include "fabric/udp/launch.h"
+#include "fabric/udp/board/entry.h"
+#include "fabric/udp/board/server.h"
 #include "fabric/udp/guard.h"
+#include "fabric/udp/launch.h"
 #include "fabric/udp/roster.h"
+#include "fabric/udp/socket.h"
 
-enum { ENCRYPT, NO_AUTH, MTU, PEER_TIMEOUT, PORT, RELAY_PORT };
+enum { ENCRYPT, NO_AUTH, MTU, PEER_TIMEOUT, PORT, RELAY_PORT, BOARD };
 enum { NODES = 5, NODES_OF_ONE = 2, MTU_BYTES = 2000, HEADERS_BYTES = 28 };
 
 static const struct group_sizes sizes = {4096, 8192, 12288, 16384};
@@ -129,6 +133,15 @@ static void settings_are_checked(void **state)
     settings[NO_AUTH] = 1;
     assert_int_equal(fabric->check(settings, sentence), DN_EINVAL);
     assert_non_null(strstr(sentence, "choose one"));
+    settings[NO_AUTH] = 0;
+    settings[BOARD] = 7000;
+    assert_int_equal(fabric->check(settings, sentence), 0);
+    settings[PORT] = 7001;
+    assert_int_equal(fabric->check(settings, sentence), DN_EINVAL);
+    assert_non_null(strstr(sentence, "at a --board all nodes of a host have one port"));
+    settings[PORT] = 0;
+    settings[RELAY_PORT] = 7001;
+    assert_int_equal(fabric->check(settings, sentence), DN_EINVAL);
 }
 
 /* ---- One host -------------------------------------------------------------------------- */
@@ -191,6 +204,70 @@ static void without_proof_there_is_a_warning(void **state)
     assert_int_equal(file.roster->cipher, UDP_CIPHER_NONE);
     udp_roster_unmap(&file);
     fabric_roster_release(&roster);
+}
+
+struct serving {
+    struct udp_board *board;
+    int stop_fd;
+};
+
+static void *serve(void *context)
+{
+    const struct serving *serving = context;
+    unit_expect(udp_board_serve(serving->board, serving->stop_fd) == 0);
+    return NULL;
+}
+
+/* All nodes have the board's address, and the kernel knows whose packets are whose. */
+static void a_group_on_a_board(void **state)
+{
+    (void)state;
+    static struct udp_board board;
+    const union udp_address wanted = {
+        .v4 = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    if (getenv("DN_TEST_EMULATED")) {
+        skip(); /* emulators of Linux do not know the board's filter */
+    }
+    struct fabric_roster roster = open_roster(0, NODES);
+    settings[BOARD] = 1;
+    assert_int_equal(fabric->make(&roster, sentence), DN_EPEER);
+    assert_non_null(strstr(sentence, "there is no board at 127.0.0.1:1"));
+    fabric_roster_release(&roster);
+    sentence[0] = '\0';
+    assert_int_equal(udp_board_open(&board, &wanted, sentence), 0);
+    int stop_fd = eventfd(0, EFD_CLOEXEC);
+    struct serving serving = {&board, stop_fd};
+    pthread_t server;
+    assert_int_equal(pthread_create(&server, NULL, serve, &serving), 0);
+    settings[BOARD] = ntohs(board.address.v4.sin_port);
+    roster = open_roster(0, NODES);
+    assert_int_equal(fabric->make(&roster, sentence), 0);
+    struct udp_roster_file file = map(&roster, 0);
+    struct udp_board_answer answer;
+    assert_int_equal(udp_board_look(&board.address, &answer, sentence), 0);
+    assert_int_equal(answer.count, NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct udp_socket used;
+        int fds[FABRIC_DESCRIPTORS_MAX];
+        fabric->descriptors(&roster, i, fds);
+        assert_memory_equal(udp_roster_address(file.roster, i), &board.address,
+                            sizeof board.address.v4);
+        assert_int_equal(answer.seats[i].pgid, file.roster->pgid);
+        assert_int_equal(answer.seats[i].rank, i);
+        udp_socket_use(&used, fds[1]);
+        assert_true(used.is_shared);
+        fabric->hand_over(&roster, i);
+    }
+    udp_roster_unmap(&file);
+    fabric_roster_release(&roster);
+    do {
+        assert_int_equal(udp_board_look(&board.address, &answer, sentence), 0);
+    } while (answer.count != 0);
+    assert_int_equal(eventfd_write(stop_fd, 1), 0);
+    assert_int_equal(pthread_join(server, NULL), 0);
+    assert_int_equal(unit_faults, 0);
+    (void)close(stop_fd);
+    udp_board_close(&board);
 }
 
 /* ---- Several hosts --------------------------------------------------------------------- */
@@ -338,6 +415,7 @@ int main(void)
         cmocka_unit_test_setup(a_group_on_one_host, set_up),
         cmocka_unit_test_setup(what_cannot_be_made_is_said, set_up),
         cmocka_unit_test_setup(without_proof_there_is_a_warning, set_up),
+        cmocka_unit_test_setup(a_group_on_a_board, set_up),
         cmocka_unit_test_setup(all_hosts_get_the_same_terms, set_up),
         cmocka_unit_test_setup(what_all_hosts_can_do_is_agreed, set_up),
         cmocka_unit_test_setup(terms_are_checked, set_up),
