@@ -97,6 +97,12 @@ static inline void show_head(void)
     fflush(stdout);
 }
 
+/* What is below 1 needs more digits to say anything. */
+static inline int decimals_of(double value)
+{
+    return value < 1 ? 3 : 1;
+}
+
 /* More MB/s is better, and less time. */
 static inline void show(const char *what, double here, const char *unit,
                         const struct figure *figure, const char *path, const char *source)
@@ -115,8 +121,8 @@ static inline void show(const char *what, double here, const char *unit,
             snprintf(simulation, sizeof simulation, "%.0f", model * units);
         }
     }
-    printf("%-36s %-5s %10.1f %10s %8s %9s  %s\n", what, unit, here, simulation, paper, better,
-           source);
+    printf("%-36s %-5s %10.*f %10s %8s %9s  %s\n", what, unit, decimals_of(here), here, simulation,
+           paper, better, source);
 }
 
 #endif
