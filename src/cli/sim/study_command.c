@@ -31,6 +31,7 @@ struct sweep {
     struct sim_study_row rows[SIM_STUDY_POINTS_MAX]; /* for the page */
     unsigned count;
     unsigned failed;
+    char told[SIM_ERROR_BYTES]; /* why the last one failed that was told */
 };
 
 /* ---- Options ------------------------------------------------------------------------------ */
@@ -122,6 +123,18 @@ static void show_progress(void *context, uint64_t done, unsigned running)
                       sweep->count, running);
 }
 
+/* A machine that does not suit the study makes every point fail alike: that is told once. */
+static void tell_failure(struct sweep *sweep, uint64_t number, const char *why)
+{
+    sweep->failed++;
+    if (strcmp(sweep->told, why) == 0) {
+        return;
+    }
+    (void)snprintf(sweep->told, sizeof sweep->told, "%s", why);
+    cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s", sweep->study->name,
+            number + 1, sweep->count, sweep->points[number].nodes, why);
+}
+
 static bool take_row(void *context, uint64_t number, const void *result, const char *death)
 {
     struct sweep *sweep = context;
@@ -129,9 +142,7 @@ static bool take_row(void *context, uint64_t number, const void *result, const c
     cli_clear_progress();
     sweep->rows[number] = death ? (struct sim_study_row){.error = "it died"} : *row;
     if (death || row->error[0]) {
-        sweep->failed++;
-        cli_say(COMMAND, "%s: point %" PRIu64 " of %u (%" PRIu32 " nodes): %s", sweep->study->name,
-                number + 1, sweep->count, sweep->points[number].nodes, death ? death : row->error);
+        tell_failure(sweep, number, death ? death : row->error);
         return true;
     }
     sim_study_write_row(sweep->study, row, sweep->options->format, stdout);
@@ -174,7 +185,9 @@ static int run_sweep(const struct study_options *options)
                                          sweep.rows, sweep.count)) {
         return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
-    return sweep.failed > 0 ? CLI_FAULT : CLI_OK;
+    return sweep.failed == 0 ? CLI_OK
+                             : cli_fail(COMMAND, "%s: %u of %u points failed", sweep.study->name,
+                                        sweep.failed, sweep.count);
 }
 
 int cli_sim_study(int argc, char **argv)
