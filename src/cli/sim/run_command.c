@@ -266,6 +266,10 @@ int cli_sim_run(int argc, char **argv)
             return cli_refuse(COMMAND, "--%s is for %s only", groups[i].given, programs[i]);
         }
     }
+    const char *objection = sim_messages_objection(&options.wish.messages.buffers);
+    if (objection) {
+        return cli_refuse(COMMAND, "%s", objection);
+    }
     if (options.to_ps <= options.from_ps) {
         return cli_refuse(COMMAND, "--to is not behind --from");
     }

@@ -187,6 +187,15 @@ static void take_defaults(struct sim_messages_wish *wish)
     buffers->resend_ns = buffers->resend_ns ? buffers->resend_ns : RESEND_USUAL_NS;
 }
 
+const char *sim_messages_objection(const struct sim_message_config *buffers)
+{
+    bool is_usual = buffers->entries == 0;
+    return (is_usual || is_power_of_two(buffers->entries)) &&
+                   buffers->send_bytes % WORD_BYTES == 0 && buffers->receive_bytes % WORD_BYTES == 0
+               ? NULL
+               : "entries are a power of two, buffers a multiple of 8 bytes";
+}
+
 /* What cannot be run, in one line, or NULL. */
 static const char *objection(const struct sim_messages_wish *wish)
 {
@@ -194,9 +203,8 @@ static const char *objection(const struct sim_messages_wish *wish)
     if (wish->node_count < 2) {
         return "messages need 2 nodes";
     }
-    if (!is_power_of_two(buffers->entries) || buffers->send_bytes % WORD_BYTES != 0 ||
-        buffers->receive_bytes % WORD_BYTES != 0) {
-        return "entries are a power of two, buffers a multiple of 8 bytes";
+    if (sim_messages_objection(buffers)) {
+        return sim_messages_objection(buffers);
     }
     if (buffers->send_bytes < buffers->bytes_max ||
         buffers->receive_bytes < sim_messages_room(1, buffers->bytes_max)) {

@@ -53,6 +53,9 @@ struct sim_messages_result {
     struct sim_world_counters counters;
 };
 
+/* What is wrong with such buffers on any machine, or NULL. */
+const char *sim_messages_objection(const struct sim_message_config *buffers);
+
 /* The smallest RB for that many messages of so many bytes. */
 uint32_t sim_messages_room(uint32_t count, uint64_t bytes);
 

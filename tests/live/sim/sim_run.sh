@@ -49,6 +49,12 @@ words_are_checked()
     refused 2 '--loss is for message only' || return 1
     sim message --resend never
     refused 2 '--resend takes one of nack, back-off, ' || return 1
+    local words
+    for words in '--entries 3' '--send-buffer 1001' '--receive-buffer 4095'; do
+        # shellcheck disable=SC2086 # two words
+        sim message $words
+        refused 2 'entries are a power of two, buffers a multiple of 8 bytes' || return 1
+    done
     sim message --loss 1000
     refused 1 'packets are lost, and nobody detects it' || return 1
     sim message --receive-buffer 2048
