@@ -98,10 +98,10 @@ struct table {
     int section, key, value, file; /* widths */
 };
 
-/* Defaults of a stage or a part are left out: they say nothing about the machine. */
+/* What no file says of a stage or a part is left out: it says nothing about the machine. */
 static bool is_shown(const struct table *table, const struct sim_machine_value *value)
 {
-    return value->source || !(table->part || strncmp(value->section, "stage ", 6) == 0);
+    return value->file || !(table->part || strncmp(value->section, "stage ", 6) == 0);
 }
 
 static void widen(int *width, const char *text)

@@ -10,6 +10,7 @@
 
 #include "sim/model/machine_file.h"
 #include "sim/model/machine_keys.h"
+#include "sim/model/network_flit.h"
 
 /* Files of one machine, with all that they inherit; one that comes twice counts twice. */
 enum { FILES_MAX = 64, SOURCE_BYTES = SIM_VALUE_BYTES };
@@ -374,6 +375,18 @@ static bool check_core(const struct sim_machine *machine, char *error)
     return true;
 }
 
+/* Nothing that a file says goes unused. */
+static bool check_ring(const struct sim_machine *machine, char *error)
+{
+    for (unsigned i = SIM_ring_route_cycles; i <= SIM_ring_nic_cycles; i++) {
+        if (machine->ring_buffer_flits == 0 && sim_slot_value(machine, i)) {
+            return value_fault(machine, i, error,
+                               "without buffer_flits all of [ring] is as usual, and this unused");
+        }
+    }
+    return true;
+}
+
 static bool check_together(const struct sim_machine *machine, char *error)
 {
     if (machine->switch_ports == 1) {
@@ -390,7 +403,7 @@ static bool check_together(const struct sim_machine *machine, char *error)
         return value_fault(machine, SIM_dma_word_cycles, error,
                            "a card needs [host] cached_ns and fill_ns");
     }
-    return check_stages(machine, error) && check_core(machine, error);
+    return check_stages(machine, error) && check_core(machine, error) && check_ring(machine, error);
 }
 
 /* ---- The whole ------------------------------------------------------------------------- */
@@ -496,15 +509,21 @@ void sim_machine_each(const struct sim_machine *machine,
                       void (*line)(void *context, const struct sim_machine_value *value),
                       void *context)
 {
+    struct sim_machine whole = *machine;
+    sim_ring_complete(&whole);
     for (unsigned i = 0; i < SIM_SLOTS; i++) {
         if (!sim_slot_is_said(i)) {
             continue;
         }
+        bool is_usual = sim_slot_value(machine, i) == 0 && sim_slot_value(&whole, i) != 0;
         struct sim_slot slot = sim_slot_get(i);
         struct sim_machine_value value = {
             .section = slot.section, .key = slot.key, .help = slot.help};
-        sim_value_write(i, sim_slot_value(machine, i), value.value, sizeof value.value);
-        if (machine->sources->slots[i].file) {
+        sim_value_write(i, sim_slot_value(is_usual ? &whole : machine, i), value.value,
+                        sizeof value.value);
+        if (is_usual) {
+            value.source = "assumed: the usual router's, see doc/ring.md";
+        } else if (machine->sources->slots[i].file) {
             value.source = machine->sources->slots[i].text;
             value.file = machine->sources->slots[i].file;
         }

@@ -239,8 +239,8 @@ const char *sim_part_name(unsigned number);
 struct sim_machine_value {
     const char *section, *key; /* the key as the file has it, with its unit */
     char value[48];
-    const char *source; /* NULL: the default */
-    const char *file;   /* that gave it; NULL: the default */
+    const char *source; /* NULL: the default, 0 */
+    const char *file;   /* that gave it; NULL: none, it is the default or a router's usual value */
     const char *help;
 };
 void sim_machine_each(const struct sim_machine *machine,

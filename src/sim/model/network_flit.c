@@ -82,16 +82,32 @@ static bool lay_out(struct net_config *config, enum sim_topology topology, uint3
     return height > 1;
 }
 
+void sim_ring_complete(struct sim_machine *machine)
+{
+    enum { ANY_NODES = 2 }; /* delays and buffers do not depend on it */
+    struct net_config usual;
+    if (machine->ring_buffer_flits > 0) {
+        return;
+    }
+    net_config_default(&usual, ANY_NODES);
+    machine->ring_buffer_flits = usual.buffer_flits;
+    machine->ring_route_cycles = usual.route_cycles;
+    machine->ring_switch_cycles = usual.switch_cycles;
+    machine->ring_link_cycles = usual.link_cycles;
+    machine->ring_credit_cycles = usual.credit_cycles;
+    machine->ring_nic_cycles = usual.nic_cycles;
+}
+
 static void set_delays(struct net_config *config, const struct sim_machine *machine)
 {
-    if (machine->ring_buffer_flits > 0) {
-        config->buffer_flits = (uint32_t)machine->ring_buffer_flits;
-        config->route_cycles = (uint32_t)machine->ring_route_cycles;
-        config->switch_cycles = (uint32_t)machine->ring_switch_cycles;
-        config->link_cycles = (uint32_t)machine->ring_link_cycles;
-        config->credit_cycles = (uint32_t)machine->ring_credit_cycles;
-        config->nic_cycles = (uint32_t)machine->ring_nic_cycles;
-    }
+    struct sim_machine whole = *machine;
+    sim_ring_complete(&whole);
+    config->buffer_flits = (uint32_t)whole.ring_buffer_flits;
+    config->route_cycles = (uint32_t)whole.ring_route_cycles;
+    config->switch_cycles = (uint32_t)whole.ring_switch_cycles;
+    config->link_cycles = (uint32_t)whole.ring_link_cycles;
+    config->credit_cycles = (uint32_t)whole.ring_credit_cycles;
+    config->nic_cycles = (uint32_t)whole.ring_nic_cycles;
 }
 
 /* The port's frames are the machine's own; without any, its lines are as fast as its link. */

@@ -15,6 +15,9 @@
 
 struct sim_flit_network;
 
+/* Fills in the usual routers' delays and buffers where the machine says nothing of [ring]. */
+void sim_ring_complete(struct sim_machine *machine);
+
 /* NULL: the machine's [ring] makes no sense for that many nodes; the error says why. */
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
                                                enum sim_topology topology, uint32_t node_count,

@@ -6,6 +6,7 @@
 
 #include "sim/model/machine.h"
 #include "sim/model/machine_file.h"
+#include "sim/ring/net.h"
 
 /* ---- Helpers ------------------------------------------------------------------------------ */
 
@@ -295,6 +296,34 @@ static void every_value_is_shown_with_its_source(void **state)
     sim_machine_free(&machine);
 }
 
+/* Without [ring] the usual routers are shown, since they are what is used. */
+static void what_is_used_of_a_router_is_shown(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"buffer_flits", "route_cycles",  "switch_cycles",
+                                       "link_cycles",  "credit_cycles", "nic_cycles"};
+    struct net_config usual;
+    net_config_default(&usual, 8);
+    const uint32_t values[] = {usual.buffer_flits, usual.route_cycles,  usual.switch_cycles,
+                               usual.link_cycles,  usual.credit_cycles, usual.nic_cycles};
+    struct sim_machine machine;
+    expect_loaded(&machine, "[machine]\ninherit = dimmnet1-D\n");
+    for (unsigned i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct sim_machine_value value = shown(&machine, "ring", keys[i]);
+        assert_int_equal(strtoul(value.value, NULL, 10), values[i]);
+        assert_int_equal(strncmp(value.source, "assumed: ", 9), 0);
+        assert_null(value.file);
+    }
+    sim_machine_free(&machine);
+    expect_loaded(&machine, "[machine]\ninherit = dimmnet1-D\n[ring]\nbuffer_flits = 9 | mine\n"
+                            "link_cycles = 5 | mine\n");
+    assert_string_equal(shown(&machine, "ring", "link_cycles").value, "5");
+    assert_string_equal(shown(&machine, "ring", "link_cycles").source, "mine");
+    assert_string_equal(shown(&machine, "ring", "route_cycles").value, "0");
+    assert_null(shown(&machine, "ring", "route_cycles").source);
+    sim_machine_free(&machine);
+}
+
 /* Shown values, put into a file again, make the same machine. */
 struct copy {
     char text[1 << 16];
@@ -305,7 +334,7 @@ struct copy {
 static void copy_value(void *context, const struct sim_machine_value *value)
 {
     struct copy *copy = context;
-    if (!value->source) {
+    if (!value->file) {
         return;
     }
     if (!copy->section || strcmp(copy->section, value->section) != 0) {
@@ -641,6 +670,9 @@ static void what_does_not_fit_together(void **state)
     sim_machine_free(&machine);
     expect_error(ON_D "[switch]\nports = 1 | x\n",
                  "test.ini:4: [switch] ports: a switch has 2 ports or more");
+    expect_error(ON_D "[ring]\nlink_cycles = 5 | x\n",
+                 "test.ini:4: [ring] link_cycles: without buffer_flits all of [ring] is as usual, "
+                 "and this unused");
     expect_error(ON_D "[dma]\nword_cycles = 1 | x\n[host]\ncached_ns = 5 | x\n",
                  "test.ini:4: [dma] word_cycles: a card needs [host] cached_ns and fill_ns");
     const char *contexts = "test.ini:4: [carrier] kind: cd needs contexts and, not more than "
@@ -705,6 +737,7 @@ int main(void)
         cmocka_unit_test(infiniswif_goes_back_n),
         cmocka_unit_test(values_are_kept_in_their_units),
         cmocka_unit_test(every_value_is_shown_with_its_source),
+        cmocka_unit_test(what_is_used_of_a_router_is_shown),
         cmocka_unit_test(what_is_shown_is_the_machine),
         cmocka_unit_test(three_lines_change_a_machine),
         cmocka_unit_test(later_ones_change_what_earlier_ones_say),
