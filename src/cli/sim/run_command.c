@@ -144,9 +144,20 @@ static void print_messages(const struct sim_trial_result *result)
            messages->refused, messages->dropped, 100 * core_share(messages));
 }
 
+/* Whether it ran with a port to routers that the machine does not have, and how fast that is. */
+static bool has_assumed_port(const struct options *options, const struct sim_trial_result *result,
+                             double *mb_per_s)
+{
+    const struct sim_machine *machine = options->wish.machine;
+    *mb_per_s = (double)machine->link_mb_per_s / 1e6;
+    return (result->topology == SIM_RING || result->topology == SIM_TORUS) &&
+           !sim_machine_has_port(machine);
+}
+
 static void print_json(const struct options *options, const struct sim_trial_result *result)
 {
     const struct sim_messages_result *messages = &result->messages;
+    double port;
     printf("{\"test\":\"%s\"", options->wish.trial);
     cli_json_member("machine", options->wish.machine->name);
     printf(",\"topology\":\"%s\",\"nodes\":%" PRIu32 ",\"rounds\":%" PRIu32,
@@ -164,6 +175,9 @@ static void print_json(const struct options *options, const struct sim_trial_res
         result->counters.packets, result->counters.header_misses, result->counters.address_misses,
         result->counters.context_hits, result->counters.context_misses,
         result->counters.retransmissions, result->counters.resends);
+    if (has_assumed_port(options, result, &port)) {
+        printf(",\"port_mb_per_s\":%.3f,\"port_basis\":\"assumed\"", port);
+    }
     if (messages->pieces > 0) {
         printf(",\"messages\":%" PRIu64 ",\"latency_ns\":%.3f,\"latency_most_ns\":%.3f"
                ",\"data_packets\":%" PRIu64 ",\"repeated\":%" PRIu64 ",\"refused\":%" PRIu64
@@ -179,6 +193,7 @@ static void print_json(const struct options *options, const struct sim_trial_res
 static void print_table(const struct options *options, const struct sim_trial_result *result)
 {
     const struct sim_world_counters *counters = &result->counters;
+    double port;
     printf("%s on %s, %" PRIu32 " node%s, %s, %" PRIu32 " rounds\n", options->wish.trial,
            options->wish.machine->name, result->node_count, result->node_count == 1 ? "" : "s",
            sim_topology_names[result->topology], result->rounds);
@@ -202,6 +217,12 @@ static void print_table(const struct options *options, const struct sim_trial_re
     if (counters->resends > 0) {
         printf("  links            %12" PRIu64 "      times sent a damaged packet again\n",
                counters->resends);
+    }
+    if (has_assumed_port(options, result, &port)) {
+        printf(
+            "  port             %12.1f MB/s (assumed: as the link, since %s has no [port]; paper "
+            "003's boards take 250)\n",
+            port, options->wish.machine->name);
     }
     if (result->messages.pieces > 0) {
         print_messages(result);

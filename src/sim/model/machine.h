@@ -258,6 +258,12 @@ static inline uint64_t sim_machine_period(const struct sim_machine *machine, enu
     return periods[clock];
 }
 
+/* Whether it was made for router boards. Else its port to one is as fast as its link. */
+static inline bool sim_machine_has_port(const struct sim_machine *machine)
+{
+    return machine->port_frame_bits > 0 && machine->port_frame > 0;
+}
+
 /* What a responder's software takes between its read and its write. */
 static inline uint64_t sim_machine_turn(const struct sim_machine *machine)
 {

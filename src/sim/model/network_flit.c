@@ -114,7 +114,7 @@ static void set_delays(struct net_config *config, const struct sim_machine *mach
 static void set_port(struct net_config *config, const struct sim_machine *machine)
 {
     net_config_swif(config, machine->port_mode == SIM_PORT_OIP ? NET_OIP : NET_SW2B);
-    if (machine->port_frame_bits > 0 && machine->port_frame > 0) {
+    if (sim_machine_has_port(machine)) {
         config->port_frame_bits = (uint32_t)machine->port_frame_bits;
         config->port_frame_khz = UINT64_C(1000000000) / machine->port_frame;
     } else {

@@ -177,6 +177,23 @@ END
     ended_with 0 && grep -q ' [1-9][0-9]* *times sent a damaged packet again' out && grep -q ' 0 lost' out
 }
 
+# A machine that was not made for router boards: its port is assumed, and that is said.
+an_assumed_port_is_told()
+{
+    local topology
+    for topology in ring torus; do
+        sim ping --nodes 4 --topology "$topology" --machine dimmnet1-D
+        ended_with 0 && grep -qE '^  port +500\.0 MB/s \(assumed: .* dimmnet1-D has no \[port\]' out ||
+            return 1
+        sim ping --nodes 4 --topology "$topology" --machine dimmnet1-D --json
+        ended_with 0 && grep -q '"port_mb_per_s":500.000,"port_basis":"assumed"' out || return 1
+        sim ping --nodes 4 --topology "$topology" --machine dimmnet1-B
+        ended_with 0 && ! grep -q '^  port' out || return 1
+    done
+    sim ping --nodes 4 --machine dimmnet1-D
+    ended_with 0 && ! grep -q '^  port' out
+}
+
 twice_the_same()
 {
     sim lock --nodes 20 --trace one --json
@@ -212,6 +229,7 @@ live_verdict "names are texts" names_are_texts
 live_verdict "all nodes take part" all_nodes_take_part
 live_verdict "locks of both kinds" locks_of_both_kinds
 live_verdict "messages arrive" messages_arrive
+live_verdict "an assumed port is told" an_assumed_port_is_told
 live_verdict "twice the same" twice_the_same
 live_verdict "traces are whole" traces_are_whole
 live_finish
