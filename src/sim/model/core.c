@@ -3,8 +3,12 @@
  * Packets of services, kicks for services and the alarm are requests: they wait at their interrupt
  * (interrupt.h), and when the core processor is free the first one of the highest interrupt is
  * served, to its end. What a handler sends and tells the host is part of its work, so it goes
- * before the next request. A TLB's refill does not wait for requests either, only for what is
- * being done. */
+ * before the next request.
+ *
+ * A TLB miss does not go through the interrupt controller. Its refill waits only for what is being
+ * done, as a request on the highest interrupt would. But its time is taken when the packet enters
+ * the TLB's stage, and a packet that has to wait for the stage takes it ahead: a request that comes
+ * in between is served behind the refill, although the core processor is still free. */
 #include "sim/model/state.h"
 
 #define NO_TASK UINT32_MAX
@@ -57,7 +61,7 @@ static uint32_t requests_at(const struct sim_world *world, const struct sim_node
     return pending;
 }
 
-/* Takes out the first task of the highest interrupt whose request is not masked. */
+/* Takes out the first task of the highest interrupt. */
 static uint32_t take_task(struct sim_world *world, struct sim_node *node)
 {
     uint8_t lines = sim_interrupts_lines(&world->interrupts, node->core_pending);
@@ -66,19 +70,9 @@ static uint32_t take_task(struct sim_world *world, struct sim_node *node)
     }
     unsigned interrupt = 31u - (unsigned)__builtin_clz(lines);
     struct sim_task_list *queue = &node->core_queue[interrupt];
-    uint32_t previous = NO_TASK;
     uint32_t slot = queue->first;
-    while (world->interrupts.masked >> task_at(world, slot)->request & 1) {
-        previous = slot;
-        slot = task_at(world, slot)->next;
-    }
     const struct sim_task *task = task_at(world, slot);
-    if (previous == NO_TASK) {
-        queue->first = task->next;
-    } else {
-        task_at(world, previous)->next = task->next;
-    }
-    queue->last = queue->last == slot ? previous : queue->last;
+    queue->first = task->next;
     uint32_t bit = UINT32_C(1) << task->request;
     node->core_pending = (node->core_pending & ~bit) | (requests_at(world, node, interrupt) & bit);
     return slot;

@@ -3,37 +3,20 @@
 
 void sim_interrupts_init(struct sim_interrupts *interrupts)
 {
-    enum { ALARM = 1, OTHERS = 2, SERVICES = 4, MISSES = 7 };
-    *interrupts = (struct sim_interrupts){0};
+    enum { ALARM = 1, OTHERS = 2, SERVICES = 4 };
     for (unsigned request = 0; request < SIM_REQUESTS; request++) {
         interrupts->interrupt_of[request] = OTHERS;
     }
-    interrupts->interrupt_of[SIM_REQUEST_HEADER_MISS] = MISSES;
-    interrupts->interrupt_of[SIM_REQUEST_ADDRESS_MISS] = MISSES;
     interrupts->interrupt_of[SIM_REQUEST_PACKET] = SERVICES;
     interrupts->interrupt_of[SIM_REQUEST_UNKNOWN] = SERVICES;
     interrupts->interrupt_of[SIM_REQUEST_KICK] = SERVICES;
     interrupts->interrupt_of[SIM_REQUEST_ALARM] = ALARM;
 }
 
-void sim_interrupts_route(struct sim_interrupts *interrupts, enum sim_request request,
-                          unsigned interrupt)
-{
-    INVARIANT((unsigned)request < SIM_REQUESTS && interrupt < SIM_INTERRUPTS);
-    interrupts->interrupt_of[request] = (uint8_t)interrupt;
-}
-
-void sim_interrupts_mask(struct sim_interrupts *interrupts, enum sim_request request, bool masked)
-{
-    INVARIANT((unsigned)request < SIM_REQUESTS);
-    uint32_t bit = UINT32_C(1) << request;
-    interrupts->masked = masked ? interrupts->masked | bit : interrupts->masked & ~bit;
-}
-
 uint8_t sim_interrupts_lines(const struct sim_interrupts *interrupts, uint32_t pending)
 {
     unsigned lines = 0;
-    for (uint32_t left = pending & ~interrupts->masked; left != 0; left &= left - 1) {
+    for (uint32_t left = pending; left != 0; left &= left - 1) {
         unsigned request = (unsigned)__builtin_ctz(left);
         INVARIANT(request < SIM_REQUESTS);
         lines |= 1u << interrupts->interrupt_of[request];
