@@ -69,17 +69,22 @@ static bool op_is_done(void *op)
     return done;
 }
 
-/* Waits for the bytes: a transfer ends by itself when its target dies. */
+/* A transfer ends by itself when its target dies. */
+static int await_bytes(struct dn_context *context, struct dn_op *op)
+{
+    bool done;
+    struct host_condition condition = {op_is_done, NULL, op, GROUP_WATCH_NOTHING};
+    int error = host_wait(context->node->process->default_lane, &condition, DN_FOREVER);
+    return error ? error : fabric_op_state(op, &done);
+}
+
 static int pull(struct dn_context *context, uint32_t rank, const void *place, void *target,
                 uint64_t bytes)
 {
     struct fabric_lane *lane = context->lane;
     struct dn_op op;
-    bool done;
-    struct host_condition condition = {op_is_done, NULL, &op, GROUP_WATCH_NOTHING};
     int error = lane->ops->pull(lane, at(context, rank, place), target, bytes, &op);
-    error = error ? error : host_wait(context->node->process->default_lane, &condition, DN_FOREVER);
-    return error ? error : fabric_op_state(&op, &done);
+    return error ? error : await_bytes(context, &op);
 }
 
 /* A fetching atomic, so it is done at return. */
@@ -260,17 +265,46 @@ static int ask_box(struct dn_context *context, uint32_t rank, struct group_messa
     return listed ? 0 : DN_ERANK;
 }
 
+/* What a slot says of its box: key and offset. */
+struct slot_head {
+    uint64_t key;
+    uint64_t offset;
+};
+
+_Static_assert(offsetof(struct group_message_slot, key) == offsetof(struct slot_head, key) &&
+                   offsetof(struct group_message_slot, offset) ==
+                       offsetof(struct slot_head, offset),
+               "a slot begins with its head");
+
+/* Each head by itself: the owner may be changing it, and only short blocks are read word by word
+ * (nic_load_block). All under way together, so that they take one round trip. */
+static int pull_heads(struct dn_context *context, uint32_t rank,
+                      const struct group_message_slot *slots, struct slot_head *heads)
+{
+    struct fabric_lane *lane = context->lane;
+    struct dn_op ops[GROUP_MESSAGE_SLOTS];
+    uint32_t begun = 0;
+    int error = 0;
+    while (begun < GROUP_MESSAGE_SLOTS && !error) {
+        error = lane->ops->pull(lane, at(context, rank, &slots[begun]), &heads[begun],
+                                sizeof heads[begun], &ops[begun]);
+        begun += !error;
+    }
+    for (uint32_t i = 0; i < begun; i++) {
+        int ended = await_bytes(context, &ops[i]);
+        error = error ? error : ended;
+    }
+    return error;
+}
+
 static int ask(struct dn_context *context, uint32_t rank)
 {
-    static struct group_message_slot there[GROUP_MESSAGE_SLOTS]; /* one asks at a time */
+    struct slot_head heads[GROUP_MESSAGE_SLOTS];
     struct group_message_slot *slots = group_service(context->view, rank)->message_slots;
-    int error = pull(context, rank, slots, there, sizeof there);
+    int error = pull_heads(context, rank, slots, heads);
     for (uint32_t i = 0; i < GROUP_MESSAGE_SLOTS && !error; i++) {
-        struct found found = {
-            .key = atomic_load_explicit(&there[i].key, memory_order_relaxed),
-            .offset = atomic_load_explicit(&there[i].offset, memory_order_relaxed),
-        };
-        if (found.key != 0 && (uint32_t)found.key == context->channel) {
+        if (heads[i].key != 0 && (uint32_t)heads[i].key == context->channel) {
+            struct found found = {.key = heads[i].key, .offset = heads[i].offset};
             return ask_box(context, rank, &slots[i], &found);
         }
     }

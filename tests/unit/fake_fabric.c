@@ -5,6 +5,7 @@
 
 #include "fabric/clock.h"
 #include "fabric/in_place.h"
+#include "group/service_memory.h"
 #include "nic/memory_access.h"
 #include "unit/fake_packets.h"
 
@@ -180,12 +181,23 @@ static int ask(struct fake_node *node, uint32_t rank, uint64_t offset)
     return fake_is_gone(node, rank) ? DN_EPEER : 0;
 }
 
+/* Nodes change their tables while others read them, so reads of them must be short: nic_load_block
+ * reads only short blocks word by word. */
+static bool is_short_or_no_table(const struct fabric_lane *lane, uint32_t rank,
+                                 const unsigned char *place, size_t bytes)
+{
+    const unsigned char *tables = group_service_memory(lane->view, rank);
+    return bytes <= NIC_WORDS_WHOLE_BYTES || place + bytes <= tables ||
+           place >= tables + sizeof(struct group_service);
+}
+
 static int fake_pull(struct fabric_lane *lane, struct dn_remote remote, void *target, size_t bytes,
                      struct dn_op *op)
 {
     uint32_t rank = (uint32_t)remote.rank;
     unsigned char *place;
     int error = reach(lane, remote, bytes, DN_READ, &place);
+    INVARIANT(error || is_short_or_no_table(lane, rank, place, bytes));
     error = error ? error : ask(lane->state, rank, offset_of(lane, place));
     const struct wire_operation operation = {.opcode = WIRE_PULL,
                                              .bytes = (uint16_t)(bytes < 1024 ? bytes : 1024)};
