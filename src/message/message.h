@@ -10,6 +10,7 @@
 enum message_kind { MESSAGE_OP_SEND = 1, MESSAGE_OP_RECV, MESSAGE_OP_PROBE, MESSAGE_OP_IN_PLACE };
 
 enum message_state {
+    MESSAGE_OP_NONE,       /* not begun */
     MESSAGE_OP_QUEUED = 1, /* in its destination's or the context's list */
     MESSAGE_OP_OFFERED,    /* published; done when the receiver's head has passed it */
     MESSAGE_OP_DONE,       /* `error` says how */

@@ -50,7 +50,7 @@ struct message_destination {
     struct group_entry *reserved; /* room in SB; NULL: none */
     uint32_t record;              /* its entry of SENDTBL */
     bool owes_abort;              /* the receiver does not know that a message has ended */
-    struct message_op large_op;   /* QUEUED: the large send buffer is partly sent */
+    struct message_op large_op;   /* of the large send buffer; NONE: not begun */
 };
 
 enum message_assembly {

@@ -537,11 +537,10 @@ int message_isend(struct dn_context *context, int rank, const void *data, size_t
 
 /* ---- Buffers ------------------------------------------------------------------------------- */
 
-/* By records: its pieces have still to be sent. */
-static bool large_is_under_way(const struct message_destination *destination)
+/* By records: how far the large send buffer has come. */
+static enum message_state large_state(const struct message_destination *destination)
 {
-    return atomic_load_explicit(&destination->large_op.state, memory_order_relaxed) ==
-           MESSAGE_OP_QUEUED;
+    return atomic_load_explicit(&destination->large_op.state, memory_order_relaxed);
 }
 
 /* Memory beside the ring for a message that does not fit into one entry. */
@@ -551,7 +550,7 @@ static int lend_large(struct dn_context *context, struct message_destination *de
     struct host_process *process = context->node->process;
     if (destination->large &&
         (destination->way->is_by_records
-             ? large_is_under_way(destination)
+             ? large_state(destination) == MESSAGE_OP_QUEUED
              : !message_is_passed(destination, destination->large_position))) {
         return DN_EBUSY;
     }
@@ -571,6 +570,7 @@ static int lend_large(struct dn_context *context, struct message_destination *de
                                                                          process->view.rank) +
                                                        destination->large);
     destination->lent_units = 0;
+    atomic_store_explicit(&destination->large_op.state, MESSAGE_OP_NONE, memory_order_relaxed);
     return 0;
 }
 
@@ -634,13 +634,14 @@ static int send_lent(struct dn_context *context, struct message_destination *des
                                   GROUP_ENTRY_WHOLE | bytes << GROUP_ENTRY_BYTES_SHIFT,
                                   group_units_of(GROUP_WHOLE_HEADER_BYTES + bytes));
     } else if (destination->way->is_by_records) {
-        /* The caller tries again until the last piece is in SB, from where the NIC goes on. */
-        if (!large_is_under_way(destination)) {
+        /* The caller tries again until the last piece is in SB, from where the NIC goes on. In
+         * between other calls may bring it there, too. */
+        if (large_state(destination) == MESSAGE_OP_NONE) {
             destination->large_op = make_op(context, destination, lent, bytes);
             enqueue(context, destination, &destination->large_op);
         }
         drive(context, destination);
-        if (large_is_under_way(destination)) {
+        if (large_state(destination) == MESSAGE_OP_QUEUED) {
             return DN_EBUSY;
         }
         destination->lent = NULL;

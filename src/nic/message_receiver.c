@@ -24,7 +24,9 @@ void px_receiver_init(struct px_receiver *receiver, uint32_t count)
     INVARIANT(!takes_turns(receiver) ||
               room_of(receiver->options.ask_bytes) <= receiver->store.total_bytes);
     receiver->source_count = count;
+    receiver->next_asked = 0; /* a context before it may have had more lines */
     receiver->stopped_count = 0;
+    receiver->has_asked = false;
     receiver->promised_bytes = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t rank = receiver->sources[i].rank;

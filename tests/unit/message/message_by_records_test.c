@@ -251,6 +251,32 @@ static void buffers_are_lent(void **state)
     close_it(receiver);
 }
 
+/* Other calls bring a large buffer's pieces on their way, too; the last ones as well. */
+static void a_lent_buffer_is_sent_once_whoever_drives_it(void **state)
+{
+    enum { BYTES = 60000 };
+    (void)state;
+    struct dn_context *sender = open_flagged(1, 0, DN_CONTEXT_ACK_NACK);
+    struct dn_context *receiver = open_flagged(0, 0, DN_CONTEXT_ACK_NACK);
+    size_t length = 0;
+    for (uint64_t i = 0; i < 3; i++) {
+        void *lent = NULL;
+        assert_int_equal(dn_send_buffer_get(sender, 0, BYTES, &lent), 0);
+        fill(lent, BYTES, i);
+        assert_int_equal(dn_send_buffer_send(sender, 0, BYTES), DN_EBUSY);
+        for (bool has_come = false; !has_come;) {
+            assert_int_equal(dn_probe(sender, DN_ANY, 0, NULL, NULL), DN_ETIMEOUT);
+            has_come = dn_recv(receiver, 1, buffer, MESSAGE_MAX, 0, NULL, &length) == 0;
+        }
+        assert_true(length == BYTES && is_number(buffer, BYTES, i));
+        assert_int_equal(dn_send_buffer_send(sender, 0, BYTES), 0);
+        deliver_some();
+        assert_int_equal(dn_recv(receiver, 1, buffer, MESSAGE_MAX, 0, NULL, &length), DN_ETIMEOUT);
+    }
+    close_it(sender);
+    close_it(receiver);
+}
+
 /* What was sent is received after its context has closed, and the next one's comes behind it. */
 static void a_context_goes_on_where_another_ended(void **state)
 {
@@ -428,6 +454,7 @@ int main(void)
         test(both_ends_have_flags_or_none_has),
         test(messages_can_be_taken_back),
         test(buffers_are_lent),
+        test(a_lent_buffer_is_sent_once_whoever_drives_it),
         test(a_context_goes_on_where_another_ended),
         test(threads_wait_for_each_other),
         test(a_receiver_that_closes_ends_the_senders_wait),

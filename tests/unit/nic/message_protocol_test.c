@@ -600,6 +600,31 @@ static void those_who_wait_take_turns(void **state)
     assert_int_equal(world.nodes[0].receiver.stopped_count, 0);
 }
 
+/* A table that is used again for fewer sources begins with their first. */
+static void turns_begin_anew(void **state)
+{
+    struct px_receiver *receiver = &world.nodes[0].receiver;
+    (void)state;
+    make_world(1, 5, DN_CONTEXT_RESEND_REQUEST, 0);
+    while (send_to_zero(3, 56) == PX_ACK) {
+    }
+    host_reads_one();
+    expect_asked(3);
+    assert_int_equal(receiver->next_asked, 4);
+    while (px_buffer_first(&world.nodes[0].buffer)) {
+        px_buffer_pass(&world.nodes[0].buffer);
+    }
+    world.count = 2;
+    px_receiver_init(receiver, 2);
+    px_sender_init(&world.nodes[1].sender, 2);
+    assert_false(receiver->has_asked);
+    while (send_to_zero(1, 56) == PX_ACK) {
+    }
+    host_reads_one();
+    expect_asked(1);
+    assert_int_equal(receiver->next_asked, 0);
+}
+
 /* A promise ends with the one that it was made to. */
 static void the_lost_are_not_waited_for(void **state)
 {
@@ -656,6 +681,7 @@ int main(void)
         cmocka_unit_test(an_ack_stands_for_those_before_it),
         cmocka_unit_test(silence_ends),
         cmocka_unit_test(those_who_wait_take_turns),
+        cmocka_unit_test(turns_begin_anew),
         cmocka_unit_test(the_lost_are_not_waited_for),
         cmocka_unit_test(tails_advance_without_gaps),
     };
