@@ -538,9 +538,10 @@ struct dn_context;
 #define DN_ANY (-1) /* as a source: any node */
 
 /* With any of these, messages to and from nodes by packets go by Modified ACK/NACK: a message that
- * finds no room at its receiver is refused and sent again. The contexts at both ends then have
- * flags, if not the same ones; else sending returns DN_ENOTSUP. dn_context_open returns DN_ENOTSUP
- * if none of its nodes is reached by packets, as on `mem`. */
+ * finds no room at its receiver is refused and sent again, and holds up what the context sends to
+ * others as well. The contexts at both ends then have flags, if not the same ones; else sending
+ * returns DN_ENOTSUP. dn_context_open returns DN_ENOTSUP if none of its nodes is reached by
+ * packets, as on `mem`. */
 enum dn_context_flag {
     DN_CONTEXT_BACK_OFF = 1,       /* wait longer before each resending */
     DN_CONTEXT_RESEND_REQUEST = 2, /* the receiver says when it has room again */

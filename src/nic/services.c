@@ -227,6 +227,7 @@ static enum nic_readiness peek_refusal(const struct nic_services *services,
         return NIC_READY_NOW;
     }
     if (refusal->undeclared) {
+        /* Both ends of a channel have it under one number. */
         uint32_t channel = (uint32_t)__builtin_ctzll(refusal->undeclared);
         nic_service_record(packet, target, WIRE_MESSAGE, NIC_MESSAGE_RECORD_UNDECLARED,
                            channel << NIC_SERVICE_CHANNEL_BITS | channel, 0);

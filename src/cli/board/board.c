@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include "fabric/udp/board/server.h"
 #include "fabric/udp/launch.h"
 #include "fabric/udp/socket.h"
+
+enum { FILES_OF_OUR_OWN = 16 };
 
 #define COMMAND "dimmnet board"
 
@@ -77,11 +80,32 @@ static uint64_t stray_count(const uint64_t strays[UDP_BOARD_STRAYS])
     return strays[UDP_BOARD_MALFORMED] + strays[UDP_BOARD_NO_GROUP] + strays[UDP_BOARD_NO_TARGET];
 }
 
+/* Whoever is let in needs a descriptor, and all may come. */
+static int raise_file_limit(void)
+{
+    static const rlim_t needed = UDP_BOARD_SOCKETS + UDP_BOARD_CONNECTIONS + FILES_OF_OUR_OWN;
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= needed) {
+        return CLI_OK;
+    }
+    rlim_t most = files.rlim_max;
+    files.rlim_cur = needed < most ? needed : most;
+    if (most < needed || setrlimit(RLIMIT_NOFILE, &files) != 0) {
+        return cli_fail(COMMAND, "a board needs %llu open files, the limit is %llu",
+                        (unsigned long long)needed, (unsigned long long)most);
+    }
+    return CLI_OK;
+}
+
 static int be_board(const union udp_address *address)
 {
     static struct udp_board board;
     char sentence[FABRIC_SENTENCE_BYTES] = "";
     char text[UDP_ADDRESS_TEXT_BYTES];
+    int refused = raise_file_limit();
+    if (refused) {
+        return refused;
+    }
     int stop_fd = take_signals();
     if (stop_fd < 0) {
         return cli_fail(COMMAND, "cannot wait for signals: %s", strerror(errno));

@@ -54,6 +54,12 @@ const char *udp_contact_text(const struct fabric_contact *contact,
     return udp_address_text(&address, text);
 }
 
+static bool is_unspecified(const union udp_address *address)
+{
+    return address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&address->v6.sin6_addr)
+                                              : address->v4.sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
 /* IPv4 where there is both, so that all hosts get the same kind. */
 int udp_contact_find_host(const char *name, struct fabric_contact *contact, char *sentence)
 {
@@ -72,6 +78,10 @@ int udp_contact_find_host(const char *name, struct fabric_contact *contact, char
     memcpy(&address, found->ai_addr,
            found->ai_addrlen < sizeof address ? found->ai_addrlen : sizeof address);
     freeaddrinfo(found);
+    if (is_unspecified(&address)) {
+        return fabric_launch_refuse(
+            sentence, DN_EINVAL, "\"%s\" stands for every address of a host; peers need one", name);
+    }
     udp_contact_put(contact, &address);
     return 0;
 }

@@ -278,6 +278,9 @@ mistakes()
         refused 2 '--json is for --show' board --port 1 --json &&
         refused 2 'port' board --port 65536 &&
         refused 2 'is no address' board --port 7000 --address 'no such address' &&
+        refused 2 'stands for every address' board --port 7000 --address 0.0.0.0 &&
+        (ulimit -n 100 && refused 1 'a board needs 161 open files' board --port 7000) &&
+        refused 2 'stands for every address' board --port 7000 --address :: &&
         refused 1 'cannot bind 192.0.2.77:' board --port "$(live_free_ports 1)" --address 192.0.2.77 &&
         refused 1 'there is no board at 127.0.0.1:' board --show "$(live_free_ports 1)" &&
         refused 2 'choose one' run --fabric udp --board 7000 --port 7001 true &&

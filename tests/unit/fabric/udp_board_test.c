@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "fabric/udp/board/entry.h"
@@ -351,13 +352,24 @@ static void strays_are_counted(void **state)
     program_leave(&one);
 }
 
-static int connect_raw(void)
+static int make_raw(void)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+static void connect_it(int fd)
 {
     struct sockaddr_un name;
     socklen_t bytes = udp_board_name(&board.address, &name);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_true(fd >= 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&name, bytes), 0);
+}
+
+static int connect_raw(void)
+{
+    int fd = make_raw();
+    connect_it(fd);
     return fd;
 }
 
@@ -406,6 +418,44 @@ static void silent_connections_are_bounded(void **state)
     while (udp_board_look(&board.address, &answer, sentence) != 0) {
     }
     assert_int_equal(answer.count, 0);
+}
+
+static double server_cpu_s(void)
+{
+    clockid_t clock;
+    struct timespec time;
+    assert_int_equal(pthread_getcpuclockid(server, &clock), 0);
+    assert_int_equal(clock_gettime(clock, &time), 0);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* A newcomer for whom there is no descriptor waits, and the board sleeps meanwhile. */
+static void a_board_without_descriptors_rests(void **state)
+{
+    (void)state;
+    enum { FILES = 256 }; /* poll wants to be allowed as many as it looks at */
+    int taken[FILES];
+    int count = 0;
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const struct rlimit scarce = {.rlim_cur = FILES, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &scarce), 0);
+    int fd = make_raw();
+    while ((taken[count] = dup(fd)) >= 0) {
+        count++;
+    }
+    double start_s = server_cpu_s();
+    connect_it(fd);
+    const struct timespec pause = {.tv_nsec = 300 * UNIT_MS};
+    (void)nanosleep(&pause, NULL);
+    double used_s = server_cpu_s() - start_s;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_true(used_s < 0.03); /* a loop without a pause takes all that it gets */
+    while (count > 0) {
+        (void)close(taken[--count]);
+    }
+    (void)close(fd);
+    wait_for_users(0);
 }
 
 static void another_board_at_the_port_is_refused(void **state)
@@ -479,6 +529,7 @@ int main(void)
         WITH_BOARD(strays_are_counted),
         WITH_BOARD(nonsense_leaves_the_board_up),
         WITH_BOARD(silent_connections_are_bounded),
+        WITH_BOARD(a_board_without_descriptors_rests),
         WITH_BOARD(another_board_at_the_port_is_refused),
         cmocka_unit_test(programs_go_on_without_the_board),
     };

@@ -13,6 +13,7 @@
 
 enum {
     STRAYS_AT_A_TIME = 256,
+    SHORT_PAUSE_MS = 20,
     /* More than a socket's buffer holds, so that a flood does not hold us. */
     DRAINED_MAX = 1 << 16,
     POLL_STOP = 0,
@@ -203,21 +204,23 @@ static bool take_request(struct udp_board *board, struct udp_board_connection *c
     return send_answer(board, connection->fd, &answer, enters) && !is_fault;
 }
 
-static void welcome(struct udp_board *board)
+/* False: there is no descriptor to be had for a newcomer, who stays in the kernel's queue. */
+static bool welcome(struct udp_board *board)
 {
     int fd = accept4(board->control_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     uint32_t process;
     if (fd < 0) {
-        return;
+        return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
     }
     for (uint32_t i = 0; i < UDP_BOARD_CONNECTIONS && udp_board_peer_is_ours(fd, &process); i++) {
         if (board->connections[i].fd < 0) {
             board->connections[i] = (struct udp_board_connection){
                 .fd = fd, .program = ++board->programs, .process = process};
-            return;
+            return true;
         }
     }
     (void)close(fd);
+    return true;
 }
 
 /* ---- The loop ------------------------------------------------------------------------ */
@@ -237,16 +240,24 @@ static void count_strays(struct udp_board *board)
 int udp_board_serve(struct udp_board *board, int stop_fd)
 {
     struct pollfd polls[POLLS];
+    /* While no descriptor is to be had, newcomers are looked at now and then: their socket stays
+     * readable. */
+    bool is_short = false;
     for (;;) {
         polls[POLL_STOP] = (struct pollfd){.fd = stop_fd, .events = POLLIN};
-        polls[POLL_CONTROL] = (struct pollfd){.fd = board->control_fd, .events = POLLIN};
+        polls[POLL_CONTROL] = (struct pollfd){.fd = is_short ? -1 : board->control_fd,
+                                              .events = POLLIN};
         polls[POLL_STRAYS] = (struct pollfd){.fd = board->sockets[0], .events = POLLIN};
         for (uint32_t i = 0; i < UDP_BOARD_CONNECTIONS; i++) {
             polls[POLL_CONNECTIONS + i] = (struct pollfd){.fd = board->connections[i].fd,
                                                           .events = POLLIN};
         }
-        if (poll(polls, POLLS, -1) < 0 && errno != EINTR) {
+        int ready = poll(polls, POLLS, is_short ? SHORT_PAUSE_MS : -1);
+        if (ready < 0 && errno != EINTR) {
             return DN_ESYSTEM;
+        }
+        if (ready < 0) {
+            continue;
         }
         if (polls[POLL_STRAYS].revents) {
             count_strays(board);
@@ -258,9 +269,7 @@ int udp_board_serve(struct udp_board *board, int stop_fd)
             }
         }
         /* Newcomers last: a place that has just become free is theirs. */
-        if (polls[POLL_CONTROL].revents) {
-            welcome(board);
-        }
+        is_short = (is_short || polls[POLL_CONTROL].revents) && !welcome(board);
         if (polls[POLL_STOP].revents) {
             return 0;
         }
