@@ -251,7 +251,8 @@ static int make_box(struct dn_context *context, uint64_t ring_bytes)
     atomic_store_explicit(&box->unit_count, unit_count, memory_order_relaxed);
     for (uint32_t i = 0; i < context->source_count; i++) {
         struct message_source *source = &context->sources[i];
-        group_box_ranks(box, &layout)[i] = source->rank;
+        /* Atomic: a node that looks for a box which lay here before may be reading it. */
+        __atomic_store_n(&group_box_ranks(box, &layout)[i], source->rank, __ATOMIC_RELAXED);
         group_message_ring_in(box, &layout, i, &source->ring);
         if (source->way->open_ring) {
             source->way->open_ring(context, source);

@@ -57,6 +57,12 @@ static inline void nic_load_block(void *into, const unsigned char *source, size_
                                             __ATOMIC_RELAXED);
             memcpy((unsigned char *)into + at, &word, sizeof word);
         }
+        if (bytes - at >= 4) {
+            uint32_t word = __atomic_load_n((const uint32_t *)(const void *)(source + at),
+                                            __ATOMIC_RELAXED);
+            memcpy((unsigned char *)into + at, &word, sizeof word);
+            at += 4;
+        }
     }
     memcpy((unsigned char *)into + at, source + at, bytes - at);
 }
