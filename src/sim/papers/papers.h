@@ -18,7 +18,7 @@ enum { PAPERS_ROWS_MAX = 24, PAPERS_COLUMNS_MAX = 6 };
 enum papers_kind {
     PAPERS_TAKEN,  /* the paper's own: it went into a machine, or nothing of ours stands for it */
     PAPERS_FITTED, /* a value of a machine was fitted on it */
-    PAPERS_CHECK,  /* follows from what was taken or fitted: checks the model's own arithmetic */
+    PAPERS_CHECK,  /* follows from what went in: checks the model's own arithmetic */
     PAPERS_PREDICTED, /* anything else */
     PAPERS_KINDS,
 };
