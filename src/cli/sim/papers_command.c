@@ -144,6 +144,12 @@ static void print_json(const struct papers_cell *cell)
     }
     print_json_number("sim", cell->sim);
     print_json_number("error_pct", cell->error_pct);
+    const struct papers_bar *bar = papers_bar_of(cell);
+    if (bar) {
+        cli_json_member("bar", bar->text);
+    } else {
+        printf(",\"bar\":null");
+    }
     if (cell->note) {
         cli_json_member("note", cell->note);
     }

@@ -180,24 +180,37 @@ static void print_kinds(const struct papers_table *table, const struct papers_si
     (void)putchar('\n');
 }
 
-static void print_predictions(const struct papers_table *const *tables,
+static void print_predictions(const struct papers_predictions *predictions)
+{
+    const struct papers_cell *worst = &predictions->worst;
+    if (predictions->errors.count > 0) {
+        printf("\nall predictions: %u, mean error %.2f %%, worst %.2f %% (%s/%s: %s, %s)\n",
+               predictions->errors.count, predictions->errors.mean_pct,
+               predictions->errors.worst_pct, worst->table->source, worst->table->name,
+               worst->table->rows[worst->row].text, worst->table->columns[worst->column].text);
+    }
+}
+
+/* The predictions of which a row of held bars says nothing. */
+static void print_without_bar(const struct papers_predictions *predictions,
+                              const struct papers_table *const *tables,
                               const struct papers_sims *all)
 {
-    struct papers_errors errors = {0};
-    struct papers_cell worst = {0};
+    if (predictions->without_bar == 0) {
+        return;
+    }
+    printf("\npredictions without a bar: %u of %u\n", predictions->without_bar,
+           predictions->errors.count);
     for (; *tables; tables++) {
         struct papers_cell cell = {0};
         while (papers_next(*tables, &all[papers_number(*tables)], &cell)) {
-            if (cell.kind == PAPERS_PREDICTED && papers_errors_add(&errors, cell.error_pct)) {
-                worst = cell;
+            if (cell.kind == PAPERS_PREDICTED && !papers_bar_of(&cell)) {
+                printf("%s/%-10s %s, %s: %.5g %s in the paper, %.5g simulated, error %+.2f %%\n",
+                       cell.table->source, cell.table->name, cell.table->rows[cell.row].text,
+                       cell.table->columns[cell.column].text, cell.right, cell.unit, cell.sim,
+                       cell.error_pct);
             }
         }
-    }
-    if (errors.count > 0) {
-        printf("\nall predictions: %u, mean error %.2f %%, worst %.2f %% (%s/%s: %s, %s)\n",
-               errors.count, errors.mean_pct, errors.worst_pct, worst.table->source,
-               worst.table->name, worst.table->rows[worst.row].text,
-               worst.table->columns[worst.column].text);
     }
 }
 
@@ -265,7 +278,9 @@ void sim_papers_summary(const struct papers_table *const *tables, const struct p
     for (unsigned i = 0; tables[i]; i++) {
         print_kinds(tables[i], &all[papers_number(tables[i])]);
     }
-    print_predictions(tables, all);
+    struct papers_predictions predictions = papers_predictions(tables, all);
+    print_predictions(&predictions);
     print_bars("\nbars of predictions\n", tables, all, true);
+    print_without_bar(&predictions, tables, all);
     print_bars("\nno predictions: what was put in comes out again\n", tables, all, false);
 }

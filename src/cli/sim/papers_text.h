@@ -7,8 +7,8 @@
 /* What the marks behind figures mean. */
 void sim_papers_legend(void);
 void sim_papers_table(const struct papers_table *table, const struct papers_sims *sims);
-/* Errors of these tables (the last one NULL) by kind, those of all their predictions, and their
- * bars. `all` has what was simulated, by the tables' numbers. */
+/* Errors of these tables (the last one NULL) by kind, those of all their predictions, their bars,
+ * and the predictions that have none. `all` has what was simulated, by the tables' numbers. */
 void sim_papers_summary(const struct papers_table *const *tables, const struct papers_sims *all);
 
 #endif

@@ -115,6 +115,17 @@ struct papers_errors {
 bool papers_errors_add(struct papers_errors *errors, double error_pct);
 void papers_errors_join(struct papers_errors *errors, const struct papers_errors *more);
 
+/* The predictions of the chosen tables (the last one NULL); `all` has what was simulated, by the
+ * tables' numbers. */
+struct papers_predictions {
+    struct papers_errors errors;
+    struct papers_cell worst; /* has a table if there is any */
+    unsigned without_bar;
+};
+
+struct papers_predictions papers_predictions(const struct papers_table *const *chosen,
+                                             const struct papers_sims *all);
+
 /* How close the cells of one kind must come to the paper. Those of predictions are what the model
  * is worth; the others only say that what went in comes out again. */
 struct papers_bar {
@@ -128,6 +139,9 @@ struct papers_bar {
 };
 
 const struct papers_bar *papers_bar(unsigned number);
+
+/* The bar that counts this cell, or NULL: whether all bars are held says nothing of it. */
+const struct papers_bar *papers_bar_of(const struct papers_cell *cell);
 
 /* The unit of its errors: "%" or "points". */
 static inline const char *papers_bar_unit(const struct papers_bar *bar)

@@ -26,6 +26,8 @@ static const struct papers_table *find(const char *source, const char *name)
     return NULL;
 }
 
+enum { TABLES_MAX = 32 };
+
 /* How many cells are of that kind; PAPERS_KINDS: of any. */
 static unsigned count_cells(const struct papers_table *table, enum papers_kind kind)
 {
@@ -332,6 +334,47 @@ static void every_bar_has_cells(void **state)
     }
 }
 
+/* Held bars say something of every prediction but one, which is named. */
+static void predictions_without_a_bar_are_known(void **state)
+{
+    (void)state;
+    const struct papers_table *tables[2] = {NULL};
+    unsigned without = 0;
+    for (unsigned i = 0; (tables[0] = papers_table(i)) != NULL; i++) {
+        struct papers_sims all[TABLES_MAX];
+        fill_right(tables[0], &all[i]);
+        struct papers_predictions predictions = papers_predictions(tables, all);
+        assert_int_equal(predictions.errors.count, count_cells(tables[0], PAPERS_PREDICTED));
+        without += predictions.without_bar;
+    }
+    assert_int_equal(without, 1);
+    struct papers_cell rest = papers_cell(find("001", "3"), 3, 0, NULL);
+    assert_int_equal(rest.kind, PAPERS_PREDICTED);
+    assert_string_equal(rest.table->rows[rest.row].text, "synchronisation and AOTF");
+    assert_null(papers_bar_of(&rest));
+}
+
+static void the_worst_prediction_is_found(void **state)
+{
+    (void)state;
+    const struct papers_table *const tables[] = {find("000", "5"), find("001", "3"), NULL};
+    struct papers_sims all[TABLES_MAX];
+    for (unsigned i = 0; tables[i]; i++) {
+        fill_right(tables[i], &all[papers_number(tables[i])]);
+    }
+    all[papers_number(tables[0])].value[0][0] *= 3;   /* A is fitted */
+    all[papers_number(tables[0])].value[0][2] *= 1.2; /* C is predicted */
+    all[papers_number(tables[1])].value[3][0] *= 0.3;
+    struct papers_predictions predictions = papers_predictions(tables, all);
+    assert_int_equal(predictions.errors.count, 14);
+    assert_near(predictions.errors.worst_pct, 70, 1e-9);
+    assert_near(predictions.errors.mean_pct, 90.0 / 14, 1e-9);
+    assert_ptr_equal(predictions.worst.table, tables[1]);
+    assert_int_equal(predictions.worst.row, 3);
+    assert_near(predictions.worst.error_pct, -70, 1e-9);
+    assert_int_equal(predictions.without_bar, 1);
+}
+
 /* ---- The simulation ------------------------------------------------------------------------ */
 
 static void moments_are_spread_evenly(void **state)
@@ -449,6 +492,8 @@ int main(void)
         cmocka_unit_test(bars_are_held_and_missed),
         cmocka_unit_test(a_bar_of_points_counts_points),
         cmocka_unit_test(every_bar_has_cells),
+        cmocka_unit_test(predictions_without_a_bar_are_known),
+        cmocka_unit_test(the_worst_prediction_is_found),
         cmocka_unit_test(what_is_outside_the_swif_has_a_bar),
         cmocka_unit_test(what_cannot_fail_is_no_prediction),
         cmocka_unit_test(words_stand_where_the_paper_has_no_number),
