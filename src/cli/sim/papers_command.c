@@ -215,7 +215,7 @@ static int run(const struct papers_options *options, struct papers_sims *all)
         sim_papers_summary(chosen, all);
     }
     bool held = judge(options, all);
-    if (options->html && !sim_papers_page(options->html, all)) {
+    if (options->html && !sim_papers_page(options->html, chosen, all)) {
         return cli_fail(COMMAND, "%s: %s", options->html, strerror(errno));
     }
     return held ? CLI_OK : CLI_FAULT;

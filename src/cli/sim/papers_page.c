@@ -1,5 +1,5 @@
 /* The page has the bars, charts of what was predicted and of all errors, and a table for each
- * table of the papers. */
+ * table of the papers. Charts leave nothing out: their scales follow the figures. */
 #include "cli/sim/papers_page.h"
 
 #include <math.h>
@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "cli/sim/page.h"
+#include "cli/sim/papers_text.h"
 
-enum { CELLS_MAX = 1024, ERROR_PCT_SHOWN = 20, TEXT_BYTES = 160 };
+enum { CELLS_MAX = 1024, TEXT_BYTES = 160 };
 
 /* ---- Cells ------------------------------------------------------------------------------- */
 
@@ -37,7 +38,8 @@ static void put_cell(FILE *page, const struct papers_cell *cell, struct errors *
     cli_page_cell_text(page, cell->note ? cell->note : "");
     cli_page_row_end(page);
     errors->number++;
-    if (!isnan(cell->error_pct) && errors->counts[cell->kind] < CELLS_MAX) {
+    if (!isnan(cell->error_pct)) {
+        INVARIANT(errors->counts[cell->kind] < CELLS_MAX);
         size_t at = errors->counts[cell->kind]++;
         errors->cell[cell->kind][at] = errors->number;
         errors->error_pct[cell->kind][at] = cell->error_pct;
@@ -62,13 +64,9 @@ static void put_table(FILE *page, const struct papers_table *table, const struct
 
 static void put_errors(FILE *page, const struct errors *errors)
 {
-    char title[TEXT_BYTES];
-    (void)snprintf(title, sizeof title, "error of every cell, up to %d %%, in the order above",
-                   ERROR_PCT_SHOWN);
-    struct cli_chart chart = {.title = title,
+    struct cli_chart chart = {.title = "error of every cell, in the order above",
                               .x_label = "cell",
                               .y_label = "error, %",
-                              .y_most = ERROR_PCT_SHOWN,
                               .series_count = PAPERS_KINDS};
     for (unsigned i = 0; i < PAPERS_KINDS; i++) {
         enum papers_kind kind = (enum papers_kind)(PAPERS_KINDS - 1 - i);
@@ -90,25 +88,24 @@ struct scatter {
     double paper[TABLES_MAX][CELLS_MAX], sim[TABLES_MAX][CELLS_MAX];
     size_t counts[TABLES_MAX];
     unsigned tables;
-    double least, most; /* of the papers' figures */
+    double least, most; /* of the papers' figures and ours */
 };
 
-/* Takes a table's predicted cells, in nanoseconds or in any other unit. */
+/* Takes a table's predicted cells in that unit. */
 static void scatter_table(struct scatter *scatter, const struct papers_table *table,
-                          const struct papers_sims *sims, bool in_ns)
+                          const struct papers_sims *sims, const char *unit)
 {
     size_t count = 0;
     struct papers_cell cell = {0};
     while (papers_next(table, sims, &cell)) {
-        if (cell.kind != PAPERS_PREDICTED || isnan(cell.sim) ||
-            (strcmp(cell.unit, "ns") == 0) != in_ns || scatter->tables == TABLES_MAX ||
-            count == CELLS_MAX) {
+        if (cell.kind != PAPERS_PREDICTED || isnan(cell.sim) || strcmp(cell.unit, unit) != 0) {
             continue;
         }
+        INVARIANT(scatter->tables < TABLES_MAX && count < CELLS_MAX);
         scatter->paper[scatter->tables][count] = cell.right;
         scatter->sim[scatter->tables][count++] = cell.sim;
-        scatter->least = fmin(scatter->least, cell.right);
-        scatter->most = fmax(scatter->most, cell.right);
+        scatter->least = fmin(scatter->least, fmin(cell.right, cell.sim));
+        scatter->most = fmax(scatter->most, fmax(cell.right, cell.sim));
     }
     if (count > 0) {
         (void)snprintf(scatter->names[scatter->tables], TEXT_BYTES, "%s/%s", table->source,
@@ -118,22 +115,26 @@ static void scatter_table(struct scatter *scatter, const struct papers_table *ta
 }
 
 /* The papers' figures to the right, ours upwards: the diagonal is where they are the same. */
-static void put_scatter(FILE *page, const struct papers_sims *all, bool in_ns)
+static void put_scatter(FILE *page, const struct papers_table *const *tables,
+                        const struct papers_sims *all, const char *title, const char *unit)
 {
     static const double shares[LINES] = {1, 1.1, 0.9};
     static const char *const names[LINES] = {"the same", "+10 %", "-10 %"};
     static struct scatter scatter;
     scatter = (struct scatter){.least = INFINITY, .most = 0};
-    for (unsigned number = 0; papers_table(number); number++) {
-        scatter_table(&scatter, papers_table(number), &all[number], in_ns);
+    for (; *tables; tables++) {
+        scatter_table(&scatter, *tables, &all[papers_number(*tables)], unit);
     }
     if (scatter.tables == 0) {
         return;
     }
-    struct cli_chart chart = {.title = in_ns ? "predicted times: the papers' and ours"
-                                             : "other predictions: the papers' and ours",
-                              .x_label = in_ns ? "paper, ns" : "paper, MB/s or %",
-                              .y_label = in_ns ? "simulated, ns" : "simulated, MB/s or %",
+    char x_label[TEXT_BYTES];
+    char y_label[TEXT_BYTES];
+    (void)snprintf(x_label, sizeof x_label, "paper, %s", unit);
+    (void)snprintf(y_label, sizeof y_label, "simulated, %s", unit);
+    struct cli_chart chart = {.title = title,
+                              .x_label = x_label,
+                              .y_label = y_label,
                               .x_is_logarithmic = true,
                               .y_is_logarithmic = true};
     for (unsigned i = 0; i < scatter.tables; i++) {
@@ -156,30 +157,78 @@ static void put_scatter(FILE *page, const struct papers_sims *all, bool in_ns)
 
 /* ---- The page ------------------------------------------------------------------------------ */
 
-static void put_bars(FILE *page, const struct papers_sims *all)
+static void put_bar_row(FILE *page, const struct papers_table *table, const char *text,
+                        const char *limit, const struct papers_errors *errors, const char *unit,
+                        const char *verdict)
 {
-    static const char *const columns[] = {"table", "bar", "cells", "mean", "worst", "", ""};
+    char name[TEXT_BYTES];
+    (void)snprintf(name, sizeof name, "%s/%s", table->source, table->name);
+    cli_page_row_begin(page);
+    cli_page_cell_text(page, name);
+    cli_page_cell_text(page, text);
+    cli_page_cell_text(page, limit);
+    cli_page_cell_number(page, errors->count, 0);
+    cli_page_cell_number(page, errors->mean_pct, 2);
+    cli_page_cell_number(page, errors->worst_pct, 2);
+    cli_page_cell_text(page, unit);
+    cli_page_cell_text(page, verdict);
+    cli_page_row_end(page);
+}
+
+/* Predictions of which the bars say nothing, beside the bars. */
+static void put_without_bar(FILE *page, const struct papers_table *table,
+                            const struct papers_sims *sims)
+{
+    struct papers_cell cell = {0};
+    while (papers_next(table, sims, &cell)) {
+        if (cell.kind == PAPERS_PREDICTED && !papers_bar_of(&cell)) {
+            char text[TEXT_BYTES];
+            struct papers_errors errors = {0};
+            (void)papers_errors_add(&errors, cell.error_pct);
+            (void)snprintf(text, sizeof text, "%s: %s, %s", papers_kind_name(cell.kind),
+                           table->rows[cell.row].text, table->columns[cell.column].text);
+            put_bar_row(page, table, text, "none", &errors, "%", "no bar");
+        }
+    }
+}
+
+static void put_bars(FILE *page, const struct papers_table *const *tables,
+                     const struct papers_sims *all)
+{
+    static const char *const columns[] = {"table", "bar",   "limit", "cells",
+                                          "mean",  "worst", "",      ""};
     const struct papers_bar *bar;
     cli_page_table_begin(page, "bars", columns, sizeof columns / sizeof columns[0]);
     for (unsigned i = 0; (bar = papers_bar(i)) != NULL; i++) {
         struct papers_verdict verdict = papers_judge(bar, &all[papers_number(bar->table)]);
-        char name[TEXT_BYTES];
-        (void)snprintf(name, sizeof name, "%s/%s", bar->table->source, bar->table->name);
-        cli_page_row_begin(page);
-        cli_page_cell_text(page, name);
-        (void)snprintf(name, sizeof name, "%s: %s", papers_kind_name(bar->kind), bar->text);
-        cli_page_cell_text(page, name);
-        cli_page_cell_number(page, verdict.errors.count, 0);
-        cli_page_cell_number(page, verdict.errors.mean_pct, 2);
-        cli_page_cell_number(page, verdict.errors.worst_pct, 2);
-        cli_page_cell_text(page, papers_bar_unit(bar));
-        cli_page_cell_text(page, verdict.held ? "held" : "missed");
-        cli_page_row_end(page);
+        char text[TEXT_BYTES];
+        char limit[SIM_PAPERS_LINE_BYTES];
+        (void)snprintf(text, sizeof text, "%s: %s", papers_kind_name(bar->kind), bar->text);
+        sim_papers_put_limit(limit, bar);
+        put_bar_row(page, bar->table, text, limit, &verdict.errors, papers_bar_unit(bar),
+                    verdict.held ? "held" : "missed");
+    }
+    for (; *tables; tables++) {
+        put_without_bar(page, *tables, &all[papers_number(*tables)]);
     }
     cli_page_table_end(page);
 }
 
-bool sim_papers_page(const char *path, const struct papers_sims *all)
+static void put_predictions(FILE *page, const struct papers_table *const *tables,
+                            const struct papers_sims *all)
+{
+    char text[SIM_PAPERS_LINE_BYTES];
+    struct papers_predictions predictions = papers_predictions(tables, all);
+    sim_papers_put_predictions(text, &predictions);
+    cli_page_text(page, text);
+    if (predictions.without_bar > 0) {
+        sim_papers_put_without_bar(text, &predictions);
+        cli_page_text(page, text);
+    }
+}
+
+bool sim_papers_page(const char *path, const struct papers_table *const *tables,
+                     const struct papers_sims *all)
 {
     static struct errors errors;
     FILE *page = cli_page_open(path, "The papers' figures, simulated",
@@ -190,14 +239,15 @@ bool sim_papers_page(const char *path, const struct papers_sims *all)
     }
     errors = (struct errors){0};
     cli_page_text(page, "A figure is taken (a value of the machine, or nothing of ours), fitted "
-                        "(used to fit a value), a check (it follows from those: the model's own "
-                        "arithmetic), or predicted. Only predictions can show that the model is "
-                        "wrong.");
-    put_scatter(page, all, true);
-    put_scatter(page, all, false);
-    put_bars(page, all);
-    for (unsigned number = 0; papers_table(number); number++) {
-        put_table(page, papers_table(number), &all[number], &errors);
+                        "(used to fit a value), a check (it follows from what went in: the model's "
+                        "own arithmetic), or predicted. Only predictions can show that the model "
+                        "is wrong.");
+    put_predictions(page, tables, all);
+    put_scatter(page, tables, all, "predicted times: the papers' and ours", "ns");
+    put_scatter(page, tables, all, "predicted shares: the papers' and ours", "%");
+    put_bars(page, tables, all);
+    for (; *tables; tables++) {
+        put_table(page, *tables, &all[papers_number(*tables)], &errors);
     }
     put_errors(page, &errors);
     return cli_page_close(page);

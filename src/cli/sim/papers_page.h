@@ -4,8 +4,9 @@
 
 #include "sim/papers/papers.h"
 
-/* `all` has every table's figures, simulated before. False: the page cannot be written; errno says
- * why. */
-bool sim_papers_page(const char *path, const struct papers_sims *all);
+/* The tables (the last one NULL) and, by their numbers, what was simulated. False: the page cannot
+ * be written; errno says why. */
+bool sim_papers_page(const char *path, const struct papers_table *const *tables,
+                     const struct papers_sims *all);
 
 #endif

@@ -180,15 +180,22 @@ static void print_kinds(const struct papers_table *table, const struct papers_si
     (void)putchar('\n');
 }
 
-static void print_predictions(const struct papers_predictions *predictions)
+void sim_papers_put_predictions(char text[SIM_PAPERS_LINE_BYTES],
+                                const struct papers_predictions *predictions)
 {
     const struct papers_cell *worst = &predictions->worst;
-    if (predictions->errors.count > 0) {
-        printf("\nall predictions: %u, mean error %.2f %%, worst %.2f %% (%s/%s: %s, %s)\n",
-               predictions->errors.count, predictions->errors.mean_pct,
-               predictions->errors.worst_pct, worst->table->source, worst->table->name,
-               worst->table->rows[worst->row].text, worst->table->columns[worst->column].text);
-    }
+    (void)snprintf(text, SIM_PAPERS_LINE_BYTES,
+                   "all predictions: %u, mean error %.2f %%, worst %.2f %% (%s/%s: %s, %s)",
+                   predictions->errors.count, predictions->errors.mean_pct,
+                   predictions->errors.worst_pct, worst->table->source, worst->table->name,
+                   worst->table->rows[worst->row].text, worst->table->columns[worst->column].text);
+}
+
+void sim_papers_put_without_bar(char text[SIM_PAPERS_LINE_BYTES],
+                                const struct papers_predictions *predictions)
+{
+    (void)snprintf(text, SIM_PAPERS_LINE_BYTES, "predictions without a bar: %u of %u",
+                   predictions->without_bar, predictions->errors.count);
 }
 
 /* The predictions of which a row of held bars says nothing. */
@@ -196,11 +203,12 @@ static void print_without_bar(const struct papers_predictions *predictions,
                               const struct papers_table *const *tables,
                               const struct papers_sims *all)
 {
+    char text[SIM_PAPERS_LINE_BYTES];
     if (predictions->without_bar == 0) {
         return;
     }
-    printf("\npredictions without a bar: %u of %u\n", predictions->without_bar,
-           predictions->errors.count);
+    sim_papers_put_without_bar(text, predictions);
+    printf("\n%s\n", text);
     for (; *tables; tables++) {
         struct papers_cell cell = {0};
         while (papers_next(*tables, &all[papers_number(*tables)], &cell)) {
@@ -222,21 +230,26 @@ static bool is_among(const struct papers_table *const *tables, const struct pape
     return *tables != NULL;
 }
 
-static void print_bar(const struct papers_bar *bar, const struct papers_verdict *verdict)
+void sim_papers_put_limit(char text[SIM_PAPERS_LINE_BYTES], const struct papers_bar *bar)
 {
     const char *unit = papers_bar_unit(bar);
-    char limit[48];
     if (bar->mean_pct > 0) {
-        (void)snprintf(limit, sizeof limit, "mean %g, worst %g %s", bar->mean_pct, bar->worst_pct,
-                       unit);
+        (void)snprintf(text, SIM_PAPERS_LINE_BYTES, "mean %g, worst %g %s", bar->mean_pct,
+                       bar->worst_pct, unit);
     } else if (bar->worst_pct < 1e-6) {
-        (void)snprintf(limit, sizeof limit, "exact");
+        (void)snprintf(text, SIM_PAPERS_LINE_BYTES, "exact");
     } else {
-        (void)snprintf(limit, sizeof limit, "%g %s", bar->worst_pct, unit);
+        (void)snprintf(text, SIM_PAPERS_LINE_BYTES, "%g %s", bar->worst_pct, unit);
     }
+}
+
+static void print_bar(const struct papers_bar *bar, const struct papers_verdict *verdict)
+{
+    char limit[SIM_PAPERS_LINE_BYTES];
+    sim_papers_put_limit(limit, bar);
     printf("%s/%-10s %-9s  %-30s %-21s %2u: mean %5.2f, worst %5.2f %-6s  %s\n", bar->table->source,
            bar->table->name, papers_kind_name(bar->kind), bar->text, limit, verdict->errors.count,
-           verdict->errors.mean_pct, verdict->errors.worst_pct, unit,
+           verdict->errors.mean_pct, verdict->errors.worst_pct, papers_bar_unit(bar),
            verdict->held ? "held" : "MISSED");
 }
 
@@ -279,7 +292,11 @@ void sim_papers_summary(const struct papers_table *const *tables, const struct p
         print_kinds(tables[i], &all[papers_number(tables[i])]);
     }
     struct papers_predictions predictions = papers_predictions(tables, all);
-    print_predictions(&predictions);
+    if (predictions.errors.count > 0) {
+        char text[SIM_PAPERS_LINE_BYTES];
+        sim_papers_put_predictions(text, &predictions);
+        printf("\n%s\n", text);
+    }
     print_bars("\nbars of predictions\n", tables, all, true);
     print_without_bar(&predictions, tables, all);
     print_bars("\nno predictions: what was put in comes out again\n", tables, all, false);

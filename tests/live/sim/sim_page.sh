@@ -98,6 +98,8 @@ assert len(charts) == 3, len(charts)
 predicted = sum(cell["kind"] == "predicted" for cell in cells)
 assert sum(chart.count("<circle") for chart in charts[:2]) == predicted > 30, predicted
 assert all(chart.count("<path") == 3 and "+10 %" in chart for chart in charts[:2])
+# The last one has the errors of all cells, the worst included.
+assert charts[2].count("<circle") == sum(cell["error_pct"] is not None for cell in cells)
 END
 }
 

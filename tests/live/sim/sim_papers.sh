@@ -166,6 +166,42 @@ one_table_can_be_chosen()
     ended_with 0 && grep -q '^  total, A: its own rows add to 373$' out && grep -q 'held$' out
 }
 
+# Without a browser: every error has its point, every bar its limit, and what the text sums up is
+# there. It is run after the others, whose files it reads.
+the_page_leaves_nothing_out()
+{
+    papers --html page.html
+    ended_with 0 && mv out text && papers --json && ended_with 0 && python3 - <<'END'
+import html, json, re
+page = html.unescape(open("page.html").read())
+cells = [json.loads(line) for line in open("out")]
+charts = page.split('<figure class="chart">')[1:]
+assert len(charts) == 3, len(charts)
+for kind in ("predicted", "check", "fitted", "taken"):
+    points = sorted(float(y) for y in re.findall("<title>%s: [^,]*, (.*?)</title>" % kind, charts[2]))
+    errors = sorted(cell["error_pct"] for cell in cells
+                    if cell["kind"] == kind and cell["error_pct"] is not None)
+    assert len(points) == len(errors) > 0, (kind, len(points), len(errors))
+    for point, error in zip(points, errors):
+        assert abs(point - error) <= 1e-5 * max(1, abs(error)), (kind, point, error)
+heights = [float(y) for y in re.findall('<circle cx="[^"]*" cy="([^"]*)"', charts[2])]
+assert min(heights) >= 10 and max(heights) <= 250 - 34, (min(heights), max(heights))
+predicted = sum(cell["kind"] == "predicted" for cell in cells)
+assert sum(chart.count("<circle") for chart in charts[:2]) == predicted
+assert open("predictions").read() in page
+assert open("without_bar").readline().strip() in page
+bars = page[page.index("<caption>bars</caption>"):]
+rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in bars[:bars.index("</table>")].split("<tr>")]
+rows = {(row[0], row[1]): row[2:] for row in rows if row}
+assert rows["000/5", "predicted: round trips and loops"][0] == "mean 5, worst 10 %", rows
+assert rows["002/ratios", "check: InfiniSWIF, CD/UD and miss/hit"][0] == "1 points", rows
+assert rows["001/3", "predicted: synchronisation and AOTF, share"] == \
+    ["none", "1", "41.50", "41.50", "%", "no bar"], rows
+text = open("text").read()
+assert len(rows) == len(re.findall("held$", text, re.M)) + 1, len(rows)
+END
+}
+
 # A cable that is much too long: the bar says so.
 a_wrong_machine_is_found_out()
 {
@@ -212,6 +248,7 @@ END
 live_verdict "words that make no sense" words_are_checked
 live_verdict "the bars hold" the_bars_hold
 live_verdict "predictions are summed up" predictions_are_summed_up
+live_verdict "the page leaves nothing out" the_page_leaves_nothing_out
 live_verdict "two runs are the same bytes" two_runs_are_the_same_bytes
 live_verdict "one table can be chosen" one_table_can_be_chosen
 live_verdict "a wrong machine is found out" a_wrong_machine_is_found_out
