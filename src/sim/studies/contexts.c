@@ -14,7 +14,7 @@
  * have them:
  *
  *     UD  no contexts, and nothing repairs a loss
- *     CD  contexts in a cache; those of other peers are dropped
+ *     CD  contexts in a cache; of other peers only a stub is kept, with their sequence numbers
  *     RC  a queue pair for each peer: a context of each peer is kept in the board's memory, and
  *         those in use are on the chip
  *     RD  one queue pair and a context for each peer, kept like RC's; the next message waits until
@@ -26,6 +26,7 @@
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
 #include "sim/studies/parts.h"
+#include "swif/state.h"
 
 enum { OPERATION_BYTES = 8, OPERATIONS_MIN = 4096 };
 
@@ -103,7 +104,7 @@ static void send_to_peers(struct sim_host *host)
 
 /* ---- Rows --------------------------------------------------------------------------------- */
 
-/* The second study has its first three columns otherwise, and two more behind the rest. */
+/* The second study has its first three columns otherwise, and three more behind the rest. */
 enum column {
     CONTEXTS,
     PEERS,
@@ -117,6 +118,7 @@ enum column {
     EVENTS,
     COLUMNS,
     STATE = COLUMNS,
+    STUBS,
     STATE_KB,
     TRANSPORT_COLUMNS,
     TRANSPORT = ORDER,
@@ -274,7 +276,7 @@ enum transport { UD, CD, RC, RD, TRANSPORTS };
 static const char *const transport_names[TRANSPORTS] = {"UD", "CD", "RC", "RD"};
 
 /* What InfiniBand's adapters of those years keep of a queue pair or of an end-to-end context; CD's
- * are taken to be as large. */
+ * are taken to be as large. RC's and RD's hold the peer's sequence numbers: they need no stubs. */
 enum { CONTEXT_BYTES = 256 };
 
 static const struct sim_study_column transport_columns[TRANSPORT_COLUMNS] = {
@@ -289,7 +291,8 @@ static const struct sim_study_column transport_columns[TRANSPORT_COLUMNS] = {
     [PACKETS] = {"packets", 8, 0, "in both worlds together"},
     [EVENTS] = {"events", 9, 0, "of the simulation"},
     [STATE] = {"state", 6, 0, "contexts that a node keeps, on the chip and elsewhere"},
-    [STATE_KB] = {"state_kb", 8, 1, "the same, at 256 bytes each (assumed)"},
+    [STUBS] = {"stubs", 6, 0, "of 32 bytes, which CD keeps of each peer for good"},
+    [STATE_KB] = {"state_kb", 8, 1, "both, with contexts of 256 bytes (assumed)"},
 };
 
 static unsigned list_transports(const struct sim_study_choice *choice,
@@ -308,11 +311,16 @@ static unsigned list_transports(const struct sim_study_choice *choice,
     return count;
 }
 
-static uint64_t state_of(const struct sim_machine *machine, enum transport transport,
-                         uint64_t peers)
+static void set_state(struct sim_study_row *row, const struct sim_machine *machine,
+                      enum transport transport, uint64_t peers)
 {
     uint64_t cached = machine->carrier_contexts < peers ? machine->carrier_contexts : peers;
-    return transport == UD ? 0 : transport == CD ? cached : peers;
+    uint64_t contexts = transport == UD ? 0 : transport == CD ? cached : peers;
+    uint64_t stubs = transport == CD ? peers : 0;
+    uint64_t bytes = contexts * CONTEXT_BYTES + stubs * sizeof(struct swif_stub);
+    sim_study_set_number(row, STATE, (double)contexts);
+    sim_study_set_number(row, STUBS, (double)stubs);
+    sim_study_set_number(row, STATE_KB, (double)bytes / 1024);
 }
 
 static void run_transport(const struct sim_study_choice *choice,
@@ -321,7 +329,6 @@ static void run_transport(const struct sim_study_choice *choice,
     struct sim_machine machine = *choice->machine;
     enum transport transport = (enum transport)point->variant;
     const struct way way = {.at_random = true, .serialises = transport == RD};
-    uint64_t state = state_of(&machine, transport, point->nodes - 1);
     if (machine.carrier_kind != SIM_CARRIER_CD) {
         (void)snprintf(row->error, sizeof row->error, "%s: [carrier] kind is not cd", machine.name);
         return;
@@ -334,8 +341,7 @@ static void run_transport(const struct sim_study_choice *choice,
     }
     sim_study_set_number(row, PEERS, point->nodes - 1);
     sim_study_set_text(row, TRANSPORT, transport_names[transport]);
-    sim_study_set_number(row, STATE, (double)state);
-    sim_study_set_number(row, STATE_KB, (double)state * CONTEXT_BYTES / 1024);
+    set_state(row, &machine, transport, point->nodes - 1);
     if (measure(&machine, point->nodes, way, PACE_PS, row)) {
         (void)measure(&machine, point->nodes, way, 0, row);
     }
@@ -350,7 +356,7 @@ const struct sim_study sim_study_transports = {
     .x = PEERS,
     .series = {TRANSPORT},
     .series_count = 1,
-    .y = {LATENCY, RATE, STATE},
+    .y = {LATENCY, RATE, STATE_KB},
     .y_count = 3,
     .list = list_transports,
     .run = run_transport,

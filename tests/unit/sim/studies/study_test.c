@@ -360,8 +360,9 @@ static void losses_cost_go_back_n_more_than_selective_repeat(void **state)
 
 /* ---- Transports ---------------------------------------------------------------------------- */
 
-/* With more peers than contexts: RC keeps all of them and pays for fetching, CD keeps few and pays
- * with stop-and-wait, RD sends one message at a time, UD keeps nothing. */
+/* With more peers than contexts: RC keeps all of them and pays for fetching; CD keeps few, and a
+ * stub of 32 bytes for each peer, and pays with stop-and-wait; RD sends one message at a time; UD
+ * keeps nothing. The contexts that CD is said to keep are those that it finds again. */
 static void services_differ_in_state_and_rate(void **state)
 {
     const struct sim_study *study = sim_study_find("transports");
@@ -379,6 +380,14 @@ static void services_differ_in_state_and_rate(void **state)
     assert_int_equal((int)column(study, &cd, "state"), 256);
     assert_int_equal((int)column(study, &rc, "state"), 1024);
     assert_int_equal((int)column(study, &rd, "state"), 1024);
+    assert_true(column(study, &cd, "hit_share") > 0.9 * 256 / 1024);
+    assert_true(column(study, &cd, "hit_share") < 1.1 * 256 / 1024);
+    assert_int_equal((int)column(study, &cd, "stubs"), 1024);
+    assert_int_equal((int)column(study, &rc, "stubs"), 0);
+    assert_true(column(study, &ud, "state_kb") == 0);
+    assert_true(column(study, &cd, "state_kb") == 64 + 32);
+    assert_true(column(study, &rc, "state_kb") == 256);
+    assert_true(column(study, &rd, "state_kb") == 256);
     assert_true(column(study, &ud, "latency_ns") < column(study, &cd, "latency_ns"));
     assert_true(column(study, &cd, "latency_ns") < column(study, &rc, "latency_ns"));
     assert_true(column(study, &rc, "latency_ns") == column(study, &rd, "latency_ns"));
