@@ -23,6 +23,9 @@
 enum { NODES = 2, USERS_MAX = 64, REGION_BYTES = 2048, PAGES_MAX = 1024, LLCM_AREA = 1 };
 enum { STORES = 256, PAGE_ROUNDS = 32, BLOCKS = 64, PINGS = 64, FIRST_GROUP = 100, WORD_BYTES = 8 };
 
+/* Of one user, beside round trips: several times as many as these take on any of our machines. */
+enum { STORES_BESIDE_MAX = 4096 };
+
 /* From a PEMM interrupt to the program: no board has one. */
 #define INTERRUPT_PS (UINT64_C(5000) * SIM_PS_PER_NS)
 
@@ -58,7 +61,8 @@ struct board_use {
     uint64_t ping_ps;
     uint32_t pings;
     uint32_t wrong;
-    bool is_over; /* the first user has done all its round trips */
+    bool is_over;    /* the first user has done all its round trips */
+    bool is_flooded; /* it had not when another one had made STORES_BESIDE_MAX stores */
 };
 
 /* A program's locals. */
@@ -106,6 +110,33 @@ static uint32_t stores_of(const struct board_use *use)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
+/* What one store takes of the slowest thing that all share: the link, or the receiver's DMA. */
+static uint64_t store_ps(const struct sim_machine *machine)
+{
+    uint64_t bytes = (machine->packet_overhead_bytes + WORD_BYTES + 7) / 8 * 8;
+    uint64_t sent_bytes = bytes > machine->packet_pad_bytes ? bytes : machine->packet_pad_bytes;
+    uint64_t link_ps = sent_bytes * UINT64_C(1000000000000) / machine->link_mb_per_s;
+    uint64_t dma_cycles = machine->dma_word_cycles > 0
+                              ? machine->dma_setup_cycles + machine->dma_word_cycles
+                              : 0;
+    uint64_t dma_ps = dma_cycles * machine->clock_dimm;
+    return link_ps > dma_ps ? link_ps : dma_ps;
+}
+
+/* Whether there is another store to make. */
+static bool stores_on(struct mine *mine)
+{
+    struct board_use *use = mine->use;
+    if (mine->i <= stores_of(use)) {
+        return true;
+    }
+    if (use->kind != PING_AOTF || use->is_over) {
+        return false;
+    }
+    use->is_flooded = use->is_flooded || mine->i > STORES_BESIDE_MAX;
+    return !use->is_flooded;
+}
+
 static void stream_stores(struct sim_host *host)
 {
     struct mine *mine = host->locals;
@@ -113,14 +144,12 @@ static void stream_stores(struct sim_host *host)
     for (mine->i = 0; mine->i < mine->use->pages; mine->i++) {
         open_page(host, &mine->kicks[mine->i]);
     }
-    for (mine->i = 1;
-         mine->i <= stores_of(mine->use) || (mine->use->kind == PING_AOTF && !mine->use->is_over);
-         mine->i++) {
+    for (mine->i = 1; stores_on(mine); mine->i++) {
         SIM_STEP(host, sim_store(host, mine->kicks[mine->i % mine->use->pages] + FLAG, mine->i,
                                  WORD_BYTES));
         if (mine->use->kind == PING_AOTF) {
-            /* No faster than the link: a CPU whose stores wait stands still before long. */
-            SIM_STEP(host, sim_work(host, mine->use->users * UINT64_C(128) * SIM_PS_PER_NS));
+            /* No faster than they arrive: else more and more of them would wait. */
+            SIM_STEP(host, sim_work(host, mine->use->users * store_ps(mine->use->machine)));
         }
     }
     SIM_END(host);
@@ -394,6 +423,12 @@ static void read_figures(const struct board_use *use, const struct sim_world *wo
     }
     sim_study_set_number(row, REFUSED, (double)counters.foreign);
     sim_study_set_number(row, EVENTS, (double)counters.events);
+    if (use->is_flooded) {
+        (void)snprintf(row->error, sizeof row->error,
+                       "%s: the other users' stores come faster than they are taken, so a round "
+                       "trip has no end",
+                       use->machine->name);
+    }
     if (use->wrong > 0 || counters.refused != counters.foreign ||
         (counters.foreign > 0) != (use->kind == INTRUDERS)) {
         (void)snprintf(row->error, sizeof row->error, "%s: somebody reached what is not its own",
@@ -464,6 +499,13 @@ static void run(const struct sim_study_choice *choice, const struct sim_study_po
     if (machine.carrier_kind == SIM_CARRIER_CD) {
         (void)snprintf(row->error, sizeof row->error, "%s: InfiniSWIF's packets are of one group",
                        machine.name);
+        return;
+    }
+    if ((uint64_t)use.users * REGION_BYTES > machine.llcm_bytes) {
+        (void)snprintf(row->error, sizeof row->error,
+                       "%s: [llcm] bytes = %llu has no room for %u users with %u each",
+                       machine.name, (unsigned long long)machine.llcm_bytes, use.users,
+                       (unsigned)REGION_BYTES);
         return;
     }
     run_world(&use, row);

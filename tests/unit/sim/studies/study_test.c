@@ -358,6 +358,24 @@ static void losses_cost_go_back_n_more_than_selective_repeat(void **state)
     assert_true(column(study, &rows[SELECTIVE], "share") < 1);
 }
 
+/* Runs points on the machine as it is now, and gives how many fail. All that do say this. */
+static unsigned failures(const struct sim_study_choice *choice, unsigned first, unsigned count,
+                         const char *text)
+{
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    unsigned found = 0;
+    assert_true(first + count <= choice->study->list(choice, points));
+    for (unsigned i = first; i < first + count; i++) {
+        struct sim_study_row row = {0};
+        choice->study->run(choice, &points[i], &row);
+        if (row.error[0]) {
+            assert_non_null(strstr(row.error, text));
+            found++;
+        }
+    }
+    return found;
+}
+
 /* ---- Transports ---------------------------------------------------------------------------- */
 
 /* With more peers than contexts: RC keeps all of them and pays for fetching; CD keeps few, and a
@@ -399,24 +417,38 @@ static void services_differ_in_state_and_rate(void **state)
 
 /* ---- Users --------------------------------------------------------------------------------- */
 
+/* All points, each simulated once. */
+static const struct sim_study_row *users_rows(const struct sim_study *study, unsigned *count)
+{
+    static struct sim_study_row rows[SIM_STUDY_POINTS_MAX];
+    static unsigned row_count;
+    if (row_count == 0) {
+        struct sim_study_choice choice = choose(study, study->machine, 2);
+        struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+        row_count = study->list(&choice, points);
+        for (unsigned i = 0; i < row_count; i++) {
+            run_point(study, &choice, &points[i], &rows[i]);
+        }
+        sim_machine_free(&machine);
+    }
+    *count = row_count;
+    return rows;
+}
+
 static double users(const struct sim_study *study, const char *kind, double count, double pages,
                     const char *name)
 {
-    struct sim_study_choice choice = choose(study, study->machine, 2);
-    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
-    struct sim_study_row row;
-    double value = -1;
-    unsigned number = study->list(&choice, points);
-    for (unsigned i = 0; i < number && value < 0; i++) {
-        run_point(study, &choice, &points[i], &row);
-        if (strcmp(row.values[1].text, kind) == 0 && column(study, &row, "users") == count &&
-            column(study, &row, "pages") == pages) {
-            value = column(study, &row, name);
+    unsigned number;
+    const struct sim_study_row *rows = users_rows(study, &number);
+    for (unsigned i = 0; i < number; i++) {
+        if (strcmp(rows[i].values[1].text, kind) == 0 &&
+            column(study, &rows[i], "users") == count &&
+            column(study, &rows[i], "pages") == pages) {
+            return column(study, &rows[i], name);
         }
     }
-    assert_true(value >= 0);
-    sim_machine_free(&machine);
-    return value;
+    fail_msg("no row %s, %.0f users, %.0f pages", kind, count, pages);
+    return -1;
 }
 
 /* 64 users share the link evenly. 1,024 headers are enough for 16 users with 64 pages each, and for
@@ -436,6 +468,36 @@ static void sixty_four_users_share_a_board(void **state)
     double ping_ns = users(study, "ping", 1, 1, "trip_ns");
     assert_true(users(study, "intruders", 16, 1, "trip_ns") > ping_ns);
     assert_true(users(study, "sleep", 1, 1, "trip_ns") > 2 * ping_ns);
+}
+
+enum { USERS_POINTS = 36, PING_AOTF = 21, PING_AOTF_POINTS = 3 };
+
+/* The others store as fast as the machine takes it: a card's DMA takes twice as long as the link of
+ * environment D. A receiver of which nobody knew that it is slower does not keep the study for
+ * ever. */
+static void users_store_no_faster_than_a_machine_takes_it(void **state)
+{
+    const struct sim_study *study = sim_study_find("users");
+    struct sim_study_choice choice = choose(study, "rhinet2-ni", 2);
+    (void)state;
+    assert_int_equal(failures(&choice, PING_AOTF, PING_AOTF_POINTS, ""), 0);
+    sim_machine_free(&machine);
+    choice = choose(study, study->machine, 2);
+    machine.stages[SIM_STAGE_LLCM_WRITE].gap_cycles = 100;
+    assert_int_equal(failures(&choice, PING_AOTF, PING_AOTF_POINTS, "faster than they are taken"),
+                     PING_AOTF_POINTS);
+    sim_machine_free(&machine);
+}
+
+/* A page of LLCM is enough for two users. */
+static void users_without_room_are_refused(void **state)
+{
+    const struct sim_study *study = sim_study_find("users");
+    struct sim_study_choice choice = choose(study, study->machine, 2);
+    (void)state;
+    machine.llcm_bytes = 4096;
+    assert_int_equal(failures(&choice, 0, USERS_POINTS, "[llcm] bytes = 4096 has no room for"), 25);
+    sim_machine_free(&machine);
 }
 
 /* ---- Banks --------------------------------------------------------------------------------- */
@@ -585,6 +647,8 @@ int main(void)
         cmocka_unit_test(the_core_processor_helps_hosts_that_compute),
         cmocka_unit_test(services_differ_in_state_and_rate),
         cmocka_unit_test(sixty_four_users_share_a_board),
+        cmocka_unit_test(users_store_no_faster_than_a_machine_takes_it),
+        cmocka_unit_test(users_without_room_are_refused),
         cmocka_unit_test(losses_cost_go_back_n_more_than_selective_repeat),
         cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
         cmocka_unit_test(senders_that_are_asked_late_repeat_little),
