@@ -230,6 +230,14 @@ static void receive_from_bank(struct sim_host *host)
 
 /* ---- LLCM --------------------------------------------------------------------------------- */
 
+/* All of LLCM behind its first page, but no more than the sender has kick pages for. */
+static uint64_t ring_bytes_of(const struct sim_machine *machine)
+{
+    uint64_t behind = machine->llcm_bytes - RING;
+    uint64_t most = (uint64_t)PAGES_MAX * PAGE_BYTES;
+    return behind < most ? behind : most;
+}
+
 static uint64_t ring_kick(const struct mine *mine)
 {
     uint64_t place = place_of(mine);
@@ -239,9 +247,9 @@ static uint64_t ring_kick(const struct mine *mine)
 static void open_ring(struct sim_host *host)
 {
     struct mine *mine = host->locals;
-    uint64_t ring_bytes = mine->exchange->machine->llcm_bytes - RING;
+    uint64_t ring_bytes = ring_bytes_of(mine->exchange->machine);
     mine->kick = sim_kick(host, RECEIVER, 0);
-    for (uint32_t page = 0; page * PAGE_BYTES < ring_bytes && page < PAGES_MAX; page++) {
+    for (uint32_t page = 0; page * PAGE_BYTES < ring_bytes; page++) {
         mine->ring[page] = sim_kick(host, RECEIVER, RING + (uint64_t)page * PAGE_BYTES);
     }
 }
@@ -428,7 +436,7 @@ static bool make_room(struct exchange *exchange, struct sim_machine *machine,
         machine->bank_bytes = batch_bytes > machine->bank_bytes ? batch_bytes : machine->bank_bytes;
         return true;
     }
-    exchange->depth = (uint32_t)((machine->llcm_bytes - RING) / batch_bytes);
+    exchange->depth = (uint32_t)(ring_bytes_of(machine) / batch_bytes);
     if (exchange->depth == 0) {
         (void)snprintf(row->error, sizeof row->error,
                        "%s: %u messages of %u bytes do not fit into LLCM", machine->name,
@@ -442,6 +450,12 @@ static void run(const struct sim_study_choice *choice, const struct sim_study_po
 {
     const struct banks_case *of = &cases[point->variant];
     struct sim_machine machine = *choice->machine;
+    if (machine.host_bank_switch == 0) {
+        (void)snprintf(row->error, sizeof row->error,
+                       "%s: [host] bank_switch_ns is 0: it is not known what a switch takes",
+                       machine.name);
+        return;
+    }
     if (of->switch_us > 0) {
         machine.host_bank_switch = of->switch_us * UINT64_C(1000) * SIM_PS_PER_NS;
     }

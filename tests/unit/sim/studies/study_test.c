@@ -543,6 +543,25 @@ static void bank_switches_take_nearly_all_of_a_send(void **state)
     assert_true(column(study, row, "switch_pct") == 0);
 }
 
+enum { BANKS_POINTS = 32 };
+
+/* A ring has no more pages than its sender has kicks for. A machine without banks is refused, and
+ * an LLCM without room for a ring. */
+static void banks_ask_what_a_machine_has(void **state)
+{
+    const struct sim_study *study = sim_study_find("banks");
+    struct sim_study_choice choice = choose(study, study->machine, 2);
+    (void)state;
+    machine.llcm_bytes = UINT64_C(1) << 30;
+    assert_int_equal(failures(&choice, 0, BANKS_POINTS, ""), 0);
+    machine.llcm_bytes = 4096;
+    assert_int_equal(failures(&choice, 0, BANKS_POINTS, "do not fit into LLCM"), 10);
+    sim_machine_free(&machine);
+    choice = choose(study, "dimmnet1-D", 2);
+    assert_int_equal(failures(&choice, 0, BANKS_POINTS, "bank_switch_ns is 0"), BANKS_POINTS);
+    sim_machine_free(&machine);
+}
+
 /* Four senders and a receiver that is slower than they are: however refused messages are sent
  * again, as many are read; who is asked in turn, late, sends by far the fewest packets. */
 static void senders_that_are_asked_late_repeat_little(void **state)
@@ -651,6 +670,7 @@ int main(void)
         cmocka_unit_test(users_without_room_are_refused),
         cmocka_unit_test(losses_cost_go_back_n_more_than_selective_repeat),
         cmocka_unit_test(bank_switches_take_nearly_all_of_a_send),
+        cmocka_unit_test(banks_ask_what_a_machine_has),
         cmocka_unit_test(senders_that_are_asked_late_repeat_little),
         cmocka_unit_test(a_chain_of_requesters_spares_the_manager),
         cmocka_unit_test(a_machine_without_contexts_is_refused),
