@@ -3,9 +3,9 @@
 
 #include "cli/sim/page.h"
 
-enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 10, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
+enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 14, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
 
-/* Distinct for every kind of colour vision; dashes differ, too. */
+/* Distinct for every kind of colour vision. When all colours are used, the next dashes begin. */
 static const char *const colours[] = {"#3b76d6", "#d2691e", "#2e9e6b", "#a04bb8",
                                       "#c93a4b", "#7a7a2e", "#4aa3b5", "#8a6d5a"};
 static const char *const dashes[] = {"none", "6 3", "2 2", "8 3 2 3"};
@@ -16,6 +16,16 @@ struct axis {
     bool is_logarithmic;
     double start, length; /* in the picture; negative length: upwards */
 };
+
+static const char *colour_of(size_t number)
+{
+    return colours[number % COLOURS];
+}
+
+static const char *dash_of(size_t number)
+{
+    return dashes[number / COLOURS % DASHES];
+}
 
 static double place(const struct axis *axis, double value)
 {
@@ -147,13 +157,13 @@ static void draw_series(FILE *page, const struct cli_chart *chart, size_t number
                         const struct axis *x, const struct axis *y)
 {
     const struct cli_series *series = &chart->series[number];
-    const char *colour = colours[number % COLOURS];
+    const char *colour = colour_of(number);
     if (series->style != CLI_POINTS) {
         bool down = false;
         fprintf(page,
                 "<path fill=\"none\" stroke=\"%s\" stroke-width=\"1.6\" stroke-dasharray=\"%s\" "
                 "d=\"",
-                colour, dashes[number % DASHES]);
+                colour, dash_of(number));
         for (size_t i = 0; i < series->count; i++) {
             if (is_shown(chart, series, i)) {
                 fprintf(page, "%c%.1f %.1f", down ? 'L' : 'M', place(x, series->x[i]),
@@ -196,6 +206,26 @@ static void put_numbers(FILE *page, const struct cli_chart *chart)
     fputs("</details>\n", page);
 }
 
+/* A short piece of the series' line, or a point of it, and its name. */
+static void put_key(FILE *page, const struct cli_chart *chart, size_t number)
+{
+    fputs("<span><svg viewBox=\"0 0 26 8\" "
+          "style=\"display:inline-block;width:26px;height:8px;background:none;"
+          "margin-right:.35em;vertical-align:middle\" aria-hidden=\"true\">",
+          page);
+    if (chart->series[number].style != CLI_POINTS) {
+        fprintf(page,
+                "<line x1=\"0\" x2=\"26\" y1=\"4\" y2=\"4\" stroke=\"%s\" stroke-width=\"2\" "
+                "stroke-dasharray=\"%s\"/>",
+                colour_of(number), dash_of(number));
+    }
+    if (chart->series[number].style != CLI_LINE) {
+        fprintf(page, "<ellipse cx=\"13\" cy=\"4\" rx=\"3\" ry=\"3\" fill=\"%s\"/>",
+                colour_of(number));
+    }
+    cli_page_put(page, "</svg>", chart->series[number].name, "</span>");
+}
+
 void cli_page_chart(FILE *page, const struct cli_chart *chart)
 {
     struct axis x = {INFINITY, -INFINITY, chart->x_is_logarithmic, LEFT, WIDTH - RIGHT - LEFT};
@@ -220,8 +250,7 @@ void cli_page_chart(FILE *page, const struct cli_chart *chart)
     }
     fputs("</svg>\n<div class=\"key\">", page);
     for (size_t number = 0; number < chart->series_count; number++) {
-        fprintf(page, "<span><i style=\"background:%s\"></i>", colours[number % COLOURS]);
-        cli_page_put(page, "", chart->series[number].name, "</span>");
+        put_key(page, chart, number);
     }
     fputs("</div>\n", page);
     put_numbers(page, chart);

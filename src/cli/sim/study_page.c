@@ -18,6 +18,7 @@ struct gathered {
     size_t series_count;
 };
 
+/* Values that a row does not have are not in its name. */
 static void name_series(const struct sim_study *study, const struct sim_study_row *row,
                         char name[NAME_BYTES])
 {
@@ -27,13 +28,16 @@ static void name_series(const struct sim_study *study, const struct sim_study_ro
         unsigned column = study->series[i];
         const struct sim_study_value *value = &row->values[column];
         char text[NAME_BYTES];
+        if (!value->is_there) {
+            continue;
+        }
         if (study->columns[column].decimals < 0) {
             (void)snprintf(text, sizeof text, "%s", value->text);
         } else {
             (void)snprintf(text, sizeof text, "%.0f %s", value->number,
                            study->columns[column].name);
         }
-        int length = snprintf(name + used, NAME_BYTES - used, "%s%s", i > 0 ? ", " : "", text);
+        int length = snprintf(name + used, NAME_BYTES - used, "%s%s", used > 0 ? ", " : "", text);
         used += length > 0 ? (size_t)length : 0;
         used = used < NAME_BYTES ? used : NAME_BYTES - 1;
     }

@@ -74,7 +74,7 @@ for row in rows:
 charts = re.findall('<figure class="chart">.*?</figure>', dom, re.S)
 assert len(charts) == 2 and dom.count("<circle") >= 24
 for chart in charts:  # the key names what is there to be seen
-    key = re.findall('</i>(.*?)</span>', chart)
+    key = re.findall('</svg>([^<]*)</span>', chart)
     assert key and set(key) == set(re.findall('<title>(.*?): ', chart)), key
 END
 }

@@ -126,6 +126,26 @@ a_point_that_fails_is_told()
         grep -q 'contexts: 8 of 8 points failed$' err
 }
 
+# The key shows each series' line, and no two are alike; it names what the table has; and no mark of
+# an axis is beyond the picture's edge (a digit is 6 units wide).
+a_page_tells_series_apart()
+{
+    study banks --html page.html && ended_with 0 && python3 - <<'END'
+import re
+charts = re.findall('<figure class="chart">.*?</figure>', open("page.html").read(), re.S)
+assert len(charts) == 3, len(charts)
+for chart in charts:
+    picture, key = chart.split('<div class="key">')
+    line = r'stroke="(#\w+)" stroke-width="[\d.]+" stroke-dasharray="([^"]*)"'
+    drawn = re.findall(line, picture)
+    assert len(drawn) == 9 and len(set(drawn)) == len(drawn), drawn
+    assert re.findall(line, key) == drawn, (re.findall(line, key), drawn)
+    assert ">llcm+botf, 64 bytes<" in key and ", 0 switch_us" not in key, key
+    for x, text in re.findall(r'<text x="([\d.]+)" y="\d+" text-anchor="middle">(\d+)<', picture):
+        assert float(x) + 6 * len(text) / 2 <= 360, (x, text)
+END
+}
+
 # The largest points take seconds each; by then all workers are busy.
 a_signal_ends_it()
 {
@@ -143,7 +163,7 @@ a_signal_ends_it()
 
 for name in words_are_checked lists_name_studies_and_columns jobs_do_not_matter formats_agree \
     contexts_hit_while_there_are_enough machines_and_topologies_matter a_point_that_fails_is_told \
-    a_signal_ends_it; do
+    a_page_tells_series_apart a_signal_ends_it; do
     live_verdict "${name//_/ }" "$name"
 done
 live_finish
