@@ -10,7 +10,9 @@
    that files and folders exist.
 4. A command, in backquotes and beginning with "dimmnet " or "make ", is one that there is: its
    subcommands and options have an entry in the man page (which tests/live/launch/help_pages.sh
-   keeps equal to --help), and a machine, table, program or study that it names is in the sources.
+   keeps equal to --help); a machine, table, program or study that it names is in the sources; and
+   the value of any other option is a number or one of the words that its entry has.
+5. Commands with a slip are found (SLIPS).
 """
 
 import pathlib
@@ -82,28 +84,64 @@ def man_section(page, name):
     return part[1] if part else None
 
 
-def value_fault(command, option, value):
-    """What a command works on, where the sources have its name."""
-    if option == "--machine" and "/" not in value:
+SLIPS = ["make runs", "dimmnet simulate", "dimmnet sim walk", "dimmnet sim run pong",
+         "dimmnet sim show dimmnet1-Q", "dimmnet sim study bank", "dimmnet perf barriers",
+         "dimmnet sim net examples/sim/ring-9.ini", "dimmnet sim run ping --machine dimmnet1-Q",
+         "dimmnet sim papers --map dimmnet1-Q", "dimmnet sim papers --table 000/10",
+         "dimmnet sim run loop --topology loop-inner", "dimmnet sim run lock --lock chains",
+         "dimmnet sim run message --resend request-both", "dimmnet sim study barrier --topology ring",
+         "dimmnet sim run ping --nodes many", "dimmnet sim run ping --back 5", "dimmnet board --port x",
+         "dimmnet sim run ping --json yes"]
+NUMBERS = {"N", "R", "B", "J", "s", "ns", "ppm", "cycle", "port"}
+ANYTHING = {"file", "folder"}
+
+
+def option_entry(text, option):
+    """(what the option takes: "", "Ar name" or "Cm word | word"; its description), or None."""
+    found = re.search(rf"^\.It (?:.* , )?Fl {re.escape(option[1:])}(?![\w-])([^,\n]*)[^\n]*\n(.*?)"
+                      r"(?=^\.It |^\.El|\Z)", text, re.M | re.S)
+    return (found[1].replace("Op ", "").strip(), found[2]) if found else None
+
+
+def option_fault(entry, option, value):
+    """Whether an option takes the value."""
+    takes, description = entry
+    kind, _, names = takes.partition(" ")
+    if kind == "Ar" and names in {"machine", "table"} | ANYTHING:
+        return named_fault(names, value)
+    if kind == "Ar" and names in NUMBERS:
+        return None if re.fullmatch(r"[\d.]+", value) else f"{option} takes a number, not {value}"
+    words = names.split(" | ") if kind == "Cm" else \
+        re.findall(r"^\.(?:Pq )?Cm (\S+)", description, re.M)
+    return None if value in words else f"{option} takes {', '.join(words)}, not {value}"
+
+
+def named_fault(what, value):
+    """A machine or a table, where the sources have its name."""
+    if what == "machine" and "/" not in value:
         if not (ROOT / "src" / "sim" / "machines" / f"{value}.ini").exists():
             return f"there is no machine {value}"
-    if option == "--table":
+    if what == "table":
         paper, _, table = value.partition("/")
         source = ROOT / "src" / "sim" / "papers" / f"tables_{paper}.c"
         if not source.exists() or not re.search(rf'"{paper}",\s*"{table}"', source.read_text()):
             return f"there is no table {value}"
-    if option is None:
-        names = {"sim study": (r'\.name = "{}"', "src/sim/studies/*.c"),
-                 "sim run": (r'\.name = "{}"', "src/sim/trial/*.c"),
-                 "sim show": (None, "src/sim/machines/{}.ini"),
-                 "sim net": (None, "{}"),
-                 "perf": (r"^\.It Cm (?:.*, )?{}\b", "man/dimmnet-perf.1")}.get(command)
-        if names:
-            pattern, files = names
-            found = [path.read_text() for path in ROOT.glob(files.format(value))]
-            if not found or (pattern and not any(
-                    re.search(pattern.format(re.escape(value)), text, re.M) for text in found)):
-                return f'"dimmnet {command}" knows no {value}'
+    return None
+
+
+def word_fault(command, value):
+    """What a command works on, where the sources have its name."""
+    names = {"sim study": (r'\.name = "{}"', "src/sim/studies/*.c"),
+             "sim run": (r'\.name = "{}"', "src/sim/trial/*.c"),
+             "sim show": (None, "src/sim/machines/{}.ini"),
+             "sim net": (None, "{}"),
+             "perf": (r"^\.It Cm (?:.*, )?{}\b", "man/dimmnet-perf.1")}.get(command)
+    if names:
+        pattern, files = names
+        found = [path.read_text() for path in ROOT.glob(files.format(value))]
+        if not found or (pattern and not any(
+                re.search(pattern.format(re.escape(value)), text, re.M) for text in found)):
+            return f'"dimmnet {command}" knows no {value}'
     return None
 
 
@@ -122,13 +160,15 @@ def command_faults(command):
         return
     known = f"{name} {section}".strip()
     while rest:
-        option, value = None, rest.pop(0)
-        if value.startswith("-"):
-            option = value
-            if not re.search(rf"\.It Fl.*?{re.escape(option[1:])}\b|\bFl {re.escape(option[1:])}\b", text):
-                yield f"there is no option {option}"
-            value = rest.pop(0) if rest and not rest[0].startswith("-") else ""
-        fault = value_fault(known, option, value) if value else None
+        word, fault = rest.pop(0), None
+        if not word.startswith("-"):
+            fault = word_fault(known, word)
+        else:
+            entry = option_entry(text, word)
+            if not entry:
+                fault = f"there is no option {word}"
+            elif entry[0] and rest and not rest[0].startswith("-"):
+                fault = option_fault(entry, word, rest.pop(0))
         if fault:
             yield fault
 
@@ -146,6 +186,8 @@ def faults():
         yield from (f"paper {paper}: {fault}" for fault in coverage_faults(paper, rows[2:]))
     for command in sorted(set(re.findall(r"`((?:dimmnet|make) [^`]+)`", text))):
         yield from (f"`{command}`: {fault}" for fault in command_faults(command))
+    yield from (f"this test does not see what is wrong with `{command}`"
+                for command in SLIPS if not list(command_faults(command)))
 
 
 def main():
