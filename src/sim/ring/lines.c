@@ -55,7 +55,7 @@ struct crossing {
     struct net *net;
     const struct net_content *content;
     bool is_broken;
-    bool header_is_lost, is_wrong;
+    bool header_is_lost;
     unsigned char header[WIRE_LINE_DATA_BYTES];
 };
 
@@ -78,7 +78,6 @@ static void take_line(struct crossing *crossing, uint32_t number,
     }
     if (memcmp(line.data, sent.data, sizeof line.data) != 0 || line.bytes != sent.bytes) {
         counters->lines_wrong++;
-        crossing->is_wrong = true;
         if (number == 0) {
             memcpy(crossing->header, line.data, sizeof line.data);
         }
@@ -122,7 +121,6 @@ void net_lines_enter(struct net *net, struct packet *packet)
         return;
     }
     packet->is_broken = crossing.is_broken;
-    packet->is_wrong = crossing.is_wrong;
     memcpy(packet->content.header, crossing.header, sizeof crossing.header);
     if (crossing.header_is_lost) {
         memset(packet->content.header, 0, sizeof packet->content.header);
@@ -134,9 +132,7 @@ bool net_lines_leave(struct net *net, const struct packet *packet, struct net_de
     struct net_content content = packet->content;
     struct crossing crossing = {.net = net, .content = &content, .is_broken = packet->is_broken};
     memcpy(content.header, delivery->header, sizeof content.header);
-    delivery->is_wrong = packet->is_wrong;
     if (UNLIKELY(!cross(&crossing))) {
-        delivery->is_wrong = delivery->is_wrong || crossing.is_wrong;
         memcpy(delivery->header, crossing.header, sizeof crossing.header);
     }
     return !crossing.is_broken;

@@ -132,7 +132,6 @@ struct net_delivery {
     uint32_t hops;           /* routers on its way, its own and the target's included */
     uint64_t injected_cycle; /* when it was given to the net */
     uint64_t entered_cycle;  /* when its head left the NIC */
-    bool is_wrong;           /* bits of it are wrong, and nobody has noticed */
 };
 
 struct net_user {

@@ -35,7 +35,6 @@ struct packet {
     uint32_t wanted; /* deliveries that should still follow */
     uint8_t virtual_network;
     bool is_broken; /* its tail says that a line could not be read */
-    bool is_wrong;  /* bits are wrong, and nobody has noticed */
     struct net_content content;
 };
 
