@@ -208,9 +208,7 @@ uint64_t sim_flit_network_reply(struct sim_flit_network *flits, uint64_t at_ps, 
 {
     const unsigned char *request = sim_ways_back_find(&flits->ways_back, source, target);
     bytes = bytes > 0 ? bytes : 1;
-    if (request) {
-        net_reply(flits->net, source, request, bytes, token);
-    } else {
+    if (!request || !net_reply(flits->net, source, request, bytes, token)) {
         net_send_bytes(flits->net, source, target, net_replies(&flits->config), bytes, token);
     }
     return take_port(flits, at_ps, source, bytes);

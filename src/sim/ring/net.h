@@ -137,8 +137,8 @@ struct net_delivery {
 struct net_user {
     void *context;
     void (*delivered)(void *context, uint64_t cycle, const struct net_delivery *delivery);
-    /* May be NULL: that many deliveries of a packet will not be made, because a line of it could
-     * not be read. The target is not known. */
+    /* May be NULL: a packet has ended, and that many of its deliveries have not been made, since a
+     * line of it could not be read or its header was wrong. The target is not known. */
     void (*lost)(void *context, uint64_t cycle, const struct net_delivery *packet, uint32_t count);
     /* May be NULL: the first line of a packet begins to leave its NIC. */
     void (*entered)(void *context, uint32_t source, uint64_t tag);
@@ -177,8 +177,8 @@ static inline uint32_t net_replies(const struct net_config *config)
     return config->virtual_networks > 1 ? 1 : 0;
 }
 /* Answers a packet that was delivered to the source, by the way back in the header that came with
- * it. */
-void net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
+ * it. False: wrong bits have left no way back in it, and nothing is sent. */
+bool net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
                uint32_t bytes, uint64_t tag);
 
 /* One cycle. */

@@ -3,16 +3,9 @@
  * not said stop. */
 #include "sim/ring/state.h"
 
-void net_packet_ended(struct net *net, uint32_t packet)
+/* The packet is forgotten, and deliveries of it have not been made. */
+static void tell_lost(struct net *net, const struct packet *packet)
 {
-    if (--net_packet(net, packet)->ends == 0) {
-        sim_slots_give(&net->packets, packet);
-    }
-}
-
-void net_packet_lost(struct net *net, uint32_t number, uint32_t count)
-{
-    struct packet *packet = net_packet(net, number);
     const struct net_delivery delivery = {
         .tag = packet->tag,
         .source = packet->source,
@@ -22,11 +15,23 @@ void net_packet_lost(struct net *net, uint32_t number, uint32_t count)
         .injected_cycle = packet->injected_cycle,
         .entered_cycle = packet->entered_cycle,
     };
-    packet->wanted -= count;
+    uint32_t count = packet->wanted;
     net->counters.packets_lost += count;
     if (net->user.lost) {
         net->user.lost(net->user.context, net->cycle, &delivery, count);
     }
+}
+
+void net_packet_ended(struct net *net, uint32_t number)
+{
+    struct packet *packet = net_packet(net, number);
+    if (--packet->ends > 0) {
+        return;
+    }
+    if (UNLIKELY(packet->wanted > 0)) {
+        tell_lost(net, packet);
+    }
+    sim_slots_give(&net->packets, number);
 }
 
 /* Something may be sent now that could not before. */
@@ -141,16 +146,22 @@ void net_send_group_bytes(struct net *net, uint32_t source, uint32_t group,
     send_with(net, &header, source, virtual_network, bytes, tag);
 }
 
-void net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
+bool net_reply(struct net *net, uint32_t source, const unsigned char request[WIRE_LINE_DATA_BYTES],
                uint32_t bytes, uint64_t tag)
 {
     struct wire_ring_header header;
-    INVARIANT(wire_ring_header_decode(request, net->nodes, NET_GROUPS_MAX, &header));
+    if (!wire_ring_header_decode(request, net->nodes, NET_GROUPS_MAX, &header)) {
+        return false;
+    }
     /* In OIP mode its router has turned the header round before the NIC saw it. */
     if (header.mode == WIRE_SW2) {
         header = wire_ring_header_reply(&header, (uint16_t)source);
     }
+    if (header.multicast) {
+        return false;
+    }
     send_with(net, &header, source, net_replies(&net->config), bytes, tag);
+    return true;
 }
 
 void net_group_set(struct net *net, uint32_t group, const uint32_t *members, uint32_t count)
@@ -275,11 +286,11 @@ void net_nic_deliver(struct net *net, uint32_t node, uint32_t number)
     header = wire_ring_header_deliver(&header, (uint16_t)node);
     wire_ring_header_encode(&header, delivery.header);
     if (UNLIKELY(!net_lines_leave(net, packet, &delivery))) {
-        net_packet_lost(net, number, 1);
         net_packet_ended(net, number);
         return;
     }
-    packet->wanted--;
+    /* A header that is wrong may lead to more nodes than its sender had meant. */
+    packet->wanted -= packet->wanted > 0;
     net->counters.packets_delivered++;
     net->counters.flits_delivered += packet->flits;
     net_packet_ended(net, number);

@@ -183,9 +183,7 @@ static void start_front(struct net *net, uint32_t number)
 {
     struct input *input = &net->inputs[number];
     struct packet *packet = net_packet(net, input->packet);
-    if (UNLIKELY(!net_route(net, packet, number, input->branch))) {
-        net_packet_lost(net, input->packet, packet->wanted);
-    }
+    net_route(net, packet, number, input->branch);
     if (input->branch[0] == SINK_CHANNEL) {
         for (uint32_t i = 0; i < input->arrived; i++) {
             release(net, number);

@@ -133,7 +133,7 @@ static uint32_t channel_of(const struct net *net, const struct wire_ring_header 
     INVARIANT(false);
 }
 
-bool net_route(const struct net *net, const struct packet *packet, uint32_t input,
+void net_route(const struct net *net, const struct packet *packet, uint32_t input,
                uint32_t branch[2])
 {
     struct wire_ring_header header;
@@ -142,7 +142,7 @@ bool net_route(const struct net *net, const struct packet *packet, uint32_t inpu
     branch[0] = SINK_CHANNEL;
     branch[1] = NO_CHANNEL;
     if (UNLIKELY(!net_header_read(net, packet, &header))) {
-        return false;
+        return;
     }
     if (header.multicast) {
         bool from_nic = net_port_of(net, input) == PORT_NIC;
@@ -151,21 +151,20 @@ bool net_route(const struct net *net, const struct packet *packet, uint32_t inpu
         bool pass = !is_back && net->pass_enable[router] >> header.router & 1;
         if (!pass) {
             branch[0] = deliver ? to_nic : SINK_CHANNEL;
-            return true;
+            return;
         }
         branch[1] = deliver ? to_nic : NO_CHANNEL;
     }
     uint32_t port = port_of(net, &header, router);
     if (port == PORT_NIC) {
         branch[0] = to_nic;
-        return true;
+        return;
     }
     uint32_t channel = channel_of(net, &header, input, port);
     uint32_t output = (router * net->ports + port) * net->vcs + channel;
     if (UNLIKELY(channel == NO_CHANNEL || net->outputs[output].peer == NO_CHANNEL)) {
         branch[1] = NO_CHANNEL;
-        return false;
+        return;
     }
     branch[0] = output;
-    return true;
 }

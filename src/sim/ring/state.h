@@ -32,7 +32,7 @@ struct packet {
     uint64_t injected_cycle, entered_cycle;
     uint32_t source;
     uint32_t ends;   /* places that its tail must still reach before it is forgotten */
-    uint32_t wanted; /* deliveries that should still follow */
+    uint32_t wanted; /* deliveries that should still follow; those left at its end are lost */
     uint8_t virtual_network;
     bool is_broken; /* its tail says that a line could not be read */
     struct net_content content;
@@ -315,8 +315,8 @@ uint32_t net_first_channel(const struct net *net, const struct wire_ring_header 
                            uint32_t source, uint32_t virtual_network);
 /* Gives the outputs that a packet wants when its head is in front of an input: branch[0] leads to a
  * router, or to the NIC if that is its only target; branch[1] to the NIC besides. NO_CHANNEL: no
- * such branch; SINK_CHANNEL: it ends here. False: its header leads nowhere, so it ends here. */
-bool net_route(const struct net *net, const struct packet *packet, uint32_t input,
+ * such branch; SINK_CHANNEL: it ends here, also because its header leads nowhere. */
+void net_route(const struct net *net, const struct packet *packet, uint32_t input,
                uint32_t branch[2]);
 
 /* ---- nic.c ---------------------------------------------------------------------------------- */
@@ -325,10 +325,9 @@ void net_nics_signalled(struct net *net);
 /* The whole packet is in a NIC's memory. */
 void net_nic_deliver(struct net *net, uint32_t node, uint32_t packet);
 void net_nics_send(struct net *net);
-/* The tail of a packet has reached one of the places that the packet goes to. */
+/* The tail of a packet has reached one of the places that the packet goes to. At the last of them
+ * deliveries that have not been made are lost: the one place where that is counted. */
 void net_packet_ended(struct net *net, uint32_t packet);
-/* That many deliveries of a packet will not be made. */
-void net_packet_lost(struct net *net, uint32_t packet, uint32_t count);
 
 /* ---- lines.c -------------------------------------------------------------------------------- */
 

@@ -323,9 +323,10 @@ void net_traffic_step(struct net_traffic *traffic)
 void net_traffic_delivered(struct net_traffic *traffic, const struct net_delivery *delivery)
 {
     uint32_t flits = traffic->config.reply_flits;
-    if (flits > 0 && delivery->virtual_network == 0) {
+    if (flits > 0 && delivery->virtual_network == 0 &&
         net_reply(traffic->net, delivery->target, delivery->header,
-                  flits * traffic->network.flit_bytes, ++traffic->counters.packets);
+                  flits * traffic->network.flit_bytes, traffic->counters.packets + 1)) {
+        traffic->counters.packets++;
         traffic->counters.packets_wanted++;
         traffic->counters.flits_wanted += flits;
     }

@@ -72,7 +72,8 @@ void net_traffic_close(struct net_traffic *traffic);
 /* Sends the packets of the net's present cycle. Call it once for each cycle. */
 void net_traffic_step(struct net_traffic *traffic);
 
-/* Answers a packet that was delivered, if it is a request. */
+/* Answers a packet that was delivered, if it is a request and its header still says where it came
+ * from. */
 void net_traffic_delivered(struct net_traffic *traffic, const struct net_delivery *delivery);
 
 /* Whether nothing comes any more but replies: the end of a trace. */

@@ -142,14 +142,14 @@ static void replies_take_the_way_back(void **state)
                 assert_int_equal(header.mode, swif == NET_OIP ? WIRE_OIP : WIRE_SW2);
                 assert_int_equal(header.router, swif == NET_OIP ? 3 : target);
                 assert_int_equal(header.return_router, swif == NET_OIP ? target : 3);
-                net_reply(hearing.net, target, request.header, 30, 2);
+                assert_true(net_reply(hearing.net, target, request.header, 30, 2));
                 run(&hearing);
                 assert_int_equal(hearing.last.tag, 2);
                 assert_int_equal(hearing.last.source, target);
                 assert_int_equal(hearing.last.target, 3);
                 assert_int_equal(hearing.last.virtual_network, 1);
                 assert_int_equal(hearing.last.hops, net_hops(&config, target, 3));
-                net_reply(hearing.net, 3, hearing.last.header, 30, 3);
+                assert_true(net_reply(hearing.net, 3, hearing.last.header, 30, 3));
                 run(&hearing);
                 assert_int_equal(hearing.last.target, target);
             }
@@ -157,6 +157,81 @@ static void replies_take_the_way_back(void **state)
             net_close(hearing.net);
         }
     }
+}
+
+/* Sends a packet from node 2 of 8, to a node or to the four members of line 1 of the tables, with
+ * another header than its sender's. */
+static void send_wrong(struct hearing *hearing, bool to_group,
+                       const struct wire_ring_header *header)
+{
+    static const uint32_t members[] = {0, 2, 3, 5};
+    struct net_config config = boards(8, NET_SW2B);
+    open_hearing(hearing, &config);
+    net_group_set(hearing->net, 1, members, 4);
+    if (to_group) {
+        net_send_group(hearing->net, 2, 1, 0, 8, 9);
+    } else {
+        net_send(hearing->net, 2, 3, 0, 8, 9);
+    }
+    write_header(hearing, header);
+    run(hearing);
+    net_check(hearing->net);
+    struct net_counters counters;
+    net_counters(hearing->net, &counters);
+    assert_int_equal(counters.packets_lost, hearing->lost);
+    net_close(hearing->net);
+}
+
+/* Whatever a wrong header makes of a packet: what its sender wanted comes or is lost. */
+static void deliveries_that_a_wrong_header_leaves_out_are_lost(void **state)
+{
+    (void)state;
+    struct hearing hearing;
+    struct wire_ring_header header = {
+        .mode = WIRE_SW2, .direction = WIRE_RIGHT, .multicast = true, .return_router = 2};
+    header.router = 5; /* a line that nobody has set */
+    send_wrong(&hearing, false, &header);
+    assert_int_equal(hearing.count, 0);
+    assert_int_equal(hearing.lost, 1);
+    send_wrong(&hearing, true, &header);
+    assert_int_equal(hearing.count, 0);
+    assert_int_equal(hearing.lost, 4);
+    header.router = 1;
+    send_wrong(&hearing, false, &header); /* more than were wanted */
+    assert_int_equal(hearing.count, 4);
+    assert_int_equal(hearing.lost, 0);
+    header.return_router = 4; /* where it ends now: members 5, 0 and 2 are further on */
+    send_wrong(&hearing, true, &header);
+    assert_int_equal(hearing.count, 1);
+    assert_int_equal(hearing.lost, 3);
+    header = (struct wire_ring_header){
+        .mode = WIRE_SW2, .router = 6, .direction = WIRE_RIGHT, .return_router = 2};
+    send_wrong(&hearing, true, &header);
+    assert_int_equal(hearing.count, 1);
+    assert_int_equal(hearing.lost, 3);
+}
+
+static void a_header_without_a_way_back_is_not_answered(void **state)
+{
+    (void)state;
+    struct net_config config = boards(8, NET_OIP);
+    struct hearing hearing;
+    unsigned char request[WIRE_LINE_DATA_BYTES] = {0};
+    open_hearing(&hearing, &config);
+    assert_false(net_reply(hearing.net, 3, request, 30, 1));
+    /* Replies go to one node, also where a router has turned the header round. */
+    struct wire_ring_header header = {
+        .mode = WIRE_OIP, .router = 2, .multicast = true, .return_router = 3};
+    wire_ring_header_encode(&header, request);
+    assert_false(net_reply(hearing.net, 3, request, 30, 1));
+    assert_true(net_is_empty(hearing.net));
+    header.multicast = false;
+    wire_ring_header_encode(&header, request);
+    assert_true(net_reply(hearing.net, 3, request, 30, 1));
+    run(&hearing);
+    assert_int_equal(hearing.count, 1);
+    assert_int_equal(hearing.last.target, 2);
+    net_close(hearing.net);
 }
 
 /* ---- Contents ------------------------------------------------------------------------------- */
@@ -300,6 +375,8 @@ int main(void)
         cmocka_unit_test(the_bits_of_the_header_decide),
         cmocka_unit_test(a_header_that_leads_off_the_edge_ends_there),
         cmocka_unit_test(replies_take_the_way_back),
+        cmocka_unit_test(deliveries_that_a_wrong_header_leaves_out_are_lost),
+        cmocka_unit_test(a_header_without_a_way_back_is_not_answered),
         cmocka_unit_test(lines_and_flits_hold_the_same_bytes),
         cmocka_unit_test(one_bit_is_corrected_and_two_lose_the_packet),
         cmocka_unit_test(errors_of_ports_and_links_do_not_mix),

@@ -254,6 +254,29 @@ static void requests_are_answered(void **state)
     }
 }
 
+/* Ports so bad that some headers are wrong and nobody notices: the measurement knows all the same
+ * what will not come, and does not call its wait saturation. */
+static void wrong_headers_are_lost_packets(void **state)
+{
+    (void)state;
+    for (unsigned swif = NET_SW2B; swif <= NET_OIP; swif++) {
+        for (uint32_t reply_flits = 0; reply_flits < 2; reply_flits++) {
+            struct net_experiment experiment;
+            struct net_result result;
+            start(&experiment, 8);
+            net_config_swif(&experiment.network, swif);
+            experiment.network.port_bit_error_rate = 1e-3;
+            experiment.traffic.flits = 1;
+            experiment.traffic.reply_flits = reply_flits;
+            experiment.measure.cycles = 200000;
+            measure(&experiment, 0.1, &result);
+            assert_int_equal(result.outcome, NET_STEADY);
+            assert_true(result.counters.lines_wrong > 5 && result.counters.packets_lost > 500);
+            net_result_free(&result);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +290,7 @@ int main(void)
         cmocka_unit_test(the_bound_is_what_the_paper_and_pencil_say),
         cmocka_unit_test(saturation_is_near_the_bound),
         cmocka_unit_test(requests_are_answered),
+        cmocka_unit_test(wrong_headers_are_lost_packets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
