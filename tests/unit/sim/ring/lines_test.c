@@ -263,6 +263,51 @@ static void lines_and_flits_hold_the_same_bytes(void **state)
 
 /* ---- Wrong bits ----------------------------------------------------------------------------- */
 
+/* Finds errors that make two bits of a line wrong, and none before it and for long behind it. */
+static struct net_errors two_wrong_bits(uint32_t line)
+{
+    for (uint64_t seed = 0;; seed++) {
+        struct net_errors errors;
+        net_errors_init(&errors, 1e-3, seed);
+        const struct net_errors found = errors;
+        uint64_t at = 0, place;
+        uint32_t wrong = 0;
+        uint32_t elsewhere = 0;
+        while (net_errors_next(&errors, UINT64_C(50) * WIRE_LINE_BITS, &at, &place)) {
+            wrong += place / WIRE_LINE_BITS == line;
+            elsewhere += place / WIRE_LINE_BITS != line;
+        }
+        if (wrong == 2 && elsewhere == 0) {
+            return found;
+        }
+    }
+}
+
+/* A router cannot send on what it cannot read the header of; whatever else it cannot read, the head
+ * is on its way, and the target's NIC drops the packet. */
+static void a_router_swallows_a_packet_whose_header_it_cannot_read(void **state)
+{
+    (void)state;
+    enum { FLITS = 10, ROUTERS = 4 };
+    struct net_config config = boards(8, NET_SW2B);
+    for (uint32_t line = 0; line < 15; line++) {
+        struct hearing hearing;
+        struct net_counters counters;
+        open_hearing(&hearing, &config);
+        hearing.net->port_errors = two_wrong_bits(line);
+        net_send(hearing.net, 1, 4, 0, FLITS, 7);
+        run(&hearing);
+        net_counters(hearing.net, &counters);
+        assert_int_equal(hearing.count, 0);
+        assert_int_equal(hearing.lost, 1);
+        assert_int_equal(hearing.last.tag, 7);
+        assert_int_equal(counters.lines_damaged, 1);
+        assert_int_equal(counters.flit_hops, line == 0 ? 0 : FLITS * ROUTERS);
+        net_check(hearing.net);
+        net_close(hearing.net);
+    }
+}
+
 static void expect_balance(double rate, struct net_counters *counters)
 {
     enum { PACKETS = 20000, FLITS = 10, LINES = 15 };
@@ -378,6 +423,7 @@ int main(void)
         cmocka_unit_test(deliveries_that_a_wrong_header_leaves_out_are_lost),
         cmocka_unit_test(a_header_without_a_way_back_is_not_answered),
         cmocka_unit_test(lines_and_flits_hold_the_same_bytes),
+        cmocka_unit_test(a_router_swallows_a_packet_whose_header_it_cannot_read),
         cmocka_unit_test(one_bit_is_corrected_and_two_lose_the_packet),
         cmocka_unit_test(errors_of_ports_and_links_do_not_mix),
         cmocka_unit_test(a_lost_multicast_is_counted_for_each_member),
