@@ -20,7 +20,7 @@ enum { BACKLOG_PACKETS = 4, BATCHES_MAX = 64 };
 /* A network certainly saturates if more than this share of a batch is not accepted, and this many
  * packets of each node wait. */
 #define OVERFULL_SHARE 0.1
-enum { OVERFULL_PACKETS = 16 };
+enum { OVERFULL_PACKETS = 16, FEW_NODES = 8 };
 /* A network that cannot take this rate takes nothing. */
 #define RATE_LEAST 1e-5
 
@@ -43,15 +43,19 @@ struct run {
 
 /* ---- Config ------------------------------------------------------------------------------- */
 
-void net_measure_config_default(struct net_measure_config *config)
+void net_measure_config_default(struct net_measure_config *config, uint32_t nodes)
 {
+    /* Among few packets chance is large, and a tenth more than the network takes in one batch is
+     * called saturation; so batches and windows of small networks last until as many packets have
+     * come as on FEW_NODES. */
+    uint64_t few = nodes < FEW_NODES ? nodes : FEW_NODES;
     *config = (struct net_measure_config){
         .warm_up_cycles = 5000,
-        .batch_cycles = 2500,
+        .batch_cycles = UINT64_C(2500) * FEW_NODES / few,
         .batches = 4,
         .batches_most = 40,
         .tolerance = 0.05,
-        .cycles = 25000,
+        .cycles = UINT64_C(25000) * FEW_NODES / few,
         .drain_cycles = 100000,
         .look_cycles = 1000,
         .precision = 0.005,

@@ -17,7 +17,7 @@ struct net_measure_config {
     double precision;     /* of the saturation point, as a share of it */
 };
 
-void net_measure_config_default(struct net_measure_config *config);
+void net_measure_config_default(struct net_measure_config *config, uint32_t nodes);
 
 /* A link that dies and comes back. */
 struct net_outage {

@@ -432,7 +432,6 @@ static bool apply_all(struct loading *loading)
     char text[NET_ERROR_BYTES];
     net_config_default(&experiment->network, 8);
     net_traffic_config_default(&experiment->traffic);
-    net_measure_config_default(&experiment->measure);
     if (!apply(loading, 0, FIRST_KEYS)) {
         return false;
     }
@@ -444,6 +443,7 @@ static bool apply_all(struct loading *loading)
         return objection_fault(loading, text);
     }
     net_config_default(&experiment->network, (uint32_t)nodes);
+    net_measure_config_default(&experiment->measure, (uint32_t)nodes);
     experiment->network.shape = said.shape;
     experiment->network.width = said.width;
     experiment->network.height = said.height;

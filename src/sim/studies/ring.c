@@ -12,8 +12,8 @@ static void start(struct net_experiment *experiment, uint32_t nodes)
     *experiment = (struct net_experiment){0};
     net_config_default(&experiment->network, nodes);
     net_traffic_config_default(&experiment->traffic);
-    net_measure_config_default(&experiment->measure);
-    experiment->measure.cycles = 15000;
+    net_measure_config_default(&experiment->measure, nodes);
+    experiment->measure.cycles = experiment->measure.cycles * 3 / 5; /* there are many points */
 }
 
 static double ns_of(const struct net_experiment *experiment, double cycles)

@@ -14,7 +14,7 @@ static void start(struct net_experiment *experiment, uint32_t nodes)
     *experiment = (struct net_experiment){0};
     net_config_default(&experiment->network, nodes);
     net_traffic_config_default(&experiment->traffic);
-    net_measure_config_default(&experiment->measure);
+    net_measure_config_default(&experiment->measure, nodes);
 }
 
 static void measure(const struct net_experiment *experiment, double rate, struct net_result *result)
@@ -226,6 +226,28 @@ static void saturation_is_near_the_bound(void **state)
     }
 }
 
+/* Few nodes send few packets: in a short time far more than on average, by chance. */
+static void saturation_of_small_rings_is_near_the_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t nodes;
+        uint64_t seed;
+    } rings[] = {{3, 4}, {5, 1}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct net_experiment experiment;
+        struct net_bound bound;
+        struct net_result result;
+        char error[NET_ERROR_BYTES];
+        start(&experiment, rings[i].nodes);
+        experiment.traffic.seed = rings[i].seed;
+        assert_true(net_bound_get(&experiment, &bound));
+        assert_true(net_measure_saturation(&experiment, NULL, &result, error));
+        assert_true(result.accepted > 0.95 * bound.rate && result.accepted < 1.02 * bound.rate);
+        net_result_free(&result);
+    }
+}
+
 /* Each request brings a reply, by the way back in its header; together they fill the ports. */
 static void requests_are_answered(void **state)
 {
@@ -289,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_deadlock_is_named),
         cmocka_unit_test(the_bound_is_what_the_paper_and_pencil_say),
         cmocka_unit_test(saturation_is_near_the_bound),
+        cmocka_unit_test(saturation_of_small_rings_is_near_the_bound),
         cmocka_unit_test(requests_are_answered),
         cmocka_unit_test(wrong_headers_are_lost_packets),
     };

@@ -37,12 +37,15 @@ static void what_is_not_said_is_the_boards(void **state)
     struct net_measure_config measure;
     net_config_default(&board, 24);
     net_traffic_config_default(&traffic);
-    net_measure_config_default(&measure);
+    net_measure_config_default(&measure, 24);
     expect_loaded(&file, "[network]\nwidth = 24\n", NULL);
     assert_memory_equal(&file.experiment.network, &board, sizeof board);
     assert_memory_equal(&file.experiment.traffic, &traffic, sizeof traffic);
     assert_memory_equal(&file.experiment.measure, &measure, sizeof measure);
     assert_string_equal(file.name, "test");
+    net_measure_config_default(&measure, 6);
+    expect_loaded(&file, "[network]\nshape = mesh\nwidth = 2\nheight = 3\n", NULL);
+    assert_memory_equal(&file.experiment.measure, &measure, sizeof measure);
 }
 
 static void values_are_taken(void **state)
