@@ -96,8 +96,8 @@ static const struct options_command command = {
         "open-loop traffic: warms up until latencies are steady, measures, and waits until all\n"
         "has arrived. examples/sim has such files; --keys says what they may hold.\n",
     .closing =
-        "Exit status: 0 measured, 1 a deadlock, a trace that was not delivered, or a fault, 2\n"
-        "bad usage or a file that makes no sense.\n",
+        "Exit status: 0 measured, 1 a deadlock, a trace of which not all was delivered, or a\n"
+        "fault, 2 bad usage or a file that makes no sense.\n",
 };
 
 static int check_options(const struct options *options)
@@ -130,7 +130,9 @@ static void draw_held(void *context, uint32_t router, uint32_t port, uint32_t ch
 
 static int status_of(const struct net_result *result)
 {
-    return result->outcome == NET_DEADLOCKED || result->outcome == NET_STUCK ? CLI_FAULT : CLI_OK;
+    bool is_good = result->outcome != NET_DEADLOCKED && result->outcome != NET_STUCK &&
+                   result->outcome != NET_LOSSY;
+    return is_good ? CLI_OK : CLI_FAULT;
 }
 
 /* Writes the page if --html asks for one. False: it failed and has said why. */

@@ -153,6 +153,22 @@ static void print_csv(const struct net_report *report, const struct net_result *
     (void)putchar('\n');
 }
 
+/* What bit errors did, if there were any. */
+static void print_errors(const struct net_counters *counters)
+{
+    if (counters->frames_damaged > 0 || counters->frames_resent > 0) {
+        printf("  links: %" PRIu64 " frames damaged, %" PRIu64 " sent again\n",
+               counters->frames_damaged, counters->frames_resent);
+    }
+    if (counters->lines_corrected > 0 || counters->lines_damaged > 0 || counters->lines_wrong > 0 ||
+        counters->packets_lost > 0) {
+        printf("  ports: %" PRIu64 " lines corrected, %" PRIu64 " damaged, %" PRIu64
+               " wrong and not noticed; %" PRIu64 " packets lost\n",
+               counters->lines_corrected, counters->lines_damaged, counters->lines_wrong,
+               counters->packets_lost);
+    }
+}
+
 static void print_line(const struct net_report *report, const struct net_result *result,
                        const struct column *columns)
 {
@@ -170,6 +186,7 @@ static void print_line(const struct net_report *report, const struct net_result 
     (void)snprintf(link, sizeof link, "%" PRIu32 "->%" PRIu32, result->hottest.from,
                    result->hottest.to);
     printf("  %-12s %s\n", result->link_count ? link : "", net_outcome_names[result->outcome]);
+    print_errors(&result->counters);
     if (report->speed) {
         printf("  %.3g flit-hops in %.3g s of CPU time: %.3g flit-hops/s\n",
                (double)result->counters.flit_hops, (double)result->own_ns / 1e9,

@@ -10,7 +10,8 @@
 
 const char *const net_outcome_names[NET_OUTCOMES] = {
     [NET_STEADY] = "steady",         [NET_UNSTEADY] = "unsteady", [NET_SATURATED] = "saturated",
-    [NET_DEADLOCKED] = "deadlocked", [NET_DONE] = "done",         [NET_STUCK] = "stuck",
+    [NET_DEADLOCKED] = "deadlocked", [NET_DONE] = "done",         [NET_LOSSY] = "lossy",
+    [NET_STUCK] = "stuck",
 };
 
 /* How much the backlog may grow within the window: by this share of what is offered, and by chance
@@ -312,6 +313,9 @@ static void run_trace(struct run *run, struct net_result *result)
             result->outcome = NET_STUCK;
             break;
         }
+    }
+    if (result->outcome == NET_DONE && run->lost > 0) {
+        result->outcome = NET_LOSSY;
     }
     run->window_to = net_cycle(run->net);
     struct net_traffic_counters counters;

@@ -44,6 +44,7 @@ const char *net_experiment_objection(const struct net_experiment *experiment,
  * SATURATED: more and more of what is offered waits at the NICs.
  * DEADLOCKED: packets wait for each other in a circle.
  * DONE: a trace was delivered to its end.
+ * LOSSY: a trace has come to its end, but packets of it were lost.
  * STUCK: a trace was not delivered within drain_cycles after its end. */
 enum net_outcome {
     NET_STEADY,
@@ -51,6 +52,7 @@ enum net_outcome {
     NET_SATURATED,
     NET_DEADLOCKED,
     NET_DONE,
+    NET_LOSSY,
     NET_STUCK,
     NET_OUTCOMES,
 };

@@ -80,7 +80,20 @@ errors_are_repaired_and_counted()
     holds "$(field lines_corrected) > 0 && $(field packets_lost) == 0" || return 1
     # Two wrong bits of a line are more than its ECC can mend.
     net noisy-ring --json --set errors.port_bit_error_rate=1e-3
-    ended_with 0 && holds "$(field lines_damaged) > 0 && $(field packets_lost) > 0"
+    ended_with 0 && holds "$(field lines_damaged) > 0 && $(field packets_lost) > 0" || return 1
+    net noisy-ring --set errors.port_bit_error_rate=1e-3
+    ended_with 0 && grep -Eq '^  links: [1-9][0-9]* frames damaged, [1-9][0-9]* sent again$' \
+        "$live_work/out" && grep -Eq '^  ports: [1-9][0-9]* lines corrected, [1-9][0-9]* damaged, ' \
+        "$live_work/out" && grep -Eq '; [1-9][0-9]* packets lost$' "$live_work/out" || return 1
+    net ring-8
+    ended_with 0 && ! grep -q 'lines corrected\|frames damaged' "$live_work/out"
+}
+
+# A trace that has lost packets is not done.
+a_trace_that_loses_packets_fails()
+{
+    net trace-8 --json --set errors.port_bit_error_rate=1e-3
+    ended_with 1 && [ "$(field outcome)" = lossy ] && holds "$(field packets_lost) > 0"
 }
 
 links_and_speed_are_shown_when_asked_for()
@@ -125,6 +138,7 @@ mistakes_are_refused()
 
 for name in every_example_runs a_deadlock_names_its_circle saturation_is_near_the_bound \
     what_is_too_much_is_said jobs_do_not_matter settings_count errors_are_repaired_and_counted \
+    a_trace_that_loses_packets_fails \
     links_and_speed_are_shown_when_asked_for traces_have_a_track_for_each_channel \
     mistakes_are_refused; do
     live_verdict "${name//_/ }" "$name"
