@@ -325,7 +325,14 @@ static bool lay_routes(struct sim_network *network, const struct sim_machine *ma
 
 bool sim_links_resend(const struct sim_machine *machine, enum sim_topology topology)
 {
-    return machine->switch_resend != 0 && topology != SIM_RING && topology != SIM_TORUS;
+    return topologies[topology].has_wire && machine->switch_resend != 0 && topology != SIM_RING &&
+           topology != SIM_TORUS;
+}
+
+bool sim_links_lose(const struct sim_machine *machine, enum sim_topology topology)
+{
+    return topologies[topology].has_wire && machine->link_loss_ppm > 0 &&
+           !sim_links_resend(machine, topology);
 }
 
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,
@@ -603,14 +610,12 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
 {
     uint64_t length_ps = duration_ps(network, bytes);
     struct output *output = &network->outputs[source];
-    uint64_t wire_ps = network->wire_ps;
-    uint32_t place = first;
-    if (network->level_count > 0) {
-        place = place_of(1, source / network->levels[1].span);
-    } else if (network->node_count > 1 && first == source) {
-        wire_ps = 0; /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
-    }
-    uint64_t later_ps = resend_ps(network, length_ps, wire_ps);
+    /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
+    bool is_inside = network->level_count == 0 && network->node_count > 1 && first == source;
+    uint64_t wire_ps = is_inside ? 0 : network->wire_ps;
+    uint64_t later_ps = is_inside ? 0 : resend_ps(network, length_ps, wire_ps);
+    uint32_t place = network->level_count > 0 ? place_of(1, source / network->levels[1].span)
+                                              : first;
     uint64_t from_ps = take_output(output, at_ps, length_ps + later_ps);
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);

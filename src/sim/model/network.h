@@ -52,9 +52,10 @@ struct sim_network_user {
     uint64_t seed; /* of damage on links */
 };
 
-/* Whether links resend what [link] loss_ppm damages on them; else it is lost. Paper 003's routers
- * have errors and repair of their own. */
+/* Whether links resend what [link] loss_ppm damages on them, or lose it. A loop inside the SWIF has
+ * no link, and does neither. Paper 003's routers have errors and repair of their own. */
 bool sim_links_resend(const struct sim_machine *machine, enum sim_topology topology);
+bool sim_links_lose(const struct sim_machine *machine, enum sim_topology topology);
 
 /* NULL: this topology cannot join that many nodes; the error says why in one line. */
 struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim_topology topology,

@@ -29,9 +29,8 @@ static uint32_t copy_for(struct sim_world *world, uint32_t slot, uint32_t target
 static bool gets_lost(struct sim_world *world)
 {
     enum { MILLION = 1000000 };
-    uint64_t loss_ppm = world->machine->link_loss_ppm;
-    return loss_ppm > 0 && !sim_links_resend(world->machine, world->config.topology) &&
-           base_random_below(&world->chance, MILLION) < loss_ppm;
+    return sim_links_lose(world->machine, world->config.topology) &&
+           base_random_below(&world->chance, MILLION) < world->machine->link_loss_ppm;
 }
 
 void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)

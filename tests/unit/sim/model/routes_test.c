@@ -223,6 +223,37 @@ static void damage_on_a_link_is_repaired_there(void **state)
     assert_int_equal(end_ps[1] - end_ps[0], resends * (LENGTH_NS + 2 * WIRE_NS) * NS);
 }
 
+/* What turns inside the SWIF passes no link: all of a loop inside, and a packet to oneself where a
+ * cable leads to another board. */
+static void nothing_is_damaged_where_there_is_no_link(void **state)
+{
+    (void)state;
+    static const struct {
+        enum sim_topology topology;
+        uint32_t nodes, target;
+        bool has_link;
+    } ways[] = {{SIM_LOOP_INSIDE, 1, 0, false},
+                {SIM_LOOP_OUTSIDE, 1, 0, true},
+                {SIM_BACK_TO_BACK, 2, 0, false},
+                {SIM_BACK_TO_BACK, 2, 1, true}};
+    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        struct bench *bench = bench_machine(8);
+        bench->machine.switch_resend = 1;
+        bench->machine.link_loss_ppm = 500000;
+        bench_join(bench, ways[i].topology, ways[i].nodes);
+        for (uint32_t packet = 0; packet < 100; packet++) {
+            (void)sim_network_send(bench->network, 0, 0, ways[i].target, 64, packet);
+        }
+        bench_run(bench);
+        assert_int_equal(bench->arrival_count, 100);
+        assert_int_equal(sim_network_resends(bench->network) > 0, ways[i].has_link);
+        bench->machine.switch_resend = 0;
+        assert_int_equal(sim_links_lose(&bench->machine, ways[i].topology),
+                         ways[i].topology != SIM_LOOP_INSIDE);
+        bench_close(bench);
+    }
+}
+
 /* The link is taken meanwhile. */
 static void packets_behind_a_damaged_one_wait(void **state)
 {
@@ -253,6 +284,7 @@ int main(void)
         cmocka_unit_test(a_way_of_more_than_six_switches_has_no_source_route),
         cmocka_unit_test(a_table_can_be_changed),
         cmocka_unit_test(damage_on_a_link_is_repaired_there),
+        cmocka_unit_test(nothing_is_damaged_where_there_is_no_link),
         cmocka_unit_test(packets_behind_a_damaged_one_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
