@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/sim/sim.h"
+#include "sim/model/network_flit.h"
 #include "sim/trial/trial.h"
 
 #define COMMAND "dimmnet sim run"
@@ -144,20 +145,38 @@ static void print_messages(const struct sim_trial_result *result)
            messages->refused, messages->dropped, 100 * core_share(messages));
 }
 
-/* Whether it ran with a port to routers that the machine does not have, and how fast that is. */
-static bool has_assumed_port(const struct options *options, const struct sim_trial_result *result,
-                             double *mb_per_s)
+/* The port to routers, if it ran with routers. */
+struct port {
+    bool is_assumed; /* the machine has none */
+    bool is_rounded; /* it carries less than it should */
+    double mb_per_s, asked_mb_per_s;
+    double cycle_ns;
+};
+
+/* False: there is nothing to say about it. */
+static bool get_port(const struct options *options, const struct sim_trial_result *result,
+                     struct port *port)
 {
     const struct sim_machine *machine = options->wish.machine;
-    *mb_per_s = (double)machine->link_mb_per_s / 1e6;
-    return (result->topology == SIM_RING || result->topology == SIM_TORUS) &&
-           !sim_machine_has_port(machine);
+    struct net_config config;
+    if (result->topology != SIM_RING && result->topology != SIM_TORUS) {
+        return false;
+    }
+    sim_ring_config(machine, result->node_count, &config);
+    *port = (struct port){
+        .is_assumed = !sim_machine_has_port(machine),
+        .mb_per_s = net_port_mb_per_s(&config),
+        .asked_mb_per_s = net_port_asked_mb_per_s(&config),
+        .cycle_ns = 1e6 / (double)config.clock_khz,
+    };
+    port->is_rounded = port->asked_mb_per_s - port->mb_per_s > 0.05; /* as it is printed */
+    return port->is_assumed || port->is_rounded;
 }
 
 static void print_json(const struct options *options, const struct sim_trial_result *result)
 {
     const struct sim_messages_result *messages = &result->messages;
-    double port;
+    struct port port;
     printf("{\"test\":\"%s\"", options->wish.trial);
     cli_json_member("machine", options->wish.machine->name);
     printf(",\"topology\":\"%s\",\"nodes\":%" PRIu32 ",\"rounds\":%" PRIu32,
@@ -175,8 +194,9 @@ static void print_json(const struct options *options, const struct sim_trial_res
         result->counters.packets, result->counters.header_misses, result->counters.address_misses,
         result->counters.context_hits, result->counters.context_misses,
         result->counters.retransmissions, result->counters.resends);
-    if (has_assumed_port(options, result, &port)) {
-        printf(",\"port_mb_per_s\":%.3f,\"port_basis\":\"assumed\"", port);
+    if (get_port(options, result, &port)) {
+        printf(",\"port_mb_per_s\":%.3f,\"port_basis\":\"%s\",\"port_asked_mb_per_s\":%.3f",
+               port.mb_per_s, port.is_assumed ? "assumed" : "machine", port.asked_mb_per_s);
     }
     if (messages->pieces > 0) {
         printf(",\"messages\":%" PRIu64 ",\"latency_ns\":%.3f,\"latency_most_ns\":%.3f"
@@ -190,10 +210,24 @@ static void print_json(const struct options *options, const struct sim_trial_res
     printf("}\n");
 }
 
+static void print_port(const struct port *port, const char *machine)
+{
+    printf("  port             %12.1f MB/s (", port->mb_per_s);
+    if (port->is_rounded) {
+        printf("not %.1f: a line takes whole cycles of %g ns, a flit at least one%s",
+               port->asked_mb_per_s, port->cycle_ns, port->is_assumed ? "; " : "");
+    }
+    if (port->is_assumed) {
+        printf("assumed: as the link, since %s has no [port]; paper 003's boards take 250",
+               machine);
+    }
+    printf(")\n");
+}
+
 static void print_table(const struct options *options, const struct sim_trial_result *result)
 {
     const struct sim_world_counters *counters = &result->counters;
-    double port;
+    struct port port;
     printf("%s on %s, %" PRIu32 " node%s, %s, %" PRIu32 " rounds\n", options->wish.trial,
            options->wish.machine->name, result->node_count, result->node_count == 1 ? "" : "s",
            sim_topology_names[result->topology], result->rounds);
@@ -218,11 +252,8 @@ static void print_table(const struct options *options, const struct sim_trial_re
         printf("  links            %12" PRIu64 "      times sent a damaged packet again\n",
                counters->resends);
     }
-    if (has_assumed_port(options, result, &port)) {
-        printf(
-            "  port             %12.1f MB/s (assumed: as the link, since %s has no [port]; paper "
-            "003's boards take 250)\n",
-            port, options->wish.machine->name);
+    if (get_port(options, result, &port)) {
+        print_port(&port, options->wish.machine->name);
     }
     if (result->messages.pieces > 0) {
         print_messages(result);

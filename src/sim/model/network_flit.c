@@ -8,7 +8,6 @@
 
 #include "sim/model/clock.h"
 #include "sim/model/ways_back.h"
-#include "sim/ring/net.h"
 #include "wire/line.h"
 
 /* A line of the routers' multicast tables. */
@@ -123,6 +122,14 @@ static void set_port(struct net_config *config, const struct sim_machine *machin
     }
 }
 
+void sim_ring_config(const struct sim_machine *machine, uint32_t node_count,
+                     struct net_config *config)
+{
+    net_config_default(config, node_count);
+    set_delays(config, machine);
+    set_port(config, machine);
+}
+
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
                                                enum sim_topology topology, uint32_t node_count,
                                                const struct sim_network_user *user,
@@ -134,9 +141,7 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     flits->user = *user;
     flits->node_count = node_count;
     flits->ways_back.node_count = node_count;
-    net_config_default(&flits->config, node_count);
-    set_delays(&flits->config, machine);
-    set_port(&flits->config, machine);
+    sim_ring_config(machine, node_count, &flits->config);
     flits->period_ps = UINT64_C(1000000000) / flits->config.clock_khz;
     if (!lay_out(&flits->config, topology, node_count)) {
         (void)snprintf(error, SIM_ERROR_BYTES,

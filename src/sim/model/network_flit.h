@@ -12,11 +12,16 @@
 #define SIM_MODEL_NETWORK_FLIT_H
 
 #include "sim/model/network.h"
+#include "sim/ring/net.h"
 
 struct sim_flit_network;
 
 /* Fills in the usual routers' delays and buffers where the machine says nothing of [ring]. */
 void sim_ring_complete(struct sim_machine *machine);
+
+/* A ring of that many routers with the machine's delays, buffers and ports. */
+void sim_ring_config(const struct sim_machine *machine, uint32_t node_count,
+                     struct net_config *config);
 
 /* NULL: the machine's [ring] makes no sense for that many nodes; the error says why. */
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,

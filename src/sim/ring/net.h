@@ -97,6 +97,10 @@ void net_config_swif(struct net_config *config, enum net_swif swif);
 uint32_t net_line_cycles(const struct net_config *config);
 /* Cycles that the lines of a packet of that many bytes keep the port busy, one way. */
 uint64_t net_port_cycles(const struct net_config *config, uint32_t bytes);
+/* The bytes of packets that the port's frames would carry in a second, and those that it carries:
+ * a line takes whole cycles, and a flit at least one. */
+double net_port_asked_mb_per_s(const struct net_config *config);
+double net_port_mb_per_s(const struct net_config *config);
 /* Cycles of a link that a frame takes besides its flits, for its number and CRC. */
 uint32_t net_frame_overhead(const struct net_config *config);
 /* The slack buffer that the port's round trip needs; doc/ring.md derives it. */

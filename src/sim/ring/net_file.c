@@ -95,7 +95,7 @@ static const struct key keys[] = {
     COUNT("port", "frame_bits", network.port_frame_bits, 0, 65535,
           "a line between NIC and router is 80"),
     {"port", "frame_mhz", KIND_MHZ, AT(network.port_frame_khz), 0.001, 100000, NULL, 0,
-     "how many frames pass the port"},
+     "how many frames pass the port; a line takes whole cycles of the clock, a flit at least one"},
     COUNT("port", "take_cycles", network.port_take_cycles, 0, 65535,
           "in which a NIC takes a line; 0: all lines at once"),
     REAL("errors", "bit_error_rate", network.bit_error_rate, 0, 1, "of links between routers"),

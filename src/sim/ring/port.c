@@ -42,6 +42,20 @@ uint64_t net_port_cycles(const struct net_config *config, uint32_t bytes)
     return cycles;
 }
 
+double net_port_asked_mb_per_s(const struct net_config *config)
+{
+    double lines_per_ms = (double)config->port_frame_bits * (double)config->port_frame_khz /
+                          WIRE_LINE_BITS;
+    return lines_per_ms * WIRE_LINE_DATA_BYTES / 1000;
+}
+
+double net_port_mb_per_s(const struct net_config *config)
+{
+    uint32_t bytes = WIRE_LINE_DATA_BYTES * config->flit_bytes; /* whole lines and whole flits */
+    return (double)bytes * (double)config->clock_khz / 1000 /
+           (double)net_port_cycles(config, bytes);
+}
+
 uint32_t net_overshoot(const struct net_config *config)
 {
     /* The flits that begin in the cycles after the one that filled the buffer, up to the last one

@@ -194,6 +194,32 @@ an_assumed_port_is_told()
     ended_with 0 && ! grep -q '^  port' out
 }
 
+# told WORDS BASIS MACHINE: what is told of the port carries a little more than is then pushed.
+told()
+{
+    sim push --nodes 8 --topology ring --machine "$3" --rounds 10
+    ended_with 0 && grep -qE "^  port +$1" out || { echo "not $1: $(grep port out)"; return 1; }
+    sim push --nodes 8 --topology ring --machine "$3" --rounds 10 --json
+    ended_with 0 && python3 - "$2" <<'END'
+import json, sys
+each = json.load(open("out"))
+assert each["port_basis"] == sys.argv[1], each
+assert 0.95 * each["port_mb_per_s"] < each["mb_per_s"] < each["port_mb_per_s"], each
+assert each["port_mb_per_s"] < 0.9 * each["port_asked_mb_per_s"], each
+END
+}
+
+# A port whose lines do not take whole cycles of the routers is slower than it says; and no port
+# carries more than a flit in a cycle.
+a_port_tells_what_it_carries()
+{
+    printf '[machine]\ninherit = dimmnet1-B\n[port]\nframe_bits = 80 | a frame\n' >odd.ini
+    printf 'frame_mhz = 50 | what if\n' >>odd.ini
+    told '250\.0 MB/s \(not 400\.0: a line takes whole cycles of 16 ns, .* one\)$' machine \
+        ./odd.ini || return 1
+    told '750\.0 MB/s \(not 1000\.0: .*; assumed: .* dimmnet1-o2 has no \[port\]' assumed dimmnet1-o2
+}
+
 twice_the_same()
 {
     sim lock --nodes 20 --trace one --json
@@ -230,6 +256,7 @@ live_verdict "all nodes take part" all_nodes_take_part
 live_verdict "locks of both kinds" locks_of_both_kinds
 live_verdict "messages arrive" messages_arrive
 live_verdict "an assumed port is told" an_assumed_port_is_told
+live_verdict "a port tells what it carries" a_port_tells_what_it_carries
 live_verdict "twice the same" twice_the_same
 live_verdict "traces are whole" traces_are_whole
 live_finish

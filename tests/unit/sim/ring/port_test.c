@@ -28,6 +28,26 @@ static void a_line_takes_what_table_2_says(void **state)
     assert_int_equal(net_line_cycles(&config), 1);
 }
 
+/* A line takes whole cycles, and a flit at least one: the port carries what that leaves. */
+static void a_port_carries_what_whole_cycles_allow(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t frame_khz;
+        uint32_t flit_bytes, asked_mb_per_s, mb_per_s;
+    } ports[] = {{31250, 12, 250, 250}, {50000, 12, 400, 250},   {33000, 12, 264, 250},
+                 {31249, 12, 250, 167}, {62500, 12, 500, 500},   {100000, 12, 800, 750},
+                 {93749, 12, 750, 500}, {125000, 12, 1000, 750}, {62500, 4, 500, 250}};
+    struct net_config config = boards(8, NET_SW2B);
+    for (unsigned i = 0; i < sizeof ports / sizeof ports[0]; i++) {
+        config.port_frame_khz = ports[i].frame_khz;
+        config.flit_bytes = ports[i].flit_bytes;
+        assert_int_equal((uint32_t)(net_port_asked_mb_per_s(&config) + 0.5),
+                         ports[i].asked_mb_per_s);
+        assert_int_equal((uint32_t)(net_port_mb_per_s(&config) + 0.5), ports[i].mb_per_s);
+    }
+}
+
 static void flits_are_there_when_their_lines_are(void **state)
 {
     (void)state;
@@ -235,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_takes_what_table_2_says),
+        cmocka_unit_test(a_port_carries_what_whole_cycles_allow),
         cmocka_unit_test(flits_are_there_when_their_lines_are),
         cmocka_unit_test(a_lone_packet_takes_the_sum),
         cmocka_unit_test(the_sum_is_foreseen_for_any_port),
