@@ -1,16 +1,19 @@
 /* What paper 003 wanted to know about its ring of router boards and never measured: how large it
  * may be, how long a frame should be, and what multicast is worth. All is simulated flit by flit,
- * under uniform traffic; hosts and NICs play no part, so the machine does not matter. */
+ * under uniform traffic; of the machine only its routers ([ring]) and its port to them ([port])
+ * play a part. */
 #include <stdio.h>
 
+#include "sim/model/network_flit.h"
 #include "sim/ring/bound.h"
 #include "sim/ring/measure.h"
 #include "sim/studies/parts.h"
 
-static void start(struct net_experiment *experiment, uint32_t nodes)
+static void start(struct net_experiment *experiment, const struct sim_machine *machine,
+                  uint32_t nodes)
 {
     *experiment = (struct net_experiment){0};
-    net_config_default(&experiment->network, nodes);
+    sim_ring_config(machine, nodes, &experiment->network);
     net_traffic_config_default(&experiment->traffic);
     net_measure_config_default(&experiment->measure, nodes);
     experiment->measure.cycles = experiment->measure.cycles * 3 / 5; /* there are many points */
@@ -73,8 +76,7 @@ static void run_ring(const struct sim_study_choice *choice, const struct sim_stu
     struct net_experiment experiment;
     struct net_result saturation, half;
     struct net_bound bound;
-    (void)choice;
-    start(&experiment, point->nodes);
+    start(&experiment, choice->machine, point->nodes);
     sim_study_set_number(row, RING_NODES, point->nodes);
     if (!net_measure_saturation(&experiment, NULL, &saturation, row->error)) {
         return;
@@ -162,8 +164,7 @@ static void run_frames(const struct sim_study_choice *choice, const struct sim_s
     struct net_experiment experiment;
     struct net_result result;
     char text[SIM_STUDY_TEXT_BYTES];
-    (void)choice;
-    start(&experiment, point->nodes);
+    start(&experiment, choice->machine, point->nodes);
     experiment.network.bit_error_rate = bit_error_rates[point->variant / FRAME_LENGTHS];
     experiment.network.frame_flits = frame_lengths[point->variant % FRAME_LENGTHS];
     /* Long enough for the longest frames, and the same for all. */
@@ -248,8 +249,7 @@ static void run_multicast(const struct sim_study_choice *choice,
 {
     struct net_experiment experiment;
     struct net_result quiet, saturation;
-    (void)choice;
-    start(&experiment, point->nodes);
+    start(&experiment, choice->machine, point->nodes);
     experiment.traffic.pattern = NET_MULTICAST;
     experiment.traffic.members = point->variant / NET_MULTICASTS;
     experiment.traffic.multicast = point->variant % NET_MULTICASTS;

@@ -122,6 +122,18 @@ assert len(spans) > 100
 EOF
 }
 
+# What the studies of the ring say is of the machine that they name: a node of 4 has what its port
+# carries.
+studies_take_the_machines_port()
+{
+    local machine
+    for machine in dimmnet1-B:250 dimmnet1-D:500; do
+        live_alone "$live_dimmnet" sim study ring --max-nodes 4 --machine "${machine%:*}" --json
+        ended_with 0 && holds "$(field node_mb_per_s) > 0.95 * ${machine#*:} &&
+            $(field node_mb_per_s) < 1.02 * ${machine#*:}" || return 1
+    done
+}
+
 mistakes_are_refused()
 {
     local mistake
@@ -140,7 +152,7 @@ for name in every_example_runs a_deadlock_names_its_circle saturation_is_near_th
     what_is_too_much_is_said jobs_do_not_matter settings_count errors_are_repaired_and_counted \
     a_trace_that_loses_packets_fails \
     links_and_speed_are_shown_when_asked_for traces_have_a_track_for_each_channel \
-    mistakes_are_refused; do
+    studies_take_the_machines_port mistakes_are_refused; do
     live_verdict "${name//_/ }" "$name"
 done
 live_finish
