@@ -11,6 +11,7 @@
 #include "sim/model/machine_file.h"
 #include "sim/model/machine_keys.h"
 #include "sim/model/network_flit.h"
+#include "wire/line.h"
 
 /* Files of one machine, with all that they inherit; one that comes twice counts twice. */
 enum { FILES_MAX = 64, SOURCE_BYTES = SIM_VALUE_BYTES };
@@ -387,6 +388,17 @@ static bool check_ring(const struct sim_machine *machine, char *error)
     return true;
 }
 
+/* A line passes the port in whole frames. */
+static bool check_port(const struct sim_machine *machine, char *error)
+{
+    char what[64];
+    if (machine->port_frame_bits == 0 || WIRE_LINE_BITS % machine->port_frame_bits == 0) {
+        return true;
+    }
+    (void)snprintf(what, sizeof what, "a line is %d bits in whole frames", WIRE_LINE_BITS);
+    return value_fault(machine, SIM_port_frame_bits, error, what);
+}
+
 static bool check_together(const struct sim_machine *machine, char *error)
 {
     if (machine->switch_ports == 1) {
@@ -403,7 +415,8 @@ static bool check_together(const struct sim_machine *machine, char *error)
         return value_fault(machine, SIM_dma_word_cycles, error,
                            "a card needs [host] cached_ns and fill_ns");
     }
-    return check_stages(machine, error) && check_core(machine, error) && check_ring(machine, error);
+    return check_stages(machine, error) && check_core(machine, error) &&
+           check_ring(machine, error) && check_port(machine, error);
 }
 
 /* ---- The whole ------------------------------------------------------------------------- */

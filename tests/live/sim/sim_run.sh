@@ -29,6 +29,9 @@ words_are_checked()
     refused 2 '--topology takes one of loop-inside, ' || return 1
     sim ping --machine dimmnet9
     refused 2 'there is no machine "dimmnet9"' || return 1
+    printf '[machine]\ninherit = dimmnet1-B\n[port]\nframe_bits = 7 | odd\n' >seven.ini
+    sim ping --machine ./seven.ini --topology ring --nodes 4
+    refused 2 'seven.ini:4: [port] frame_bits: a line is 80 bits in whole frames' || return 1
     sim bogus
     refused 1 'there is no trial "bogus"' || return 1
     sim ping --nodes 1

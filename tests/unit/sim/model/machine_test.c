@@ -673,6 +673,10 @@ static void what_does_not_fit_together(void **state)
     expect_error(ON_D "[ring]\nlink_cycles = 5 | x\n",
                  "test.ini:4: [ring] link_cycles: without buffer_flits all of [ring] is as usual, "
                  "and this unused");
+    expect_error(ON_D "[port]\nframe_bits = 7 | x\n",
+                 "test.ini:4: [port] frame_bits: a line is 80 bits in whole frames");
+    expect_loaded(&machine, ON_D "[port]\nframe_bits = 16 | x\n");
+    sim_machine_free(&machine);
     expect_error(ON_D "[dma]\nword_cycles = 1 | x\n[host]\ncached_ns = 5 | x\n",
                  "test.ini:4: [dma] word_cycles: a card needs [host] cached_ns and fill_ns");
     const char *contexts = "test.ini:4: [carrier] kind: cd needs contexts and, not more than "
