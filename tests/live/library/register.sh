@@ -51,6 +51,13 @@ a_node()
     done
 }
 
+# A node that is being looked at while its memory changes may not be seen at once.
+victim_is_found()
+{
+    victim=$(a_node)
+    [ -n "$victim" ]
+}
+
 # killed_after SECONDS: a node dies somewhere in the middle of registering.
 killed_after()
 {
@@ -60,8 +67,7 @@ killed_after()
     launcher=$!
     live_eventually grep -q storming "$live_work/out" || return 1
     sleep "$1"
-    victim=$(a_node)
-    [ -n "$victim" ] && kill -KILL "$victim"
+    live_eventually victim_is_found && kill -KILL "$victim"
     wait "$launcher"
     status=$?
     [ "$status" -eq 137 ] || { echo "status $status"; return 1; }
