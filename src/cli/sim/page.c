@@ -28,7 +28,6 @@ static const char style[] =
     "th{white-space:nowrap}td.number{text-align:right}details{margin:.3rem "
     "0}summary{cursor:pointer}"
     ".key{display:flex;flex-wrap:wrap;gap:.2rem .9rem;font-size:.85rem;margin:.3rem 0}"
-    ".key i{display:inline-block;width:1.1em;height:.35em;margin-right:.35em;vertical-align:middle}"
     ".ramp{height:.7rem;max-width:16rem;border-radius:3px}";
 
 FILE *cli_page_open(const char *path, const char *title, const char *subtitle)

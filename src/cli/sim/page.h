@@ -46,7 +46,6 @@ struct cli_series {
 struct cli_chart {
     const char *title, *x_label, *y_label;
     bool x_is_logarithmic, y_is_logarithmic;
-    double y_most; /* points above are left out; 0: all are shown */
     struct cli_series series[CLI_SERIES_MAX];
     size_t series_count;
 };

@@ -39,7 +39,7 @@ static bool is_shown(const struct cli_chart *chart, const struct cli_series *ser
     double x = series->x[i];
     double y = series->y[i];
     return isfinite(x) && isfinite(y) && (!chart->x_is_logarithmic || x > 0) &&
-           (!chart->y_is_logarithmic || y > 0) && (chart->y_most == 0 || y <= chart->y_most);
+           (!chart->y_is_logarithmic || y > 0);
 }
 
 static void widen(struct axis *axis, double value)
