@@ -51,7 +51,7 @@ a_node()
     done
 }
 
-# A node that is being looked at while its memory changes may not be seen at once.
+# On a busy machine one look in some 150 finds neither node, though both are there; why is not known.
 victim_is_found()
 {
     victim=$(a_node)
