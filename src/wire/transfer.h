@@ -11,7 +11,7 @@
  * without types and check bits: those follow from the tags. The paper does not say how line types
  * come back; so they do.
  *
- * Frames are numbered; the answers say which have come (sim/ring/frames.h has the rules), and
+ * Frames are numbered; the answers say which have come (sim/frames.h has the rules), and
  * give the credits of each channel as the sum since the beginning, so that a lost answer loses
  * none. Answers go over the fourth lane of the other direction, between its tags. */
 #ifndef WIRE_TRANSFER_H

@@ -1,4 +1,4 @@
-/* The retransmission of frames over one link (src/sim/ring/frames.c): every frame is taken exactly
+/* The retransmission of frames over one link (src/sim/frames.c): every frame is taken exactly
  * once and in order, whatever is lost, and the two ends never resend for ever. The names are
  * those of frames.h; numbers wrap after NUMBERS, and each frame carries what it is, so that an
  * old one taken for a new one is seen.

@@ -87,9 +87,9 @@ static void take_line(struct crossing *crossing, uint32_t number,
 /* All lines of a packet pass a port; true: without a wrong bit. */
 static bool cross(struct crossing *crossing)
 {
-    struct net_errors *errors = &crossing->net->port_errors;
+    struct bit_errors *errors = &crossing->net->port_errors;
     uint64_t bits = (uint64_t)net_lines(crossing->content->bytes) * WIRE_LINE_BITS;
-    if (LIKELY(net_errors_pass(errors, bits))) {
+    if (LIKELY(bit_errors_pass(errors, bits))) {
         return true;
     }
     unsigned char bytes[WIRE_LINE_BYTES];
@@ -97,7 +97,7 @@ static bool cross(struct crossing *crossing)
     uint64_t place;
     uint32_t number = UINT32_MAX;
     memcpy(crossing->header, crossing->content->header, sizeof crossing->header);
-    while (net_errors_next(errors, bits, &at, &place)) {
+    while (bit_errors_next(errors, bits, &at, &place)) {
         if (place / WIRE_LINE_BITS != number) {
             if (number != UINT32_MAX) {
                 take_line(crossing, number, bytes);

@@ -67,7 +67,7 @@ static bool comes_whole(struct net *net, const struct wire_transfer *transfer,
                         const struct link *link, const struct framed *flits)
 {
     uint64_t bits = 8 * (uint64_t)wire_transfer_bytes(transfer);
-    if (LIKELY(net_errors_pass(&net->link_errors, bits))) {
+    if (LIKELY(bit_errors_pass(&net->link_errors, bits))) {
         return true;
     }
     unsigned char *bytes = net->transfer;
@@ -95,7 +95,7 @@ static bool comes_whole(struct net *net, const struct wire_transfer *transfer,
     wire_transfer_seal(transfer, bytes);
     uint64_t at = 0;
     uint64_t place;
-    while (net_errors_next(&net->link_errors, bits, &at, &place)) {
+    while (bit_errors_next(&net->link_errors, bits, &at, &place)) {
         bytes[place / 8] ^= (unsigned char)(1u << place % 8);
     }
     struct wire_transfer read;
@@ -144,8 +144,8 @@ static void begin_frames(struct net *net, struct link *link)
 
 bool net_links_open(struct net *net)
 {
-    net_errors_init(&net->link_errors, net->config.bit_error_rate, net->config.seed);
-    net_errors_init(&net->port_errors, net->config.port_bit_error_rate, ~net->config.seed);
+    bit_errors_init(&net->link_errors, net->config.bit_error_rate, net->config.seed);
+    bit_errors_init(&net->port_errors, net->config.port_bit_error_rate, ~net->config.seed);
     net->links = net_table(net, net->link_count, sizeof *net->links);
     net->transfer = net_table(net, WIRE_TRANSFER_BYTES_MAX, 1);
     if (net->lacks_memory) {

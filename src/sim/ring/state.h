@@ -12,8 +12,8 @@
 
 #include <stdlib.h>
 
-#include "sim/ring/errors.h"
-#include "sim/ring/frames.h"
+#include "sim/bit_errors.h"
+#include "sim/frames.h"
 #include "sim/ring/lines.h"
 #include "sim/ring/net.h"
 #include "sim/ring/port.h"
@@ -218,7 +218,7 @@ struct net {
     struct link *links;
     struct bits busy_links;
     uint32_t framed_links;
-    struct net_errors link_errors, port_errors;
+    struct bit_errors link_errors, port_errors;
     unsigned char *transfer; /* room for the bits of one */
     uint64_t resent_before;
     uint32_t link_count;

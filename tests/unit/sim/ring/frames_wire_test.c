@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "sim/ring/frames.h"
+#include "sim/frames.h"
 #include "wire/ring_header.h"
 #include "wire/transfer.h"
 

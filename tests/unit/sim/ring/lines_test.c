@@ -264,16 +264,16 @@ static void lines_and_flits_hold_the_same_bytes(void **state)
 /* ---- Wrong bits ----------------------------------------------------------------------------- */
 
 /* Finds errors that make two bits of a line wrong, and none before it and for long behind it. */
-static struct net_errors two_wrong_bits(uint32_t line)
+static struct bit_errors two_wrong_bits(uint32_t line)
 {
     for (uint64_t seed = 0;; seed++) {
-        struct net_errors errors;
-        net_errors_init(&errors, 1e-3, seed);
-        const struct net_errors found = errors;
+        struct bit_errors errors;
+        bit_errors_init(&errors, 1e-3, seed);
+        const struct bit_errors found = errors;
         uint64_t at = 0, place;
         uint32_t wrong = 0;
         uint32_t elsewhere = 0;
-        while (net_errors_next(&errors, UINT64_C(50) * WIRE_LINE_BITS, &at, &place)) {
+        while (bit_errors_next(&errors, UINT64_C(50) * WIRE_LINE_BITS, &at, &place)) {
             wrong += place / WIRE_LINE_BITS == line;
             elsewhere += place / WIRE_LINE_BITS != line;
         }

@@ -2,7 +2,7 @@
  * each comes exactly once and in order. The paper's literal rules livelock. */
 #include "unit/unit.h"
 #include "base/random.h"
-#include "sim/ring/frames.h"
+#include "sim/frames.h"
 
 enum { PIPE = 4096 }; /* what is on a link at once, at most; a power of two */
 

@@ -1,18 +1,18 @@
 /* Wrong bits: as many as the rate says, wherever bits are, however they are cut. */
 #include "unit/unit.h"
 
-#include "sim/ring/errors.h"
+#include "sim/bit_errors.h"
 
 static void as_many_bits_are_wrong_as_the_rate_says(void **state)
 {
     (void)state;
     static const double rates[] = {0.5, 0.1, 1e-3, 1e-4, 1e-6};
     for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        struct net_errors errors;
-        net_errors_init(&errors, rates[i], 9 + i);
+        struct bit_errors errors;
+        bit_errors_init(&errors, rates[i], 9 + i);
         const uint64_t bits = (uint64_t)(100000 / rates[i]);
         uint64_t at = 0, place, last = UINT64_MAX, neighbours = 0, count = 0;
-        while (net_errors_next(&errors, bits, &at, &place)) {
+        while (bit_errors_next(&errors, bits, &at, &place)) {
             assert_true(place < bits && (last == UINT64_MAX || place > last));
             neighbours += last != UINT64_MAX && place == last + 1;
             last = place;
@@ -33,25 +33,25 @@ static void pieces_are_parts_of_one_stream(void **state)
 {
     (void)state;
     enum { BITS = 1000000 };
-    struct net_errors whole, pieces;
+    struct bit_errors whole, pieces;
     struct base_random random = {4};
-    net_errors_init(&whole, 1e-3, 77);
-    net_errors_init(&pieces, 1e-3, 77);
+    bit_errors_init(&whole, 1e-3, 77);
+    bit_errors_init(&pieces, 1e-3, 77);
     uint64_t at = 0, place, begin = 0, count = 0;
     uint64_t piece = 0, within = 0;
-    while (net_errors_next(&whole, BITS, &at, &place)) {
+    while (bit_errors_next(&whole, BITS, &at, &place)) {
         uint64_t found = UINT64_MAX;
         while (found == UINT64_MAX) {
             if (within == piece) {
                 begin += piece;
                 piece = 1 + base_random_below(&random, 3000);
                 within = 0;
-                if (net_errors_pass(&pieces, piece)) {
+                if (bit_errors_pass(&pieces, piece)) {
                     within = piece;
                     continue;
                 }
             }
-            if (!net_errors_next(&pieces, piece, &within, &found)) {
+            if (!bit_errors_next(&pieces, piece, &within, &found)) {
                 found = UINT64_MAX;
             }
         }
@@ -64,15 +64,15 @@ static void pieces_are_parts_of_one_stream(void **state)
 static void without_errors_everything_is_right(void **state)
 {
     (void)state;
-    struct net_errors errors;
-    net_errors_init(&errors, 0, 1);
+    struct bit_errors errors;
+    bit_errors_init(&errors, 0, 1);
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_true(net_errors_pass(&errors, UINT64_MAX / 3));
+        assert_true(bit_errors_pass(&errors, UINT64_MAX / 3));
     }
     /* 10^-20 is not 0, but here it is. */
-    net_errors_init(&errors, 1e-20, 1);
+    bit_errors_init(&errors, 1e-20, 1);
     for (uint32_t i = 0; i < 1000; i++) {
-        assert_true(net_errors_pass(&errors, 1000000000));
+        assert_true(bit_errors_pass(&errors, 1000000000));
     }
 }
 

@@ -34,8 +34,8 @@
  *
  * A link without errors needs none of this: nothing is ever sent twice, and the answers take
  * no time from the data. Nothing here does I/O or reads a clock; a call takes nanoseconds. */
-#ifndef SIM_RING_FRAMES_H
-#define SIM_RING_FRAMES_H
+#ifndef SIM_FRAMES_H
+#define SIM_FRAMES_H
 
 #include "base/base.h"
 

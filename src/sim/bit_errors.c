@@ -2,7 +2,7 @@
  * digits are then independent, since the sum of all q^n is the product of all 1 + q^(2^k): digit k
  * is 1 with a chance of q^(2^k) / (1 + q^(2^k)). So a gap of any length is as many draws as it has
  * digits. */
-#include "sim/ring/errors.h"
+#include "sim/bit_errors.h"
 
 /* In 2^64ths. */
 static uint64_t threshold(double chance)
@@ -10,28 +10,28 @@ static uint64_t threshold(double chance)
     return chance >= 1 ? UINT64_MAX : (uint64_t)(chance * 18446744073709551616.0);
 }
 
-static void draw_gap(struct net_errors *errors)
+static void draw_gap(struct bit_errors *errors)
 {
     uint64_t gap = 0;
     if (base_random_next(&errors->random) < errors->beyond) {
         errors->until = UINT64_MAX;
         return;
     }
-    for (unsigned k = 0; k < NET_ERROR_DIGITS && errors->digits[k] > 0; k++) {
+    for (unsigned k = 0; k < BIT_ERROR_DIGITS && errors->digits[k] > 0; k++) {
         gap |= (uint64_t)(base_random_next(&errors->random) < errors->digits[k]) << k;
     }
     errors->until = gap;
 }
 
-void net_errors_init(struct net_errors *errors, double bit_error_rate, uint64_t seed)
+void bit_errors_init(struct bit_errors *errors, double bit_error_rate, uint64_t seed)
 {
-    *errors = (struct net_errors){.until = UINT64_MAX, .random = {.state = seed}};
+    *errors = (struct bit_errors){.until = UINT64_MAX, .random = {.state = seed}};
     if (!(bit_error_rate > 0)) {
         return;
     }
     /* 1 - q^(2^k), which is exact where q^(2^k) itself could not be told from 1. */
     double lacks = bit_error_rate;
-    for (unsigned k = 0; k < NET_ERROR_DIGITS; k++) {
+    for (unsigned k = 0; k < BIT_ERROR_DIGITS; k++) {
         errors->digits[k] = threshold((1 - lacks) / (2 - lacks));
         lacks = lacks * (2 - lacks);
     }
@@ -39,9 +39,9 @@ void net_errors_init(struct net_errors *errors, double bit_error_rate, uint64_t 
     draw_gap(errors);
 }
 
-bool net_errors_next(struct net_errors *errors, uint64_t bits, uint64_t *at, uint64_t *place)
+bool bit_errors_next(struct bit_errors *errors, uint64_t bits, uint64_t *at, uint64_t *place)
 {
-    if (net_errors_pass(errors, bits - *at)) {
+    if (bit_errors_pass(errors, bits - *at)) {
         *at = bits;
         return false;
     }

@@ -2,7 +2,7 @@
  *
  * Numbers wrap. The numbers of one link that matter at a time lie within 2 windows, at most 2^16,
  * so the difference of two of them tells which is older. */
-#include "sim/ring/frames.h"
+#include "sim/frames.h"
 
 /* Whether a number lies in [from, to), where to is at most 2^15 beyond from. */
 static bool is_within(uint16_t number, uint16_t from, uint16_t to)
