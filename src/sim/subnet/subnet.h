@@ -18,6 +18,8 @@ enum {
     SUBNET_MANAGEMENT_VL = 15,
     SUBNET_NO_PORT = 255, /* in a linear table: this address leads nowhere */
     SUBNET_ARBITRATION_ROWS = 64,
+    SUBNET_LMC_MAX = 7,
+    SUBNET_MULTICAST_ENTRIES_MAX = 0x3fff,
 };
 
 #define SUBNET_NONE UINT32_MAX
@@ -32,6 +34,8 @@ struct subnet_config {
     uint32_t data_vls;          /* 4: 1, 2, 4, 8 or 15 */
 };
 void subnet_config_default(struct subnet_config *config);
+/* What is wrong, or NULL. */
+const char *subnet_config_objection(const struct subnet_config *config);
 
 /* A row of the arbitration tables: this virtual lane may send that many units of 64 bytes. */
 struct subnet_arbitration_row {
@@ -52,7 +56,8 @@ struct subnet_port {
     uint32_t peer; /* index of the port at the other end; SUBNET_NONE: no cable */
     uint8_t number;
     uint8_t width;
-    bool is_cut; /* the cable, or a node at one of its ends, is dead */
+    bool is_cable_dead; /* by subnet_cable_set */
+    bool is_cut;        /* the cable, or a node at one of its ends, is dead */
 
     /* Registers. */
     uint8_t state;    /* enum subnet_state */
@@ -91,8 +96,10 @@ struct subnet {
     uint64_t version;
 };
 
-/* All devices as they are after power on: links up, in state INIT, tables empty, no addresses. The
- * shape has no objection. */
+/* All devices as they are after power on: links up, in state INIT, tables empty, no addresses. All
+ * data lanes are in use, with equal shares in the low table and none in the high one, and SL s goes
+ * on lane s modulo their number: a manager that says nothing of lanes gets them all. A switch's
+ * port 0, which has no link, is ACTIVE. Shape and config have no objection. */
 struct subnet *subnet_open(const struct topology *topology, const struct subnet_config *config);
 void subnet_close(struct subnet *subnet);
 
@@ -107,16 +114,23 @@ static inline bool subnet_is_switch(const struct subnet *subnet, uint32_t node)
     return subnet->nodes[node].shape->kind == TOPOLOGY_SWITCH;
 }
 
-/* A cable (by either of its ports) or a node dies or comes back. Ports at dead cables are DOWN;
- * those that come back are INIT and forget what a manager set. The tables of a switch that comes
- * back are empty. Nothing happens where nothing changes. */
+/* A cable (by either of its ports) or a node dies or comes back. Ports at dead cables are DOWN and
+ * forget at once what a manager set in them, their LID too; those that come back are INIT. A node
+ * that dies forgets its tables and counters as well. A port whose neighbour or cable dies counts
+ * link_downed. Nothing happens where nothing changes. */
 void subnet_cable_set(struct subnet *subnet, uint32_t port, bool alive);
 void subnet_node_set(struct subnet *subnet, uint32_t node, bool alive);
 
-/* Sets a port's LID and LMC and keeps lid_owner true. False: another port has one of them. */
+/* Sets a port's LID (unicast; 0: none) and LMC and keeps lid_owner true: the port has all LIDs that
+ * differ from this one in the lowest LMC bits alone. False, and nothing is set: another port has
+ * one of them. A switch's LID is that of its port 0. */
 bool subnet_lid_set(struct subnet *subnet, uint32_t port, uint16_t lid, uint8_t lmc);
+/* A port without a living link stays DOWN. */
 void subnet_state_set(struct subnet *subnet, uint32_t port, enum subnet_state state);
+/* A port that the switch has not is kept as SUBNET_NO_PORT; bits of such ports in a mask are
+ * cleared. */
 void subnet_linear_set(struct subnet *subnet, uint32_t node, uint16_t lid, uint8_t port);
+void subnet_linear_top_set(struct subnet *subnet, uint32_t node, uint16_t lid);
 void subnet_multicast_set(struct subnet *subnet, uint32_t node, uint16_t lid,
                           const uint64_t mask[SUBNET_MASK_WORDS]);
 /* What leaves by `out`, having come in by `in` (0: from the node itself), with that service level,
@@ -140,8 +154,10 @@ static inline uint32_t subnet_linear(const struct subnet *subnet, uint32_t node,
 }
 
 /* The ports (indices) that a packet leaves on its way to a unicast address, from a port of a board
- * or a switch's port 0 on, as the tables say now. Returns how many, 0 if it is the node's own;
- * or SUBNET_NO_WAY and why in the text: no entry, a dead cable, a circle. */
+ * or a switch's port 0 on, as the tables say now; whether ports are ACTIVE does not matter. Returns
+ * how many, also if they are more than the room, or 0 if the address is the port's own; or
+ * SUBNET_NO_WAY and why in the text: no entry, a dead cable, a circle, a node at the end that has
+ * another address. */
 #define SUBNET_NO_WAY UINT32_MAX
 uint32_t subnet_way(const struct subnet *subnet, uint32_t from_port, uint16_t lid, uint32_t *ports,
                     uint32_t room, char text[TOPOLOGY_ERROR_BYTES]);

@@ -44,6 +44,8 @@ struct topology {
 };
 
 void topology_free(struct topology *topology);
+/* `topology` holds nothing before. */
+void topology_copy(struct topology *topology, const struct topology *from);
 
 /* Adds a node whose ports are all of that width and have no cable yet; gives its number. The
  * name is cut to fit. */
@@ -65,7 +67,7 @@ uint32_t topology_find(const struct topology *topology, const char *name);
 
 /* One line that names the node and says what is wrong, or NULL: two nodes with one GUID (or a GUID
  * that is another board's port's), a GUID of 0, a cable with one end, a node without any port, too
- * many nodes. A subnet of several parts is no fault; topology_parts counts them. */
+ * many nodes, ends of a cable whose widths differ. A subnet of several parts is no fault; topology_parts counts them. */
 const char *topology_objection(const struct topology *topology, char text[TOPOLOGY_ERROR_BYTES]);
 uint32_t topology_parts(const struct topology *topology);
 
