@@ -66,8 +66,9 @@ static inline struct topology_port *topology_port(const struct topology *topolog
 uint32_t topology_find(const struct topology *topology, const char *name);
 
 /* One line that names the node and says what is wrong, or NULL: two nodes with one GUID (or a GUID
- * that is another board's port's), a GUID of 0, a cable with one end, a node without any port, too
- * many nodes, ends of a cable whose widths differ. A subnet of several parts is no fault; topology_parts counts them. */
+ * that is another board's port's), a GUID of 0, a cable with one end or with ends of different
+ * widths, a node without any port, too many nodes. A subnet of several parts is no fault;
+ * topology_parts counts them. */
 const char *topology_objection(const struct topology *topology, char text[TOPOLOGY_ERROR_BYTES]);
 uint32_t topology_parts(const struct topology *topology);
 
