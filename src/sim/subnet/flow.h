@@ -7,21 +7,23 @@
  * for its begin and its end. A flit is a block of 64 bytes, the unit of InfiniBand's credits.
  *
  * What a switch does, exactly:
- *  1. The head of a packet has come to an input. After `switch_ps` it can be at an output, unless
- *     packets before it in its lane of that input are still there.
+ *  1. The head of a packet comes to an input. After `switch_ps` it can be at an output, or when the
+ *     tail of the packet before it in its lane of that input has left, if that is later.
  *  2. It asks for the outputs that the tables give, each on the lane that SL and ports give. An
- *     output sends one packet at a time, whole: InfiniBand does not mix flits on a cable. It may
- *     begin as soon as the cable is free and the receiver's buffer for that lane has room for the
- *     whole packet; where the cable that it comes by is slower, so late that it never runs dry.
- *  3. Among lanes the arbitration tables choose; in a lane who asked first.
- *  4. As each flit leaves, its place in the input's buffer is free. When the tail has left, or
- *     half of a buffer is free that the sender does not know of, the input owes its neighbour a
- *     link packet, which goes before any other as soon as the cable back is free. It tells the
- *     neighbour up to which flit it may send.
+ *     output sends one packet at a time, whole: InfiniBand does not mix packets on a cable. It
+ *     may begin as soon as the cable is free and the receiver's buffer for that lane has room for
+ *     the whole packet; and, if the cable by which it comes is slower, so late that it never runs
+ *     dry.
+ *  3. Among lanes the arbitration tables choose; in a lane the packet that asked first goes.
+ *  4. When the tail has left by all its outputs, its flits' places are free. As soon as a quarter
+ *     of the lane's buffer is free that the neighbour does not know of, the input owes it a link
+ *     packet, which goes before any other as soon as the cable back is free, and tells up to which
+ *     flit the neighbour may send. Management packets need no credit; those that find no room are
+ *     dropped.
  *
  * Since a packet once begun is never held up, the times of all its flits follow from that of its
- * head; the model keeps one event for a packet at each of its hops, and counts flits by their
- * times. doc/infiniband.md gives the model in full. */
+ * head: the model has two events for a packet at each hop, and flits are counted, not moved one by
+ * one. doc/infiniband.md says more. */
 #ifndef SIM_SUBNET_FLOW_H
 #define SIM_SUBNET_FLOW_H
 
@@ -37,9 +39,15 @@ enum {
 };
 
 struct flow_config {
-    uint64_t switch_ps;    /* 160 ns: paper 003 */
-    uint64_t cable_ps;     /* serialisers and cable */
-    uint32_t buffer_flits; /* of each data lane of each input, at least a packet of the MTU */
+    uint64_t switch_ps; /* 160 ns: paper 003 */
+    uint64_t cable_ps;  /* serialisers and cable */
+    /* Of each data lane of each input: a packet of the MTU and a third of it at least, 2,047 at
+     * most. */
+    uint32_t buffer_flits;
+    uint32_t management_flits; /* of the management lane, which has no credits */
+    /* A packet is delivered when its head comes, not when its tail does: for boards that begin
+     * with it then. Packets whose cable dies behind their head are taken for whole. */
+    bool at_head;
     double bit_error_rate; /* of the cables */
     uint64_t refresh_ps;   /* a link packet that got lost comes again after this long */
     uint64_t seed;
@@ -52,16 +60,17 @@ const char *flow_config_objection(const struct flow_config *config, const struct
 struct flow_packet {
     uint16_t dlid;
     uint8_t sl;
-    bool is_held;   /* its place in the target's buffer is free only after flow_release */
-    uint32_t bytes; /* LRH to VCRC; 4 n + 2 */
-    uint64_t tag;   /* the user's */
+    bool is_held;       /* its place in the target's buffer is free only after flow_release */
+    bool is_management; /* on lane 15 */
+    uint32_t bytes;     /* LRH to VCRC; 4 n + 2 */
+    uint64_t tag;       /* the user's */
 };
 
 struct flow_delivery {
     uint64_t tag;
     uint32_t source, target; /* ports */
     uint8_t sl, vl;          /* of the last cable */
-    bool is_damaged;         /* bits were wrong, and flow_user.is_wrong found no fault in them */
+    bool is_wrong;           /* bits were wrong, and is_seen did not see it */
     uint32_t bytes;
     uint32_t hops;                                  /* switches */
     uint64_t sent_ps, entered_ps, head_ps, tail_ps; /* flow_send, left its port, came, was there */
@@ -74,6 +83,7 @@ enum flow_loss {
     FLOW_CUT,      /* it was on a cable, or in a switch, that died */
     FLOW_TOO_LONG, /* longer than a port's MTU */
     FLOW_NO_LANE,  /* the SL has no lane */
+    FLOW_NO_ROOM,  /* a management packet met a full buffer */
     FLOW_LOSSES,
 };
 extern const char *const flow_loss_names[FLOW_LOSSES];
@@ -126,8 +136,8 @@ void flow_release(struct flow *flow, uint64_t now_ps, uint32_t port, uint8_t vl,
 /* Handles an event of the flow's kind. */
 void flow_event(struct flow *flow, const struct sim_event *event);
 
-/* To be called after the subnet's ports changed state, cables or nodes died or came back: what was
- * on a dead cable is lost, and who waits looks again. (Tables need no call.) */
+/* To be called after anything changed in the subnet but its tables: what was on a dead cable is
+ * lost, and who waits looks again. */
 void flow_changed(struct flow *flow, uint64_t now_ps);
 
 /* Packets (copies of a multicast each) that are sent and neither delivered nor lost. */
