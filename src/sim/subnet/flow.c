@@ -411,6 +411,14 @@ static void arrive(struct flow *flow, uint64_t now_ps, uint32_t slot)
     }
 }
 
+/* A packet to its own port turns there, as fast as the port's cable would carry it. (A switch's
+ * port 0 has no cable.) */
+static uint64_t own_ps(const struct flow *flow, uint32_t port, uint32_t bytes)
+{
+    uint32_t width = flow->ports[port].width;
+    return flow_duration_ps(bytes, width > 0 ? width : 4);
+}
+
 /* ---- Sending ---------------------------------------------------------------------------- */
 
 void flow_send(struct flow *flow, uint64_t now_ps, uint32_t port, const struct flow_packet *packet)
@@ -444,8 +452,12 @@ void flow_send(struct flow *flow, uint64_t now_ps, uint32_t port, const struct f
     flow->counters.sent++;
     flow->under_way++;
     if (is_own(flow, port, packet->dlid)) {
-        sim_events_put(flow->user.events, now_ps, flow->user.event_kind, slot,
-                       flow_event_value(FLOW_ARRIVES, 0, 0, 0));
+        uint64_t *free_ps = &flow->ports[port].own_free_ps;
+        stay->head_ps = *free_ps > now_ps ? *free_ps : now_ps;
+        stay->tail_ps = stay->head_ps + own_ps(flow, port, packet->bytes);
+        *free_ps = stay->tail_ps;
+        sim_events_put(flow->user.events, flow->config.at_head ? stay->head_ps : stay->tail_ps,
+                       flow->user.event_kind, slot, flow_event_value(FLOW_ARRIVES, 0, 0, 0));
     } else if (flow->ports[port].is_board) {
         take_way(flow, now_ps, slot, port);
     } else {
@@ -550,5 +562,5 @@ uint64_t flow_zero_load_ps(const struct flow *flow, uint32_t from_port, const ui
         tail_ps = at_ps + duration_ps;
     }
     *head_ps = at_ps;
-    return tail_ps;
+    return count > 0 ? tail_ps : own_ps(flow, from_port, bytes);
 }

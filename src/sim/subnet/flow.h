@@ -38,6 +38,12 @@ enum {
     FLOW_LINK_PACKET_BYTES = 8, /* with its two symbols */
 };
 
+/* How long a packet keeps a cable of that many lanes. */
+static inline uint64_t flow_duration_ps(uint32_t bytes, uint32_t width)
+{
+    return (uint64_t)((bytes + FLOW_FRAMING_BYTES + width - 1) / width) * FLOW_CYCLE_PS;
+}
+
 struct flow_config {
     uint64_t switch_ps; /* 160 ns: paper 003 */
     uint64_t cable_ps;  /* serialisers and cable */
@@ -128,7 +134,7 @@ struct flow *flow_open(struct subnet *subnet, const struct flow_config *config,
 void flow_close(struct flow *flow);
 
 /* Queues a packet at a board's port (or a switch's port 0); queues are unlimited, one for each
- * lane. A packet to the port's own LID is delivered without a cable. */
+ * lane. A packet to the port's own LID turns there, as fast as a cable. */
 void flow_send(struct flow *flow, uint64_t now_ps, uint32_t port, const struct flow_packet *packet);
 /* Gives back the place of a packet that was sent with is_held. */
 void flow_release(struct flow *flow, uint64_t now_ps, uint32_t port, uint8_t vl, uint32_t bytes);

@@ -69,6 +69,7 @@ struct flow_turn {
 
 struct flow_port {
     uint64_t free_ps;      /* the cable carries nothing from then on */
+    uint64_t own_free_ps;  /* the same for packets to itself */
     uint64_t busy_ps;      /* altogether, by packets */
     uint64_t wait_from_ps; /* UINT64_MAX: nothing waits */
     uint64_t queued;       /* packets at their source */
@@ -130,12 +131,6 @@ static inline struct flow_stay *flow_stay(const struct flow *flow, uint32_t slot
 static inline struct flow_body *flow_body(const struct flow *flow, uint32_t slot)
 {
     return sim_slots_at(&flow->bodies, slot);
-}
-
-/* How long a packet keeps a cable. */
-static inline uint64_t flow_duration_ps(uint32_t bytes, uint32_t width)
-{
-    return (uint64_t)((bytes + FLOW_FRAMING_BYTES + width - 1) / width) * FLOW_CYCLE_PS;
 }
 
 static inline bool flow_is_management(const struct flow *flow, uint32_t lane)

@@ -150,7 +150,7 @@ static void a_lone_packet_takes_the_sum_of_the_delays(void **state)
                 uint32_t switches = to == 2 ? 0 : (ring <= 4 ? ring : 8 - ring) + 1;
                 uint64_t length_ps = (uint64_t)((bytes + 2 + widths[w] - 1) / widths[w]) * 4000;
                 uint64_t sum_ps = switches == 0
-                                      ? 0
+                                      ? length_ps
                                       : switches * 160000 + (switches + 1) * 36000 + length_ps;
                 assert_int_equal(tail_ps, sum_ps);
                 assert_int_equal(seen->hops, switches);
