@@ -134,15 +134,15 @@ static int compare_guids(const void *left, const void *right)
     return one->node < other->node ? -1 : one->node > other->node;
 }
 
-static const char *guid_objection(const struct topology *topology, char *text)
+static const char *guid_objection(const struct topology *topology, uint32_t *node, char *text)
 {
     struct guids *all = calloc(topology->node_count + 1, sizeof *all);
     INVARIANT(all);
     for (uint32_t i = 0; i < topology->node_count; i++) {
-        const struct topology_node *node = &topology->nodes[i];
-        uint64_t ports = node->kind == TOPOLOGY_BOARD ? node->port_count : 0;
-        uint64_t last = node->guid > UINT64_MAX - ports ? UINT64_MAX : node->guid + ports;
-        all[i] = (struct guids){node->guid, last, i};
+        const struct topology_node *of = &topology->nodes[i];
+        uint64_t ports = of->kind == TOPOLOGY_BOARD ? of->port_count : 0;
+        uint64_t last = of->guid > UINT64_MAX - ports ? UINT64_MAX : of->guid + ports;
+        all[i] = (struct guids){of->guid, last, i};
     }
     qsort(all, topology->node_count, sizeof *all, compare_guids);
     const char *objection = NULL;
@@ -155,6 +155,7 @@ static const char *guid_objection(const struct topology *topology, char *text)
                            topology->nodes[all[i].node].name, all[i].first,
                            same ? "also that of " : "that of a port of ",
                            topology->nodes[before->node].name);
+            *node = all[i].node;
             objection = text;
         }
     }
@@ -210,18 +211,28 @@ static const char *node_objection(const struct topology *topology, uint32_t numb
     return objection;
 }
 
-const char *topology_objection(const struct topology *topology, char text[TOPOLOGY_ERROR_BYTES])
+const char *topology_objection_at(const struct topology *topology, uint32_t *node,
+                                  char text[TOPOLOGY_ERROR_BYTES])
 {
     if (topology->node_count > TOPOLOGY_NODES_MAX) {
+        *node = TOPOLOGY_NODES_MAX;
         (void)snprintf(text, TOPOLOGY_ERROR_BYTES, "%s: %d nodes are the most",
-                       topology->nodes[TOPOLOGY_NODES_MAX].name, TOPOLOGY_NODES_MAX);
+                       topology->nodes[*node].name, TOPOLOGY_NODES_MAX);
         return text;
     }
-    const char *objection = NULL;
-    for (uint32_t i = 0; !objection && i < topology->node_count; i++) {
-        objection = node_objection(topology, i, text);
+    for (uint32_t i = 0; i < topology->node_count; i++) {
+        if (node_objection(topology, i, text)) {
+            *node = i;
+            return text;
+        }
     }
-    return objection ? objection : guid_objection(topology, text);
+    return guid_objection(topology, node, text);
+}
+
+const char *topology_objection(const struct topology *topology, char text[TOPOLOGY_ERROR_BYTES])
+{
+    uint32_t node;
+    return topology_objection_at(topology, &node, text);
 }
 
 /* ---- Parts -------------------------------------------------------------------------------- */

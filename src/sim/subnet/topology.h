@@ -43,6 +43,16 @@ struct topology {
     uint32_t board_count, switch_count;
 };
 
+/* The GUID of the board or switch with that number (the first is 0) where nobody gives another:
+ * 0x00d1330000000100 for board 0, 0x00d1330100000100 for switch 0, and 0x100 more for each next, so
+ * that GUIDs of ports have place between. */
+static inline uint64_t topology_guid(enum topology_kind kind, uint32_t number)
+{
+    uint64_t first = kind == TOPOLOGY_BOARD ? UINT64_C(0x00d1330000000100)
+                                            : UINT64_C(0x00d1330100000100);
+    return first + number * UINT64_C(0x100);
+}
+
 void topology_free(struct topology *topology);
 /* `topology` holds nothing before. */
 void topology_copy(struct topology *topology, const struct topology *from);
@@ -70,6 +80,9 @@ uint32_t topology_find(const struct topology *topology, const char *name);
  * widths, a node without any port, too many nodes. A subnet of several parts is no fault;
  * topology_parts counts them. */
 const char *topology_objection(const struct topology *topology, char text[TOPOLOGY_ERROR_BYTES]);
+/* The same, and the number of the node. */
+const char *topology_objection_at(const struct topology *topology, uint32_t *node,
+                                  char text[TOPOLOGY_ERROR_BYTES]);
 uint32_t topology_parts(const struct topology *topology);
 
 #endif
