@@ -190,8 +190,9 @@ static void name_nodes(struct topology_loading *loading, const struct lookup *ke
     for (uint32_t i = 0; i < topology->node_count; i++) {
         struct topology_words comment = loading->said[i].comment;
         if (comment.length > 0 && !is_twice[i]) {
-            memcpy(topology->nodes[i].name, comment.at, comment.length);
-            topology->nodes[i].name[comment.length] = '\0';
+            char *name = topology->nodes[i].name;
+            memset(name, 0, TOPOLOGY_NAME_BYTES);
+            memcpy(name, comment.at, comment.length);
         }
     }
     free(is_twice);

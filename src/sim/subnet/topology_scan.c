@@ -133,6 +133,9 @@ static bool take_own_node(struct topology_loading *loading, struct topology_scan
     bool has_guid = topology_scan_hex(scan, &guid);
     bool has_number = !has_guid && topology_scan_number(scan, &width);
     if (has_number && !topology_scan_char(scan, 'X')) {
+        if (scan->at < scan->end && is_of_word(*scan->at)) {
+            return junk_fault(loading, &before, "a number of ports, a width or a GUID");
+        }
         ports = width;
         width = 4;
         topology_skip_blanks(scan);
