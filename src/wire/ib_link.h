@@ -50,15 +50,16 @@ static inline uint16_t wire_ib_blocks_add(uint16_t count, uint32_t blocks)
     return (uint16_t)((count + blocks) % WIRE_IB_BLOCKS_MODULO);
 }
 
-/* How many blocks may still be sent by who has sent fctbs and was told fccl. A difference of more
- * than 2048 says that fccl is old and more has been sent since: none. */
+/* How many blocks a port may still send that has sent `fctbs` itself and was told `fccl` (the FCTBS
+ * of the packet with that FCCL counts the other direction). A difference of more than 2048 is behind
+ * the limit: none. */
 static inline uint32_t wire_ib_credits(uint16_t fccl, uint16_t fctbs)
 {
     uint32_t credits = ((uint32_t)fccl - fctbs) % WIRE_IB_BLOCKS_MODULO;
     return credits <= WIRE_IB_CREDITS_MAX ? credits : 0;
 }
 
-/* The FCCL of who has counted that many blocks as received and has that many free. */
+/* The FCCL of a port that has counted that many blocks as received and has that many free. */
 static inline uint16_t wire_ib_fccl(uint16_t received, uint32_t free_blocks)
 {
     return wire_ib_blocks_add(received, free_blocks < WIRE_IB_CREDITS_MAX ? free_blocks
