@@ -5,7 +5,7 @@
  * type is 252, "exported PDU": before each packet stands the name of the dissector that shows it,
  * because Wireshark refuses the link type of InfiniBand itself. Dissectors show CRCs and do not check
  * them, so each packet has a comment with what our decoders say of it, and one with a wrong CRC has
- * pcapng's flag for that (frame.packet_flags_crc_error), by which it can be found.
+ * pcapng's flag for that (frame.packet_flags_crc_error == 1), by which it can be found.
  *
  * A write that fails, say on a full disk, is the last: what comes after it is not written, and
  * capture_end gives the reason. */
@@ -36,7 +36,8 @@ uint32_t capture_port(struct capture *capture, const char *name);
  * `changed_bits` of it were changed on the cable. Times need not rise. */
 void capture_packet(struct capture *capture, uint64_t time_ps, uint32_t port,
                     const unsigned char *packet, uint32_t bytes, uint32_t changed_bits);
-/* The same of a link packet (wire/ib_link.h), whose length is known. */
+/* The same of a link packet (wire/ib_link.h), whose length is known. Bytes of 0 follow it in the
+ * file, because Wireshark reads more than there are. */
 void capture_link_packet(struct capture *capture, uint64_t time_ps, uint32_t port,
                          const unsigned char *packet, uint32_t changed_bits);
 
