@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/ring/latency.h"
+#include "sim/latency.h"
 
 const char *const net_outcome_names[NET_OUTCOMES] = {
     [NET_STEADY] = "steady",         [NET_UNSTEADY] = "unsteady", [NET_SATURATED] = "saturated",
@@ -30,7 +30,7 @@ struct run {
     const struct net_watch *watch;
     struct net *net;
     struct net_traffic *traffic;
-    struct net_latency *latency; /* of packets of the window */
+    struct sim_latency *latency; /* of packets of the window */
     uint32_t nodes;
     uint64_t window_from, window_to; /* packets sent in these cycles count */
     uint64_t wait_sum, hops_sum;
@@ -104,7 +104,7 @@ static void take_delivery(void *context, uint64_t cycle, const struct net_delive
     run->batch_count++;
     run->batch_sum += cycles;
     if (delivery->injected_cycle >= run->window_from && delivery->injected_cycle < run->window_to) {
-        net_latency_add(run->latency, cycles);
+        sim_latency_add(run->latency, cycles);
         run->wait_sum += delivery->entered_cycle - delivery->injected_cycle;
         run->hops_sum += delivery->hops;
     }
@@ -329,13 +329,13 @@ static void run_trace(struct run *run, struct net_result *result)
 
 static void take_figures(const struct run *run, struct net_result *result)
 {
-    const struct net_latency *latency = run->latency;
+    const struct sim_latency *latency = run->latency;
     result->packets = latency->count;
-    result->mean = net_latency_mean(latency);
-    result->p50 = net_latency_at(latency, 0.5);
-    result->p90 = net_latency_at(latency, 0.9);
-    result->p99 = net_latency_at(latency, 0.99);
-    result->p999 = net_latency_at(latency, 0.999);
+    result->mean = sim_latency_mean(latency);
+    result->p50 = sim_latency_at(latency, 0.5);
+    result->p90 = sim_latency_at(latency, 0.9);
+    result->p99 = sim_latency_at(latency, 0.99);
+    result->p999 = sim_latency_at(latency, 0.999);
     result->most = latency->most;
     result->wait_mean = latency->count ? (double)run->wait_sum / (double)latency->count : NAN;
     result->hops_mean = latency->count ? (double)run->hops_sum / (double)latency->count : NAN;

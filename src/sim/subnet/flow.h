@@ -99,7 +99,8 @@ struct flow_sight {
     uint64_t from_ps, to_ps;
     uint32_t from_port;
     uint8_t vl;
-    bool is_link_packet, is_damaged;
+    bool is_link_packet;
+    uint32_t wrong_bits; /* that this cable has changed */
     uint16_t slid, dlid;
     uint8_t sl;
     uint32_t bytes;

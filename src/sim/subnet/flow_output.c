@@ -147,7 +147,7 @@ static void show(const struct flow *flow, uint64_t now_ps, const struct flow_sta
         .to_ps = now_ps + duration_ps,
         .from_port = stay->port_out,
         .vl = body->is_management ? SUBNET_MANAGEMENT_VL : stay->lane_out,
-        .is_damaged = wrong_bits > 0,
+        .wrong_bits = wrong_bits,
         .slid = body->slid,
         .dlid = body->dlid,
         .sl = body->sl,
@@ -224,8 +224,8 @@ static void send_link_packet(struct flow *flow, uint64_t now_ps, uint32_t index,
     port->free_ps = now_ps + duration_ps;
     lane->told = lane->left;
     flow->counters.link_packets++;
-    bool is_damaged = damage(flow, WIRE_IB_LINK_BYTES) > 0;
-    if (is_damaged) {
+    uint32_t wrong_bits = damage(flow, WIRE_IB_LINK_BYTES);
+    if (wrong_bits > 0) {
         flow->counters.link_packets_lost++;
         flow->subnet->ports[port->peer].counters.symbol_errors++;
         sim_events_put(flow->user.events, now_ps + flow->config.refresh_ps, flow->user.event_kind,
@@ -242,7 +242,7 @@ static void send_link_packet(struct flow *flow, uint64_t now_ps, uint32_t index,
                                          .from_port = index,
                                          .vl = (uint8_t)number,
                                          .is_link_packet = true,
-                                         .is_damaged = is_damaged,
+                                         .wrong_bits = wrong_bits,
                                          .bytes = WIRE_IB_LINK_BYTES,
                                          .fctbs = lane->sent,
                                          .fccl = lane->left};

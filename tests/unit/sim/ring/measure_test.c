@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "sim/ring/bound.h"
-#include "sim/ring/latency.h"
+#include "sim/latency.h"
 #include "sim/ring/measure.h"
 
 static void start(struct net_experiment *experiment, uint32_t nodes)
@@ -38,7 +38,7 @@ static void percentiles_are_those_of_the_sorted_list(void **state)
 {
     (void)state;
     enum { COUNT = 20000 };
-    static struct net_latency latency;
+    static struct sim_latency latency;
     static uint64_t list[COUNT];
     static const double shares[] = {0.0001, 0.1, 0.5, 0.9, 0.99, 0.999, 1};
     struct base_random random = {7};
@@ -46,29 +46,29 @@ static void percentiles_are_those_of_the_sorted_list(void **state)
     for (unsigned i = 0; i < COUNT; i++) {
         /* From single cycles to billions. */
         list[i] = base_random_next(&random) >> (28 + base_random_below(&random, 34));
-        net_latency_add(&latency, list[i]);
+        sim_latency_add(&latency, list[i]);
         sum += (double)list[i];
     }
     qsort(list, COUNT, sizeof list[0], compare);
     for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         uint64_t exact = list[(unsigned)(shares[i] * COUNT - 0.001)];
-        uint64_t found = net_latency_at(&latency, shares[i]);
+        uint64_t found = sim_latency_at(&latency, shares[i]);
         assert_true(found >= exact && found - exact <= exact / 2048);
         assert_true(exact >= 4096 || found == exact);
     }
     assert_int_equal(latency.most, list[COUNT - 1]);
-    assert_int_equal(net_latency_at(&latency, 1), latency.most);
-    assert_true(fabs(net_latency_mean(&latency) - sum / COUNT) < 1e-6 * sum / COUNT);
+    assert_int_equal(sim_latency_at(&latency, 1), latency.most);
+    assert_true(fabs(sim_latency_mean(&latency) - sum / COUNT) < 1e-6 * sum / COUNT);
 }
 
 static void no_latency_is_no_number(void **state)
 {
     (void)state;
-    static struct net_latency latency;
-    assert_true(isnan(net_latency_mean(&latency)));
-    assert_int_equal(net_latency_at(&latency, 0.5), 0);
-    net_latency_add(&latency, UINT64_MAX);
-    assert_true(net_latency_at(&latency, 0.5) == UINT64_MAX);
+    static struct sim_latency latency;
+    assert_true(isnan(sim_latency_mean(&latency)));
+    assert_int_equal(sim_latency_at(&latency, 0.5), 0);
+    sim_latency_add(&latency, UINT64_MAX);
+    assert_true(sim_latency_at(&latency, 0.5) == UINT64_MAX);
 }
 
 /* ---- Runs --------------------------------------------------------------------------------- */
