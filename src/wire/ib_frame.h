@@ -70,8 +70,8 @@ void wire_ib_frame_encode(const struct wire_ib_frame *frame, const struct wire_l
                           unsigned char *to);
 
 /* GOOD, VCRC_WRONG, CRC32_WRONG or MALFORMED; only of a GOOD one the frame and its lines are set.
- * `lines` has room for `room` of them; a frame of more is MALFORMED. With wire_ib_frame_lines_max of
- * the path's MTU there is none: a longer frame does not come through. */
+ * `lines` has room for `room` of them; a frame of more is MALFORMED. With wire_ib_frame_lines_max
+ * of the path's MTU there is none: a longer frame does not come through. */
 enum wire_ib_result wire_ib_frame_decode(const unsigned char *from, uint32_t bytes,
                                          struct wire_ib_frame *frame, struct wire_line *lines,
                                          uint32_t room);

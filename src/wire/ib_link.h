@@ -51,8 +51,8 @@ static inline uint16_t wire_ib_blocks_add(uint16_t count, uint32_t blocks)
 }
 
 /* How many blocks a port may still send that has sent `fctbs` itself and was told `fccl` (the FCTBS
- * of the packet with that FCCL counts the other direction). A difference of more than 2048 is behind
- * the limit: none. */
+ * of the packet with that FCCL counts the other direction). A difference of more than 2048 is
+ * behind the limit: none. */
 static inline uint32_t wire_ib_credits(uint16_t fccl, uint16_t fctbs)
 {
     uint32_t credits = ((uint32_t)fccl - fctbs) % WIRE_IB_BLOCKS_MODULO;

@@ -8,12 +8,12 @@
  *     | LRH | BTH | DETH | MAD 256 | ICRC 4 | VCRC 2 |                a management packet
  *
  * The VCRC covers all before it and is made anew for each cable, because a switch may move a packet
- * to another virtual lane. The ICRC is made once by the sender; it takes for ones what may change on
- * the way.
+ * to another virtual lane. The ICRC is made once by the sender; it takes for ones what may change
+ * on the way.
  *
- * As everywhere in src/wire there is one encoding of each packet: the bits that InfiniBand reserves,
- * and those that no sender of ours sets (solicited event, migration state, pad count, asking for an
- * acknowledgement), are 0, and a packet in which they are not is malformed. */
+ * As everywhere in src/wire there is one encoding of each packet: the bits that InfiniBand
+ * reserves, and those that no sender of ours sets (solicited event, migration state, pad count,
+ * asking for an acknowledgement), are 0, and a packet in which they are not is malformed. */
 #ifndef WIRE_IB_PACKET_H
 #define WIRE_IB_PACKET_H
 
@@ -98,8 +98,8 @@ uint32_t wire_ib_raw_crc32(const unsigned char *packet, uint32_t bytes);
 struct wire_ib_raw {
     uint8_t vl, sl;      /* not on VL 15 */
     uint16_t dlid, slid; /* from a unicast address to a unicast or multicast one */
-    /* Bytes of the payload, at most WIRE_IB_MTU_MAX. A decoder gives a multiple of 4: the header has
-     * no other length, so the payload itself must say which bytes are there to fill it up. */
+    /* Bytes of the payload, at most WIRE_IB_MTU_MAX. A decoder gives a multiple of 4: the header
+     * has no other length, so the payload itself must say which bytes are there to fill it up. */
     uint32_t payload_bytes;
 };
 

@@ -43,9 +43,10 @@ enum {
 };
 
 enum {
-    /* For its address columns Wireshark's dissector takes a link packet for an LRH, two bytes longer
-     * than it is, and where the last bits of FCTBS look like an LNH also for what would follow. With
-     * this many bytes it calls none malformed; what it says of addresses means nothing. */
+    /* For its address columns Wireshark's dissector takes a link packet for an LRH, two bytes
+     * longer than it is, and where the last bits of FCTBS look like an LNH also for what would
+     * follow. With this many bytes it calls none malformed; what it says of addresses means
+     * nothing. */
     LINK_CAPTURED_BYTES = 48,
     PACKET_BYTES_MAX = WIRE_IB_RAW_BYTES_MAX,
     BLOCK_BYTES_MAX = PACKET_BYTES_MAX + PREFIX_BYTES + CAPTURE_COMMENT_BYTES + 128,

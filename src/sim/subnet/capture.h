@@ -3,9 +3,9 @@
  *
  * Each port that sends is an interface of the file, by its name. Times are in picoseconds. The link
  * type is 252, "exported PDU": before each packet stands the name of the dissector that shows it,
- * because Wireshark refuses the link type of InfiniBand itself. Dissectors show CRCs and do not check
- * them, so each packet has a comment with what our decoders say of it, and one with a wrong CRC has
- * pcapng's flag for that (frame.packet_flags_crc_error == 1), by which it can be found.
+ * because Wireshark refuses the link type of InfiniBand itself. Dissectors show CRCs and do not
+ * check them, so each packet has a comment with what our decoders say of it, and one with a wrong
+ * CRC has pcapng's flag for that (frame.packet_flags_crc_error == 1), by which it can be found.
  *
  * A write that fails, say on a full disk, is the last: what comes after it is not written, and
  * capture_end gives the reason. */
@@ -41,7 +41,8 @@ void capture_packet(struct capture *capture, uint64_t time_ps, uint32_t port,
 void capture_link_packet(struct capture *capture, uint64_t time_ps, uint32_t port,
                          const unsigned char *packet, uint32_t changed_bits);
 
-/* Writes out what is left. 0, or the errno of the first write that failed: the file is not whole. */
+/* Writes out what is left. 0, or the errno of the first write that failed: the file is not
+ * whole. */
 int capture_end(struct capture *capture);
 
 /* ---- What a packet's comment says --------------------------------------------------------- */

@@ -254,8 +254,8 @@ static void what_the_vcrc_misses_the_crc32_finds(void **state)
     assert_true(found > 100);
 }
 
-/* Only the VCRC sees the VL. Frames of 75 and of 246 lines have a few patterns of three wrong bits in
- * both of them that are not found; then all but the VL is right. */
+/* Only the VCRC sees the VL. Frames of 75 and of 246 lines have a few patterns of three wrong bits
+ * in both of them that are not found; then all but the VL is right. */
 static void a_wrong_vl_is_all_that_can_go_unseen(void **state)
 {
     (void)state;

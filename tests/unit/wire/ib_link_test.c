@@ -120,7 +120,7 @@ static void lost_packets_lose_no_credits(void **state)
         }
         held -= held < 20 ? held : 20;
         if (turn % 4 != 0) {
-            /* One link packet tells the receiver what was sent, the next one the sender the limit. */
+            /* A link packet tells the receiver what was sent, the next one the sender the limit. */
             received = sent;
             limit = wire_ib_fccl(received, ROOM - held);
         }
