@@ -47,6 +47,9 @@ const char *frames_config_objection(const struct frames_config *config)
     if (config->resend_cycles == 0) {
         return "a timer of 0 cycles would resend all the time";
     }
+    if (config->doublings_most > FRAMES_DOUBLINGS_MAX) {
+        return "the timer doubles at most 16 times";
+    }
     return NULL;
 }
 
@@ -64,6 +67,7 @@ void frames_sender_init(struct frames_sender *sender, const struct frames_config
         .window_mask = (uint16_t)(config->window - 1),
         .literal_rules = config->literal_rules,
         .resend_cycles = config->resend_cycles,
+        .doublings_most = config->doublings_most,
         .timer_cycle = FRAMES_NEVER,
         .again = first,
         .again_end = first,
@@ -73,7 +77,8 @@ void frames_sender_init(struct frames_sender *sender, const struct frames_config
 static void set_timer(struct frames_sender *sender, uint64_t cycle)
 {
     bool wanted = sender->oldest != sender->sent && !sender->literal_rules;
-    sender->timer_cycle = wanted ? cycle + sender->resend_cycles : FRAMES_NEVER;
+    uint64_t cycles = (uint64_t)sender->resend_cycles << sender->doublings;
+    sender->timer_cycle = wanted ? cycle + cycles : FRAMES_NEVER;
 }
 
 /* Literal rules: begins the oldest resending that a NACK asked for. Those of frames that have been
@@ -115,6 +120,7 @@ bool frames_sender_next(struct frames_sender *sender, uint64_t cycle, uint16_t *
     }
     if (UNLIKELY(cycle >= sender->timer_cycle)) {
         sender->timeout_count++;
+        sender->doublings += sender->doublings < sender->doublings_most;
         sender->next = sender->oldest;
         set_timer(sender, cycle);
     }
@@ -165,6 +171,7 @@ void frames_sender_answered(struct frames_sender *sender, uint64_t cycle,
         return;
     }
     bool has_news = good != sender->oldest;
+    sender->doublings = has_news ? 0 : sender->doublings;
     sender->oldest = good;
     if (answer.nack && good != sender->sent) {
         sender->next = good;

@@ -41,7 +41,8 @@
 
 enum {
     FRAMES_WINDOW_MAX = 32768, /* half of the 2^16 numbers */
-    FRAMES_NACKS = 32,         /* literal rules: NACKs that wait at a busy sender */
+    FRAMES_DOUBLINGS_MAX = 16,
+    FRAMES_NACKS = 32, /* literal rules: NACKs that wait at a busy sender */
 };
 
 #define FRAMES_NEVER UINT64_MAX
@@ -51,7 +52,10 @@ struct frames_config {
     uint32_t ack_frames;    /* this many frames in order make an ACK; 1 .. window */
     uint32_t ack_cycles;    /* if fewer come, the first waits this long for its ACK */
     uint32_t resend_cycles; /* the timer; at least 1 */
-    bool literal_rules;     /* the paper's rules, which livelock; no timers */
+    /* Each time that the timer fires before any frame is acknowledged it takes twice as long, up to
+     * so many times: 0 on a cable, which nobody shares. */
+    uint32_t doublings_most;
+    bool literal_rules; /* the paper's rules, which livelock; no timers */
 };
 
 /* A timer longer than this does not fire while all goes well. */
@@ -81,6 +85,7 @@ struct frames_sender {
     uint16_t window_mask;
     bool literal_rules;
     uint32_t resend_cycles;
+    uint32_t doublings, doublings_most;
     uint64_t timer_cycle; /* FRAMES_NEVER: nothing waits for an acknowledgement */
 
     uint64_t resent_count;  /* frames that went out again */

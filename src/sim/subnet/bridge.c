@@ -22,7 +22,7 @@ void bridge_config_default(struct bridge_config *config)
         .ack_frames = 8,        /* assumed */
         .ack_ps = 2000000,      /* assumed: 2 us */
         .resend_ps = 200000000, /* assumed: 200 us */
-        .memory_packets = 16,   /* assumed */
+        .memory_packets = 128,  /* assumed: 256 KB of an XC2VP40 */
     };
 }
 
@@ -33,6 +33,7 @@ void bridge_frames_rules(const struct bridge_config *config, struct frames_confi
         .ack_frames = config->ack_frames,
         .ack_cycles = (uint32_t)bridge_cycle(config->ack_ps),
         .resend_cycles = (uint32_t)bridge_cycle(config->resend_ps),
+        .doublings_most = 6, /* assumed: up to 64 times as long in a full subnet */
         .literal_rules = config->literal_rules,
     };
 }

@@ -391,7 +391,10 @@ bool load_step(struct load *load, uint64_t events, uint64_t until_ps)
 {
     uint64_t end_ps = load->config.warm_ps + load->config.window_ps + load->config.drain_ps;
     struct sim_event event;
-    while (!load->is_over && events-- > 0 && sim_events_next(&load->events) <= until_ps) {
+    while (!load->is_over && events-- > 0) {
+        if (load->events.count > 0 && sim_events_next(&load->events) > until_ps) {
+            break;
+        }
         if (!sim_events_take(&load->events, &event)) {
             look_for_circle(load);
             if (!load->is_over) {
