@@ -50,6 +50,11 @@ void agent_close(struct agent *agent)
     }
 }
 
+struct subnet *agent_subnet(const struct agent *agent)
+{
+    return agent->subnet;
+}
+
 /* ---- Ways --------------------------------------------------------------------------------- */
 
 /* The port by which a packet to a LID comes in at its end; SUBNET_NONE: it does not get there. What

@@ -18,6 +18,7 @@ struct agent;
 
 struct agent *agent_open(struct subnet *subnet);
 void agent_close(struct agent *agent);
+struct subnet *agent_subnet(const struct agent *agent);
 
 enum agent_result {
     AGENT_ANSWERED, /* the datagram is the answer now */
