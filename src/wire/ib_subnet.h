@@ -80,7 +80,7 @@ struct wire_ib_port_info {
     uint16_t lid, sm_lid;
     uint32_t capability_mask;
     uint16_t diag_code, mkey_lease_s;
-    uint8_t local_port;
+    uint8_t local_port; /* by which the MAD came in */
     uint8_t width_enabled, width_supported, width_active; /* bits: 1X, 4X, 8X, 12X */
     uint8_t speed_supported, speed_active, speed_enabled; /* bits: 2.5, 5, 10 Gbps */
     uint8_t state;                                        /* enum wire_ib_port_state */

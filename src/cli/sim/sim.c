@@ -13,6 +13,7 @@ static const struct options_subcommand subcommands[] = {
     {"show", cli_sim_show, "MACHINE", "every value of a machine, and where it comes from"},
     {"run", cli_sim_run, "PROGRAM", "a program on a simulated machine, and its trace"},
     {"study", cli_sim_study, "NAME", "what the papers only predicted, on all cores"},
+    {"subnet", cli_sim_subnet, "TOPOLOGY", "an InfiniBand subnet that OpenSM manages"},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -9,6 +9,7 @@ int cli_sim_papers(int argc, char **argv);
 int cli_sim_show(int argc, char **argv);
 int cli_sim_run(int argc, char **argv);
 int cli_sim_study(int argc, char **argv);
+int cli_sim_subnet(int argc, char **argv);
 
 /* The latency map of `dimmnet sim papers --map`; returns an exit status. */
 int sim_papers_map(const char *command, const char *machine);

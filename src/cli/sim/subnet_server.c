@@ -388,9 +388,10 @@ static void take_datagram(struct subnet_server *server, uint32_t slot, const uns
         return;
     }
     subnet_words_decode(bytes, &datagram);
-    if (datagram.length != WIRE_MAD_BYTES) {
-        report(server, "a MAD of %" PRIu64 " bytes, not %d, from process %d", datagram.length,
-               WIRE_MAD_BYTES, (int)client->process);
+    /* Answers of the administration may be shorter. */
+    if (datagram.length < WIRE_MAD_AT_MKEY || datagram.length > WIRE_MAD_BYTES) {
+        report(server, "a MAD of %" PRIu64 " bytes from process %d", datagram.length,
+               (int)client->process);
         return;
     }
     if (datagram.slid == 0) {

@@ -405,6 +405,8 @@ static uint16_t answer_port_info(struct agent *agent, struct agent_request *requ
     }
     agent_port_info(agent, port, &info);
     info.client_reregister = reregister;
+    /* Not the port that it tells of: the one that the request came in by. */
+    info.local_port = agent->subnet->ports[request->port].number;
     if (info.mkey_protect > 0 && !request->knows_key) {
         info.mkey = 0;
     }

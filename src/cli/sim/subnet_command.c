@@ -1,0 +1,402 @@
+/* `dimmnet sim subnet`: an InfiniBand subnet that programs from outside manage and look at, or that
+ * the manager inside brings up. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/sim/sim.h"
+#include "cli/sim/subnet_attach.h"
+#include "cli/sim/subnet_session.h"
+#include "host/clock.h"
+#include "sim/subnet/topology_file.h"
+#include "sim/subnet/topology_make.h"
+
+#define COMMAND "dimmnet sim subnet"
+#define USUAL_SOCKET "sim"
+#define PATIENCE_NS UINT64_C(5000000000) /* with a program that was told to end */
+
+enum { STEP_MS = 100, CONSOLE_BYTES = 1024, SIGNAL_STATUS = 128 };
+
+enum manager_choice { MANAGED_OUTSIDE, MANAGED_INSIDE };
+static const char *const manager_names[] = {"outside", "builtin"};
+
+struct options {
+    const char *topology;
+    const char *socket, *host, *library;
+    const char *write;
+    const char *trace;
+    bool paths, console;
+    enum manager_choice manager;
+    enum manager_routing routing;
+    struct subnet_config config;
+    char **program; /* NULL: none */
+};
+
+/* ---- Options ------------------------------------------------------------------------------ */
+
+#define AT(field) OPTIONS_AT(struct options, field)
+
+static const struct options_row rows[] = {
+    {NULL, 0, "TOPOLOGY", NULL, OPTIONS_TEXT, AT(topology)},
+    {"host", 0, "NAME", "the board that the program is at (default: the first)", OPTIONS_TEXT,
+     AT(host)},
+    {"socket", 0, "NAME",
+     "IBSIM_SOCKNAME of the clients (default: " USUAL_SOCKET "; with a program one of its own)",
+     OPTIONS_TEXT, AT(socket)},
+    {"library", 0, "PATH", "umad2sim's library (default: where distributions have it)",
+     OPTIONS_TEXT, AT(library)},
+    {"manager", 0, "WHO",
+     "outside, or builtin: a small one, before anything else (default: "
+     "outside)",
+     OPTIONS_CHOICE, AT(manager), .names = manager_names, .most = MANAGED_INSIDE},
+    {"routing", 0, "HOW", "of the builtin manager: up-down or min-hop (default: up-down)",
+     OPTIONS_CHOICE, AT(routing), .names = manager_routing_names, .most = MANAGER_ROUTINGS - 1},
+    {"vls", 0, "N", "data lanes of each port: 1, 2, 4, 8 or 15 (default 4)", OPTIONS_NUMBER,
+     AT(config.data_vls), .least = 1, .most = 15},
+    {"mtu", 0, "N", "bytes: 256, 512, 1024, 2048 or 4096 (default 2048)", OPTIONS_NUMBER,
+     AT(config.mtu), .least = 256, .most = 4096},
+    {"linear", 0, "N", "entries of a switch's linear table (default 4096)", OPTIONS_NUMBER,
+     AT(config.linear_entries), .least = 2, .most = SUBNET_LIDS},
+    {"write", 0, "FILE",
+     "write the topology as ibnetdiscover does, with the addresses that it has "
+     "in the end",
+     OPTIONS_TEXT, AT(write)},
+    {"paths", 0, NULL, "in the end print the way from each board to each other", OPTIONS_FLAG,
+     AT(paths)},
+    {"trace", 0, "FROM,TO", "in the end print the way between two nodes", OPTIONS_TEXT, AT(trace)},
+    {"console", 0, NULL,
+     "take orders from standard input: cut and join NODE PORT, kill and revive "
+     "NODE, way FROM TO, sweep, quit",
+     OPTIONS_FLAG, AT(console)},
+    {.kind = OPTIONS_END},
+};
+
+#undef AT
+
+static const struct options_command command = {
+    .name = COMMAND,
+    .usage = "TOPOLOGY [option...] [-- PROGRAM [argument...]]",
+    .about =
+        "Simulates the switches and boards of an InfiniBand subnet, and lets OpenSM and the\n"
+        "infiniband-diags manage it and look at it as they are, through umad2sim (package\n"
+        "libumad2sim0). TOPOLOGY is a file or a short text: ring:8, torus:4x4, fat-tree:64,\n"
+        "random:20, switch:8. Serves until Ctrl-C; or runs a program attached to the subnet.\n",
+    .closing = "Exit status: the program's, or 128 + the signal that ended it; without one 0. 1 a\n"
+               "fault, or a way that was asked for and is none; 2 bad usage.\n",
+};
+
+/* ---- Signals ------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t asked_to_end; /* the signal */
+
+static void on_signal(int number)
+{
+    asked_to_end = number;
+}
+
+static void on_child(int number)
+{
+    (void)number; /* ends the server's wait */
+}
+
+static void catch_signals(void)
+{
+    const struct sigaction to_end = {.sa_handler = on_signal};
+    const struct sigaction child = {.sa_handler = on_child};
+    (void)sigaction(SIGINT, &to_end, NULL);
+    (void)sigaction(SIGTERM, &to_end, NULL);
+    (void)sigaction(SIGHUP, &to_end, NULL);
+    (void)sigaction(SIGCHLD, &child, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- Serving ------------------------------------------------------------------------------ */
+
+static void step(struct subnet_session *session, int most_ms)
+{
+    int wait_ms = most_ms;
+    if (session->turn) {
+        int until_ms = session->turn(session->turn_context, session);
+        wait_ms = until_ms < wait_ms ? until_ms : wait_ms;
+    }
+    subnet_server_step(session->server, wait_ms);
+}
+
+struct console {
+    bool is_open;
+    char line[CONSOLE_BYTES];
+    size_t used;
+};
+
+/* Takes the orders that have come. False: one of them was to quit. */
+static bool console_read(struct console *console, struct subnet_session *session)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (console->is_open && poll(&input, 1, 0) > 0) {
+        char *end = console->line + console->used;
+        ssize_t got = read(STDIN_FILENO, end, sizeof console->line - 1 - console->used);
+        if (got <= 0) {
+            console->is_open = got < 0 && errno == EINTR;
+            continue;
+        }
+        console->used += (size_t)got;
+        console->line[console->used] = '\0';
+        char *line = console->line;
+        char *next;
+        while ((next = strchr(line, '\n'))) {
+            *next++ = '\0';
+            if (!subnet_session_order(session, line)) {
+                return false;
+            }
+            line = next;
+        }
+        console->used = strlen(line);
+        memmove(console->line, line, console->used + 1);
+        if (console->used == sizeof console->line - 1) {
+            printf("the line is too long\n");
+            console->used = 0;
+        }
+    }
+    return true;
+}
+
+static int serve(const struct options *options, struct subnet_session *session,
+                 const struct subnet_attach *attach)
+{
+    struct console console = {.is_open = options->console};
+    subnet_attach_print(attach);
+    printf("Ready.\n");
+    (void)fflush(stdout);
+    while (!asked_to_end && console_read(&console, session)) {
+        step(session, console.is_open ? STEP_MS / 5 : STEP_MS);
+    }
+    return CLI_OK;
+}
+
+/* Serves as long as the program runs. One that was told to end and does not is killed. */
+static int run_program(const struct options *options, struct subnet_session *session,
+                       struct subnet_attach *attach)
+{
+    pid_t child = subnet_attach_start(attach, options->program);
+    if (child < 0) {
+        return cli_fail(COMMAND, "cannot start \"%s\": %s", options->program[0], strerror(errno));
+    }
+    int status;
+    uint64_t told_ns = 0;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        uint64_t now_ns = host_now_ns();
+        if (asked_to_end && told_ns == 0) {
+            told_ns = now_ns;
+            (void)kill(child, asked_to_end == SIGINT ? SIGINT : SIGTERM);
+        } else if (told_ns && now_ns - told_ns > PATIENCE_NS) {
+            (void)kill(child, SIGKILL);
+        }
+        step(session, STEP_MS);
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SIGNAL_STATUS + WTERMSIG(status);
+}
+
+/* ---- What is printed in the end ----------------------------------------------------------- */
+
+static uint16_t lid_of(void *context, uint32_t node, uint32_t port)
+{
+    const struct subnet *subnet = context;
+    return subnet->ports[subnet_port_index(subnet, node, port)].lid;
+}
+
+static bool write_topology(const struct options *options, struct subnet *subnet)
+{
+    const struct topology_lids lids = {.lid = lid_of, .context = subnet};
+    FILE *file = fopen(options->write, "we");
+    if (file) {
+        topology_write(file, &subnet->topology, &lids);
+    }
+    if (!file || ferror(file) || fclose(file) != 0) {
+        cli_say(COMMAND, "cannot write %s: %s", options->write, strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static bool print_trace(const struct options *options, const struct subnet_session *session)
+{
+    char names[2 * TOPOLOGY_NAME_BYTES + 2];
+    char *comma = NULL;
+    if (strlen(options->trace) < sizeof names) {
+        (void)strcpy(names, options->trace);
+        comma = strchr(names, ',');
+    }
+    if (!comma) {
+        cli_say(COMMAND, "--trace takes two nodes with a comma between them");
+        return false;
+    }
+    *comma = '\0';
+    uint32_t from = topology_find(&session->subnet->topology, names);
+    uint32_t to = topology_find(&session->subnet->topology, comma + 1);
+    if (from == TOPOLOGY_NONE || to == TOPOLOGY_NONE) {
+        cli_say(COMMAND, "there is no node \"%s\"", from == TOPOLOGY_NONE ? names : comma + 1);
+        return false;
+    }
+    return subnet_session_print_way(session, from, to);
+}
+
+static bool print_paths(const struct subnet_session *session)
+{
+    const struct topology *topology = &session->subnet->topology;
+    bool all = true;
+    for (uint32_t from = 0; from < topology->node_count; from++) {
+        for (uint32_t to = 0; to < topology->node_count; to++) {
+            if (from != to && topology->nodes[from].kind == TOPOLOGY_BOARD &&
+                topology->nodes[to].kind == TOPOLOGY_BOARD) {
+                all = subnet_session_print_way(session, from, to) && all;
+            }
+        }
+    }
+    return all;
+}
+
+static int finish(const struct options *options, struct subnet_session *session, int status)
+{
+    bool is_good = true;
+    if (options->paths) {
+        is_good = print_paths(session);
+    }
+    if (options->trace) {
+        is_good = print_trace(options, session) && is_good;
+    }
+    if (options->write) {
+        is_good = write_topology(options, session->subnet) && is_good;
+    }
+    return status == CLI_OK && !is_good ? CLI_FAULT : status;
+}
+
+/* ---- The session -------------------------------------------------------------------------- */
+
+static uint32_t cable_count(const struct topology *topology)
+{
+    uint32_t ends = 0;
+    for (uint32_t i = 0; i < topology->port_count; i++) {
+        ends += topology->ports[i].peer_node != TOPOLOGY_NONE;
+    }
+    return ends / 2;
+}
+
+static bool manage_inside(const struct options *options, struct subnet_session *session,
+                          uint32_t node)
+{
+    const struct manager_config config = {.routing = options->routing};
+    struct subnet *subnet = session->subnet;
+    struct manager_result result;
+    char error[TOPOLOGY_ERROR_BYTES];
+    uint64_t began_ns = host_now_ns();
+    uint32_t port = subnet_port_index(subnet, node, subnet_is_switch(subnet, node) ? 0 : 1);
+    session->manager = manager_open(session->agent, port, &config);
+    if (!manager_sweep(session->manager, &result, error)) {
+        cli_say(COMMAND, "%s", error);
+        return false;
+    }
+    printf("Managed from %s: %" PRIu32 " boards and %" PRIu32 " switches, LIDs 1 to %u, %" PRIu64
+           " datagrams in %.1f ms.\n",
+           subnet->topology.nodes[node].name, result.boards, result.switches,
+           (unsigned)result.lid_last, result.datagrams, (double)(host_now_ns() - began_ns) / 1e6);
+    if (result.too_far > 0) {
+        cli_say(COMMAND, "%" PRIu32 " links are more than %d hops away: nobody looked behind them",
+                result.too_far, WIRE_MAD_HOPS_MAX);
+    }
+    return true;
+}
+
+static int work(const struct options *options, struct subnet_session *session, uint32_t node)
+{
+    char own_socket[SUBNET_SERVER_NAME_BYTES];
+    struct subnet_attach attach = {.host = session->subnet->topology.nodes[node].name};
+    bool is_only_shown = !options->program && (options->paths || options->trace || options->write);
+    if (options->manager == MANAGED_INSIDE && !manage_inside(options, session, node)) {
+        return CLI_FAULT;
+    }
+    if (is_only_shown) {
+        return finish(options, session, CLI_OK);
+    }
+    if (!subnet_attach_find(&attach, options->library) && (options->library || options->program)) {
+        return cli_fail(COMMAND,
+                        "umad2sim's library is not %s: programs cannot be attached "
+                        "(Debian: package libumad2sim0; or --library PATH)",
+                        options->library ? options->library : "where distributions have it");
+    }
+    (void)snprintf(own_socket, sizeof own_socket, "dimmnet-%d", (int)getpid());
+    attach.socket = options->socket    ? options->socket
+                    : options->program ? own_socket
+                                       : USUAL_SOCKET;
+    session->server = subnet_server_open(session->agent, attach.socket, COMMAND);
+    if (!session->server) {
+        return CLI_FAULT;
+    }
+    catch_signals();
+    int status = options->program ? run_program(options, session, &attach)
+                                  : serve(options, session, &attach);
+    subnet_attach_clean(&attach);
+    return finish(options, session, status);
+}
+
+/* Takes off "-- PROGRAM..." from the command line. */
+static int split_program(struct options *options, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) {
+            options->program = argv + i + 1;
+            return i;
+        }
+    }
+    return argc;
+}
+
+int cli_sim_subnet(int argc, char **argv)
+{
+    struct options options = {0};
+    struct options_group group = {.rows = rows, .target = &options};
+    struct topology topology = {0};
+    char error[TOPOLOGY_ERROR_BYTES];
+    int status;
+    subnet_config_default(&options.config);
+    argc = split_program(&options, argc, argv);
+    if (!options_read(&command, &group, 1, argc, argv, &status)) {
+        return status;
+    }
+    const char *what = !options.topology                        ? "no topology given"
+                       : options.program && !options.program[0] ? "no program behind --"
+                       : options.program && options.console     ? "--console is the program's"
+                                                                : NULL;
+    what = what ? what : subnet_config_objection(&options.config);
+    if (what) {
+        return cli_refuse(COMMAND, "%s; see " COMMAND " --help", what);
+    }
+    if (!topology_open(options.topology, &topology, error)) {
+        return cli_refuse(COMMAND, "%s", error);
+    }
+    uint32_t node = options.host ? topology_find(&topology, options.host) : 0;
+    if (node == TOPOLOGY_NONE) {
+        topology_free(&topology);
+        return cli_refuse(COMMAND, "there is no node \"%s\" in %s", options.host, options.topology);
+    }
+    printf("%s: %" PRIu32 " boards, %" PRIu32 " switches, %" PRIu32 " cables\n", options.topology,
+           topology.board_count, topology.switch_count, cable_count(&topology));
+    (void)fflush(stdout);
+    struct subnet_session session = {.subnet = subnet_open(&topology, &options.config)};
+    topology_free(&topology);
+    session.agent = agent_open(session.subnet);
+    status = work(&options, &session, node);
+    subnet_server_close(session.server);
+    manager_close(session.manager);
+    agent_close(session.agent);
+    subnet_close(session.subnet);
+    return status;
+}
