@@ -73,16 +73,22 @@ static void set_environment(const struct subnet_attach *attach)
     }
 }
 
-pid_t subnet_attach_start(struct subnet_attach *attach, char **argv)
+bool subnet_attach_folder(struct subnet_attach *attach)
 {
-    int told[2];
-    int why = 0;
     if (!attach->folder[0]) {
         (void)snprintf(attach->folder, sizeof attach->folder, "/tmp/dimmnet-subnet-XXXXXX");
         if (!mkdtemp(attach->folder)) {
             attach->folder[0] = '\0';
         }
     }
+    return attach->folder[0] != '\0';
+}
+
+pid_t subnet_attach_start(struct subnet_attach *attach, char *const *argv)
+{
+    int told[2];
+    int why = 0;
+    (void)subnet_attach_folder(attach);
     if (pipe2(told, O_CLOEXEC) != 0) {
         return -1;
     }
@@ -93,6 +99,13 @@ pid_t subnet_attach_start(struct subnet_attach *attach, char **argv)
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() == parent) {
             set_environment(attach);
+            int output = attach->output
+                             ? open(attach->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)
+                             : -1;
+            if (output >= 0) {
+                (void)dup2(output, STDOUT_FILENO);
+                (void)dup2(output, STDERR_FILENO);
+            }
             (void)execvp(argv[0], argv);
         }
         why = errno;

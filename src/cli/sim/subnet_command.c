@@ -15,7 +15,9 @@
 #include "cli/options.h"
 #include "cli/sim/sim.h"
 #include "cli/sim/subnet_attach.h"
+#include "cli/sim/subnet_opensm.h"
 #include "cli/sim/subnet_session.h"
+#include "cli/sim/subnet_traffic.h"
 #include "host/clock.h"
 #include "sim/subnet/topology_file.h"
 #include "sim/subnet/topology_make.h"
@@ -26,8 +28,8 @@
 
 enum { STEP_MS = 100, CONSOLE_BYTES = 1024, SIGNAL_STATUS = 128 };
 
-enum manager_choice { MANAGED_OUTSIDE, MANAGED_INSIDE };
-static const char *const manager_names[] = {"outside", "builtin"};
+enum manager_choice { MANAGED_OUTSIDE, MANAGED_INSIDE, MANAGED_BY_OPENSM };
+static const char *const manager_names[] = {"outside", "builtin", "opensm"};
 
 struct options {
     const char *topology;
@@ -37,6 +39,7 @@ struct options {
     bool paths, console;
     enum manager_choice manager;
     enum manager_routing routing;
+    const char *engine;
     struct subnet_config config;
     char **program; /* NULL: none */
 };
@@ -55,9 +58,11 @@ static const struct options_row rows[] = {
     {"library", 0, "PATH", "umad2sim's library (default: where distributions have it)",
      OPTIONS_TEXT, AT(library)},
     {"manager", 0, "WHO",
-     "outside, or builtin: a small one, before anything else (default: "
-     "outside)",
-     OPTIONS_CHOICE, AT(manager), .names = manager_names, .most = MANAGED_INSIDE},
+     "outside: a program that attaches; builtin: a small one; opensm: started and ended by this "
+     "command (default: outside)",
+     OPTIONS_CHOICE, AT(manager), .names = manager_names, .most = MANAGED_BY_OPENSM},
+    {"engine", 0, "NAME", "of opensm's routing: minhop, updn, ftree, lash, dor, ... (its -R)",
+     OPTIONS_TEXT, AT(engine)},
     {"routing", 0, "HOW", "of the builtin manager: up-down or min-hop (default: up-down)",
      OPTIONS_CHOICE, AT(routing), .names = manager_routing_names, .most = MANAGER_ROUTINGS - 1},
     {"vls", 0, "N", "data lanes of each port: 1, 2, 4, 8 or 15 (default 4)", OPTIONS_NUMBER,
@@ -89,9 +94,11 @@ static const struct options_command command = {
         "Simulates the switches and boards of an InfiniBand subnet, and lets OpenSM and the\n"
         "infiniband-diags manage it and look at it as they are, through umad2sim (package\n"
         "libumad2sim0). TOPOLOGY is a file or a short text: ring:8, torus:4x4, fat-tree:64,\n"
-        "random:20, switch:8. Serves until Ctrl-C; or runs a program attached to the subnet.\n",
+        "random:20, switch:8. Serves until Ctrl-C; or runs a program attached to the subnet;\n"
+        "or, with --traffic, simulates packets that follow the tables which a manager wrote.\n",
     .closing = "Exit status: the program's, or 128 + the signal that ended it; without one 0. 1 a\n"
-               "fault, or a way that was asked for and is none; 2 bad usage.\n",
+               "fault, a way that was asked for and is none, a deadlock, or packets that did not\n"
+               "come; 2 bad usage.\n",
 };
 
 /* ---- Signals ------------------------------------------------------------------------------ */
@@ -291,7 +298,7 @@ static uint32_t cable_count(const struct topology *topology)
 }
 
 static bool manage_inside(const struct options *options, struct subnet_session *session,
-                          uint32_t node)
+                          uint32_t node, bool is_quiet)
 {
     const struct manager_config config = {.routing = options->routing};
     struct subnet *subnet = session->subnet;
@@ -304,10 +311,13 @@ static bool manage_inside(const struct options *options, struct subnet_session *
         cli_say(COMMAND, "%s", error);
         return false;
     }
-    printf("Managed from %s: %" PRIu32 " boards and %" PRIu32 " switches, LIDs 1 to %u, %" PRIu64
-           " datagrams in %.1f ms.\n",
-           subnet->topology.nodes[node].name, result.boards, result.switches,
-           (unsigned)result.lid_last, result.datagrams, (double)(host_now_ns() - began_ns) / 1e6);
+    if (!is_quiet) {
+        printf("Managed from %s: %" PRIu32 " boards and %" PRIu32
+               " switches, LIDs 1 to %u, %" PRIu64 " datagrams in %.1f ms.\n",
+               subnet->topology.nodes[node].name, result.boards, result.switches,
+               (unsigned)result.lid_last, result.datagrams,
+               (double)(host_now_ns() - began_ns) / 1e6);
+    }
     if (result.too_far > 0) {
         cli_say(COMMAND, "%" PRIu32 " links are more than %d hops away: nobody looked behind them",
                 result.too_far, WIRE_MAD_HOPS_MAX);
@@ -315,36 +325,99 @@ static bool manage_inside(const struct options *options, struct subnet_session *
     return true;
 }
 
-static int work(const struct options *options, struct subnet_session *session, uint32_t node)
+static bool open_server(const struct options *options, struct subnet_session *session,
+                        struct subnet_attach *attach)
 {
-    char own_socket[SUBNET_SERVER_NAME_BYTES];
-    struct subnet_attach attach = {.host = session->subnet->topology.nodes[node].name};
-    bool is_only_shown = !options->program && (options->paths || options->trace || options->write);
-    if (options->manager == MANAGED_INSIDE && !manage_inside(options, session, node)) {
-        return CLI_FAULT;
-    }
-    if (is_only_shown) {
-        return finish(options, session, CLI_OK);
-    }
-    if (!subnet_attach_find(&attach, options->library) && (options->library || options->program)) {
-        return cli_fail(COMMAND,
-                        "umad2sim's library is not %s: programs cannot be attached "
-                        "(Debian: package libumad2sim0; or --library PATH)",
-                        options->library ? options->library : "where distributions have it");
+    static char own_socket[SUBNET_SERVER_NAME_BYTES];
+    bool needs_library = options->library || options->program ||
+                         options->manager == MANAGED_BY_OPENSM;
+    bool is_for_us = options->program || options->manager == MANAGED_BY_OPENSM;
+    if (!subnet_attach_find(attach, options->library) && needs_library) {
+        cli_say(COMMAND,
+                "umad2sim's library is not %s: programs cannot be attached (Debian: package "
+                "libumad2sim0; or --library PATH)",
+                options->library ? options->library : "where distributions have it");
+        return false;
     }
     (void)snprintf(own_socket, sizeof own_socket, "dimmnet-%d", (int)getpid());
-    attach.socket = options->socket    ? options->socket
-                    : options->program ? own_socket
-                                       : USUAL_SOCKET;
-    session->server = subnet_server_open(session->agent, attach.socket, COMMAND);
-    if (!session->server) {
+    attach->socket = options->socket ? options->socket : is_for_us ? own_socket : USUAL_SOCKET;
+    session->server = subnet_server_open(session->agent, attach->socket, COMMAND);
+    return session->server != NULL;
+}
+
+static bool manage_by_opensm(const struct options *options, struct subnet_session *session,
+                             struct subnet_attach *attach, struct subnet_opensm *opensm,
+                             bool is_quiet)
+{
+    uint64_t began_ns = host_now_ns();
+    if (!subnet_opensm_start(opensm, session, attach, options->engine, COMMAND)) {
+        return false;
+    }
+    if (!is_quiet) {
+        printf("Managed by opensm, routing engine %s, after %.1f s.\n", opensm->engine,
+               (double)(host_now_ns() - began_ns) / 1e9);
+        (void)fflush(stdout);
+    }
+    if (options->engine && strcmp(options->engine, opensm->engine) != 0) {
+        cli_say(COMMAND, "opensm could not use its engine %s here, and took %s", options->engine,
+                opensm->engine);
+    }
+    return subnet_opensm_levels(opensm, session, COMMAND);
+}
+
+/* Lets a manager from outside come, until all boards have addresses. */
+static void wait_for_manager(struct subnet_session *session, const struct subnet_attach *attach)
+{
+    const struct subnet *subnet = session->subnet;
+    bool is_up = false;
+    subnet_attach_print(attach);
+    printf("Traffic begins when a manager has made all boards' ports active.\n");
+    (void)fflush(stdout);
+    while (!is_up && !asked_to_end) {
+        subnet_server_step(session->server, STEP_MS);
+        is_up = true;
+        for (uint32_t node = 0; node < subnet->node_count; node++) {
+            is_up = is_up &&
+                    (subnet_is_switch(subnet, node) ||
+                     subnet->ports[subnet_port_index(subnet, node, 1)].state == SUBNET_ACTIVE);
+        }
+    }
+}
+
+static int work(const struct options *options, const struct subnet_traffic *traffic,
+                struct subnet_session *session, uint32_t node)
+{
+    struct subnet_attach attach = {.host = session->subnet->topology.nodes[node].name};
+    struct subnet_opensm opensm = {0};
+    bool is_only_shown = !options->program && (options->paths || options->trace || options->write);
+    bool needs_server = options->manager == MANAGED_BY_OPENSM || options->program ||
+                        (traffic->pattern ? options->manager == MANAGED_OUTSIDE : !is_only_shown);
+    int status = CLI_OK;
+    catch_signals();
+    if (options->manager == MANAGED_INSIDE &&
+        !manage_inside(options, session, node, traffic->json)) {
         return CLI_FAULT;
     }
-    catch_signals();
-    int status = options->program ? run_program(options, session, &attach)
-                                  : serve(options, session, &attach);
+    if (needs_server && !open_server(options, session, &attach)) {
+        return CLI_FAULT;
+    }
+    if (options->manager == MANAGED_BY_OPENSM &&
+        !manage_by_opensm(options, session, &attach, &opensm, traffic->json)) {
+        status = CLI_FAULT;
+    } else if (traffic->pattern) {
+        if (options->manager == MANAGED_OUTSIDE) {
+            wait_for_manager(session, &attach);
+        }
+        status = subnet_traffic_run(traffic, session, &opensm, options->topology, &asked_to_end);
+    } else if (options->program) {
+        status = run_program(options, session, &attach);
+    } else if (!is_only_shown) {
+        status = serve(options, session, &attach);
+    }
+    status = finish(options, session, status);
+    subnet_opensm_end(&opensm, session);
     subnet_attach_clean(&attach);
-    return finish(options, session, status);
+    return status;
 }
 
 /* Takes off "-- PROGRAM..." from the command line. */
@@ -362,19 +435,31 @@ static int split_program(struct options *options, int argc, char **argv)
 int cli_sim_subnet(int argc, char **argv)
 {
     struct options options = {0};
-    struct options_group group = {.rows = rows, .target = &options};
+    struct subnet_traffic traffic;
+    struct options_group groups[] = {
+        {.rows = rows, .target = &options},
+        {.rows = subnet_traffic_rows, .target = &traffic, .heading = "Traffic"},
+    };
     struct topology topology = {0};
     char error[TOPOLOGY_ERROR_BYTES];
     int status;
     subnet_config_default(&options.config);
+    subnet_traffic_default(&traffic);
     argc = split_program(&options, argc, argv);
-    if (!options_read(&command, &group, 1, argc, argv, &status)) {
+    if (!options_read(&command, groups, 2, argc, argv, &status)) {
         return status;
     }
     const char *what = !options.topology                        ? "no topology given"
                        : options.program && !options.program[0] ? "no program behind --"
                        : options.program && options.console     ? "--console is the program's"
-                                                                : NULL;
+                       : options.program && traffic.pattern
+                           ? "traffic and a program do not go together; --manager opensm does"
+                       : options.engine && options.manager != MANAGED_BY_OPENSM
+                           ? "--engine is of --manager opensm"
+                           : NULL;
+    if (!what && groups[1].given && !traffic.pattern) {
+        return cli_refuse(COMMAND, "--%s is of --traffic; see " COMMAND " --help", groups[1].given);
+    }
     what = what ? what : subnet_config_objection(&options.config);
     if (what) {
         return cli_refuse(COMMAND, "%s; see " COMMAND " --help", what);
@@ -387,13 +472,21 @@ int cli_sim_subnet(int argc, char **argv)
         topology_free(&topology);
         return cli_refuse(COMMAND, "there is no node \"%s\" in %s", options.host, options.topology);
     }
-    printf("%s: %" PRIu32 " boards, %" PRIu32 " switches, %" PRIu32 " cables\n", options.topology,
-           topology.board_count, topology.switch_count, cable_count(&topology));
-    (void)fflush(stdout);
+    if (!traffic.json) {
+        printf("%s: %" PRIu32 " boards, %" PRIu32 " switches, %" PRIu32 " cables\n",
+               options.topology, topology.board_count, topology.switch_count,
+               cable_count(&topology));
+        (void)fflush(stdout);
+    }
     struct subnet_session session = {.subnet = subnet_open(&topology, &options.config)};
     topology_free(&topology);
+    what = traffic.pattern ? subnet_traffic_objection(&traffic, session.subnet, error) : NULL;
+    if (what) {
+        subnet_close(session.subnet);
+        return cli_refuse(COMMAND, "%s", what);
+    }
     session.agent = agent_open(session.subnet);
-    status = work(&options, &session, node);
+    status = work(&options, &traffic, &session, node);
     subnet_server_close(session.server);
     manager_close(session.manager);
     agent_close(session.agent);

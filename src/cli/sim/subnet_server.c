@@ -25,6 +25,7 @@ enum {
     CONTROLS_AT_ONCE = 64,
     WORDS_EACH_SECOND = 10,
     SLOT_SHIFT = 48, /* a request's TID holds its client's slot in its highest bits */
+    INSIDE = SUBNET_SERVER_CLIENTS_MAX, /* the slot of who asks from inside */
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -51,6 +52,9 @@ struct pending {
     uint32_t from, to; /* slots */
     uint64_t deadline_ns;
     struct subnet_words_datagram request;
+    uint32_t port;                  /* where who asks is */
+    subnet_server_answer *answered; /* of INSIDE */
+    void *context;
 };
 
 struct subnet_server {
@@ -242,6 +246,20 @@ static void return_lost(struct subnet_server *server, uint32_t slot,
 
 /* ---- Requests that programs answer -------------------------------------------------------- */
 
+/* The answer, or NULL if none will come, goes to who asked. */
+static void end_pending(struct subnet_server *server, struct pending *pending,
+                        const struct subnet_words_datagram *answer)
+{
+    pending->is_used = false;
+    if (pending->answered) {
+        pending->answered(pending->context, answer ? answer->mad : NULL);
+    } else if (answer) {
+        client_send(server, pending->from, answer);
+    } else {
+        return_lost(server, pending->from, &pending->request);
+    }
+}
+
 static void pending_drop_of(struct subnet_server *server, uint32_t slot)
 {
     for (uint32_t i = 0; i < PENDING; i++) {
@@ -249,10 +267,11 @@ static void pending_drop_of(struct subnet_server *server, uint32_t slot)
         if (!pending->is_used || (pending->from != slot && pending->to != slot)) {
             continue;
         }
-        pending->is_used = false;
-        if (pending->from != slot && server->clients[pending->from].is_used) {
-            return_lost(server, pending->from, &pending->request);
+        if (pending->from != slot &&
+            (pending->answered || server->clients[pending->from].is_used)) {
+            end_pending(server, pending, NULL);
         }
+        pending->is_used = false;
     }
 }
 
@@ -261,8 +280,7 @@ static void pending_expire(struct subnet_server *server, uint64_t now_ns)
     for (uint32_t i = 0; i < PENDING; i++) {
         struct pending *pending = &server->pending[i];
         if (pending->is_used && now_ns >= pending->deadline_ns) {
-            pending->is_used = false;
-            return_lost(server, pending->from, &pending->request);
+            end_pending(server, pending, NULL);
         }
     }
 }
@@ -287,31 +305,75 @@ static uint32_t end_port(const struct subnet_server *server, uint32_t port)
                                                   : port;
 }
 
-/* `came` has the way back in it; `request` is as the client sent it. */
-static void pass_on(struct subnet_server *server, uint32_t slot, uint32_t at,
-                    struct subnet_words_datagram *request, const struct subnet_words_datagram *came)
+/* A place for a request to the manager at a port; NULL: there is none, or no manager. */
+static struct pending *take_pending(struct subnet_server *server, uint32_t at,
+                                    const struct subnet_words_datagram *request)
 {
     uint32_t to = manager_at(server, end_port(server, at));
     struct pending *pending = NULL;
     for (uint32_t i = 0; i < PENDING && !pending; i++) {
         pending = server->pending[i].is_used ? NULL : &server->pending[i];
     }
+    if (!pending) {
+        report(server, "%d requests wait for managers: one is lost", PENDING);
+    }
     if (to == SUBNET_NONE || !pending) {
-        if (!pending) {
-            report(server, "%d requests wait for managers: one is lost", PENDING);
-        }
-        return_lost(server, slot, request);
-        return;
+        return NULL;
     }
     *pending = (struct pending){
         .is_used = true,
-        .from = slot,
         .to = to,
         .deadline_ns = host_now_ns() + PATIENCE_NS,
         .request = *request,
     };
     server->counters.passed_on++;
-    client_send(server, to, came);
+    return pending;
+}
+
+/* `came` has the way back in it; `request` is as the client sent it. */
+static void pass_on(struct subnet_server *server, uint32_t slot, uint32_t at,
+                    struct subnet_words_datagram *request, const struct subnet_words_datagram *came)
+{
+    struct pending *pending = take_pending(server, at, request);
+    if (!pending) {
+        return_lost(server, slot, request);
+        return;
+    }
+    pending->from = slot;
+    pending->port = server->clients[slot].port;
+    client_send(server, pending->to, came);
+}
+
+bool subnet_server_ask(struct subnet_server *server, uint32_t port, const unsigned char *mad,
+                       subnet_server_answer *answered, void *context)
+{
+    enum { GENERAL_QP = 1 };
+    const struct subnet_port *of = &server->subnet->ports[port];
+    struct subnet_words_datagram request = {
+        .dlid = of->sm_lid,
+        .slid = of->lid,
+        .dqp = GENERAL_QP,
+        .sqp = GENERAL_QP,
+        .length = WIRE_MAD_BYTES,
+    };
+    uint32_t at;
+    memcpy(request.mad, mad, WIRE_MAD_BYTES);
+    uint64_t tid = wire_mad_tid(mad) & ((UINT64_C(1) << SLOT_SHIFT) - 1);
+    wire_mad_tid_set(request.mad, tid | (uint64_t)INSIDE << SLOT_SHIFT);
+    struct subnet_words_datagram came = request;
+    if (agent_send(server->agent, port, came.dlid, came.mad, &at) != AGENT_FOR_PROGRAM) {
+        return false;
+    }
+    struct pending *pending = take_pending(server, at, &request);
+    if (!pending) {
+        return false;
+    }
+    pending->from = INSIDE;
+    pending->port = port;
+    pending->answered = answered;
+    pending->context = context;
+    client_send(server, pending->to, &came);
+    return true;
 }
 
 /* A program's answer goes to who asked, if its packet gets there. */
@@ -326,17 +388,11 @@ static void take_answer(struct subnet_server *server, uint32_t slot,
             pending->request.mad[1] != class) {
             continue;
         }
-        const struct client *asker = &server->clients[pending->from];
-        uint16_t lid = server->subnet->ports[asker->port].lid;
+        uint16_t lid = server->subnet->ports[pending->port].lid;
         bool gets_back = class == WIRE_MAD_SUBNET_DIRECTED ||
                          agent_reaches(server->agent, server->clients[slot].port, lid,
                                        wire_mad_is_smp(class));
-        pending->is_used = false;
-        if (gets_back) {
-            client_send(server, pending->from, datagram);
-        } else {
-            return_lost(server, pending->from, &pending->request);
-        }
+        end_pending(server, pending, gets_back ? datagram : NULL);
         return;
     }
     report(server, "process %d answers what nobody asked (TID 0x%" PRIx64 ")",

@@ -27,6 +27,13 @@ void subnet_server_close(struct subnet_server *server);
  * back earlier if a signal was caught. */
 void subnet_server_step(struct subnet_server *server, int timeout_ms);
 
+/* Asks the subnet manager something on behalf of a port: a datagram to its administration or to
+ * itself. `answered` is called in a later step, with NULL if no answer comes. False: there is no
+ * manager that could be reached. */
+typedef void subnet_server_answer(void *context, const unsigned char *mad);
+bool subnet_server_ask(struct subnet_server *server, uint32_t port, const unsigned char *mad,
+                       subnet_server_answer *answered, void *context);
+
 struct subnet_server_counters {
     uint64_t clients; /* ever */
     uint64_t requests, answers, lost, passed_on, traps;

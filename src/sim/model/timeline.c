@@ -164,6 +164,10 @@ static void track_text(uint32_t track, char *text, size_t room)
         (void)snprintf(text, room, "SO-DIMM banks");
     } else if (track < SIM_TRACK_CHANNEL) {
         (void)snprintf(text, room, "port %" PRIu32, track - SIM_TRACK_PORT);
+    } else if (track >= SIM_TRACK_LANE) {
+        (void)snprintf(text, room, "port %" PRIu32 " VL %" PRIu32,
+                       (track - SIM_TRACK_LANE) / SIM_TRACK_CHANNELS,
+                       (track - SIM_TRACK_LANE) % SIM_TRACK_CHANNELS);
     } else {
         static const char *const ports[] = {"NIC", "right", "left", "up", "down"};
         uint32_t port = (track - SIM_TRACK_CHANNEL) / SIM_TRACK_CHANNELS;

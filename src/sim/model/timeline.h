@@ -16,6 +16,8 @@ enum {
     /* + port * SIM_TRACK_CHANNELS + virtual channel, at a router (src/sim/ring) */
     SIM_TRACK_CHANNEL = SIM_TRACK_PORT + (1 << 17),
     SIM_TRACK_CHANNELS = 64,
+    /* + port * SIM_TRACK_CHANNELS + virtual lane, in a subnet (src/sim/subnet) */
+    SIM_TRACK_LANE = SIM_TRACK_CHANNEL + 16 * SIM_TRACK_CHANNELS,
 };
 /* Switches are processes after the nodes, routers after both. */
 #define SIM_TIMELINE_SWITCH UINT32_C(0x80000000)

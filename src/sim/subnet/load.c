@@ -393,6 +393,7 @@ bool load_step(struct load *load, uint64_t events, uint64_t until_ps)
     struct sim_event event;
     while (!load->is_over && events-- > 0) {
         if (load->events.count > 0 && sim_events_next(&load->events) > until_ps) {
+            load->now_ps = until_ps;
             break;
         }
         if (!sim_events_take(&load->events, &event)) {

@@ -89,7 +89,8 @@ struct load *load_open(struct subnet *subnet, const struct flow_config *flow_con
                        const struct load_watch *watch);
 void load_close(struct load *load);
 
-/* Handles so many events, or fewer if none is left before `until_ps`. False: the run is over. */
+/* Handles so many events, or all up to `until_ps` if those are fewer; then it is that time. False:
+ * the run is over. */
 bool load_step(struct load *load, uint64_t events, uint64_t until_ps);
 /* To be called after anything changed in the subnet but its tables. */
 void load_changed(struct load *load);
