@@ -504,6 +504,7 @@ static uint16_t answer_arbitration(struct agent *agent, struct agent_request *re
         for (uint32_t i = 0; i < WIRE_IB_ARBITRATION_BLOCK; i++) {
             rows[i] = (struct subnet_arbitration_row){shown[i].vl, shown[i].weight};
         }
+        agent->subnet->version++;
     }
     for (uint32_t i = 0; i < WIRE_IB_ARBITRATION_BLOCK; i++) {
         shown[i] = (struct wire_ib_arbitration_row){rows[i].vl, rows[i].weight};

@@ -131,6 +131,14 @@ void bridge_put_event(struct bridges *bridges, uint64_t at_ps, enum bridge_event
                    (uint64_t)kind << 56 | value);
 }
 
+/* Timers are looked at in ticks: an event for each outlet would be far more than all others. */
+static uint64_t tick_ps(const struct bridges *bridges)
+{
+    enum { TICKS = 8 }; /* in the shortest timer */
+    uint64_t ps = bridges->config.resend_ps / TICKS;
+    return ps > FLOW_CYCLE_PS ? ps : FLOW_CYCLE_PS;
+}
+
 /* ---- Outlets ---------------------------------------------------------------------------- */
 
 static size_t pair_of(uint32_t peer, uint32_t flow)
@@ -151,17 +159,18 @@ static struct bridge_outlet *outlet_of(struct bridges *bridges, uint32_t board, 
         INVARIANT((*outlet)->kept);
         (*outlet)->peer = peer;
         (*outlet)->flow = flow;
-        (*outlet)->timer_ps = UINT64_MAX;
         frames_sender_init(&(*outlet)->sender, &rules, 0);
     }
     return *outlet;
 }
 
-/* Puts an outlet that has frames to send last into the circle, or an event for its timer. */
-static void look_at_outlet(struct bridges *bridges, uint64_t now_ps, uint32_t board,
+/* Puts an outlet that has frames to send last into the circle; one that waits for answers among
+ * those that ticks look at. */
+static void look_at_outlet(struct bridges *bridges, uint64_t now_ps, uint32_t number,
                            struct bridge_outlet *outlet)
 {
-    struct bridge_lane *lane = &bridges->boards[board].lanes[outlet->flow];
+    struct bridge_board *board = &bridges->boards[number];
+    struct bridge_lane *lane = &board->lanes[outlet->flow];
     uint64_t due = frames_sender_due(&outlet->sender);
     if (outlet->is_ready || due == FRAMES_NEVER) {
         return;
@@ -173,10 +182,36 @@ static void look_at_outlet(struct bridges *bridges, uint64_t now_ps, uint32_t bo
             lane->ready->next = outlet;
         }
         lane->ready = outlet;
-    } else if (due * FLOW_CYCLE_PS < outlet->timer_ps) {
-        outlet->timer_ps = due * FLOW_CYCLE_PS;
-        bridge_put_event(bridges, outlet->timer_ps, BRIDGE_RESENDS, board,
-                         pair_of(outlet->peer, outlet->flow));
+    } else if (!outlet->is_unanswered) {
+        outlet->is_unanswered = true;
+        outlet->unanswered_next = board->unanswered;
+        board->unanswered = outlet;
+    }
+    if (board->unanswered && !board->ticks) {
+        board->ticks = true;
+        bridge_put_event(bridges, now_ps + tick_ps(bridges), BRIDGE_TICKS, number, 0);
+    }
+}
+
+/* Looks at the timers of all outlets that wait for answers. */
+static void tick(struct bridges *bridges, uint64_t now_ps, uint32_t number)
+{
+    struct bridge_board *board = &bridges->boards[number];
+    struct bridge_outlet *outlet = board->unanswered;
+    bool is_ready[BRIDGE_FLOWS] = {false};
+    board->unanswered = NULL;
+    board->ticks = false;
+    while (outlet) {
+        struct bridge_outlet *next = outlet->unanswered_next;
+        outlet->is_unanswered = false;
+        look_at_outlet(bridges, now_ps, number, outlet);
+        is_ready[outlet->flow] = is_ready[outlet->flow] || outlet->is_ready;
+        outlet = next;
+    }
+    for (uint32_t flow = 0; flow < BRIDGE_FLOWS; flow++) {
+        if (is_ready[flow]) {
+            bridge_pump(bridges, now_ps, number, flow);
+        }
     }
 }
 
@@ -493,15 +528,7 @@ void bridges_event(struct bridges *bridges, const struct sim_event *event)
             take_lines(bridges, bridges->boards[board].nic_in_ps, board);
         }
         break;
-    case BRIDGE_RESENDS: {
-        struct bridge_outlet *outlet = bridges->boards[board].outlets[value];
-        if (outlet->timer_ps == event->at) {
-            outlet->timer_ps = UINT64_MAX;
-            look_at_outlet(bridges, event->at, board, outlet);
-            bridge_pump(bridges, event->at, board, outlet->flow);
-        }
-        break;
-    }
+    case BRIDGE_TICKS: tick(bridges, event->at, board); break;
     case BRIDGE_ANSWERS: bridge_answer_due(bridges, event->at, board, value); break;
     case BRIDGE_LINES_IN: bridge_lines_in(bridges, event->at, board, value); break;
     case BRIDGE_LINES_OUT: bridge_lines_out(bridges, event->at, board, value); break;

@@ -30,7 +30,7 @@ struct bridge_config {
     uint32_t window;      /* frames kept for a peer and flow: a power of two */
     uint32_t ack_frames;
     uint64_t ack_ps;    /* fewer frames are acknowledged after this long */
-    uint64_t resend_ps; /* the timer; beyond what a full subnet takes there and back */
+    uint64_t resend_ps; /* the timer, to an eighth of it; it doubles while no answer comes */
     uint32_t memory_packets;
     bool literal_rules; /* the paper's retransmission as written, which livelocks */
     /* Each frame is made, spoiled and read bit by bit, and compared at its target with what was

@@ -43,9 +43,9 @@ struct bridge_outlet {
     struct frames_sender sender;
     struct bridge_frame *kept; /* window of them */
     uint32_t peer, flow;
-    uint64_t timer_ps;          /* an event looks at it then; UINT64_MAX: none */
-    struct bridge_outlet *next; /* in the circle of those that have frames to send */
-    bool is_ready;
+    struct bridge_outlet *next;            /* in the circle of those that have frames to send */
+    struct bridge_outlet *unanswered_next; /* among those that wait for answers */
+    bool is_ready, is_unanswered;
 };
 
 /* A packet that comes in. */
@@ -92,6 +92,8 @@ struct bridge_board {
     bool is_giving;      /* lines are going out now */
     uint64_t nic_out_ps; /* the port to the NIC is free */
     struct bridge_lane lanes[SUBNET_DATA_VLS];
+    struct bridge_outlet *unanswered;
+    bool ticks;                     /* an event is put */
     struct bridge_outlet **outlets; /* by peer and flow */
     struct bridge_inlet **inlets;
 };
@@ -113,7 +115,7 @@ struct bridges {
 
 enum bridge_event_kind {
     BRIDGE_FRAME_IN,  /* subject: board; a frame's lines have come from the NIC */
-    BRIDGE_RESENDS,   /* subject: board; value: outlet */
+    BRIDGE_TICKS,     /* subject: board */
     BRIDGE_ANSWERS,   /* subject: board; value: inlet */
     BRIDGE_LINES_IN,  /* subject: board; value: assembly and lines */
     BRIDGE_LINES_OUT, /* subject: board; value: lines */

@@ -81,6 +81,7 @@ struct flow *flow_open(struct subnet *subnet, const struct flow_config *config,
         port->is_board = !subnet_is_switch(subnet, of->node);
         port->wait_from_ps = UINT64_MAX;
         show_port(flow, i, &port->is_alive, &port->carries);
+        flow_read_tables(flow, i);
         for (uint32_t lane = 0; lane < flow->lane_count; lane++) {
             *flow_lane(flow, i, lane) = (struct flow_lane){
                 .buffer = {FLOW_NONE, FLOW_NONE},

@@ -30,20 +30,44 @@ static bool choose_in_table(const struct subnet_arbitration_row *rows, struct fl
                             uint32_t lanes, uint32_t *lane)
 {
     const struct subnet_arbitration_row *row = &rows[turn->row];
+    if ((lanes & turn->lanes) == 0) {
+        return false;
+    }
     if (turn->left > 0 && row->weight > 0 && lanes >> row->vl & 1) {
         *lane = row->vl;
         return true;
     }
-    for (uint32_t i = 1; i <= SUBNET_ARBITRATION_ROWS; i++) {
-        uint8_t next = (uint8_t)((turn->row + i) % SUBNET_ARBITRATION_ROWS);
+    uint8_t next = turn->row;
+    for (uint32_t i = 0; i < turn->rows; i++) {
+        next = next + 1 < turn->rows ? (uint8_t)(next + 1) : 0;
         row = &rows[next];
         if (row->weight > 0 && lanes >> row->vl & 1) {
-            *turn = (struct flow_turn){next, row->weight};
+            turn->row = next;
+            turn->left = row->weight;
             *lane = row->vl;
             return true;
         }
     }
     return false;
+}
+
+/* What a table holds now; its turn goes on from where it was. */
+static void read_table(const struct subnet_arbitration_row *rows, struct flow_turn *turn)
+{
+    turn->rows = 0;
+    turn->lanes = 0;
+    for (uint32_t i = 0; i < SUBNET_ARBITRATION_ROWS; i++) {
+        if (rows[i].weight > 0 && rows[i].vl < SUBNET_DATA_VLS) {
+            turn->lanes |= (uint16_t)(1U << rows[i].vl);
+            turn->rows = (uint8_t)(i + 1);
+        }
+    }
+}
+
+void flow_read_tables(struct flow *flow, uint32_t index)
+{
+    read_table(flow->subnet->ports[index].high, &flow->ports[index].high);
+    read_table(flow->subnet->ports[index].low, &flow->ports[index].low);
 }
 
 /* Management goes first. High priority goes before low, but when it has sent what its limit allows
@@ -396,6 +420,7 @@ void flow_changed(struct flow *flow, uint64_t now_ps)
         const struct subnet_port *of = &flow->subnet->ports[i];
         port->is_alive = of->peer != SUBNET_NONE && !of->is_cut;
         port->carries = port->is_alive && of->state == SUBNET_ACTIVE;
+        flow_read_tables(flow, i);
         if (was_alive && !port->is_alive) {
             port->epoch++;
             port->owed = 0;

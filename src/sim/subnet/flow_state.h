@@ -64,7 +64,9 @@ struct flow_lane {
 /* Where the arbitration of an output stands in one of its two tables. */
 struct flow_turn {
     uint8_t row;
-    int16_t left; /* flits that the row's lane may still send */
+    uint8_t rows;   /* up to the last that is used */
+    int16_t left;   /* flits that the row's lane may still send */
+    uint16_t lanes; /* that stand in the table */
 };
 
 struct flow_port {
@@ -151,6 +153,8 @@ void flow_discard(struct flow *flow, uint64_t now_ps, uint32_t slot, enum flow_l
 
 /* flow_output.c: a stay asks for its port_out on its lane_out. */
 void flow_ask(struct flow *flow, uint64_t now_ps, uint32_t slot);
+/* Reads the arbitration tables of a port. */
+void flow_read_tables(struct flow *flow, uint32_t port);
 /* Sends what can be sent now. */
 void flow_look(struct flow *flow, uint64_t now_ps, uint32_t port);
 /* Places in the lane's buffer are free: a link packet may be owed. */

@@ -319,6 +319,7 @@ static void lanes_share_a_cable_by_their_weights(void **state)
     memset(out->low, 0, sizeof out->low);
     out->low[0] = (struct subnet_arbitration_row){.vl = 0, .weight = 17 * 3};
     out->low[1] = (struct subnet_arbitration_row){.vl = 1, .weight = 17};
+    flow_changed(world.flow, 0);
     for (uint64_t tag = 0; tag < COUNT; tag++) {
         send(&world, (uint32_t)(tag % 2), 2, BYTES, (uint8_t)(tag % 2), tag);
     }
@@ -354,6 +355,7 @@ static void high_priority_leaves_a_share_to_low(void **state)
         out->high[0] = (struct subnet_arbitration_row){.vl = 0, .weight = 255};
         out->low[0] = (struct subnet_arbitration_row){.vl = 1, .weight = 255};
         out->high_limit = cases[i].limit;
+        flow_changed(world.flow, 0);
         for (uint64_t tag = 0; tag < COUNT; tag++) {
             send(&world, (uint32_t)(tag % 2), 2, BYTES, (uint8_t)(tag % 2), tag);
         }
