@@ -100,7 +100,7 @@ struct flow_sight {
     uint32_t from_port;
     uint8_t vl;
     bool is_link_packet;
-    uint32_t wrong_bits; /* that this cable has changed */
+    uint32_t wrong_bits; /* that cables have changed up to the end of this one */
     uint16_t slid, dlid;
     uint8_t sl;
     uint32_t bytes;

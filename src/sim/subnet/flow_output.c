@@ -171,7 +171,7 @@ static void show(const struct flow *flow, uint64_t now_ps, const struct flow_sta
         .to_ps = now_ps + duration_ps,
         .from_port = stay->port_out,
         .vl = body->is_management ? SUBNET_MANAGEMENT_VL : stay->lane_out,
-        .wrong_bits = wrong_bits,
+        .wrong_bits = stay->wrong_bits + wrong_bits,
         .slid = body->slid,
         .dlid = body->dlid,
         .sl = body->sl,
