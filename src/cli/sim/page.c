@@ -124,8 +124,7 @@ enum {
     GRID_NODES_MAX = 1024, /* drawn link by link; larger grids as cells */
 };
 
-/* Blue for no load, through amber, to red for full load. */
-static void put_colour(FILE *page, double use)
+void cli_page_load_colour(FILE *page, double use)
 {
     double share = use < 0 ? 0 : use > 1 ? 1 : use;
     fprintf(page, "hsl(%.0f,75%%,%.0f%%)", 215 - 215 * share, 58 - 10 * share);
@@ -137,7 +136,7 @@ static void put_line(FILE *page, double x1, double y1, double x2, double y2, dou
     fprintf(page,
             "<line x1=\"%.2f\" y1=\"%.2f\" x2=\"%.2f\" y2=\"%.2f\" stroke-width=\"%.2f\" stroke=\"",
             x1, y1, x2, y2, stroke);
-    put_colour(page, link->use);
+    cli_page_load_colour(page, link->use);
     fprintf(page, "\"><title>%" PRIu32 " to %" PRIu32 ": %.3f</title></line>\n", link->from,
             link->to, link->use);
 }
@@ -194,7 +193,7 @@ static void draw_cells(FILE *page, uint32_t width, uint32_t height, const struct
     for (uint32_t i = 0; i < across * down; i++) {
         fprintf(page, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"",
                 10 + side * (i % across), 10 + side * (i / across), side * 0.92, side * 0.92);
-        put_colour(page, use[i]);
+        cli_page_load_colour(page, use[i]);
         fprintf(page, "\"><title>%.3f</title></rect>\n", use[i]);
     }
     free(use);
@@ -230,6 +229,14 @@ static void draw_grid(FILE *page, uint32_t width, uint32_t height, const struct 
     }
 }
 
+void cli_page_load_key(FILE *page)
+{
+    fputs("<div class=\"key\"><span>idle</span><div class=\"ramp\" style=\"flex:1;"
+          "background:linear-gradient(90deg,hsl(215,75%,58%),hsl(108,75%,53%),hsl(0,75%,48%))\">"
+          "</div><span>full</span></div>\n",
+          page);
+}
+
 void cli_page_network(FILE *page, const char *title, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count)
 {
@@ -242,8 +249,7 @@ void cli_page_network(FILE *page, const char *title, uint32_t width, uint32_t he
     } else {
         draw_grid(page, width, height, links, count);
     }
-    fputs("</svg>\n<div class=\"key\"><span>idle</span><div class=\"ramp\" style=\"flex:1;"
-          "background:linear-gradient(90deg,hsl(215,75%,58%),hsl(108,75%,53%),hsl(0,75%,48%))\">"
-          "</div><span>full</span></div></figure>\n",
-          page);
+    fputs("</svg>\n", page);
+    cli_page_load_key(page);
+    fputs("</figure>\n", page);
 }
