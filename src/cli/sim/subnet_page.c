@@ -1,6 +1,5 @@
 #include "cli/sim/subnet_page.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -370,7 +369,7 @@ static void put_figures(FILE *file, const struct load_result *result)
     }
     put_count(file, "packets sent", result->sent);
     put_count(file, "delivered", result->delivered);
-    put_count(file, "lost", result->lost);
+    put_count(file, "not delivered", result->lost);
     put_count(file, "doubled", result->doubled);
     put_count(file, "out of order", result->swapped);
     for (unsigned i = 0; i < FLOW_LOSSES; i++) {

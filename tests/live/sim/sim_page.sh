@@ -128,6 +128,24 @@ END
         is_shown_well broken.html && grep -q '<h2>Deadlock</h2>' dom && grep -q 'waits for router' dom
 }
 
+# Shapes of all sorts, each direction of each cable, and a circle of packets that wait.
+a_subnet_is_a_page()
+{
+    local sample=$live_build/tests/tools/subnet_page_sample shape
+    for shape in switch:8 ring:8 torus:4x4 fat-tree:64 random:20; do
+        "$sample" "$shape" 0.1 up-down 4 subnet.html >figures && grep -q done figures &&
+            is_self_contained subnet.html && is_shown_well subnet.html || return 1
+    done
+    "$sample" ring:8x2 0.9 min-hop 1 circle.html >figures && grep -q deadlocked figures &&
+        is_shown_well circle.html || return 1
+    python3 - <<'END'
+dom = open("dom").read()
+assert dom.count('class="cable"') == 48 and dom.count(' % busy, ') == 48
+assert dom.count('class="switch"') == 8 and dom.count('class="board"') == 16
+assert dom.count('class="circle"') == 8 and "<h2>Deadlock</h2>" in dom
+END
+}
+
 a_page_that_cannot_be_written_is_told()
 {
     ! "$live_dimmnet" sim papers --json --html no/such/folder/page.html >/dev/null 2>err &&
@@ -137,5 +155,6 @@ a_page_that_cannot_be_written_is_told()
 live_verdict "a study is a page" a_study_is_a_page
 live_verdict "the papers are a page" the_papers_are_a_page
 live_verdict "a network is a page" a_network_is_a_page
+live_verdict "a subnet is a page" a_subnet_is_a_page
 live_verdict "a page that cannot be written is told" a_page_that_cannot_be_written_is_told
 live_finish

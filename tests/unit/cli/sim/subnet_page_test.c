@@ -2,7 +2,6 @@
  * load, dead ones are dashed, and a circle is shown. */
 #include "unit/unit.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <unistd.h>
 
