@@ -1,10 +1,13 @@
 #include "cli/sim/subnet_report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/sim/subnet_page.h"
 
 #define COMMAND "dimmnet sim subnet"
 
@@ -161,8 +164,38 @@ static void print_json(const struct subnet_report *report)
     printf("}\n");
 }
 
+/* ---- The page ----------------------------------------------------------------------------- */
+
+static int write_page(const struct subnet_report *report)
+{
+    char command[512];
+    const struct load_config *load = &report->traffic->load;
+    double *busy = calloc(report->subnet->port_count, sizeof *busy);
+    INVARIANT(busy);
+    for (uint32_t i = 0; i < report->subnet->port_count; i++) {
+        busy[i] = use_of(report, i);
+    }
+    (void)snprintf(command, sizeof command,
+                   COMMAND " %s --traffic %s --carrier %s --rate %g --bytes %" PRIu32,
+                   report->title, load_pattern_names[load->pattern],
+                   load_carrier_names[load->carrier], load->rate, load->bytes);
+    const struct subnet_page page = {
+        .title = report->title,
+        .command = command,
+        .result = report->result,
+        .busy = busy,
+    };
+    bool is_written = subnet_page_write(report->traffic->page, report->subnet, &page);
+    free(busy);
+    return is_written
+               ? CLI_OK
+               : cli_fail(COMMAND, "cannot write %s: %s", report->traffic->page, strerror(errno));
+}
+
 int subnet_report_print(const struct subnet_report *report)
 {
+    int status = report->traffic->page ? write_page(report) : CLI_OK;
+
     if (report->traffic->json) {
         print_json(report);
     } else {
@@ -171,5 +204,5 @@ int subnet_report_print(const struct subnet_report *report)
             print_links(report);
         }
     }
-    return is_fault(report) && !report->was_interrupted ? CLI_FAULT : CLI_OK;
+    return is_fault(report) && !report->was_interrupted ? CLI_FAULT : status;
 }

@@ -436,7 +436,12 @@ uint64_t load_now_ps(const struct load *load)
 
 void load_result(const struct load *load, struct load_result *result)
 {
-    double window_cycles = (double)load->config.window_ps / FLOW_CYCLE_PS;
+    /* After so many packets, sending may have ended within the window. */
+    uint64_t sent_ps = load->stop_ps > load->config.warm_ps ? load->stop_ps - load->config.warm_ps
+                                                            : load->config.window_ps;
+    bool is_cut_short = load->config.packets > 0 && sent_ps < load->config.window_ps;
+    double window_cycles = (double)(is_cut_short ? sent_ps : load->config.window_ps) /
+                           FLOW_CYCLE_PS;
     double lanes = load->subnet->ports[load->boards[0].port].width;
     double whole = window_cycles * lanes * load->board_count;
     *result = (struct load_result){
