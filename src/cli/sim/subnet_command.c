@@ -19,6 +19,7 @@
 #include "cli/sim/subnet_session.h"
 #include "cli/sim/subnet_traffic.h"
 #include "host/clock.h"
+#include "sim/subnet/barrier.h"
 #include "sim/subnet/topology_file.h"
 #include "sim/subnet/topology_make.h"
 
@@ -40,6 +41,7 @@ struct options {
     enum manager_choice manager;
     enum manager_routing routing;
     const char *engine;
+    uint32_t barriers;
     struct subnet_config config;
     char **program; /* NULL: none */
 };
@@ -65,6 +67,10 @@ static const struct options_row rows[] = {
      OPTIONS_TEXT, AT(engine)},
     {"routing", 0, "HOW", "of the builtin manager: up-down or min-hop (default: up-down)",
      OPTIONS_CHOICE, AT(routing), .names = manager_routing_names, .most = MANAGER_ROUTINGS - 1},
+    {"barriers", 0, "N",
+     "run so many of the papers' barriers over all boards, by a multicast group of the manager's "
+     "and without",
+     OPTIONS_NUMBER, AT(barriers), .least = 1, .most = 1000000},
     {"vls", 0, "N", "data lanes of each port: 1, 2, 4, 8 or 15 (default 4)", OPTIONS_NUMBER,
      AT(config.data_vls), .least = 1, .most = 15},
     {"mtu", 0, "N", "bytes: 256, 512, 1024, 2048 or 4096 (default 2048)", OPTIONS_NUMBER,
@@ -384,6 +390,55 @@ static void wait_for_manager(struct subnet_session *session, const struct subnet
     }
 }
 
+/* The address of a group of all boards; 0 after saying why there is none. */
+static uint16_t make_group(const struct options *options, struct subnet_session *session,
+                           struct subnet_opensm *opensm)
+{
+    const struct topology *topology = &session->subnet->topology;
+    char error[TOPOLOGY_ERROR_BYTES];
+    if (options->manager == MANAGED_BY_OPENSM) {
+        return subnet_opensm_group(opensm, session, COMMAND);
+    }
+    uint64_t *guids = calloc(topology->board_count, sizeof *guids);
+    uint32_t count = 0;
+    INVARIANT(guids);
+    for (uint32_t i = 0; i < topology->node_count; i++) {
+        if (topology->nodes[i].kind == TOPOLOGY_BOARD) {
+            guids[count++] = topology->nodes[i].guid + 1;
+        }
+    }
+    bool is_made = manager_group_set(session->manager, SUBNET_MULTICAST_LID, guids, count, error);
+    free(guids);
+    if (!is_made) {
+        cli_say(COMMAND, "%s", error);
+    }
+    return is_made ? SUBNET_MULTICAST_LID : 0;
+}
+
+static int run_barriers(const struct options *options, const struct subnet_traffic *traffic,
+                        struct subnet_session *session, struct subnet_opensm *opensm)
+{
+    uint16_t group = make_group(options, session, opensm);
+    struct barrier_result result;
+    char error[TOPOLOGY_ERROR_BYTES];
+    if (group == 0) {
+        return CLI_FAULT;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (!barrier_run(session->subnet, &traffic->flow, i == 0 ? group : 0, options->barriers,
+                         &result, error)) {
+            return cli_fail(COMMAND, "barrier %s: %s", i == 0 ? "by multicast" : "down a tree",
+                            error);
+        }
+        printf("Barrier of %" PRIu32 " boards, released %s: %.1f ns (%" PRIu64 " to %" PRIu64
+               "), %" PRIu64 " packets a round.\n",
+               session->subnet->topology.board_count,
+               i == 0 ? "by one multicast packet" : "by a packet to each", result.mean_ns,
+               result.least_ns, result.most_ns, result.packets / result.rounds);
+    }
+    return CLI_OK;
+}
+
 static int work(const struct options *options, const struct subnet_traffic *traffic,
                 struct subnet_session *session, uint32_t node)
 {
@@ -404,6 +459,8 @@ static int work(const struct options *options, const struct subnet_traffic *traf
     if (options->manager == MANAGED_BY_OPENSM &&
         !manage_by_opensm(options, session, &attach, &opensm, traffic->json)) {
         status = CLI_FAULT;
+    } else if (options->barriers > 0) {
+        status = run_barriers(options, traffic, session, &opensm);
     } else if (traffic->pattern) {
         if (options->manager == MANAGED_OUTSIDE) {
             wait_for_manager(session, &attach);
@@ -454,6 +511,10 @@ int cli_sim_subnet(int argc, char **argv)
                        : options.program && options.console     ? "--console is the program's"
                        : options.program && traffic.pattern
                            ? "traffic and a program do not go together; --manager opensm does"
+                       : options.barriers > 0 && options.manager == MANAGED_OUTSIDE
+                           ? "--barriers needs --manager builtin or opensm, which make the group"
+                       : options.barriers > 0 && (options.program || traffic.pattern)
+                           ? "--barriers goes with no traffic and no program"
                        : options.engine && options.manager != MANAGED_BY_OPENSM
                            ? "--engine is of --manager opensm"
                            : NULL;

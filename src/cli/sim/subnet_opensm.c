@@ -8,10 +8,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/big.h"
 #include "cli/cli.h"
+#include "cli/sim/subnet_administration.h"
 #include "host/clock.h"
-#include "wire/ib_mad.h"
 
 #define MS_NS UINT64_C(1000000)
 
@@ -161,40 +160,29 @@ bool subnet_opensm_start(struct subnet_opensm *opensm, struct subnet_session *se
     return true;
 }
 
-/* ---- Service levels ----------------------------------------------------------------------- */
+/* ---- Questions to its administration ----------------------------------------------------------------------- */
 
-/* A PathRecord of the administration, in a datagram of its class. */
-enum {
-    PATH_RECORD = 0x35,
-    AT_MASK = 48, /* of components */
-    AT_DLID = 56 + 40,
-    AT_SLID = 56 + 42,
-    AT_COUNT = 56 + 49,
-    AT_LEVEL = 56 + 52,
-    MASK_DLID = 1 << 4,
-    MASK_SLID = 1 << 5,
-    MASK_COUNT = 1 << 12,
-    ASKED_AT_ONCE = 64,
-};
+enum { ASKED_AT_ONCE = 64 };
 
 struct questions {
-    struct subnet_opensm *opensm;
     struct subnet_session *session;
     uint32_t open, answered, failed;
 };
 
+/* `take` keeps what the answer says. */
 struct question {
     struct questions *all;
-    uint8_t *level;
+    void (*take)(void *to, const unsigned char *mad);
+    void *to;
 };
 
-static void take_level(void *context, const unsigned char *mad)
+static void answered(void *context, const unsigned char *mad)
 {
     struct question *question = context;
     struct questions *all = question->all;
     all->open--;
-    if (mad && base_big_get(mad + 4, 2) == 0) {
-        *question->level = (uint8_t)(base_big_get(mad + AT_LEVEL, 2) & 15);
+    if (mad && administration_is_good(mad)) {
+        question->take(question->to, mad);
         all->answered++;
     } else {
         all->failed++;
@@ -202,33 +190,39 @@ static void take_level(void *context, const unsigned char *mad)
     free(question);
 }
 
-static void ask(struct questions *all, uint32_t from_port, uint32_t to_port, uint8_t *level,
-                uint64_t tid)
+static void ask(struct questions *all, uint32_t port, const unsigned char *mad,
+                void (*take)(void *to, const unsigned char *mad), void *to)
 {
-    const struct subnet *subnet = all->session->subnet;
-    unsigned char mad[WIRE_MAD_BYTES] = {0};
-    const struct wire_mad header = {
-        .base_version = 1,
-        .class = WIRE_MAD_SUBNET_ADMINISTRATION,
-        .class_version = 2,
-        .method = WIRE_MAD_GET,
-        .attribute = PATH_RECORD,
-        .tid = tid,
-    };
     struct question *question = malloc(sizeof *question);
     INVARIANT(question);
-    *question = (struct question){all, level};
-    wire_mad_encode(&header, mad);
-    base_big_put(mad + AT_MASK, 8, MASK_DLID | MASK_SLID | MASK_COUNT);
-    base_big_put(mad + AT_DLID, 2, subnet->ports[to_port].lid);
-    base_big_put(mad + AT_SLID, 2, subnet->ports[from_port].lid);
-    mad[AT_COUNT] = 1;
-    if (subnet_server_ask(all->session->server, from_port, mad, take_level, question)) {
+    *question = (struct question){all, take, to};
+    if (subnet_server_ask(all->session->server, port, mad, answered, question)) {
         all->open++;
     } else {
         all->failed++;
         free(question);
     }
+    while (all->open >= ASKED_AT_ONCE) {
+        subnet_server_step(all->session->server, STEP_MS);
+    }
+}
+
+/* The server itself gives up those that get no answer. */
+static void wait_for_answers(struct questions *all)
+{
+    while (all->open > 0) {
+        subnet_server_step(all->session->server, STEP_MS);
+    }
+}
+
+static void take_level(void *to, const unsigned char *mad)
+{
+    *(uint8_t *)to = administration_path_level(mad);
+}
+
+static void take_group(void *to, const unsigned char *mad)
+{
+    *(uint16_t *)to = administration_group_lid(mad);
 }
 
 static uint32_t list_boards(const struct subnet *subnet, uint32_t *ports)
@@ -245,36 +239,59 @@ static uint32_t list_boards(const struct subnet *subnet, uint32_t *ports)
 bool subnet_opensm_levels(struct subnet_opensm *opensm, struct subnet_session *session,
                           const char *command)
 {
-    struct questions all = {.opensm = opensm, .session = session};
-    uint32_t boards = session->subnet->topology.board_count;
+    struct questions all = {.session = session};
+    const struct subnet *subnet = session->subnet;
+    uint32_t boards = subnet->topology.board_count;
     uint32_t *ports = calloc(boards, sizeof *ports);
+    unsigned char mad[WIRE_MAD_BYTES];
     free(opensm->levels);
     opensm->board_count = boards;
     opensm->levels = calloc((size_t)boards * boards, 1);
     INVARIANT(ports && opensm->levels);
-    (void)list_boards(session->subnet, ports);
-    uint64_t tid = 1;
+    (void)list_boards(subnet, ports);
     for (uint32_t from = 0; from < boards; from++) {
         for (uint32_t to = 0; to < boards; to++) {
             if (from != to) {
-                ask(&all, ports[from], ports[to], &opensm->levels[(size_t)from * boards + to],
-                    tid++);
-            }
-            while (all.open >= ASKED_AT_ONCE) {
-                subnet_server_step(session->server, STEP_MS);
+                administration_path(mad, (uint64_t)from * boards + to + 1,
+                                    subnet->ports[ports[from]].lid, subnet->ports[ports[to]].lid);
+                ask(&all, ports[from], mad, take_level,
+                    &opensm->levels[(size_t)from * boards + to]);
             }
         }
     }
-    /* The server itself gives up those that get no answer. */
-    while (all.open > 0) {
-        subnet_server_step(session->server, STEP_MS);
-    }
+    wait_for_answers(&all);
     free(ports);
     if (all.failed > 0) {
         cli_say(command, "opensm gave no path for %u of %u pairs of boards", all.failed,
                 all.failed + all.answered);
     }
     return all.failed == 0;
+}
+
+uint16_t subnet_opensm_group(struct subnet_opensm *opensm, struct subnet_session *session,
+                             const char *command)
+{
+    struct questions all = {.session = session};
+    const struct subnet *subnet = session->subnet;
+    uint32_t boards = subnet->topology.board_count;
+    uint32_t *ports = calloc(boards, sizeof *ports);
+    unsigned char mad[WIRE_MAD_BYTES];
+    uint16_t lid = 0;
+    INVARIANT(ports);
+    (void)list_boards(subnet, ports);
+    for (uint32_t i = 0; i < boards; i++) {
+        const struct subnet_port *port = &subnet->ports[ports[i]];
+        administration_join(mad, i + 1, subnet->topology.nodes[port->node].guid + port->number);
+        ask(&all, ports[i], mad, take_group, &lid);
+    }
+    wait_for_answers(&all);
+    free(ports);
+    if (all.failed > 0) {
+        cli_say(command, "opensm let %u of %u boards not into the group", all.failed, boards);
+        return 0;
+    }
+    /* It answers before it writes the switches' tables. */
+    return wait_until_up(opensm, session, command) ? lid : 0;
 }
 
 void subnet_opensm_end(struct subnet_opensm *opensm, struct subnet_session *session)

@@ -26,6 +26,11 @@ bool subnet_opensm_start(struct subnet_opensm *opensm, struct subnet_session *se
 bool subnet_opensm_levels(struct subnet_opensm *opensm, struct subnet_session *session,
                           const char *command);
 
+/* Makes a multicast group of all boards, as they would ask for it themselves; gives its LID. 0: it
+ * failed, and has said why. */
+uint16_t subnet_opensm_group(struct subnet_opensm *opensm, struct subnet_session *session,
+                             const char *command);
+
 /* Whether it still runs; if not, says how it ended. */
 bool subnet_opensm_runs(struct subnet_opensm *opensm, const char *command);
 void subnet_opensm_end(struct subnet_opensm *opensm, struct subnet_session *session);
