@@ -1,4 +1,5 @@
-/* Latencies, in cycles or nanoseconds as the user counts: exactly below 4,096, in steps of less than a thousandth above. */
+/* Latencies, in cycles or nanoseconds as the user counts: exactly below 4,096, in steps of less
+ * than a thousandth above. */
 #ifndef SIM_LATENCY_H
 #define SIM_LATENCY_H
 

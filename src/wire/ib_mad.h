@@ -3,7 +3,7 @@
  * by addresses, the other by a list of ports, which works before anybody has an address.
  *
  *     0                            24      32      34      40     64             128    192
- *     | header, see wire_mad       | M_Key | DrSLID | DrDLID |     | data 64      | path | way back |
+ * | header, see wire_mad       | M_Key | DrSLID | DrDLID |     | data 64      | path | way back |
  *
  * All numbers are big endian. */
 #ifndef WIRE_IB_MAD_H

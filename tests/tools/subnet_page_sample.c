@@ -1,5 +1,5 @@
-/* Runs traffic over a subnet that the manager inside brought up, and writes its page, for a test that
- * looks at it in a browser. Prints the outcome.
+/* Runs traffic over a subnet that the manager inside brought up, and writes its page, for a test
+ * that looks at it in a browser. Prints the outcome.
  *
  * usage: subnet_page_sample TOPOLOGY RATE ROUTING FLOWS FILE [DEAD_CABLE_PORT] */
 #include <errno.h>

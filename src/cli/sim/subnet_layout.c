@@ -14,8 +14,8 @@ enum {
     FORCE_NODES_MAX = 2000 /* beyond, switches stand in the order of a search */
 };
 
-/* A node is an anchor if it is a switch, or a board without a switch; the others are fans around the
- * anchor that is theirs. */
+/* A node is an anchor if it is a switch, or a board without a switch; the others are fans around
+ * the anchor that is theirs. */
 struct draft {
     const struct topology *topology;
     struct subnet_layout *layout;

@@ -1,8 +1,8 @@
-/* Where the nodes of a subnet stand in a picture. The shape is found from the cables, not from names:
- * switches that form a ring stand on a circle; those of a torus or mesh of up to 3 dimensions, if
- * they are numbered along it, in a grid; those of a tree in levels, boards below; all others where
- * repelling nodes and pulling cables bring them, in a fixed number of steps. Boards stand around
- * their first switch. The same subnet always gives the same picture. */
+/* Where the nodes of a subnet stand in a picture. The shape is found from the cables, not from
+ * names: switches that form a ring stand on a circle; those of a torus or mesh of up to 3
+ * dimensions, if they are numbered along it, in a grid; those of a tree in levels, boards below;
+ * all others where repelling nodes and pulling cables bring them, in a fixed number of steps.
+ * Boards stand around their first switch. The same subnet always gives the same picture. */
 #ifndef CLI_SIM_SUBNET_LAYOUT_H
 #define CLI_SIM_SUBNET_LAYOUT_H
 

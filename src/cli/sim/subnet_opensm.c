@@ -160,7 +160,8 @@ bool subnet_opensm_start(struct subnet_opensm *opensm, struct subnet_session *se
     return true;
 }
 
-/* ---- Questions to its administration ----------------------------------------------------------------------- */
+/* ---- Questions to its administration
+ * ----------------------------------------------------------------------- */
 
 enum { ASKED_AT_ONCE = 64 };
 

@@ -42,7 +42,8 @@ const char *subnet_traffic_objection(struct subnet_traffic *traffic, const struc
                                      char text[TOPOLOGY_ERROR_BYTES]);
 
 /* Runs it, while programs are served if there is a server; with OpenSM's service levels, if it was
- * asked for them. Returns an exit status: CLI_FAULT if there was a circle, or packets did not come. */
+ * asked for them. Returns an exit status: CLI_FAULT if there was a circle, or packets did not come.
+ * */
 int subnet_traffic_run(const struct subnet_traffic *traffic, struct subnet_session *session,
                        struct subnet_opensm *opensm, const char *title,
                        const volatile sig_atomic_t *asked_to_end);

@@ -13,8 +13,8 @@
  * A board has memory for some packets. One whose last line has come goes to the NIC before any that
  * is not whole yet; if there is none, the oldest goes as far as it has come. When memory is full, a
  * frame that begins another packet waits in the lane's buffer, and its lane with it, as long as the
- * NIC is being given a whole packet, which is sure to end. Otherwise it is dropped, and comes again:
- * what the NIC waits for may be behind it. */
+ * NIC is being given a whole packet, which is sure to end. Otherwise it is dropped, and comes
+ * again: what the NIC waits for may be behind it. */
 #ifndef SIM_SUBNET_BRIDGE_H
 #define SIM_SUBNET_BRIDGE_H
 

@@ -1,9 +1,9 @@
 /* Traffic over a subnet, and what comes of it: latencies, throughput, losses, order, circles.
  *
  * Open loop: each board sends packets at its rate, whether or not the subnet can take them, and
- * they wait at the board. They go in frames by bridges (bridge.h), which lose nothing, or each as an
- * InfiniBand packet of its own, as paper 002's boards send UD. A run warms up, watches a window, and
- * then waits until all has come, a circle is found, or `drain_ps` are over.
+ * they wait at the board. They go in frames by bridges (bridge.h), which lose nothing, or each as
+ * an InfiniBand packet of its own, as paper 002's boards send UD. A run warms up, watches a window,
+ * and then waits until all has come, a circle is found, or `drain_ps` are over.
  *
  * A run goes step by step, so that a manager outside may answer in between. Chance comes from the
  * seed alone: without such a manager two runs are the same. */

@@ -1,5 +1,5 @@
-/* A subnet's page: whole as HTML, whatever the shape; each direction of each cable is there with its
- * load, dead ones are dashed, and a circle is shown. */
+/* A subnet's page: whole as HTML, whatever the shape; each direction of each cable is there with
+ * its load, dead ones are dashed, and a circle is shown. */
 #include "unit/unit.h"
 
 #include <math.h>
