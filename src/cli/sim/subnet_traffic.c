@@ -241,11 +241,14 @@ static uint8_t level_of(void *context, uint32_t source, uint32_t target, uint32_
     return run->opensm->levels[(size_t)source * run->opensm->board_count + target];
 }
 
-/* Spoils as many bits as the cable did. */
-static void spoil(struct run *run, unsigned char *bytes, uint32_t count, uint32_t bits)
+/* Spoils as many bits as the cables did, behind the headers: the simulation leads no packet astray
+ * by wrong bits, and a dissector should not be led astray either. */
+static void spoil(struct run *run, unsigned char *bytes, uint32_t count, uint32_t headers,
+                  uint32_t bits)
 {
     for (uint32_t i = 0; i < bits; i++) {
-        uint64_t at = base_random_below(&run->random, 8 * (uint64_t)count);
+        uint64_t at = 8 * headers +
+                      base_random_below(&run->random, 8 * (uint64_t)(count - headers));
         bytes[at / 8] ^= (unsigned char)(1U << at % 8);
     }
 }
@@ -267,12 +270,12 @@ static void capture_sight(struct run *run, const struct flow_sight *sight)
         const struct wire_ib_link link = {
             .vl = sight->vl, .fctbs = sight->fctbs, .fccl = sight->fccl};
         wire_ib_link_encode(&link, bytes);
-        spoil(run, bytes, WIRE_IB_LINK_BYTES, sight->wrong_bits);
+        spoil(run, bytes, WIRE_IB_LINK_BYTES, 0, sight->wrong_bits);
         capture_link_packet(&run->capture, sight->from_ps, *port, bytes, sight->wrong_bits);
         return;
     }
     uint32_t count = load_bytes(run->load, sight, bytes);
-    spoil(run, bytes, count, sight->wrong_bits);
+    spoil(run, bytes, count, WIRE_IB_LRH_BYTES + WIRE_IB_RWH_BYTES, sight->wrong_bits);
     capture_packet(&run->capture, sight->from_ps, *port, bytes, count, sight->wrong_bits);
 }
 
