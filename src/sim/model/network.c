@@ -1,16 +1,8 @@
 /* The network between simulated boards.
  *
  * network_flit.c has the rings and tori of routers. Every other topology is a tree of switches
- * with the nodes as its leaves; a loop and a cable are trees without levels. Level 0 is the nodes,
- * level 1 the switches that they are plugged into. The highest switches have all ports down. Below
- * them, a switch's last port (in a fat tree the upper half of its ports) leads up and the others
- * lead down. Nodes are numbered from left to right, so that the nodes below a switch are a range
- * and every way follows from divisions; from those, tables and source routes are made.
- *
- * With several ports up there are copies of each place above the first level: a switch's ports up
- * lead to as many copies of the place above it, and a copy leads down to the one switch of each
- * place that leads up to it. A packet's target decides which port up it takes, so that all
- * packets to one node meet in one way down and keep their order.
+ * (tree.h) with the nodes as its leaves; a loop and a cable are trees without levels. From the
+ * tree's ways, tables and source routes are made.
  *
  * An event is a head at the input of a switch or a node. The switch at once takes the output for
  * it, from when the head gets there or the output is free, whichever is later. Since the transit
@@ -34,12 +26,12 @@
 #include "base/random.h"
 #include "sim/model/network_flit.h"
 #include "sim/model/routes.h"
+#include "sim/model/tree.h"
 #include "sim/model/ways_back.h"
 #include "sim/slots.h"
 #include "wire/ring_header.h"
 
 enum {
-    LEVELS_MAX = 16, /* what 65,534 nodes need with three-port switches */
     TREE_PORTS_MIN = 3,
     FAT_TREE_PORTS_MIN = 4,
 };
@@ -48,7 +40,8 @@ enum {
 #define PLACE_DOWN UINT32_C(0x80000000) /* it has turned and goes down */
 enum { PLACE_LEVEL_SHIFT = 26 };
 #define PLACE_INDEX_MASK ((UINT32_C(1) << PLACE_LEVEL_SHIFT) - 1)
-_Static_assert(LEVELS_MAX < 1 << (31 - PLACE_LEVEL_SHIFT), "a place has room for its level");
+_Static_assert(SIM_TREE_LEVELS_MAX < 1 << (31 - PLACE_LEVEL_SHIFT),
+               "a place has room for its level");
 _Static_assert(WIRE_NODES_MAX <= PLACE_INDEX_MASK, "a place has room for its index");
 
 struct topology {
@@ -64,8 +57,8 @@ static const struct topology topologies[SIM_TOPOLOGIES] = {
     [SIM_LOOP_OUTSIDE] = {"a loop outside the SWIF", 1, 1, true, 0, false},
     [SIM_BACK_TO_BACK] = {"a cable between two boards", 2, 2, true, 0, false},
     [SIM_ONE_SWITCH] = {"a switch", 1, WIRE_NODES_MAX, true, 1, false},
-    [SIM_SWITCH_TREE] = {"a tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, false},
-    [SIM_FAT_TREE] = {"a fat tree of switches", 1, WIRE_NODES_MAX, true, LEVELS_MAX, true},
+    [SIM_SWITCH_TREE] = {"a tree of switches", 1, WIRE_NODES_MAX, true, SIM_TREE_LEVELS_MAX, false},
+    [SIM_FAT_TREE] = {"a fat tree of switches", 1, WIRE_NODES_MAX, true, SIM_TREE_LEVELS_MAX, true},
     [SIM_RING] = {"a ring of routers", 2, WIRE_RING_ROUTERS_MAX, true, 0, false},
     [SIM_TORUS] = {"a torus of routers", 4, WIRE_RING_ROUTERS_MAX, true, 0, false},
 };
@@ -101,14 +94,6 @@ struct flight {
     unsigned char header[WIRE_LINE_DATA_BYTES]; /* the same */
 };
 
-struct level {
-    uint32_t span;         /* nodes below one of its places */
-    uint32_t copies;       /* switches at each place */
-    uint32_t switch_first; /* the number of its first switch */
-    uint32_t ports;        /* of a switch: those in use */
-    size_t output_first;   /* of its first switch; level 0: of the nodes */
-};
-
 struct sim_network {
     struct sim_flit_network *flits; /* a network of routers: then the rest is unused */
     struct sim_network_user user;
@@ -120,12 +105,7 @@ struct sim_network {
     uint64_t resends;
     struct base_random chance;
     uint32_t node_count;
-    uint32_t ports; /* of a switch */
-    uint32_t ups;   /* how many of them lead up, below the highest level */
-    uint32_t level_count;
-    uint32_t switch_count;
-    struct level levels[LEVELS_MAX + 1];
-    size_t output_count;
+    struct sim_tree tree;
     struct output *outputs; /* of the nodes, then of the switches, port by port */
     struct sim_slots flights;
 };
@@ -175,123 +155,19 @@ static bool is_possible(const struct sim_machine *machine, enum sim_topology kin
     return true;
 }
 
-static void lay_level(struct sim_network *network, uint32_t span, uint32_t copies, uint32_t ports)
-{
-    uint32_t switches = (network->node_count + span - 1) / span * copies;
-    network->levels[++network->level_count] = (struct level){span, copies, network->switch_count,
-                                                             ports, network->output_count};
-    network->switch_count += switches;
-    network->output_count += (size_t)switches * ports;
-}
-
-/* The fewest levels that join all nodes. */
-static void lay_levels(struct sim_network *network)
-{
-    uint32_t span = 1;
-    uint32_t copies = 1;
-    network->levels[0] = (struct level){.span = 1, .copies = 1};
-    /* The highest switches have all their ports down, and may have more of them than there are
-     * places below: in a fat tree of large switches far more. */
-    while ((uint64_t)span * network->ports < network->node_count) {
-        INVARIANT(network->level_count < LEVELS_MAX - 1);
-        span *= network->ports - network->ups;
-        lay_level(network, span, copies, network->ports);
-        copies *= network->ups;
-    }
-    lay_level(network, network->node_count, copies, (network->node_count + span - 1) / span);
-}
-
 /* ---- Ways ------------------------------------------------------------------------------ */
-
-/* The switch, among those of the level above, that a port up leads to. */
-static uint32_t above_of(const struct sim_network *network, uint32_t level, uint32_t index,
-                         uint32_t up)
-{
-    uint32_t copies = network->levels[level].copies;
-    uint32_t down_ports = network->ports - network->ups;
-    uint32_t position = level + 1 == network->level_count ? 0 : index / copies / down_ports;
-    return position * network->levels[level + 1].copies + index % copies * network->ups + up;
-}
-
-/* The switch or node, among those of the level below, that a port down leads to. */
-static uint32_t below_of(const struct sim_network *network, uint32_t level, uint32_t index,
-                         uint32_t port)
-{
-    uint32_t copies = network->levels[level].copies;
-    uint32_t down_ports = network->ports - network->ups;
-    uint32_t position = index / copies * down_ports + port;
-    return position * network->levels[level - 1].copies + index % copies / network->ups;
-}
-
-/* Chooses the port up by the target's digit of that level, so that neighbours part. */
-static uint32_t port_up(const struct sim_network *network, uint32_t level, uint32_t target)
-{
-    return target / network->levels[level - 1].span % network->ups;
-}
-
-/* Whether a head at the input of a switch must go further up. */
-static bool goes_up(const struct sim_network *network, uint32_t level, uint32_t index,
-                    uint32_t first, uint32_t last)
-{
-    uint32_t span = network->levels[level].span;
-    /* The product fits: a level's last member begins at a node. */
-    uint32_t node_first = index / network->levels[level].copies * span;
-    return first < node_first || last - node_first >= span;
-}
-
-/* The first port down through which it goes. */
-static uint32_t port_down(const struct sim_network *network, uint32_t level, uint32_t index,
-                          uint32_t first)
-{
-    const struct level *of = &network->levels[level];
-    uint32_t node_first = index / of->copies * of->span;
-    uint32_t child_span = network->levels[level - 1].span;
-    return first > node_first ? (first - node_first) / child_span : 0;
-}
-
-/* The port of a switch through which a packet to that node goes. */
-static uint32_t port_to(const struct sim_network *network, uint32_t level, uint32_t index,
-                        uint32_t target)
-{
-    return goes_up(network, level, index, target, target)
-               ? network->ports - network->ups + port_up(network, level, target)
-               : port_down(network, level, index, target);
-}
-
-/* A switch and the port on which a packet comes in; level 0: the index is a node. */
-struct hop {
-    uint32_t level, index, port_in;
-};
-
-static struct hop first_hop(const struct sim_network *network, uint32_t source)
-{
-    uint32_t span = network->levels[1].span;
-    return (struct hop){1, source / span, source % span};
-}
-
-/* Where a packet comes that leaves the switch by that port. */
-static struct hop hop_on(const struct sim_network *network, const struct hop *from, uint32_t port)
-{
-    uint32_t down_ports = network->ports - network->ups;
-    uint32_t position = from->index / network->levels[from->level].copies;
-    if (from->level < network->level_count && port >= down_ports) {
-        uint32_t above = above_of(network, from->level, from->index, port - down_ports);
-        bool is_top = from->level + 1 == network->level_count;
-        return (struct hop){from->level + 1, above, is_top ? position : position % down_ports};
-    }
-    uint32_t below = below_of(network, from->level, from->index, port);
-    return (struct hop){from->level - 1, below, down_ports + from->index % network->ups};
-}
 
 static void fill_tables(struct sim_network *network)
 {
-    for (uint32_t level = 1; level <= network->level_count; level++) {
-        const struct level *of = &network->levels[level];
-        uint32_t end = level < network->level_count ? of[1].switch_first : network->switch_count;
+    for (uint32_t level = 1; level <= network->tree.level_count; level++) {
+        const struct sim_tree_level *of = &network->tree.levels[level];
+        uint32_t end = level < network->tree.level_count ? of[1].switch_first
+                                                         : network->tree.switch_count;
         for (uint32_t number = of->switch_first; number < end; number++) {
             for (uint32_t target = 0; target < network->node_count; target++) {
-                sim_routes_set(network->routes, number, target,
-                               port_to(network, level, number - of->switch_first, target));
+                sim_routes_set(
+                    network->routes, number, target,
+                    sim_tree_port_to(&network->tree, level, number - of->switch_first, target));
             }
         }
     }
@@ -300,24 +176,24 @@ static void fill_tables(struct sim_network *network)
 static bool lay_routes(struct sim_network *network, const struct sim_machine *machine,
                        char error[SIM_ERROR_BYTES])
 {
-    uint64_t entries = (uint64_t)network->switch_count * network->node_count;
-    uint32_t hops = 2 * network->level_count - 1;
+    uint64_t entries = (uint64_t)network->tree.switch_count * network->node_count;
+    uint32_t hops = 2 * network->tree.level_count - 1;
     if (machine->switch_tables != 0) {
         if (entries <= SIM_ROUTES_ENTRIES_MAX) {
-            network->routes = sim_routes_open(SIM_ROUTING_TABLE, network->switch_count,
+            network->routes = sim_routes_open(SIM_ROUTING_TABLE, network->tree.switch_count,
                                               network->node_count);
             fill_tables(network);
         }
     } else if (machine->switch_source_routes != 0) {
-        if (hops > WIRE_OIP_HOPS_MAX || network->ports > UINT8_MAX) {
+        if (hops > WIRE_OIP_HOPS_MAX || network->tree.ports > UINT8_MAX) {
             (void)snprintf(error, SIM_ERROR_BYTES,
                            "machine %s: %u nodes are up to %u switches of %u ports apart; a source "
                            "route names %d switches and ports up to 255",
-                           machine->name, network->node_count, hops, network->ports,
+                           machine->name, network->node_count, hops, network->tree.ports,
                            WIRE_OIP_HOPS_MAX);
             return false;
         }
-        network->routes = sim_routes_open(SIM_ROUTING_SOURCE, network->switch_count,
+        network->routes = sim_routes_open(SIM_ROUTING_SOURCE, network->tree.switch_count,
                                           network->node_count);
     }
     return true;
@@ -360,16 +236,12 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
     network->link_bytes_per_s = machine->link_mb_per_s;
     network->wire_ps = topologies[topology].has_wire ? machine->link_wire : 0;
     sim_slots_init(&network->flights, sizeof(struct flight));
-    network->output_count = node_count;
+    sim_tree_init(&network->tree, node_count);
     if (topologies[topology].levels_max > 0) {
-        /* Ports beyond the number of nodes are left out. */
-        network->ports = machine->switch_ports < node_count ? (uint32_t)machine->switch_ports
-                                                            : node_count;
-        network->ups = topologies[topology].is_fat ? network->ports / 2 : 1;
+        sim_tree_lay(&network->tree, machine->switch_ports, topologies[topology].is_fat);
         network->transit_ps = machine->switch_transit;
         network->next_ps = machine->switch_next;
         network->refusal = machine->switch_multicast ? NULL : "its switches have no multicast";
-        lay_levels(network);
         if (!lay_routes(network, machine, error)) {
             free(network);
             return NULL;
@@ -377,7 +249,7 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
     }
     network->damage_ppm = sim_links_resend(machine, topology) ? machine->link_loss_ppm : 0;
     network->chance = (struct base_random){user->seed + 1};
-    network->outputs = calloc(network->output_count, sizeof *network->outputs);
+    network->outputs = calloc(network->tree.output_count, sizeof *network->outputs);
     INVARIANT(network->outputs);
     return network;
 }
@@ -459,7 +331,7 @@ static uint64_t resend_ps(struct sim_network *network, uint64_t length_ps, uint6
 static void go_on(struct sim_network *network, uint64_t at_ps, uint32_t level, uint32_t index,
                   uint32_t port, uint32_t place, uint32_t slot)
 {
-    const struct level *of = &network->levels[level];
+    const struct sim_tree_level *of = &network->tree.levels[level];
     const struct flight *flight = flight_at(network, slot);
     uint64_t length_ps = flight->duration_ps;
     uint64_t taken_ps = length_ps > network->next_ps ? length_ps : network->next_ps;
@@ -480,10 +352,11 @@ static void pass_by_header(struct sim_network *network, uint64_t at_ps, uint32_t
                            uint32_t index, uint32_t slot)
 {
     struct flight *flight = sim_slots_at(&network->flights, slot);
-    const struct hop from = {level, index, flight->port_in};
-    uint32_t port = sim_routes_next(network->routes, network->levels[level].switch_first + index,
+    const struct sim_tree_hop from = {level, index, flight->port_in};
+    uint32_t port = sim_routes_next(network->routes,
+                                    network->tree.levels[level].switch_first + index,
                                     flight->port_in, flight->header);
-    const struct hop to = hop_on(network, &from, port);
+    const struct sim_tree_hop to = sim_tree_hop_on(&network->tree, &from, port);
     flight->port_in = to.port_in;
     go_on(network, at_ps + network->transit_ps, level, index, port,
           (to.level < level ? PLACE_DOWN : 0) | place_of(to.level, to.index), slot);
@@ -494,30 +367,30 @@ static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, ui
                  bool is_down, uint32_t slot)
 {
     struct flight *flight = sim_slots_at(&network->flights, slot);
-    uint32_t down_ports = network->ports - network->ups;
+    uint32_t down_ports = sim_tree_down_ports(&network->tree);
     uint64_t out_ps = at_ps + network->transit_ps;
     if (network->routes && flight->first == flight->last) {
         pass_by_header(network, at_ps, level, index, slot);
         return;
     }
-    if (!is_down && goes_up(network, level, index, flight->first, flight->last)) {
-        uint32_t up = port_up(network, level, flight->first);
-        uint32_t above = above_of(network, level, index, up);
+    if (!is_down && sim_tree_goes_up(&network->tree, level, index, flight->first, flight->last)) {
+        uint32_t up = sim_tree_port_up(&network->tree, level, flight->first);
+        uint32_t above = sim_tree_above(&network->tree, level, index, up);
         go_on(network, out_ps, level, index, down_ports + up, place_of(level + 1, above), slot);
         return;
     }
-    uint32_t port_first = port_down(network, level, index, flight->first);
+    uint32_t port_first = sim_tree_port_down(&network->tree, level, index, flight->first);
     uint32_t port_last = port_first;
     if (flight->last != flight->first) {
-        const struct level *of = &network->levels[level];
-        uint32_t port_end = level == network->level_count ? of->ports : down_ports;
+        const struct sim_tree_level *of = &network->tree.levels[level];
+        uint32_t port_end = level == network->tree.level_count ? of->ports : down_ports;
         uint32_t node_first = index / of->copies * of->span;
-        port_last = (flight->last - node_first) / network->levels[level - 1].span;
+        port_last = (flight->last - node_first) / network->tree.levels[level - 1].span;
         port_last = port_last < port_end ? port_last : port_end - 1;
     }
     flight->copies += port_last - port_first;
     for (uint32_t port = port_first; port <= port_last; port++) {
-        uint32_t below = below_of(network, level, index, port);
+        uint32_t below = sim_tree_below(&network->tree, level, index, port);
         go_on(network, out_ps, level, index, port, PLACE_DOWN | place_of(level - 1, below), slot);
     }
 }
@@ -543,13 +416,14 @@ bool sim_network_expect_soon(const struct sim_network *network, const struct sim
         *token = flight->token;
         return true;
     }
-    const struct level *of = &network->levels[level];
+    const struct sim_tree_level *of = &network->tree.levels[level];
     uint32_t port = 0;
     if (!(event->subject & PLACE_DOWN) &&
-        goes_up(network, level, index, flight->first, flight->last)) {
-        port = network->ports - network->ups + port_up(network, level, flight->first);
+        sim_tree_goes_up(&network->tree, level, index, flight->first, flight->last)) {
+        port = sim_tree_down_ports(&network->tree) +
+               sim_tree_port_up(&network->tree, level, flight->first);
     } else {
-        port = port_down(network, level, index, flight->first);
+        port = sim_tree_port_down(&network->tree, level, index, flight->first);
     }
     prefetch_to_write(&network->outputs[of->output_first + (size_t)index * of->ports + port]);
     return false;
@@ -585,7 +459,7 @@ static void begin_route(const struct sim_network *network, uint32_t source, bool
     uint8_t ports[WIRE_OIP_HOPS_MAX];
     uint32_t hops = 0;
     bool is_by_source = sim_routes_kind(network->routes) == SIM_ROUTING_SOURCE;
-    struct hop at = first_hop(network, source);
+    struct sim_tree_hop at = sim_tree_first_hop(&network->tree, source);
     flight->port_in = at.port_in;
     flight->source = is_by_source && !is_reply ? source : NO_SOURCE;
     const unsigned char *request = NULL;
@@ -597,10 +471,10 @@ static void begin_route(const struct sim_network *network, uint32_t source, bool
         return;
     }
     while (is_by_source && at.level > 0) {
-        uint32_t port = port_to(network, at.level, at.index, flight->first);
+        uint32_t port = sim_tree_port_to(&network->tree, at.level, at.index, flight->first);
         INVARIANT(hops < WIRE_OIP_HOPS_MAX);
         ports[hops++] = (uint8_t)port;
-        at = hop_on(network, &at, port);
+        at = sim_tree_hop_on(&network->tree, &at, port);
     }
     sim_routes_begin(network->routes, source, flight->first, ports, hops, flight->header);
 }
@@ -611,11 +485,12 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
     uint64_t length_ps = duration_ps(network, bytes);
     struct output *output = &network->outputs[source];
     /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
-    bool is_inside = network->level_count == 0 && network->node_count > 1 && first == source;
+    bool is_inside = network->tree.level_count == 0 && network->node_count > 1 && first == source;
     uint64_t wire_ps = is_inside ? 0 : network->wire_ps;
     uint64_t later_ps = is_inside ? 0 : resend_ps(network, length_ps, wire_ps);
-    uint32_t place = network->level_count > 0 ? place_of(1, source / network->levels[1].span)
-                                              : first;
+    uint32_t place = network->tree.level_count > 0
+                         ? place_of(1, source / network->tree.levels[1].span)
+                         : first;
     uint64_t from_ps = take_output(output, at_ps, length_ps + later_ps);
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);
@@ -662,19 +537,8 @@ bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint
                        uint32_t port)
 {
     if (!network->routes || sim_routes_kind(network->routes) != SIM_ROUTING_TABLE ||
-        switch_number >= network->switch_count || target >= network->node_count) {
-        return false;
-    }
-    uint32_t level = network->level_count;
-    while (network->levels[level].switch_first > switch_number) {
-        level--;
-    }
-    uint32_t usual = port_to(network, level, switch_number - network->levels[level].switch_first,
-                             target);
-    uint32_t down_ports = network->ports - network->ups;
-    bool is_up = level < network->level_count && usual >= down_ports;
-    /* Upwards all ports lead on; downwards there is one way. */
-    if (port != usual && !(is_up && port >= down_ports && port < network->ports)) {
+        switch_number >= network->tree.switch_count || target >= network->node_count ||
+        !sim_tree_leads(&network->tree, switch_number, target, port)) {
         return false;
     }
     sim_routes_set(network->routes, switch_number, target, port);
@@ -716,42 +580,7 @@ uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, ui
     if (network->flits) {
         return sim_flit_network_hops(network->flits, source, target);
     }
-    for (uint32_t level = 1; level <= network->level_count; level++) {
-        uint32_t span = network->levels[level].span;
-        if (source / span == target / span) {
-            return 2 * level - 1;
-        }
-    }
-    return 0;
-}
-
-static void name_output(const struct sim_network *network, size_t number, char *text, size_t room)
-{
-    if (number < network->node_count) {
-        (void)snprintf(text, room, "node %zu, its link", number);
-        return;
-    }
-    uint32_t level = network->level_count;
-    while (network->levels[level].output_first > number) {
-        level--;
-    }
-    const struct level *of = &network->levels[level];
-    uint32_t index = (uint32_t)((number - of->output_first) / of->ports);
-    uint32_t port = (uint32_t)((number - of->output_first) % of->ports);
-    uint32_t switch_number = of->switch_first + index;
-    uint32_t down_ports = network->ports - network->ups;
-    if (level < network->level_count && port >= down_ports) {
-        (void)snprintf(text, room, "switch %u, port %u, up to switch %u", switch_number, port,
-                       network->levels[level + 1].switch_first +
-                           above_of(network, level, index, port - down_ports));
-    } else if (level > 1) {
-        (void)snprintf(text, room, "switch %u, port %u, down to switch %u", switch_number, port,
-                       network->levels[level - 1].switch_first +
-                           below_of(network, level, index, port));
-    } else {
-        (void)snprintf(text, room, "switch %u, port %u, to node %u", switch_number, port,
-                       below_of(network, level, index, port));
-    }
+    return sim_tree_hops(&network->tree, source, target);
 }
 
 static bool is_worse(const struct output *one, const struct output *other)
@@ -769,12 +598,12 @@ void sim_network_worst(const struct sim_network *network, struct sim_network_wor
         return;
     }
     size_t number = 0;
-    for (size_t i = 1; i < network->output_count; i++) {
+    for (size_t i = 1; i < network->tree.output_count; i++) {
         if (is_worse(&network->outputs[i], &network->outputs[number])) {
             number = i;
         }
     }
     *worst = (struct sim_network_worst){.carried = network->outputs[number].packets,
                                         .wait_ps_max = network->outputs[number].wait_ps_max};
-    name_output(network, number, worst->where, sizeof worst->where);
+    sim_tree_output_name(&network->tree, number, worst->where, sizeof worst->where);
 }
