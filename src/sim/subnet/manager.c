@@ -135,6 +135,10 @@ static void forget_sweep(struct manager *manager)
     for (uint32_t i = 0; i < manager->node_count; i++) {
         free(manager->nodes[i].linear);
     }
+    for (uint32_t i = 0; i < manager->group_count; i++) {
+        free(manager->groups[i].masks);
+        manager->groups[i].masks = NULL;
+    }
     free(manager->switches);
     manager->switches = NULL;
     manager->node_count = manager->port_count = manager->switch_count = 0;

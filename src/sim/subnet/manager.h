@@ -46,7 +46,7 @@ bool manager_sweep(struct manager *manager, struct manager_result *result,
 /* Packets to a multicast address go to these ports, by their GUIDs, over a tree; an empty group is
  * removed. Later sweeps keep the group, with the members that are there then. False: the address
  * is none that the switches have room for, or there are too many groups. */
-enum { MANAGER_GROUPS_MAX = 64 };
+enum { MANAGER_GROUPS_MAX = 128 }; /* entries of a switch's table: paper 003, Table 3 */
 bool manager_group_set(struct manager *manager, uint16_t mlid, const uint64_t *port_guids,
                        uint32_t count, char error[TOPOLOGY_ERROR_BYTES]);
 

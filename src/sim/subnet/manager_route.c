@@ -10,6 +10,11 @@
  * roots are used. Where that leaves boards without a way to each other, and in rings and tori,
  * whose switches all have boards, the order is that of the distance from one root in the middle.
  *
+ * With many roots each address has a trunk: from its switch to a root, at every switch by the cable
+ * up that the fewest trunks have taken. From elsewhere packets go up to the trunk, so that those to
+ * one board meet in one way down, and those to neighbours part. If each switch chose for itself,
+ * some cables down would have the packets of many addresses and others none.
+ *
  * Ways of a switch's own packets, which are management's and rare, may go up after down if there
  * is no other. */
 #include <stdlib.h>
@@ -36,6 +41,9 @@ struct routes {
     uint32_t *hops;     /* hops to the target */
     uint32_t *queue;
     uint32_t *load; /* addresses that leave by a port: of switch s from 256 s on */
+    bool is_by_level;
+    bool *leads_to_trunk;  /* by switch, of the present address */
+    uint32_t *trunk_count; /* by edge: of boards' addresses */
 };
 
 static void *take(uint32_t count, size_t bytes)
@@ -243,16 +251,53 @@ static bool is_next(const struct routes *routes, uint32_t s, const struct edge *
     return routes->hops[edge->to] == routes->hops[s] - 1;
 }
 
-/* Fills in an address in the tables of all switches. Among equal ways the one with the fewest
- * addresses takes it; where all have as many, they take turns. */
+/* The trunk of an address at that switch. Addresses of switches, which are management's, take none
+ * away from the boards. */
+static void grow_trunk(struct routes *routes, uint32_t target, bool is_board)
+{
+    uint32_t best = target;
+    memset(routes->leads_to_trunk, 0, routes->count * sizeof *routes->leads_to_trunk);
+    while (routes->is_by_level && best != MANAGER_NONE) {
+        uint32_t s = best;
+        uint32_t best_edge = 0;
+        routes->leads_to_trunk[s] = true;
+        best = MANAGER_NONE;
+        for (uint32_t e = routes->first[s]; e < routes->first[s + 1]; e++) {
+            uint32_t to = routes->edges[e].to;
+            if (routes->order[to] < routes->order[s] && routes->down[to] == routes->down[s] + 1 &&
+                (best == MANAGER_NONE || routes->trunk_count[e] < routes->trunk_count[best_edge])) {
+                best = to;
+                best_edge = e;
+            }
+        }
+        routes->trunk_count[best_edge] += best != MANAGER_NONE && is_board;
+    }
+}
+
+/* Whether a good way is better than the best so far: it leads to the trunk, or has fewer
+ * addresses. */
+static bool is_better(const struct routes *routes, const uint32_t *load, const struct edge *edge,
+                      const struct edge *best)
+{
+    if (!best || routes->leads_to_trunk[edge->to] != routes->leads_to_trunk[best->to]) {
+        return !best || routes->leads_to_trunk[edge->to];
+    }
+    return load[edge->port] < load[best->port];
+}
+
+/* Fills in an address in the tables of all switches. Among equal ways the one to its trunk takes
+ * it, or else the one with the fewest addresses; where all have as many, they take turns. */
 static void fill_address(struct routes *routes, uint32_t target, uint8_t last_port, uint16_t lid,
                          const uint32_t *any_way)
 {
-    for (uint32_t s = 0; s < routes->count; s++) {
+    grow_trunk(routes, target, last_port > 0);
+    for (uint32_t place = 0; place < routes->count; place++) {
+        /* What is up comes first, since who is below goes where that leads to the trunk. */
+        uint32_t s = routes->is_by_level ? routes->by_order[place] : place;
         const struct manager_node *node = switch_at(routes, s);
         uint32_t *load = routes->load + (size_t)256 * s;
         uint32_t degree = routes->first[s + 1] - routes->first[s];
-        uint32_t best = MANAGER_NONE;
+        const struct edge *best = NULL;
         if (s == target) {
             node->linear[lid] = last_port;
             continue;
@@ -263,13 +308,16 @@ static void fill_address(struct routes *routes, uint32_t target, uint8_t last_po
             const struct edge *edge = &routes->edges[e];
             bool is_good = has_way ? is_next(routes, s, edge)
                                    : any_way[s] != MANAGER_NONE && any_way[edge->to] < any_way[s];
-            if (is_good && (best == MANAGER_NONE || load[edge->port] < load[best])) {
-                best = edge->port;
+            if (is_good && is_better(routes, load, edge, best)) {
+                best = edge;
             }
         }
-        if (best != MANAGER_NONE) {
-            load[best]++;
-            node->linear[lid] = (unsigned char)best;
+        if (best) {
+            load[best->port]++;
+            node->linear[lid] = best->port;
+            /* Who goes down beside the trunk meets it too late. */
+            routes->leads_to_trunk[s] |= routes->leads_to_trunk[best->to] &&
+                                         routes->down[s] == MANAGER_NONE;
         }
     }
 }
@@ -321,13 +369,19 @@ void manager_route(struct manager *manager)
     routes.hops = take(routes.count, sizeof *routes.hops);
     routes.queue = take(routes.count, sizeof *routes.queue);
     routes.load = take(routes.count, 256 * sizeof *routes.load);
+    routes.leads_to_trunk = take(routes.count, sizeof *routes.leads_to_trunk);
+    routes.trunk_count = take(manager->port_count, sizeof *routes.trunk_count);
     find_edges(&routes);
-    manager->root = find_root(&routes);
-    if (manager->config.routing == MANAGER_UP_DOWN &&
-        (!order_by_level(&routes) || !boards_reach_boards(&routes))) {
+    routes.is_by_level = manager->config.routing == MANAGER_UP_DOWN && order_by_level(&routes) &&
+                         boards_reach_boards(&routes);
+    /* The tree of multicasts hangs from one of the highest, too. */
+    manager->root = routes.is_by_level ? routes.by_order[0] : find_root(&routes);
+    if (manager->config.routing == MANAGER_UP_DOWN && !routes.is_by_level) {
         order_by_root(&routes);
     }
     fill_tables(&routes);
+    free(routes.leads_to_trunk);
+    free(routes.trunk_count);
     free(routes.edges);
     free(routes.first);
     free(routes.order);

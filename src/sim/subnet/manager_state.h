@@ -37,10 +37,15 @@ struct manager_node {
     unsigned char *linear; /* of a switch, by LID: what its table shall be */
 };
 
+struct manager_mask {
+    uint64_t words[SUBNET_MASK_WORDS];
+};
+
 struct manager_group {
     uint16_t mlid;
     uint64_t *guids; /* of ports */
     uint32_t count;
+    struct manager_mask *masks; /* by switch, of this sweep: the ports that it has there */
 };
 
 struct manager {

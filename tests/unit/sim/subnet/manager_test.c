@@ -173,6 +173,45 @@ static void a_fat_tree_uses_all_its_roots(void **state)
     bench_close(&bench);
 }
 
+/* In a full tree each cable down from a highest switch has one board's address, whoever sends, so
+ * that every permutation of boards has a cable for each there. */
+static void a_fat_tree_spreads_addresses_over_its_cables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *shape;
+        uint32_t boards;
+    } trees[] = {{"fat-tree:32", 32}, {"fat-tree:128", 128}, {"fat-tree:128,ports=16", 128}};
+    for (uint32_t t = 0; t < 3; t++) {
+        struct bench bench;
+        bench_open(&bench, trees[t].shape, MANAGER_UP_DOWN);
+        const struct subnet *subnet = bench.subnet;
+        uint32_t ports[64];
+        uint32_t *counts = calloc(subnet->port_count, sizeof *counts);
+        uint32_t *last = calloc(subnet->port_count, sizeof *last);
+        assert_non_null(counts);
+        assert_non_null(last);
+        for (uint32_t to = 0; to < trees[t].boards; to++) {
+            uint16_t lid = subnet->ports[own_port(&bench, to)].lid;
+            for (uint32_t from = 0; from < trees[t].boards; from++) {
+                uint32_t count = subnet_way(subnet, own_port(&bench, from), lid, ports, 64,
+                                            bench.text);
+                for (uint32_t i = 0; from != to && i < count; i++) {
+                    counts[ports[i]] += last[ports[i]] != to + 1;
+                    last[ports[i]] = to + 1;
+                }
+            }
+        }
+        uint32_t highest = subnet->node_count - 1;
+        for (uint32_t i = 1; i <= subnet->nodes[highest].port_count; i++) {
+            assert_int_equal(counts[subnet_port_index(subnet, highest, i)], 1);
+        }
+        free(counts);
+        free(last);
+        bench_close(&bench);
+    }
+}
+
 /* ---- Changes ------------------------------------------------------------------------------ */
 
 static void a_second_look_writes_nothing(void **state)
@@ -327,6 +366,7 @@ int main(void)
         cmocka_unit_test(all_reach_all_without_a_circle),
         cmocka_unit_test(shortest_ways_may_wait_in_a_circle),
         cmocka_unit_test(a_fat_tree_uses_all_its_roots),
+        cmocka_unit_test(a_fat_tree_spreads_addresses_over_its_cables),
         cmocka_unit_test(a_second_look_writes_nothing),
         cmocka_unit_test(deaths_are_found_and_addresses_stay),
         cmocka_unit_test(too_many_nodes_are_an_error),
