@@ -11,6 +11,7 @@
 #include "sim/model/machine_file.h"
 #include "sim/model/machine_keys.h"
 #include "sim/model/network_flit.h"
+#include "sim/model/network_subnet.h"
 #include "wire/line.h"
 
 /* Files of one machine, with all that they inherit; one that comes twice counts twice. */
@@ -399,6 +400,13 @@ static bool check_port(const struct sim_machine *machine, char *error)
     return value_fault(machine, SIM_port_frame_bits, error, what);
 }
 
+static bool check_subnet(const struct sim_machine *machine, char *error)
+{
+    char what[SIM_ERROR_BYTES];
+    return machine->switch_infiniband == 0 || !sim_subnet_objection(machine, what) ||
+           value_fault(machine, SIM_switch_infiniband, error, what);
+}
+
 static bool check_together(const struct sim_machine *machine, char *error)
 {
     if (machine->switch_ports == 1) {
@@ -416,7 +424,7 @@ static bool check_together(const struct sim_machine *machine, char *error)
                            "a card needs [host] cached_ns and fill_ns");
     }
     return check_stages(machine, error) && check_core(machine, error) &&
-           check_ring(machine, error) && check_port(machine, error);
+           check_ring(machine, error) && check_port(machine, error) && check_subnet(machine, error);
 }
 
 /* ---- The whole ------------------------------------------------------------------------- */

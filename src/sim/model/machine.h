@@ -187,6 +187,15 @@ struct sim_stage {
     KEY(switch, tables, SIM_KEY_COUNT, true, "1: a table in it gives the way to each node")       \
     KEY(switch, source_routes, SIM_KEY_COUNT, true, "1: a packet can name its way")               \
     KEY(switch, resend, SIM_KEY_COUNT, true, "1: what is damaged on a link is sent again there")  \
+    KEY(switch, infiniband, SIM_KEY_COUNT, true,                                                  \
+        "1: InfiniBand's, in a subnet of at most linear_entries")                                 \
+    KEY(switch, mtu, SIM_KEY_COUNT, true, "InfiniBand: the most data of a packet")                \
+    KEY(switch, linear_entries, SIM_KEY_COUNT, true,                                              \
+        "InfiniBand: of its table of nodes and switches")                                         \
+    KEY(switch, multicast_entries, SIM_KEY_COUNT, true, "InfiniBand: of its table of groups")     \
+    KEY(switch, data_vls, SIM_KEY_COUNT, true, "InfiniBand: virtual lanes for data")              \
+    KEY(switch, buffer_flits, SIM_KEY_COUNT, true,                                                \
+        "InfiniBand: of a lane of an input, 64 bytes each")                                       \
     KEY(port, mode, SIM_KEY_CHOICE, true, "to a router board: sw2 or oip headers")                \
     KEY(port, frame_bits, SIM_KEY_COUNT, true, "of its 80-bit lines; 0: as fast as [link]")       \
     KEY(port, frame, SIM_KEY_MHZ, true, "frames, one way")                                        \

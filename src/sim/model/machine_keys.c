@@ -177,6 +177,7 @@ static const struct {
     {SIM_switch_tables, 0, 1},
     {SIM_switch_source_routes, 0, 1},
     {SIM_switch_resend, 0, 1},
+    {SIM_switch_infiniband, 0, 1},
     {SIM_port_frame_bits, 0, WIRE_LINE_BITS},
 };
 

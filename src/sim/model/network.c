@@ -1,8 +1,9 @@
 /* The network between simulated boards.
  *
- * network_flit.c has the rings and tori of routers. Every other topology is a tree of switches
- * (tree.h) with the nodes as its leaves; a loop and a cable are trees without levels. From the
- * tree's ways, tables and source routes are made.
+ * network_flit.c has the rings and tori of routers, network_subnet.c the trees of InfiniBand
+ * switches. Every other topology is a tree of switches (tree.h) with the nodes as its leaves; a
+ * loop and a cable are trees without levels. From the tree's ways, tables and source routes are
+ * made.
  *
  * An event is a head at the input of a switch or a node. The switch at once takes the output for
  * it, from when the head gets there or the output is free, whichever is later. Since the transit
@@ -25,6 +26,7 @@
 
 #include "base/random.h"
 #include "sim/model/network_flit.h"
+#include "sim/model/network_subnet.h"
 #include "sim/model/routes.h"
 #include "sim/model/tree.h"
 #include "sim/model/ways_back.h"
@@ -74,13 +76,6 @@ const char *const sim_topology_names[SIM_TOPOLOGIES] = {
     [SIM_TORUS] = "torus",
 };
 
-struct output {
-    uint64_t free_ps; /* no head leaves before this */
-    uint64_t packets;
-    uint64_t waited; /* those whose heads had to wait */
-    uint64_t wait_ps_max;
-};
-
 #define NO_SOURCE UINT32_MAX
 
 /* A packet on its way, with all its copies. */
@@ -95,7 +90,8 @@ struct flight {
 };
 
 struct sim_network {
-    struct sim_flit_network *flits; /* a network of routers: then the rest is unused */
+    struct sim_flit_network *flits;    /* a network of routers: then the rest is unused */
+    struct sim_subnet_network *subnet; /* of InfiniBand switches: then all but the tree */
     struct sim_network_user user;
     uint64_t link_bytes_per_s, wire_ps, transit_ps, next_ps;
     const char *refusal;            /* why there is no multicast; NULL: there is */
@@ -106,7 +102,7 @@ struct sim_network {
     struct base_random chance;
     uint32_t node_count;
     struct sim_tree tree;
-    struct output *outputs; /* of the nodes, then of the switches, port by port */
+    struct sim_tree_output *outputs; /* of the nodes, then of the switches, port by port */
     struct sim_slots flights;
 };
 
@@ -242,10 +238,18 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
         network->transit_ps = machine->switch_transit;
         network->next_ps = machine->switch_next;
         network->refusal = machine->switch_multicast ? NULL : "its switches have no multicast";
-        if (!lay_routes(network, machine, error)) {
+        bool is_subnet = machine->switch_infiniband != 0 &&
+                         sim_subnet_fits(machine, &network->tree);
+        if (is_subnet) {
+            network->subnet = sim_subnet_network_open(machine, &network->tree, user, error);
+        }
+        if (is_subnet ? !network->subnet : !lay_routes(network, machine, error)) {
             free(network);
             return NULL;
         }
+    }
+    if (network->subnet) {
+        return network;
     }
     network->damage_ppm = sim_links_resend(machine, topology) ? machine->link_loss_ppm : 0;
     network->chance = (struct base_random){user->seed + 1};
@@ -258,6 +262,9 @@ void sim_network_close(struct sim_network *network)
 {
     if (network && network->flits) {
         sim_flit_network_close(network->flits);
+        free(network);
+    } else if (network && network->subnet) {
+        sim_subnet_network_close(network->subnet);
         free(network);
     } else if (network) {
         sim_slots_free(&network->flights);
@@ -299,7 +306,7 @@ static uint32_t place_of(uint32_t level, uint32_t index)
 }
 
 /* Takes the output for one packet; returns when its head leaves. */
-static uint64_t take_output(struct output *output, uint64_t at_ps, uint64_t taken_ps)
+static uint64_t take_output(struct sim_tree_output *output, uint64_t at_ps, uint64_t taken_ps)
 {
     uint64_t from_ps = at_ps;
     if (output->free_ps > at_ps) {
@@ -397,7 +404,7 @@ static void pass(struct sim_network *network, uint64_t at_ps, uint32_t level, ui
 
 void sim_network_expect(const struct sim_network *network, const struct sim_event_load *event)
 {
-    if (!network->flits) {
+    if (!network->flits && !network->subnet) {
         prefetch_to_write(flight_at(network, (uint32_t)event->value));
     }
 }
@@ -405,7 +412,7 @@ void sim_network_expect(const struct sim_network *network, const struct sim_even
 bool sim_network_expect_soon(const struct sim_network *network, const struct sim_event_load *event,
                              uint32_t *node, uint32_t *token)
 {
-    if (network->flits) {
+    if (network->flits || network->subnet) {
         return false;
     }
     const struct flight *flight = flight_at(network, (uint32_t)event->value);
@@ -433,6 +440,10 @@ void sim_network_event(struct sim_network *network, const struct sim_event *even
 {
     if (network->flits) {
         sim_flit_network_event(network->flits, event);
+        return;
+    }
+    if (network->subnet) {
+        sim_subnet_network_event(network->subnet, event);
         return;
     }
     uint32_t slot = (uint32_t)event->value;
@@ -483,7 +494,7 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
                       uint32_t last, uint32_t bytes, uint32_t token, bool is_reply)
 {
     uint64_t length_ps = duration_ps(network, bytes);
-    struct output *output = &network->outputs[source];
+    struct sim_tree_output *output = &network->outputs[source];
     /* To itself: it turns inside the SWIF, since the cable leads elsewhere. */
     bool is_inside = network->tree.level_count == 0 && network->node_count > 1 && first == source;
     uint64_t wire_ps = is_inside ? 0 : network->wire_ps;
@@ -515,11 +526,17 @@ uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t 
     if (network->flits) {
         return sim_flit_network_send(network->flits, at_ps, source, target, bytes, token);
     }
+    if (network->subnet) {
+        return sim_subnet_network_send(network->subnet, at_ps, source, target, bytes, token, false);
+    }
     return leave(network, at_ps, source, target, target, bytes, token, false);
 }
 
 bool sim_network_is_stopped(const struct sim_network *network, uint32_t source, uint32_t token)
 {
+    if (network->subnet) {
+        return sim_subnet_network_is_stopped(network->subnet, source, token);
+    }
     return network->flits && sim_flit_network_is_stopped(network->flits, source, token);
 }
 
@@ -530,12 +547,18 @@ uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t
     if (network->flits) {
         return sim_flit_network_reply(network->flits, at_ps, source, target, bytes, token);
     }
+    if (network->subnet) {
+        return sim_subnet_network_send(network->subnet, at_ps, source, target, bytes, token, true);
+    }
     return leave(network, at_ps, source, target, target, bytes, token, true);
 }
 
 bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint32_t target,
                        uint32_t port)
 {
+    if (network->subnet) {
+        return sim_subnet_network_route(network->subnet, switch_number, target, port);
+    }
     if (!network->routes || sim_routes_kind(network->routes) != SIM_ROUTING_TABLE ||
         switch_number >= network->tree.switch_count || target >= network->node_count ||
         !sim_tree_leads(&network->tree, switch_number, target, port)) {
@@ -569,6 +592,10 @@ uint64_t sim_network_multicast(struct sim_network *network, uint64_t at_ps, uint
         return sim_flit_network_multicast(network->flits, at_ps, source, first, count, bytes,
                                           token);
     }
+    if (network->subnet) {
+        return sim_subnet_network_multicast(network->subnet, at_ps, source, first, count, bytes,
+                                            token);
+    }
     return leave(network, at_ps, source, first, first + count - 1, bytes, token, false);
 }
 
@@ -583,26 +610,17 @@ uint32_t sim_network_hops(const struct sim_network *network, uint32_t source, ui
     return sim_tree_hops(&network->tree, source, target);
 }
 
-static bool is_worse(const struct output *one, const struct output *other)
-{
-    if (one->waited != other->waited) {
-        return one->waited > other->waited;
-    }
-    return one->packets > other->packets;
-}
-
 void sim_network_worst(const struct sim_network *network, struct sim_network_worst *worst)
 {
     if (network->flits) {
         sim_flit_network_worst(network->flits, worst);
         return;
     }
-    size_t number = 0;
-    for (size_t i = 1; i < network->tree.output_count; i++) {
-        if (is_worse(&network->outputs[i], &network->outputs[number])) {
-            number = i;
-        }
+    if (network->subnet) {
+        sim_subnet_network_worst(network->subnet, worst);
+        return;
     }
+    size_t number = sim_tree_worst(&network->tree, network->outputs);
     *worst = (struct sim_network_worst){.carried = network->outputs[number].packets,
                                         .wait_ps_max = network->outputs[number].wait_ps_max};
     sim_tree_output_name(&network->tree, number, worst->where, sizeof worst->where);

@@ -13,6 +13,11 @@
  * Where switches resend ([switch] resend, RHiNET-3), [link] loss_ppm is what each link damages: the
  * packet is sent again there, and its head is later by its own length and a way to and fro.
  *
+ * InfiniBand switches ([switch] infiniband) are a subnet with its manager, lanes and credits
+ * (sim/subnet), as long as its tables have entries enough for all nodes and switches, and its
+ * switches no more than 254 ports. Larger networks are the plain switches that this file speaks of,
+ * at the same delays.
+ *
  * Rings and tori are networks of routers (sim/ring): wormhole switching, virtual channels and
  * credits. They report a packet when the whole of it has arrived. */
 #ifndef SIM_MODEL_NETWORK_H
@@ -44,7 +49,7 @@ struct sim_network_user {
     /* The token's head is at the node's input at `at_ps`; called once for each target, inside
      * sim_network_event, when the virtual time is `at_ps`. */
     void (*arrived)(void *context, uint64_t at_ps, uint32_t node, uint32_t token);
-    /* May be NULL: the token's head leaves its source's NIC for a router. */
+    /* May be NULL: the token's head leaves its source's NIC for a router or an InfiniBand switch. */
     void (*left)(void *context, uint32_t source, uint32_t token);
     /* For traces, may be NULL: an output of a switch carried a packet in this time. */
     void (*carried)(void *context, uint32_t switch_number, uint32_t port, uint64_t from_ps,
@@ -63,19 +68,21 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
                                      char error[SIM_ERROR_BYTES]);
 void sim_network_close(struct sim_network *network);
 
-/* The head leaves the source's output at `at_ps` (not before now) or, if the link is still
- * taken, as soon as it is free; the link is then taken for `bytes`. Returns when the link will
- * be free again. */
+/* The head leaves the source's output at `at_ps` (not before now; over routers and InfiniBand
+ * switches: now) or, if the link is still taken, as soon as it is free; the link is then taken for
+ * `bytes`. Returns when the link will be free again, as far as that is known now. */
 uint64_t sim_network_send(struct sim_network *network, uint64_t at_ps, uint32_t source,
                           uint32_t target, uint32_t bytes, uint32_t token);
 
 /* The same for a reply to a packet that came from the target: over routers and by source routes it
- * takes the way back in that packet's header; over routers also the virtual network of replies. */
+ * takes the way back in that packet's header; over routers also the virtual network of replies, and
+ * over InfiniBand switches their lane. */
 uint64_t sim_network_reply(struct sim_network *network, uint64_t at_ps, uint32_t source,
                            uint32_t target, uint32_t bytes, uint32_t token);
 
 /* Sends one packet to the nodes first .. first + count - 1, which may include the source; the
- * switches make the copies, or the tables of a ring's routers. Only where
+ * switches make the copies, or the tables of a ring's routers. (An InfiniBand switch sends nothing
+ * back: there the source hands itself its copy.) Only where
  * sim_network_can_multicast; elsewhere sim_network_refusal says why in a sentence. */
 bool sim_network_can_multicast(const struct sim_network *network);
 const char *sim_network_refusal(const struct sim_network *network);
@@ -88,7 +95,7 @@ bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint
                        uint32_t port);
 
 /* Whether a token that should be on its source's link by now has not got there, and is not next:
- * the router behind that link has said stop. The user is told when it has got there. */
+ * the router behind that link has said stop, or the switch has no room. The user is told when it has got there. */
 bool sim_network_is_stopped(const struct sim_network *network, uint32_t source, uint32_t token);
 
 /* Handles an event of the network's kind that was taken out of the heap. */

@@ -93,6 +93,25 @@ uint32_t sim_tree_hops(const struct sim_tree *tree, uint32_t source, uint32_t ta
     return 0;
 }
 
+static bool is_worse(const struct sim_tree_output *one, const struct sim_tree_output *other)
+{
+    if (one->waited != other->waited) {
+        return one->waited > other->waited;
+    }
+    return one->packets > other->packets;
+}
+
+size_t sim_tree_worst(const struct sim_tree *tree, const struct sim_tree_output *outputs)
+{
+    size_t worst = 0;
+    for (size_t i = 1; i < tree->output_count; i++) {
+        if (is_worse(&outputs[i], &outputs[worst])) {
+            worst = i;
+        }
+    }
+    return worst;
+}
+
 void sim_tree_output_name(const struct sim_tree *tree, size_t output, char *text, size_t room)
 {
     if (output < tree->node_count) {

@@ -42,6 +42,14 @@ void sim_tree_init(struct sim_tree *tree, uint32_t node_count);
  * out. */
 void sim_tree_lay(struct sim_tree *tree, uint64_t switch_ports, bool is_fat);
 
+/* An output of a node or a switch, for whoever carries packets over the tree. */
+struct sim_tree_output {
+    uint64_t free_ps; /* no head leaves before this */
+    uint64_t packets;
+    uint64_t waited; /* those whose heads had to wait */
+    uint64_t wait_ps_max;
+};
+
 /* ---- Ways ------------------------------------------------------------------------------ */
 
 static inline uint32_t sim_tree_down_ports(const struct sim_tree *tree)
@@ -126,6 +134,9 @@ bool sim_tree_leads(const struct sim_tree *tree, uint32_t switch_number, uint32_
 
 /* How many switches lie between the two nodes. */
 uint32_t sim_tree_hops(const struct sim_tree *tree, uint32_t source, uint32_t target);
+
+/* The output for which most packets have waited or, if there are several, that has carried most. */
+size_t sim_tree_worst(const struct sim_tree *tree, const struct sim_tree_output *outputs);
 
 /* "switch 3, port 7, up to switch 9" */
 void sim_tree_output_name(const struct sim_tree *tree, size_t output, char *text, size_t room);

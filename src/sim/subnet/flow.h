@@ -97,6 +97,7 @@ extern const char *const flow_loss_names[FLOW_LOSSES];
 /* For captures and traces: a packet, or a link packet, began on a cable. */
 struct flow_sight {
     uint64_t from_ps, to_ps;
+    uint64_t ready_ps; /* of a packet: it could have begun then, but for others or want of credit */
     uint32_t from_port;
     uint8_t vl;
     bool is_link_packet;

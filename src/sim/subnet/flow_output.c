@@ -169,6 +169,7 @@ static void show(const struct flow *flow, uint64_t now_ps, const struct flow_sta
     const struct flow_sight sight = {
         .from_ps = now_ps,
         .to_ps = now_ps + duration_ps,
+        .ready_ps = stay->ready_ps,
         .from_port = stay->port_out,
         .vl = body->is_management ? SUBNET_MANAGEMENT_VL : stay->lane_out,
         .wrong_bits = stay->wrong_bits + wrong_bits,
