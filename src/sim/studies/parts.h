@@ -19,6 +19,8 @@ extern const struct sim_study sim_study_users;
 extern const struct sim_study sim_study_ring;
 extern const struct sim_study sim_study_frames;
 extern const struct sim_study sim_study_multicast;
+extern const struct sim_study sim_study_bridge;
+extern const struct sim_study sim_study_subnet;
 
 /* 10 s of virtual time: a study that takes longer never ends. */
 #define SIM_STUDY_LIMIT_PS UINT64_C(10000000000000)

@@ -20,6 +20,8 @@ static const struct sim_study *const studies[] = {
     &sim_study_ring,
     &sim_study_frames,
     &sim_study_multicast,
+    &sim_study_bridge,
+    &sim_study_subnet,
 };
 
 enum { STUDIES = sizeof studies / sizeof studies[0] };
