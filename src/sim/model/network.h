@@ -49,7 +49,8 @@ struct sim_network_user {
     /* The token's head is at the node's input at `at_ps`; called once for each target, inside
      * sim_network_event, when the virtual time is `at_ps`. */
     void (*arrived)(void *context, uint64_t at_ps, uint32_t node, uint32_t token);
-    /* May be NULL: the token's head leaves its source's NIC for a router or an InfiniBand switch. */
+    /* May be NULL: the token's head leaves its source's NIC for a router, or for an InfiniBand
+     * switch. */
     void (*left)(void *context, uint32_t source, uint32_t token);
     /* For traces, may be NULL: an output of a switch carried a packet in this time. */
     void (*carried)(void *context, uint32_t switch_number, uint32_t port, uint64_t from_ps,
@@ -95,7 +96,8 @@ bool sim_network_route(struct sim_network *network, uint32_t switch_number, uint
                        uint32_t port);
 
 /* Whether a token that should be on its source's link by now has not got there, and is not next:
- * the router behind that link has said stop, or the switch has no room. The user is told when it has got there. */
+ * the router behind that link has said stop, or the switch has no room. The user is told when it
+ * has got there. */
 bool sim_network_is_stopped(const struct sim_network *network, uint32_t source, uint32_t token);
 
 /* Handles an event of the network's kind that was taken out of the heap. */

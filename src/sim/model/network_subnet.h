@@ -1,7 +1,8 @@
-/* Trees of InfiniBand switches (sim/subnet) under the model's clock: the topologies switch, tree and
- * fat-tree of machines with [switch] infiniband. Switches have virtual lanes and credits, and
+/* Trees of InfiniBand switches (sim/subnet) under the model's clock: the topologies switch, tree
+ * and fat-tree of machines with [switch] infiniband. Switches have virtual lanes and credits, and
  * tables that the built-in subnet manager writes by datagrams when the network is opened, before
- * any time passes. Heads of packets that meet nobody arrive when they would through plain switches.
+ * any time passes. Heads of packets that meet nobody arrive when they would through plain
+ * switches.
  *
  * On a cable a packet is LRH, its words of 8 bytes, and CRCs, as a bridge sends them
  * (wire/ib_frame.h). Its data may be as long as the MTU: its DIMMnet header counts as one of
@@ -12,13 +13,13 @@
  * where requests wait for each other. A board takes what comes at once, so nothing waits for a
  * board.
  *
- * A switch sends no packet back by the port by which it came. So what a board sends to itself turns
- * in its port, and a member that sends to its own group hands itself the copy.
+ * A switch sends no packet back by the port by which it came. So what a board sends to itself
+ * turns in its port, and a member that sends to its own group hands itself the copy.
  *
  * A multicast goes to a group of the manager's, made when its nodes are first sent to, at no cost
  * in time. Who is none of them and sends to them has another group with itself in it, as only
- * members are in a group's tree. When all entries of the tables are taken, one is used anew as soon
- * as nothing is under way, and meanwhile a packet goes to each node. */
+ * members are in a group's tree. When all entries of the tables are taken, one is used anew as
+ * soon as nothing is under way, and meanwhile a packet goes to each node. */
 #ifndef SIM_MODEL_NETWORK_SUBNET_H
 #define SIM_MODEL_NETWORK_SUBNET_H
 

@@ -1,5 +1,5 @@
 /* Trees of InfiniBand switches: lone packets come when they would through plain switches, groups
- * get one copy each, what meets shares a cable, boards' programs run, and what cannot be is said. */
+ * get one copy each, what meets shares a cable, programs run, and what cannot be is said. */
 #include "network_bench.h"
 
 #include "sim/model/network_subnet.h"
