@@ -214,6 +214,40 @@ static void contention_shares_the_bandwidth(void **state)
     bench_close(bench);
 }
 
+/* While requests to one node fill the lanes before it, a reply to another gets by. */
+static void replies_pass_where_requests_wait(void **state)
+{
+    (void)state;
+    enum { HOT = 0, SENDER = 5, TARGET = 10, PROBE = 1000 };
+    uint64_t took_ps[2] = {0, 0};
+    for (uint32_t is_reply = 0; is_reply < 2; is_reply++) {
+        struct bench *bench = subnet_open_as(SIM_SWITCH_TREE, 4, 12);
+        for (uint32_t i = 0; i < 50; i++) {
+            for (uint32_t node = 3; node < 9; node++) {
+                if (node != SENDER) {
+                    (void)sim_network_send(bench->network, 0, node, HOT, 2048, i);
+                }
+            }
+        }
+        uint64_t at_ps = 20 * duration_ps(2048);
+        bench_run_until(bench, at_ps);
+        if (is_reply) {
+            (void)sim_network_reply(bench->network, at_ps, SENDER, TARGET, 32, PROBE);
+        } else {
+            (void)sim_network_send(bench->network, at_ps, SENDER, TARGET, 32, PROBE);
+        }
+        bench_run(bench);
+        for (uint32_t i = 0; i < bench->arrival_count; i++) {
+            const struct arrival *arrival = &bench->arrivals[i];
+            took_ps[is_reply] = arrival->token == PROBE ? arrival->at_ps - at_ps
+                                                        : took_ps[is_reply];
+        }
+        bench_close(bench);
+    }
+    assert_true(took_ps[1] > 0 && took_ps[1] < 3 * duration_ps(2048));
+    assert_true(took_ps[0] > 5 * duration_ps(2048));
+}
+
 /* In a fat tree a permutation has a way for each; in a tree all meet at the root. */
 static void a_fat_tree_has_a_way_for_each(void **state)
 {
@@ -495,6 +529,7 @@ int main(void)
         cmocka_unit_test(packets_to_one_output_follow_each_other),
         cmocka_unit_test(a_board_without_credit_is_stopped),
         cmocka_unit_test(contention_shares_the_bandwidth),
+        cmocka_unit_test(replies_pass_where_requests_wait),
         cmocka_unit_test(a_fat_tree_has_a_way_for_each),
         cmocka_unit_test(the_same_is_sent_the_same_way),
         cmocka_unit_test(groups_get_one_copy_each),
