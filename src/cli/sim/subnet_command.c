@@ -533,7 +533,7 @@ int cli_sim_subnet(int argc, char **argv)
         topology_free(&topology);
         return cli_refuse(COMMAND, "there is no node \"%s\" in %s", options.host, options.topology);
     }
-    if (!traffic.json) {
+    if (!traffic.json && !options.program) {
         printf("%s: %" PRIu32 " boards, %" PRIu32 " switches, %" PRIu32 " cables\n",
                options.topology, topology.board_count, topology.switch_count,
                cable_count(&topology));
