@@ -482,7 +482,6 @@ static void leave(struct flow *flow, uint64_t now_ps, uint32_t slot)
     uint32_t port = flow_stay(flow, slot)->port_out;
     end_way(flow, now_ps, slot);
     if (port != FLOW_NONE) {
-        flow->ports[port].wakes = false;
         flow_look(flow, now_ps, port);
     }
 }
@@ -501,9 +500,6 @@ void flow_event(struct flow *flow, const struct sim_event *event)
     case FLOW_ARRIVES: arrive(flow, now_ps, subject); break;
     case FLOW_LEAVES: leave(flow, now_ps, subject); break;
     case FLOW_FREES:
-        flow->ports[subject].wakes = false;
-        flow_look(flow, now_ps, subject);
-        break;
     case FLOW_LOOKS: flow_look(flow, now_ps, subject); break;
     case FLOW_CREDITS:
         if (epoch == flow->ports[subject].epoch) {

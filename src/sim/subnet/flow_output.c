@@ -217,7 +217,7 @@ static void begin(struct flow *flow, uint64_t now_ps, uint32_t index, uint32_t l
     }
     port->free_ps = now_ps + duration_ps;
     port->busy_ps += duration_ps;
-    port->wakes = true;
+    port->wakes_ps = port->free_ps;
     sim_events_put(flow->user.events, port->free_ps, flow->user.event_kind, slot,
                    flow_event_value(FLOW_LEAVES, 0, 0, 0));
     uint32_t wrong_bits = damage(flow, body->bytes);
@@ -310,8 +310,8 @@ void flow_look(struct flow *flow, uint64_t now_ps, uint32_t index)
         send_link_packet(flow, now_ps, index, (uint32_t)__builtin_ctz(port->owed));
     }
     if (port->free_ps > now_ps) {
-        if (!port->wakes && (port->owed | port->asking) != 0) {
-            port->wakes = true;
+        if (port->wakes_ps != port->free_ps && (port->owed | port->asking) != 0) {
+            port->wakes_ps = port->free_ps;
             sim_events_put(flow->user.events, port->free_ps, flow->user.event_kind, index,
                            flow_event_value(FLOW_FREES, 0, 0, 0));
         }

@@ -72,6 +72,7 @@ struct flow_turn {
 struct flow_port {
     uint64_t free_ps;      /* the cable carries nothing from then on */
     uint64_t own_free_ps;  /* the same for packets to itself */
+    uint64_t wakes_ps;     /* if it is free_ps, there is an event then that looks at the port */
     uint64_t busy_ps;      /* altogether, by packets */
     uint64_t wait_from_ps; /* UINT64_MAX: nothing waits */
     uint64_t queued;       /* packets at their source */
@@ -83,7 +84,6 @@ struct flow_port {
     uint8_t number, width;
     bool is_board;
     bool is_alive, carries; /* its cable works; data may pass */
-    bool wakes;             /* an event at free_ps looks at it */
     struct flow_turn high, low;
     int32_t high_left; /* flits of high priority before low gets a turn */
 };
