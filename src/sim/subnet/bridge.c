@@ -15,7 +15,7 @@ enum { QUEUED_MAX = 2 };
 void bridge_config_default(struct bridge_config *config)
 {
     *config = (struct bridge_config){
-        .frame_lines = 16,      /* doc/infiniband.md: by experiment */
+        .frame_lines = 8,       /* doc/infiniband.md: by experiment */
         .line_ps = 32000,       /* SW2(B): a frame of 80 bits at 31.25 MHz */
         .convert_ps = 32000,    /* assumed: two cycles of the board's 62.5 MHz */
         .window = 256,          /* assumed */
