@@ -171,7 +171,8 @@ static void a_point_gives_the_same_row_each_time(void **state)
     for (unsigned i = 0; sim_study_at(i); i++) {
         const struct sim_study *study = sim_study_at(i);
         /* These take longer. */
-        bool is_slow = strcmp(study->name, "ring") == 0 || strcmp(study->name, "message") == 0;
+        bool is_slow = strcmp(study->name, "ring") == 0 || strcmp(study->name, "message") == 0 ||
+                       strcmp(study->name, "subnet") == 0;
         bool is_next = strcmp(study->name, "multicast") == 0;
         struct sim_study_choice choice = choose(study, study->machine,
                                                 is_slow   ? 8
@@ -267,6 +268,73 @@ static void multicast_takes_the_ring_once(void **state)
     /* All 16 nodes' messages pass each port: 24 cycles each are 162.8 in a millisecond. */
     assert_in_range(column(study, &tables, "per_ms"), 150, 175);
     assert_true(column(study, &tables, "per_ms") > 1.15 * column(study, &unicast, "per_ms"));
+    sim_machine_free(&machine);
+}
+
+/* ---- Bridges ------------------------------------------------------------------------------- */
+
+/* The row of a point that has these lines and no errors, with packets of 256 bytes. */
+static void run_bridge(uint32_t lines, struct sim_study_row *row)
+{
+    const struct sim_study *study = sim_study_find("bridge");
+    struct sim_study_choice choice = choose(study, study->machine, 8);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    enum { LENGTHS = 9, SIZE = 1 };
+    static const uint32_t lengths[LENGTHS] = {1, 2, 4, 8, 16, 32, 64, 128, 254};
+    unsigned count = study->list(&choice, points);
+    for (unsigned i = 0; i < count; i++) {
+        if (points[i].variant / LENGTHS == SIZE && lengths[points[i].variant % LENGTHS] == lines) {
+            run_point(study, &choice, &points[i], row);
+            assert_int_equal((uint32_t)column(study, row, "frame_lines"), lines);
+            assert_int_equal((uint32_t)column(study, row, "bytes"), 256);
+            sim_machine_free(&machine);
+            return;
+        }
+    }
+    fail();
+}
+
+/* Long frames wait at both ends, and those of one line are more than a cable carries. */
+static void frames_of_a_few_lines_are_best(void **state)
+{
+    const struct sim_study *study = sim_study_find("bridge");
+    struct sim_study_row one, eight, all;
+    (void)state;
+    run_bridge(1, &one);
+    run_bridge(8, &eight);
+    run_bridge(64, &all);
+    assert_true(column(study, &eight, "mean_ns") < 0.8 * column(study, &all, "mean_ns"));
+    assert_true(column(study, &eight, "mean_ns") < 0.5 * column(study, &one, "mean_ns"));
+    assert_true(column(study, &one, "most_mb_per_s") < 180);
+    assert_in_range(column(study, &eight, "most_mb_per_s"), 230, 243);
+    assert_in_range(column(study, &all, "most_mb_per_s"), 230, 243);
+    assert_int_equal(column(study, &eight, "resent"), 0);
+    /* 33 lines of 32 ns, in at one end and out at the other at the same time but for a frame. */
+    assert_in_range(column(study, &eight, "empty_ns"), 1056 + 8 * 32, 1056 + 16 * 32 + 400);
+}
+
+/* With 4 boards the ring is the quicker one, with 16 the switches are. */
+static void switches_overtake_the_ring(void **state)
+{
+    const struct sim_study *study = sim_study_find("subnet");
+    struct sim_study_choice choice = choose(study, study->machine, 16);
+    struct sim_study_point points[SIM_STUDY_POINTS_MAX];
+    struct sim_study_row rows[7];
+    (void)state;
+    skip_if_emulated();
+    assert_int_equal(study->list(&choice, points), 7);
+    for (unsigned i = 0; i < 7; i++) {
+        run_point(study, &choice, &points[i], &rows[i]);
+        assert_true(column(study, &rows[i], "most_mb_per_s") > 200);
+        assert_true(column(study, &rows[i], "most_mb_per_s") < 250);
+        assert_true(column(study, &rows[i], "quarter_ns") > column(study, &rows[i], "empty_ns"));
+    }
+    assert_true(column(study, &rows[0], "empty_ns") < column(study, &rows[1], "empty_ns"));
+    assert_true(column(study, &rows[2], "empty_ns") > column(study, &rows[3], "empty_ns"));
+    assert_string_equal(rows[5].values[1].text, "thin tree");
+    assert_int_equal(column(study, &rows[5], "switches"), 4);
+    assert_int_equal(column(study, &rows[6], "switches"), 8);
+    assert_true(column(study, &rows[6], "empty_ns") < 0.9 * column(study, &rows[4], "empty_ns"));
     sim_machine_free(&machine);
 }
 
@@ -682,6 +750,8 @@ int main(void)
         cmocka_unit_test(a_point_gives_the_same_row_each_time),
         cmocka_unit_test(a_larger_ring_carries_no_more),
         cmocka_unit_test(multicast_takes_the_ring_once),
+        cmocka_unit_test(frames_of_a_few_lines_are_best),
+        cmocka_unit_test(switches_overtake_the_ring),
         cmocka_unit_test(teams_of_any_size_meet),
         cmocka_unit_test(two_nodes_take_what_the_paper_measured),
         cmocka_unit_test(the_core_processor_helps_hosts_that_compute),
