@@ -63,8 +63,7 @@ struct cli_link {
 void cli_page_network(FILE *page, const char *title, uint32_t width, uint32_t height,
                       const struct cli_link *links, size_t count);
 
-/* The colour of a link: blue for no load, through amber, to red for full load; and the key to it.
- * */
+/* A link's colour: blue for no load, through amber, to red for full load; and the key to it. */
 void cli_page_load_colour(FILE *page, double use);
 void cli_page_load_key(FILE *page);
 

@@ -1,6 +1,7 @@
-/* Paper 003's two ways to join boards, never compared there: its ring of router boards, and bridges
- * to switches of 8 ports: one, or a tree with half of the ports up or with a quarter. Each board has the same port to its NIC,
- * SW2(B), and sends packets of 256 bytes to all others alike. */
+/* Paper 003's two ways to join boards, never compared there: its ring of router boards, and
+ * bridges to switches of 8 ports: one, or a tree with half of the ports up or with a quarter.
+ * Each board has the same port to its NIC, SW2(B), and sends packets of 256 bytes to all others
+ * alike. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -110,8 +111,8 @@ static void run_ring(const struct sim_study_choice *choice, uint32_t nodes,
 
 /* ---- Bridges ------------------------------------------------------------------------------ */
 
-/* A cable carries what four NICs send, so that switches below may have six boards and two cables up,
- * each to one of up to three switches above: any two below have one of these in common. */
+/* A cable carries what four NICs send, so that switches below may have six boards and two cables
+ * up, each to one of up to three switches above: any two below have one of these in common. */
 static void make_thin_tree(struct topology *topology, uint32_t boards)
 {
     enum { AT_SWITCH = SWITCH_PORTS - 2, ABOVE_MOST = 3 };

@@ -176,8 +176,8 @@ static void nothing_is_lost_doubled_or_swapped_on_bad_cables(void **state)
     }
 }
 
-/* All to one: its memory fills, its lane's buffers fill, and all comes all the same. A frame takes a
- * few events, however long its port has been busy. */
+/* All to one: its memory fills, its lane's buffers fill, and all comes all the same. A frame
+ * takes a few events, however long its port has been busy. */
 static void many_to_one_waits_and_loses_nothing(void **state)
 {
     (void)state;
