@@ -140,7 +140,7 @@ const struct options_row subnet_traffic_rows[] = {
      OPTIONS_CALL, .take = take_cut},
     {"kill", 0, "NODE@US[-US]", "a node dies, and comes back; may be repeated", OPTIONS_CALL,
      .take = take_kill},
-    {"frame-lines", 0, "N", "lines of 8 bytes in a bridge's frame (default 16)", OPTIONS_NUMBER,
+    {"frame-lines", 0, "N", "lines of 8 bytes in a bridge's frame (default 8)", OPTIONS_NUMBER,
      AT(bridge.frame_lines), .least = 1, .most = WIRE_IB_FRAME_LINES_MAX},
     {"literal", 0, NULL, "resend frames by the paper's rules as they stand, which livelock",
      OPTIONS_FLAG, AT(bridge.literal_rules)},
