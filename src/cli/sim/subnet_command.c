@@ -450,7 +450,7 @@ static int work(const struct options *options, const struct subnet_traffic *traf
     int status = CLI_OK;
     catch_signals();
     if (options->manager == MANAGED_INSIDE &&
-        !manage_inside(options, session, node, traffic->json)) {
+        !manage_inside(options, session, node, traffic->json || options->program)) {
         return CLI_FAULT;
     }
     if (needs_server && !open_server(options, session, &attach)) {
@@ -533,6 +533,7 @@ int cli_sim_subnet(int argc, char **argv)
         topology_free(&topology);
         return cli_refuse(COMMAND, "there is no node \"%s\" in %s", options.host, options.topology);
     }
+    /* A program's output is its own. */
     if (!traffic.json && !options.program) {
         printf("%s: %" PRIu32 " boards, %" PRIu32 " switches, %" PRIu32 " cables\n",
                options.topology, topology.board_count, topology.switch_count,

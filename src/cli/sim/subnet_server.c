@@ -470,7 +470,7 @@ static void client_read(struct subnet_server *server, uint32_t slot)
     struct client *client = &server->clients[slot];
     unsigned char bytes[SUBNET_WORDS_DATAGRAM_BYTES + 1];
     for (uint32_t i = 0; i < AT_ONCE && client->is_used && client->count < QUEUE / 2; i++) {
-        ssize_t count = recv(client->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+        ssize_t count = recv(client->socket, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC);
         if (count < 0) {
             return;
         }
@@ -721,7 +721,7 @@ static void control_read(struct subnet_server *server)
         struct subnet_words_control control;
         unsigned char bytes[sizeof control + 1];
         struct address from = {.bytes = sizeof from.name};
-        ssize_t count = recvfrom(server->control, bytes, sizeof bytes, MSG_DONTWAIT,
+        ssize_t count = recvfrom(server->control, bytes, sizeof bytes, MSG_DONTWAIT | MSG_TRUNC,
                                  (struct sockaddr *)&from.name, &from.bytes);
         if (count < 0) {
             return;

@@ -7,9 +7,8 @@
 . "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/subnet.bash"
 subnet_needs 'OpenSM on a subnet that changes' opensm ibtracert sminfo
 
-# way_goes_by WAY PATTERN
+# way_matches FROM TO PATTERN
 way_matches() { subnet_order way "$1" "$2" | grep -qE -- "$3"; }
-way_is_there() { way_matches "$1" "$2" '\(LID [0-9]+\): '; }
 
 # Neighbours of a ring have one hop between them, and the whole way round when that is cut.
 a_cut_cable_is_gone_round()
@@ -43,8 +42,7 @@ a_dead_switch_is_gone_round()
 a_second_manager_stands_by()
 {
     local second
-    printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >conf
-    opensm_start board-4 log2 -F "$live_work/conf" -p 1
+    opensm_start board-4 log2 -p 1
     second=$opensm_pid
     live_eventually log_has log2 1 'Entering STANDBY' || { tail -n 5 log2; return 1; }
     attached board-2 sminfo >told 2>&1 && grep -q 'priority 5 state 3' told || { cat told; return 1; }

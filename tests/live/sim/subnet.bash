@@ -55,39 +55,52 @@ subnet_order()
 # Ends the server as Ctrl-C does; its status is 0.
 subnet_stop()
 {
+    exec {subnet_in}>&-
     kill -INT "$subnet_pid" && wait "$subnet_pid"
 }
 
-# attached HOST PROGRAM...
+# attached HOST PROGRAM...: for at most 30 s.
 attached()
 {
-    local host=$1
+    subnet_environment "$1"
     shift
-    mkdir -p "osm-$host"
-    attached_as=()
-    [ "${BASHPID}" = $$ ] || attached_as=(exec)
-    "${attached_as[@]}" env LD_PRELOAD="$subnet_library" IBSIM_SOCKNAME="$subnet_name" SIM_HOST="$host" \
-        OSM_TMP_DIR="$live_work/osm-$host" OSM_CACHE_DIR="$live_work/osm-$host" "$@"
+    timeout -k 5 30 env "${subnet_variables[@]}" "$@"
 }
 
-# opensm_start HOST LOG [option...]: leaves its process in $opensm_pid. -d 2: its log is written at
-# once.
+subnet_environment()
+{
+    mkdir -p "osm-$1"
+    subnet_variables=(LD_PRELOAD="$subnet_library" IBSIM_SOCKNAME="$subnet_name" SIM_HOST="$1"
+        OSM_TMP_DIR="$live_work/osm-$1" OSM_CACHE_DIR="$live_work/osm-$1")
+}
+
+# opensm_start HOST LOG [option...]: leaves its process in $opensm_pid. Its log is written at once,
+# and as a second manager it looks for the first every 500 ms.
 opensm_start()
 {
     local host=$1 log=$2
     shift 2
-    rm -f "$log"
-    # The shell that would be between is gone, so that $! is OpenSM's own process.
-    (attached "$host" opensm -d 2 -f "$live_work/$log" "$@" </dev/null >"$log.out" 2>&1) &
+    printf 'force_log_flush TRUE\nsminfo_polling_timeout 500\npolling_retry_number 2\n' >conf
+    : >"$log"
+    subnet_environment "$host"
+    env "${subnet_variables[@]}" opensm -F "$live_work/conf" -f "$live_work/$log" "$@" \
+        </dev/null >"$log.out" 2>&1 &
     opensm_pid=$!
 }
 
 # log_has LOG COUNT TEXT: the text is there at least so often.
-log_has() { [ -e "$1" ] && [ "$(grep -c -- "$3" "$1")" -ge "$2" ]; }
+log_has() { [ "$(grep -c -- "$3" "$1" 2>/dev/null)" -ge "$2" ]; }
 
+# Ends one of the test's own processes, at once if it does not end by itself.
 opensm_stop()
 {
+    local i
     kill "$1" 2>/dev/null
+    for ((i = 0; i < 100; i++)); do
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.05
+    done
+    kill -KILL "$1" 2>/dev/null
     wait "$1" 2>/dev/null
     return 0
 }
@@ -108,17 +121,7 @@ trace_is_the_way()
     attached "$1" ibtracert "$(lid_of "$1")" "$(lid_of "$2")" >trace 2>trace.err ||
         { cat trace.err; return 1; }
     # Each line but the last names a node; the next one begins with the port that it is left by.
-    trace=$(python3 - trace <<'END'
-import re, sys
-way, name = [], None
-for line in open(sys.argv[1]):
-    port = re.match(r"\[(\d+)\]", line)
-    if port and name:
-        way.append(f"{name}[{port[1]}]")
-    quoted = re.search(r'"([^"]*)"', line)
-    name = quoted[1] if quoted else name
-print(*way)
-END
-    )
+    trace=$(awk 'NR > 1 && /^\[/ { split($1, out, /[][]/); printf("%s%s[%s]", NR > 2 ? " " : "", name, out[2]) }
+                 { name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name) }' trace)
     [ "$way" = "$trace" ] || { echo "$1 to $2: way $way, ibtracert $trace"; return 1; }
 }
