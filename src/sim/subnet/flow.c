@@ -112,8 +112,15 @@ void flow_close(struct flow *flow)
 
 static void give_stay(struct flow *flow, uint32_t slot)
 {
-    uint32_t number = flow_stay(flow, slot)->body;
+    const struct flow_stay *stay = flow_stay(flow, slot);
+    uint32_t number = stay->body;
     struct flow_body *body = flow_body(flow, number);
+    if (stay->behind != FLOW_NONE) {
+        flow_stay(flow, stay->behind)->ahead = FLOW_NONE;
+    }
+    if (stay->ahead != FLOW_NONE) {
+        flow_stay(flow, stay->ahead)->behind = FLOW_NONE;
+    }
     sim_slots_give(&flow->stays, slot);
     INVARIANT(body->stays > 0);
     if (--body->stays == 0) {
@@ -209,7 +216,7 @@ static bool deliver(struct flow *flow, uint32_t slot, uint32_t target)
         .head_ps = stay->head_ps,
         .tail_ps = stay->tail_ps,
     };
-    bool is_lost = body->is_broken;
+    bool is_lost = stay->is_broken;
     if (stay->wrong_bits > 0 && !is_lost) {
         is_lost = !flow->user.is_seen || flow->user.is_seen(flow->user.context, &delivery,
                                                             stay->wrong_bits, &flow->chance);
@@ -218,7 +225,7 @@ static bool deliver(struct flow *flow, uint32_t slot, uint32_t target)
     }
     if (is_lost) {
         flow->subnet->ports[target].counters.rcv_errors++;
-        flow_lose(flow, stay->body, target, body->is_broken ? FLOW_CUT : FLOW_DAMAGED);
+        flow_lose(flow, stay->body, target, stay->is_broken ? FLOW_CUT : FLOW_DAMAGED);
         return false;
     }
     flow->counters.delivered++;
@@ -334,6 +341,8 @@ static void ask_for_group(struct flow *flow, uint64_t now_ps, uint32_t slot, uin
         struct flow_stay *copy = sim_slots_take(&flow->stays, &stays[i]);
         *copy = *owner;
         copy->owner = slot;
+        copy->behind = FLOW_NONE;
+        owner->copy_next = stays[i];
     }
     owner->pending = (uint16_t)count;
     body->stays += count - 1;
@@ -447,6 +456,9 @@ void flow_send(struct flow *flow, uint64_t now_ps, uint32_t port, const struct f
                                .ready_ps = now_ps,
                                .body = body_slot,
                                .owner = slot,
+                               .copy_next = FLOW_NONE,
+                               .behind = FLOW_NONE,
+                               .ahead = FLOW_NONE,
                                .port_in = FLOW_NONE,
                                .port_out = FLOW_NONE,
                                .pending = 1};

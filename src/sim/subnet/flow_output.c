@@ -138,7 +138,7 @@ static void put_arrival(struct flow *flow, uint64_t now_ps, uint32_t slot, uint3
 {
     uint32_t next_slot;
     struct flow_stay *next = sim_slots_take(&flow->stays, &next_slot);
-    const struct flow_stay *stay = flow_stay(flow, slot);
+    struct flow_stay *stay = flow_stay(flow, slot);
     const struct flow_port *port = &flow->ports[stay->port_out];
     const struct flow_port *peer = &flow->ports[port->peer];
     uint64_t head_ps = now_ps + flow->config.cable_ps;
@@ -148,13 +148,18 @@ static void put_arrival(struct flow *flow, uint64_t now_ps, uint32_t slot, uint3
         .tail_ps = tail_ps,
         .body = stay->body,
         .owner = next_slot,
+        .copy_next = FLOW_NONE,
+        .behind = slot,
+        .ahead = FLOW_NONE,
         .port_in = port->peer,
         .port_out = FLOW_NONE,
         .epoch = peer->epoch,
         .wrong_bits = (uint16_t)(stay->wrong_bits + wrong_bits),
         .hops = (uint16_t)(stay->hops + !peer->is_board),
         .lane_in = (uint8_t)lane,
+        .is_broken = flow_stay(flow, stay->owner)->is_broken,
     };
+    stay->ahead = next_slot;
     flow_body(flow, stay->body)->stays++;
     uint64_t at_ps = peer->is_board ? (flow->config.at_head ? head_ps : tail_ps)
                                     : head_ps + flow->config.switch_ps;
@@ -379,15 +384,26 @@ static void drop_requests(struct flow *flow, uint64_t now_ps, uint32_t index, en
     }
 }
 
-/* What the cable had not brought in whole is broken, wherever its head is by now. */
+/* A packet whose tail will not come is broken here and wherever its heads are by now; what other
+ * branches of a multicast have got is not. */
+static void break_stay(struct flow *flow, uint32_t slot)
+{
+    flow_stay(flow, slot)->is_broken = true;
+    for (; slot != FLOW_NONE; slot = flow_stay(flow, slot)->copy_next) {
+        if (flow_stay(flow, slot)->ahead != FLOW_NONE) {
+            break_stay(flow, flow_stay(flow, slot)->ahead);
+        }
+    }
+}
+
+/* What the cable had not brought in whole is broken. */
 static void break_arrivals(struct flow *flow, uint64_t now_ps, uint32_t index)
 {
     for (uint32_t number = 0; number < flow->lane_count; number++) {
         uint32_t slot = flow_lane(flow, index, number)->buffer.first;
         for (; slot != FLOW_NONE; slot = flow_stay(flow, slot)->lane_next) {
-            const struct flow_stay *stay = flow_stay(flow, slot);
-            if (stay->tail_ps > now_ps) {
-                flow_body(flow, stay->body)->is_broken = true;
+            if (flow_stay(flow, slot)->tail_ps > now_ps) {
+                break_stay(flow, slot);
             }
         }
     }

@@ -24,7 +24,7 @@ struct flow_body {
     uint32_t stays;
     uint16_t slid, dlid;
     uint8_t sl;
-    bool is_held, is_management, is_broken; /* broken: a cable died with part of it behind */
+    bool is_held, is_management;
 };
 
 /* A packet at one place: on a cable to an input port, in that port's buffer, or at its source's
@@ -35,6 +35,9 @@ struct flow_stay {
     uint64_t ready_ps;         /* it may not begin to leave before */
     uint32_t body;
     uint32_t owner;
+    uint32_t copy_next;    /* of the same owner; good until the tail has come */
+    uint32_t behind;       /* the stay from which it is being sent here, while that is there */
+    uint32_t ahead;        /* the stay to which it is being sent, while that is there */
     uint32_t lane_next;    /* behind it in the lane of the input */
     uint32_t request_next; /* behind it in the lane of the output */
     uint32_t port_in;      /* FLOW_NONE: it is at its source */
@@ -44,6 +47,7 @@ struct flow_stay {
     uint16_t hops;
     uint16_t pending; /* of an owner: outputs by which it has not left yet */
     uint8_t lane_in, lane_out;
+    bool is_broken; /* of an owner: a cable died with part of it behind */
 };
 
 struct flow_queue {

@@ -561,6 +561,45 @@ static void a_dead_switch_takes_its_packets_along(void **state)
     close_world(&world);
 }
 
+/* Two switches with two boards each. Board 0 sends to boards 1 and 2; the second way is by the
+ * cable between the switches. */
+static void open_group(struct world *world)
+{
+    struct flow_config config;
+    flow_config_default(&config);
+    world_ring(&world->topology, 2, 2, 4);
+    open_world(world, NULL, &config, false);
+    const uint64_t near[SUBNET_MASK_WORDS] = {UINT64_C(1) << 2 | UINT64_C(1) << 3};
+    const uint64_t far[SUBNET_MASK_WORDS] = {UINT64_C(1) << 1};
+    subnet_multicast_set(world->subnet, 4, 0xc001, near);
+    subnet_multicast_set(world->subnet, 5, 0xc001, far);
+    const struct flow_packet packet = {.dlid = 0xc001, .bytes = 2066, .tag = 0};
+    flow_send(world->flow, 0, world_port(world->subnet, 0), &packet);
+    run(world, 1000000); /* the head is at the boards, the tail on the first cable */
+}
+
+static void a_dead_branch_of_a_multicast_leaves_the_others_whole(void **state)
+{
+    (void)state;
+    struct flow_counters counters;
+    for (unsigned i = 0; i < 2; i++) {
+        struct world world = {0};
+        open_group(&world);
+        /* A branch, or what all branches have in common. */
+        uint32_t cable = i == 0 ? subnet_port_index(world.subnet, 4, 3)
+                                : world_port(world.subnet, 0);
+        subnet_cable_set(world.subnet, cable, false);
+        flow_changed(world.flow, world.now_ps);
+        run_out(&world);
+        flow_counters(world.flow, &counters);
+        assert_int_equal(world.seen[0].count, i == 0 ? 1 : 0);
+        assert_int_equal(counters.lost[FLOW_CUT], i == 0 ? 1 : 2);
+        assert_int_equal(flow_under_way(world.flow), 0);
+        assert_int_equal(world.flow->stays.taken + world.flow->bodies.taken, 0);
+        close_world(&world);
+    }
+}
+
 /* ---- Circles ---------------------------------------------------------------------------- */
 
 static bool does_lock(uint32_t switches, uint8_t (*sl_of)(uint32_t from, uint32_t to), char *text,
@@ -660,6 +699,7 @@ int main(void)
         cmocka_unit_test(a_dead_switch_takes_its_packets_along),
         cmocka_unit_test(a_circle_is_found_and_named_and_lanes_open_it),
         cmocka_unit_test(what_has_no_way_is_lost_by_name),
+        cmocka_unit_test(a_dead_branch_of_a_multicast_leaves_the_others_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
