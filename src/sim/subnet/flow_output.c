@@ -446,7 +446,7 @@ void flow_changed(struct flow *flow, uint64_t now_ps)
         if (!was_alive && port->is_alive) {
             begin_anew(flow, i);
         }
-        if (carried && !port->carries) {
+        if ((carried && !port->carries) || (was_alive && !port->is_alive)) {
             drop_requests(flow, now_ps, i, port->is_alive ? FLOW_NO_WAY : FLOW_CUT,
                           !port->is_alive);
         }

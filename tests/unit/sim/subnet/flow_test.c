@@ -600,6 +600,32 @@ static void a_dead_branch_of_a_multicast_leaves_the_others_whole(void **state)
     }
 }
 
+/* Management that waits in a switch goes with the cable, whether or not data could pass. */
+static void management_does_not_wait_for_a_dead_cable(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config config;
+    flow_config_default(&config);
+    world_ring(&world.topology, 1, 3, 4);
+    open_world(&world, NULL, &config, false);
+    subnet_state_set(world.subnet, subnet_port_index(world.subnet, 3, 3), SUBNET_INIT);
+    flow_changed(world.flow, 0);
+    for (uint64_t tag = 0; tag < 2; tag++) {
+        const struct flow_packet packet = {
+            .dlid = world_lid(2), .is_management = true, .bytes = 2066, .tag = tag};
+        flow_send(world.flow, 0, world_port(world.subnet, (uint32_t)tag), &packet);
+    }
+    run(&world, 1000000); /* one is on the cable, one waits for it */
+    subnet_cable_set(world.subnet, subnet_port_index(world.subnet, 3, 3), false);
+    flow_changed(world.flow, world.now_ps);
+    run_out(&world);
+    assert_int_equal(flow_under_way(world.flow), 0);
+    assert_int_equal(world.lost, 2);
+    assert_int_equal(world.flow->stays.taken + world.flow->bodies.taken, 0);
+    close_world(&world);
+}
+
 /* ---- Circles ---------------------------------------------------------------------------- */
 
 static bool does_lock(uint32_t switches, uint8_t (*sl_of)(uint32_t from, uint32_t to), char *text,
@@ -700,6 +726,7 @@ int main(void)
         cmocka_unit_test(a_circle_is_found_and_named_and_lanes_open_it),
         cmocka_unit_test(what_has_no_way_is_lost_by_name),
         cmocka_unit_test(a_dead_branch_of_a_multicast_leaves_the_others_whole),
+        cmocka_unit_test(management_does_not_wait_for_a_dead_cable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
