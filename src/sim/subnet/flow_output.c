@@ -377,7 +377,9 @@ static void drop_requests(struct flow *flow, uint64_t now_ps, uint32_t index, en
         *requests = (struct flow_queue){FLOW_NONE, FLOW_NONE};
         flow->ports[index].asking &= (uint16_t) ~(1U << number);
         while (slot != FLOW_NONE) {
-            uint32_t next = flow_stay(flow, slot)->request_next;
+            const struct flow_stay *stay = flow_stay(flow, slot);
+            uint32_t next = stay->request_next;
+            flow->ports[index].queued -= flow_stay(flow, stay->owner)->port_in == FLOW_NONE;
             flow_discard(flow, now_ps, slot, why);
             slot = next;
         }

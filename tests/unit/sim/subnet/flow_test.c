@@ -626,6 +626,28 @@ static void management_does_not_wait_for_a_dead_cable(void **state)
     close_world(&world);
 }
 
+/* What a switch itself wanted to send no longer waits when it was dropped. */
+static void what_a_switch_sends_is_dropped_with_its_cable(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config config;
+    flow_config_default(&config);
+    world_ring(&world.topology, 1, 2, 4);
+    open_world(&world, NULL, &config, false);
+    uint32_t port = subnet_port_index(world.subnet, 2, 2);
+    for (uint64_t tag = 0; tag < 5; tag++) {
+        send(&world, 2, 1, 2066, 0, tag);
+    }
+    assert_int_equal(flow_waiting(world.flow, port), 4);
+    subnet_cable_set(world.subnet, port, false);
+    flow_changed(world.flow, 0);
+    run_out(&world);
+    assert_int_equal(world.lost, 5);
+    assert_int_equal(flow_waiting(world.flow, port), 0);
+    close_world(&world);
+}
+
 /* ---- Circles ---------------------------------------------------------------------------- */
 
 static bool does_lock(uint32_t switches, uint8_t (*sl_of)(uint32_t from, uint32_t to), char *text,
@@ -727,6 +749,7 @@ int main(void)
         cmocka_unit_test(what_has_no_way_is_lost_by_name),
         cmocka_unit_test(a_dead_branch_of_a_multicast_leaves_the_others_whole),
         cmocka_unit_test(management_does_not_wait_for_a_dead_cable),
+        cmocka_unit_test(what_a_switch_sends_is_dropped_with_its_cable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
