@@ -429,26 +429,37 @@ static void begin_anew(struct flow *flow, uint32_t index)
     }
 }
 
+/* Looks at a port's cable and state. */
+static void see_change(struct flow *flow, uint64_t now_ps, uint32_t index)
+{
+    struct flow_port *port = &flow->ports[index];
+    const struct subnet_port *of = &flow->subnet->ports[index];
+    bool was_alive = port->is_alive;
+    bool carried = port->carries;
+    port->is_alive = of->peer != SUBNET_NONE && !of->is_cut;
+    port->carries = port->is_alive && of->state == SUBNET_ACTIVE;
+    port->drops = (was_alive && !port->is_alive) || (carried && !port->carries);
+    flow_read_tables(flow, index);
+    if (was_alive && !port->is_alive) {
+        port->epoch++;
+        port->owed = 0;
+        break_arrivals(flow, now_ps, index);
+    }
+    if (!was_alive && port->is_alive) {
+        begin_anew(flow, index);
+    }
+}
+
+/* All ports are as they are now before the user hears of a loss: it may send at once. */
 void flow_changed(struct flow *flow, uint64_t now_ps)
 {
     flow->version = flow->subnet->version;
     for (uint32_t i = 0; i < flow->port_count; i++) {
-        struct flow_port *port = &flow->ports[i];
-        bool was_alive = port->is_alive;
-        bool carried = port->carries;
-        const struct subnet_port *of = &flow->subnet->ports[i];
-        port->is_alive = of->peer != SUBNET_NONE && !of->is_cut;
-        port->carries = port->is_alive && of->state == SUBNET_ACTIVE;
-        flow_read_tables(flow, i);
-        if (was_alive && !port->is_alive) {
-            port->epoch++;
-            port->owed = 0;
-            break_arrivals(flow, now_ps, i);
-        }
-        if (!was_alive && port->is_alive) {
-            begin_anew(flow, i);
-        }
-        if ((carried && !port->carries) || (was_alive && !port->is_alive)) {
+        see_change(flow, now_ps, i);
+    }
+    for (uint32_t i = 0; i < flow->port_count; i++) {
+        const struct flow_port *port = &flow->ports[i];
+        if (port->drops) {
             drop_requests(flow, now_ps, i, port->is_alive ? FLOW_NO_WAY : FLOW_CUT,
                           !port->is_alive);
         }

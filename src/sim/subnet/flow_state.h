@@ -88,6 +88,7 @@ struct flow_port {
     uint8_t number, width;
     bool is_board;
     bool is_alive, carries; /* its cable works; data may pass */
+    bool drops;             /* within flow_changed: what waits for it in a switch is lost */
     struct flow_turn high, low;
     int32_t high_left; /* flits of high priority before low gets a turn */
 };

@@ -648,6 +648,44 @@ static void what_a_switch_sends_is_dropped_with_its_cable(void **state)
     close_world(&world);
 }
 
+/* A user that sends again at once what it is told to be lost. */
+static void send_again(void *context, enum flow_loss why, uint64_t tag, uint32_t port)
+{
+    struct world *world = context;
+    (void)why;
+    (void)port;
+    if (world->lost++ == 0) {
+        send(world, 1, 2, 66, 0, tag + 100);
+    }
+}
+
+/* A switch dies. Its ports come first in number, and what it had is lost before the boards' ports
+ * are looked at: they must not send into the dead cable all the same. */
+static void nothing_begins_on_a_cable_that_is_just_dying(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config config;
+    flow_config_default(&config);
+    uint32_t s = topology_add(&world.topology, TOPOLOGY_SWITCH, 3, 4, 0x10, "switch");
+    for (uint32_t b = 1; b <= 3; b++) {
+        uint32_t board = topology_add(&world.topology, TOPOLOGY_BOARD, 1, 4, 0x100 * b, "board");
+        topology_join(&world.topology, board, 1, s, b);
+    }
+    open_world(&world, NULL, &config, false);
+    world.flow->user.lost = send_again;
+    send(&world, 2, 1, 2066, 0, 0);
+    send(&world, 3, 1, 2066, 0, 1);
+    run(&world, 1000000); /* one is on the cable to board 1, one waits for it */
+    subnet_node_set(world.subnet, s, false);
+    flow_changed(world.flow, world.now_ps);
+    assert_int_equal(world.lost, 1);
+    assert_int_equal(flow_waiting(world.flow, world_port(world.subnet, 1)), 1);
+    run_out(&world);
+    assert_int_equal(flow_under_way(world.flow), 1);
+    close_world(&world);
+}
+
 /* ---- Circles ---------------------------------------------------------------------------- */
 
 static bool does_lock(uint32_t switches, uint8_t (*sl_of)(uint32_t from, uint32_t to), char *text,
@@ -750,6 +788,7 @@ int main(void)
         cmocka_unit_test(a_dead_branch_of_a_multicast_leaves_the_others_whole),
         cmocka_unit_test(management_does_not_wait_for_a_dead_cable),
         cmocka_unit_test(what_a_switch_sends_is_dropped_with_its_cable),
+        cmocka_unit_test(nothing_begins_on_a_cable_that_is_just_dying),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
