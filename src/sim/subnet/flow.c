@@ -361,6 +361,10 @@ static void ask_for_outputs(struct flow *flow, uint64_t now_ps, uint32_t slot)
     uint32_t node = flow->ports[at].node;
     uint32_t in_number = flow->ports[at].number;
     stay->pending = 1;
+    if (stay->hops >= FLOW_HOPS_MAX) {
+        flow_discard(flow, now_ps, slot, FLOW_NO_WAY);
+        return;
+    }
     if (is_multicast(body->dlid)) {
         ask_for_group(flow, now_ps, slot, node, in_number);
         return;
@@ -371,8 +375,7 @@ static void ask_for_outputs(struct flow *flow, uint64_t now_ps, uint32_t slot)
         stay->port_out = FLOW_NONE;
         sim_events_put(flow->user.events, stay->tail_ps > now_ps ? stay->tail_ps : now_ps,
                        flow->user.event_kind, slot, flow_event_value(FLOW_LEAVES, 0, 0, 0));
-    } else if (out > flow->subnet->nodes[node].port_count || out == in_number ||
-               stay->hops >= FLOW_HOPS_MAX) {
+    } else if (out > flow->subnet->nodes[node].port_count || out == in_number) {
         flow_discard(flow, now_ps, slot, FLOW_NO_WAY);
     } else {
         take_way(flow, now_ps, slot, flow->subnet->nodes[node].port_first + out);

@@ -768,6 +768,27 @@ static void what_has_no_way_is_lost_by_name(void **state)
     close_world(&world);
 }
 
+/* A multicast whose tree is a circle ends, as a packet to one address does. */
+static void a_multicast_does_not_go_in_circles_for_ever(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config config;
+    flow_config_default(&config);
+    world_ring(&world.topology, 3, 1, 4);
+    open_world(&world, NULL, &config, false);
+    for (uint32_t s = 0; s < 3; s++) {
+        const uint64_t mask[SUBNET_MASK_WORDS] = {UINT64_C(1) << 2}; /* to the next */
+        subnet_multicast_set(world.subnet, 3 + s, 0xc001, mask);
+    }
+    const struct flow_packet packet = {.dlid = 0xc001, .bytes = 66, .tag = 0};
+    flow_send(world.flow, 0, world_port(world.subnet, 0), &packet);
+    run(&world, UINT64_C(10000000000));
+    assert_int_equal(flow_under_way(world.flow), 0);
+    assert_int_equal(world.lost, 1);
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -789,6 +810,7 @@ int main(void)
         cmocka_unit_test(management_does_not_wait_for_a_dead_cable),
         cmocka_unit_test(what_a_switch_sends_is_dropped_with_its_cable),
         cmocka_unit_test(nothing_begins_on_a_cable_that_is_just_dying),
+        cmocka_unit_test(a_multicast_does_not_go_in_circles_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
