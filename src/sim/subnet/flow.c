@@ -371,8 +371,12 @@ static void ask_for_outputs(struct flow *flow, uint64_t now_ps, uint32_t slot)
     }
     uint32_t out = subnet_linear(flow->subnet, node, body->dlid);
     if (out == 0) {
-        deliver(flow, slot, flow->subnet->nodes[node].port_first);
         stay->port_out = FLOW_NONE;
+        if (flow->config.at_head) {
+            deliver(flow, slot, flow->subnet->nodes[node].port_first);
+        } else {
+            stay->ends_here = true;
+        }
         sim_events_put(flow->user.events, stay->tail_ps > now_ps ? stay->tail_ps : now_ps,
                        flow->user.event_kind, slot, flow_event_value(FLOW_LEAVES, 0, 0, 0));
     } else if (out > flow->subnet->nodes[node].port_count || out == in_number) {
@@ -494,7 +498,13 @@ void flow_release(struct flow *flow, uint64_t now_ps, uint32_t port, uint8_t vl,
 
 static void leave(struct flow *flow, uint64_t now_ps, uint32_t slot)
 {
-    uint32_t port = flow_stay(flow, slot)->port_out;
+    const struct flow_stay *stay = flow_stay(flow, slot);
+    uint32_t port = stay->port_out;
+    if (stay->ends_here) {
+        uint32_t at = stay->port_in != FLOW_NONE ? stay->port_in
+                                                 : flow_body(flow, stay->body)->source;
+        deliver(flow, slot, flow->subnet->nodes[flow->ports[at].node].port_first);
+    }
     end_way(flow, now_ps, slot);
     if (port != FLOW_NONE) {
         flow_look(flow, now_ps, port);

@@ -48,6 +48,7 @@ struct flow_stay {
     uint16_t pending; /* of an owner: outputs by which it has not left yet */
     uint8_t lane_in, lane_out;
     bool is_broken; /* of an owner: a cable died with part of it behind */
+    bool ends_here; /* it is for the switch itself, which takes it when its tail has come */
 };
 
 struct flow_queue {

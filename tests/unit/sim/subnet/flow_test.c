@@ -789,6 +789,41 @@ static void a_multicast_does_not_go_in_circles_for_ever(void **state)
     close_world(&world);
 }
 
+static void note_time(void *context, const struct flow_delivery *delivery)
+{
+    struct world *world = context;
+    world->seen[delivery->tag].count++;
+    assert_int_equal(world->now_ps, delivery->tail_ps);
+}
+
+/* A packet to a switch itself is delivered when the whole of it has come, and not at all if its
+ * tail never does. */
+static void a_switch_takes_a_packet_when_its_tail_has_come(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct world world = {0};
+        struct flow_config config;
+        flow_config_default(&config);
+        world_ring(&world.topology, 1, 2, 4);
+        open_world(&world, NULL, &config, false);
+        world.flow->user.delivered = note_time;
+        send(&world, 0, 2, 2066, 0, 0);
+        run(&world, 1000000);
+        assert_int_equal(world.seen[0].count, 0);
+        if (i == 1) {
+            subnet_cable_set(world.subnet, world_port(world.subnet, 0), false);
+            flow_changed(world.flow, world.now_ps);
+        }
+        run_out(&world);
+        assert_int_equal(world.seen[0].count, i == 0 ? 1 : 0);
+        assert_int_equal(world.lost, i == 0 ? 0 : 1);
+        assert_int_equal(flow_under_way(world.flow), 0);
+        assert_int_equal(world.flow->stays.taken + world.flow->bodies.taken, 0);
+        close_world(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -811,6 +846,7 @@ int main(void)
         cmocka_unit_test(what_a_switch_sends_is_dropped_with_its_cable),
         cmocka_unit_test(nothing_begins_on_a_cable_that_is_just_dying),
         cmocka_unit_test(a_multicast_does_not_go_in_circles_for_ever),
+        cmocka_unit_test(a_switch_takes_a_packet_when_its_tail_has_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
