@@ -94,7 +94,8 @@ static bool choose_lane(struct flow *flow, uint32_t index, uint32_t lanes, uint3
         return true;
     }
     if (!may_high && choose_in_table(of->high, &port->high, lanes, lane)) {
-        *turn = &port->high;
+        *turn = &port->high; /* low had its turn and nothing to send */
+        port->high_left = of->high_limit * HIGH_UNIT_FLITS;
         return true;
     }
     return false;
@@ -213,7 +214,9 @@ static void begin(struct flow *flow, uint64_t now_ps, uint32_t index, uint32_t l
     if (turn) {
         lane->sent = wire_ib_blocks_add(lane->sent, flits);
         turn->left = (int16_t)(turn->left - (int32_t)flits);
-        port->high_left -= turn == &port->high ? (int32_t)flits : 0;
+        bool counts = turn == &port->high &&
+                      flow->subnet->ports[index].high_limit != HIGH_UNLIMITED;
+        port->high_left -= counts ? (int32_t)flits : 0;
     }
     if (port->wait_from_ps != UINT64_MAX) {
         flow->subnet->ports[index].counters.xmit_wait += (now_ps - port->wait_from_ps) /

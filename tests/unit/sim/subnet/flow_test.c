@@ -824,6 +824,32 @@ static void a_switch_takes_a_packet_when_its_tail_has_come(void **state)
     }
 }
 
+/* High priority that met nobody has not used up its limit: low, when it comes, waits for it. */
+static void the_limit_of_high_priority_counts_while_low_waits(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config config;
+    flow_config_default(&config);
+    world_ring(&world.topology, 1, 3, 4);
+    open_world(&world, NULL, &config, false);
+    uint32_t index = subnet_port_index(world.subnet, 3, 3);
+    struct subnet_port *out = &world.subnet->ports[index];
+    memset(out->low, 0, sizeof out->low);
+    out->high[0] = (struct subnet_arbitration_row){.vl = 0, .weight = 255};
+    out->low[0] = (struct subnet_arbitration_row){.vl = 1, .weight = 255};
+    for (unsigned i = 0; i < 2; i++) {
+        out->high_limit = i == 0 ? 1 : 255;
+        flow_changed(world.flow, world.now_ps);
+        for (uint64_t tag = 0; tag < 1000; tag++) {
+            send(&world, 0, 2, 2066, 0, tag);
+        }
+        run_out(&world);
+        assert_true(world.flow->ports[index].high_left > -64);
+    }
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -847,6 +873,7 @@ int main(void)
         cmocka_unit_test(nothing_begins_on_a_cable_that_is_just_dying),
         cmocka_unit_test(a_multicast_does_not_go_in_circles_for_ever),
         cmocka_unit_test(a_switch_takes_a_packet_when_its_tail_has_come),
+        cmocka_unit_test(the_limit_of_high_priority_counts_while_low_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
