@@ -686,6 +686,131 @@ static void nothing_begins_on_a_cable_that_is_just_dying(void **state)
     close_world(&world);
 }
 
+/* Cables and switches die and come back at random under all kinds of packets; when all is over,
+ * nothing is left of any. */
+struct storm {
+    struct world world;
+    struct {
+        uint32_t port, bytes;
+        uint8_t vl;
+    } held[1024];
+    uint32_t held_count;
+};
+
+static void hold(void *context, const struct flow_delivery *delivery)
+{
+    struct storm *storm = context;
+    if (delivery->tag % 3 == 0 && delivery->source != delivery->target) {
+        storm->held[storm->held_count].port = delivery->target;
+        storm->held[storm->held_count].bytes = delivery->bytes;
+        storm->held[storm->held_count++].vl = delivery->vl;
+    }
+}
+
+static void let_go(struct storm *storm, uint32_t keep)
+{
+    while (storm->held_count > keep) {
+        storm->held_count--;
+        flow_release(storm->world.flow, storm->world.now_ps, storm->held[storm->held_count].port,
+                     storm->held[storm->held_count].vl, storm->held[storm->held_count].bytes);
+    }
+}
+
+static void lay_group(struct world *world)
+{
+    for (uint32_t s = 0; s < 3; s++) {
+        const uint64_t mask[SUBNET_MASK_WORDS] = {UINT64_C(6) | (s < 2 ? UINT64_C(8) : 0) |
+                                                  (s > 0 ? UINT64_C(16) : 0)};
+        subnet_multicast_set(world->subnet, 6 + s, 0xc001, mask);
+    }
+}
+
+static void change_something(struct world *world, struct base_random *random, bool alive)
+{
+    uint32_t node = 6 + (uint32_t)base_random_below(random, 3);
+    if (base_random_below(random, 4) == 0) {
+        subnet_node_set(world->subnet, node, alive);
+    } else {
+        uint32_t number = 1 + (uint32_t)base_random_below(random, 4);
+        subnet_cable_set(world->subnet, subnet_port_index(world->subnet, node, number), alive);
+    }
+    if (base_random_below(random, 2) == 0) {
+        flow_changed(world->flow, world->now_ps);
+    }
+    world_bring_up(world->subnet);
+    lay_group(world);
+    flow_changed(world->flow, world->now_ps);
+}
+
+static void nothing_is_left_after_a_storm(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct storm storm = {0};
+        struct world *world = &storm.world;
+        struct flow_config config;
+        struct base_random random = {seed};
+        flow_config_default(&config);
+        config.buffer_flits = 48;
+        config.bit_error_rate = seed % 3 == 0 ? 1e-5 : 0;
+        config.at_head = seed % 2;
+        config.seed = seed;
+        world_ring(&world->topology, 3, 2, 4);
+        open_world(world, NULL, &config, false);
+        world->flow->user.context = &storm;
+        world->flow->user.delivered = hold;
+        lay_group(world);
+        for (uint64_t tag = 0; tag < 6000; tag++) {
+            const struct flow_packet packet = {
+                .dlid = tag % 7 == 0 ? 0xc001 : world_lid((uint32_t)base_random_below(&random, 9)),
+                .sl = (uint8_t)base_random_below(&random, 4),
+                .is_held = tag % 3 == 0 && tag % 5 != 1,
+                .is_management = tag % 5 == 1,
+                .bytes = 26 + 4 * (uint32_t)base_random_below(&random, 500),
+                .tag = tag % 5 == 1 ? 1 : tag};
+            flow_send(world->flow, world->now_ps,
+                      world_port(world->subnet, (uint32_t)base_random_below(&random, 9)), &packet);
+            run(world, world->now_ps + base_random_below(&random, 1000000));
+            if (tag % 40 == 39) {
+                change_something(world, &random, base_random_below(&random, 3) > 0);
+            }
+            let_go(&storm, 2);
+        }
+        for (uint32_t i = 0; i < 3; i++) {
+            subnet_node_set(world->subnet, 6 + i, true);
+            for (uint32_t number = 1; number <= 4; number++) {
+                subnet_cable_set(world->subnet, subnet_port_index(world->subnet, 6 + i, number),
+                                 true);
+            }
+        }
+        world_bring_up(world->subnet);
+        flow_changed(world->flow, world->now_ps);
+        do {
+            let_go(&storm, 0);
+            run_out(world);
+        } while (storm.held_count > 0);
+        assert_int_equal(flow_under_way(world->flow), 0);
+        assert_int_equal(world->flow->stays.taken, 0);
+        assert_int_equal(world->flow->bodies.taken, 0);
+        for (uint32_t i = 0; i < world->subnet->port_count; i++) {
+            const struct flow_port *port = &world->flow->ports[i];
+            assert_int_equal(port->asking + port->owed + port->queued, 0);
+            for (uint32_t lane = 0; lane < 5; lane++) {
+                const struct flow_lane *of = flow_lane(world->flow, i, lane);
+                assert_int_equal(of->buffer.first, FLOW_NONE);
+                assert_int_equal(of->requests.first, FLOW_NONE);
+                assert_int_equal(of->held, 0);
+                if (port->peer != SUBNET_NONE && lane < 4) {
+                    const struct flow_lane *peer = flow_lane(world->flow, port->peer, lane);
+                    assert_int_equal((of->sent + 48) % 4096, peer->left);
+                    assert_int_equal(of->limit, peer->told);
+                }
+            }
+        }
+        close_world(world);
+    }
+}
+
 /* ---- Circles ---------------------------------------------------------------------------- */
 
 static bool does_lock(uint32_t switches, uint8_t (*sl_of)(uint32_t from, uint32_t to), char *text,
@@ -871,6 +996,7 @@ int main(void)
         cmocka_unit_test(management_does_not_wait_for_a_dead_cable),
         cmocka_unit_test(what_a_switch_sends_is_dropped_with_its_cable),
         cmocka_unit_test(nothing_begins_on_a_cable_that_is_just_dying),
+        cmocka_unit_test(nothing_is_left_after_a_storm),
         cmocka_unit_test(a_multicast_does_not_go_in_circles_for_ever),
         cmocka_unit_test(a_switch_takes_a_packet_when_its_tail_has_come),
         cmocka_unit_test(the_limit_of_high_priority_counts_while_low_waits),
