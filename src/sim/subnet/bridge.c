@@ -155,13 +155,36 @@ static struct bridge_outlet *outlet_of(struct bridges *bridges, uint32_t board, 
         bridge_frames_rules(&bridges->config, &rules);
         *outlet = calloc(1, sizeof **outlet);
         INVARIANT(*outlet);
-        (*outlet)->kept = calloc(bridges->config.window, sizeof *(*outlet)->kept);
-        INVARIANT((*outlet)->kept);
         (*outlet)->peer = peer;
         (*outlet)->flow = flow;
         frames_sender_init(&(*outlet)->sender, &rules, 0);
     }
     return *outlet;
+}
+
+static struct bridge_frame *kept_at(const struct bridge_outlet *outlet, uint16_t number)
+{
+    return &outlet->kept[number & (outlet->kept_room - 1)];
+}
+
+/* Makes room for one more frame. Most outlets never need a whole window, and there are as many as
+ * pairs of boards. */
+static void keep_room(struct bridge_outlet *outlet, uint32_t window)
+{
+    enum { ROOM_FIRST = 4 };
+    const struct frames_sender *sender = &outlet->sender;
+    struct bridge_outlet old = *outlet;
+    if ((uint16_t)(sender->end - sender->oldest) < outlet->kept_room) {
+        return;
+    }
+    uint32_t room = outlet->kept_room > 0 ? 2 * outlet->kept_room : ROOM_FIRST;
+    outlet->kept_room = room < window ? room : window;
+    outlet->kept = calloc(outlet->kept_room, sizeof *outlet->kept);
+    INVARIANT(outlet->kept);
+    for (uint16_t number = sender->oldest; number != sender->end; number++) {
+        *kept_at(outlet, number) = *kept_at(&old, number);
+    }
+    free(old.kept);
 }
 
 /* Puts an outlet that has frames to send last into the circle; one that waits for answers among
@@ -234,7 +257,7 @@ static bool next_frame(struct bridges *bridges, uint64_t now_ps, uint32_t board,
         outlet->is_ready = false;
         look_at_outlet(bridges, now_ps, board, outlet);
         if (has) {
-            *frame = outlet->kept[frames_slot(&outlet->sender, number)];
+            *frame = *kept_at(outlet, number);
             frame->number = number;
             bridges->counters.frames_resent += outlet->sender.resent_count - resent;
             bridges->counters.timeouts += outlet->sender.timeout_count - timeouts;
@@ -304,8 +327,8 @@ static void keep_frame(struct bridges *bridges, uint64_t now_ps, uint32_t number
     }
     uint32_t count = packet->lines - board->line;
     count = count < bridges->config.frame_lines ? count : bridges->config.frame_lines;
-    uint16_t frame_number = frames_sender_push(&outlet->sender);
-    outlet->kept[frames_slot(&outlet->sender, frame_number)] = (struct bridge_frame){
+    keep_room(outlet, bridges->config.window);
+    *kept_at(outlet, frames_sender_push(&outlet->sender)) = (struct bridge_frame){
         .serial = packet->serial,
         .tag = packet->tag,
         .sent_ps = packet->sent_ps,

@@ -41,7 +41,8 @@ struct bridge_frame {
 /* Frames from a board to a peer. */
 struct bridge_outlet {
     struct frames_sender sender;
-    struct bridge_frame *kept; /* window of them */
+    struct bridge_frame *kept; /* what is not acknowledged, by its number modulo the room */
+    uint32_t kept_room;        /* a power of two; grows up to the window */
     uint32_t peer, flow;
     struct bridge_outlet *next;            /* in the circle of those that have frames to send */
     struct bridge_outlet *unanswered_next; /* among those that wait for answers */

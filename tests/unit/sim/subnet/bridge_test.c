@@ -5,6 +5,7 @@
 #include "unit/unit.h"
 
 #include "sim/subnet/bridge.h"
+#include "sim/subnet/bridge_state.h"
 #include "subnet_world.h"
 
 struct world {
@@ -279,6 +280,45 @@ static void traffic_goes_on_around_a_dead_cable(void **state)
     close_world(&world);
 }
 
+/* There are as many outlets as pairs of boards: memory goes by what is kept, not by the window. */
+static void a_pair_keeps_room_for_the_frames_it_has_under_way(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct flow_config flow_config;
+    struct bridge_config config;
+    struct sender sender;
+    flow_config_default(&flow_config);
+    bridge_config_default(&config);
+    world_ring(&world.topology, 1, 3, 4);
+    open_world(&world, &flow_config, &config);
+    open_sender(&sender, &world);
+    for (uint32_t i = 0; i < 500; i++) {
+        send(&world, &sender, 0, 1, 0, 8);
+        run(&world, world.now_ps + 10000000, UINT64_MAX);
+    }
+    assert_int_equal(world.delivered, 500);
+    /* With nobody at the other end a whole window is kept, and no more. */
+    subnet_cable_set(world.subnet, world_port(world.subnet, 2), false);
+    bridges_changed(world.bridges, world.now_ps);
+    for (uint32_t i = 0; i < 500; i++) {
+        send(&world, &sender, 0, 2, 0, 8);
+    }
+    run(&world, world.now_ps + 100000000, UINT64_MAX);
+    struct bridge_outlet *const *outlets = world.bridges->boards[0].outlets;
+    assert_true(outlets[1 * BRIDGE_FLOWS]->kept_room <= 8);
+    assert_int_equal(outlets[2 * BRIDGE_FLOWS]->kept_room, config.window);
+    subnet_cable_set(world.subnet, world_port(world.subnet, 2), true);
+    world_bring_up(world.subnet);
+    bridges_changed(world.bridges, world.now_ps);
+    run(&world, UINT64_MAX - 1, UINT64_MAX);
+    assert_int_equal(world.delivered, 1000);
+    assert_int_equal(world.bridges->frames.taken + world.bridges->packets.taken, 0);
+    assert_int_equal(world.bridges->assemblies.taken, 0);
+    free(sender.next);
+    close_world(&world);
+}
+
 static void configs_that_make_no_sense_are_named(void **state)
 {
     (void)state;
@@ -310,6 +350,7 @@ int main(void)
         cmocka_unit_test(many_to_one_waits_and_loses_nothing),
         cmocka_unit_test(by_the_literal_rules_frames_never_come),
         cmocka_unit_test(traffic_goes_on_around_a_dead_cable),
+        cmocka_unit_test(a_pair_keeps_room_for_the_frames_it_has_under_way),
         cmocka_unit_test(configs_that_make_no_sense_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
