@@ -66,7 +66,9 @@ const char *flow_config_objection(const struct flow_config *config, const struct
 struct flow_packet {
     uint16_t dlid;
     uint8_t sl;
-    bool is_held;       /* its place in the target's buffer is free only after flow_release */
+    /* Its place in the target's buffer is free only after flow_release. Not of management, and not
+     * of a packet to its own port, which takes no place. */
+    bool is_held;
     bool is_management; /* on lane 15 */
     uint32_t bytes;     /* LRH to VCRC; 4 n + 2 */
     uint64_t tag;       /* the user's */
