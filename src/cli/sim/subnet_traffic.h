@@ -32,7 +32,7 @@ struct subnet_traffic {
     uint32_t fault_count;
     const char *capture, *timeline, *page;
     uint64_t capture_packets;
-    bool links, speed, json, literal;
+    bool links, speed, json;
 };
 
 extern const struct options_row subnet_traffic_rows[];

@@ -62,15 +62,10 @@ const char *bridge_config_objection(const struct bridge_config *config, const st
 
 /* ---- What a frame holds ----------------------------------------------------------------- */
 
-static uint32_t line_count(uint32_t bytes)
-{
-    return 1 + (bytes + WIRE_LINE_DATA_BYTES - 1) / WIRE_LINE_DATA_BYTES;
-}
-
 /* A packet's lines follow from its serial number. */
 static void make_line(const struct bridge_frame *frame, uint32_t index, struct wire_line *line)
 {
-    uint32_t lines = line_count(frame->bytes);
+    uint32_t lines = bridge_lines(frame->bytes);
     struct base_random random = {.state = frame->serial * UINT64_C(0x10001) + index};
     uint64_t data = base_random_next(&random);
     line->kind = lines == 1          ? WIRE_LINE_SINGLE
@@ -141,15 +136,10 @@ static uint64_t tick_ps(const struct bridges *bridges)
 
 /* ---- Outlets ---------------------------------------------------------------------------- */
 
-static size_t pair_of(uint32_t peer, uint32_t flow)
-{
-    return (size_t)peer * BRIDGE_FLOWS + flow;
-}
-
 static struct bridge_outlet *outlet_of(struct bridges *bridges, uint32_t board, uint32_t peer,
                                        uint32_t flow)
 {
-    struct bridge_outlet **outlet = &bridges->boards[board].outlets[pair_of(peer, flow)];
+    struct bridge_outlet **outlet = &bridges->boards[board].outlets[bridge_pair(peer, flow)];
     if (!*outlet) {
         struct frames_config rules;
         bridge_frames_rules(&bridges->config, &rules);
@@ -385,7 +375,7 @@ void bridges_send(struct bridges *bridges, uint64_t now_ps, uint32_t source, uin
         .target = target,
         .flow = flow,
         .bytes = bytes,
-        .lines = line_count(bytes),
+        .lines = bridge_lines(bytes),
         .next = BRIDGE_NONE,
     };
     bridges->counters.packets++;
@@ -476,7 +466,7 @@ struct bridges *bridges_open(struct subnet *subnet, const struct flow_config *fl
     sim_slots_init(&bridges->packets, (sizeof(struct bridge_packet) + 7) / 8 * 8);
     sim_slots_init(&bridges->frames, (sizeof(struct bridge_frame) + 7) / 8 * 8);
     sim_slots_init(&bridges->assemblies, (sizeof(struct bridge_assembly) + 7) / 8 * 8);
-    size_t pairs = pair_of(subnet->topology.board_count, 0);
+    size_t pairs = bridge_pair(subnet->topology.board_count, 0);
     for (uint32_t node = 0; node < subnet->node_count; node++) {
         if (subnet_is_switch(subnet, node)) {
             continue;
@@ -514,7 +504,7 @@ void bridges_close(struct bridges *bridges)
     if (!bridges) {
         return;
     }
-    size_t pairs = pair_of(bridges->board_count, 0);
+    size_t pairs = bridge_pair(bridges->board_count, 0);
     for (uint32_t i = 0; i < bridges->board_count; i++) {
         for (size_t pair = 0; pair < pairs; pair++) {
             if (bridges->boards[i].outlets[pair]) {
@@ -606,7 +596,7 @@ uint64_t bridge_zero_load_ps(const struct bridges *bridges, uint32_t source, uin
     uint32_t from = bridges->boards[source].port;
     uint16_t lid = bridges->subnet->ports[bridges->boards[target].port].lid;
     uint32_t hops = subnet_way(bridges->subnet, from, lid, way, HOPS_ROOM, text);
-    uint32_t lines = line_count(bytes);
+    uint32_t lines = bridge_lines(bytes);
     uint64_t in_ps = 0;  /* the frame's lines have come */
     uint64_t out_ps = 0; /* the port to the NIC is free */
     uint64_t cable_ps = 0;

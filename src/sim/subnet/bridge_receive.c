@@ -6,15 +6,10 @@
 #include "sim/subnet/bridge_state.h"
 #include "wire/line.h"
 
-static size_t pair_of(uint32_t peer, uint32_t flow)
-{
-    return (size_t)peer * BRIDGE_FLOWS + flow;
-}
-
 static struct bridge_inlet *inlet_of(struct bridges *bridges, uint32_t board, uint32_t peer,
                                      uint32_t flow)
 {
-    struct bridge_inlet **inlet = &bridges->boards[board].inlets[pair_of(peer, flow)];
+    struct bridge_inlet **inlet = &bridges->boards[board].inlets[bridge_pair(peer, flow)];
     if (!*inlet) {
         struct frames_config rules;
         bridge_frames_rules(&bridges->config, &rules);
@@ -52,7 +47,7 @@ static void look_at_inlet(struct bridges *bridges, uint64_t now_ps, uint32_t boa
     } else if (due * FLOW_CYCLE_PS < inlet->timer_ps) {
         inlet->timer_ps = due * FLOW_CYCLE_PS;
         bridge_put_event(bridges, inlet->timer_ps, BRIDGE_ANSWERS, board,
-                         pair_of(inlet->peer, inlet->flow));
+                         bridge_pair(inlet->peer, inlet->flow));
     }
 }
 
@@ -262,7 +257,7 @@ static void begin_packet(struct bridges *bridges, uint32_t number, struct bridge
         .source = frame->source,
         .flow = frame->flow,
         .bytes = frame->bytes,
-        .lines = 1 + (frame->bytes + WIRE_LINE_DATA_BYTES - 1) / WIRE_LINE_DATA_BYTES,
+        .lines = bridge_lines(frame->bytes),
         .next = BRIDGE_NONE,
     };
     inlet->assembly = slot;

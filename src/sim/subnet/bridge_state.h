@@ -122,6 +122,18 @@ enum bridge_event_kind {
     BRIDGE_LINES_OUT, /* subject: board; value: lines */
 };
 
+/* Where the state of a peer and flow is in a board's tables. */
+static inline size_t bridge_pair(uint32_t peer, uint32_t flow)
+{
+    return (size_t)peer * BRIDGE_FLOWS + flow;
+}
+
+/* The lines of a packet, with that of its routing header. */
+static inline uint32_t bridge_lines(uint32_t bytes)
+{
+    return 1 + (bytes + WIRE_LINE_DATA_BYTES - 1) / WIRE_LINE_DATA_BYTES;
+}
+
 static inline uint64_t bridge_cycle(uint64_t ps)
 {
     return ps / FLOW_CYCLE_PS;
