@@ -90,7 +90,7 @@ cable_pulled()
 parted()
 {
     local cut_us
-    over hosts21 -n 3 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
+    over hosts21 -n 3 --keep-going --peer-timeout 4000 "$live_programs/udp_peer" 4000
     udp_all_wait 3
     cut_us=$(udp_now_us)
     ip_in router link set to_b down
@@ -187,7 +187,7 @@ host_killed()
 killed_untold()
 {
     local from_us pid others
-    over hosts -n 3 --keep-going --peer-timeout 1500 "$live_programs/udp_peer" 1500
+    over hosts -n 3 --keep-going --peer-timeout 4000 "$live_programs/udp_peer" 4000
     udp_all_wait 3
     pid=$(udp_pid_of 1)
     others=$(ip netns pids "$PREFIX-b" | grep -vx "$pid")
