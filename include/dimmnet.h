@@ -133,6 +133,14 @@ int dn_detach(struct dn_node *node);
 int dn_rank(const struct dn_node *node); /* 0 .. size-1, or DN_E... */
 int dn_size(const struct dn_node *node); /* nodes in the group, or DN_E... */
 
+/* The clock of all time-outs, in ns: that of the system (CLOCK_MONOTONIC) or, on a simulated
+ * machine, its virtual time, which begins with 0 for all nodes at once. 0 if the handle is not
+ * open. */
+uint64_t dn_time_ns(struct dn_node *node);
+/* Says that the program computes for so long. On a simulated machine that much virtual time passes;
+ * elsewhere time passes by itself, and this does nothing. DN_ESTATE, DN_EINVAL. */
+int dn_compute_ns(struct dn_node *node, uint64_t ns);
+
 /* A lane is one more handle on the same node, with an order of its own: nothing orders what
  * two lanes send. A call that takes a node takes a lane as well. Closing a lane first
  * completes what was sent on it. The next lane that is opened may get the same handle. */

@@ -1,13 +1,40 @@
 /* Entry points: atomics. One table line gives a call in both widths. */
 #include "api/check.h"
 #include "api/inner.h"
+#include "api/traced.h"
 #include "dimmnet.h"
+
+/* The names of calls, by operation: without and with the old value. */
+static const char *call_name(enum inner_atomic operation, unsigned bytes, bool fetches)
+{
+#define WIDTHS(name)             \
+    {                            \
+        name "_u32", name "_u64" \
+    }
+    static const char *const plain[][2] = {
+        [INNER_ADD] = WIDTHS("dn_add"),  [INNER_AND] = WIDTHS("dn_and"),
+        [INNER_OR] = WIDTHS("dn_or"),    [INNER_XOR] = WIDTHS("dn_xor"),
+        [INNER_SWAP] = WIDTHS("dn_set"),
+    };
+    static const char *const fetching[][2] = {
+        [INNER_ADD] = WIDTHS("dn_fetch_add"), [INNER_AND] = WIDTHS("dn_fetch_and"),
+        [INNER_OR] = WIDTHS("dn_fetch_or"),   [INNER_XOR] = WIDTHS("dn_fetch_xor"),
+        [INNER_SWAP] = WIDTHS("dn_swap"),     [INNER_COMPARE_SWAP] = WIDTHS("dn_compare_swap"),
+        [INNER_READ] = WIDTHS("dn_read"),
+    };
+#undef WIDTHS
+    return (fetches ? fetching : plain)[operation][bytes == 8];
+}
 
 /* The careful way: every check in its order, registered areas, all roads. */
 __attribute__((noinline, cold)) int inner_atomic(struct dn_node *node, struct dn_remote remote,
                                                  enum inner_atomic operation, unsigned bytes,
                                                  uint64_t operand, uint64_t expected, uint64_t *old)
 {
+    enum host_trace_kind kind = operation == INNER_READ ? HOST_TRACE_GET : HOST_TRACE_ATOMIC;
+    API_TRACED_AS(call_name(operation, bytes, old != NULL),
+                  inner_atomic(node, remote, operation, bytes, operand, expected, old),
+                  host_trace_remote(kind, node, remote, bytes));
     int error = api_check(node);
     error = error ? error : api_check_area(node, remote, bytes);
     if (error) {

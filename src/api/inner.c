@@ -36,7 +36,7 @@ bool inner_all_in_place(const struct dn_node *node)
 
 bool inner_reaches(const struct dn_node *node, int rank)
 {
-    return fabric_is_quick(&node->lane, (uint32_t)rank);
+    return fabric_has_pointer(&node->lane, (uint32_t)rank);
 }
 
 bool inner_reaches_all(const struct dn_node *node)
@@ -162,6 +162,11 @@ int inner_wait(const struct dn_node *node, const struct inner_condition *conditi
                                   group_watch_of(view, condition->last)),
     };
     return host_wait(node, &waited, timeout_ns);
+}
+
+uint64_t inner_now_ns(void)
+{
+    return host_now_ns();
 }
 
 bool inner_nobody_left(const struct dn_node *node, void *context, bool forever)
@@ -291,6 +296,84 @@ const void *inner_change_next(const unsigned char *changes, uint32_t length, uin
     *region = (struct inner_lock_region){found.offset, found.bytes};
     *at += (found.bytes + 7) & ~UINT32_C(7);
     return bytes;
+}
+
+/* ---- Traces ------------------------------------------------------------------------ */
+
+void inner_trace_rename(const char *name)
+{
+    host_trace_rename(name);
+}
+
+static struct inner_trace begin(const char *name, const struct host_trace_what *what)
+{
+    return (struct inner_trace){.record = host_trace_begin(name, what), .is_begun = true};
+}
+
+/* Whether a record begins here. */
+static bool enters(const struct dn_node *node)
+{
+    return inner_is_traced(node) && host_trace_is_on && host_trace_enter();
+}
+
+struct inner_trace inner_trace_begin(const struct dn_node *node, enum inner_trace_kind kind,
+                                     const char *name, uint64_t bytes)
+{
+    if (!enters(node)) {
+        return (struct inner_trace){0};
+    }
+    struct host_trace_what what = host_trace_call((enum host_trace_kind)kind);
+    what.bytes = bytes;
+    return begin(name, &what);
+}
+
+struct inner_trace inner_trace_remote(const struct dn_node *node, enum inner_trace_kind kind,
+                                      const char *name, struct dn_remote remote, uint64_t bytes)
+{
+    if (!enters(node)) {
+        return (struct inner_trace){0};
+    }
+    struct host_trace_what what = host_trace_remote((enum host_trace_kind)kind, node, remote,
+                                                    bytes);
+    return begin(name, &what);
+}
+
+struct inner_trace inner_trace_signal(const struct dn_node *node, const char *name,
+                                      struct dn_remote remote, uint64_t bytes,
+                                      struct dn_remote flag)
+{
+    if (!enters(node)) {
+        return (struct inner_trace){0};
+    }
+    struct host_trace_what what = host_trace_signal(node, remote, bytes, flag);
+    return begin(name, &what);
+}
+
+struct inner_trace inner_trace_wait(const struct dn_node *node, const char *name, const void *word,
+                                    uint64_t bytes)
+{
+    if (!enters(node)) {
+        return (struct inner_trace){0};
+    }
+    struct host_trace_what what = host_trace_word(HOST_TRACE_WAIT, node, word, bytes);
+    return begin(name, &what);
+}
+
+void inner_trace_end(struct inner_trace trace, int result)
+{
+    if (trace.is_begun) {
+        host_trace_end(trace.record, result);
+    }
+}
+
+void inner_trace_look(const struct dn_node *node, const char *name, const void *word,
+                      uint64_t bytes)
+{
+    uint64_t now_ns = host_now_ns();
+    if (inner_is_traced(node) && host_trace_is_on) {
+        struct host_trace_what what = host_trace_word(HOST_TRACE_WAIT, node, word, bytes);
+        host_trace_note(name, &what, now_ns, now_ns, 0);
+    }
 }
 
 /* ---- The end of the job ---------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include "fabric/in_place.h"
 #include "fabric/ladder.h"
 #include "host/clock.h"
+#include "host/trace.h"
 #include "host/wait.h"
 
 /* The most nodes that a group has. */
@@ -129,10 +130,7 @@ int inner_wait(const struct dn_node *node, const struct inner_condition *conditi
 bool inner_nobody_left(const struct dn_node *node, void *context, bool forever);
 
 /* The clock of all time-outs, and now + timeout, where DN_FOREVER stays for ever. */
-static inline uint64_t inner_now_ns(void)
-{
-    return host_now_ns();
-}
+uint64_t inner_now_ns(void);
 static inline uint64_t inner_deadline_ns(uint64_t now_ns, uint64_t timeout_ns)
 {
     return host_deadline_ns(now_ns, timeout_ns);
@@ -250,6 +248,59 @@ int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*ru
 /* Whether a forked child never writes the C library's variables among this process's moved pages;
  * else it has memory of its own only when the first handler of pthread_atfork runs. */
 bool inner_fork_spares_variables(void);
+
+/* ---- Traces ------------------------------------------------------------------------ */
+
+/* Whether calls are recorded (`dimmnet run --trace`). The public calls record themselves, unless
+ * the thread is in one that is recorded already. Constant while the node is attached. */
+static inline bool inner_is_traced(const struct dn_node *node)
+{
+    return UNLIKELY(node->process->is_traced);
+}
+
+/* The next call below that this thread records gets this name, a constant: that of the call by
+ * which the program came here. */
+void inner_trace_rename(const char *name);
+static inline void inner_trace_as(const struct dn_node *node, const char *name)
+{
+    if (inner_is_traced(node)) {
+        inner_trace_rename(name);
+    }
+}
+
+/* A call of the library above as one record; what it calls below is then not recorded. */
+enum inner_trace_kind {
+    INNER_TRACE_OTHER = HOST_TRACE_OTHER,
+    INNER_TRACE_PUT = HOST_TRACE_PUT,
+    INNER_TRACE_PUT_SIGNAL = HOST_TRACE_PUT_SIGNAL,
+    INNER_TRACE_GET = HOST_TRACE_GET,
+    INNER_TRACE_ATOMIC = HOST_TRACE_ATOMIC,
+    INNER_TRACE_WAIT = HOST_TRACE_WAIT,
+    INNER_TRACE_BARRIER = HOST_TRACE_BARRIER,
+    INNER_TRACE_COLLECTIVE = HOST_TRACE_COLLECTIVE,
+    INNER_TRACE_LOCK = HOST_TRACE_LOCK,
+};
+struct inner_trace {
+    struct host_trace_record *record;
+    bool is_begun; /* else this thread is in a call that is recorded, or nothing is */
+};
+
+/* Each begins a record: of a call, of one that reaches a remote address, of one with a signal
+ * behind its body, and of a wait for a word of this node. */
+struct inner_trace inner_trace_begin(const struct dn_node *node, enum inner_trace_kind kind,
+                                     const char *name, uint64_t bytes);
+struct inner_trace inner_trace_remote(const struct dn_node *node, enum inner_trace_kind kind,
+                                      const char *name, struct dn_remote remote, uint64_t bytes);
+struct inner_trace inner_trace_signal(const struct dn_node *node, const char *name,
+                                      struct dn_remote remote, uint64_t bytes,
+                                      struct dn_remote flag);
+struct inner_trace inner_trace_wait(const struct dn_node *node, const char *name, const void *word,
+                                    uint64_t bytes);
+void inner_trace_end(struct inner_trace trace, int result);
+
+/* A look at a word that found what it looked for. */
+void inner_trace_look(const struct dn_node *node, const char *name, const void *word,
+                      uint64_t bytes);
 
 /* ---- The end of the job ---------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/check.h"
+#include "api/traced.h"
 #include "team/symmetric.h"
 #include "dimmnet.h"
 #include "fabric/in_place.h"
@@ -29,19 +30,30 @@ void *dn_bank(struct dn_node *node, size_t *bytes)
     return own_segment(node, DN_BANK, bytes);
 }
 
+/* The team of all nodes makes these calls together. */
+static struct host_trace_what heap_call(size_t bytes)
+{
+    struct host_trace_what what = host_trace_call(HOST_TRACE_COLLECTIVE);
+    what.bytes = bytes;
+    return what;
+}
+
 int dn_alloc(struct dn_node *node, size_t bytes, void **pointer)
 {
+    API_TRACED(dn_alloc(node, bytes, pointer), heap_call(bytes));
     return dn_alloc_aligned(node, CACHE_LINE_BYTES, bytes, pointer);
 }
 
 int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void **pointer)
 {
+    API_TRACED(dn_alloc_aligned(node, alignment, bytes, pointer), heap_call(bytes));
     int error = api_check(node);
     return error ? error : team_heap_alloc(node, alignment, bytes, pointer);
 }
 
 int dn_free(struct dn_node *node, void *pointer)
 {
+    API_TRACED(dn_free(node, pointer), heap_call(0));
     int error = api_check(node);
     return error ? error : team_heap_free(node, pointer);
 }
@@ -79,6 +91,7 @@ static bool denied_by(unsigned rights, uint32_t *denied)
 
 int dn_register(struct dn_node *node, void *pointer, size_t bytes, uint32_t *area)
 {
+    API_TRACED(dn_register(node, pointer, bytes, area), host_trace_call(HOST_TRACE_OTHER));
     return dn_register_rights(node, pointer, bytes, DN_ALL_RIGHTS, area);
 }
 
@@ -86,6 +99,8 @@ int dn_register_rights(struct dn_node *node, void *pointer, size_t bytes, unsign
                        uint32_t *area)
 {
     uint32_t denied;
+    API_TRACED(dn_register_rights(node, pointer, bytes, rights, area),
+               host_trace_call(HOST_TRACE_OTHER));
     int error = pointer && bytes && area && denied_by(rights, &denied) ? api_check(node)
                                                                        : DN_EINVAL;
     if (error) {
@@ -107,6 +122,7 @@ int dn_register_rights(struct dn_node *node, void *pointer, size_t bytes, unsign
 
 int dn_deregister(struct dn_node *node, uint32_t area)
 {
+    API_TRACED(dn_deregister(node, area), host_trace_call(HOST_TRACE_OTHER));
     int error = api_check(node);
     error = error ? error : host_memory_deregister(node->process, area);
     return error ? error : fabric_tell_area(&node->lane, area);
@@ -115,6 +131,7 @@ int dn_deregister(struct dn_node *node, uint32_t area)
 int dn_rights_set(struct dn_node *node, uint32_t area, unsigned rights)
 {
     uint32_t denied;
+    API_TRACED(dn_rights_set(node, area, rights), host_trace_call(HOST_TRACE_OTHER));
     int error = denied_by(rights, &denied) ? api_check(node) : DN_EINVAL;
     if (error) {
         return error;
@@ -199,7 +216,7 @@ int dn_kick_unmap(struct dn_kick *kick)
     return 0;
 }
 
-int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, unsigned bytes)
+static int store(const struct dn_kick *kick, uint64_t offset, uint64_t value, unsigned bytes)
 {
     if (!kick || !is_power_of_two(bytes) || bytes > 8) {
         return DN_EINVAL;
@@ -224,6 +241,28 @@ int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, u
     return lane->ops->store(lane, remote, value, bytes);
 }
 
+/* A store has one time, that before it: it is over as soon as it is begun, and reading the clock
+ * costs more than the store. */
+static __attribute__((noinline, cold)) int traced_store(const struct dn_kick *kick, uint64_t offset,
+                                                        uint64_t value, unsigned bytes,
+                                                        const char *name)
+{
+    uint64_t now_ns = host_now_ns();
+    int error = store(kick, offset, value, bytes);
+    struct dn_remote remote = kick ? kick->remote : (struct dn_remote){.rank = HOST_TRACE_NOBODY};
+    remote.offset += offset;
+    struct host_trace_what what = host_trace_remote(HOST_TRACE_STORE, kick ? kick->node : NULL,
+                                                    remote, bytes);
+    host_trace_note(name, &what, now_ns, now_ns, error);
+    return error;
+}
+
+int dn_kick_store(const struct dn_kick *kick, uint64_t offset, uint64_t value, unsigned bytes)
+{
+    return UNLIKELY(host_trace_is_on) ? traced_store(kick, offset, value, bytes, __func__)
+                                      : store(kick, offset, value, bytes);
+}
+
 /* ---- Errors of stores, which return nothing ---------------------------------------- */
 
 /* The first error is kept. DN_EPEER, which says no more than dn_peer_life, makes room for another
@@ -242,7 +281,12 @@ static __attribute__((noinline, cold)) void keep_error(struct dn_node *node, int
 void dn_kick_store_later(const struct dn_kick *kick, uint64_t offset, uint64_t value,
                          unsigned bytes)
 {
-    int error = dn_kick_store(kick, offset, value, bytes);
+    /* By the number of bytes. */
+    static const char *const names[] = {
+        [1] = "dn_store_u8", [2] = "dn_store_u16", [4] = "dn_store_u32", [8] = "dn_store_u64"};
+    int error = UNLIKELY(host_trace_is_on && bytes <= 8 && names[bytes])
+                    ? traced_store(kick, offset, value, bytes, names[bytes])
+                    : store(kick, offset, value, bytes);
     if (UNLIKELY(error) && kick && host_node_open(kick->node)) {
         keep_error(kick->node, error);
     }

@@ -2,11 +2,16 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/traced.h"
 #include "base/error.h"
 #include "lock/lock.h"
 #include "message/message.h"
 #include "dimmnet.h"
+#include "host/clock.h"
 #include "host/wait.h"
+
+/* More than an hour is a mistake, and sums of it must not overflow. */
+#define COMPUTE_NS_MAX UINT64_C(3600000000000)
 
 /* The outside copies of the header's inline functions. */
 extern inline void *dn_kick_pointer(const struct dn_kick *kick);
@@ -68,6 +73,7 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
 {
     struct dn_options own;
     struct dn_node *made;
+    uint64_t begin_ns = host_now_ns();
     int error = node ? api_options_read(options, &own, sizeof own) : DN_EINVAL;
     error = error ? error : host_attach(&made, &own);
     if (error) {
@@ -79,17 +85,40 @@ int dn_attach(struct dn_node **node, const struct dn_options *options)
         return error;
     }
     *node = made;
+    if (host_trace_is_on) {
+        struct host_trace_what what = host_trace_call(HOST_TRACE_OTHER);
+        /* Virtual time did not run yet when this began. */
+        host_trace_note(__func__, &what, host_fabric_clock ? 0 : begin_ns, host_now_ns(), 0);
+    }
     return 0;
 }
 
 int dn_detach(struct dn_node *node)
 {
+    API_TRACED(dn_detach(node), host_trace_call(HOST_TRACE_OTHER));
     if (host_node_open(node) && node->is_default) {
         message_end(node);
         lock_end();
         team_all_end(node);
     }
     return node ? host_detach(node) : DN_EINVAL;
+}
+
+uint64_t dn_time_ns(struct dn_node *node)
+{
+    return api_check(node) ? 0 : host_now_ns();
+}
+
+int dn_compute_ns(struct dn_node *node, uint64_t ns)
+{
+    int error = api_check(node);
+    if (!error && ns > COMPUTE_NS_MAX) {
+        error = DN_EINVAL;
+    }
+    if (!error) {
+        fabric_compute(&node->lane, ns);
+    }
+    return error;
 }
 
 int dn_rank(const struct dn_node *node)
@@ -112,6 +141,7 @@ int dn_lane_open(struct dn_node *node, struct dn_node **lane)
 
 int dn_lane_close(struct dn_node *lane)
 {
+    API_TRACED(dn_lane_close(lane), host_trace_call(HOST_TRACE_ORDER));
     return lane ? host_lane_close(lane) : DN_EINVAL;
 }
 

@@ -1,6 +1,7 @@
 /* Entry points: blocks, RDMA, fence and quiet. */
 #include "api/check.h"
 #include "api/inner.h"
+#include "api/traced.h"
 #include "dimmnet.h"
 #include "fabric/in_place.h"
 #include "host/wait.h"
@@ -23,6 +24,8 @@ static __attribute__((noinline, cold)) int careful_botf(struct dn_node *node,
                                                         struct dn_remote remote, const void *source,
                                                         size_t bytes)
 {
+    API_TRACED_AS("dn_botf", careful_botf(node, remote, source, bytes),
+                  host_trace_remote(HOST_TRACE_PUT, node, remote, bytes));
     int error = check_transfer(node, remote, source, bytes);
     return error ? error : node->lane.ops->botf(&node->lane, remote, source, bytes);
 }
@@ -39,8 +42,10 @@ int dn_botf(struct dn_node *node, struct dn_remote remote, const void *source, s
     return api_finish(node, place, remote.rank, bytes);
 }
 
-int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
-                  struct dn_remote flag, uint64_t value)
+static inline __attribute__((always_inline)) int put_signal(struct dn_node *node,
+                                                            struct dn_remote remote,
+                                                            const void *source, size_t bytes,
+                                                            struct dn_remote flag, uint64_t value)
 {
     int error = check_local(node, source, bytes);
     if (UNLIKELY(error)) {
@@ -60,10 +65,25 @@ int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *sou
                : lane->ops->put_signal(lane, remote, source, bytes, flag, value);
 }
 
+API_TRACED_TWIN(traced_put_signal,
+                (struct dn_node * node, struct dn_remote remote, const void *source, size_t bytes,
+                 struct dn_remote flag, uint64_t value),
+                "dn_put_signal", put_signal(node, remote, source, bytes, flag, value),
+                host_trace_signal(node, remote, bytes, flag))
+
+int dn_put_signal(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes,
+                  struct dn_remote flag, uint64_t value)
+{
+    return UNLIKELY(host_trace_is_on) ? traced_put_signal(node, remote, source, bytes, flag, value)
+                                      : put_signal(node, remote, source, bytes, flag, value);
+}
+
 static __attribute__((noinline, cold)) int careful_push(struct dn_node *node,
                                                         struct dn_remote remote, const void *source,
                                                         size_t bytes, struct dn_op *op)
 {
+    API_TRACED_AS("dn_push", careful_push(node, remote, source, bytes, op),
+                  host_trace_remote(HOST_TRACE_PUT, node, remote, bytes));
     int error = check_transfer(node, remote, source, bytes);
     return error ? error : node->lane.ops->push(&node->lane, remote, source, bytes, op);
 }
@@ -88,6 +108,8 @@ static __attribute__((noinline, cold)) int careful_pull(struct dn_node *node,
                                                         struct dn_remote remote, void *target,
                                                         size_t bytes, struct dn_op *op)
 {
+    API_TRACED_AS("dn_pull", careful_pull(node, remote, target, bytes, op),
+                  host_trace_remote(HOST_TRACE_GET, node, remote, bytes));
     int error = check_transfer(node, remote, target, bytes);
     return error ? error : node->lane.ops->pull(&node->lane, remote, target, bytes, op);
 }
@@ -106,7 +128,8 @@ int dn_pull(struct dn_node *node, struct dn_remote remote, void *target, size_t 
     return 0;
 }
 
-int dn_put(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
+static inline int put(struct dn_node *node, struct dn_remote remote, const void *source,
+                      size_t bytes)
 {
     struct dn_op op;
     int error = dn_push(node, remote, source, bytes, &op);
@@ -117,11 +140,33 @@ int dn_put(struct dn_node *node, struct dn_remote remote, const void *source, si
     return error;
 }
 
-int dn_get(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes)
+API_TRACED_TWIN(traced_put,
+                (struct dn_node * node, struct dn_remote remote, const void *source, size_t bytes),
+                "dn_put", put(node, remote, source, bytes),
+                host_trace_remote(HOST_TRACE_PUT, node, remote, bytes))
+
+int dn_put(struct dn_node *node, struct dn_remote remote, const void *source, size_t bytes)
+{
+    return UNLIKELY(host_trace_is_on) ? traced_put(node, remote, source, bytes)
+                                      : put(node, remote, source, bytes);
+}
+
+static inline int get(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes)
 {
     struct dn_op op;
     int error = dn_pull(node, remote, target, bytes, &op);
     return error ? error : dn_op_wait(&op, DN_FOREVER);
+}
+
+API_TRACED_TWIN(traced_get,
+                (struct dn_node * node, struct dn_remote remote, void *target, size_t bytes),
+                "dn_get", get(node, remote, target, bytes),
+                host_trace_remote(HOST_TRACE_GET, node, remote, bytes))
+
+int dn_get(struct dn_node *node, struct dn_remote remote, void *target, size_t bytes)
+{
+    return UNLIKELY(host_trace_is_on) ? traced_get(node, remote, target, bytes)
+                                      : get(node, remote, target, bytes);
 }
 
 int dn_op_test(struct dn_op *op, int *done)
@@ -151,6 +196,7 @@ static bool op_is_done(void *context)
 int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
 {
     bool done;
+    API_TRACED(dn_op_wait(op, timeout_ns), host_trace_call(HOST_TRACE_ORDER));
     int error = op ? fabric_op_state(op, &done) : DN_EINVAL;
     if (error || done) {
         return error;
@@ -169,25 +215,31 @@ int dn_op_wait(struct dn_op *op, uint64_t timeout_ns)
 }
 
 /* Where operations are done at return, a fence is all that either needs. */
-#define DEFINE_ORDER(name)                                                                \
-    int inner_##name(struct dn_node *node)                                                \
-    {                                                                                     \
-        struct fabric_lane *lane = &node->lane;                                           \
-        if (UNLIKELY(!lane->is_prompt)) {                                                 \
-            return lane->ops->name(lane);                                                 \
-        }                                                                                 \
-        in_place_fence(lane);                                                             \
-        return 0;                                                                         \
-    }                                                                                     \
-    int dn_##name(struct dn_node *node)                                                   \
-    {                                                                                     \
-        int error = api_check(node);                                                      \
-        if (error) {                                                                      \
-            return error;                                                                 \
-        }                                                                                 \
-        error = inner_##name(node);                                                       \
-        int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_##name(node); \
-        return kept ? kept : error;                                                       \
+#define DEFINE_ORDER(name)                                                                      \
+    int inner_##name(struct dn_node *node)                                                      \
+    {                                                                                           \
+        struct fabric_lane *lane = &node->lane;                                                 \
+        if (UNLIKELY(!lane->is_prompt)) {                                                       \
+            return lane->ops->name(lane);                                                       \
+        }                                                                                       \
+        in_place_fence(lane);                                                                   \
+        return 0;                                                                               \
+    }                                                                                           \
+    static inline int order_by_##name(struct dn_node *node)                                     \
+    {                                                                                           \
+        int error = api_check(node);                                                            \
+        if (error) {                                                                            \
+            return error;                                                                       \
+        }                                                                                       \
+        error = inner_##name(node);                                                             \
+        int kept = LIKELY(!node->lane.store_error) ? 0 : api_store_error_at_##name(node);       \
+        return kept ? kept : error;                                                             \
+    }                                                                                           \
+    API_TRACED_TWIN(traced_##name, (struct dn_node * node), "dn_" #name, order_by_##name(node), \
+                    host_trace_call(HOST_TRACE_ORDER))                                          \
+    int dn_##name(struct dn_node *node)                                                         \
+    {                                                                                           \
+        return UNLIKELY(host_trace_is_on) ? traced_##name(node) : order_by_##name(node);        \
     }
 
 DEFINE_ORDER(fence)

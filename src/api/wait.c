@@ -1,5 +1,6 @@
 /* Entry points: waiting for words. */
 #include "api/check.h"
+#include "api/traced.h"
 #include "base/comparison.h"
 #include "dimmnet.h"
 #include "host/wait.h"
@@ -28,7 +29,7 @@ static __attribute__((noinline, cold)) int wait_slowly(struct dn_node *node, con
     struct base_watched_word watched = {word, bytes, range};
     struct host_condition condition = {base_watched_word_holds, host_nobody_left, &watched,
                                        host_memory_watch_of(node->process, word)};
-    return host_wait(node, &condition, timeout_ns);
+    return host_wait_word(node, &condition, bytes, timeout_ns);
 }
 
 /* Polls closely while a core is free and leaves the rest to wait_slowly, a tail call:
@@ -54,6 +55,33 @@ static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, 
     return wait_slowly(node, word, bytes, range, timeout_ns);
 }
 
+/* A look that finds nothing is not recorded: programs look again and again. */
+static __attribute__((noinline, cold)) int traced_look(struct dn_node *node, const void *word,
+                                                       unsigned bytes, struct base_range range)
+{
+    uint64_t begin_ns = host_now_ns();
+    int error = wait_for(node, word, bytes, range, 0);
+    if (error != DN_ETIMEOUT) {
+        struct host_trace_what what = host_trace_word(HOST_TRACE_WAIT, node, word, bytes);
+        host_trace_note(bytes == 4 ? "dn_wait_until_u32" : "dn_wait_until_u64", &what, begin_ns,
+                        host_now_ns(), error);
+    }
+    return error;
+}
+
+static __attribute__((noinline, cold)) int traced_wait(struct dn_node *node, const void *word,
+                                                       unsigned bytes, struct base_range range,
+                                                       uint64_t timeout_ns)
+{
+    if (timeout_ns == 0) {
+        return traced_look(node, word, bytes, range);
+    }
+    API_TRACED_AS(bytes == 4 ? "dn_wait_until_u32" : "dn_wait_until_u64",
+                  wait_for(node, word, bytes, range, timeout_ns),
+                  host_trace_word(HOST_TRACE_WAIT, node, word, bytes));
+    return wait_for(node, word, bytes, range, timeout_ns);
+}
+
 /* For a constant width. */
 static inline __attribute__((always_inline)) int wait_until(struct dn_node *node, const void *word,
                                                             unsigned bytes,
@@ -68,7 +96,8 @@ static inline __attribute__((always_inline)) int wait_until(struct dn_node *node
     if (UNLIKELY(!base_range_make(comparison, value, unsigned_word(bytes), &range))) {
         return DN_EINVAL;
     }
-    return wait_for(node, word, bytes, range, timeout_ns);
+    return UNLIKELY(host_trace_is_on) ? traced_wait(node, word, bytes, range, timeout_ns)
+                                      : wait_for(node, word, bytes, range, timeout_ns);
 }
 
 int dn_wait_until_u32(struct dn_node *node, const uint32_t *word, enum dn_comparison comparison,
@@ -121,8 +150,8 @@ static int check_condition(const struct dn_node *node, const struct dn_condition
     return error;
 }
 
-int dn_wait_until_any(struct dn_node *node, const struct dn_condition *conditions, size_t count,
-                      uint64_t timeout_ns, size_t *index)
+static int wait_any(struct dn_node *node, const struct dn_condition *conditions, size_t count,
+                    uint64_t timeout_ns, size_t *index)
 {
     if (!conditions || count == 0 || !index) {
         return DN_EINVAL;
@@ -142,4 +171,39 @@ int dn_wait_until_any(struct dn_node *node, const struct dn_condition *condition
         *index = several.index;
     }
     return error;
+}
+
+/* What it waited for is known only when it has come. */
+static __attribute__((noinline, cold)) int traced_wait_any(struct dn_node *node,
+                                                           const struct dn_condition *conditions,
+                                                           size_t count, uint64_t timeout_ns,
+                                                           size_t *index)
+{
+    uint64_t begin_ns = host_now_ns();
+    struct host_trace_what what = host_trace_call(HOST_TRACE_WAIT);
+    bool is_outermost = timeout_ns > 0 && host_trace_enter();
+    struct host_trace_record *record = is_outermost ? host_trace_begin("dn_wait_until_any", &what)
+                                                    : NULL;
+    int error = wait_any(node, conditions, count, timeout_ns, index);
+    if (!error) {
+        const struct dn_condition *condition = &conditions[*index];
+        what = host_trace_word(HOST_TRACE_WAIT, node, condition->word, condition->bytes);
+    }
+    if (record) {
+        record->place = what.place;
+        record->bytes = what.bytes;
+    }
+    if (is_outermost) {
+        host_trace_end(record, error);
+    } else if (timeout_ns == 0 && error != DN_ETIMEOUT) {
+        host_trace_note("dn_wait_until_any", &what, begin_ns, host_now_ns(), error);
+    }
+    return error;
+}
+
+int dn_wait_until_any(struct dn_node *node, const struct dn_condition *conditions, size_t count,
+                      uint64_t timeout_ns, size_t *index)
+{
+    return UNLIKELY(host_trace_is_on) ? traced_wait_any(node, conditions, count, timeout_ns, index)
+                                      : wait_any(node, conditions, count, timeout_ns, index);
 }

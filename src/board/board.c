@@ -307,6 +307,23 @@ uint64_t board_bytes(const struct board_config *config)
                : 0;
 }
 
+/* Engine, services and sets, from `at` on; the network is there. */
+static void init_nic(struct board *board, const struct parts *parts, unsigned char *at)
+{
+    board->engine = nic_engine_init(&parts->engine, &board->network, &board->memory, at, NULL);
+    at += parts->engine_bytes;
+    struct nic_services_hooks hooks = {
+        .context = board, .watch = watch, .value_read = value_read, .value_change = value_change};
+    board->services = nic_services_init(&parts->services, &hooks, at, NULL);
+    nic_engine_serve(board->engine, board->services);
+    at += parts->services_bytes;
+    nic_target_set_init(&board->wanted, (uint64_t *)(void *)at);
+    at += parts->set_bytes;
+    nic_target_set_init(&board->awaited, (uint64_t *)(void *)at);
+    at += parts->set_bytes;
+    nic_target_set_init(&board->watched, (uint64_t *)(void *)at);
+}
+
 int board_init(struct board *board, const struct board_config *config,
                const struct nic_local_memory *memory, const struct swif_guard *guard,
                const struct board_listener *listener, uint64_t now_ns, void *space)
@@ -347,21 +364,27 @@ int board_init(struct board *board, const struct board_config *config,
         .body_bytes = body_bytes,
         .datagram = datagram,
     };
-    at += parts.swif_bytes;
-    board->engine = nic_engine_init(&parts.engine, &board->network, memory, at, NULL);
-    at += parts.engine_bytes;
-    struct nic_services_hooks hooks = {
-        .context = board, .watch = watch, .value_read = value_read, .value_change = value_change};
-    board->services = nic_services_init(&parts.services, &hooks, at, NULL);
-    nic_engine_serve(board->engine, board->services);
-    at += parts.services_bytes;
-    nic_target_set_init(&board->wanted, (uint64_t *)(void *)at);
-    at += parts.set_bytes;
-    nic_target_set_init(&board->awaited, (uint64_t *)(void *)at);
-    at += parts.set_bytes;
-    nic_target_set_init(&board->watched, (uint64_t *)(void *)at);
+    init_nic(board, &parts, at + parts.swif_bytes);
     board->look_every_ns = config->swif.peer_timeout_ns / 4;
     board->look_at_ns = now_ns + board->look_every_ns;
+    return 0;
+}
+
+int board_init_plain(struct board *board, const struct board_config *config,
+                     const struct nic_local_memory *memory, const struct nic_network *network,
+                     void *space)
+{
+    struct parts parts;
+    if (!measure(config, &parts) || (uintptr_t)space % CACHE_LINE_BYTES != 0 ||
+        network->body_bytes_max < NIC_BODY_BYTES_MIN) {
+        return DN_EINVAL;
+    }
+    *board = (struct board){
+        .memory = *memory,
+        .network = *network,
+        .lock_names_offset = config->lock_names_offset,
+    };
+    init_nic(board, &parts, space);
     return 0;
 }
 

@@ -74,6 +74,14 @@ int board_init(struct board *board, const struct board_config *config,
                const struct nic_local_memory *memory, const struct swif_guard *guard,
                const struct board_listener *listener, uint64_t now_ns, void *space);
 
+/* The same without InfiniSWIF: engine and services on a network that loses nothing and keeps the
+ * order between two nodes, as DIMMnet-1's. The caller delivers to the engine itself, runs it, and
+ * tells engine and services of peers that are lost; the functions below are not for such a board.
+ * Of config->swif only node, pgid, incarnation, node_count and packet_bytes_max count. */
+int board_init_plain(struct board *board, const struct board_config *config,
+                     const struct nic_local_memory *memory, const struct nic_network *network,
+                     void *space);
+
 void board_receive(struct board *board, uint64_t now_ns, unsigned char *packet, uint32_t bytes);
 
 /* The next packet to send: its bytes (0: none now) and where to, as swif_transmit. */

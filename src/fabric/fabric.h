@@ -28,6 +28,9 @@ struct nic_services;
 struct fabric_ops {
     /* The fabric wants to see operations on peers in place, too: there are no quick paths. */
     bool intercepts;
+    /* Time is the fabric's own, and passes in its calls only: who waits naps at once, until
+     * something comes or the whole time is up. */
+    bool is_virtual;
 
     /* Both may be NULL: nothing to do. */
     int (*lane_open)(struct fabric_lane *lane);
@@ -70,6 +73,11 @@ struct fabric_ops {
     void (*serve)(struct fabric_lane *lane);
     bool (*progress)(struct fabric_lane *lane);
     void (*nap)(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen);
+
+    /* ---- Where time is virtual, else NULL: see fabric_looked and fabric_compute below. */
+
+    void (*looked)(struct fabric_lane *lane, unsigned bytes);
+    void (*compute)(struct fabric_lane *lane, uint64_t ns);
 };
 
 /* What a fabric is given when it starts. */
@@ -104,6 +112,8 @@ struct fabric {
     /* Ends what `join` and `start` began, also after either failed, and also twice. Every lane
      * has been closed. What peers were sent is in place at return. */
     void (*stop)(void);
+    /* The time, where that is the fabric's own; NULL: the system's clock tells it. */
+    uint64_t (*now_ns)(void);
 };
 
 /* Every fabric of the table is NAME_fabric, defined in its own folder. */
@@ -135,8 +145,8 @@ _Static_assert(FABRIC_SEGMENTS * sizeof(struct fabric_segment) == CACHE_LINE_BYT
 struct fabric_lane {
     uint32_t open; /* FABRIC_LANE_OPEN while it may be used */
     uint32_t node_count;
-    /* node_count while the lane is open and nothing intercepts, else 0: for a rank below, an
-     * operation on a peer in place may run without the table. */
+    /* node_count while the lane is open, nothing intercepts and nothing is recorded, else 0: for a
+     * rank below, an operation on a peer in place may run without the table. */
     uint32_t quick_count;
     bool all_in_place; /* see fabric_all_in_place */
     /* All is in place and nothing intercepts: every operation is done when its call returns,
@@ -157,7 +167,7 @@ struct fabric_lane {
 
 /* ---- Roads ------------------------------------------------------------------------- */
 
-/* The road to a peer. A node reaches itself in place. */
+/* The road to a peer. A node reaches itself in place, unless its board is looped back to itself. */
 enum fabric_road {
     FABRIC_IN_PLACE,   /* its memory is mapped here: this CPU reads and writes it */
     FABRIC_BY_PACKETS, /* its memory is mirrored here: packets carry what is written */
@@ -172,6 +182,13 @@ static inline enum fabric_road fabric_road(const struct fabric_lane *lane, uint3
 }
 
 /* Whether a pointer may stand for that peer's memory: it is in place, and nothing intercepts. */
+static inline bool fabric_has_pointer(const struct fabric_lane *lane, uint32_t rank)
+{
+    return rank < lane->node_count && !lane->ops->intercepts &&
+           fabric_road(lane, rank) == FABRIC_IN_PLACE;
+}
+
+/* The same where the library's own quick paths may be taken. */
 static inline bool fabric_is_quick(const struct fabric_lane *lane, uint32_t rank)
 {
     return rank < lane->quick_count && fabric_road(lane, rank) == FABRIC_IN_PLACE;
@@ -273,6 +290,23 @@ static inline bool fabric_progress(struct fabric_lane *lane)
 static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uint64_t *seen)
 {
     lane->ops->nap(lane, timeout_ns, seen);
+}
+
+/* A wait has found what it waited for, a word of so many bytes (0: it is not known): that look is
+ * what the program's CPU pays for. */
+static inline void fabric_looked(struct fabric_lane *lane, unsigned bytes)
+{
+    if (UNLIKELY(lane->ops->looked != NULL)) {
+        lane->ops->looked(lane, bytes);
+    }
+}
+
+/* The program says that it computes for so long. Where time is real it passes by itself. */
+static inline void fabric_compute(struct fabric_lane *lane, uint64_t ns)
+{
+    if (lane->ops->compute) {
+        lane->ops->compute(lane, ns);
+    }
 }
 
 /* Wakes whoever sleeps at that rank, whatever it waits for. */

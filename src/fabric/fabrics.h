@@ -3,7 +3,7 @@
 #ifndef FABRIC_FABRICS_H
 #define FABRIC_FABRICS_H
 
-#define FABRICS(fabric) fabric(mem) fabric(udp)
+#define FABRICS(fabric) fabric(mem) fabric(udp) fabric(seat)
 
 #define FABRIC(name) +1
 enum { FABRIC_COUNT = 0 FABRICS(FABRIC) };

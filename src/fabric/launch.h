@@ -31,11 +31,12 @@ enum {
     FABRIC_SENTENCE_BYTES = 256,
 };
 
-/* An option of the command line that only this fabric has: a number, or a flag (0 or 1). */
+/* An option of the command line that only this fabric has: a number, a flag (0 or 1) or a text (its
+ * setting is the pointer, and 0 unless it is given). */
 struct fabric_option {
     const char *name;  /* without "--"; NULL ends a list */
-    const char *value; /* the number's name in help texts; NULL: a flag */
-    const char *kind;  /* "number of bytes" */
+    const char *value; /* the number's or text's name in help texts; NULL: a flag */
+    const char *kind;  /* "number of bytes"; NULL: a text, or a flag */
     uint64_t least;
     uint64_t most;
     uint64_t unless_given;
@@ -69,6 +70,8 @@ struct fabric_roster {
     uint32_t rank_first; /* of the nodes that start here */
     uint32_t rank_count; /* 0: they all start on other hosts */
     struct group_sizes sizes;
+    const char *words; /* what stands behind the fabric's name and a colon, or NULL */
+    int notify_fd;     /* whoever writes it makes the launcher look (fault); -1: nobody does */
     struct fabric_contact *contacts; /* of all nodes */
     void *state;                     /* the fabric's own */
 };
@@ -97,9 +100,13 @@ struct fabric_look {
 struct fabric_launch {
     const char *name;
     const char *help; /* what carries the stores */
+    /* The name of what may stand behind the fabric's name and a colon; NULL: nothing may. */
+    const char *words;
     /* Nodes map the memory that the launcher makes. Otherwise that memory holds nothing but
      * their lives, and each node makes its own. */
     bool shares_memory;
+    /* One of the nodes runs at a time, wherever there is a core: they are not pinned. */
+    bool takes_turns;
     const struct fabric_option *options;
     /* Whether the settings go together. */
     int (*check)(const uint64_t *settings, char *sentence);
@@ -118,6 +125,10 @@ struct fabric_launch {
     void (*descriptors)(const struct fabric_roster *roster, uint32_t index, int *fds);
     /* That node has started: closes here what it alone needs. */
     void (*hand_over)(struct fabric_roster *roster, uint32_t index);
+    /* That node's process has ended, well or not. */
+    void (*ended)(struct fabric_roster *roster, uint32_t index, bool well);
+    /* Why the group cannot go on, in a sentence that is given once; NULL: it can. */
+    const char *(*fault)(struct fabric_roster *roster);
 
     /* ---- Groups on several hosts; if it does not span them, the rest of this part is NULL */
 

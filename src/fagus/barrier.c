@@ -17,6 +17,7 @@
 #include "fagus/check.h"
 #include "fagus/diff.h"
 #include "fagus/look.h"
+#include "fagus/traced.h"
 
 /* What a node tells the others as it arrives. */
 struct arrival {
@@ -415,6 +416,7 @@ static int make_consistent(struct fagus_sync *sync)
 
 int fagus_barrier(struct fagus_sync *sync)
 {
+    FAGUS_TRACED(INNER_TRACE_BARRIER, 0, fagus_barrier(sync));
     int error = fagus_check_open();
     if (error) {
         return error;

@@ -9,6 +9,7 @@
 #include "fagus/state.h"
 #include "fagus/sync.h"
 #include "fagus/look.h"
+#include "fagus/traced.h"
 
 enum {
     ENTRIES = 1024,  /* waiters of a condition at a time */
@@ -206,11 +207,13 @@ static int signal_some(struct fagus_condition *condition, bool all)
 
 int fagus_condition_signal(struct fagus_condition *condition)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, 0, fagus_condition_signal(condition));
     return signal_some(condition, false);
 }
 
 int fagus_condition_broadcast(struct fagus_condition *condition)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, 0, fagus_condition_broadcast(condition));
     return signal_some(condition, true);
 }
 
@@ -233,6 +236,7 @@ static int sleep_on(uint64_t *word)
 
 int fagus_condition_wait(struct fagus_condition *condition, struct fagus_sync *sync)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, 0, fagus_condition_wait(condition, sync));
     int error = fagus_handle_check(condition);
     error = error ? error : fagus_sync_check_writer(sync);
     if (error) {

@@ -7,6 +7,7 @@
 #include "fagus/handle.h"
 #include "fagus/state.h"
 #include "fagus/look.h"
+#include "fagus/traced.h"
 
 struct fagus_flag {
     struct fagus_handle handle; /* marked with the space's generation */
@@ -39,6 +40,7 @@ static int create(void *opened, const void *node)
 
 int fagus_flag_create(struct fagus_flag **flag, int node)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, 0, fagus_flag_create(flag, node));
     bool fits = flag && node >= 0 && node < fagus_state.size;
     return fagus_handle_create(&handles, fits, create, &node, flag);
 }
@@ -57,6 +59,7 @@ static int destroy(void *opened)
 
 int fagus_flag_free(struct fagus_flag *flag)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, 0, fagus_flag_free(flag));
     return fagus_handle_free(flag, destroy);
 }
 
@@ -65,9 +68,13 @@ int fagus_flag_free(struct fagus_flag *flag)
 int fagus_flag_set(struct fagus_flag *flag, uint64_t value)
 {
     int error = fagus_handle_check(flag);
-    return UNLIKELY(error) ? error
-                           : fagus_error_of(dn_put_signal(fagus_lane(), place(flag), NULL, 0,
-                                                          place(flag), value));
+    if (UNLIKELY(error)) {
+        return error;
+    }
+    FAGUS_TRACED_BY(inner_trace_remote(fagus_state.node, INNER_TRACE_ATOMIC, __func__, place(flag),
+                                       sizeof(uint64_t)),
+                    fagus_flag_set(flag, value));
+    return fagus_error_of(dn_put_signal(fagus_lane(), place(flag), NULL, 0, place(flag), value));
 }
 
 /* Atomics and reads may overtake a store that was sent before, but for a fence. */
@@ -82,6 +89,9 @@ int fagus_flag_add(struct fagus_flag *flag, uint64_t value, uint64_t *old)
     if (UNLIKELY(error)) {
         return error;
     }
+    FAGUS_TRACED_BY(inner_trace_remote(fagus_state.node, INNER_TRACE_ATOMIC, __func__, place(flag),
+                                       sizeof(uint64_t)),
+                    fagus_flag_add(flag, value, old));
     struct dn_node *lane = fagus_lane();
     uint64_t before;
     error = order(lane);
@@ -136,6 +146,8 @@ int fagus_flag_wait(struct fagus_flag *flag, uint64_t value, uint64_t timeout_ns
     if (UNLIKELY(error)) {
         return error;
     }
+    FAGUS_TRACED_BY(inner_trace_wait(fagus_state.node, __func__, flag->word, sizeof(uint64_t)),
+                    fagus_flag_wait(flag, value, timeout_ns));
     bool is_own = flag->node == fagus_state.rank;
     if (LIKELY(is_own && dn_load_u64(flag->word) >= value)) {
         return 0;

@@ -12,6 +12,7 @@
 #include "base/extents.h"
 #include "fagus/state.h"
 #include "fagus/sync.h"
+#include "fagus/traced.h"
 
 #define CLEAR_BY_HAND_BYTES (UINT64_C(1) << 20)
 /* The pool's part of the heap; large heaps are wanted for what programs allocate. */
@@ -247,6 +248,7 @@ static int alloc_agreed(struct allocation *made)
 
 int fagus_alloc(size_t bytes, int placement, void **pointer)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, bytes, fagus_alloc(bytes, placement, pointer));
     int error = fagus_check_open();
     if (error) {
         return error;
@@ -285,6 +287,7 @@ static int free_agreed(const struct allocation *freed)
 
 int fagus_free(void *pointer)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, 0, fagus_free(pointer));
     struct allocation freed;
     uint64_t offset;
     int error = fagus_check_open();

@@ -10,6 +10,7 @@
 #include "fagus/check.h"
 #include "fagus/environment.h"
 #include "fagus/report.h"
+#include "fagus/traced.h"
 
 static struct fagus_handles handles = FAGUS_HANDLES(struct fagus_sync);
 
@@ -67,7 +68,7 @@ void fagus_sync_manage(struct fagus_sync *sync, int manager)
     sync->manager = manager;
     sync->reached = fagus_reach(manager, fagus_place_of(sync->own));
     sync->is_quick = fagus_state.is_shared && sync->reached && sync->reader_words == 1 &&
-                     !fagus_environment.stats && !fagus_check_is_on;
+                     !fagus_environment.stats && !fagus_check_is_on && !fagus_is_traced();
 }
 
 static int create(void *opened, const void *unused)
@@ -99,6 +100,7 @@ static int create(void *opened, const void *unused)
 
 int fagus_sync_create(struct fagus_sync **sync)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, 0, fagus_sync_create(sync));
     return fagus_handle_create(&handles, sync != NULL, create, NULL, sync);
 }
 
@@ -118,6 +120,7 @@ static int destroy(void *opened)
 
 int fagus_sync_free(struct fagus_sync *sync)
 {
+    FAGUS_TRACED(INNER_TRACE_COLLECTIVE, 0, fagus_sync_free(sync));
     return fagus_handle_free(sync, destroy);
 }
 

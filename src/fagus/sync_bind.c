@@ -5,6 +5,7 @@
 
 #include "fagus/bound.h"
 #include "fagus/check.h"
+#include "fagus/traced.h"
 
 /* ---- This node's list ---------------------------------------------------------------------- */
 
@@ -459,6 +460,7 @@ static int extent_of(const struct fagus_range *range, struct fagus_extent *exten
 
 int fagus_rebind(struct fagus_sync *sync, const struct fagus_range *ranges, size_t count)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, 0, fagus_rebind(sync, ranges, count));
     struct change change;
     int error = begin_change(sync, &change);
     if (error) {
@@ -478,6 +480,7 @@ int fagus_rebind(struct fagus_sync *sync, const struct fagus_range *ranges, size
 
 int fagus_bind(struct fagus_sync *sync, void *pointer, size_t bytes)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, bytes, fagus_bind(sync, pointer, bytes));
     struct change change;
     int error = begin_change(sync, &change);
     if (error) {
@@ -495,6 +498,7 @@ int fagus_bind(struct fagus_sync *sync, void *pointer, size_t bytes)
 
 int fagus_unbind(struct fagus_sync *sync, void *pointer)
 {
+    FAGUS_TRACED(INNER_TRACE_OTHER, 0, fagus_unbind(sync, pointer));
     struct change change;
     uint64_t offset;
     int error = begin_change(sync, &change);

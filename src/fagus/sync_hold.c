@@ -4,6 +4,7 @@
 #include "base/killpoint.h"
 #include "fagus/check.h"
 #include "fagus/environment.h"
+#include "fagus/traced.h"
 
 #define NO_WAIT_NS UINT64_C(0)
 
@@ -570,16 +571,19 @@ int fagus_acquire(struct fagus_sync *sync, enum fagus_mode mode)
         LIKELY(acquire_quickly(sync, &result))) {
         return result;
     }
+    FAGUS_TRACED(INNER_TRACE_LOCK, 0, fagus_acquire(sync, mode));
     return acquire(sync, &(struct request){.mode = mode, .timeout_ns = FAGUS_FOREVER});
 }
 
 int fagus_acquire_try(struct fagus_sync *sync, enum fagus_mode mode)
 {
+    FAGUS_TRACED(INNER_TRACE_LOCK, 0, fagus_acquire_try(sync, mode));
     return acquire(sync, &(struct request){.mode = mode, .try = true});
 }
 
 int fagus_acquire_timed(struct fagus_sync *sync, enum fagus_mode mode, uint64_t timeout_ns)
 {
+    FAGUS_TRACED(INNER_TRACE_LOCK, 0, fagus_acquire_timed(sync, mode, timeout_ns));
     return acquire(sync, &(struct request){.mode = mode, .timeout_ns = timeout_ns});
 }
 
@@ -654,6 +658,7 @@ int fagus_release(struct fagus_sync *sync)
         give_locker(sync, locker);
         return LIKELY(error == 0) ? 0 : fagus_error_of(error);
     }
+    FAGUS_TRACED(INNER_TRACE_LOCK, 0, fagus_release(sync));
     return LIKELY(is_writer(sync, thread)) ? release_from_writing(sync)
                                            : release_from_reading(sync, thread);
 }

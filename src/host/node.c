@@ -12,6 +12,7 @@
 #include "host/fork.h"
 #include "host/killpoint.h"
 #include "host/settings.h"
+#include "host/trace.h"
 #include "host/wait.h"
 #include "group/service_memory.h"
 
@@ -28,6 +29,16 @@ static struct host_process process = {
 static struct dn_node default_node = {.process = &process, .is_default = true};
 static bool attached;
 
+uint64_t (*host_fabric_clock)(void);
+
+/* Virtual time ends with the node's part in it. */
+static uint64_t clock_end_ns;
+
+static uint64_t stopped_clock(void)
+{
+    return clock_end_ns;
+}
+
 static bool has_own_memory(void)
 {
     return process.control_group.group != NULL;
@@ -35,6 +46,10 @@ static bool has_own_memory(void)
 
 static void stop_fabric(void)
 {
+    if (host_fabric_clock && host_fabric_clock != stopped_clock) {
+        clock_end_ns = host_fabric_clock();
+        host_fabric_clock = stopped_clock;
+    }
     if (process.fabric->stop) {
         process.fabric->stop();
     }
@@ -137,7 +152,7 @@ static int open_lane(struct dn_node *node)
     };
     int error = ops->lane_open ? ops->lane_open(&node->lane) : 0;
     if (!error) {
-        node->lane.quick_count = ops->intercepts ? 0 : node->lane.node_count;
+        node->lane.quick_count = ops->intercepts || host_trace_is_on ? 0 : node->lane.node_count;
         node->lane.open = FABRIC_LANE_OPEN;
     }
     return error;
@@ -155,6 +170,7 @@ static void close_handles_in_child(void)
 {
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
+    host_trace_stop();
     forbid_lane(&default_node);
     for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
         forbid_lane(lane);
@@ -194,12 +210,20 @@ static int start_fabric(const struct host_settings *settings)
         .seed = (settings->relax_seed ? settings->relax_seed : host_now_ns()) + view->rank,
     };
     int error = process.fabric->start ? process.fabric->start(&start) : 0;
+    host_fabric_clock = error ? NULL : process.fabric->now_ns;
     process.all_in_place = true;
     /* A fabric without packets has no such bits, whatever others wrote into the ports. */
     for (uint32_t rank = 0; rank < view->node_count && process.fabric->ops->reflect; rank++) {
         process.all_in_place &= !(atomic_load(&view->ports[rank].call) & GROUP_CALL_BY_PACKETS);
     }
     process.polls_closely = process.core_is_free && process.all_in_place;
+    if (!error && process.fabric->ops->is_virtual) {
+        /* As if this node stored to itself and slept: so every wait goes the whole way, also one
+         * that finds at once what it waits for, and its look takes virtual time. */
+        uint64_t bit = UINT64_C(1) << view->rank % 64;
+        atomic_fetch_or(&process.stored_to[view->rank / 64], bit);
+        atomic_fetch_or(&view->group->sleeping[view->rank / 64], bit);
+    }
     return error;
 }
 
@@ -253,6 +277,7 @@ static bool has_sizes(const struct dn_options *options)
 static int begin_life(const struct host_settings *settings)
 {
     int error = start_fabric(settings);
+    error = error ? error : host_trace_start(); /* before the lane, which has quick paths or not */
     error = error ? error : open_lane(&default_node);
     if (!error) {
         error = publish_life();
@@ -260,7 +285,9 @@ static int begin_life(const struct host_settings *settings)
             close_lane(&default_node);
         }
     }
+    process.is_traced = host_trace_is_on;
     if (error) {
+        host_trace_stop();
         end_unborn_life();
     }
     return error;
@@ -378,6 +405,7 @@ static void close_all_lanes(void)
 /* All that this node sent is in place before peers learn that it has left. */
 static void end_life(void)
 {
+    host_trace_stop();
     close_all_lanes();
     stop_fabric();
     group_life_leave(&process.control);

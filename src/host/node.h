@@ -22,6 +22,7 @@ struct host_process {
     struct host_group control_group; /* .group NULL: `group` is the launcher's */
     bool core_is_free;               /* a core for each node: waits spin before they yield */
     bool polls_closely;              /* and what they wait for comes without their doing */
+    bool is_traced;                  /* calls are recorded (host/trace.h) */
     bool all_in_place;               /* as fabric_all_in_place */
     _Atomic bool has_store_error;    /* some lane may have one: a barrier looks */
 

@@ -382,7 +382,7 @@ static void end_turn(uint32_t turn)
 static int wait_for_all(int signal_number, uint32_t turn, struct host_stop *stop)
 {
     struct suspect suspect = {0};
-    uint64_t before_ns = host_now_ns();
+    uint64_t before_ns = fabric_now_ns();
     uint64_t full_ns = 0;
     for (uint32_t looks = 0;; looks++) {
         int error = signal_others(signal_number);
@@ -395,7 +395,7 @@ static int wait_for_all(int signal_number, uint32_t turn, struct host_stop *stop
             continue;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-        uint64_t now_ns = host_now_ns();
+        uint64_t now_ns = fabric_now_ns();
         uint64_t passed_ns = now_ns - before_ns < LOOK_NS ? now_ns - before_ns : LOOK_NS;
         before_ns = now_ns;
         full_ns = shared.queue_is_full ? full_ns + passed_ns : 0;

@@ -47,6 +47,10 @@ bool host_nobody_left(const struct dn_node *node, void *context, bool forever);
 int host_wait(const struct dn_node *node, const struct host_condition *condition,
               uint64_t timeout_ns);
 
+/* The same for a word of so many bytes. */
+int host_wait_word(const struct dn_node *node, const struct host_condition *condition,
+                   unsigned bytes, uint64_t timeout_ns);
+
 /* Makes membarrier reach this process's threads while others sleep on its stores. */
 void host_wait_prepare(void);
 

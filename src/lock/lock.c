@@ -125,6 +125,19 @@ int lock_give(struct dn_lock *lock)
     return lock_give_in_place(lock);
 }
 
+void lock_word(const struct dn_lock *lock, uint32_t *rank, uint64_t *place)
+{
+    if (lock->way == &lock_by_packets) {
+        *rank = lock->use.manager;
+        *place = lock->use.name;
+        return;
+    }
+    const struct group_view *view = lock->queue.view;
+    uint64_t offset = (uintptr_t)lock->queue.last_proc - (uintptr_t)view->nodes;
+    *rank = (uint32_t)(offset / view->node_stride_bytes);
+    *place = offset % view->node_stride_bytes;
+}
+
 /* ---- Values -------------------------------------------------------------------------------- */
 
 bool lock_carries_value(const struct dn_lock *lock)

@@ -12,6 +12,9 @@ int lock_take(struct dn_lock *lock, uint64_t timeout_ns);
 int lock_try(struct dn_lock *lock);
 int lock_give(struct dn_lock *lock);
 
+/* Where the word of an open lock lies: its rank, and its place in that node's memory. */
+void lock_word(const struct dn_lock *lock, uint32_t *rank, uint64_t *place);
+
 /* The value of a lock (nic/services.h) travels by packets. In place memory is at hand, and taking
  * and giving with a value do as the plain calls. */
 struct nic_lock_value;

@@ -57,6 +57,17 @@ static uint64_t within_page(uint64_t address)
     return address & ((UINT64_C(1) << NIC_KICK_PAGE_BITS) - 1);
 }
 
+static const struct nic_header_seed *look_up(struct nic_engine *engine,
+                                             const struct nic_transaction *entry)
+{
+    struct nic_header_tlb *headers = &engine->headers;
+    const struct nic_header_seed *seed = nic_header_tlb_lookup(headers,
+                                                               entry->offset >> NIC_KICK_PAGE_BITS);
+    engine->counters.header_hits = headers->hits;
+    engine->counters.header_misses = headers->misses;
+    return seed;
+}
+
 /* The header is looked up when there is room for the record, so that each store meets the TLB
  * once, however long it waits. */
 static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
@@ -71,8 +82,7 @@ static int send_aotf(struct nic_engine *engine, uint64_t now_ns,
     if (error) {
         return error;
     }
-    const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
-                                                               entry->offset >> NIC_KICK_PAGE_BITS);
+    const struct nic_header_seed *seed = look_up(engine, entry);
     INVARIANT(seed && seed->user == entry->user && seed->pgid == route.pgid &&
               seed->target == route.target && seed->channel == route.channel);
     operation.detail = seed->skip ? WIRE_SKIP : 0;
@@ -113,8 +123,7 @@ static int send_read(struct nic_engine *engine, uint64_t now_ns,
     if (error) {
         return error;
     }
-    const struct nic_header_seed *seed = nic_header_tlb_lookup(&engine->headers,
-                                                               entry->offset >> NIC_KICK_PAGE_BITS);
+    const struct nic_header_seed *seed = look_up(engine, entry);
     INVARIANT(seed && seed->user == entry->user && seed->pgid == route.pgid && seed->reads);
     operation.area = seed->area;
     operation.offset = seed->offset | within_page(entry->offset);
@@ -528,6 +537,4 @@ void nic_engine_run(struct nic_engine *engine, uint64_t now_ns)
         idle = moved ? 0 : idle + 1;
     }
     engine->running = false;
-    engine->counters.header_hits = engine->headers.hits;
-    engine->counters.header_misses = engine->headers.misses;
 }

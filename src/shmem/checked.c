@@ -87,6 +87,7 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
         if (bytes > 0) {                                                                           \
             struct dn_remote remote = examine(context, REMOTE, bytes, pe, call);                   \
             check_overlap(context, dest, source, bytes, pe, call);                                 \
+            inner_trace_as(context->lane, call);                                                   \
             shmem_require(call, CALL);                                                             \
         }                                                                                          \
     }
@@ -134,11 +135,14 @@ void shmem_checked_iput(const struct shmem_context *context, const struct shmem_
     (void)check_stride(strided->sst, strided, call);
     struct dn_remote remote = examine(context, strided->dest, bytes, strided->pe, call);
     const unsigned char *from = strided->source;
+    struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_PUT, call, remote,
+                                                  bytes);
     for (size_t i = 0; i < strided->count; i++) {
         shmem_require(call, dn_botf(context->lane, remote, from, strided->size));
         remote.offset += (size_t)strided->dst * strided->size;
         from += (size_t)strided->sst * strided->size;
     }
+    inner_trace_end(trace, 0);
 }
 
 void shmem_checked_iget(const struct shmem_context *context, const struct shmem_strided *strided,
@@ -152,6 +156,8 @@ void shmem_checked_iget(const struct shmem_context *context, const struct shmem_
     (void)check_stride(strided->dst, strided, call);
     struct dn_remote remote = examine(context, strided->source, bytes, strided->pe, call);
     unsigned char *to = strided->dest;
+    struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_GET, call, remote,
+                                                  bytes);
     for (size_t i = 0; i < strided->count; i++) {
         shmem_require(call, dn_pull(context->lane, remote, to, strided->size, NULL));
         remote.offset += (size_t)strided->sst * strided->size;
@@ -159,6 +165,7 @@ void shmem_checked_iget(const struct shmem_context *context, const struct shmem_
     }
     /* All elements at once; waiting for each would take as many times. */
     shmem_require(call, dn_quiet(context->lane));
+    inner_trace_end(trace, 0);
 }
 
 /* ---- Signals and atomics ------------------------------------------------------------------ */
@@ -182,6 +189,7 @@ void shmem_checked_put_signal(const struct shmem_context *context,
         remote = examine(context, put->dest, bytes, put->pe, call);
         check_overlap(context, put->dest, put->source, bytes, put->pe, call);
     }
+    struct inner_trace trace = inner_trace_signal(lane, call, remote, bytes, flag);
     switch (put->operation) {
     case SHMEM_SIGNAL_SET:
         shmem_require(call, dn_put_signal(lane, remote, put->source, bytes, flag, put->signal));
@@ -195,6 +203,7 @@ void shmem_checked_put_signal(const struct shmem_context *context,
         shmem_fail(call, "%d is no signal operation: use SHMEM_SIGNAL_SET or SHMEM_SIGNAL_ADD",
                    put->operation);
     }
+    inner_trace_end(trace, 0);
 }
 
 uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *dest,
@@ -204,6 +213,7 @@ uint64_t shmem_checked_atomic(const struct shmem_context *context, const void *d
     uint64_t old = 0;
     check_aligned(dest, what.bytes, call);
     struct dn_remote remote = examine(context, dest, what.bytes, what.pe, call);
+    inner_trace_as(context->lane, call);
     shmem_require(call, inner_atomic(context->lane, remote, (enum inner_atomic)what.operation,
                                      what.bytes, operand, expected, what.fetches ? &old : NULL));
     return old;

@@ -27,6 +27,7 @@ void shmem_collective_fail(const char *call, int error)
 int shmem_team_barrier(struct shmem_team *team, const char *call)
 {
     SHMEM_COLLECTIVE_CHECK(team, .call = call);
+    inner_trace_as(shmem_state.node, call);
     return shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
 }
 
@@ -42,6 +43,7 @@ int shmem_team_broadcast(struct shmem_team *team, void *dest, const void *source
     bool is_root = root == team->my_pe;
     /* The root's buffer is only read. */
     void *buffer = is_root ? (void *)(uintptr_t)source : dest;
+    inner_trace_as(shmem_state.node, call);
     int error = dn_broadcast(team->dn, buffer, bytes, root);
     if (is_root && to_root && bytes != 0 && !error) {
         memmove(dest, source, bytes);
@@ -54,6 +56,7 @@ int shmem_team_collect(struct shmem_team *team, void *dest, const void *source, 
 {
     SHMEM_COLLECTIVE_CHECK(team, .call = call, .dest = dest, .source = source,
                            .source_bytes = bytes);
+    inner_trace_as(shmem_state.node, call);
     int error = dn_allgatherv(team->dn, source, bytes, dest, dest ? SIZE_MAX : 0, NULL);
     return shmem_collective_end(call, error);
 }
@@ -64,6 +67,7 @@ int shmem_team_fcollect(struct shmem_team *team, void *dest, const void *source,
     SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = bytes, .dest = dest,
                            .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
                            .source_bytes = bytes);
+    inner_trace_as(shmem_state.node, call);
     return shmem_collective_end(call, dn_allgather(team->dn, source, dest, bytes));
 }
 
@@ -73,6 +77,7 @@ int shmem_team_alltoall(struct shmem_team *team, void *dest, const void *source,
     SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = bytes, .dest = dest,
                            .dest_bytes = bytes * (size_t)team->n_pes, .source = source,
                            .source_bytes = bytes * (size_t)team->n_pes);
+    inner_trace_as(shmem_state.node, call);
     return shmem_collective_end(call, dn_alltoall(team->dn, source, dest, bytes));
 }
 
@@ -114,6 +119,8 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *ex
                            .dest_bytes = nothing ? 0 : dest_block * members - dest_rest,
                            .source = exchange->source,
                            .source_bytes = nothing ? 0 : source_block * members - source_rest);
+    struct inner_trace trace = inner_trace_begin(shmem_state.node, INNER_TRACE_COLLECTIVE, call,
+                                                 exchange->count * exchange->size);
     shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
     const unsigned char *source = (const unsigned char *)exchange->source +
                                   (size_t)team->my_pe * source_block;
@@ -123,7 +130,9 @@ int shmem_team_alltoalls(struct shmem_team *team, const struct shmem_strided *ex
         fetch_strided(exchange, (unsigned char *)exchange->dest + (size_t)from * dest_block, source,
                       team->pes[from]);
     }
-    return shmem_collective_end(call, dn_barrier(team->dn, DN_FOREVER));
+    int error = dn_barrier(team->dn, DN_FOREVER);
+    inner_trace_end(trace, error);
+    return shmem_collective_end(call, error);
 }
 
 /* ---- The functions of bytes ---------------------------------------------------------------- */

@@ -8,7 +8,7 @@ static void open_context(struct shmem_context *context, struct shmem_team *team,
                          const struct shmem_peer *peers, struct dn_node *lane, long options)
 {
     uint32_t count = (uint32_t)team->n_pes;
-    bool direct = inner_reaches_all(lane) && !shmem_state.debug;
+    bool direct = inner_reaches_all(lane) && !shmem_state.debug && !inner_is_traced(lane);
     *context = (struct shmem_context){
         .in_place_count = direct ? count : 0,
         .peer_count = count,
@@ -95,7 +95,9 @@ static void forbid(struct shmem_context *context)
  * goes on to use is its mistake, and found where memory is checked. */
 static void close_context(struct shmem_context *context, const char *call)
 {
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_quiet(context->lane));
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_lane_close(context->lane));
     forbid(context);
     free(context);

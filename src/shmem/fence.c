@@ -14,6 +14,7 @@ ALWAYS_INLINE void order(const struct shmem_context *context, memory_order in_pl
         }
     } else if (context != &shmem_no_context) {
         shmem_require_initialised(call);
+        inner_trace_as(context->lane, call);
         shmem_require(call, by_packets(context->lane));
     }
 }

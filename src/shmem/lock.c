@@ -209,6 +209,7 @@ void pshmem_set_lock(long *lock)
     static const char call[] = "shmem_set_lock";
     struct entry *entry = entry_of(lock, call);
     struct dn_lock *handle = handle_for(entry, lock, call);
+    inner_trace_as(shmem_state.node, call);
     int error = dn_lock_take(handle, DN_FOREVER);
     if (UNLIKELY(error)) {
         fail_take(error, call);
@@ -228,6 +229,7 @@ void pshmem_clear_lock(long *lock)
     /* More than the next holder needs: the specification says quiet, which orders this PE's
      * later reads as well. */
     pshmem_quiet();
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_lock_give(handle));
     give_spare(entry, handle);
 }
@@ -241,8 +243,10 @@ int pshmem_test_lock(long *lock)
         return 1;
     }
     struct dn_lock *handle = handle_for(entry, lock, call);
+    inner_trace_as(shmem_state.node, call);
     int error = dn_lock_try(handle);
     if (error == DN_EBUSY) {
+        inner_trace_as(shmem_state.node, NULL); /* a look that found nothing is not recorded */
         give_spare(entry, handle);
         return 1;
     }

@@ -118,6 +118,7 @@ static void *allocate(size_t alignment, size_t bytes, const char *call)
     if (bytes == 0) {
         return NULL;
     }
+    inner_trace_as(shmem_state.node, call);
     int error = dn_alloc_aligned(shmem_state.node, alignment, bytes, &pointer);
     if (error == DN_ENOMEM) {
         return NULL;
@@ -164,6 +165,7 @@ void *pshmem_calloc(size_t count, size_t size)
     void *pointer = allocate(CACHE_LINE_BYTES, bytes, call);
     if (pointer) {
         memset(pointer, 0, bytes);
+        inner_trace_as(shmem_state.node, call);
         shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     }
     return pointer;
@@ -181,6 +183,7 @@ static void release(void *pointer, const char *call)
 {
     shmem_require_initialised(call);
     forget(pointer);
+    inner_trace_as(shmem_state.node, call);
     int error = dn_free(shmem_state.node, pointer);
     if (error == DN_EINVAL) {
         fail_unallocated(pointer, call);
@@ -219,6 +222,7 @@ void *pshmem_realloc(void *ptr, size_t size)
         return NULL;
     }
     shmem_require_initialised(call);
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     uint64_t held = bytes_held(ptr, call);
     void *moved = NULL;
@@ -235,6 +239,7 @@ void *pshmem_realloc(void *ptr, size_t size)
     }
     forget(ptr);
     remember(ptr, size, call);
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     return ptr;
 }

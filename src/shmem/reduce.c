@@ -37,6 +37,7 @@ static inline __attribute__((always_inline)) int reduce(struct shmem_team *team,
                            .dest_bytes = shmem_bytes_of(count, what.size, call), .source = source,
                            .source_bytes = shmem_bytes_of(count, what.size, call),
                            .in_place = true);
+    inner_trace_as(shmem_state.node, call);
     int error = dn_allreduce(team->dn, source, dest, count, what.type, what.operation);
     return shmem_collective_end(call, error);
 }

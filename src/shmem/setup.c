@@ -80,6 +80,7 @@ static void finalize(const char *call)
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
     say_finalizing();
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     shmem_state.initialised = false;
     shmem_locks_end();
@@ -198,6 +199,7 @@ static void meet(const char *call, const struct shmem_environment *environment)
     }
     struct introduction mine = {data.bytes, data.place, data.area, environment->debug};
     struct introduction *all = allocate(call, (size_t)shmem_state.n_pes, sizeof *all);
+    inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_allgather(dn_team_all(shmem_state.node), &mine, all, sizeof mine));
     check_same_program(call, all);
     lay_out(call, &data, all);

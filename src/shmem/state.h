@@ -3,9 +3,9 @@
  *
  * The ordinary case of a call is inline (src/shmem/reach.h). It needs only one context of all this:
  * in_place_count is the number of PEs that it can address by pointers, and 0 whenever anything
- * else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG, PEs that only packets
- * reach). The functions of checked.h do everything else: they check all arguments and use the
- * dn_ calls.
+ * else has to be looked at first (not initialised, DN_RELAX, SHMEM_DEBUG, calls that are recorded,
+ * PEs that only packets reach). The functions of checked.h do everything else: they check all
+ * arguments and use the dn_ calls.
  *
  * Errors end the job: shmem_fail says what, where and what to do. */
 #ifndef SHMEM_STATE_H

@@ -137,6 +137,7 @@ static void split(const struct shmem_team *parent, struct shmem_team *team, int 
                   shmem_team_t *made, const char *call)
 {
     struct dn_team *dn;
+    inner_trace_as(shmem_state.node, call);
     shmem_collective_end(call, dn_team_split(parent->dn, team ? color : -1, key, &dn));
     if (!team) {
         return;
@@ -257,6 +258,7 @@ void pshmem_team_destroy(shmem_team_t handle)
         shmem_fail(call, "the handle is of no team; was it destroyed before?");
     }
     shmem_team_close_contexts(team);
+    inner_trace_as(shmem_state.node, call);
     shmem_collective_end(call, dn_team_free(team->dn));
     forget_team(team);
 }

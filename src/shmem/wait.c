@@ -48,7 +48,14 @@ void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range
 {
     struct base_watched_word watched = {word, bytes, range};
     check_word(word, bytes, call);
+    struct inner_trace trace = inner_trace_wait(shmem_state.node, call, word, bytes);
+    /* A wait that is recorded has not polled closely yet. */
+    int polls = trace.is_begun && inner_polls_closely(shmem_state.node) ? INNER_CLOSE_POLLS : 0;
+    for (; polls > 0 && !base_word_holds(word, bytes, range); polls--) {
+        cpu_relax_briefly();
+    }
     wait_for(base_watched_word_holds, &watched, word, word, call);
+    inner_trace_end(trace, 0);
 }
 
 _Noreturn void shmem_wait_refuse(int cmp, const char *call)
@@ -117,6 +124,14 @@ static void go_on(const struct shmem_words *words, bool waits, bool (*holds)(voi
     }
 }
 
+/* Waits are recorded with all of their words; looks are not, since programs repeat them. */
+static struct inner_trace begin_trace(const struct shmem_words *words, bool waits)
+{
+    return waits ? inner_trace_wait(shmem_state.node, words->call, words->words,
+                                    words->count * words->type.bytes)
+                 : (struct inner_trace){0};
+}
+
 struct search {
     const struct shmem_words *words;
     size_t index; /* of all: the words before it hold or have held */
@@ -170,36 +185,42 @@ static size_t collect(const struct shmem_words *words, size_t *indices)
 int shmem_words_all(const struct shmem_words *words, bool waits)
 {
     struct search search = {words, 0};
-    bool hold = !check_words(words) || all_hold(&search);
+    bool takes_part = check_words(words);
+    struct inner_trace trace = begin_trace(words, waits);
+    bool hold = !takes_part || all_hold(&search);
     if (!hold) {
         go_on(words, waits, all_hold, &search);
     }
+    inner_trace_end(trace, 0);
     return hold || waits;
 }
 
 size_t shmem_words_any(const struct shmem_words *words, bool waits)
 {
     struct search search = {words, SIZE_MAX};
-    if (check_words(words) && !any_holds(&search)) {
+    bool takes_part = check_words(words);
+    struct inner_trace trace = begin_trace(words, waits);
+    if (takes_part && !any_holds(&search)) {
         go_on(words, waits, any_holds, &search);
     }
+    inner_trace_end(trace, 0);
     return search.index;
 }
 
 size_t shmem_words_some(const struct shmem_words *words, bool waits, size_t *indices)
 {
     struct search search = {words, SIZE_MAX};
+    size_t found = 0;
     if (!check_words(words)) {
         return 0;
     }
-    for (;;) {
-        size_t found = collect(words, indices);
+    struct inner_trace trace = begin_trace(words, waits);
+    do { /* what held may have changed before it was collected */
+        found = collect(words, indices);
         if (found == 0) {
             go_on(words, waits, any_holds, &search);
         }
-        if (found > 0 || !waits) {
-            return found;
-        }
-        /* What held may have changed before it was collected. */
-    }
+    } while (found == 0 && waits);
+    inner_trace_end(trace, 0);
+    return found;
 }

@@ -22,6 +22,14 @@ void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range
 /* Ends the job: a comparison that can never hold, or that does not exist. */
 _Noreturn void shmem_wait_refuse(int cmp, const char *call) __attribute__((cold));
 
+/* After a look that found what it looked for: records it. */
+static inline void shmem_trace_look(const void *word, unsigned bytes, const char *call)
+{
+    if (shmem_state.node && inner_is_traced(shmem_state.node)) {
+        inner_trace_look(shmem_state.node, call, word, bytes);
+    }
+}
+
 /* After a look that found nothing: gives the core away if others need it. */
 void shmem_look_again(void);
 

@@ -8,7 +8,8 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
                                                                 const char *call)
 {
     const struct dn_node *node = shmem_state.node;
-    if (LIKELY(node != NULL && !inner_stored_to_sleeps(node) && inner_polls_closely(node))) {
+    if (LIKELY(node != NULL && !inner_stored_to_sleeps(node) && inner_polls_closely(node) &&
+               !inner_is_traced(node))) {
         for (int poll = 0; poll < INNER_CLOSE_POLLS; poll++) {
             if (base_word_holds(word, bytes, range)) {
                 return;
@@ -42,6 +43,7 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
         shmem_wait_refuse(CMP, SHMEM_CALL_NAME);                                                  \
     }                                                                                             \
     if (RANGE_MAKE(TYPE, CMP, cmp_value, &range) && base_word_holds(ivar, sizeof(TYPE), range)) { \
+        shmem_trace_look(ivar, sizeof(TYPE), SHMEM_CALL_NAME);                                    \
         return 1;                                                                                 \
     }                                                                                             \
     shmem_look_again();                                                                           \

@@ -17,7 +17,8 @@ import sys
 
 # Where a fabric may be named besides its own folder.
 TABLE = {"fabric/fabrics.h", "fabric/fabrics.c",
-         "cli/board/board.c"}  # the command of a thing that only one fabric has
+         "cli/board/board.c",  # the command of a thing that only one fabric has
+         "cli/sim/program.c"}  # the simulator that stands behind one fabric
 
 ASKS_MAX = 15
 ASKING = re.compile(r"\b(fabric_road|fabric_all_in_place|inner_in_place|inner_all_in_place)\s*\(")

@@ -82,12 +82,15 @@ int launch_fabric_open(struct fabric_roster *roster, const struct launch_request
         .rank_first = rank_first,
         .rank_count = rank_count,
         .sizes = *sizes,
+        .words = request->words,
+        .notify_fd = -1,
     };
     int error = fabric_roster_open(roster);
     return launch_fabric_conclude(request->command, error, error ? dn_strerror(error) : "");
 }
 
-int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request)
+int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request,
+                       int notify_fd)
 {
     struct group_sizes sizes;
     char sentence[FABRIC_SENTENCE_BYTES] = "";
@@ -96,6 +99,7 @@ int launch_fabric_make(struct fabric_roster *roster, const struct launch_request
     if (status || !request->fabric->make) {
         return status;
     }
+    roster->notify_fd = notify_fd;
     int error = request->fabric->make(roster, sentence);
     return launch_fabric_conclude(request->command, error, sentence);
 }

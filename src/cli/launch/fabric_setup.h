@@ -20,7 +20,9 @@ int launch_fabric_open(struct fabric_roster *roster, const struct launch_request
 /* Decides how large the nodes' memory is. */
 int launch_fabric_decide_sizes(const struct launch_request *request, struct group_sizes *sizes);
 
-/* Does all of this for nodes that all start here. fabric_roster_release either way. */
-int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request);
+/* Does all of this for nodes that all start here. fabric_roster_release either way. Whoever writes
+ * notify_fd makes the launcher look. */
+int launch_fabric_make(struct fabric_roster *roster, const struct launch_request *request,
+                       int notify_fd);
 
 #endif

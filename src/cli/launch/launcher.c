@@ -215,8 +215,9 @@ int launch_prepare(struct launch *launch)
         return cli_refuse(request->command, "cannot start \"%s\": %s", request->argv[0],
                           strerror(error));
     }
-    /* Two pipe ends, what the fabric has and, at times, a pidfd for each node. */
-    uint64_t needed = (2 + (uint64_t)request->fabric->files_by_node) * launch->rank_count;
+    /* Two pipe ends, what the fabric has, records and, at times, a pidfd for each node. */
+    uint64_t by_node = 2 + (uint64_t)request->fabric->files_by_node + (request->trace_path != NULL);
+    uint64_t needed = by_node * launch->rank_count;
     int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
     status = status ? status : launch_take_charge(launch, launch->rank_count);
     status = status ? status : launch_make_group(launch);
@@ -319,6 +320,7 @@ bool launch_start(struct launch *launch, void (*glance)(struct launch *launch))
 void launch_release(struct launch *launch)
 {
     launch_feed_close(&launch->feed);
+    launch_trace_release(&launch->trace);
     for (uint32_t i = 0; launch->outputs && i < 2 * launch->rank_count; i++) {
         launch_output_drop(&launch->outputs[i]);
     }
@@ -374,13 +376,15 @@ static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
     int status = launch_prepare(launch);
-    status = status ? status : launch_fabric_make(&launch->roster, request);
+    status = status ? status : launch_fabric_make(&launch->roster, request, launch->notify_fd);
+    status = status ? status : launch_trace_open(launch);
     if (!status) {
         if (!launch_start(launch, launch_loop_glance)) {
             launch_phase_on_start_failure(launch, CLI_FAULT);
         }
         launch_loop_run(launch);
-        status = launch->status;
+        int traced = launch_trace_write(launch);
+        status = launch->status ? launch->status : traced;
     }
     return status;
 }

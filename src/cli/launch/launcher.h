@@ -5,6 +5,7 @@
  *     group_phase.c  how a group comes to its end
  *     node_ends.c    the ends of processes: announced, judged, reported
  *     verdict.c      who is dead when nodes no longer hear each other
+ *     trace.c        what nodes recorded of their calls
  *     fleet.c        a group on several hosts: the agents there and what they say
  *
  * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: it tells
@@ -23,6 +24,7 @@
 #include "cli/launch/signals.h"
 #include "cli/launch/start.h"
 #include "cli/launch/output.h"
+#include "cli/launch/trace.h"
 #include "cli/launch/verdict.h"
 #include "host/group.h"
 
@@ -44,6 +46,7 @@ struct node {
     pid_t pid;            /* our child; kept after its end, for messages */
     struct ending ending; /* of the child, once it has ended */
     bool announced;       /* its peers have been told its end, which happens once */
+    uint64_t ended_ns;    /* when that was noticed; 0: not yet */
     pid_t attached_pid;   /* the process further down that attached; 0: none known */
     int attached_fd;      /* its pidfd while it is watched, else -1 */
 };
@@ -99,6 +102,7 @@ struct launch {
     struct sink *err;       /* sinks[1], or sinks[0] where both are the same file */
     struct output *outputs; /* two for each node */
     struct feed feed;
+    struct launch_trace trace;
     struct pollfd *polls;
 
     bool children_are_ours; /* we had none before */

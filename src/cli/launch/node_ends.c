@@ -139,7 +139,11 @@ static void finish(struct launch *launch, uint32_t index)
         node->announced = true;
     }
     node->state = NODE_ENDED;
+    node->ended_ns = host_now_ns();
     launch->live_count--;
+    if (launch->request->fabric->ended) {
+        launch->request->fabric->ended(&launch->roster, index, well && !failed);
+    }
     unwatch(launch, node);
     if (rank == 0) {
         launch_feed_close(&launch->feed);
@@ -304,12 +308,24 @@ static void clear_notice(int fd)
     }
 }
 
+/* The fabric cannot go on: neither can the group. */
+static void look_for_fault(struct launch *launch)
+{
+    const struct fabric_launch *fabric = launch->request->fabric;
+    const char *fault = fabric->fault ? fabric->fault(&launch->roster) : NULL;
+    if (fault) {
+        launch_say(launch, "%s", fault);
+        launch_phase_on_failure(launch, CLI_FAULT, host_now_ns());
+    }
+}
+
 void launch_ends_watch_attached(struct launch *launch)
 {
     clear_notice(launch->notify_fd);
     look_whether_whole(launch);
     (void)end_is_wanted(launch);
     launch_verdict_collect(launch);
+    look_for_fault(launch);
     if (launch->agent) {
         remote_agent_tell_lives(launch);
     }

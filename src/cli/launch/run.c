@@ -9,6 +9,7 @@
 #include "base/size_text.h"
 #include "cli/cli.h"
 #include "cli/launch/choice.h"
+#include "cli/launch/trace.h"
 #include "cli/options.h"
 #include "host/settings.h"
 
@@ -69,6 +70,12 @@ static const struct options_row run_rows[] = {
      "do not pin nodes to cores; otherwise they are pinned if each node gets a core or each core "
      "gets equally many nodes",
      OPTIONS_FLAG, AT(request.no_pin)},
+    {"trace", 0, "FILE",
+     "record the nodes' library calls and write them, when all have ended, to a file that "
+     "ui.perfetto.dev shows",
+     OPTIONS_TEXT, AT(request.trace_path)},
+    {"trace-records", 0, "N", "room for the calls of each node (default 1048576)", OPTIONS_NUMBER,
+     AT(request.trace_records), .least = 1, .most = TRACE_RECORDS_MAX, .what = "number of records"},
     {NULL, 'x', "NAME[=VALUE]",
      "set an environment variable for the nodes; those on this host have all of the launcher's "
      "anyway",
@@ -189,6 +196,13 @@ static int check_words(const struct run_words *words, const char *of_hosts)
     if (of_hosts && !words->hosts_file) {
         return cli_refuse(COMMAND, "--%s is for --hosts only", of_hosts);
     }
+    if (words->request.trace_path && words->hosts_file) {
+        return cli_refuse(COMMAND, "--trace records nodes of this host only: it does not go with "
+                                   "--hosts");
+    }
+    if (words->request.trace_records != 0 && !words->request.trace_path) {
+        return cli_refuse(COMMAND, "--trace-records is for --trace only");
+    }
     if (!*words->request.argv) {
         return cli_refuse(COMMAND, "no program given: dimmnet run -n %u program",
                           words->request.node_count);
@@ -228,7 +242,7 @@ static bool read_words(int argc, char **argv, struct run_words *words, int *stat
         [1 + CHOICE_GROUPS] = {.rows = hosts_rows, .target = words, .heading = "On several hosts:"},
     };
     *status = launch_defaults(COMMAND, &settings);
-    *status = *status ? *status : launch_choice_begin(&words->choice, COMMAND, groups + 1);
+    *status = *status ? *status : launch_choice_begin(&words->choice, COMMAND, false, groups + 1);
     if (*status) {
         return false;
     }
@@ -241,9 +255,13 @@ static bool read_words(int argc, char **argv, struct run_words *words, int *stat
     words->request.environment = words->variables;
     words->request.fabric = fabric_launches[words->choice.fabric];
     words->request.settings = words->choice.settings[words->choice.fabric];
+    words->request.words = words->choice.words;
     *status = launch_choice_complete(&words->choice, COMMAND, groups + 1);
     *status = *status ? *status : check_words(words, groups[1 + CHOICE_GROUPS].given);
     *status = *status ? *status : assign_hosts(words);
+    if (words->request.trace_records == 0) {
+        words->request.trace_records = TRACE_RECORDS_DEFAULT;
+    }
     return *status == CLI_OK;
 }
 

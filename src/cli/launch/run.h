@@ -23,8 +23,11 @@ struct launch_request {
     struct group_sizes sizes;
     const struct fabric_launch *fabric;
     const uint64_t *settings;         /* of the fabric, one for each of its options */
+    const char *words;                /* for the fabric, or NULL */
     const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
     uint64_t timeout_ns;              /* 0: none */
+    const char *trace_path;           /* where the trace goes; NULL: none */
+    uint64_t trace_records;           /* of each node, for that */
     bool label;                       /* "[rank] " before every line */
     bool keep_going;                  /* a node's failure is announced, and the others go on */
     bool no_pin;                      /* leave the choice of cores to the kernel */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/launch/launcher.h"
+#include "host/trace.h"
 
 extern char **environ;
 
@@ -35,6 +36,9 @@ static bool same_name(const char *left, const char *right)
 static bool is_of_another_group(const char *variable)
 {
     size_t bytes = strcspn(variable, "=");
+    if (same_name(HOST_ENV_TRACE_FD "=", variable)) {
+        return true;
+    }
     for (const struct fabric_launch *const *fabric = fabric_launches; *fabric; fabric++) {
         for (const char *const *name = (*fabric)->variables; *name; name++) {
             if (strlen(*name) == bytes && strncmp(*name, variable, bytes) == 0) {
@@ -62,7 +66,7 @@ static int make_environment(struct launch *launch)
     const struct launch_request *request = launch->request;
     size_t added = launch_list_length(request->environment);
     size_t inherited = launch_list_length((const char *const *)environ);
-    char **list = calloc(7 + FABRIC_DESCRIPTORS_MAX + added + inherited + 1, sizeof *list);
+    char **list = calloc(8 + FABRIC_DESCRIPTORS_MAX + added + inherited + 1, sizeof *list);
     if (!list) {
         return ENOMEM;
     }
@@ -84,6 +88,9 @@ static int make_environment(struct launch *launch)
     }
     for (unsigned i = 0; request->fabric->variables[i]; i++) {
         list[count++] = plan->fabric_text[i];
+    }
+    if (launch_trace_fd(launch, 0) >= 0) {
+        list[count++] = plan->trace_text;
     }
     for (size_t i = 0; i < added; i++) {
         /* exec does not change these, but takes them without const. */
@@ -121,7 +128,7 @@ int launch_start_plan_make(struct launch *launch)
     plan->launcher_pid = getpid();
     int error = make_shell_argv(plan);
     error = error ? error : make_environment(launch);
-    if (!error && !launch->request->no_pin &&
+    if (!error && !launch->request->no_pin && !launch->request->fabric->takes_turns &&
         sched_getaffinity(0, sizeof plan->allowed, plan->allowed) == 0) {
         /* Pin also when there are several nodes for each core: the kernel would gather nodes
          * that wake each other on one core and leave the others idle. */
@@ -159,10 +166,12 @@ static void pin_to_core(const struct start_plan *plan, uint32_t index)
 }
 
 /* The program keeps the group's descriptors and, of the fabric's, only its own. */
-static bool keep_descriptors(const struct launch *launch)
+static bool keep_descriptors(const struct launch *launch, uint32_t index)
 {
+    int trace_fd = launch_trace_fd(launch, index);
     bool are_kept = fcntl(launch->group.fd, F_SETFD, 0) == 0 &&
-                    fcntl(launch->notify_fd, F_SETFD, 0) == 0;
+                    fcntl(launch->notify_fd, F_SETFD, 0) == 0 &&
+                    (trace_fd < 0 || fcntl(trace_fd, F_SETFD, 0) == 0);
     for (unsigned i = 0; launch->request->fabric->variables[i]; i++) {
         are_kept = are_kept && fcntl(launch->plan.fabric_fds[i], F_SETFD, 0) == 0;
     }
@@ -180,6 +189,8 @@ static void name_descriptors(struct launch *launch, uint32_t index)
         (void)snprintf(plan->fabric_text[i], sizeof plan->fabric_text[i], "%s=%d",
                        fabric->variables[i], plan->fabric_fds[i]);
     }
+    (void)snprintf(plan->trace_text, sizeof plan->trace_text, HOST_ENV_TRACE_FD "=%d",
+                   launch_trace_fd(launch, index));
 }
 
 _Noreturn static void become_node(const struct launch *launch, uint32_t index, int out_fd,
@@ -203,7 +214,7 @@ _Noreturn static void become_node(const struct launch *launch, uint32_t index, i
     int error = 0;
     if (dup2(is_first ? plan->stdin_fd : plan->null_fd, STDIN_FILENO) < 0 ||
         dup2(out_fd, STDOUT_FILENO) < 0 || dup2(err_fd, STDERR_FILENO) < 0 ||
-        !keep_descriptors(launch)) {
+        !keep_descriptors(launch, index)) {
         error = errno;
     } else {
         launch_signals_clear_in_child();

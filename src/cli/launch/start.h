@@ -27,6 +27,7 @@ struct start_plan {
     char rank_text[64];                           /* the environment's DIMMNET_RANK=... */
     char fabric_text[FABRIC_DESCRIPTORS_MAX][64]; /* its words of the fabric's descriptors */
     int fabric_fds[FABRIC_DESCRIPTORS_MAX];       /* those descriptors, of the node that starts */
+    char trace_text[64];                          /* its DIMMNET_TRACE_FD=..., if any */
     char fixed_text[5][64];                       /* its other words that are made here */
 
     pid_t launcher_pid;

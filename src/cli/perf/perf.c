@@ -295,7 +295,7 @@ static int complete(struct perf_options *options)
 static bool read_arguments(int argc, char **argv, struct perf_options *options, int *status)
 {
     struct options_group groups[1 + CHOICE_GROUPS] = {{.rows = perf_rows, .target = options}};
-    *status = launch_choice_begin(&options->choice, COMMAND, groups + 1);
+    *status = launch_choice_begin(&options->choice, COMMAND, true, groups + 1);
     if (*status || !options_read(&perf_command, groups, 1 + CHOICE_GROUPS, argc, argv, status)) {
         return false;
     }

@@ -3,6 +3,7 @@
 #ifndef CLI_SIM_SIM_H
 #define CLI_SIM_SIM_H
 
+int cli_sim_goal(int argc, char **argv);
 int cli_sim_machines(int argc, char **argv);
 int cli_sim_net(int argc, char **argv);
 int cli_sim_papers(int argc, char **argv);

@@ -30,7 +30,7 @@ static void take_in(struct udp_state *udp, uint32_t bytes)
     udp->bytes_received += bytes;
     for (uint32_t at = 0; at < bytes;) {
         uint32_t packet_bytes = wire_packet_bytes(udp->received + at, bytes - at);
-        board_receive(&udp->board, now_ns, udp->received + at, packet_bytes);
+        board_receive(&udp->packets.board, now_ns, udp->received + at, packet_bytes);
         at += packet_bytes;
     }
 }
@@ -42,7 +42,7 @@ static void take_in(struct udp_state *udp, uint32_t bytes)
 static uint32_t receive_and_connect(struct udp_state *udp)
 {
     union udp_address from;
-    const uint64_t *authentic = &swif_counters(udp->board.swif)->packets_received;
+    const uint64_t *authentic = &swif_counters(udp->packets.board.swif)->packets_received;
     uint64_t before = *authentic;
     uint32_t bytes = udp_socket_receive_from(&udp->socket, udp->received, &from);
     if (bytes != 0) {
@@ -112,7 +112,7 @@ static bool send_burst(struct udp_state *udp)
     }
     if (UNLIKELY(error)) {
         /* What does not fit is lost like other packets; InfiniSWIF sends it in pieces. */
-        swif_path_refused(udp->board.swif, fabric_now_ns(), udp->burst_target,
+        swif_path_refused(udp->packets.board.swif, fabric_now_ns(), udp->burst_target,
                           udp->burst_packet_bytes);
     }
     udp->burst_start = udp->burst_end;
@@ -148,7 +148,8 @@ void udp_transmit(struct udp_state *udp, uint64_t now_ns)
             udp->burst_start = udp->burst_end = 0;
         }
         uint16_t target;
-        uint32_t bytes = board_transmit(&udp->board, now_ns, udp->burst + udp->burst_end, &target);
+        uint32_t bytes = board_transmit(&udp->packets.board, now_ns, udp->burst + udp->burst_end,
+                                        &target);
         if (bytes == 0) {
             break;
         }
@@ -180,7 +181,7 @@ void udp_transmit(struct udp_state *udp, uint64_t now_ns)
 static bool drive(struct udp_state *udp, uint64_t now_ns)
 {
     if (udp->unsent != 0 || udp->owes || udp->burst_waits ||
-        board_deadline_ns(&udp->board) <= now_ns) {
+        board_deadline_ns(&udp->packets.board) <= now_ns) {
         udp_transmit(udp, now_ns);
     }
     bool anything = udp_receive(udp);
@@ -197,7 +198,7 @@ static bool drive(struct udp_state *udp, uint64_t now_ns)
 /* Reads the clock only with every LOOKS_PER_CLOCK-th of many looks in a row. */
 bool udp_progress(struct udp_state *udp)
 {
-    if (!fabric_mutex_try(&udp->lock)) {
+    if (!fabric_mutex_try(&udp->packets.lock)) {
         return false;
     }
     bool anything;
@@ -208,7 +209,7 @@ bool udp_progress(struct udp_state *udp)
     } else {
         anything = udp_receive(udp);
     }
-    fabric_mutex_give(&udp->lock);
+    fabric_mutex_give(&udp->packets.lock);
     return anything;
 }
 
@@ -232,7 +233,7 @@ static uint64_t until(uint64_t deadline_ns, uint64_t now_ns, uint64_t longest_ns
 void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
 {
     atomic_fetch_add_explicit(&udp->napping, 1, memory_order_relaxed);
-    fabric_mutex_take(&udp->lock);
+    fabric_mutex_take(&udp->packets.lock);
     /* The clock is read with the lock held: for the board time does not go back. */
     uint64_t now_ns = fabric_now_ns();
     atomic_store_explicit(&udp->driven_ns, now_ns, memory_order_relaxed);
@@ -241,13 +242,13 @@ void udp_nap(struct udp_state *udp, uint64_t timeout_ns, uint64_t *seen)
         udp_transmit(udp, now_ns);
     }
     udp_now_and_then(udp, now_ns);
-    uint64_t deadline_ns = board_deadline_ns(&udp->board);
+    uint64_t deadline_ns = board_deadline_ns(&udp->packets.board);
     bool wants_room = udp->burst_waits;
     /* Acquire: pairs with the release in receive_burst of another thread. */
     uint64_t generation = atomic_load_explicit(&udp->generation, memory_order_acquire);
     anything = anything || generation != *seen;
     *seen = generation;
-    fabric_mutex_give(&udp->lock);
+    fabric_mutex_give(&udp->packets.lock);
     if (!anything) {
         uint64_t longest_ns = wants_room ? RETRY_NS : FABRIC_NAP_LONGEST_NS;
         longest_ns = timeout_ns < longest_ns ? timeout_ns : longest_ns;
@@ -314,11 +315,11 @@ void *udp_help(void *context)
             futex_wait(&udp->stop, 0, nap_ns);
             continue;
         }
-        fabric_mutex_take(&udp->lock);
+        fabric_mutex_take(&udp->packets.lock);
         bool anything = udp_serve(udp, &now_ns);
-        uint64_t deadline_ns = board_deadline_ns(&udp->board);
+        uint64_t deadline_ns = board_deadline_ns(&udp->packets.board);
         bool wants_room = udp->burst_waits;
-        fabric_mutex_give(&udp->lock);
+        fabric_mutex_give(&udp->packets.lock);
         if (!anything) {
             sleep_on_socket(udp, until(deadline_ns, now_ns, wants_room ? RETRY_NS : HELPER_IDLE_NS),
                             wants_room);

@@ -37,7 +37,7 @@ void udp_vouch_for_starting(struct udp_state *udp, uint64_t now_ns)
 {
     for (uint32_t rank = 0; rank < udp->view->node_count && udp->starting_count != 0; rank++) {
         if (group_life(udp->view, rank) == DN_STARTING) {
-            swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
+            swif_peer_lives(udp->packets.board.swif, now_ns, (uint16_t)rank);
         }
     }
 }
@@ -51,15 +51,15 @@ void udp_meet(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
         if (udp->guard) {
             udp_guard_expect(udp->guard, (uint16_t)rank, incarnation);
         }
-        swif_peer_is(udp->board.swif, now_ns, (uint16_t)rank, incarnation);
+        swif_peer_is(udp->packets.board.swif, now_ns, (uint16_t)rank, incarnation);
     }
 }
 
 /* Gives the peer up, whether we have ever heard of it or not. */
 static void end_peer(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 {
-    uint32_t incarnation = swif_peer_incarnation(udp->board.swif, (uint16_t)rank);
-    swif_peer_died(udp->board.swif, now_ns, (uint16_t)rank, incarnation);
+    uint32_t incarnation = swif_peer_incarnation(udp->packets.board.swif, (uint16_t)rank);
+    swif_peer_died(udp->packets.board.swif, now_ns, (uint16_t)rank, incarnation);
 }
 
 /* ---- Partings ----------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void end_peer(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
 static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
 {
     struct swif_peer_state state;
-    bool is_known = swif_peer_state(udp->board.swif, (uint16_t)rank, &state);
+    bool is_known = swif_peer_state(udp->packets.board.swif, (uint16_t)rank, &state);
     return PARTING_NS + (is_known ? 2 * state.srtt_ns : 0);
 }
 
@@ -75,8 +75,8 @@ static uint64_t parting_ns(const struct udp_state *udp, uint32_t rank)
  * because of it. False: something is under way to it, and nothing was done. */
 static bool forget_idle(struct udp_state *udp, uint32_t rank)
 {
-    return swif_peer_is_idle(udp->board.swif, (uint16_t)rank) &&
-           nic_engine_forget_peer(udp->board.engine, (uint16_t)rank);
+    return swif_peer_is_idle(udp->packets.board.swif, (uint16_t)rank) &&
+           nic_engine_forget_peer(udp->packets.board.engine, (uint16_t)rank);
 }
 
 static void begin_parting(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
@@ -114,7 +114,7 @@ static void take_in_life(struct udp_state *udp, uint64_t now_ns, uint32_t rank)
     }
     if (known == DN_STARTING) {
         udp->starting_count--;
-        swif_peer_lives(udp->board.swif, now_ns, (uint16_t)rank);
+        swif_peer_lives(udp->packets.board.swif, now_ns, (uint16_t)rank);
     }
     if (life == DN_ATTACHED) {
         udp_meet(udp, now_ns, rank);

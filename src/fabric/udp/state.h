@@ -6,25 +6,19 @@
  *     udp.c     joining, starting, stopping, reports
  *     drive.c   packets in and out; who drives, and when
  *     lives.c   who is there, from the launcher's words and from silence
- *     lane.c    the operations of lanes (udp_ops)
+ *     lane.c    when packets of lanes go out (udp_ops, udp_carrier)
  */
 #ifndef FABRIC_UDP_STATE_H
 #define FABRIC_UDP_STATE_H
 
 #include <pthread.h>
 
-#include "board/board.h"
-#include "fabric/fabric.h"
-#include "fabric/mutex.h"
+#include "fabric/by_packets.h"
 #include "fabric/udp/guard.h"
 #include "fabric/udp/socket.h"
 #include "fabric/udp/roster.h"
 
-enum {
-    UDP_SYSTEM_USER = NIC_USERS - 1, /* reflections; the other users are lanes */
-    UDP_KICKS = 64,                  /* pages that a lane has open for stores */
-    UDP_BURST_BUFFER_BYTES = 2 * 65536,
-};
+enum { UDP_BURST_BUFFER_BYTES = 2 * 65536 };
 
 /* What is known of a peer besides its life in the view. */
 struct udp_peer {
@@ -33,6 +27,9 @@ struct udp_peer {
 };
 
 struct udp_state {
+    /* The board, and the lock that guards it and everything below that is not atomic. */
+    struct by_packets packets;
+
     bool running;
     struct udp_roster_file file; /* from joining to stopping */
     const struct udp_roster *roster;
@@ -42,14 +39,10 @@ struct udp_state {
     uint32_t incarnation; /* of this process, by chance; a rank lives once in a group */
     struct udp_socket socket;
     struct udp_guard *guard;
-    struct fabric_grants *grants; /* with the lock, once the helper runs */
-    void *space;                  /* the board's memory */
+    void *space; /* the board's memory */
     uint64_t space_bytes;
     bool core_is_free; /* a core for each node: waiters spin first */
 
-    /* Guards everything below that is not atomic, and the board. */
-    struct fabric_mutex lock;
-    struct board board;
     uint32_t unsent; /* operations given since the last transmission */
     uint64_t unsent_bytes;
     uint64_t unsent_since_ns; /* the first of them, or a look at the clock after it */
@@ -86,6 +79,7 @@ struct udp_state {
 
 extern struct udp_state udp_state;
 extern const struct fabric_ops udp_ops;
+extern const struct by_packets_carrier udp_carrier;
 
 /* ---- drive.c ---------------------------------------------------------------------- */
 

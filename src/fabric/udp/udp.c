@@ -34,40 +34,17 @@ enum {
     REQUEST_BYTES = 16 << 20,
     REPLY_BYTES = 8 << 20,
     REORDER_BYTES = 4 << 20,
-    SYSTEM_CREDIT = 256,
     LAST_BURSTS = 256, /* taken in before leaving, so that a flood does not hold us */
     LINGER_TRIPS = 3,  /* within so many a peer has sent again what it has no answer to */
 };
 
-struct udp_state udp_state = {.socket = {.fd = -1}};
+struct udp_state udp_state = {.packets = {.carrier = &udp_carrier}, .socket = {.fd = -1}};
 
 /* The address TLB's refill: where an area of this node lies in the group's memory. */
 static int find_area(void *context, uint32_t area, struct nic_extent *extent)
 {
     const struct udp_state *udp = context;
-    const struct group_view *view = udp->view;
-    const struct group_geometry *geometry = &view->facts.geometry;
-    uint64_t node = geometry->nodes_offset + view->rank * geometry->node_stride_bytes;
-    if (area == FABRIC_AREA_GROUP) {
-        *extent = (struct nic_extent){.bytes = geometry->total_bytes};
-        return 0;
-    }
-    if (group_area_is_built_in(area)) {
-        const struct group_area *entry = &view->ports[view->rank].areas[area];
-        *extent = (struct nic_extent){
-            .offset = node + geometry->segment_offset[area],
-            .bytes = group_segment_bytes(view, area),
-            .denied = atomic_load_explicit(&entry->denied, memory_order_relaxed),
-        };
-        return 0;
-    }
-    struct group_area_extent found;
-    int error = group_area_look(view, view->rank, area, &found);
-    if (!error) {
-        *extent = (struct nic_extent){
-            .offset = node + found.offset, .bytes = found.bytes, .denied = found.denied};
-    }
-    return error;
+    return by_packets_find_area(udp->view, area, extent);
 }
 
 /* What a peer may do in FABRIC_AREA_GROUP. */
@@ -75,7 +52,7 @@ static bool permits(void *context, uint16_t source, const struct wire_operation 
                     uint64_t address)
 {
     const struct udp_state *udp = context;
-    return fabric_grants_permit(udp->grants, source, operation, address);
+    return fabric_grants_permit(udp->packets.grants, source, operation, address);
 }
 _Static_assert(FABRIC_AREA_GROUP == NIC_AREA_WHOLE, "the engine asks about it");
 
@@ -83,8 +60,8 @@ _Static_assert(FABRIC_AREA_GROUP == NIC_AREA_WHOLE, "the engine asks about it");
 
 static void report(struct udp_state *udp, uint64_t now_ns)
 {
-    const struct swif_counters *swif = swif_counters(udp->board.swif);
-    const struct nic_engine_counters *engine = nic_engine_counters(udp->board.engine);
+    const struct swif_counters *swif = swif_counters(udp->packets.board.swif);
+    const struct nic_engine_counters *engine = nic_engine_counters(udp->packets.board.engine);
     struct udp_report *report = udp_roster_report(udp->roster, udp->view->rank);
     const struct {
         _Atomic uint64_t *word;
@@ -128,7 +105,7 @@ static void report(struct udp_state *udp, uint64_t now_ns)
     _Atomic uint32_t *trips = udp_roster_trips(udp->roster, udp->view->rank);
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         struct swif_peer_state state;
-        if (swif_peer_state(udp->board.swif, (uint16_t)rank, &state)) {
+        if (swif_peer_state(udp->packets.board.swif, (uint16_t)rank, &state)) {
             atomic_store_explicit(&trips[rank], (uint32_t)state.srtt_ns, memory_order_relaxed);
         }
     }
@@ -253,16 +230,18 @@ static int make_board(struct udp_state *udp, uint64_t now_ns)
     if (udp->guard) {
         hooks = udp_guard_hooks(udp->guard);
     }
-    int error = board_init(&udp->board, &config, &memory, udp->guard ? &hooks : NULL, &listener,
-                           now_ns, udp->space);
+    int error = board_init(&udp->packets.board, &config, &memory, udp->guard ? &hooks : NULL,
+                           &listener, now_ns, udp->space);
     for (uint32_t rank = 0; rank < udp->view->node_count && !error; rank++) {
         if (rank != udp->view->rank) {
             udp_meet(udp, now_ns, rank);
             /* Somebody may wait for the peer while nothing is under way to it. */
-            (void)swif_watch(udp->board.swif, now_ns, (uint16_t)rank);
+            (void)swif_watch(udp->packets.board.swif, now_ns, (uint16_t)rank);
         }
     }
-    return error ? DN_EGROUP : nic_user_set(udp->board.engine, UDP_SYSTEM_USER, SYSTEM_CREDIT);
+    return error ? DN_EGROUP
+                 : nic_user_set(udp->packets.board.engine, BY_PACKETS_SYSTEM_USER,
+                                BY_PACKETS_SYSTEM_CREDIT);
 }
 
 static void release(struct udp_state *udp)
@@ -273,8 +252,8 @@ static void release(struct udp_state *udp)
     if (udp->guard) {
         udp_guard_free(udp->guard);
     }
-    if (udp->grants) {
-        fabric_grants_free(udp->grants);
+    if (udp->packets.grants) {
+        fabric_grants_free(udp->packets.grants);
     }
     free(udp->burst);
     free(udp->received);
@@ -284,7 +263,7 @@ static void release(struct udp_state *udp)
     }
     udp->space = NULL;
     udp->guard = NULL;
-    udp->grants = NULL;
+    udp->packets.grants = NULL;
     udp->burst = udp->received = NULL;
     udp->peers = NULL;
     udp->socket.fd = -1;
@@ -355,15 +334,6 @@ static int udp_join(uint32_t node_count, const struct group_sizes **own)
     return 0;
 }
 
-static void mark_roads(const struct group_view *view)
-{
-    for (uint32_t rank = 0; rank < view->node_count; rank++) {
-        if (rank != view->rank) {
-            atomic_fetch_or(&view->ports[rank].call, GROUP_CALL_BY_PACKETS);
-        }
-    }
-}
-
 static int udp_start(const struct fabric_start *start)
 {
     struct udp_state *udp = &udp_state;
@@ -376,7 +346,7 @@ static int udp_start(const struct fabric_start *start)
         return error;
     }
     reset(udp, start);
-    mark_roads(udp->view);
+    by_packets_mark_roads(udp->view, false);
     udp_socket_use(&udp->socket, (int)fd);
     /* A connected socket gets packets before the filter of a board is asked, other groups', too. */
     udp->may_connect = udp->view->node_count == 2 && !udp->socket.is_shared;
@@ -384,7 +354,7 @@ static int udp_start(const struct fabric_start *start)
     udp->received = malloc(UDP_BURST_BYTES_MAX);
     udp->peers = calloc(udp->view->node_count, sizeof *udp->peers);
     error = udp->burst && udp->received && udp->peers ? make_guard(udp) : DN_ENOMEM;
-    error = error ? error : fabric_grants_make(udp->view, udp->control, &udp->grants);
+    error = error ? error : fabric_grants_make(udp->view, udp->control, &udp->packets.grants);
     error = error ? error : make_board(udp, fabric_now_ns());
     error = error ? error : fabric_thread_start(&udp->helper, udp_help, udp, start->stop_signal);
     if (error) {
@@ -409,14 +379,14 @@ static void settle_locks(struct udp_state *udp)
     uint64_t mark = 0;
     uint64_t seen = 0;
     while (!is_settled) {
-        fabric_mutex_take(&udp->lock);
+        fabric_mutex_take(&udp->packets.lock);
         if (!is_marked) {
-            nic_engine_run(udp->board.engine, fabric_now_ns());
-            is_marked = nic_packet_locks_are_told(udp->board.services);
-            mark = swif_mark(udp->board.swif);
+            nic_engine_run(udp->packets.board.engine, fabric_now_ns());
+            is_marked = nic_packet_locks_are_told(udp->packets.board.services);
+            mark = swif_mark(udp->packets.board.swif);
         }
-        is_settled = is_marked && swif_mark_is_passed(udp->board.swif, mark);
-        fabric_mutex_give(&udp->lock);
+        is_settled = is_marked && swif_mark_is_passed(udp->packets.board.swif, mark);
+        fabric_mutex_give(&udp->packets.lock);
         if (!is_settled) {
             udp_nap(udp, SETTLE_NAP_NS, &seen);
         }
@@ -428,15 +398,15 @@ static void settle_locks(struct udp_state *udp)
 static uint64_t long_ways_ns(struct udp_state *udp)
 {
     uint64_t longest_ns = 0;
-    fabric_mutex_take(&udp->lock);
+    fabric_mutex_take(&udp->packets.lock);
     for (uint32_t rank = 0; rank < udp->view->node_count; rank++) {
         struct swif_peer_state state;
         if (!group_life_gone(group_life(udp->view, rank)) &&
-            swif_peer_state(udp->board.swif, (uint16_t)rank, &state)) {
+            swif_peer_state(udp->packets.board.swif, (uint16_t)rank, &state)) {
             longest_ns = state.srtt_ns > longest_ns ? state.srtt_ns : longest_ns;
         }
     }
-    fabric_mutex_give(&udp->lock);
+    fabric_mutex_give(&udp->packets.lock);
     return LINGER_TRIPS * longest_ns;
 }
 
@@ -444,7 +414,7 @@ static uint64_t long_ways_ns(struct udp_state *udp)
  * for one sends again, and gets it, before this node is known to have left. */
 static void linger(struct udp_state *udp)
 {
-    const struct swif_counters *counters = swif_counters(udp->board.swif);
+    const struct swif_counters *counters = swif_counters(udp->packets.board.swif);
     uint64_t more_ns = long_ways_ns(udp);
     uint64_t now_ns = fabric_now_ns();
     uint64_t end_ns = now_ns + LINGER_LONGEST_NS + more_ns;
@@ -453,11 +423,11 @@ static void linger(struct udp_state *udp)
     uint64_t seen = 0;
     bool is_over = false;
     while (!is_over) {
-        fabric_mutex_take(&udp->lock);
+        fabric_mutex_take(&udp->packets.lock);
         bool is_clean = counters->retransmissions == 0 && counters->duplicates == 0;
         quiet_since_ns = udp->bytes_received == known_bytes ? quiet_since_ns : now_ns;
         known_bytes = udp->bytes_received;
-        fabric_mutex_give(&udp->lock);
+        fabric_mutex_give(&udp->packets.lock);
         is_over = is_clean || now_ns - quiet_since_ns >= LINGER_QUIET_NS + more_ns ||
                   now_ns >= end_ns || group_peers_all_gone(udp->view);
         if (!is_over) {
@@ -469,14 +439,14 @@ static void linger(struct udp_state *udp)
 
 static void leave(struct udp_state *udp)
 {
-    (void)udp_ops.settle(NULL);
+    by_packets_settle_all(&udp->packets);
     settle_locks(udp);
     linger(udp);
     atomic_store_explicit(&udp->stop, 1, memory_order_release);
     futex_wake_all(&udp->stop);
     pthread_join(udp->helper, NULL);
     /* Peers get the acknowledgements that they wait for. */
-    fabric_mutex_take(&udp->lock);
+    fabric_mutex_take(&udp->packets.lock);
     uint64_t now_ns = fabric_now_ns();
     for (int burst = 0; burst < LAST_BURSTS && udp_receive(udp); burst++) {
     }
@@ -484,7 +454,7 @@ static void leave(struct udp_state *udp)
     report(udp, now_ns);
     udp->running = false;
     release(udp);
-    fabric_mutex_give(&udp->lock);
+    fabric_mutex_give(&udp->packets.lock);
 }
 
 static void udp_stop(void)

@@ -257,6 +257,9 @@ static uint64_t to_lines(uint64_t bytes)
 
 uint64_t sim_carrier_bytes(const struct sim_world *world, char error[SIM_ERROR_BYTES])
 {
+    if (world->config.outside) {
+        return CACHE_LINE_BYTES; /* there is nothing of it here */
+    }
     struct nic_services_config tables = services_config(world, 0);
     if (world->config.services && !sim_core_tables_fit(world->machine, &tables, error)) {
         return 0;
@@ -282,7 +285,7 @@ uint64_t sim_carrier_bytes(const struct sim_world *world, char error[SIM_ERROR_B
 
 uint64_t sim_carrier_near_bytes(const struct sim_world *world)
 {
-    if (is_cd(world)) {
+    if (is_cd(world) || world->config.outside) {
         return 0;
     }
     struct nic_services_config services = services_config(world, 0);
@@ -309,6 +312,9 @@ static void init_board(struct sim_world *world, struct sim_node *node, unsigned 
 void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned char *near,
                       unsigned char *space)
 {
+    if (world->config.outside) {
+        return;
+    }
     const struct nic_local_memory memory = {
         .context = node,
         .base = node->memory,
@@ -344,7 +350,7 @@ void sim_carrier_init(struct sim_world *world, struct sim_node *node, unsigned c
 
 void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other)
 {
-    if (is_cd(world)) {
+    if (is_cd(world) && !world->config.outside) {
         struct swif *swifs[] = {world->nodes[one].board->swif, world->nodes[other].board->swif};
         swif_peer_is(swifs[0], sim_now_ns(world), (uint16_t)other, INCARNATION);
         swif_peer_is(swifs[1], sim_now_ns(world), (uint16_t)one, INCARNATION);
@@ -361,6 +367,9 @@ bool sim_carrier_is_settled(const struct sim_node *node)
 
 bool sim_carrier_has_work(const struct sim_node *node)
 {
+    if (node->world->config.outside) {
+        return node->outbox.first != NULL;
+    }
     return node->board ? node->stirred : nic_engine_has_work(node->engine);
 }
 
@@ -399,6 +408,9 @@ static uint32_t next_of_board(struct sim_world *world, struct sim_node *node)
 
 uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node)
 {
+    if (world->config.outside) {
+        return sim_outside_next(world, node);
+    }
     if (node->board) {
         return next_of_board(world, node);
     }
@@ -411,6 +423,10 @@ uint32_t sim_carrier_next(struct sim_world *world, struct sim_node *node)
 
 void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
 {
+    if (world->config.outside) {
+        sim_outside_deliver(world, node, flight);
+        return;
+    }
     if (flight->is_cd) {
         board_receive(node->board, sim_now_ns(world), flight->data, flight->bytes);
         node->stirred = true;
@@ -424,7 +440,7 @@ void sim_carrier_deliver(struct sim_world *world, struct sim_node *node, struct 
 
 void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
 {
-    if (flight->is_cd || flight->class == WIRE_REPLY) {
+    if (flight->is_cd || flight->class == WIRE_REPLY || world->config.outside) {
         return;
     }
     node->left++;
@@ -437,6 +453,9 @@ void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim
 void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node)
 {
     uint64_t deadline_ns = UINT64_MAX;
+    if (world->config.outside) {
+        return; /* see sim_outside_alarm */
+    }
     if (node->board) {
         deadline_ns = board_deadline_ns(node->board);
     } else if (node->services) {

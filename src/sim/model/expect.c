@@ -70,6 +70,7 @@ static void expect(const struct sim_world *world, const struct sim_event_load *e
         break;
     case SIM_EVENT_PUMP:
     case SIM_EVENT_CORE:
+    case SIM_EVENT_OUTSIDE:
     case SIM_EVENT_TIMER: fetch_node(&world->nodes[event->subject]); break;
     case SIM_EVENT_NETWORK: sim_network_expect(world->network, event); break;
     }
@@ -101,6 +102,7 @@ static void expect_soon(const struct sim_world *world, const struct sim_event_lo
     case SIM_EVENT_PUMP:
     case SIM_EVENT_CORE:
     case SIM_EVENT_TIMER: fetch_nic(world, &world->nodes[event->subject]); break;
+    case SIM_EVENT_OUTSIDE:
     case SIM_EVENT_RECEIVED: break;
     case SIM_EVENT_NETWORK:
         if (sim_network_expect_soon(world->network, event, &number, &slot)) {

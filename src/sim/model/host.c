@@ -96,7 +96,7 @@ void sim_host_kick(struct sim_host *host, uint64_t at_ps, const struct sim_kick 
     *taken = *kick;
     taken->host = host_number(host);
     taken->started_ps = at_ps;
-    if (kick->kind == SIM_KICK_AOTF || kick->kind == SIM_KICK_MULTICAST) {
+    if (kick->kind <= SIM_KICK_MULTICAST) {
         taken->remote.rank = nic_kick_target(sim_node_of(host)->engine, kick->address);
     }
     sim_put(world, come_ps, SIM_EVENT_KICK, slot, SIM_KICK_COMES);
@@ -108,7 +108,7 @@ static uint64_t core_ps(const struct sim_world *world, uint64_t cycles, unsigned
     return sim_cycles(world->core_ps, bytes > 4 ? 2 * cycles : cycles);
 }
 
-static uint64_t write_ps(const struct sim_host *host, unsigned bytes)
+uint64_t sim_host_write_ps(const struct sim_host *host, unsigned bytes)
 {
     if (host->is_core) {
         return core_ps(host->world, host->world->machine->core_store_cycles, bytes);
@@ -123,7 +123,7 @@ void sim_store(struct sim_host *host, uint64_t kick_address, uint64_t value, uns
         host, at_ps,
         &(struct sim_kick){
             .kind = SIM_KICK_AOTF, .address = kick_address, .value = value, .bytes = bytes});
-    sim_host_go_on(host, "store", at_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "store", at_ps + sim_host_write_ps(host, bytes));
 }
 
 void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value, unsigned bytes,
@@ -137,7 +137,7 @@ void sim_store_all(struct sim_host *host, uint64_t kick_address, uint64_t value,
                                      .bytes = bytes,
                                      .first = first,
                                      .count = count});
-    sim_host_go_on(host, "store to all", host->now_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "store to all", host->now_ps + sim_host_write_ps(host, bytes));
 }
 
 void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned bytes)
@@ -145,7 +145,7 @@ void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned 
     sim_host_kick(host, host->now_ps,
                   &(struct sim_kick){
                       .kind = SIM_KICK_LOCAL, .address = offset, .value = value, .bytes = bytes});
-    sim_host_go_on(host, "write", host->now_ps + write_ps(host, bytes));
+    sim_host_go_on(host, "write", host->now_ps + sim_host_write_ps(host, bytes));
 }
 
 /* ---- Reads and polls ------------------------------------------------------------------- */
@@ -185,6 +185,30 @@ void sim_load(struct sim_host *host, uint64_t offset, unsigned bytes)
     sim_host_go_on(host, "load", host->now_ps + load_ps);
 }
 
+/* When the read of that word begins that is the first one at `from_ps` or later. */
+static uint64_t word_read_ps(const struct sim_host *host, uint32_t number, uint64_t from_ps)
+{
+    uint64_t first_ps = host->poll_start_ps + number * host->poll_period_ps;
+    uint64_t round_ps = host->poll_word_count * host->poll_period_ps;
+    uint64_t rounds = from_ps > first_ps ? (from_ps - first_ps + round_ps - 1) / round_ps : 0;
+    return first_ps + rounds * round_ps;
+}
+
+/* Of the words that are not as they were seen, the one that is read first from that moment on. */
+static bool find_word(struct sim_host *host, uint64_t from_ps, uint32_t *found)
+{
+    uint64_t least_ps = UINT64_MAX;
+    for (uint32_t i = 0; i < host->poll_word_count; i++) {
+        const struct sim_poll_word *word = &host->poll_words[i];
+        if (word_at(host, word->offset, 8) != word->seen) {
+            uint64_t at_ps = word_read_ps(host, i, from_ps);
+            *found = at_ps < least_ps ? i : *found;
+            least_ps = at_ps < least_ps ? at_ps : least_ps;
+        }
+    }
+    return least_ps != UINT64_MAX;
+}
+
 static bool poll_holds(struct sim_host *host)
 {
     switch (host->polls) {
@@ -196,6 +220,7 @@ static bool poll_holds(struct sim_host *host)
         uint32_t share = NIC_WINDOWS / host->world->config.user_count;
         return host->windows_in_nic < share;
     }
+    case SIM_POLL_ANY: return find_word(host, host->world->now_ps, &host->poll_found);
     case SIM_NO_POLL: break;
     default: return sim_message_poll_ps(host) <= host->world->now_ps;
     }
@@ -211,6 +236,14 @@ static uint64_t holds_from_ps(struct sim_host *host)
     return poll_holds(host) ? 0 : UINT64_MAX;
 }
 
+/* A sample that was due before this one is not any more. */
+static void put_sample_at(struct sim_host *host, uint64_t at_ps)
+{
+    host->sample_is_due = true;
+    host->sample_ps = at_ps;
+    sim_put(host->world, at_ps, SIM_EVENT_SAMPLE, host_number(host), ++host->sample_number);
+}
+
 /* Puts the poll's first read that begins at `from_ps` or later. */
 static void put_sample(struct sim_host *host, uint64_t from_ps)
 {
@@ -222,8 +255,16 @@ static void put_sample(struct sim_host *host, uint64_t from_ps)
         uint64_t reads = (from_ps - start_ps + host->poll_period_ps - 1) / host->poll_period_ps;
         start_ps += reads * host->poll_period_ps;
     }
-    host->sample_is_due = true;
-    sim_put(host->world, start_ps, SIM_EVENT_SAMPLE, host_number(host), 0);
+    put_sample_at(host, start_ps);
+}
+
+uint64_t sim_host_poll_period_ps(const struct sim_host *host, unsigned bytes, uint64_t *read)
+{
+    const struct sim_machine *machine = host->world->machine;
+    bool is_of_memory = reads_memory(host);
+    *read = is_of_memory ? machine->host_fill : read_ps(host, bytes);
+    uint64_t period_ps = is_of_memory ? machine->host_cached : *read;
+    return period_ps > 0 ? period_ps : 1;
 }
 
 void sim_host_poll(struct sim_host *host, unsigned kind, uint64_t read_ps)
@@ -255,6 +296,80 @@ void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
     sim_host_poll(host, SIM_POLL_WORD, read_ps(host, bytes) + loop_ps);
 }
 
+/* ---- Polls of several words --------------------------------------------------------------- */
+
+static void put_word_sample(struct sim_host *host, uint32_t number)
+{
+    uint64_t at_ps = word_read_ps(host, number, host->world->now_ps);
+    if (!host->sample_is_due || at_ps < host->sample_ps) {
+        host->poll_found = number;
+        put_sample_at(host, at_ps);
+    }
+}
+
+void sim_poll_any(struct sim_host *host, struct sim_poll_word *words, uint32_t count)
+{
+    const struct sim_machine *machine = host->world->machine;
+    uint64_t loop_ps = host->is_core ? sim_cycles(host->world->core_ps, machine->core_loop_cycles)
+                                     : 0;
+    uint64_t each_ps = read_ps(host, 8) + loop_ps;
+    uint32_t number;
+    host->polls = SIM_POLL_ANY;
+    host->poll_words = words;
+    host->poll_word_count = count;
+    host->poll_start_ps = host->now_ps;
+    host->poll_read_ps = reads_memory(host) ? machine->host_fill : each_ps;
+    host->poll_period_ps = (reads_memory(host) ? machine->host_cached : each_ps) +
+                           host->poll_pause_ps;
+    host->sample_is_due = false;
+    if (find_word(host, host->now_ps, &number)) {
+        put_word_sample(host, number);
+    }
+}
+
+void sim_poll_end(struct sim_host *host)
+{
+    if (host->polls != SIM_POLL_ANY) {
+        return;
+    }
+    uint64_t end_ps = host->world->now_ps;
+    if (host->poll_word_count > 0) {
+        uint64_t reads = (end_ps - host->poll_start_ps + host->poll_period_ps - 1) /
+                         host->poll_period_ps;
+        end_ps = host->poll_start_ps + reads * host->poll_period_ps;
+    }
+    if (host->sample_is_due && host->sample_ps < end_ps) {
+        return; /* it ends by itself before */
+    }
+    host->polls = SIM_NO_POLL;
+    host->sample_is_due = false;
+    host->sample_number++;
+    host->value = host->poll_word_count;
+    host->now_ps = host->poll_start_ps;
+    host->busy_ps -= end_ps - host->poll_start_ps;
+    sim_host_go_on(host, "poll", end_ps);
+}
+
+static void any_arrived(struct sim_host *host, uint64_t offset, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < host->poll_word_count; i++) {
+        const struct sim_poll_word *word = &host->poll_words[i];
+        if (word->offset < offset + bytes && offset < word->offset + 8 &&
+            word_at(host, word->offset, 8) != word->seen) {
+            put_word_sample(host, i);
+        }
+    }
+}
+
+static void any_found(struct sim_host *host)
+{
+    struct sim_poll_word *word = &host->poll_words[host->poll_found];
+    word->seen = word_at(host, word->offset, 8);
+    host->value = host->poll_found;
+}
+
+/* ---- What a poll finds -------------------------------------------------------------------- */
+
 void sim_wait(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
               uint64_t wanted)
 {
@@ -264,11 +379,19 @@ void sim_wait(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t m
 
 static void begin_block(struct sim_host *host, uint64_t at_ps);
 
-void sim_host_sample(struct sim_world *world, struct sim_host *host)
+void sim_host_sample(struct sim_world *world, struct sim_host *host, uint64_t number)
 {
+    if (number != host->sample_number || !host->sample_is_due) {
+        return; /* another one took its place */
+    }
     host->sample_is_due = false;
     if (!poll_holds(host)) {
         return; /* overwritten meanwhile: the reads go on */
+    }
+    if (host->polls == SIM_POLL_ANY &&
+        word_read_ps(host, host->poll_found, world->now_ps) > world->now_ps) {
+        put_word_sample(host, host->poll_found); /* the same, but there is another word */
+        return;
     }
     uint64_t done_ps = world->now_ps + host->poll_read_ps;
     host->dma_seen = sim_node_of(host)->dma_writes;
@@ -285,6 +408,10 @@ void sim_host_sample(struct sim_world *world, struct sim_host *host)
             passage->read_ps = world->now_ps;
             passage->seen_ps = done_ps;
         }
+        sim_host_go_on(host, "poll", done_ps);
+        break;
+    case SIM_POLL_ANY:
+        any_found(host);
         sim_host_go_on(host, "poll", done_ps);
         break;
     case SIM_POLL_COMPLETION:
@@ -304,6 +431,8 @@ void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offs
             host->poll_offset < offset + bytes && offset < host->poll_offset + host->poll_bytes &&
             poll_holds(host)) {
             put_sample(host, world->now_ps);
+        } else if (host->polls == SIM_POLL_ANY) {
+            any_arrived(host, offset, bytes);
         }
     }
 }
@@ -352,28 +481,35 @@ static void begin_block(struct sim_host *host, uint64_t at_ps)
     host->windows_free--;
     host->windows_in_nic++;
     struct sim_kick copy = *kick;
-    /* A copy, because the program goes on after the write and may change the source. */
-    memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
+    if (kick->kind != SIM_KICK_BLOCK_OUTSIDE) {
+        /* A copy, because the program goes on after the write and may change the source. */
+        memcpy(sim_slots_take(&world->blocks, &copy.block), kick->local, kick->bytes);
+    }
     sim_slots_give(&world->kicks, host->block_kick);
     sim_host_kick(host, written_ps, &copy);
     sim_host_go_on(host, "block", written_ps);
 }
 
-static void ask_for_window(struct sim_host *host, enum sim_kick_kind kind, struct dn_remote remote,
-                           const void *source, uint32_t bytes)
+void sim_host_ask_for_window(struct sim_host *host, const struct sim_kick *wanted)
 {
     struct sim_world *world = host->world;
-    sim_carrier_introduce(world, host->node, (uint32_t)remote.rank);
     struct sim_kick *kick = sim_slots_take(&world->kicks, &host->block_kick);
-    *kick = (struct sim_kick){.kind = kind,
-                              .remote = remote,
-                              .local = (unsigned char *)(uintptr_t)source,
-                              .bytes = bytes};
+    *kick = *wanted;
     if (host->windows_free > 0) {
         begin_block(host, host->now_ps);
     } else {
         sim_host_poll(host, SIM_POLL_WINDOW, world->machine->host_read);
     }
+}
+
+static void ask_for_window(struct sim_host *host, enum sim_kick_kind kind, struct dn_remote remote,
+                           const void *source, uint32_t bytes)
+{
+    sim_carrier_introduce(host->world, host->node, (uint32_t)remote.rank);
+    sim_host_ask_for_window(host, &(struct sim_kick){.kind = kind,
+                                                     .remote = remote,
+                                                     .local = (unsigned char *)(uintptr_t)source,
+                                                     .bytes = bytes});
 }
 
 void sim_block(struct sim_host *host, struct dn_remote remote, const void *source, uint32_t bytes)

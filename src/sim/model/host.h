@@ -39,6 +39,12 @@ struct sim_bank_copy {
     uint64_t switches; /* of the node's banks, when it began */
 };
 
+/* A word of LLCM that sim_poll_any reads. */
+struct sim_poll_word {
+    uint64_t offset; /* of 8 bytes */
+    uint64_t seen;   /* what the program knows to be there */
+};
+
 /* The host's copy of what is free for sending, and the step that is under way. */
 struct sim_message_step {
     uint64_t entry_tail, buffer_tail; /* of SENDTBL and SB, as last read */
@@ -70,6 +76,7 @@ struct sim_host {
     enum {
         SIM_NO_POLL,
         SIM_POLL_WORD,
+        SIM_POLL_ANY,
         SIM_POLL_COMPLETION,
         SIM_POLL_WINDOW,
         SIM_POLL_SEND_ROOM,
@@ -83,7 +90,11 @@ struct sim_host {
     uint64_t poll_start_ps;  /* of the first read */
     uint64_t poll_read_ps;   /* the read that finds what it waits for */
     uint64_t poll_period_ps; /* from the start of a read to the start of the next */
-    uint64_t dma_seen;       /* a card: the node's DMA writes when host memory was last read */
+    uint64_t sample_number;  /* of the sample that is due; one with another number is not */
+    uint64_t sample_ps;      /* when it is */
+    struct sim_poll_word *poll_words; /* ANY: read in turn */
+    uint32_t poll_word_count, poll_found;
+    uint64_t dma_seen; /* a card: the node's DMA writes when host memory was last read */
     struct nic_completion completion;
     uint32_t windows_free; /* BOTF windows that this host knows to be free */
     uint32_t windows_in_nic;
@@ -172,6 +183,14 @@ void sim_write(struct sim_host *host, uint64_t offset, uint64_t value, unsigned 
 /* Reads until (word & mask) == wanted. */
 void sim_poll(struct sim_host *host, uint64_t offset, unsigned bytes, uint64_t mask,
               uint64_t wanted);
+
+/* Reads the words in turn until one is not as the program has seen it, which is then noted there;
+ * host->value is that word's number. The words are the poll's until then. */
+void sim_poll_any(struct sim_host *host, struct sim_poll_word *words, uint32_t count);
+/* No step: another CPU of the node has something for this one. It ends a sim_poll_any, and nothing
+ * else, behind the read that is under way; host->value is then the count. With no words only this
+ * ends one. */
+void sim_poll_end(struct sim_host *host);
 
 /* BOTF: writes up to 464 bytes into a window and kicks it. A host that knows of no free window
  * first asks for one by an uncached read. The source may be reused afterwards. */

@@ -93,6 +93,10 @@ static int take_in(struct sim_world *world, struct sim_node *node, uint32_t slot
         return nic_pull(node->engine, user, kick->remote, kick->local, kick->bytes,
                         &host->completion);
     case SIM_KICK_LOCAL: write_locally(world, node, kick); return 0;
+    case SIM_KICK_STORE_OUTSIDE:
+    case SIM_KICK_BLOCK_OUTSIDE:
+    case SIM_KICK_REQUEST_OUTSIDE:
+    case SIM_KICK_SERVICE_OUTSIDE: sim_outside_kicked(world, node, kick); return 0;
     case SIM_KICK_QUIET:
         return nic_quiet(node->engine, user, &host->quiets[host->quiet_count++ % NIC_TRANSACTIONS]);
     case SIM_KICK_BARRIER:

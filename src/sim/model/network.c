@@ -76,6 +76,17 @@ const char *const sim_topology_names[SIM_TOPOLOGIES] = {
     [SIM_TORUS] = "torus",
 };
 
+enum sim_topology sim_topology_suiting(const struct sim_machine *machine, uint32_t node_count)
+{
+    if (node_count == 1) {
+        return SIM_LOOP_OUTSIDE;
+    }
+    if (machine->switch_ports == 0 && node_count == 2) {
+        return SIM_BACK_TO_BACK;
+    }
+    return node_count <= machine->switch_ports ? SIM_ONE_SWITCH : SIM_FAT_TREE;
+}
+
 #define NO_SOURCE UINT32_MAX
 
 /* A packet on its way, with all its copies. */

@@ -40,6 +40,9 @@ enum sim_topology {
 
 extern const char *const sim_topology_names[SIM_TOPOLOGIES];
 
+/* What suits so many nodes where nobody says it. */
+enum sim_topology sim_topology_suiting(const struct sim_machine *machine, uint32_t node_count);
+
 struct sim_network;
 
 struct sim_network_user {

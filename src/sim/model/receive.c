@@ -37,6 +37,7 @@ void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
 {
     struct sim_world *world = context;
     struct sim_flight *flight = sim_flight_at(world, slot);
+    sim_left_early(world, flight);
     if (flight->copies > 1) {
         flight->copies--;
         slot = copy_for(world, slot, number);

@@ -57,8 +57,14 @@ static uint32_t data_bytes_of(const struct wire_operation *operation)
  * hold several stores, and further ones may have been looked up before the first leaves. */
 static void charge_misses(struct sim_node *node, struct sim_flight *flight)
 {
+    if (node->world->config.outside) {
+        flight->header_misses = flight->header_misses < flight->stores ? flight->header_misses
+                                                                       : flight->stores;
+        node->header_misses += flight->header_misses;
+        return;
+    }
     uint64_t misses = nic_engine_counters(node->engine)->header_misses - node->header_misses;
-    flight->header_misses = misses < flight->stores ? (uint32_t)misses : flight->stores;
+    flight->header_misses = (uint16_t)(misses < flight->stores ? misses : flight->stores);
     node->header_misses += flight->header_misses;
 }
 
@@ -85,11 +91,18 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
             flight->area = operation.area;
         }
         flight->writes = flight->writes || operation.opcode <= WIRE_PUSH;
+        if (world->config.outside) {
+            flight->stores = (uint16_t)(flight->stores +
+                                        (operation.opcode == WIRE_AOTF && !flight->is_repeat));
+            operations++;
+            continue;
+        }
         bool is_kick = flight->is_cd
                            ? operation.opcode == WIRE_AOTF || operation.opcode == WIRE_BOTF
                            : flight->is_tagged;
         if (is_kick && !flight->is_repeat) {
-            flight->stores += sim_kick_claim(world, node, flight) <= SIM_KICK_MULTICAST;
+            bool is_store = sim_kick_claim(world, node, flight) <= SIM_KICK_MULTICAST;
+            flight->stores = (uint16_t)(flight->stores + is_store);
         }
         operations++;
     }
@@ -226,7 +239,9 @@ static uint32_t misses_of(struct sim_node *node, const struct sim_flight *flight
 {
     switch (name) {
     case SIM_STAGE_HEADER_TLB: return flight->header_misses;
-    case SIM_STAGE_ADDRESS_TLB: return nic_engine_recall_area(node->engine, flight->area);
+    case SIM_STAGE_ADDRESS_TLB:
+        return node->engine ? nic_engine_recall_area(node->engine, flight->area)
+                            : sim_outside_recalls(node, flight->area);
     default: return 0;
     }
 }
@@ -258,13 +273,9 @@ static uint64_t interval_ps(const struct sim_world *world, const struct sim_flig
            (is_fetched ? world->machine->carrier_fetch : 0);
 }
 
-void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slot)
+static void note_left(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
 {
-    struct sim_flight *flight = sim_flight_at(world, slot);
-    flight->is_stopped = sim_network_is_stopped(world->network, node->number, slot);
-    if (flight->is_stopped) {
-        return;
-    }
+    flight->has_left = true;
     node->sending--;
     sim_carrier_left(world, node, flight);
     if (flight->host != UINT32_MAX) {
@@ -276,13 +287,39 @@ void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t slo
     sim_hosts_look(world, node);
 }
 
+static void put_left(struct sim_world *world, uint64_t at_ps, uint32_t source, uint32_t slot)
+{
+    uint64_t number = sim_flight_at(world, slot)->number;
+    sim_put(world, at_ps, SIM_EVENT_LEFT, source, number << 32 | slot);
+}
+
+void sim_left_event(struct sim_world *world, struct sim_node *node, uint64_t value)
+{
+    uint32_t slot = (uint32_t)value;
+    struct sim_flight *flight = sim_flight_at(world, slot);
+    if (flight->has_left || (uint32_t)flight->number != value >> 32) {
+        return; /* it arrived before, and its slot may be another one's */
+    }
+    flight->is_stopped = sim_network_is_stopped(world->network, node->number, slot);
+    if (!flight->is_stopped) {
+        note_left(world, node, flight);
+    }
+}
+
+void sim_left_early(struct sim_world *world, struct sim_flight *flight)
+{
+    if (!flight->has_left) {
+        note_left(world, &world->nodes[flight->source], flight);
+    }
+}
+
 void sim_left(void *context, uint32_t source, uint32_t slot)
 {
     struct sim_world *world = context;
     struct sim_flight *flight = sim_flight_at(world, slot);
     if (flight->is_stopped) {
         flight->is_stopped = false;
-        sim_put(world, world->now_ps, SIM_EVENT_LEFT, source, slot);
+        put_left(world, world->now_ps, source, slot);
     }
 }
 
@@ -298,7 +335,7 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
     flight->copies = flight->target_count;
     if (from_ps > world->now_ps) {
         /* Put before the network's event, so that it leaves before it arrives. */
-        sim_put(world, from_ps, SIM_EVENT_LEFT, node->number, slot);
+        put_left(world, from_ps, node->number, slot);
     }
     if (flight->target_count > 1) {
         *free_ps = sim_network_multicast(world->network, world->now_ps, node->number,
@@ -311,7 +348,7 @@ static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
                                     bytes, slot);
     }
     if (from_ps == world->now_ps) {
-        sim_left_event(world, node, slot);
+        sim_left_event(world, node, flight->number << 32 | slot);
     }
 }
 

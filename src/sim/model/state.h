@@ -11,6 +11,7 @@
  *     message.c   paper 004's SEND/RECEIVE
  *     dma.c       between NIC and memory
  *     protect.c   groups, regions, the CPU's TLB
+ *     outside.c   steps and packets of engines that are not the world's own
  *     expect.c    prefetching what the next events need
  *
  * A flight is a packet under way. It belongs to the stage it is in or, between LINK and the
@@ -24,21 +25,23 @@
 #include "sim/model/clock.h"
 #include "sim/model/host.h"
 #include "sim/model/interrupt.h"
+#include "sim/model/outside.h"
 #include "sim/lru.h"
 #include "sim/slots.h"
 
 enum sim_event_kind {
     SIM_EVENT_HOST,     /* subject: host; its program goes on */
-    SIM_EVENT_SAMPLE,   /* subject: host; a poll's read that may find what it waits for */
+    SIM_EVENT_SAMPLE,   /* subject: host; value: which; a poll's read that may find something */
     SIM_EVENT_KICK,     /* subject: kick; value: enum sim_kick_phase */
     SIM_EVENT_PUMP,     /* subject: node; something may be sent */
     SIM_EVENT_STAGE,    /* subject: flight; value: the stage it enters */
-    SIM_EVENT_LEFT,     /* subject: node; value: flight; its head is on the link */
+    SIM_EVENT_LEFT,     /* subject: node; value: flight, number << 32; its head is on the link */
     SIM_EVENT_NETWORK,  /* the network's own */
     SIM_EVENT_RECEIVED, /* subject: node; value: flight; it is through the receive stages */
     SIM_EVENT_CARRY,    /* subject: node; value: flight; CorePU has served it, or it is visible */
     SIM_EVENT_TIMER,    /* subject: node; value: which setting of the timer */
     SIM_EVENT_CORE,     /* subject: node; value: enum sim_core_moment */
+    SIM_EVENT_OUTSIDE,  /* subject: node; value: as given to sim_outside_call */
 };
 
 /* The areas that remote nodes may name; those of regions begin with SIM_AREA_REGION. */
@@ -62,11 +65,16 @@ enum sim_kick_kind {
     SIM_KICK_PULL,
     SIM_KICK_LOCAL, /* into the node's own LLCM */
     SIM_KICK_QUIET, /* what follows waits until all before is acknowledged */
+    /* Of programs outside; the parcels are what their engines made of it. */
+    SIM_KICK_STORE_OUTSIDE,
+    SIM_KICK_BLOCK_OUTSIDE,
+    SIM_KICK_REQUEST_OUTSIDE,
     SIM_KICK_BARRIER,
     SIM_KICK_LOCK,
     SIM_KICK_UNLOCK,
     SIM_KICK_SEND,
     SIM_KICK_READ, /* the host has read a message */
+    SIM_KICK_SERVICE_OUTSIDE,
 };
 
 enum sim_kick_phase {
@@ -96,6 +104,7 @@ struct sim_kick {
     unsigned char *local;
     uint32_t block;   /* BOTF: the slot of what was written into the window */
     uint64_t *ticket; /* LOCK: where it goes */
+    struct sim_parcels parcels;
 };
 
 enum sim_core_moment {
@@ -120,7 +129,7 @@ struct sim_task_list {
 
 /* A flight takes three cache lines, since many thousands may be under way. What only some need
  * lies elsewhere: the passage, and room for a large packet. */
-enum { SIM_FLIGHT_SMALL_BYTES = 80, SIM_FLIGHT_BYTES = 3 * CACHE_LINE_BYTES };
+enum { SIM_FLIGHT_SMALL_BYTES = 72, SIM_FLIGHT_BYTES = 3 * CACHE_LINE_BYTES };
 
 struct sim_flight {
     uint64_t free;           /* the slots' own while it is not taken */
@@ -144,10 +153,14 @@ struct sim_flight {
     bool is_repeat;   /* CD: it was sent before */
     bool context_hit; /* CD */
     bool is_stopped;  /* its router takes no line of it yet */
-    uint32_t stores;  /* whose headers it looks up */
-    uint32_t header_misses;
+    bool has_left;    /* and its source knows it */
+    bool is_ack;      /* of an engine outside: its packet has been carried out */
+    uint16_t flags;   /* of an engine outside: enum turn_packet_flag */
+    uint16_t stores;  /* whose headers it looks up */
+    uint16_t header_misses;
     uint32_t area; /* not 0: the receiver must look it up */
     uint64_t cookie;
+    uint64_t sequence;           /* of an engine outside: the packet's number there */
     uint64_t number;             /* for traces */
     struct sim_passage *passage; /* NULL: not kept */
     unsigned char *data;         /* `small`, or the body's */
@@ -203,6 +216,9 @@ struct sim_node {
     uint64_t bank_switch_ps;       /* their time */
     uint64_t bank_arrivals;        /* blocks that came into a bank during a switch */
     struct sim_messages *messages; /* NULL: no context is open */
+    struct sim_parcels outbox;     /* of an engine outside: packets to be sent */
+    struct sim_lru *addresses;     /* of an engine outside: the address TLB; NULL: empty */
+    uint64_t address_misses;       /* of it */
 };
 
 struct sim_world {
@@ -277,13 +293,19 @@ static inline void sim_put(struct sim_world *world, uint64_t at_ps, enum sim_eve
 /* ---- host.c ------------------------------------------------------------------------------- */
 
 void sim_host_event(struct sim_world *world, struct sim_host *host);
+/* How long the CPU takes for a write of so many bytes. */
+uint64_t sim_host_write_ps(const struct sim_host *host, unsigned bytes);
+/* From one of a poll's reads to the next; *read_ps: how long the one that finds something takes. */
+uint64_t sim_host_poll_period_ps(const struct sim_host *host, unsigned bytes, uint64_t *read_ps);
+/* The host writes the kick's bytes into a window as soon as it knows of a free one. */
+void sim_host_ask_for_window(struct sim_host *host, const struct sim_kick *kick);
 /* Ends a step of the program, whose name is for traces: the program goes on at that time. */
 void sim_host_go_on(struct sim_host *host, const char *what, uint64_t at_ps);
 /* The host begins to read something of the NIC's again and again. */
 void sim_host_poll(struct sim_host *host, unsigned kind, uint64_t period_ps);
 /* The host stores to the NIC; its write begins at that time. */
 void sim_host_kick(struct sim_host *host, uint64_t at_ps, const struct sim_kick *kick);
-void sim_host_sample(struct sim_world *world, struct sim_host *host);
+void sim_host_sample(struct sim_world *world, struct sim_host *host, uint64_t number);
 /* New bytes in the node's memory are visible to its hosts. */
 void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offset, uint64_t bytes);
 /* A completion may have been finished. */
@@ -359,7 +381,10 @@ void sim_stage_event(struct sim_world *world, uint32_t flight, unsigned stage);
 void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
                     enum sim_stage_name stage, const struct sim_flight *flight);
 /* The flight's head is on the link. */
-void sim_left_event(struct sim_world *world, struct sim_node *node, uint32_t flight);
+void sim_left_event(struct sim_world *world, struct sim_node *node, uint64_t value);
+/* It arrives. When it would leave was a guess: over routers a short packet may pass a long one that
+ * is stopped, and arrive before. */
+void sim_left_early(struct sim_world *world, struct sim_flight *flight);
 /* The network's sim_network_user.left. */
 void sim_left(void *context, uint32_t source, uint32_t flight);
 
@@ -398,6 +423,16 @@ void sim_carrier_left(struct sim_world *world, struct sim_node *node, struct sim
 void sim_carrier_set_timer(struct sim_world *world, struct sim_node *node);
 /* Tells the two nodes of each other. */
 void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other);
+
+/* ---- outside.c ---------------------------------------------------------------------------- */
+
+/* The kick of a program outside has come through the queue: its parcels can be sent. */
+void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct sim_kick *kick);
+/* The next flight of an engine outside; UINT32_MAX: none. */
+uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node);
+void sim_outside_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);
+/* Whether the address TLB had to be refilled for the area. */
+bool sim_outside_recalls(struct sim_node *node, uint32_t area);
 
 /* ---- expect.c ----------------------------------------------------------------------------- */
 

@@ -63,7 +63,7 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
             .windows_free = NIC_WINDOWS / users,
             .waiting = {UINT32_MAX, UINT32_MAX},
         };
-        int error = nic_user_set(node->engine, user, credit);
+        int error = node->engine ? nic_user_set(node->engine, user, credit) : 0;
         INVARIANT(!error);
     }
     if (world->config.node_count <= PASSAGE_NODES_MAX) {
@@ -146,8 +146,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     uint64_t page = PAGE_BYTES;
     uint64_t memory_bytes = machine->llcm_bytes + 2 * machine->bank_bytes;
     world->memory_bytes = (memory_bytes + page - 1) / page * page;
-    world->body_bytes_max = (uint32_t)(machine->packet_data_bytes + 7) / 8 * 8 +
-                            WIRE_OPERATION_BYTES;
+    world->body_bytes_max = sim_world_body_bytes_max(machine);
     world->host_count = world->config.node_count * world->config.user_count;
     world->nodes = calloc(world->config.node_count, sizeof *world->nodes);
     world->hosts = calloc(world->host_count, sizeof *world->hosts);
@@ -210,6 +209,8 @@ void sim_world_close(struct sim_world *world)
         sim_messages_free(&world->nodes[i]);
         free(world->nodes[i].regions);
         sim_lru_close(world->nodes[i].chip);
+        sim_lru_close(world->nodes[i].addresses);
+        sim_parcels_free(&world->nodes[i].outbox);
     }
     for (uint32_t i = 0; world->hosts && i < world->host_count; i++) {
         sim_lru_close(world->hosts[i].tlb);
@@ -259,7 +260,9 @@ void sim_world_start_core(struct sim_world *world, uint32_t node, sim_program *p
 /* InfiniSWIF has timers of its own; the services have CorePU's alarm. */
 static void timer_expired(struct sim_world *world, struct sim_node *node)
 {
-    if (node->board) {
+    if (world->config.outside) {
+        world->config.outside->alarm(world->config.outside->context, node->number);
+    } else if (node->board) {
         sim_pump_at(world, node, world->now_ps);
     } else {
         sim_core_request(world, node, SIM_REQUEST_ALARM, 0, 0, 0);
@@ -271,15 +274,15 @@ static void happen(struct sim_world *world, const struct sim_event *event)
     struct sim_node *node;
     switch ((enum sim_event_kind)event->kind) {
     case SIM_EVENT_HOST: sim_host_event(world, &world->hosts[event->subject]); break;
-    case SIM_EVENT_SAMPLE: sim_host_sample(world, &world->hosts[event->subject]); break;
+    case SIM_EVENT_SAMPLE:
+        sim_host_sample(world, &world->hosts[event->subject], event->value);
+        break;
     case SIM_EVENT_KICK:
         sim_kick_event(world, event->subject, (enum sim_kick_phase)event->value);
         break;
     case SIM_EVENT_PUMP: sim_pump_event(world, &world->nodes[event->subject]); break;
     case SIM_EVENT_STAGE: sim_stage_event(world, event->subject, (unsigned)event->value); break;
-    case SIM_EVENT_LEFT:
-        sim_left_event(world, &world->nodes[event->subject], (uint32_t)event->value);
-        break;
+    case SIM_EVENT_LEFT: sim_left_event(world, &world->nodes[event->subject], event->value); break;
     case SIM_EVENT_NETWORK: sim_network_event(world->network, event); break;
     case SIM_EVENT_RECEIVED:
         node = &world->nodes[event->subject];
@@ -298,6 +301,9 @@ static void happen(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_EVENT_CORE:
         sim_core_event(world, &world->nodes[event->subject], (enum sim_core_moment)event->value);
+        break;
+    case SIM_EVENT_OUTSIDE:
+        world->config.outside->called(world->config.outside->context, event->subject, event->value);
         break;
     }
 }
@@ -325,6 +331,10 @@ enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps)
         if (world->running == 0 && is_idle(world)) {
             return SIM_END_DONE;
         }
+        const struct sim_outside *outside = world->config.outside;
+        if (outside && !outside->goes_on(outside->context, sim_events_next(&world->events))) {
+            return SIM_END_LIMIT;
+        }
         if (!sim_events_take(&world->events, &event)) {
             break;
         }
@@ -342,6 +352,16 @@ enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps)
 }
 
 /* ---- Reports --------------------------------------------------------------------------- */
+
+uint32_t sim_world_body_bytes_max(const struct sim_machine *machine)
+{
+    return (uint32_t)(machine->packet_data_bytes + 7) / 8 * 8 + WIRE_OPERATION_BYTES;
+}
+
+void sim_world_worst(const struct sim_world *world, struct sim_network_worst *worst)
+{
+    sim_network_worst(world->network, worst);
+}
 
 uint64_t sim_world_now(const struct sim_world *world)
 {
@@ -373,6 +393,13 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
                                             .resends = sim_network_resends(world->network)};
     for (uint32_t i = 0; i < world->config.node_count; i++) {
         const struct sim_node *node = &world->nodes[i];
+        if (world->config.outside) {
+            counters->header_misses += node->header_misses;
+            counters->address_misses += node->address_misses;
+            counters->core_busy_ps += node->core_busy_ps;
+            counters->core_requests += node->core_requests;
+            continue;
+        }
         const struct nic_engine_counters *engine = nic_engine_counters(node->engine);
         counters->header_misses += engine->header_misses;
         counters->address_misses += engine->address_misses;
@@ -427,6 +454,7 @@ static void say_poll(const struct sim_host *host, char text[SIM_ERROR_BYTES])
     static const char *const what[] = {
         [SIM_NO_POLL] = "does nothing",
         [SIM_POLL_WORD] = "polls",
+        [SIM_POLL_ANY] = "polls several words",
         [SIM_POLL_COMPLETION] = "waits for an operation to complete",
         [SIM_POLL_WINDOW] = "waits for a BOTF window",
         [SIM_POLL_SEND_ROOM] = "waits for room in SENDTBL or SB",

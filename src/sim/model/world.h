@@ -18,6 +18,7 @@
 
 struct sim_world;
 struct sim_host;
+struct sim_outside;
 
 /* A program of a host: see host.h. */
 typedef void sim_program(struct sim_host *host);
@@ -53,6 +54,8 @@ struct sim_world_config {
     bool core_programs;            /* CorePU runs a program: it is one more user of the NIC */
     struct sim_message_config messages;
     uint64_t seed; /* of what gets lost */
+    /* Programs and engines are outside (outside.h); NULL: they are the world's own. */
+    const struct sim_outside *outside;
 };
 
 /* NULL: no such world can be made; the error says why in one line. */
@@ -79,6 +82,12 @@ enum sim_end sim_world_run(struct sim_world *world, uint64_t limit_ps);
 void sim_world_why(const struct sim_world *world, enum sim_end end, char text[SIM_ERROR_BYTES]);
 
 uint64_t sim_world_now(const struct sim_world *world);
+
+/* The largest body of a packet of such a machine. */
+uint32_t sim_world_body_bytes_max(const struct sim_machine *machine);
+
+/* The output that most packets have waited for. */
+void sim_world_worst(const struct sim_world *world, struct sim_network_worst *worst);
 
 /* Switches or routers that a packet goes through. */
 uint32_t sim_world_hops(const struct sim_world *world, uint32_t source, uint32_t target);

@@ -288,17 +288,6 @@ static const struct trial *find(const char *name)
 
 /* ---- Running --------------------------------------------------------------------------- */
 
-static enum sim_topology suiting(const struct sim_machine *machine, uint32_t nodes)
-{
-    if (nodes == 1) {
-        return SIM_LOOP_OUTSIDE;
-    }
-    if (machine->switch_ports == 0 && nodes == 2) {
-        return SIM_BACK_TO_BACK;
-    }
-    return nodes <= machine->switch_ports ? SIM_ONE_SWITCH : SIM_FAT_TREE;
-}
-
 static void sum_up(const uint64_t *round_ps, struct sim_trial_result *result)
 {
     result->first_ps = round_ps[0];
@@ -378,7 +367,7 @@ bool sim_trial_run(const struct sim_trial_wish *wish, struct sim_trial_result *r
         return false;
     }
     if (wish->topology == SIM_TOPOLOGIES) {
-        result->topology = suiting(wish->machine, result->node_count);
+        result->topology = sim_topology_suiting(wish->machine, result->node_count);
     }
     if (trial->run) {
         return trial->run(wish, result, error);

@@ -48,7 +48,7 @@ done
 # A build may lack the simulator.
 if "$live_dimmnet" --help | grep -q '^  sim '; then
     live_verdict "dimmnet storm" agree dimmnet-storm.1 DESCRIPTION storm
-    for command in machines show run papers study net; do
+    for command in goal machines show run papers study net; do
         live_verdict "dimmnet sim $command" agree dimmnet-sim.1 "$command" sim "$command"
     done
     live_verdict "the studies" studies_agree

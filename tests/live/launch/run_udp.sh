@@ -53,7 +53,7 @@ live_verdict "options of the udp fabric are refused on mem" options_need_the_fab
 bad_options_are_refused()
 {
     local udp=(-n 2 --fabric udp)
-    refused 2 '--fabric takes one of mem, udp, not "tin"' -n 2 --fabric tin true &&
+    refused 2 '--fabric takes one of mem, udp, sim, not "tin"' -n 2 --fabric tin true &&
         DN_FABRIC=tin refused 2 'cannot understand DN_FABRIC="tin"' -n 2 true &&
         refused 2 'MTU of 500 bytes is too small, [0-9]+ is the least' "${udp[@]}" --mtu 500 true &&
         refused 2 'mtu takes a number of bytes' "${udp[@]}" --mtu small true &&

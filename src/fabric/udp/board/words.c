@@ -47,7 +47,7 @@ bool udp_board_request_take(const unsigned char *from, size_t bytes,
 
 /* ---- Answers ------------------------------------------------------------------------- */
 
-static uint32_t seat_count(const struct udp_board_answer *answer)
+static uint32_t count_seats(const struct udp_board_answer *answer)
 {
     return answer->verdict == UDP_BOARD_FULL ? 0 : answer->count;
 }
@@ -63,7 +63,7 @@ void udp_board_answer_put(const struct udp_board_answer *answer,
     for (uint32_t i = 0; i < UDP_BOARD_STRAYS; i++) {
         wire_put64(to + ANSWER_AT_STRAYS + 8 * (size_t)i, answer->strays[i]);
     }
-    for (uint32_t i = 0; i < seat_count(answer); i++) {
+    for (uint32_t i = 0; i < count_seats(answer); i++) {
         const struct udp_board_seat *seat = &answer->seats[i];
         unsigned char *at = to + ANSWER_AT_SEATS + SEAT_BYTES * (size_t)i;
         wire_put32(at, seat->user);
@@ -87,7 +87,7 @@ bool udp_board_answer_take(const unsigned char *from, size_t bytes, struct udp_b
     for (uint32_t i = 0; i < UDP_BOARD_STRAYS; i++) {
         read.strays[i] = wire_get64(from + ANSWER_AT_STRAYS + 8 * (size_t)i);
     }
-    for (uint32_t i = 0; i < seat_count(&read); i++) {
+    for (uint32_t i = 0; i < count_seats(&read); i++) {
         const unsigned char *at = from + ANSWER_AT_SEATS + SEAT_BYTES * (size_t)i;
         struct udp_board_seat seat = {wire_get32(at), wire_get32(at + 4), wire_get32(at + 8),
                                       wire_get32(at + 12)};

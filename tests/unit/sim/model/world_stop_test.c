@@ -1,5 +1,6 @@
 /* A router that can take no more says stop, and the NIC's send stages, its windows and at last the
- * program wait. */
+ * program wait. Meanwhile packets to other nodes may pass. */
+#include "base/random.h"
 #include "world_by_hand.h"
 
 enum { NODES = 8, BLOCKS = 300, BLOCK_BYTES = 464 };
@@ -54,10 +55,63 @@ static void programs_wait_until_the_ring_takes_their_blocks(void **state)
     assert_in_range(all_ps, (all - NIC_WINDOWS - 100) * block_ps, all * block_ps);
 }
 
+/* ---- Packets that pass others -------------------------------------------------------------- */
+
+enum { PUSHES = 40, PUSH_USERS = 3, PUSH_NODES = 5 };
+
+struct pushing {
+    struct base_random random;
+    uint32_t i;
+    unsigned char data[9000];
+};
+
+/* Long and short ones, so that one user's short packet passes another one's long one. */
+static void push_around(struct sim_host *host)
+{
+    struct pushing *mine = host->locals;
+    SIM_BEGIN(host);
+    for (mine->i = 0; mine->i < PUSHES; mine->i++) {
+        SIM_STEP(host,
+                 sim_push(host,
+                          sim_remote((host->node + 1 +
+                                      (uint32_t)base_random_below(&mine->random, PUSH_NODES - 1)) %
+                                         PUSH_NODES,
+                                     4096),
+                          mine->data, base_random_below(&mine->random, 2) ? 9000 : 100));
+    }
+    SIM_END(host);
+}
+
+static void pushes_that_pass_others_complete(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sim_machine machine;
+        char error[SIM_ERROR_BYTES];
+        struct pushing *pushing = calloc(PUSH_NODES * PUSH_USERS, sizeof *pushing);
+        assert_true(sim_machine_load(&machine, "dimmnet1-D", error));
+        const struct sim_world_config config = {.machine = &machine,
+                                                .node_count = PUSH_NODES,
+                                                .topology = SIM_RING,
+                                                .user_count = PUSH_USERS};
+        struct sim_world *world = sim_world_open(&config, error);
+        assert_non_null(world);
+        for (uint32_t i = 0; i < PUSH_NODES * PUSH_USERS; i++) {
+            pushing[i].random.state = seed << 32 | i;
+            sim_world_start(world, i / PUSH_USERS, i % PUSH_USERS, push_around, &pushing[i], 0);
+        }
+        ends_well(world);
+        sim_world_close(world);
+        sim_machine_free(&machine);
+        free(pushing);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(programs_wait_until_the_ring_takes_their_blocks),
+        cmocka_unit_test(pushes_that_pass_others_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,123 @@
+/* The fabric of a simulated machine, as a program sees it: a seat at one of its nodes.
+ *
+ * The program's board (engine, services and, on machines that have it, InfiniSWIF) is here, in its
+ * own process. What it sends goes to the simulator, which decides when each packet is where, and
+ * brings back what arrives. Program and simulator take turns (wire/turn.h): while a program
+ * computes, virtual time stands still; while it stands in a call, the others go on.
+ *
+ *     seat.c      joining, starting, stopping
+ *     turn.c      turns: what is said to the simulator, and what it says
+ *     carrier.c   the packets of a machine without InfiniSWIF, and who has carried them out
+ *     lane.c      steps of the CPU that operations take (seat_ops)
+ *     lives.c     who is there, from the simulator's words
+ *     launch.c    the launcher's side
+ */
+#ifndef FABRIC_SEAT_STATE_H
+#define FABRIC_SEAT_STATE_H
+
+#include "fabric/by_packets.h"
+#include "wire/turn.h"
+
+#define SEAT_ENV_PAGE_FD "DIMMNET_SEAT_FD"
+
+/* What is known of the packets to a peer, on a machine without InfiniSWIF. Numbers are of all
+ * packets of this node; 0: none. */
+struct seat_way {
+    uint64_t sent;    /* the last one */
+    uint64_t asked;   /* the last one whose acknowledgement is asked for */
+    uint64_t carried; /* this one and all before have been carried out */
+};
+
+struct seat_state {
+    struct by_packets packets;
+    bool running;
+    struct turn_page *page; /* from joining to stopping */
+    struct group_sizes sizes;
+    const struct group_view *view;
+    const struct group_view *control;
+    void *space; /* the board's memory */
+    uint64_t space_bytes;
+
+    /* With the lock. */
+    bool turn_is_here;   /* nobody writes the page without it */
+    bool is_kicked;      /* packets belong to the step that was said last */
+    uint32_t step_count; /* said in this turn */
+    uint32_t vain_looks; /* one behind the other, with nothing between them */
+    uint64_t packet_count;
+    unsigned char *last_packet; /* of this turn, in the page; NULL: none */
+    struct seat_way *ways;      /* one for each node; NULL with InfiniSWIF */
+    uint64_t *parting_ns;       /* one for each node: it has left, and is given up then; 0: no */
+    uint32_t parting_count;     /* of them */
+    uint64_t header_misses;     /* that packets have been charged with */
+    uint64_t context_misses;    /* the same */
+    uint64_t retransmissions;
+    unsigned char *packet;   /* room for one of InfiniSWIF's */
+    uint64_t computing_from; /* CPU time, or instructions, when it left a call; 0: it is in one */
+    int counter_fd;          /* of instructions; -1: they are not counted */
+    uint32_t thread_count;   /* that have called */
+
+    _Atomic uint64_t generation; /* raised whenever something came in */
+    _Atomic uint32_t wanters;    /* threads that want the turn while another one waits */
+    _Atomic uint32_t here;       /* what they sleep on: 1 while the turn is here */
+};
+
+extern struct seat_state seat_state;
+extern const struct fabric_ops seat_ops;
+extern const struct by_packets_carrier seat_carrier;
+
+/* ---- turn.c ---------------------------------------------------------------------- */
+
+/* All of these with the lock, and with the turn, for which they wait if need be. */
+
+/* Says a step of the CPU; the packets that follow belong to it. */
+void seat_step(struct seat_state *seat, enum turn_word word, uint16_t detail, uint64_t value);
+/* Whether a packet of so many bytes fits into this turn. If not, the simulator asks for it when it
+ * has sent what it has. */
+bool seat_has_room(struct seat_state *seat, uint32_t bytes);
+/* Says a packet, and gives the room for its bytes. */
+unsigned char *seat_packet(struct seat_state *seat, const struct turn_packet *packet);
+/* Runs the board, so that it sends what it can. */
+void seat_send(struct seat_state *seat);
+/* Sends the acknowledgements that wait for company, before this node leaves. */
+void seat_send_last(struct seat_state *seat);
+/* Gives the turn away until all steps are done. */
+void seat_sync(struct seat_state *seat);
+/* The same with another closing word. */
+void seat_close_turn(struct seat_state *seat, enum turn_word word, uint64_t value);
+/* If this turn has lasted long: seat_sync. */
+void seat_sync_now_and_then(struct seat_state *seat);
+
+/* With the lock: a program looks at what it waits for, and has not found it. That takes a read. If
+ * it does nothing else again and again, the reads that find nothing new are done at once, until
+ * something comes or there are many. Whether anything came. */
+bool seat_look_again(struct seat_state *seat);
+
+/* With the lock, or where no other thread is: the program computes from now on. */
+void seat_leave_call(struct seat_state *seat);
+
+/* Without the lock. Waits until something comes, at most that long in virtual time. */
+void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen);
+/* The virtual time; all steps so far are done. */
+uint64_t seat_now_ns(struct seat_state *seat);
+/* The same with the lock, and without their being done: no later than that. */
+uint64_t seat_time_ns(const struct seat_state *seat);
+
+/* ---- carrier.c ------------------------------------------------------------------- */
+
+/* How the engine of a machine without InfiniSWIF sends. */
+struct nic_network seat_plain_network(struct seat_state *seat);
+/* The peer has carried out that packet, and all before it. */
+void seat_plain_acked(struct seat_state *seat, uint16_t peer, uint64_t number);
+/* Nobody waits for the peer's acknowledgements any more. */
+void seat_plain_forget(struct seat_state *seat, uint16_t peer);
+
+/* ---- lives.c --------------------------------------------------------------------- */
+
+/* With the lock: the simulator says that a rank has this life now. */
+void seat_take_in_life(struct seat_state *seat, uint32_t rank, uint64_t life);
+/* With the lock: peers that have left are given up once nothing is under way to them. */
+void seat_end_partings(struct seat_state *seat);
+/* When seat_end_partings has something to do at the latest; UINT64_MAX: never. */
+uint64_t seat_parting_deadline_ns(const struct seat_state *seat);
+
+#endif

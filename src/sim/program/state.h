@@ -1,0 +1,95 @@
+/* The state of a run of real programs, private to this folder. */
+#ifndef SIM_PROGRAM_STATE_H
+#define SIM_PROGRAM_STATE_H
+
+#include <limits.h>
+
+#include "sim/program/program.h"
+#include "swif/swif.h"
+
+#define PROGRAM_NAP_NS 2000000
+#define PROGRAM_COMPUTE_NS_MAX (UINT64_MAX / 1000000)
+
+#define PROGRAM_LONG_YIELD_NS UINT64_C(200000)
+
+enum { PROGRAM_YIELDS = 20, PROGRAM_TURNS_WITHOUT = 1000, PROGRAM_FAULT_BYTES = 160 };
+
+/* A step that the program has said, and the packets that belong to it. */
+struct program_step {
+    uint16_t word;
+    uint16_t detail;
+    uint64_t value;
+    struct sim_parcels parcels;
+};
+
+/* ABSENT -> STEPS <-> WAITS -> LEFT or DEAD. */
+enum program_state { PROGRAM_ABSENT, PROGRAM_STEPS, PROGRAM_WAITS, PROGRAM_LEFT, PROGRAM_DEAD };
+
+/* What is to be done at an event of a seat's own; the wait's number stands above these bits. */
+enum program_call {
+    PROGRAM_CALL_WAKE,    /* a notice has come for a program that waits */
+    PROGRAM_CALL_SERVE,   /* its NIC has work */
+    PROGRAM_CALL_TIMEOUT, /* of a wait */
+    PROGRAM_CALL_LIFE,    /* the others learn that it has left or died */
+    PROGRAM_CALL_KILL,    /* the plan's death */
+};
+enum { PROGRAM_CALL_BITS = 8 };
+
+/* Where the time that passes now belongs. */
+enum program_account { PROGRAM_WORKS, PROGRAM_COMPUTES, PROGRAM_WAITED };
+
+enum { PROGRAM_ENDED_WELL = 1, PROGRAM_ENDED_BADLY };
+
+struct program_seat {
+    struct sim_programs *programs;
+    uint32_t rank;
+    struct turn_page *page;
+    enum program_state state;
+    struct program_step *steps; /* of the last turn; those before step_at are done */
+    uint32_t step_count, step_at, step_room;
+    enum turn_word closing; /* what it does when they are */
+    uint64_t closing_value;
+    uint64_t wait_since_ps; /* its reads in a row began then; UINT64_MAX: it does not wait */
+    uint32_t wait_number;
+    uint32_t called; /* a bit for each enum program_call that is due now */
+    int32_t process; /* read once when it attached, and one of our descendants; 0: not known */
+    bool is_knocked;
+    bool has_news;  /* its NIC has taken something in that the program has not looked at */
+    bool is_warned; /* that it loops */
+    enum program_account account;
+    uint64_t account_from_ps;
+    struct sim_program_times times;
+    _Atomic uint32_t ended; /* by the launcher: how its process ended; 0: it has not */
+};
+
+struct program_traffic {
+    uint64_t packets, bytes;
+};
+
+struct sim_programs {
+    struct sim_programs_config config;
+    struct sim_outside outside;
+    struct sim_world *world;
+    struct program_seat *seats;
+    struct program_traffic *traffic; /* [from * nodes + to] */
+    struct sim_death *deaths;
+    uint32_t packet_bytes_max;
+    unsigned spins;
+    uint32_t turns_without; /* yields, after one that took long */
+    bool is_threaded;       /* a program has several threads */
+    uint64_t looks;
+    uint64_t paced_from_ns, paced_from_ps;
+    uint64_t calls, turns, hash;
+    char fault[PROGRAM_FAULT_BYTES];
+    _Atomic bool stops;
+    _Atomic bool any_ended;
+};
+
+/* A process that has had the turn for long may loop over memory that nobody can change. */
+void sim_program_watch(struct program_seat *seat, uint32_t naps);
+void sim_program_look_for_ends(struct sim_programs *programs);
+/* The process that has attached. A program can write any number on its page: 0 unless it descends
+ * from this process. */
+int32_t sim_program_process(const struct program_seat *seat);
+
+#endif

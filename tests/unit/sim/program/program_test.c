@@ -1,0 +1,514 @@
+/* The simulator's side of turns, with threads of this test as programs: virtual time begins when
+ * all are there, packets and acknowledgements come, deaths and departures are announced, and
+ * whatever a program writes over its page, the run ends with a sentence. */
+#include "sim/program/program.h"
+
+#include "dimmnet.h"
+#include "unit/unit.h"
+
+enum { NODES_MAX = 4, BODY_BYTES = 24, LIVES = 4 };
+
+#define PS_PER_NS UINT64_C(1000)
+
+/* A node's program: what it does, and what it was told. */
+struct player {
+    struct sim_programs *programs;
+    struct turn_page *page;
+    void (*play)(struct player *player);
+    uint32_t rank;
+    uint64_t attached_ps; /* virtual time when it first went on */
+    uint64_t arrived_ps, acked_ps, life_ps;
+    uint32_t arrived, acked, wakes;
+    uint64_t last_number, last_cookie;
+    unsigned char body[BODY_BYTES];
+    uint32_t lives[NODES_MAX][LIVES]; /* how often each life of each rank was told */
+    bool is_over;                     /* the run has ended */
+    bool dies;                        /* it ends badly */
+};
+
+static struct player players[NODES_MAX];
+static uint32_t node_count;
+static _Atomic bool run_is_over;
+static char error[SIM_ERROR_BYTES];
+static struct sim_programs_result result;
+
+/* ---- A program's side ------------------------------------------------------------------------ */
+
+static void say(struct player *player, enum turn_word word, uint16_t detail, uint64_t value)
+{
+    struct turn_page *page = player->page;
+    unit_expect(turn_put(page->from_program, &page->from_program_bytes, word, detail, value, 0));
+}
+
+static void say_packet(struct player *player, uint16_t peer, uint16_t flags, uint64_t number)
+{
+    struct turn_page *page = player->page;
+    const struct turn_packet packet = {.peer = peer,
+                                       .class = WIRE_REQUEST,
+                                       .flags = flags,
+                                       .bytes = BODY_BYTES,
+                                       .number = number,
+                                       .cookie = 1000 + number};
+    unsigned char *load = turn_put(page->from_program, &page->from_program_bytes, TURN_PACKET, 0, 0,
+                                   sizeof packet + BODY_BYTES);
+    unit_expect(load);
+    memcpy(load, &packet, sizeof packet);
+    memset(load + sizeof packet, (int)number, BODY_BYTES);
+}
+
+static void hear(struct player *player)
+{
+    struct turn_page *page = player->page;
+    struct turn_record record;
+    struct turn_packet packet;
+    const unsigned char *load;
+    const unsigned char *data;
+    uint32_t at = 0;
+    while (turn_next(page->from_simulator, page->from_simulator_bytes, &at, &record, &load)) {
+        if (record.word == TURN_ARRIVED) {
+            unit_expect(turn_packet_read(&record, load, &packet, &data));
+            unit_expect(packet.bytes == BODY_BYTES);
+            memcpy(player->body, data, BODY_BYTES);
+            player->arrived++;
+            player->arrived_ps = page->now_ps;
+            player->last_number = packet.number;
+        } else if (record.word == TURN_ACKED) {
+            player->acked++;
+            player->acked_ps = page->now_ps;
+            player->last_number = record.value;
+            memcpy(&player->last_cookie, load, sizeof player->last_cookie);
+        } else if (record.word == TURN_LIFE && record.detail < NODES_MAX && record.value < LIVES) {
+            player->lives[record.detail][record.value]++;
+            player->life_ps = page->now_ps;
+        } else {
+            unit_expect(false);
+        }
+    }
+    unit_expect(at == page->from_simulator_bytes);
+    page->from_simulator_bytes = 0;
+    page->from_program_bytes = 0;
+}
+
+/* Gives the turn and stands until it is back. False: the run is over. */
+static bool stand(struct player *player)
+{
+    struct turn_page *page = player->page;
+    atomic_store(&page->turn, TURN_SIMULATOR);
+    while (atomic_load(&page->turn) != TURN_PROGRAM) {
+        if (atomic_load(&run_is_over)) {
+            player->is_over = true;
+            return false;
+        }
+        (void)sched_yield();
+    }
+    return true;
+}
+
+/* Says the closing word and lets the NIC serve until the program itself goes on. */
+static bool close_turn(struct player *player, enum turn_word word, uint64_t value)
+{
+    say(player, word, 0, value);
+    while (stand(player)) {
+        hear(player);
+        if (player->page->reason != TURN_SERVE) {
+            return true;
+        }
+        say(player, TURN_SERVED, 0, 0);
+    }
+    return false;
+}
+
+static bool attach(struct player *player)
+{
+    atomic_store(&player->page->process_id, 0); /* a thread of this test shall not be killed */
+    bool goes_on = close_turn(player, TURN_ATTACH, 0);
+    player->attached_ps = player->page->now_ps;
+    return goes_on;
+}
+
+/* Waits until that many packets and acknowledgements have come in all. */
+static void wait_for(struct player *player, const uint32_t *count, uint32_t wanted)
+{
+    while (*count < wanted && close_turn(player, TURN_WAIT, UINT64_MAX)) {
+        player->wakes++;
+    }
+}
+
+static void leave(struct player *player)
+{
+    say(player, TURN_LEAVE, 0, 0);
+    (void)stand(player);
+}
+
+/* ---- Running them ---------------------------------------------------------------------------- */
+
+static void *play(void *context)
+{
+    struct player *player = context;
+    player->play(player);
+    sim_programs_ended(player->programs, player->rank, !player->dies);
+    return NULL;
+}
+
+static struct sim_programs_config config_of(const struct sim_machine *machine,
+                                            struct turn_page **pages)
+{
+    return (struct sim_programs_config){
+        .machine = machine,
+        .topology = SIM_ONE_SWITCH,
+        .node_count = node_count,
+        .pages = pages,
+        .limit_ps = UINT64_MAX,
+        .notice_ps = 5000000,
+    };
+}
+
+static enum sim_programs_end run_within(uint64_t limit_ps)
+{
+    struct sim_machine machine;
+    struct turn_page *pages[NODES_MAX];
+    pthread_t threads[NODES_MAX];
+    assert_true(sim_machine_load(&machine, "dimmnet1-D", error));
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        pages[rank] = calloc(1, sizeof *pages[rank]);
+        assert_non_null(pages[rank]);
+        pages[rank]->deadline_ns = UINT64_MAX;
+    }
+    struct sim_programs_config config = config_of(&machine, pages);
+    config.limit_ps = limit_ps;
+    struct sim_programs *programs = sim_programs_open(&config, error);
+    assert_non_null(programs);
+    atomic_store(&run_is_over, false);
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        players[rank].programs = programs;
+        players[rank].page = pages[rank];
+        players[rank].rank = rank;
+        assert_int_equal(pthread_create(&threads[rank], NULL, play, &players[rank]), 0);
+    }
+    enum sim_programs_end end = sim_programs_run(programs, error);
+    atomic_store(&run_is_over, true);
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        assert_int_equal(pthread_join(threads[rank], NULL), 0);
+    }
+    sim_programs_result(programs, &result);
+    sim_programs_close(programs);
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        free(pages[rank]);
+    }
+    sim_machine_free(&machine);
+    unit_assert_no_faults();
+    return end;
+}
+
+static enum sim_programs_end run(void)
+{
+    return run_within(UINT64_MAX);
+}
+
+static void cast(uint32_t count, void (*first)(struct player *), void (*others)(struct player *))
+{
+    node_count = count;
+    memset(players, 0, sizeof players);
+    for (uint32_t rank = 0; rank < count; rank++) {
+        players[rank].play = rank == 0 ? first : others;
+    }
+}
+
+/* ---- Packets --------------------------------------------------------------------------------- */
+
+static void store_and_leave(struct player *player)
+{
+    if (attach(player)) {
+        say(player, TURN_STORE, 8, 0);
+        say_packet(player, 1, TURN_KICKED | TURN_WANTS_ACK, 7);
+        wait_for(player, &player->acked, 1);
+        leave(player);
+    }
+}
+
+static void receive_and_leave(struct player *player)
+{
+    if (attach(player)) {
+        wait_for(player, &player->arrived, 1);
+        leave(player);
+    }
+}
+
+static void a_stored_packet_arrives_and_is_acknowledged(void **state)
+{
+    (void)state;
+    cast(2, store_and_leave, receive_and_leave);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_string_equal(error, "");
+    assert_int_equal(players[0].attached_ps, 0);
+    assert_int_equal(players[1].attached_ps, 0);
+    assert_int_equal(players[1].arrived, 1);
+    assert_int_equal(players[1].last_number, 7);
+    assert_int_equal(players[1].body[BODY_BYTES - 1], 7);
+    assert_int_equal(players[0].acked, 1);
+    assert_int_equal(players[0].last_number, 7);
+    assert_int_equal(players[0].last_cookie, 1007);
+    /* A packet takes longer than the store, and its acknowledgement comes after it. */
+    assert_true(players[1].arrived_ps > 500 * PS_PER_NS);
+    assert_true(players[0].acked_ps > players[1].arrived_ps);
+    assert_int_equal(result.counters.packets, 2);
+    assert_true(result.is_deterministic);
+}
+
+static void a_run_is_repeated_exactly(void **state)
+{
+    (void)state;
+    cast(2, store_and_leave, receive_and_leave);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    const struct sim_programs_result first = result;
+    uint64_t arrived_ps = players[1].arrived_ps;
+    for (int again = 0; again < 5; again++) {
+        cast(2, store_and_leave, receive_and_leave);
+        assert_int_equal(run(), SIM_PROGRAMS_DONE);
+        assert_true(result.hash == first.hash);
+        assert_int_equal(result.virtual_ps, first.virtual_ps);
+        assert_int_equal(result.turns, first.turns);
+        assert_int_equal(players[1].arrived_ps, arrived_ps);
+    }
+}
+
+/* ---- Time ------------------------------------------------------------------------------------ */
+
+static void do_not_come(struct player *player)
+{
+    (void)player;
+}
+
+static uint64_t computed_ps, waited_ps;
+
+static void compute_and_leave(struct player *player)
+{
+    if (attach(player)) {
+        say(player, TURN_COMPUTE, 0, 12345);
+        (void)close_turn(player, TURN_SYNC, 0);
+        computed_ps = player->page->now_ps;
+        (void)close_turn(player, TURN_WAIT, 678);
+        waited_ps = player->page->now_ps;
+        leave(player);
+    }
+}
+
+static void computing_and_waiting_take_as_long_as_they_say(void **state)
+{
+    (void)state;
+    cast(2, compute_and_leave, do_not_come);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(computed_ps, 12345 * PS_PER_NS);
+    assert_int_equal(waited_ps, (12345 + 678) * PS_PER_NS);
+}
+
+static void wait_for_ever(struct player *player)
+{
+    if (attach(player)) {
+        wait_for(player, &player->arrived, 1);
+        if (!player->is_over) {
+            leave(player);
+        }
+    }
+}
+
+static void who_all_wait_for_ever_are_told_so(void **state)
+{
+    (void)state;
+    cast(3, wait_for_ever, wait_for_ever);
+    assert_int_equal(run(), SIM_PROGRAMS_DEADLOCK);
+    assert_non_null(strstr(error, "deadlock"));
+    assert_non_null(strstr(error, "3 nodes wait, the first of them node 0"));
+}
+
+static void compute_long(struct player *player)
+{
+    if (attach(player)) {
+        say(player, TURN_COMPUTE, 0, 1000000);
+        (void)close_turn(player, TURN_SYNC, 0);
+    }
+}
+
+static void the_limit_ends_a_run(void **state)
+{
+    (void)state;
+    cast(2, compute_long, compute_long);
+    assert_int_equal(run_within(5000 * PS_PER_NS), SIM_PROGRAMS_LIMIT);
+    assert_string_equal(error, "virtual time is up");
+}
+
+/* ---- Ends ------------------------------------------------------------------------------------ */
+
+static void wait_for_a_life(struct player *player)
+{
+    if (attach(player)) {
+        wait_for(player, &player->lives[0][DN_DEAD], 1);
+        leave(player);
+    }
+}
+
+static void end_without_leaving(struct player *player)
+{
+    player->dies = attach(player);
+}
+
+static void who_dies_is_announced_after_the_notice(void **state)
+{
+    (void)state;
+    cast(3, end_without_leaving, wait_for_a_life);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    for (uint32_t rank = 1; rank < 3; rank++) {
+        assert_int_equal(players[rank].lives[0][DN_ATTACHED], 1);
+        assert_int_equal(players[rank].lives[0][DN_DEAD], 1);
+        assert_int_equal(players[rank].lives[0][DN_LEFT], 0);
+        assert_int_equal(players[rank].life_ps, 5000 * PS_PER_NS);
+    }
+}
+
+static void wait_until_left(struct player *player)
+{
+    if (attach(player)) {
+        wait_for(player, &player->lives[0][DN_LEFT], 1);
+        leave(player);
+    }
+}
+
+static void who_ends_well_without_attaching_has_left(void **state)
+{
+    (void)state;
+    cast(3, do_not_come, wait_until_left);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(players[1].lives[0][DN_LEFT], 1);
+    assert_int_equal(players[2].lives[0][DN_LEFT], 1);
+    assert_int_equal(players[1].lives[0][DN_ATTACHED], 0);
+    assert_int_equal(players[1].lives[2][DN_ATTACHED], 1);
+}
+
+static void die_at_the_door(struct player *player)
+{
+    player->dies = true;
+}
+
+static void who_dies_before_attaching_is_dead_from_the_beginning(void **state)
+{
+    (void)state;
+    cast(2, die_at_the_door, wait_for_a_life);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(players[1].lives[0][DN_DEAD], 1);
+    assert_int_equal(players[1].life_ps, 0);
+}
+
+static void stop_the_run(struct player *player)
+{
+    sim_programs_stop(player->programs);
+}
+
+static void stopping_ends_a_run_that_still_gathers(void **state)
+{
+    (void)state;
+    cast(2, stop_the_run, wait_for_ever);
+    assert_int_equal(run(), SIM_PROGRAMS_STOPPED);
+}
+
+/* ---- Nonsense on a page ---------------------------------------------------------------------- */
+
+static void (*spoil)(struct player *player);
+
+static void write_nonsense(struct player *player)
+{
+    if (attach(player)) {
+        spoil(player);
+        (void)stand(player);
+    }
+}
+
+static void say_nothing(struct player *player)
+{
+    (void)player;
+}
+
+static void say_no_end(struct player *player)
+{
+    say(player, TURN_STORE, 8, 0);
+}
+
+static void lie_about_the_bytes(struct player *player)
+{
+    say(player, TURN_WAIT, 0, 1);
+    player->page->from_program_bytes = TURN_ROOM_BYTES + 16;
+}
+
+static void lie_about_a_record(struct player *player)
+{
+    say(player, TURN_STORE, 8, 0);
+    memset(player->page->from_program, 0xff, sizeof(uint32_t));
+    say(player, TURN_WAIT, 0, 1);
+}
+
+static void send_to_nobody(struct player *player)
+{
+    say(player, TURN_STORE, 8, 0);
+    say_packet(player, (uint16_t)node_count, TURN_KICKED, 1);
+    say(player, TURN_SYNC, 0, 0);
+}
+
+static void send_too_much(struct player *player)
+{
+    struct turn_page *page = player->page;
+    const struct turn_packet packet = {.peer = 1, .bytes = 60000, .number = 1};
+    unsigned char *load = turn_put(page->from_program, &page->from_program_bytes, TURN_PACKET, 0, 0,
+                                   sizeof packet + packet.bytes);
+    memcpy(load, &packet, sizeof packet);
+    say(player, TURN_SYNC, 0, 0);
+}
+
+static void lie_about_a_packet(struct player *player)
+{
+    struct turn_page *page = player->page;
+    const struct turn_packet packet = {.peer = 1, .bytes = 400, .number = 1};
+    unsigned char *load = turn_put(page->from_program, &page->from_program_bytes, TURN_PACKET, 0, 0,
+                                   sizeof packet);
+    memcpy(load, &packet, sizeof packet);
+    say(player, TURN_SYNC, 0, 0);
+}
+
+static void have_another_class(struct player *player)
+{
+    struct turn_page *page = player->page;
+    const struct turn_packet packet = {.peer = 1, .class = 200, .number = 1};
+    unsigned char *load = turn_put(page->from_program, &page->from_program_bytes, TURN_PACKET, 0, 0,
+                                   sizeof packet);
+    memcpy(load, &packet, sizeof packet);
+    say(player, TURN_SYNC, 0, 0);
+}
+
+static void nonsense_ends_the_run_with_a_sentence(void **state)
+{
+    static void (*const spoils[])(struct player *) = {
+        say_nothing,    say_no_end,    lie_about_the_bytes, lie_about_a_record,
+        send_to_nobody, send_too_much, lie_about_a_packet,  have_another_class};
+    (void)state;
+    for (size_t i = 0; i < sizeof spoils / sizeof spoils[0]; i++) {
+        spoil = spoils[i];
+        cast(2, write_nonsense, wait_for_ever);
+        assert_int_equal(run(), SIM_PROGRAMS_STOPPED);
+        assert_string_equal(error, "node 0 wrote over its page of turns");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stored_packet_arrives_and_is_acknowledged),
+        cmocka_unit_test(a_run_is_repeated_exactly),
+        cmocka_unit_test(computing_and_waiting_take_as_long_as_they_say),
+        cmocka_unit_test(who_all_wait_for_ever_are_told_so),
+        cmocka_unit_test(the_limit_ends_a_run),
+        cmocka_unit_test(who_dies_is_announced_after_the_notice),
+        cmocka_unit_test(who_ends_well_without_attaching_has_left),
+        cmocka_unit_test(who_dies_before_attaching_is_dead_from_the_beginning),
+        cmocka_unit_test(stopping_ends_a_run_that_still_gathers),
+        cmocka_unit_test(nonsense_ends_the_run_with_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
