@@ -369,7 +369,7 @@ void inner_trace_end(struct inner_trace trace, int result)
 void inner_trace_look(const struct dn_node *node, const char *name, const void *word,
                       uint64_t bytes)
 {
-    uint64_t now_ns = host_now_ns();
+    uint64_t now_ns = host_trace_now_ns();
     if (inner_is_traced(node) && host_trace_is_on) {
         struct host_trace_what what = host_trace_word(HOST_TRACE_WAIT, node, word, bytes);
         host_trace_note(name, &what, now_ns, now_ns, 0);

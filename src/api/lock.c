@@ -38,11 +38,11 @@ static __attribute__((noinline, cold)) int traced_take(struct dn_lock *lock, uin
 
 static __attribute__((noinline, cold)) int traced_try(struct dn_lock *lock)
 {
-    uint64_t begin_ns = host_now_ns();
+    uint64_t begin_ns = host_trace_now_ns();
     int error = lock_try(lock);
     if (error != DN_EBUSY) {
         struct host_trace_what what = lock_call(lock);
-        host_trace_note("dn_lock_try", &what, begin_ns, host_now_ns(), error);
+        host_trace_note("dn_lock_try", &what, begin_ns, host_trace_now_ns(), error);
     }
     return error;
 }

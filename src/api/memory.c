@@ -247,7 +247,7 @@ static __attribute__((noinline, cold)) int traced_store(const struct dn_kick *ki
                                                         uint64_t value, unsigned bytes,
                                                         const char *name)
 {
-    uint64_t now_ns = host_now_ns();
+    uint64_t now_ns = host_trace_now_ns();
     int error = store(kick, offset, value, bytes);
     struct dn_remote remote = kick ? kick->remote : (struct dn_remote){.rank = HOST_TRACE_NOBODY};
     remote.offset += offset;

@@ -121,7 +121,7 @@ static __attribute__((noinline, cold)) int traced_wait(const char *name, enum ho
                                                        struct dn_context *context, int source,
                                                        uint64_t timeout_ns)
 {
-    uint64_t begin_ns = host_now_ns();
+    uint64_t begin_ns = host_trace_now_ns();
     struct host_trace_what what = api_trace_message(kind, context, source, 0);
     bool is_outermost = timeout_ns > 0 && host_trace_enter();
     struct host_trace_record *record = is_outermost ? host_trace_begin(name, &what) : NULL;
@@ -136,7 +136,7 @@ static __attribute__((noinline, cold)) int traced_wait(const char *name, enum ho
     if (is_outermost) {
         host_trace_end(record, error);
     } else if (timeout_ns == 0 && error != DN_ETIMEOUT) {
-        host_trace_note(name, &what, begin_ns, host_now_ns(), error);
+        host_trace_note(name, &what, begin_ns, host_trace_now_ns(), error);
     }
     return error;
 }
@@ -228,7 +228,7 @@ static enum host_trace_kind completion_kind(const struct message_op *op)
 
 int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *bytes)
 {
-    uint64_t begin_ns = UNLIKELY(host_trace_is_on) ? host_now_ns() : 0;
+    uint64_t begin_ns = UNLIKELY(host_trace_is_on) ? host_trace_now_ns() : 0;
     int error = done ? check_op(op) : DN_EINVAL;
     if (error) {
         return error;
@@ -240,7 +240,7 @@ int dn_message_test(struct dn_message_op *op, int *done, int *sender, size_t *by
     if (UNLIKELY(host_trace_is_on) && is_done) {
         struct host_trace_what what = api_trace_message(completion_kind(own), own->context,
                                                         own->peer, own->bytes);
-        host_trace_note(__func__, &what, begin_ns, host_now_ns(), own->error);
+        host_trace_note(__func__, &what, begin_ns, host_trace_now_ns(), own->error);
     }
     if (is_done && own->error) {
         return own->error;

@@ -104,9 +104,19 @@ int dn_detach(struct dn_node *node)
     return node ? host_detach(node) : DN_EINVAL;
 }
 
+/* A call that is never recorded is over. */
+static void left_unrecorded(void)
+{
+    if (UNLIKELY(host_trace_is_on)) {
+        host_trace_left();
+    }
+}
+
 uint64_t dn_time_ns(struct dn_node *node)
 {
-    return api_check(node) ? 0 : host_now_ns();
+    uint64_t now_ns = api_check(node) ? 0 : host_now_ns();
+    left_unrecorded();
+    return now_ns;
 }
 
 int dn_compute_ns(struct dn_node *node, uint64_t ns)
@@ -118,6 +128,7 @@ int dn_compute_ns(struct dn_node *node, uint64_t ns)
     if (!error) {
         fabric_compute(&node->lane, ns);
     }
+    left_unrecorded();
     return error;
 }
 

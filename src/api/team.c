@@ -124,7 +124,7 @@ int dn_barrier_arrive(struct dn_team *team)
 int dn_barrier_test(struct dn_team *team, int *passed)
 {
     bool is_passed;
-    uint64_t begin_ns = UNLIKELY(host_trace_is_on) ? host_now_ns() : 0;
+    uint64_t begin_ns = UNLIKELY(host_trace_is_on) ? host_trace_now_ns() : 0;
     int error = passed ? check_team(team) : DN_EINVAL;
     error = error ? error : team_barrier_test(team, &is_passed);
     if (!error) {
@@ -132,7 +132,7 @@ int dn_barrier_test(struct dn_team *team, int *passed)
     }
     if (UNLIKELY(host_trace_is_on) && !error && is_passed) {
         struct host_trace_what what = api_trace_team(HOST_TRACE_BARRIER, team, 0);
-        host_trace_note(__func__, &what, begin_ns, host_now_ns(), 0);
+        host_trace_note(__func__, &what, begin_ns, host_trace_now_ns(), 0);
     }
     return error;
 }

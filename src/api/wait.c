@@ -59,12 +59,14 @@ static inline __attribute__((always_inline)) int wait_for(struct dn_node *node, 
 static __attribute__((noinline, cold)) int traced_look(struct dn_node *node, const void *word,
                                                        unsigned bytes, struct base_range range)
 {
-    uint64_t begin_ns = host_now_ns();
+    uint64_t begin_ns = host_trace_now_ns();
     int error = wait_for(node, word, bytes, range, 0);
     if (error != DN_ETIMEOUT) {
         struct host_trace_what what = host_trace_word(HOST_TRACE_WAIT, node, word, bytes);
         host_trace_note(bytes == 4 ? "dn_wait_until_u32" : "dn_wait_until_u64", &what, begin_ns,
-                        host_now_ns(), error);
+                        host_trace_now_ns(), error);
+    } else {
+        host_trace_left();
     }
     return error;
 }
@@ -179,7 +181,7 @@ static __attribute__((noinline, cold)) int traced_wait_any(struct dn_node *node,
                                                            size_t count, uint64_t timeout_ns,
                                                            size_t *index)
 {
-    uint64_t begin_ns = host_now_ns();
+    uint64_t begin_ns = host_trace_now_ns();
     struct host_trace_what what = host_trace_call(HOST_TRACE_WAIT);
     bool is_outermost = timeout_ns > 0 && host_trace_enter();
     struct host_trace_record *record = is_outermost ? host_trace_begin("dn_wait_until_any", &what)
@@ -196,7 +198,7 @@ static __attribute__((noinline, cold)) int traced_wait_any(struct dn_node *node,
     if (is_outermost) {
         host_trace_end(record, error);
     } else if (timeout_ns == 0 && error != DN_ETIMEOUT) {
-        host_trace_note("dn_wait_until_any", &what, begin_ns, host_now_ns(), error);
+        host_trace_note("dn_wait_until_any", &what, begin_ns, host_trace_now_ns(), error);
     }
     return error;
 }

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/perf/perf_node.h"
+#include "cli/sim/sim.h"
 #include "dimmnet.h"
 
 static const struct options_subcommand subcommands[] = {
@@ -18,6 +19,9 @@ static const struct options_subcommand subcommands[] = {
 #endif
     /* Other commands start these; people do not. */
     {"perf-node", cli_perf_node, NULL, NULL},
+#ifdef DN_SIM
+    {"calibrate-node", cli_calibrate_node, NULL, NULL},
+#endif
     {"agent", cli_agent, NULL, NULL},
     {NULL, NULL, NULL, NULL},
 };

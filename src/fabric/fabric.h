@@ -114,6 +114,10 @@ struct fabric {
     void (*stop)(void);
     /* The time, where that is the fabric's own; NULL: the system's clock tells it. */
     uint64_t (*now_ns)(void);
+    /* Whether the fabric wants to know what programs compute between two calls. Then left_call is
+     * called at the end of each call that was not made inside another one. NULL: no. */
+    bool (*meters)(void);
+    void (*left_call)(void);
 };
 
 /* Every fabric of the table is NAME_fabric, defined in its own folder. */

@@ -89,6 +89,9 @@ struct group_port {
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* that claimed the rank */
     /* 1 + a rank that hears nothing of this node, until the launcher has read it; or 0. */
     _Atomic uint32_t suspected_by;
+    /* When the node attached and left, by the host's monotonic clock; 0: it has not. For the
+     * launcher's `--time`; nobody decides anything by them. */
+    _Atomic uint64_t attached_ns, left_ns;
 
     alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };

@@ -243,6 +243,8 @@ static int claim_rank(void)
 
 static int publish_life(void)
 {
+    struct group_port *port = &process.control.ports[process.control.rank];
+    atomic_store_explicit(&port->attached_ns, fabric_now_ns(), memory_order_relaxed);
     return group_life_attach(&process.control) &&
                    (!has_own_memory() || group_life_attach(&process.view))
                ? 0
@@ -277,7 +279,8 @@ static bool has_sizes(const struct dn_options *options)
 static int begin_life(const struct host_settings *settings)
 {
     int error = start_fabric(settings);
-    error = error ? error : host_trace_start(); /* before the lane, which has quick paths or not */
+    /* Before the lane, which has quick paths or not. */
+    error = error ? error : host_trace_start(process.fabric);
     error = error ? error : open_lane(&default_node);
     if (!error) {
         error = publish_life();
@@ -408,6 +411,8 @@ static void end_life(void)
     host_trace_stop();
     close_all_lanes();
     stop_fabric();
+    struct group_port *port = &process.control.ports[process.control.rank];
+    atomic_store_explicit(&port->left_ns, fabric_now_ns(), memory_order_relaxed);
     group_life_leave(&process.control);
     if (has_own_memory()) {
         group_life_leave(&process.view);

@@ -21,6 +21,8 @@ bool host_trace_is_on;
 static struct host_trace_file *file;
 static struct host_trace_record *records;
 static uint64_t record_count; /* as the file's size has it */
+static bool is_recording;
+static void (*left_call)(void); /* the fabric's, or NULL */
 
 struct caller {
     bool is_inside;      /* a call that is recorded, or was to be */
@@ -117,7 +119,7 @@ static uint64_t measure(int fd)
     return fits ? (uint64_t)status.st_size : 0;
 }
 
-int host_trace_start(void)
+static int start_recording(void)
 {
     uint64_t fd;
     if (!getenv(HOST_ENV_GROUP_FD) || !getenv(HOST_ENV_TRACE_FD)) {
@@ -145,13 +147,28 @@ int host_trace_start(void)
     file->name_count = 1;
     records = (struct host_trace_record *)(void *)((unsigned char *)map + HOST_TRACE_HEAD_BYTES);
     record_count = (bytes - HOST_TRACE_HEAD_BYTES) / sizeof *records;
-    host_trace_is_on = true;
+    is_recording = true;
     return 0;
+}
+
+int host_trace_start(const struct fabric *fabric)
+{
+    int error = start_recording();
+    left_call = fabric->meters && fabric->meters() ? fabric->left_call : NULL;
+    host_trace_is_on = !error && (is_recording || left_call);
+    return error;
 }
 
 void host_trace_stop(void)
 {
     host_trace_is_on = false;
+    is_recording = false;
+    left_call = NULL;
+}
+
+uint64_t host_trace_now_ns(void)
+{
+    return is_recording ? host_now_ns() : 0;
 }
 
 /* ---- Places ------------------------------------------------------------------------------- */
@@ -199,9 +216,21 @@ struct host_trace_what host_trace_word(enum host_trace_kind kind, const struct d
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
+/* The call that was not made inside another one ends. */
+static void leave(void)
+{
+    thread.is_inside = false;
+    if (left_call) {
+        left_call();
+    }
+}
+
 /* The next free record with all but times and state filled in; NULL: there is none. */
 static struct host_trace_record *claim(const char *name, const struct host_trace_what *what)
 {
+    if (!is_recording) {
+        return NULL;
+    }
     uint64_t index = atomic_fetch_add_explicit(&file->claimed, 1, memory_order_relaxed);
     if (UNLIKELY(index >= record_count)) {
         return NULL;
@@ -239,7 +268,7 @@ bool host_trace_enter(void)
 
 struct host_trace_record *host_trace_begin(const char *name, const struct host_trace_what *what)
 {
-    uint64_t begin_ns = host_now_ns();
+    uint64_t begin_ns = host_trace_now_ns();
     struct host_trace_record *record = claim(take_name(name), what);
     if (record) {
         record->begin_ns = begin_ns;
@@ -255,7 +284,7 @@ void host_trace_end(struct host_trace_record *record, int result)
         record->end_ns = host_now_ns();
         atomic_store_explicit(&record->state, HOST_TRACE_DONE, memory_order_release);
     }
-    thread.is_inside = false;
+    leave();
 }
 
 void host_trace_note(const char *name, const struct host_trace_what *what, uint64_t begin_ns,
@@ -270,6 +299,14 @@ void host_trace_note(const char *name, const struct host_trace_what *what, uint6
         record->end_ns = end_ns;
         record->result = (int16_t)result;
         atomic_store_explicit(&record->state, HOST_TRACE_DONE, memory_order_release);
+    }
+    leave();
+}
+
+void host_trace_left(void)
+{
+    if (!thread.is_inside) {
+        leave();
     }
 }
 

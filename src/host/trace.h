@@ -1,16 +1,17 @@
-/* Records of a node's library calls, for `dimmnet run --trace`.
+/* Records of a node's library calls, for `dimmnet run --trace`; and the moments at which the
+ * program leaves calls, for fabrics in virtual time that count what it computes between them.
  *
  * The launcher makes a memory file for each node, and the node inherits its descriptor. A call
  * claims a record by one atomic addition and fills it in: no lock, no system call. The file
  * outlives its process, so the launcher also reads what a killed node has recorded.
  *
- * Only the outermost call of a thread is recorded, under its own name: what it calls inside is its
- * own affair. A record is published when its call begins, so the call in which a node died or hung
- * is there as well, and once more when it ends.
+ * Only the outermost call of a thread is recorded, under its own name: what it calls inside is
+ * its own affair. A record is published when its call begins, so the call in which a node died or
+ * hung is there as well, and once more when it ends.
  *
- * Times are those of host_now_ns. Places are counted from the start of a node's memory, which has
- * the same layout at every node; so a write and a wait for it name the same number, whatever areas
- * they were named by. */
+ * Times are those of host_now_ns. Places are counted from the start of a node's memory, which
+ * has the same layout at every node; so a write and a wait for it name the same number, whatever
+ * areas they were named by. */
 #ifndef HOST_TRACE_H
 #define HOST_TRACE_H
 
@@ -95,11 +96,16 @@ int host_trace_file_make(uint64_t record_count);
 
 struct dn_node;
 
-/* Whether calls are recorded: set while a node attaches, before it has a lane. */
+/* Whether calls are recorded, or metered: set while a node attaches, before it has a lane. */
 extern bool host_trace_is_on __attribute__((visibility("hidden")));
 
-/* Begins to record if the launcher wants it. 0, or DN_EGROUP, DN_ENOMEM. */
-int host_trace_start(void);
+struct fabric;
+
+/* Begins to record if the launcher wants it, and to meter if the fabric does. 0, or DN_EGROUP,
+ * DN_ENOMEM. */
+int host_trace_start(const struct fabric *fabric);
+/* The time for a record; 0: none is made, and a virtual clock need not be asked. */
+uint64_t host_trace_now_ns(void);
 /* Ends it; what is there stays. Also for a forked child, whose calls are not the node's. */
 void host_trace_stop(void);
 
@@ -145,6 +151,9 @@ void host_trace_end(struct host_trace_record *record, int result) __attribute__(
 /* Records a call that is over, unless it was made inside another one. */
 void host_trace_note(const char *name, const struct host_trace_what *what, uint64_t begin_ns,
                      uint64_t end_ns, int result) __attribute__((cold));
+
+/* A call that makes no record is over, unless it was made inside another one. */
+void host_trace_left(void) __attribute__((cold));
 
 /* The next call that this thread records has this name: the one that a library above has for it. */
 void host_trace_rename(const char *name) __attribute__((cold));

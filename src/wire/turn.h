@@ -22,7 +22,7 @@
 #define TURN_MAGIC UINT64_C(0x314e5255544e4d44) /* "DMNTURN1" */
 
 enum {
-    TURN_VERSION = 1,
+    TURN_VERSION = 2,
     TURN_ROOM_BYTES = 256 << 10, /* of either side's records */
     TURN_SIZES = 4,              /* of a node's memory, as struct group_sizes has them */
 };
@@ -41,7 +41,7 @@ enum turn_reason {
 enum turn_word {
     TURN_STORE = 1, /* the CPU stores `detail` bytes to the NIC */
     TURN_BLOCK,     /* it writes a block of `value` bytes into a window and kicks */
-    TURN_REQUEST,   /* it writes `detail` words of a request and kicks */
+    TURN_REQUEST,   /* it writes words of a request and kicks; detail: turn_asking, value: bytes */
     TURN_SERVICE,   /* it asks the core processor for a service */
     TURN_LOOK,      /* it reads a word; behind a wait: the read that finds what was waited for */
     TURN_COMPUTE,   /* it computes for `value` ns */
@@ -58,6 +58,31 @@ enum turn_word {
                    * packet's cookie, 8 bytes */
     TURN_LIFE,    /* the rank `detail` has the life `value` (enum dn_life) from now on */
 };
+
+/* What a request asks of the NIC. */
+enum turn_asked {
+    TURN_ASKS_PUSH,
+    TURN_ASKS_PULL,
+    TURN_ASKS_ATOMIC,
+    TURN_ASKS_FENCE,
+    TURN_ASKS_QUIET
+};
+
+/* The detail of a request: how many words it has, and what it asks. */
+static inline uint16_t turn_asking(unsigned words, enum turn_asked asked)
+{
+    return (uint16_t)(words | (unsigned)asked << 8);
+}
+
+static inline unsigned turn_asking_words(uint16_t detail)
+{
+    return detail & 0xff;
+}
+
+static inline unsigned turn_asking_what(uint16_t detail)
+{
+    return detail >> 8;
+}
 
 enum turn_packet_flag {
     TURN_KICKED = 1,     /* the step before it has set it off; else the NIC did by itself */
@@ -100,7 +125,10 @@ struct turn_terms {
     uint32_t compute;            /* enum turn_compute */
     uint32_t read_ns;            /* a read of a word, at least 1 */
     uint32_t is_loop;            /* the link comes back: the one node reaches itself by packets */
+    uint32_t is_in_place;        /* the CPUs reach all memory: there is no NIC to ask */
     uint32_t spins;              /* looks for the turn before sleeping */
+    uint32_t gap_ns;             /* taken off measured time, since measuring adds it */
+    uint32_t resume_ns;          /* the same for the first computation of a turn */
     uint64_t compute_factor_ppm; /* of measured time; of counted instructions: ps for a million */
 };
 

@@ -372,6 +372,31 @@ void launch_init(struct launch *launch, const struct launch_request *request)
     }
 }
 
+/* From the moment at which the last node had attached until the last one had left. Nodes write
+ * these words: nonsense is said to be none. */
+static void say_time(const struct launch *launch)
+{
+    struct group_view view;
+    uint64_t attached_ns = 0;
+    uint64_t left_ns = 0;
+    bool are_all = true;
+    group_view_make(launch->group.group, &launch->group.facts, 0, &view);
+    for (uint32_t rank = 0; rank < launch->rank_count; rank++) {
+        uint64_t came_ns = atomic_load(&view.ports[rank].attached_ns);
+        uint64_t went_ns = atomic_load(&view.ports[rank].left_ns);
+        attached_ns = came_ns > attached_ns ? came_ns : attached_ns;
+        left_ns = went_ns > left_ns ? went_ns : left_ns;
+        are_all = are_all && came_ns > 0 && went_ns > 0;
+    }
+    if (are_all && left_ns >= attached_ns) {
+        cli_say(launch->request->command,
+                "%.3f us from the last node's attachment to the last one's departure",
+                (double)(left_ns - attached_ns) / 1e3);
+    } else {
+        cli_say(launch->request->command, "no time: not every node attached and left");
+    }
+}
+
 static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
@@ -383,6 +408,9 @@ static int launch_here(struct launch *launch)
             launch_phase_on_start_failure(launch, CLI_FAULT);
         }
         launch_loop_run(launch);
+        if (request->says_time) {
+            say_time(launch);
+        }
         int traced = launch_trace_write(launch);
         status = launch->status ? launch->status : traced;
     }

@@ -70,6 +70,9 @@ static const struct options_row run_rows[] = {
      "do not pin nodes to cores; otherwise they are pinned if each node gets a core or each core "
      "gets equally many nodes",
      OPTIONS_FLAG, AT(request.no_pin)},
+    {"time", 0, NULL,
+     "say how long the nodes ran, from the last one's attachment to the last one's departure",
+     OPTIONS_FLAG, AT(request.says_time)},
     {"trace", 0, "FILE",
      "record the nodes' library calls and write them, when all have ended, to a file that "
      "ui.perfetto.dev shows",

@@ -28,6 +28,7 @@ struct launch_request {
     uint64_t timeout_ns;              /* 0: none */
     const char *trace_path;           /* where the trace goes; NULL: none */
     uint64_t trace_records;           /* of each node, for that */
+    bool says_time;                   /* that the nodes ran together */
     bool label;                       /* "[rank] " before every line */
     bool keep_going;                  /* a node's failure is announced, and the others go on */
     bool no_pin;                      /* leave the choice of cores to the kernel */

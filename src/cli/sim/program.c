@@ -67,8 +67,12 @@ static void set_terms(const struct simulator *simulator, struct turn_page *page)
     terms->ways = (uint32_t)machine->carrier_ways;
     terms->stage_max = stages[machine->carrier_arq];
     terms->spins = simulator->node_count <= (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) ? SPINS : 0;
-    terms->read_ns = (uint32_t)(machine->host_read8 / PS_PER_NS) + 1;
+    terms->is_in_place = sim_machine_is_in_place(machine);
+    terms->read_ns =
+        (uint32_t)((terms->is_in_place ? machine->call_look : machine->host_read8) / PS_PER_NS) + 1;
     terms->compute = simulator->words.compute;
+    terms->gap_ns = (uint32_t)(machine->call_gap / PS_PER_NS);
+    terms->resume_ns = (uint32_t)(machine->call_resume / PS_PER_NS);
     terms->is_loop = simulator->words.is_loop;
     terms->compute_factor_ppm = simulator->words.factor_ppm;
 }

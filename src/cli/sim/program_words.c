@@ -8,8 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/random.h"
+#include "cli/sim/here.h"
 
 #define MACHINE_USUAL "dimmnet1-D"
 #define NOTICE_USUAL_PS UINT64_C(10000000)
@@ -78,10 +80,16 @@ static bool take_compute(struct program_words *words, const char *value)
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], value) == 0) {
             words->compute = (enum turn_compute)i;
+            words->compute_is_said = true;
             return true;
         }
     }
     return false;
+}
+
+static bool take_cores(struct program_words *words, const char *value)
+{
+    return read_number(value, UINT32_MAX, &words->cores) && words->cores > 0;
 }
 
 static bool take_factor(struct program_words *words, const char *value)
@@ -122,6 +130,7 @@ static const struct setting {
      "loop-inside, loop-outside, back-to-back, switch, tree, fat-tree, ring or torus"},
     {"compute", take_compute, "declared, measured or instructions"},
     {"factor", take_factor, "a number above 0, by which measured time is multiplied"},
+    {"cores", take_cores, "a number, of a machine that is measured by `dimmnet sim calibrate`"},
     {"seed", take_seed, "a number"},
     {"limit", take_limit, "a time: 10us, 2ms, 1.5s"},
     {"notice", take_notice, "a time: 10us, 2ms, 1.5s"},
@@ -141,8 +150,39 @@ static bool take_setting(struct program_words *words, char *word, char error[SIM
     }
     return refuse(error,
                   "sim: cannot understand \"%s\"; settings are topology=, compute=, factor=, "
-                  "seed=, limit=, notice= and report=",
+                  "cores=, seed=, limit=, notice= and report=",
                   word);
+}
+
+static bool load_machine(struct sim_machine *machine, const char *name, char error[SIM_ERROR_BYTES])
+{
+    char path[CLI_HERE_BYTES];
+    if (strcmp(name, CLI_HERE_NAME) != 0) {
+        return sim_machine_load(machine, name, error);
+    }
+    if (!cli_here_path(path) || access(path, R_OK) != 0) {
+        return refuse(error, "sim:here: this machine has not been measured; say `dimmnet sim "
+                             "calibrate`, which takes a minute");
+    }
+    return sim_machine_load(machine, path, error);
+}
+
+/* What is said of cores, and what programs compute, where memory is reached in place. */
+static bool suit_in_place(struct program_words *words, struct sim_machine *machine,
+                          char error[SIM_ERROR_BYTES])
+{
+    if (!sim_machine_is_in_place(machine)) {
+        return words->cores == 0 ||
+               refuse(error, "sim: cores= is for machines without a NIC; a node of %s has its own",
+                      machine->name);
+    }
+    if (words->cores > 0) {
+        machine->call_cores = words->cores;
+    }
+    if (!words->compute_is_said) {
+        words->compute = TURN_COMPUTE_MEASURED;
+    }
+    return true;
 }
 
 bool cli_program_words_read(const char *text, uint32_t node_count, struct program_words *words,
@@ -168,7 +208,11 @@ bool cli_program_words_read(const char *text, uint32_t node_count, struct progra
             return false;
         }
     }
-    if (!sim_machine_load(machine, name, error)) {
+    if (!load_machine(machine, name, error)) {
+        return false;
+    }
+    if (!suit_in_place(words, machine, error)) {
+        sim_machine_free(machine);
         return false;
     }
     words->is_loop = words->topology == SIM_LOOP_INSIDE || words->topology == SIM_LOOP_OUTSIDE;

@@ -8,6 +8,8 @@ struct program_words {
     enum sim_topology topology;
     bool is_loop; /* one was asked for: then the node reaches itself round it */
     enum turn_compute compute;
+    bool compute_is_said;
+    uint64_t cores; /* 0: as the machine file says */
     uint64_t factor_ppm;
     uint64_t seed;
     uint64_t limit_ps;

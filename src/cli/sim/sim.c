@@ -7,6 +7,7 @@
 #include "cli/options.h"
 
 static const struct options_subcommand subcommands[] = {
+    {"calibrate", cli_sim_calibrate, "[option...]", "measures this machine for --fabric sim:here"},
     {"goal", cli_sim_goal, "FILE", "a GOAL schedule on a simulated machine"},
     {"machines", cli_sim_machines, "", "the machines that come with the program"},
     {"net", cli_sim_net, "CONFIG", "a network of routers, flit by flit"},

@@ -17,22 +17,26 @@ static uint64_t now_ns_of(struct by_packets *packets)
     return seat_time_ns(seat_of(packets));
 }
 
+static void ask(struct seat_state *seat, unsigned words, enum turn_asked asked, uint64_t bytes)
+{
+    seat_step(seat, TURN_REQUEST, turn_asking(words, asked), bytes);
+}
+
 static void given(struct by_packets *packets, const struct packet_request *request)
 {
     struct seat_state *seat = seat_of(packets);
     switch (request->kind) {
     case PACKET_STORE: seat_step(seat, TURN_STORE, (uint16_t)request->bytes, 0); break;
     case PACKET_BLOCK: seat_step(seat, TURN_BLOCK, 0, request->bytes); break;
-    case PACKET_PUSH:
-    case PACKET_PULL:
-    case PACKET_ATOMIC: seat_step(seat, TURN_REQUEST, DESCRIPTOR_WORDS, 0); break;
-    case PACKET_FENCE:
-    case PACKET_QUIET: seat_step(seat, TURN_REQUEST, 1, 0); break;
+    case PACKET_PUSH: ask(seat, DESCRIPTOR_WORDS, TURN_ASKS_PUSH, request->bytes); break;
+    case PACKET_PULL: ask(seat, DESCRIPTOR_WORDS, TURN_ASKS_PULL, request->bytes); break;
+    case PACKET_ATOMIC: ask(seat, DESCRIPTOR_WORDS, TURN_ASKS_ATOMIC, request->bytes); break;
+    case PACKET_FENCE: ask(seat, 1, TURN_ASKS_FENCE, 0); break;
+    case PACKET_QUIET: ask(seat, 1, TURN_ASKS_QUIET, 0); break;
     }
     seat_send(seat);
     seat->is_kicked = false;
     seat_sync_now_and_then(seat);
-    seat_leave_call(seat);
 }
 
 /* The engine has no room before something has come, or has been sent. */
@@ -55,7 +59,6 @@ static void look(struct seat_state *seat, unsigned bytes)
     fabric_mutex_take(&seat->packets.lock);
     seat_step(seat, TURN_LOOK, (uint16_t)bytes, 0);
     seat_sync_now_and_then(seat);
-    seat_leave_call(seat);
     fabric_mutex_give(&seat->packets.lock);
 }
 
@@ -66,7 +69,9 @@ static void wait_done(struct by_packets *packets, const struct nic_completion *c
     while (!nic_completion_is_done(completion)) {
         seat_nap(seat, UINT64_MAX, &seen);
     }
-    look(seat, COMPLETION_BYTES);
+    if (!seat->page->terms.is_in_place) {
+        look(seat, COMPLETION_BYTES);
+    }
 }
 
 static void services_taken(struct by_packets *packets)
@@ -84,7 +89,6 @@ static void services_used(struct by_packets *packets)
     seat_send(seat);
     seat->is_kicked = false;
     seat_sync_now_and_then(seat);
-    seat_leave_call(seat);
 }
 
 const struct by_packets_carrier seat_carrier = {
@@ -110,7 +114,6 @@ static bool progress(struct fabric_lane *lane)
     (void)lane;
     fabric_mutex_take(&seat->packets.lock);
     bool anything = seat_look_again(seat);
-    seat_leave_call(seat);
     fabric_mutex_give(&seat->packets.lock);
     return anything;
 }
@@ -134,7 +137,6 @@ static void compute(struct fabric_lane *lane, uint64_t ns)
     fabric_mutex_take(&seat->packets.lock);
     seat_step(seat, TURN_COMPUTE, 0, ns);
     seat_sync_now_and_then(seat);
-    seat_leave_call(seat);
     fabric_mutex_give(&seat->packets.lock);
 }
 

@@ -290,4 +290,6 @@ const struct fabric seat_fabric = {
     .start = seat_start,
     .stop = seat_stop,
     .now_ns = now_ns,
+    .meters = seat_meters,
+    .left_call = seat_left_call,
 };

@@ -52,9 +52,12 @@ struct seat_state {
     uint64_t context_misses;    /* the same */
     uint64_t retransmissions;
     unsigned char *packet;   /* room for one of InfiniSWIF's */
-    uint64_t computing_from; /* CPU time, or instructions, when it left a call; 0: it is in one */
-    int counter_fd;          /* of instructions; -1: they are not counted */
-    uint32_t thread_count;   /* that have called */
+    uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
+    uint64_t computing_from_cpu_ns;
+    uint64_t clock_ns;     /* what looking at the clock takes */
+    bool is_resumed;       /* the program has computed nothing since it got the turn */
+    int counter_fd;        /* of instructions; -1: they are not counted */
+    uint32_t thread_count; /* that have called */
 
     _Atomic uint64_t generation; /* raised whenever something came in */
     _Atomic uint32_t wanters;    /* threads that want the turn while another one waits */
@@ -92,8 +95,9 @@ void seat_sync_now_and_then(struct seat_state *seat);
  * something comes or there are many. Whether anything came. */
 bool seat_look_again(struct seat_state *seat);
 
-/* With the lock, or where no other thread is: the program computes from now on. */
-void seat_leave_call(struct seat_state *seat);
+/* Without the lock: whether what the program computes between calls counts; it does so from now. */
+bool seat_meters(void);
+void seat_left_call(void);
 
 /* Without the lock. Waits until something comes, at most that long in virtual time. */
 void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen);

@@ -139,6 +139,26 @@ struct sim_stage {
     KEY(software, message, SIM_KEY_NS, true, "Fagus' internal processing of a message")           \
     KEY(software, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying into and out of SO-DIMM")       \
     KEY(software, detect_thread, SIM_KEY_NS, true, "handing an arrival to another thread")        \
+    KEY(call, cores, SIM_KEY_COUNT, true,                                                         \
+        "not 0: memory is reached in place by the CPUs, without a NIC; so many cores")            \
+    KEY(call, store, SIM_KEY_NS, true, "in place: a store of up to 8 bytes")                      \
+    KEY(call, block, SIM_KEY_NS, true, "a block, beyond copying")                                 \
+    KEY(call, push, SIM_KEY_NS, true, "a PUSH, beyond copying")                                   \
+    KEY(call, pull, SIM_KEY_NS, true, "a PULL, beyond copying")                                   \
+    KEY(call, copy_mb_per_s, SIM_KEY_MB_PER_S, true, "copying what the cache holds")              \
+    KEY(call, copy_near, SIM_KEY_COUNT, true, "bytes of one transfer that it holds")              \
+    KEY(call, copy_far_mb_per_s, SIM_KEY_MB_PER_S, true, "copying the rest of it")                \
+    KEY(call, atomic, SIM_KEY_NS, true, "an atomic operation")                                    \
+    KEY(call, fence, SIM_KEY_NS, true, "ordering what was sent")                                  \
+    KEY(call, quiet, SIM_KEY_NS, true, "completing what was sent")                                \
+    KEY(call, service, SIM_KEY_NS, true, "asking a service: lock, barrier, message")              \
+    KEY(call, record, SIM_KEY_NS, true, "from one node's barrier or messages to another's")       \
+    KEY(call, look, SIM_KEY_NS, true, "a read that finds what another node has written before")   \
+    KEY(call, see, SIM_KEY_NS, true, "from a store until a node that waits has seen it")          \
+    KEY(call, gap, SIM_KEY_NS, true, "what measuring adds to a computation between two calls")    \
+    KEY(call, resume, SIM_KEY_NS, true, "and to one behind a wait, since caches are cold then")   \
+    KEY(call, switch, SIM_KEY_NS, true, "from one node of a core to the next")                    \
+    KEY(call, slice, SIM_KEY_NS, true, "how long a node computes while another wants its core")   \
     KEY(llcm, bytes, SIM_KEY_COUNT, false, "low-latency common memory")                           \
     KEY(llcm, visible_cycles, SIM_KEY_COUNT, true, "bus clocks from its write to the host port")  \
     KEY(bank, bytes, SIM_KEY_COUNT, true, "one SO-DIMM, as far as it is modelled")                \
@@ -265,6 +285,13 @@ static inline uint64_t sim_machine_period(const struct sim_machine *machine, enu
         [SIM_CLOCK_MAC] = machine->clock_mac,
     };
     return periods[clock];
+}
+
+/* Whether its CPUs reach the memory of all nodes in place: there is no NIC, and [call] says what
+ * the library's calls take (model/in_place.c). */
+static inline bool sim_machine_is_in_place(const struct sim_machine *machine)
+{
+    return machine->call_cores > 0;
 }
 
 /* Whether it was made for router boards. Else its port to one is as fast as its link. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/model/in_place.h"
 #include "sim/model/state.h"
 
 enum { ADDRESS_TLB_LINES = 256 }; /* as nic/address_tlb.h has */
@@ -83,6 +84,7 @@ void sim_outside_request(struct sim_host *host, unsigned words, struct sim_parce
 {
     uint64_t word_ps = host->world->machine->host_write;
     struct sim_kick kick = kick_of(SIM_KICK_REQUEST_OUTSIDE, 0, parcels);
+    words = words > 0 ? words : 1;
     sim_host_kick(host, host->now_ps + (words - 1) * word_ps, &kick);
     sim_host_go_on(host, "request", host->now_ps + words * word_ps);
 }
@@ -134,15 +136,10 @@ void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct s
     move_all(&kick->parcels, &node->outbox);
 }
 
-uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
+uint32_t sim_outside_flight(struct sim_world *world, const struct sim_node *node,
+                            struct sim_parcel *parcel)
 {
-    struct sim_parcel *parcel = node->outbox.first;
     uint32_t slot;
-    if (!parcel) {
-        return UINT32_MAX;
-    }
-    node->outbox.first = parcel->next;
-    node->outbox.last = parcel->next ? node->outbox.last : NULL;
     const struct turn_packet *head = &parcel->head;
     struct sim_flight *flight = sim_flight_take(world, node, head->bytes, &slot);
     memcpy(flight->data, parcel->data, head->bytes);
@@ -164,6 +161,18 @@ uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
         sim_flight_note(flight, SIM_STAGE_TRANSACTION_QUEUE, parcel->queued_ps, parcel->ready_ps);
     }
     free(parcel);
+    return slot;
+}
+
+uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
+{
+    struct sim_parcel *parcel = node->outbox.first;
+    if (!parcel) {
+        return UINT32_MAX;
+    }
+    node->outbox.first = parcel->next;
+    node->outbox.last = parcel->next ? node->outbox.last : NULL;
+    uint32_t slot = sim_outside_flight(world, node, parcel);
     if (!node->outbox.first) {
         world->config.outside->drained(world->config.outside->context, node->number);
     }
@@ -182,7 +191,11 @@ static void acknowledge(struct sim_world *world, struct sim_node *node,
     ack->is_ack = true;
     ack->sequence = flight->sequence;
     ack->cookie = flight->cookie;
-    sim_put(world, world->now_ps, SIM_EVENT_STAGE, slot, SIM_STAGES);
+    if (sim_machine_is_in_place(world->machine)) {
+        sim_put(world, world->now_ps, SIM_EVENT_CARRY, ack->target, slot);
+    } else {
+        sim_put(world, world->now_ps, SIM_EVENT_STAGE, slot, SIM_STAGES);
+    }
 }
 
 void sim_outside_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
@@ -223,7 +236,9 @@ bool sim_outside_recalls(struct sim_node *node, uint32_t area)
 void sim_outside_send(struct sim_world *world, uint32_t number, struct sim_parcels *parcels)
 {
     struct sim_node *node = &world->nodes[number];
-    if (parcels->first) {
+    if (sim_machine_is_in_place(world->machine)) {
+        sim_in_place_carry(world, node, parcels, world->now_ps);
+    } else if (parcels->first) {
         move_all(parcels, &node->outbox);
         sim_pump_at(world, node, world->now_ps);
     }

@@ -179,7 +179,7 @@ struct sim_node {
     unsigned char *memory;
     uint64_t stage_free_ps[SIM_STAGES]; /* no flight enters the stage before this */
     uint64_t stage_out_ps[SIM_STAGES];  /* none leaves before this: they keep their order */
-    uint64_t launched_ps;               /* CD: when its last packet began its way */
+    uint64_t launched_ps; /* CD: when its last packet began its way; in place: was carried */
     uint32_t network_bank;              /* 0 or 1: the one that faces the network */
     uint64_t core_free_ps;
     uint64_t core_busy_ps;  /* its work so far */
@@ -428,6 +428,13 @@ void sim_carrier_introduce(struct sim_world *world, uint32_t one, uint32_t other
 
 /* The kick of a program outside has come through the queue: its parcels can be sent. */
 void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct sim_kick *kick);
+/* In place: carries the parcels to their nodes, at that moment or, for records of services,
+ * later. */
+void sim_in_place_carry(struct sim_world *world, struct sim_node *node,
+                        struct sim_parcels *parcels, uint64_t at_ps);
+/* The flight of a parcel, which is freed. */
+uint32_t sim_outside_flight(struct sim_world *world, const struct sim_node *node,
+                            struct sim_parcel *parcel);
 /* The next flight of an engine outside; UINT32_MAX: none. */
 uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node);
 void sim_outside_deliver(struct sim_world *world, struct sim_node *node, struct sim_flight *flight);

@@ -15,6 +15,7 @@
 
 #include "dimmnet.h"
 #include "sim/model/clock.h"
+#include "sim/model/in_place.h"
 #include "sim/program/state.h"
 
 #define FNV_PRIME UINT64_C(0x100000001b3)
@@ -349,6 +350,7 @@ static void end_seat(struct program_seat *seat, enum dn_life life)
         sim_outside_end(programs->world, seat->rank); /* else `go` ends it, which comes */
     }
     seat->state = life == DN_LEFT ? PROGRAM_LEFT : PROGRAM_DEAD;
+    sim_program_core_leave(seat);
     seat->times.end_ps = now_ps;
     for (uint32_t i = seat->step_at; i < seat->step_count; i++) {
         sim_parcels_free(&seat->steps[i].parcels);
@@ -387,22 +389,49 @@ static void account(struct program_seat *seat, enum program_account next)
 
 enum { WORD_BYTES = 8 };
 
+static void begin_step_in_place(struct sim_host *host, struct program_step *step, uint64_t since_ps)
+{
+    if (step->word == TURN_LOOK && since_ps == UINT64_MAX) {
+        sim_in_place_look(host);
+    } else if (step->word == TURN_LOOK) {
+        sim_in_place_found(host, since_ps);
+    } else {
+        sim_in_place_step(host, (enum turn_word)step->word, step->detail, step->value,
+                          &step->parcels);
+    }
+}
+
+/* Where cores are shared it computes for a slice, and the rest is still to be done. */
+static void begin_computing(struct program_seat *seat, struct sim_host *host,
+                            struct program_step *step)
+{
+    uint64_t whole_ps = step->value < PROGRAM_COMPUTE_NS_MAX ? step->value * SIM_PS_PER_NS : 0;
+    uint64_t now_ps = sim_program_core_slice_ps(seat, whole_ps);
+    if (now_ps < whole_ps) {
+        step->value -= now_ps / SIM_PS_PER_NS;
+        seat->step_at--;
+    }
+    sim_compute(host, now_ps);
+}
+
 static void begin_step(struct program_seat *seat, struct sim_host *host, struct program_step *step)
 {
     uint64_t since_ps = seat->wait_since_ps;
     seat->programs->calls++;
     seat->wait_since_ps = UINT64_MAX;
     account(seat, step->word == TURN_COMPUTE ? PROGRAM_COMPUTES : PROGRAM_WORKS);
+    if (seat->programs->is_in_place && step->word != TURN_COMPUTE) {
+        begin_step_in_place(host, step, since_ps);
+        return;
+    }
     switch ((enum turn_word)step->word) {
     case TURN_STORE: sim_outside_store(host, step->detail, &step->parcels); break;
     case TURN_BLOCK: sim_outside_block(host, (uint32_t)step->value, &step->parcels); break;
     case TURN_REQUEST:
-        sim_outside_request(host, step->detail > 0 ? step->detail : 1, &step->parcels);
+        sim_outside_request(host, turn_asking_words(step->detail), &step->parcels);
         break;
     case TURN_SERVICE: sim_outside_service(host, &step->parcels); break;
-    case TURN_COMPUTE:
-        sim_compute(host, step->value < PROGRAM_COMPUTE_NS_MAX ? step->value * SIM_PS_PER_NS : 0);
-        break;
+    case TURN_COMPUTE: begin_computing(seat, host, step); break;
     default: {
         unsigned bytes = step->detail > 0 && step->detail <= WORD_BYTES ? step->detail : WORD_BYTES;
         if (since_ps == UINT64_MAX) {
@@ -422,6 +451,7 @@ static void park(struct program_seat *seat)
     seat->state = PROGRAM_WAITS;
     seat->wait_number++;
     account(seat, PROGRAM_WAITED);
+    sim_program_core_leave(seat);
     if (seat->wait_since_ps == UINT64_MAX) {
         seat->wait_since_ps = now_ps;
         programs->calls++;
@@ -438,7 +468,7 @@ static void park(struct program_seat *seat)
 static void go(struct sim_host *host)
 {
     struct program_seat *seat = host->locals;
-    while (is_there(seat)) {
+    while (is_there(seat) && sim_program_core_is_its(seat)) {
         if (seat->step_at < seat->step_count) {
             begin_step(seat, host, &seat->steps[seat->step_at++]);
             break;
@@ -494,6 +524,11 @@ static void on_called(void *context, uint32_t rank, uint64_t value)
         tell_life(programs, rank, seat->state == PROGRAM_LEFT ? DN_LEFT : DN_DEAD);
         break;
     case PROGRAM_CALL_KILL: kill_seat(seat); break;
+    case PROGRAM_CALL_CORE:
+        if (sim_program_core_came(seat)) {
+            sim_outside_go_on(programs->world, rank);
+        }
+        break;
     }
 }
 
@@ -614,6 +649,8 @@ struct sim_programs *sim_programs_open(const struct sim_programs_config *config,
         .seed = config->seed,
         .outside = &programs->outside,
     };
+    programs->is_in_place = sim_machine_is_in_place(config->machine);
+    sim_program_cores_open(programs);
     programs->world = sim_world_open(&world, error);
     if (!programs->world) {
         sim_programs_close(programs);
@@ -635,6 +672,7 @@ void sim_programs_close(struct sim_programs *programs)
     free(programs->seats);
     free(programs->traffic);
     free(programs->deaths);
+    free(programs->cores);
     free(programs);
 }
 

@@ -3,6 +3,7 @@
 #define SIM_PROGRAM_STATE_H
 
 #include <limits.h>
+#include <stdlib.h>
 
 #include "sim/program/program.h"
 #include "swif/swif.h"
@@ -32,6 +33,7 @@ enum program_call {
     PROGRAM_CALL_TIMEOUT, /* of a wait */
     PROGRAM_CALL_LIFE,    /* the others learn that it has left or died */
     PROGRAM_CALL_KILL,    /* the plan's death */
+    PROGRAM_CALL_CORE,    /* its core has switched to it */
 };
 enum { PROGRAM_CALL_BITS = 8 };
 
@@ -51,8 +53,10 @@ struct program_seat {
     uint64_t closing_value;
     uint64_t wait_since_ps; /* its reads in a row began then; UINT64_MAX: it does not wait */
     uint32_t wait_number;
-    uint32_t called; /* a bit for each enum program_call that is due now */
-    int32_t process; /* read once when it attached, and one of our descendants; 0: not known */
+    uint32_t called;    /* a bit for each enum program_call that is due now */
+    int32_t process;    /* read once when it attached, and one of our descendants; 0: not known */
+    uint32_t core_next; /* the rank behind it in the row for its core; PROGRAM_NOBODY: none */
+    bool is_in_row;     /* for its core */
     bool is_knocked;
     bool has_news;  /* its NIC has taken something in that the program has not looked at */
     bool is_warned; /* that it loops */
@@ -61,6 +65,15 @@ struct program_seat {
     struct sim_program_times times;
     _Atomic uint32_t ended; /* by the launcher: how its process ended; 0: it has not */
 };
+
+/* A core that several nodes share. */
+struct program_core {
+    uint32_t holder;      /* the rank that runs, or that it switches to; PROGRAM_NOBODY: none */
+    uint32_t last;        /* the rank that ran last */
+    uint32_t first, tail; /* of the row of ranks that want it */
+    uint64_t since_ps;    /* when the holder got it */
+};
+#define PROGRAM_NOBODY UINT32_MAX
 
 struct program_traffic {
     uint64_t packets, bytes;
@@ -73,6 +86,9 @@ struct sim_programs {
     struct program_seat *seats;
     struct program_traffic *traffic; /* [from * nodes + to] */
     struct sim_death *deaths;
+    bool is_in_place;           /* the machine has no NIC (sim/model/in_place.h) */
+    struct program_core *cores; /* NULL: each node has its own */
+    uint32_t core_count;
     uint32_t packet_bytes_max;
     unsigned spins;
     uint32_t turns_without; /* yields, after one that took long */
@@ -84,6 +100,22 @@ struct sim_programs {
     _Atomic bool stops;
     _Atomic bool any_ended;
 };
+
+/* ---- cores.c: machines in place with more nodes than cores. Rank r runs on core r % cores, as the
+ * launcher pins it there (src/cli/launch/start.c) ---- */
+
+void sim_program_cores_open(struct sim_programs *programs);
+/* Whether the seat may take its next step now. Else it stands in the row for its core, and is
+ * called by PROGRAM_CALL_CORE. */
+bool sim_program_core_is_its(struct program_seat *seat);
+/* The core has switched to it. False: it has gone meanwhile. */
+bool sim_program_core_came(struct program_seat *seat);
+/* It waits, or has ended. */
+void sim_program_core_leave(struct program_seat *seat);
+/* How much of a computation it may do before it looks whether others want the core. */
+uint64_t sim_program_core_slice_ps(const struct program_seat *seat, uint64_t compute_ps);
+
+/* ---- watch.c ---- */
 
 /* A process that has had the turn for long may loop over memory that nobody can change. */
 void sim_program_watch(struct program_seat *seat, uint32_t naps);

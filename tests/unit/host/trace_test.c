@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fabric/fabric.h"
 #include "host/group.h"
 #include "unit/unit.h"
 
@@ -18,6 +19,21 @@ enum { RECORDS = 1000, THREADS = 4, CALLS = 200 };
 static int fd;
 static const struct host_trace_file *head;
 static const struct host_trace_record *records;
+
+static bool meters;
+static unsigned left;
+
+static bool fabric_meters(void)
+{
+    return meters;
+}
+
+static void fabric_left_call(void)
+{
+    left++;
+}
+
+static const struct fabric fabric = {.meters = fabric_meters, .left_call = fabric_left_call};
 
 static void name_descriptor(int number)
 {
@@ -38,7 +54,7 @@ static int start(void **state)
     records = (const void *)(map + HOST_TRACE_HEAD_BYTES);
     assert_int_equal(setenv(HOST_ENV_GROUP_FD, "0", 1), 0); /* any: it says that there is one */
     name_descriptor(fd);
-    return host_trace_start();
+    return host_trace_start(&fabric);
 }
 
 static int stop(void **state)
@@ -196,15 +212,42 @@ static void what_is_no_such_file_is_refused(void **state)
     const uint64_t magic = HOST_TRACE_MAGIC;
     assert_int_equal(pwrite(other, &magic, sizeof magic, 0), sizeof magic);
     name_descriptor(other);
-    assert_int_equal(host_trace_start(), DN_EGROUP); /* not sealed: it may shrink under us */
+    assert_int_equal(host_trace_start(&fabric), DN_EGROUP); /* not sealed: it may shrink under us */
     name_descriptor(-1);
-    assert_int_equal(host_trace_start(), DN_EGROUP);
+    assert_int_equal(host_trace_start(&fabric), DN_EGROUP);
     assert_false(host_trace_is_on);
     assert_int_equal(unsetenv(HOST_ENV_TRACE_FD), 0);
-    assert_int_equal(host_trace_start(), 0);
+    assert_int_equal(host_trace_start(&fabric), 0);
     assert_false(host_trace_is_on);
     assert_int_equal(close(other), 0);
     assert_int_equal(host_trace_file_make(UINT64_MAX), -1);
+}
+
+static void metering_hears_of_outermost_calls_and_records_nothing(void **state)
+{
+    const struct host_trace_what what = host_trace_call(HOST_TRACE_OTHER);
+    (void)state;
+    host_trace_stop();
+    assert_int_equal(unsetenv(HOST_ENV_TRACE_FD), 0);
+    meters = true;
+    left = 0;
+    assert_int_equal(host_trace_start(&fabric), 0);
+    assert_true(host_trace_is_on);
+    assert_int_equal(host_trace_now_ns(), 0); /* nobody needs the time */
+    assert_true(host_trace_enter());
+    struct host_trace_record *record = host_trace_begin("outer", &what);
+    assert_null(record);
+    assert_false(host_trace_enter());
+    host_trace_note("inner", &what, 0, 0, 0);
+    assert_int_equal(left, 0);
+    host_trace_end(record, 0);
+    assert_int_equal(left, 1);
+    host_trace_note("short", &what, 0, 0, 0);
+    assert_int_equal(left, 2);
+    host_trace_stop();
+    host_trace_note("too late", &what, 0, 0, 0);
+    assert_int_equal(left, 2);
+    meters = false;
 }
 
 int main(void)
@@ -217,6 +260,7 @@ int main(void)
         TEST(calls_without_room_are_counted),
         TEST(threads_do_not_mix),
         TEST(what_is_no_such_file_is_refused),
+        TEST(metering_hears_of_outermost_calls_and_records_nothing),
         TEST(names_run_out_gracefully), /* last: it uses the names up */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
