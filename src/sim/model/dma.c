@@ -27,6 +27,9 @@ static uint64_t move(struct sim_world *world, struct sim_node *node, uint64_t fr
         *first_ps = ready_ps;
         node->dma_free_ps = ready_ps + bytes * UINT64_C(1000000000000) / machine->bank_mb_per_s;
     }
+    if (node->use) {
+        node->use->dma_busy_ps += node->dma_free_ps - ready_ps;
+    }
     return node->dma_free_ps;
 }
 

@@ -133,6 +133,18 @@ static uint64_t period_of(const struct sim_world *world, enum sim_stage_name sta
                                         : world->bus_ps;
 }
 
+static void note_use(const struct sim_world *world, const struct sim_node *node,
+                     const struct sim_kick *kick)
+{
+    if (world->stage_is_there[SIM_STAGE_HOST_WRITE] && !world->hosts[kick->host].is_core) {
+        sim_use_note(node, SIM_STAGE_HOST_WRITE, world->now_ps, kick->come_ps, kick->written_ps);
+    }
+    if (world->stage_is_there[SIM_STAGE_TRANSACTION_QUEUE] && kick->kind != SIM_KICK_LOCAL) {
+        sim_use_note(node, SIM_STAGE_TRANSACTION_QUEUE, kick->written_ps, kick->queued_ps,
+                     kick->ready_ps);
+    }
+}
+
 /* Kicks go through HOST_WRITE one each clock, in the order in which they come, then through the
  * queue. */
 static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
@@ -154,6 +166,7 @@ static void enter(struct sim_world *world, struct sim_node *node, uint32_t slot)
     kick->queued_ps = sim_edge(queue_period_ps, kick->written_ps);
     kick->ready_ps = kick->queued_ps +
                      sim_cycles(queue_period_ps, stages[SIM_STAGE_TRANSACTION_QUEUE].cycles);
+    note_use(world, node, kick);
     if (kick->kind == SIM_KICK_LOCAL) {
         sim_put(world, kick->written_ps, SIM_EVENT_KICK, slot, SIM_KICK_READY);
     } else if (kick->kind >= SIM_KICK_BARRIER) {

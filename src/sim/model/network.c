@@ -92,6 +92,7 @@ enum sim_topology sim_topology_suiting(const struct sim_machine *machine, uint32
 /* A packet on its way, with all its copies. */
 struct flight {
     uint64_t duration_ps; /* how long it takes a link */
+    uint32_t bytes;
     uint32_t token;
     uint32_t first, last; /* target nodes */
     uint32_t copies;      /* heads under way */
@@ -114,6 +115,7 @@ struct sim_network {
     uint32_t node_count;
     struct sim_tree tree;
     struct sim_tree_output *outputs; /* of the nodes, then of the switches, port by port */
+    struct sim_tree_load *loads;     /* of the same; NULL: not counted */
     struct sim_slots flights;
 };
 
@@ -266,6 +268,10 @@ struct sim_network *sim_network_open(const struct sim_machine *machine, enum sim
     network->chance = (struct base_random){user->seed + 1};
     network->outputs = calloc(network->tree.output_count, sizeof *network->outputs);
     INVARIANT(network->outputs);
+    if (user->counts_load) {
+        network->loads = calloc(network->tree.output_count, sizeof *network->loads);
+        INVARIANT(network->loads);
+    }
     return network;
 }
 
@@ -282,6 +288,7 @@ void sim_network_close(struct sim_network *network)
         sim_routes_close(network->routes);
         sim_ways_back_free(&network->ways_back);
         free(network->outputs);
+        free(network->loads);
         free(network);
     }
 }
@@ -331,6 +338,15 @@ static uint64_t take_output(struct sim_tree_output *output, uint64_t at_ps, uint
     return from_ps;
 }
 
+static void count_load(struct sim_network *network, size_t output, uint32_t bytes,
+                       uint64_t taken_ps)
+{
+    if (network->loads) {
+        network->loads[output].bytes += bytes;
+        network->loads[output].busy_ps += taken_ps;
+    }
+}
+
 /* How much later a head is because its packet was damaged on this link, perhaps again and again:
  * each time the tail comes first, and the word of it goes back. */
 static uint64_t resend_ps(struct sim_network *network, uint64_t length_ps, uint64_t wire_ps)
@@ -357,6 +373,7 @@ static void go_on(struct sim_network *network, uint64_t at_ps, uint32_t level, u
     size_t number = of->output_first + (size_t)index * of->ports + port;
     uint64_t later_ps = resend_ps(network, length_ps, network->wire_ps);
     uint64_t from_ps = take_output(&network->outputs[number], at_ps, taken_ps + later_ps);
+    count_load(network, number, flight->bytes, taken_ps + later_ps);
     sim_events_put(network->user.events, from_ps + later_ps + network->wire_ps,
                    network->user.event_kind, place, slot);
     if (network->user.carried) {
@@ -514,9 +531,11 @@ static uint64_t leave(struct sim_network *network, uint64_t at_ps, uint32_t sour
                          ? place_of(1, source / network->tree.levels[1].span)
                          : first;
     uint64_t from_ps = take_output(output, at_ps, length_ps + later_ps);
+    count_load(network, source, bytes, length_ps + later_ps);
     uint32_t slot;
     struct flight *flight = sim_slots_take(&network->flights, &slot);
     *flight = (struct flight){.duration_ps = length_ps,
+                              .bytes = bytes,
                               .token = token,
                               .first = first,
                               .last = last,
@@ -635,4 +654,29 @@ void sim_network_worst(const struct sim_network *network, struct sim_network_wor
     *worst = (struct sim_network_worst){.carried = network->outputs[number].packets,
                                         .wait_ps_max = network->outputs[number].wait_ps_max};
     sim_tree_output_name(&network->tree, number, worst->where, sizeof worst->where);
+}
+
+size_t sim_network_load_count(const struct sim_network *network)
+{
+    return network->flits ? sim_flit_network_load_count(network->flits)
+                          : network->tree.output_count;
+}
+
+void sim_network_load(const struct sim_network *network, size_t output,
+                      struct sim_network_load *load)
+{
+    if (network->flits) {
+        sim_flit_network_load(network->flits, output, load);
+        return;
+    }
+    if (network->subnet) {
+        sim_subnet_network_load(network->subnet, output, load);
+        return;
+    }
+    INVARIANT(network->loads && output < network->tree.output_count);
+    *load = (struct sim_network_load){.packets = network->outputs[output].packets,
+                                      .bytes = network->loads[output].bytes,
+                                      .busy_ps = network->loads[output].busy_ps,
+                                      .wait_ps_max = network->outputs[output].wait_ps_max};
+    sim_tree_output_name(&network->tree, output, load->where, sizeof load->where);
 }

@@ -58,7 +58,8 @@ struct sim_network_user {
     /* For traces, may be NULL: an output of a switch carried a packet in this time. */
     void (*carried)(void *context, uint32_t switch_number, uint32_t port, uint64_t from_ps,
                     uint64_t to_ps, uint32_t token);
-    uint64_t seed; /* of damage on links */
+    uint64_t seed;    /* of damage on links */
+    bool counts_load; /* sim_network_load is wanted */
 };
 
 /* Whether links resend what [link] loss_ppm damages on them, or lose it. A loop inside the SWIF has
@@ -127,5 +128,18 @@ struct sim_network_worst {
     uint64_t wait_ps_max; /* of a head for its output */
 };
 void sim_network_worst(const struct sim_network *network, struct sim_network_worst *worst);
+
+/* For reports, where the user counts loads: what an output (of a node, a switch or a router) has
+ * carried. There are sim_network_load_count of them; some may lead nowhere. */
+struct sim_network_load {
+    char where[64];
+    uint64_t packets;
+    uint64_t bytes;       /* as the link carries them: on rings and tori in whole flits */
+    uint64_t busy_ps;     /* for how long they took the output; the last ones up to their end */
+    uint64_t wait_ps_max; /* of a head for the output; on rings and tori not known: 0 */
+};
+size_t sim_network_load_count(const struct sim_network *network);
+void sim_network_load(const struct sim_network *network, size_t output,
+                      struct sim_network_load *load);
 
 #endif

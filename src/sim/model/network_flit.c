@@ -15,6 +15,11 @@ struct group {
     uint32_t first, count;
 };
 
+/* What went between a NIC and its router, one way. */
+struct port_load {
+    uint64_t packets, bytes, busy_ps;
+};
+
 struct sim_flit_network {
     struct sim_network_user user;
     struct net_config config;
@@ -28,14 +33,30 @@ struct sim_flit_network {
     struct group groups[NET_GROUPS_MAX];
     uint32_t group_count;
     uint32_t group_next; /* the line that is used anew next */
+    /* Where loads are counted, else NULL: from each NIC, then to each; and packets by port of each
+     * router. */
+    struct port_load *port_loads;
+    uint64_t *link_packets;
     bool step_is_put;
     bool steps; /* inside net_step, where a delivery may send */
 };
+
+static void count_port(struct sim_flit_network *flits, size_t number, uint32_t bytes)
+{
+    if (flits->port_loads) {
+        struct port_load *load = &flits->port_loads[number];
+        load->packets++;
+        load->bytes += bytes;
+        load->busy_ps += sim_cycles(flits->period_ps, net_port_cycles(&flits->config, bytes));
+    }
+}
 
 static void delivered(void *context, uint64_t cycle, const struct net_delivery *delivery)
 {
     struct sim_flit_network *flits = context;
     (void)cycle;
+    count_port(flits, (size_t)flits->node_count + delivery->target,
+               delivery->flits * flits->config.flit_bytes);
     if (delivery->virtual_network != net_replies(&flits->config)) {
         sim_ways_back_keep(&flits->ways_back, delivery->target, delivery->source, delivery->header);
     }
@@ -61,8 +82,13 @@ static void held(void *context, uint32_t router, uint32_t port, uint32_t channel
                  uint64_t from_cycle, uint64_t to_cycle, uint64_t tag)
 {
     const struct sim_flit_network *flits = context;
-    flits->user.carried(flits->user.context, router, port * flits->config.vcs + channel,
-                        cycle_ps(flits, from_cycle), cycle_ps(flits, to_cycle), (uint32_t)tag);
+    if (flits->link_packets) {
+        flits->link_packets[(size_t)router * net_ports(&flits->config) + port]++;
+    }
+    if (flits->user.carried) {
+        flits->user.carried(flits->user.context, router, port * flits->config.vcs + channel,
+                            cycle_ps(flits, from_cycle), cycle_ps(flits, to_cycle), (uint32_t)tag);
+    }
 }
 
 /* A torus is as square as its nodes allow. */
@@ -130,6 +156,14 @@ void sim_ring_config(const struct sim_machine *machine, uint32_t node_count,
     set_port(config, machine);
 }
 
+static void free_tables(struct sim_flit_network *flits)
+{
+    free(flits->free_ps);
+    free(flits->port_loads);
+    free(flits->link_packets);
+    free(flits);
+}
+
 struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine,
                                                enum sim_topology topology, uint32_t node_count,
                                                const struct sim_network_user *user,
@@ -151,19 +185,24 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
     }
     flits->free_ps = calloc(node_count, sizeof *flits->free_ps);
     INVARIANT(flits->free_ps);
+    if (user->counts_load) {
+        flits->port_loads = calloc(2 * (size_t)node_count, sizeof *flits->port_loads);
+        flits->link_packets = calloc((size_t)node_count * net_ports(&flits->config),
+                                     sizeof *flits->link_packets);
+        INVARIANT(flits->port_loads && flits->link_packets);
+    }
     const struct net_user net_user = {
         .context = flits,
         .delivered = delivered,
         .entered = user->left ? entered : NULL,
-        .held = user->carried ? held : NULL,
+        .held = user->carried || user->counts_load ? held : NULL,
     };
     flits->net = net_open(&flits->config, &net_user, objection);
     if (!flits->net) {
         bool is_port = strncmp(objection, "frame_", 6) == 0;
         (void)snprintf(error, SIM_ERROR_BYTES, "machine %s: [%s] %.200s", machine->name,
                        is_port ? "port" : "ring", objection);
-        free(flits->free_ps);
-        free(flits);
+        free_tables(flits);
         return NULL;
     }
     return flits;
@@ -172,9 +211,8 @@ struct sim_flit_network *sim_flit_network_open(const struct sim_machine *machine
 void sim_flit_network_close(struct sim_flit_network *flits)
 {
     net_close(flits->net);
-    free(flits->free_ps);
     sim_ways_back_free(&flits->ways_back);
-    free(flits);
+    free_tables(flits);
 }
 
 /* Puts a step at from_ps, or at the first edge after it that has had no step yet. */
@@ -194,6 +232,7 @@ static uint64_t take_port(struct sim_flit_network *flits, uint64_t at_ps, uint32
                           uint32_t bytes)
 {
     put_step(flits, at_ps);
+    count_port(flits, source, bytes);
     uint64_t *free_ps = &flits->free_ps[source];
     *free_ps = (*free_ps > at_ps ? *free_ps : at_ps) +
                sim_cycles(flits->period_ps, net_port_cycles(&flits->config, bytes));
@@ -319,4 +358,36 @@ void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_net
                        "the link from router %" PRIu32 " to %" PRIu32, most.from, most.to);
         worst->carried = most.flits;
     }
+}
+
+/* From each NIC, to each NIC, then the links between routers. */
+size_t sim_flit_network_load_count(const struct sim_flit_network *flits)
+{
+    return 2 * (size_t)flits->node_count + net_link_count(flits->net);
+}
+
+void sim_flit_network_load(const struct sim_flit_network *flits, size_t output,
+                           struct sim_network_load *load)
+{
+    size_t ports = 2 * (size_t)flits->node_count;
+    INVARIANT(flits->port_loads && output < sim_flit_network_load_count(flits));
+    if (output < ports) {
+        const struct port_load *port = &flits->port_loads[output];
+        bool is_out = output < flits->node_count;
+        size_t node = is_out ? output : output - flits->node_count;
+        *load = (struct sim_network_load){
+            .packets = port->packets, .bytes = port->bytes, .busy_ps = port->busy_ps};
+        (void)snprintf(load->where, sizeof load->where,
+                       is_out ? "node %zu, its link" : "router %zu, to its node", node);
+        return;
+    }
+    struct net_link_load link;
+    net_link_load(flits->net, (uint32_t)(output - ports), &link);
+    *load = (struct sim_network_load){
+        .packets = flits->link_packets[(size_t)link.from * net_ports(&flits->config) + link.port],
+        .bytes = link.flits * flits->config.flit_bytes,
+        .busy_ps = sim_cycles(flits->period_ps, link.flits),
+    };
+    (void)snprintf(load->where, sizeof load->where, "the link from router %" PRIu32 " to %" PRIu32,
+                   link.from, link.to);
 }

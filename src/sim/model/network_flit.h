@@ -43,6 +43,9 @@ uint64_t sim_flit_network_multicast(struct sim_flit_network *flits, uint64_t at_
 void sim_flit_network_event(struct sim_flit_network *flits, const struct sim_event *event);
 uint32_t sim_flit_network_hops(const struct sim_flit_network *flits, uint32_t source,
                                uint32_t target);
+size_t sim_flit_network_load_count(const struct sim_flit_network *flits);
+void sim_flit_network_load(const struct sim_flit_network *flits, size_t output,
+                           struct sim_network_load *load);
 void sim_flit_network_worst(const struct sim_flit_network *flits, struct sim_network_worst *worst);
 
 #endif

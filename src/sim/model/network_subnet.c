@@ -61,7 +61,8 @@ struct sim_subnet_network {
     /* Of the nodes, then of the switches. Of a node free_ps is when its cable is free if nobody
      * holds it up; it may be too early, never too late. */
     struct sim_tree_output *outputs;
-    size_t *output_first; /* by switch */
+    struct sim_tree_load *loads; /* of the same; NULL: not counted */
+    size_t *output_first;        /* by switch */
     struct sim_slots packets;
     struct group *groups;
     uint32_t group_count, group_room;
@@ -187,6 +188,10 @@ static void lay_outputs(struct sim_subnet_network *network)
     network->output_first = calloc(tree->switch_count, sizeof *network->output_first);
     network->queues = calloc(network->node_count, sizeof *network->queues);
     INVARIANT(network->outputs && network->output_first && network->queues);
+    if (network->user.counts_load) {
+        network->loads = calloc(tree->output_count, sizeof *network->loads);
+        INVARIANT(network->loads);
+    }
     size_t output = tree->node_count;
     for (uint32_t i = 0; i < tree->switch_count; i++) {
         network->output_first[i] = output;
@@ -227,8 +232,14 @@ static void lost(void *context, enum flow_loss why, uint64_t tag, uint32_t port)
     INVARIANT(false);
 }
 
-static void count_output(struct sim_tree_output *output, uint64_t wait_ps)
+static void count_output(struct sim_subnet_network *network, size_t number, uint64_t wait_ps,
+                         uint32_t bytes, uint64_t taken_ps)
 {
+    struct sim_tree_output *output = &network->outputs[number];
+    if (network->loads) {
+        network->loads[number].bytes += bytes;
+        network->loads[number].busy_ps += taken_ps;
+    }
     output->packets++;
     output->waited += wait_ps > 0;
     output->wait_ps_max = wait_ps > output->wait_ps_max ? wait_ps : output->wait_ps_max;
@@ -250,10 +261,11 @@ static void entered(void *context, uint64_t tag, uint32_t port)
     uint32_t source = packet->source;
     struct queue *queue = &network->queues[source];
     struct sim_tree_output *output = &network->outputs[source];
-    uint64_t free_ps = network->now_ps + flow_duration_ps(packet->bytes, network->width);
+    uint64_t taken_ps = flow_duration_ps(packet->bytes, network->width);
+    uint64_t free_ps = network->now_ps + taken_ps;
     (void)port;
     INVARIANT(queue->first == tag);
-    count_output(output, network->now_ps - packet->at_ps);
+    count_output(network, source, network->now_ps - packet->at_ps, packet->bytes, taken_ps);
     output->free_ps = free_ps > output->free_ps ? free_ps : output->free_ps;
     queue->first = packet->next;
     if (queue->first == NONE) {
@@ -275,8 +287,8 @@ static void sight(void *context, const struct flow_sight *sight)
     }
     uint32_t number = port->node - network->node_count;
     uint32_t out = port->number - 1u;
-    count_output(&network->outputs[network->output_first[number] + out],
-                 sight->from_ps - sight->ready_ps);
+    count_output(network, network->output_first[number] + out, sight->from_ps - sight->ready_ps,
+                 sight->bytes, sight->to_ps - sight->from_ps);
     if (network->user.carried) {
         network->user.carried(network->user.context, number, out, sight->from_ps, sight->to_ps,
                               packet_at(network, sight->tag)->token);
@@ -373,6 +385,7 @@ void sim_subnet_network_close(struct sim_subnet_network *network)
     free(network->groups);
     free(network->queues);
     free(network->outputs);
+    free(network->loads);
     free(network->output_first);
     free(network);
 }
@@ -545,6 +558,17 @@ void sim_subnet_network_event(struct sim_subnet_network *network, const struct s
     } else {
         flow_event(network->flow, event);
     }
+}
+
+void sim_subnet_network_load(const struct sim_subnet_network *network, size_t output,
+                             struct sim_network_load *load)
+{
+    INVARIANT(network->loads && output < network->tree->output_count);
+    *load = (struct sim_network_load){.packets = network->outputs[output].packets,
+                                      .bytes = network->loads[output].bytes,
+                                      .busy_ps = network->loads[output].busy_ps,
+                                      .wait_ps_max = network->outputs[output].wait_ps_max};
+    sim_tree_output_name(network->tree, output, load->where, sizeof load->where);
 }
 
 void sim_subnet_network_worst(const struct sim_subnet_network *network,

@@ -54,6 +54,8 @@ bool sim_subnet_network_is_stopped(const struct sim_subnet_network *network, uin
 bool sim_subnet_network_route(struct sim_subnet_network *network, uint32_t switch_number,
                               uint32_t target, uint32_t port);
 void sim_subnet_network_event(struct sim_subnet_network *network, const struct sim_event *event);
+void sim_subnet_network_load(const struct sim_subnet_network *network, size_t output,
+                             struct sim_network_load *load);
 void sim_subnet_network_worst(const struct sim_subnet_network *network,
                               struct sim_network_worst *worst);
 

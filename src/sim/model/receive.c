@@ -33,6 +33,32 @@ static bool gets_lost(struct sim_world *world)
            base_random_below(&world->chance, MILLION) < world->machine->link_loss_ppm;
 }
 
+/* The source's link has brought it, whether it is lost here or not. */
+static void count_brought(const struct sim_world *world, const struct sim_flight *flight,
+                          uint64_t at_ps)
+{
+    struct sim_nic_use *use = world->nodes[flight->source].use;
+    if (!use) {
+        return;
+    }
+    struct sim_stage_use *link = &use->stages[SIM_STAGE_LINK];
+    link->count++;
+    link->inside_ps += at_ps - flight->passage->from_ps[SIM_STAGE_LINK];
+    link->until_ps = at_ps;
+    if (--use->under_way == 0) {
+        link->busy_ps += at_ps - use->under_way_since;
+    }
+}
+
+static void count_received(const struct sim_world *world, const struct sim_node *node,
+                           const struct sim_flight *flight)
+{
+    if (node->use) {
+        node->use->received++;
+        node->use->received_bytes += sim_flight_link_bytes(world, flight);
+    }
+}
+
 void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
 {
     struct sim_world *world = context;
@@ -43,13 +69,18 @@ void sim_arrived(void *context, uint64_t at_ps, uint32_t number, uint32_t slot)
         slot = copy_for(world, slot, number);
         flight = sim_flight_at(world, slot);
     }
+    count_brought(world, flight, at_ps);
     if (gets_lost(world)) {
         world->lost_count++;
+        if (world->nodes[flight->source].use) {
+            world->nodes[flight->source].use->lost++;
+        }
         sim_flight_give(world, slot);
         return;
     }
     flight->node = number;
     flight->target = number;
+    count_received(world, &world->nodes[number], flight);
     if (flight->passage) {
         flight->passage->to_ps[SIM_STAGE_LINK] = at_ps;
     }

@@ -126,11 +126,24 @@ static bool is_of_the_nic(const struct sim_flight *flight)
     return flight->data_bytes > 0 || !flight->is_cd;
 }
 
+static void count_lookups(const struct sim_node *node, const struct sim_flight *flight)
+{
+    if (node->use) {
+        bool has_context = flight->is_cd && flight->data_bytes > 0;
+        node->use->header_lookups += flight->stores;
+        node->use->header_misses += flight->header_misses;
+        node->use->context_lookups += has_context;
+        node->use->context_misses += has_context && !flight->context_hit;
+        node->use->repeats += flight->is_repeat;
+    }
+}
+
 static void launch(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t start_ps = world->now_ps;
     measure(world, node, flight);
+    count_lookups(node, flight);
     node->sending++;
     if (flight->is_service) {
         start_ps = sim_core_work(world, node, "send", start_ps, world->machine->core_send_cycles,
@@ -234,14 +247,23 @@ static uint64_t duration_ps(const struct sim_world *world, const struct sim_flig
            (is_fetched ? world->machine->carrier_fetch : 0);
 }
 
+static bool count_address(const struct sim_node *node, bool misses)
+{
+    if (node->use) {
+        node->use->address_lookups++;
+        node->use->address_misses += misses;
+    }
+    return misses;
+}
+
 static uint32_t misses_of(struct sim_node *node, const struct sim_flight *flight,
                           enum sim_stage_name name)
 {
     switch (name) {
     case SIM_STAGE_HEADER_TLB: return flight->header_misses;
     case SIM_STAGE_ADDRESS_TLB:
-        return node->engine ? nic_engine_recall_area(node->engine, flight->area)
-                            : sim_outside_recalls(node, flight->area);
+        return count_address(node, node->engine ? nic_engine_recall_area(node->engine, flight->area)
+                                                : sim_outside_recalls(node, flight->area));
     default: return 0;
     }
 }
@@ -323,15 +345,34 @@ void sim_left(void *context, uint32_t source, uint32_t slot)
     }
 }
 
+uint32_t sim_flight_link_bytes(const struct sim_world *world, const struct sim_flight *flight)
+{
+    uint64_t pad_bytes = world->machine->packet_pad_bytes;
+    return (uint32_t)(8 * flight->words > pad_bytes ? 8 * flight->words : pad_bytes);
+}
+
+static void count_sent(const struct sim_world *world, const struct sim_node *node,
+                       const struct sim_flight *flight, uint64_t from_ps)
+{
+    struct sim_nic_use *use = node->use;
+    if (use) {
+        use->sent++;
+        use->sent_bytes += sim_flight_link_bytes(world, flight);
+        use->stages[SIM_STAGE_LINK].waited_ps += from_ps - world->now_ps;
+        use->under_way_since = use->under_way > 0 ? use->under_way_since : from_ps;
+        use->under_way += flight->target_count;
+    }
+}
+
 /* The flight goes onto the link as soon as that is free. */
 static void leave(struct sim_world *world, struct sim_node *node, uint32_t slot)
 {
     struct sim_flight *flight = sim_flight_at(world, slot);
     uint64_t *free_ps = &node->stage_free_ps[SIM_STAGE_LINK];
-    uint64_t pad_bytes = world->machine->packet_pad_bytes;
-    uint32_t bytes = (uint32_t)(8 * flight->words > pad_bytes ? 8 * flight->words : pad_bytes);
+    uint32_t bytes = sim_flight_link_bytes(world, flight);
     uint64_t from_ps = *free_ps > world->now_ps ? *free_ps : world->now_ps;
     sim_flight_note(flight, SIM_STAGE_LINK, from_ps, 0);
+    count_sent(world, node, flight, from_ps);
     flight->copies = flight->target_count;
     if (from_ps > world->now_ps) {
         /* Put before the network's event, so that it leaves before it arrives. */
@@ -393,6 +434,7 @@ void sim_stage_event(struct sim_world *world, uint32_t slot, unsigned first)
     end_ps = end_ps > *out_ps ? end_ps : *out_ps;
     *out_ps = end_ps;
     sim_flight_note(flight, name, start_ps, end_ps);
+    sim_use_note(node, name, world->now_ps, start_ps, end_ps);
     sim_stage_show(world, node, name, flight);
     if (name + 1 == SIM_STAGES) {
         sim_receive_stages_done(world, node, slot, end_ps);

@@ -219,6 +219,7 @@ struct sim_node {
     struct sim_parcels outbox;     /* of an engine outside: packets to be sent */
     struct sim_lru *addresses;     /* of an engine outside: the address TLB; NULL: empty */
     uint64_t address_misses;       /* of it */
+    struct sim_nic_use *use;       /* NULL: not counted */
 };
 
 struct sim_world {
@@ -281,6 +282,24 @@ static inline void sim_flight_note(struct sim_flight *flight, unsigned stage, ui
     if (flight->passage) {
         flight->passage->from_ps[stage] = from_ps;
         flight->passage->to_ps[stage] = to_ps;
+    }
+}
+
+/* Counts a passage through a stage for reports: it came at `come_ps`, and was inside from then to
+ * then. Of each stage they are told in the order in which they begin. */
+static inline void sim_use_note(const struct sim_node *node, unsigned stage, uint64_t come_ps,
+                                uint64_t from_ps, uint64_t to_ps)
+{
+    if (node->use) {
+        struct sim_stage_use *use = &node->use->stages[stage];
+        uint64_t alone_ps = from_ps > use->until_ps ? from_ps : use->until_ps;
+        use->count++;
+        use->inside_ps += to_ps - from_ps;
+        use->waited_ps += from_ps - come_ps;
+        if (to_ps > alone_ps) {
+            use->busy_ps += to_ps - alone_ps;
+            use->until_ps = to_ps;
+        }
     }
 }
 
@@ -385,6 +404,8 @@ void sim_left_event(struct sim_world *world, struct sim_node *node, uint64_t val
 /* It arrives. When it would leave was a guess: over routers a short packet may pass a long one that
  * is stopped, and arrive before. */
 void sim_left_early(struct sim_world *world, struct sim_flight *flight);
+/* What the flight is on the link, with headers and padding. */
+uint32_t sim_flight_link_bytes(const struct sim_world *world, const struct sim_flight *flight);
 /* The network's sim_network_user.left. */
 void sim_left(void *context, uint32_t source, uint32_t flight);
 

@@ -50,6 +50,12 @@ struct sim_tree_output {
     uint64_t wait_ps_max;
 };
 
+/* What an output has carried; kept apart from the output, since only reports need it. */
+struct sim_tree_load {
+    uint64_t bytes;
+    uint64_t busy_ps;
+};
+
 /* ---- Ways ------------------------------------------------------------------------------ */
 
 static inline uint32_t sim_tree_down_ports(const struct sim_tree *tree)

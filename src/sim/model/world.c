@@ -70,6 +70,10 @@ static void set_up_node(struct sim_world *world, uint32_t number, unsigned char 
         node->passage = calloc(1, sizeof *node->passage);
         INVARIANT(node->passage);
     }
+    if (world->config.counts_use) {
+        node->use = calloc(1, sizeof *node->use);
+        INVARIANT(node->use);
+    }
 }
 
 /* What is wrong with the configuration, in one line, or NULL. */
@@ -155,8 +159,9 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     sim_slots_init(&world->blocks, NIC_BODY_BYTES_MIN);
     sim_slots_init(&world->tasks, sizeof(struct sim_task));
     sim_interrupts_init(&world->interrupts);
-    /* Traces need the flights' passages, and so do nodes that keep the last one. */
-    world->keeps_passages = world->config.timeline || world->config.node_count <= PASSAGE_NODES_MAX;
+    /* Traces and counts need the flights' passages, and so do nodes that keep the last one. */
+    world->keeps_passages = world->config.timeline || world->config.counts_use ||
+                            world->config.node_count <= PASSAGE_NODES_MAX;
     sim_slots_init(
         &world->flights,
         (uint32_t)(SIM_FLIGHT_BYTES + (world->keeps_passages ? sizeof(struct sim_passage) : 0)));
@@ -169,6 +174,7 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
         .left = sim_left,
         .carried = world->config.timeline ? carried : NULL,
         .seed = world->config.seed,
+        .counts_load = world->config.counts_use,
     };
     world->network = sim_network_open(machine, world->config.topology, world->config.node_count,
                                       &user, error);
@@ -206,6 +212,7 @@ void sim_world_close(struct sim_world *world)
     }
     for (uint32_t i = 0; world->nodes && i < world->config.node_count; i++) {
         free(world->nodes[i].passage);
+        free(world->nodes[i].use);
         sim_messages_free(&world->nodes[i]);
         free(world->nodes[i].regions);
         sim_lru_close(world->nodes[i].chip);
@@ -425,6 +432,28 @@ void sim_world_counters(const struct sim_world *world, struct sim_world_counters
     for (uint32_t i = 0; i < world->host_count; i++) {
         counters->cpu_misses += world->hosts[i].tlb_misses;
     }
+}
+
+void sim_world_use(const struct sim_world *world, uint32_t number, struct sim_nic_use *use)
+{
+    const struct sim_node *node = &world->nodes[number];
+    INVARIANT(number < world->config.node_count && node->use);
+    *use = *node->use;
+    use->core_requests = node->core_requests;
+    use->core_busy_ps = node->core_busy_ps;
+    if (use->under_way > 0 && world->now_ps > use->under_way_since) {
+        use->stages[SIM_STAGE_LINK].busy_ps += world->now_ps - use->under_way_since;
+    }
+}
+
+size_t sim_world_load_count(const struct sim_world *world)
+{
+    return sim_network_load_count(world->network);
+}
+
+void sim_world_load(const struct sim_world *world, size_t output, struct sim_network_load *load)
+{
+    sim_network_load(world->network, output, load);
 }
 
 struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t user)

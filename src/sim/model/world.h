@@ -53,7 +53,8 @@ struct sim_world_config {
     uint32_t lock_waiters;         /* lines for requests for locks; 0: as many as fit */
     bool core_programs;            /* CorePU runs a program: it is one more user of the NIC */
     struct sim_message_config messages;
-    uint64_t seed; /* of what gets lost */
+    uint64_t seed;   /* of what gets lost */
+    bool counts_use; /* sim_world_use and sim_world_load are wanted */
     /* Programs and engines are outside (outside.h); NULL: they are the world's own. */
     const struct sim_outside *outside;
 };
@@ -116,6 +117,35 @@ struct sim_world_counters {
     uint64_t bank_arrivals; /* blocks that came into a bank while the banks were switched */
 };
 void sim_world_counters(const struct sim_world *world, struct sim_world_counters *counters);
+
+/* What has passed a stage of a node's NIC. */
+struct sim_stage_use {
+    uint64_t count;     /* packets; of the first two stages kicks */
+    uint64_t inside_ps; /* their times in it, added up */
+    uint64_t waited_ps; /* their times before it, for its clock and for those before them */
+    uint64_t busy_ps;   /* while there was any in it; of the link, while any was under way */
+    uint64_t until_ps;  /* the last one is out of it then */
+};
+
+/* What a node's NIC has done. Bytes are those on the link, with headers and padding. */
+struct sim_nic_use {
+    struct sim_stage_use stages[SIM_STAGES];
+    uint64_t sent, sent_bytes, received, received_bytes; /* packets */
+    uint64_t lost;                                       /* of those that it sent */
+    uint64_t repeats;                                    /* CD: sent again */
+    uint64_t header_lookups, header_misses;
+    uint64_t address_lookups, address_misses;
+    uint64_t context_lookups, context_misses; /* CD: by packets with a body */
+    uint64_t core_requests, core_busy_ps;
+    uint64_t dma_busy_ps;
+    uint64_t under_way;       /* packets on their way from it now */
+    uint64_t under_way_since; /* ps: when the first of them left */
+};
+void sim_world_use(const struct sim_world *world, uint32_t node, struct sim_nic_use *use);
+
+/* What each output of the network has carried: see network.h. */
+size_t sim_world_load_count(const struct sim_world *world);
+void sim_world_load(const struct sim_world *world, size_t output, struct sim_network_load *load);
 
 /* A user's host, so that the kernel's side can be set up before programs start. */
 struct sim_host *sim_world_host(struct sim_world *world, uint32_t node, uint32_t user);

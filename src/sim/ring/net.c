@@ -237,6 +237,7 @@ void net_link_load(const struct net *net, uint32_t link, struct net_link_load *l
     INVARIANT(link < net->link_count);
     uint32_t port = net->link_ports[link];
     load->from = port / net->ports;
-    load->to = net_neighbour(&net->config, load->from, port % net->ports);
+    load->port = port % net->ports;
+    load->to = net_neighbour(&net->config, load->from, load->port);
     load->flits = net->port_state[port].flits;
 }

@@ -215,9 +215,10 @@ struct net_counters {
 };
 void net_counters(const struct net *net, struct net_counters *counters);
 
-/* Links, by number: where from, where to, and flits carried since the net was opened. */
+/* Links, by number: where from, by which port, where to, and flits carried since the net was
+ * opened. */
 struct net_link_load {
-    uint32_t from, to;
+    uint32_t from, port, to;
     uint64_t flits;
 };
 uint32_t net_link_count(const struct net *net);

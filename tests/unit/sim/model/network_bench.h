@@ -77,6 +77,7 @@ static inline void bench_join(struct bench *bench, enum sim_topology topology, u
         .event_kind = NETWORK_EVENT,
         .arrived = arrived,
         .carried = carried,
+        .counts_load = true,
     };
     char error[SIM_ERROR_BYTES] = "";
     bench->network = sim_network_open(&bench->machine, topology, node_count, &user, error);
