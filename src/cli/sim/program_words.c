@@ -228,6 +228,8 @@ struct plan {
     struct sim_death *deaths;
     uint32_t count;
     uint32_t node_count;
+    uint32_t spared;  /* nodes that it did not name before the last random line */
+    bool is_too_many; /* deaths in that line */
 };
 
 static bool add(struct plan *plan, const char *rank, const char *time)
@@ -243,23 +245,46 @@ static bool add(struct plan *plan, const char *rank, const char *time)
     return true;
 }
 
+/* Finds the ranks that the plan does not name yet; gives how many there are. */
+static uint32_t find_spared(const struct plan *plan, uint32_t *ranks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < plan->count; i++) {
+        ranks[plan->deaths[i].rank] = UINT32_MAX;
+    }
+    for (uint32_t rank = 0; rank < plan->node_count; rank++) {
+        if (ranks[rank] != UINT32_MAX) {
+            ranks[count++] = rank; /* never behind the one that is looked at */
+        }
+    }
+    return count;
+}
+
+/* Each rank dies once: those that the plan has named before are left out. */
 static bool add_random(struct plan *plan, const char *count_text, const char *until_text,
                        const char *seed_text)
 {
     uint64_t count;
     uint64_t until_ps;
     struct base_random chance;
-    if (!read_number(count_text, DEATHS_MAX - plan->count, &count) ||
-        !read_time(until_text, &until_ps) || !read_number(seed_text, UINT64_MAX, &chance.state)) {
+    if (!read_number(count_text, UINT64_MAX, &count) || !read_time(until_text, &until_ps) ||
+        !read_number(seed_text, UINT64_MAX, &chance.state)) {
         return false;
     }
-    for (uint64_t i = 0; i < count; i++) {
+    uint32_t *ranks = calloc((size_t)plan->node_count + 1, sizeof *ranks);
+    uint32_t left = ranks ? find_spared(plan, ranks) : 0;
+    plan->spared = left;
+    plan->is_too_many = count > left || count > DEATHS_MAX - plan->count;
+    for (uint64_t i = 0; i < count && !plan->is_too_many; i++) {
+        uint32_t chosen = (uint32_t)base_random_below(&chance, left);
         plan->deaths[plan->count++] = (struct sim_death){
-            .rank = (uint32_t)base_random_below(&chance, plan->node_count),
+            .rank = ranks[chosen],
             .at_ps = base_random_below(&chance, until_ps + 1),
         };
+        ranks[chosen] = ranks[--left];
     }
-    return true;
+    free(ranks);
+    return !plan->is_too_many;
 }
 
 static bool read_list(struct plan *plan, const char *list, char error[SIM_ERROR_BYTES])
@@ -311,6 +336,10 @@ static bool read_file(struct plan *plan, const char *name, char error[SIM_ERROR_
         is_sound = read_line(plan, line);
     }
     (void)fclose(file);
+    if (plan->is_too_many) {
+        return refuse(error, "%s:%u: of %" PRIu32 " nodes %" PRIu32 " are left to die, not more",
+                      name, number, plan->node_count, plan->spared);
+    }
     return is_sound || refuse(error, "%s:%u: say \"kill RANK TIME\" or \"random COUNT UNTIL SEED\"",
                               name, number);
 }

@@ -257,7 +257,7 @@ static void bad_lines_are_refused_with_their_number(void **state)
     static const char *const lines[] = {"kill",           "kill 3",           "kill 8 1us",
                                         "kill 3 soon",    "kill 3 1us now",   "spare 3 1us",
                                         "random 2 1ms",   "random x 1ms 1",   "random 2 soon 1",
-                                        "random 2 1ms x", "random 2 1ms 1 1", "random 65536 1ms 1"};
+                                        "random 2 1ms x", "random 2 1ms 1 1", "random -1 1ms 1"};
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         char plan[128];
@@ -276,35 +276,75 @@ static void a_file_that_is_not_there_is_refused(void **state)
     assert_sentence("/no/such/plan", "cannot read /no/such/plan: ");
 }
 
+/* Plans with that line and this seed, after a rank that is named already. */
+static void plan_random(const char *before, uint32_t count, uint32_t seed)
+{
+    char plan[128];
+    (void)snprintf(plan, sizeof plan, "%srandom %u 1ms %u\n", before, count, seed);
+    if (!is_planned(NULL, plan)) {
+        fail_msg("%s", error);
+    }
+}
+
 static void random_deaths_follow_from_their_seed(void **state)
 {
-    enum { COUNT = 100 };
-    struct sim_death first[COUNT];
-    (void)state;
-    assert_true(is_planned(NULL, "random 100 1ms 42\n"));
-    assert_int_equal(death_count, COUNT);
-    memcpy(first, deaths, sizeof first);
+    enum { SEEDS = 100 };
     bool seen[NODES] = {false};
     uint64_t latest_ps = 0;
-    for (uint32_t i = 0; i < COUNT; i++) {
-        assert_true(first[i].rank < NODES && first[i].at_ps <= 1000 * US);
-        seen[first[i].rank] = true;
-        latest_ps = first[i].at_ps > latest_ps ? first[i].at_ps : latest_ps;
+    uint32_t same = 0;
+    (void)state;
+    for (uint32_t seed = 0; seed < SEEDS; seed++) {
+        struct sim_death first[2];
+        plan_random("", 2, seed);
+        assert_int_equal(death_count, 2);
+        memcpy(first, deaths, sizeof first);
+        plan_random("", 2, seed);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_death(i, first[i].rank, first[i].at_ps);
+            assert_true(first[i].rank < NODES && first[i].at_ps <= 1000 * US);
+            seen[first[i].rank] = true;
+            latest_ps = first[i].at_ps > latest_ps ? first[i].at_ps : latest_ps;
+        }
+        plan_random("", 2, seed + SEEDS);
+        same += deaths[0].at_ps == first[0].at_ps;
     }
     for (uint32_t rank = 0; rank < NODES; rank++) {
         assert_true(seen[rank]);
     }
     assert_true(latest_ps > 500 * US);
-    assert_true(is_planned(NULL, "random 100 1ms 42\n"));
-    for (uint32_t i = 0; i < COUNT; i++) {
-        assert_death(i, first[i].rank, first[i].at_ps);
-    }
-    assert_true(is_planned(NULL, "random 100 1ms 43\n"));
-    uint32_t same = 0;
-    for (uint32_t i = 0; i < COUNT; i++) {
-        same += deaths[i].at_ps == first[i].at_ps;
-    }
     assert_true(same < 5);
+}
+
+static void nobody_dies_twice_by_chance(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 100; seed++) {
+        for (uint32_t named = 0; named < 2; named++) {
+            bool dies[NODES] = {false};
+            plan_random(named > 0 ? "kill 5 1us\nrandom 3 1ms 7\n" : "",
+                        named > 0 ? NODES - 4 : NODES, seed);
+            assert_int_equal(death_count, NODES);
+            for (uint32_t i = 0; i < death_count; i++) {
+                assert_false(dies[deaths[i].rank]);
+                dies[deaths[i].rank] = true;
+            }
+        }
+    }
+}
+
+static void more_deaths_than_nodes_are_refused(void **state)
+{
+    (void)state;
+    assert_false(is_planned(NULL, "random 9 1ms 1\n"));
+    assert_sentence("random 9", ":1: of 8 nodes 8 are left to die, not more");
+    assert_false(is_planned(NULL, "random 18446744073709551615 1ms 1\n"));
+    assert_sentence("random 2^64", ":1: of 8 nodes 8 are left to die, not more");
+    assert_false(is_planned("2@1us", "kill 3 1us\nrandom 7 1ms 1\n"));
+    assert_sentence("random 7", ":2: of 8 nodes 6 are left to die, not more");
+    assert_true(is_planned("2@1us", "kill 3 1us\nrandom 6 1ms 1\n"));
+    assert_int_equal(death_count, NODES);
+    assert_true(is_planned(NULL, "random 0 1ms 1\n"));
+    assert_int_equal(death_count, 0);
 }
 
 static int make_plan(void **state)
@@ -342,6 +382,8 @@ int main(void)
         cmocka_unit_test(bad_lines_are_refused_with_their_number),
         cmocka_unit_test(a_file_that_is_not_there_is_refused),
         cmocka_unit_test(random_deaths_follow_from_their_seed),
+        cmocka_unit_test(nobody_dies_twice_by_chance),
+        cmocka_unit_test(more_deaths_than_nodes_are_refused),
     };
     return cmocka_run_group_tests(tests, make_plan, remove_plan);
 }
