@@ -127,6 +127,11 @@ struct fabric_launch {
     void (*hand_over)(struct fabric_roster *roster, uint32_t index);
     /* That node's process has ended, well or not. */
     void (*ended)(struct fabric_roster *roster, uint32_t index, bool well);
+    /* Nodes that end from now on are made to by the launcher: a signal, a time-out, a failure. */
+    void (*cut)(struct fabric_roster *roster);
+    /* All nodes have ended: tells what there is to tell. False: not all could be written, which has
+     * been said. */
+    bool (*report)(struct fabric_roster *roster);
     /* Why the group cannot go on, in a sentence that is given once; NULL: it can. */
     const char *(*fault)(struct fabric_roster *roster);
 

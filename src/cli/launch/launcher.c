@@ -412,7 +412,9 @@ static int launch_here(struct launch *launch)
             say_time(launch);
         }
         int traced = launch_trace_write(launch);
+        bool is_told = !request->fabric->report || request->fabric->report(&launch->roster);
         status = launch->status ? launch->status : traced;
+        status = status || is_told ? status : CLI_FAULT;
     }
     return status;
 }

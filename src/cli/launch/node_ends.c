@@ -124,6 +124,17 @@ static void unwatch(struct launch *launch, struct node *node)
     }
 }
 
+static void tell_fabric(struct launch *launch, uint32_t index, bool well)
+{
+    const struct fabric_launch *fabric = launch->request->fabric;
+    if (fabric->cut && launch->phase >= LAUNCH_SIGNALLED) {
+        fabric->cut(&launch->roster);
+    }
+    if (fabric->ended) {
+        fabric->ended(&launch->roster, index, well);
+    }
+}
+
 /* Nothing of the node runs any more. Look first whether it wanted the group to end, and tell its
  * peers afterwards: they may want the group to end because of this node's end. */
 static void finish(struct launch *launch, uint32_t index)
@@ -141,9 +152,7 @@ static void finish(struct launch *launch, uint32_t index)
     node->state = NODE_ENDED;
     node->ended_ns = host_now_ns();
     launch->live_count--;
-    if (launch->request->fabric->ended) {
-        launch->request->fabric->ended(&launch->roster, index, well && !failed);
-    }
+    tell_fabric(launch, index, well && !failed);
     unwatch(launch, node);
     if (rank == 0) {
         launch_feed_close(&launch->feed);

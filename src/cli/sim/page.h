@@ -50,6 +50,13 @@ struct cli_chart {
     size_t series_count;
 };
 
+enum { CLI_TICKS_MAX = 12 };
+
+/* About six marks of a linear axis: multiples of 1, 2 or 5 times a power of ten. Gives how many. */
+unsigned cli_page_ticks(double low, double high, double ticks[CLI_TICKS_MAX]);
+/* The number at a mark. */
+void cli_page_tick_text(FILE *page, double tick);
+
 /* A chart; the page also has its figures as a folded table, for readers who cannot see it. */
 void cli_page_chart(FILE *page, const struct cli_chart *chart);
 

@@ -3,7 +3,7 @@
 
 #include "cli/sim/page.h"
 
-enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 14, TOP = 10, BOTTOM = 34, TICKS_MAX = 12 };
+enum { WIDTH = 360, HEIGHT = 250, LEFT = 46, RIGHT = 14, TOP = 10, BOTTOM = 34 };
 
 /* Distinct for every kind of colour vision. When all colours are used, the next dashes begin. */
 static const char *const colours[] = {"#3b76d6", "#d2691e", "#2e9e6b", "#a04bb8",
@@ -64,22 +64,21 @@ static void finish(struct axis *axis)
     }
 }
 
-/* The step between marks: 1, 2 or 5 times a power of ten, for about six marks. */
-static unsigned linear_ticks(const struct axis *axis, double ticks[TICKS_MAX])
+unsigned cli_page_ticks(double low, double high, double ticks[CLI_TICKS_MAX])
 {
-    double raw = (axis->high - axis->low) / 6;
+    double raw = (high - low) / 6;
     double step = pow(10, floor(log10(raw)));
     step *= raw > 5 * step ? 10 : raw > 2 * step ? 5 : raw > step ? 2 : 1;
     unsigned count = 0;
-    for (double tick = ceil(axis->low / step) * step;
-         tick <= axis->high + step / 1e6 && count < TICKS_MAX; tick += step) {
+    for (double tick = ceil(low / step) * step; tick <= high + step / 1e6 && count < CLI_TICKS_MAX;
+         tick += step) {
         ticks[count++] = fabs(tick) < step / 1e6 ? 0 : tick;
     }
     return count;
 }
 
 /* Powers of ten, or of a hundred, and where these are few also twice and five times as much. */
-static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MAX])
+static unsigned logarithmic_ticks(const struct axis *axis, double ticks[CLI_TICKS_MAX])
 {
     static const double parts[] = {1, 2, 5};
     double decades = log10(axis->high / axis->low);
@@ -91,7 +90,7 @@ static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MA
         for (unsigned i = 0; i < part_count; i++) {
             double tick = power * parts[i];
             if (tick >= axis->low * (1 - 1e-9) && tick <= axis->high * (1 + 1e-9) &&
-                count < TICKS_MAX) {
+                count < CLI_TICKS_MAX) {
                 ticks[count++] = tick;
             }
         }
@@ -104,7 +103,7 @@ static unsigned logarithmic_ticks(const struct axis *axis, double ticks[TICKS_MA
     return count;
 }
 
-static void put_tick_text(FILE *page, double tick)
+void cli_page_tick_text(FILE *page, double tick)
 {
     double size = fabs(tick);
     if (size >= 1e6) {
@@ -119,25 +118,27 @@ static void put_tick_text(FILE *page, double tick)
 static void draw_axes(FILE *page, const struct cli_chart *chart, const struct axis *x,
                       const struct axis *y)
 {
-    double ticks[TICKS_MAX];
-    unsigned count = x->is_logarithmic ? logarithmic_ticks(x, ticks) : linear_ticks(x, ticks);
+    double ticks[CLI_TICKS_MAX];
+    unsigned count = x->is_logarithmic ? logarithmic_ticks(x, ticks)
+                                       : cli_page_ticks(x->low, x->high, ticks);
     for (unsigned i = 0; i < count; i++) {
         double at = place(x, ticks[i]);
         fprintf(page,
                 "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
                 "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
                 at, at, TOP, HEIGHT - BOTTOM, at, HEIGHT - BOTTOM + 12);
-        put_tick_text(page, ticks[i]);
+        cli_page_tick_text(page, ticks[i]);
         fputs("</text>\n", page);
     }
-    count = y->is_logarithmic ? logarithmic_ticks(y, ticks) : linear_ticks(y, ticks);
+    count = y->is_logarithmic ? logarithmic_ticks(y, ticks)
+                              : cli_page_ticks(y->low, y->high, ticks);
     for (unsigned i = 0; i < count; i++) {
         double at = place(y, ticks[i]);
         fprintf(page,
                 "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
                 "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">",
                 LEFT, WIDTH - RIGHT, at, at, LEFT - 4, at + 3);
-        put_tick_text(page, ticks[i]);
+        cli_page_tick_text(page, ticks[i]);
         fputs("</text>\n", page);
     }
     fprintf(page,

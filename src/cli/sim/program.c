@@ -1,5 +1,6 @@
 /* `dimmnet run --fabric sim:MACHINE`: the simulator beside the launcher, in a thread of its own. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -89,29 +90,53 @@ static bool start(struct simulator *simulator)
     return simulator->is_running;
 }
 
-static void end(void *context)
+static void stop(struct simulator *simulator)
 {
-    struct simulator *simulator = context;
     if (simulator->is_running) {
         sim_programs_stop(simulator->programs);
         (void)pthread_join(simulator->thread, NULL);
-        cli_program_report(&(struct program_report){
-            .programs = simulator->programs,
-            .machine = simulator->machine.name,
-            .topology = sim_topology_names[simulator->words.topology],
-            .node_count = simulator->node_count,
-            .words = &simulator->words,
-            .json = simulator->texts[SEAT_JSON],
-            .html = simulator->texts[SEAT_HTML],
-            .end = simulator->end,
-        });
+        simulator->is_running = false;
     }
+}
+
+static bool close_timeline(struct simulator *simulator)
+{
+    struct sim_timeline *timeline = simulator->timeline;
+    simulator->timeline = NULL;
+    errno = 0;
+    if (timeline && !sim_timeline_close(timeline)) {
+        cli_say("dimmnet run", "cannot write %s: %s", simulator->texts[SEAT_STAGES],
+                errno ? strerror(errno) : "it is not whole");
+        return false;
+    }
+    return true;
+}
+
+static bool report(void *context)
+{
+    struct simulator *simulator = context;
+    stop(simulator);
+    bool is_told = cli_program_report(&(struct program_report){
+        .programs = simulator->programs,
+        .machine = simulator->machine.name,
+        .topology = sim_topology_names[simulator->words.topology],
+        .node_count = simulator->node_count,
+        .words = &simulator->words,
+        .json = simulator->texts[SEAT_JSON],
+        .html = simulator->texts[SEAT_HTML],
+        .end = simulator->end,
+    });
+    return close_timeline(simulator) && is_told;
+}
+
+static void end(void *context)
+{
+    struct simulator *simulator = context;
+    stop(simulator);
     if (simulator->programs) {
         sim_programs_close(simulator->programs);
     }
-    if (simulator->timeline && !sim_timeline_close(simulator->timeline)) {
-        cli_say("dimmnet run", "%s could not be written to its end", simulator->texts[SEAT_STAGES]);
-    }
+    (void)close_timeline(simulator);
     sim_machine_free(&simulator->machine);
     free(simulator->deaths);
     free(simulator);
@@ -168,6 +193,7 @@ static int open_programs(struct simulator *simulator, const struct seat_order *o
         .deaths = simulator->deaths,
         .death_count = death_count,
         .notice_ps = simulator->words.notice_ps,
+        .keeps_spans = order->texts[SEAT_HTML] != NULL,
     };
     simulator->programs = sim_programs_open(&config, error);
     return simulator->programs ? 0 : DN_EINVAL;
@@ -206,6 +232,12 @@ static void ended(void *context, uint32_t rank, bool well)
     sim_programs_ended(simulator->programs, rank, well);
 }
 
+static void cut(void *context)
+{
+    const struct simulator *simulator = context;
+    sim_programs_cut(simulator->programs);
+}
+
 static const char *fault(void *context)
 {
     struct simulator *simulator = context;
@@ -220,6 +252,8 @@ static const char *fault(void *context)
 const struct seat_simulator seat_simulator = {
     .begin = begin,
     .ended = ended,
+    .cut = cut,
+    .report = report,
     .fault = fault,
     .end = end,
 };

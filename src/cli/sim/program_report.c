@@ -1,4 +1,4 @@
-/* The report of a run in words and as JSON. */
+/* The report of a run in words; program_json.c and program_page.c write the files. */
 #include "cli/sim/program_report.h"
 
 #include <errno.h>
@@ -7,162 +7,133 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/sim/program_json.h"
 #include "cli/sim/program_page.h"
+#include "cli/sim/program_sums.h"
 
 #define COMMAND "dimmnet run"
 
-static const char *const end_names[] = {[SIM_PROGRAMS_DONE] = "done",
-                                        [SIM_PROGRAMS_DEADLOCK] = "deadlock",
-                                        [SIM_PROGRAMS_LIMIT] = "limit",
-                                        [SIM_PROGRAMS_STOPPED] = "stopped"};
+enum { LINKS_SAID = 5 };
 
 static double us(uint64_t ps)
 {
     return (double)ps / 1e6;
 }
 
-/* The sums over all nodes. */
-static struct sim_program_times sum(const struct program_report *report)
+static void print_times(const struct program_report *report, const struct program_sums *sums)
 {
-    struct sim_program_times all = {0};
-    for (uint32_t rank = 0; rank < report->node_count; rank++) {
-        struct sim_program_times times;
-        sim_programs_times(report->programs, rank, &times);
-        all.compute_ps += times.compute_ps;
-        all.waiting_ps += times.waiting_ps;
-        all.working_ps += times.working_ps;
-        all.end_ps = times.end_ps > all.end_ps ? times.end_ps : all.end_ps;
-    }
-    return all;
-}
-
-static uint64_t bytes_in_all(const struct program_report *report)
-{
-    uint64_t all = 0;
-    for (uint32_t from = 0; from < report->node_count; from++) {
-        for (uint32_t to = 0; to < report->node_count; to++) {
-            uint64_t packets;
-            uint64_t bytes;
-            sim_programs_traffic(report->programs, from, to, &packets, &bytes);
-            all += bytes;
-        }
-    }
-    return all;
-}
-
-static void print_words(const struct program_report *report,
-                        const struct sim_programs_result *result)
-{
-    struct sim_program_times all = sum(report);
-    double whole = (double)(all.compute_ps + all.waiting_ps + all.working_ps);
+    static const char *const ends[] = {[SIM_PROGRAMS_DONE] = "",
+                                       [SIM_PROGRAMS_DEADLOCK] = ", until it stood still",
+                                       [SIM_PROGRAMS_LIMIT] = ", until its time was up",
+                                       [SIM_PROGRAMS_STOPPED] = ", until it was cut"};
+    const struct sim_program_times *all = &sums->times;
+    double whole = (double)(all->compute_ps + all->waiting_ps + all->working_ps);
     whole = whole > 0 ? whole : 1;
-    (void)fprintf(stderr, "simulated %s, %" PRIu32 " node%s, %s: %.3f us of virtual time%s\n",
+    (void)fprintf(stderr, "simulated %s, %" PRIu32 " node%s, %s: %.3f us of virtual time%s%s\n",
                   report->machine, report->node_count, report->node_count == 1 ? "" : "s",
-                  report->topology, us(all.end_ps),
-                  result->is_deterministic ? "" : " (not repeatable: threads or measured time)");
+                  report->topology, us(all->end_ps), ends[report->end],
+                  sums->result.is_deterministic ? ""
+                                                : " (not repeatable: threads or measured time)");
     (void)fprintf(
         stderr,
         "  nodes            %12.1f %% computed, %.1f %% waited, %.1f %% stored, polled and "
         "asked\n",
-        100 * (double)all.compute_ps / whole, 100 * (double)all.waiting_ps / whole,
-        100 * (double)all.working_ps / whole);
-    (void)fprintf(stderr,
-                  "  packets          %12" PRIu64 "      with %" PRIu64 " bytes; %" PRIu64
-                  " lost, %" PRIu64 " header and %" PRIu64 " address TLB misses\n",
-                  result->counters.packets, bytes_in_all(report), result->counters.lost,
-                  result->counters.header_misses, result->counters.address_misses);
-    if (result->counters.core_requests > 0) {
-        (void)fprintf(stderr, "  core processors  %12" PRIu64 "      requests, %.3f us of work\n",
-                      result->counters.core_requests, us(result->counters.core_busy_ps));
+        100 * (double)all->compute_ps / whole, 100 * (double)all->waiting_ps / whole,
+        100 * (double)all->working_ps / whole);
+}
+
+static void print_lookups(const char *what, uint64_t lookups, uint64_t misses)
+{
+    if (lookups > 0) {
+        (void)fprintf(stderr, "  %-16s %12" PRIu64 "      misses in %" PRIu64 " look-ups\n", what,
+                      misses, lookups);
     }
-    if (result->worst.carried > 0) {
-        (void)fprintf(stderr, "  busiest output   %12" PRIu64 "      packets, %s\n",
-                      result->worst.carried, result->worst.where);
+}
+
+static void print_nics(const struct program_sums *sums)
+{
+    const struct sim_nic_use *use = &sums->use;
+    (void)fprintf(stderr,
+                  "  packets          %12" PRIu64 "      with %" PRIu64
+                  " bytes on the links; %" PRIu64 " lost, %" PRIu64 " sent again\n",
+                  use->sent, use->sent_bytes, use->lost,
+                  use->repeats + sums->result.counters.resends);
+    print_lookups("header TLBs", use->header_lookups, use->header_misses);
+    print_lookups("address TLBs", use->address_lookups, use->address_misses);
+    print_lookups("contexts", use->context_lookups, use->context_misses);
+    if (use->core_requests > 0) {
+        (void)fprintf(stderr, "  core processors  %12" PRIu64 "      requests, %.3f us of work\n",
+                      use->core_requests, us(use->core_busy_ps));
+    }
+}
+
+/* What a packet met on its way, with the node whose stage was busy for longest. */
+static void print_stages(const struct program_sums *sums)
+{
+    (void)fprintf(stderr, "  %-26s %9s %11s %9s %10s  %s\n", "stages of all nodes", "packets",
+                  "us in all", "ns each", "ns waited", "busiest");
+    for (unsigned stage = 0; stage < SIM_STAGES; stage++) {
+        const struct program_stage_sum *sum = &sums->stages[stage];
+        double count = (double)sum->use.count;
+        if (sum->use.count > 0) {
+            (void)fprintf(
+                stderr, "    %-24s %9" PRIu64 " %11.3f %9.1f %10.1f  %.1f %%, node %" PRIu32 "\n",
+                cli_program_stage_text(stage), sum->use.count, us(sum->use.inside_ps),
+                (double)sum->use.inside_ps / 1e3 / count, (double)sum->use.waited_ps / 1e3 / count,
+                100 * cli_program_share(sums, sum->busiest_ps), sum->busiest);
+        }
+    }
+}
+
+static void print_links(const struct program_sums *sums)
+{
+    (void)fprintf(stderr, "  %-26s %9s %11s\n", "hottest links", "packets", "bytes");
+    for (size_t i = 0; i < sums->load_count && i < LINKS_SAID; i++) {
+        const struct sim_network_load *load = &sums->loads[i];
+        (void)fprintf(stderr, "    %5.1f %% busy             %9" PRIu64 " %11" PRIu64 "  %s\n",
+                      100 * cli_program_share(sums, load->busy_ps), load->packets, load->bytes,
+                      load->where);
+    }
+}
+
+static void print_words(const struct program_report *report, const struct program_sums *sums)
+{
+    print_times(report, sums);
+    print_nics(sums);
+    if (sums->use.sent > 0) {
+        print_stages(sums);
+        print_links(sums);
     }
     (void)fprintf(
         stderr, "  calls            %12" PRIu64 "      in %" PRIu64 " turns; hash %016" PRIx64 "\n",
-        result->calls, result->turns, result->hash);
+        sums->result.calls, sums->result.turns, sums->result.hash);
 }
 
-static void write_nodes(const struct program_report *report, FILE *file)
+static bool tell(bool is_written, const char *name)
 {
-    (void)fprintf(file, ",\"node_times\":[");
-    for (uint32_t rank = 0; rank < report->node_count; rank++) {
-        struct sim_program_times times;
-        sim_programs_times(report->programs, rank, &times);
-        (void)fprintf(file,
-                      "%s{\"rank\":%" PRIu32 ",\"end_ns\":%.3f,\"compute_ns\":%.3f"
-                      ",\"waiting_ns\":%.3f,\"working_ns\":%.3f}",
-                      rank ? "," : "", rank, (double)times.end_ps / 1e3,
-                      (double)times.compute_ps / 1e3, (double)times.waiting_ps / 1e3,
-                      (double)times.working_ps / 1e3);
+    if (!is_written) {
+        cli_say(COMMAND, "cannot write %s: %s", name, strerror(errno));
     }
-    (void)fprintf(file, "],\"traffic\":[");
-    bool is_first = true;
-    for (uint32_t from = 0; from < report->node_count; from++) {
-        for (uint32_t to = 0; to < report->node_count; to++) {
-            uint64_t packets;
-            uint64_t bytes;
-            sim_programs_traffic(report->programs, from, to, &packets, &bytes);
-            if (packets > 0) {
-                (void)fprintf(file,
-                              "%s{\"from\":%" PRIu32 ",\"to\":%" PRIu32 ",\"packets\":%" PRIu64
-                              ",\"bytes\":%" PRIu64 "}",
-                              is_first ? "" : ",", from, to, packets, bytes);
-                is_first = false;
-            }
-        }
-    }
-    (void)fprintf(file, "]");
+    return is_written;
 }
 
-static void write_json(const struct program_report *report,
-                       const struct sim_programs_result *result, FILE *file)
+bool cli_program_report(const struct program_report *report)
 {
-    struct sim_program_times all = sum(report);
-    (void)fprintf(file,
-                  "{\"test\":\"program\",\"machine\":\"%s\",\"topology\":\"%s\",\"nodes\":%" PRIu32
-                  ",\"end\":\"%s\",\"virtual_ns\":%.3f,\"calls\":%" PRIu64 ",\"turns\":%" PRIu64
-                  ",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"lost\":%" PRIu64
-                  ",\"header_misses\":%" PRIu64 ",\"address_misses\":%" PRIu64
-                  ",\"core_requests\":%" PRIu64 ",\"core_busy_ns\":%.3f,\"busiest\":\"%s\""
-                  ",\"deterministic\":%s,\"hash\":\"%016" PRIx64 "\"",
-                  report->machine, report->topology, report->node_count, end_names[report->end],
-                  (double)all.end_ps / 1e3, result->calls, result->turns, result->counters.packets,
-                  bytes_in_all(report), result->counters.lost, result->counters.header_misses,
-                  result->counters.address_misses, result->counters.core_requests,
-                  (double)result->counters.core_busy_ps / 1e3, result->worst.where,
-                  result->is_deterministic ? "true" : "false", result->hash);
-    write_nodes(report, file);
-    (void)fprintf(file, "}\n");
-}
-
-static void write_json_file(const struct program_report *report,
-                            const struct sim_programs_result *result)
-{
-    FILE *file = fopen(report->json, "we");
-    if (!file) {
-        cli_say(COMMAND, "cannot write %s: %s", report->json, strerror(errno));
-        return;
+    struct program_sums sums;
+    bool is_told = true;
+    errno = ENOMEM;
+    if (!cli_program_sums_make(report, &sums)) {
+        return tell(false, "the report");
     }
-    write_json(report, result, file);
-    bool is_whole = !ferror(file);
-    if (fclose(file) != 0 || !is_whole) {
-        cli_say(COMMAND, "%s could not be written to its end", report->json);
-    }
-}
-
-void cli_program_report(const struct program_report *report)
-{
-    struct sim_programs_result result;
-    sim_programs_result(report->programs, &result);
     if (report->words->report) {
-        print_words(report, &result);
+        print_words(report, &sums);
     }
     if (report->json) {
-        write_json_file(report, &result);
+        is_told = tell(cli_program_json(report, &sums), report->json);
     }
-    if (report->html && !cli_program_page(report, &result)) {
-        cli_say(COMMAND, "cannot write %s: %s", report->html, strerror(errno));
+    if (report->html) {
+        is_told = tell(cli_program_page(report, &sums), report->html) && is_told;
     }
+    cli_program_sums_free(&sums);
+    return is_told;
 }

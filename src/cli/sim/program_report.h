@@ -15,7 +15,8 @@ struct program_report {
     enum sim_programs_end end;
 };
 
-/* Words on standard error unless they are not wanted, and the files. */
-void cli_program_report(const struct program_report *report);
+/* Words on standard error unless they are not wanted, and the files. False: one of these could not
+ * be written, which has been said. */
+bool cli_program_report(const struct program_report *report);
 
 #endif

@@ -149,6 +149,18 @@ static void ended(struct fabric_roster *roster, uint32_t index, bool well)
     seat_simulator.ended(making->simulator, index, well);
 }
 
+static void cut(struct fabric_roster *roster)
+{
+    struct making *making = roster->state;
+    seat_simulator.cut(making->simulator);
+}
+
+static bool report(struct fabric_roster *roster)
+{
+    struct making *making = roster->state;
+    return seat_simulator.report(making->simulator);
+}
+
 static const char *fault(struct fabric_roster *roster)
 {
     struct making *making = roster->state;
@@ -168,5 +180,7 @@ const struct fabric_launch seat_launch = {
     .descriptors = descriptors,
     .hand_over = hand_over,
     .ended = ended,
+    .cut = cut,
+    .report = report,
     .fault = fault,
 };

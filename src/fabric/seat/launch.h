@@ -20,9 +20,11 @@ struct seat_order {
 struct seat_simulator {
     /* Fills in the terms of all pages and begins; DN_EINVAL and a sentence: that makes no sense. */
     int (*begin)(const struct seat_order *order, void **simulator, char *sentence);
+    /* As those of struct fabric_launch. */
     void (*ended)(void *simulator, uint32_t rank, bool well);
+    void (*cut)(void *simulator);
+    bool (*report)(void *simulator);
     const char *(*fault)(void *simulator);
-    /* All nodes have ended: tells what there is to tell, and frees it. */
     void (*end)(void *simulator);
 };
 

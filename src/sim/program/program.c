@@ -349,9 +349,9 @@ static void end_seat(struct program_seat *seat, enum dn_life life)
     if (seat->state == PROGRAM_WAITS) {
         sim_outside_end(programs->world, seat->rank); /* else `go` ends it, which comes */
     }
+    sim_program_account(seat, SIM_PROGRAM_WORKS);
     seat->state = life == DN_LEFT ? PROGRAM_LEFT : PROGRAM_DEAD;
     sim_program_core_leave(seat);
-    seat->times.end_ps = now_ps;
     for (uint32_t i = seat->step_at; i < seat->step_count; i++) {
         sim_parcels_free(&seat->steps[i].parcels);
     }
@@ -371,21 +371,6 @@ static void kill_seat(struct program_seat *seat)
 }
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
-
-/* Time since the last step began goes where that step belongs. */
-static void account(struct program_seat *seat, enum program_account next)
-{
-    struct sim_program_times *times = &seat->times;
-    uint64_t now_ps = sim_world_now(seat->programs->world);
-    uint64_t passed_ps = now_ps - seat->account_from_ps;
-    switch (seat->account) {
-    case PROGRAM_COMPUTES: times->compute_ps += passed_ps; break;
-    case PROGRAM_WAITED: times->waiting_ps += passed_ps; break;
-    case PROGRAM_WORKS: times->working_ps += passed_ps; break;
-    }
-    seat->account_from_ps = now_ps;
-    seat->account = next;
-}
 
 enum { WORD_BYTES = 8 };
 
@@ -419,7 +404,8 @@ static void begin_step(struct program_seat *seat, struct sim_host *host, struct 
     uint64_t since_ps = seat->wait_since_ps;
     seat->programs->calls++;
     seat->wait_since_ps = UINT64_MAX;
-    account(seat, step->word == TURN_COMPUTE ? PROGRAM_COMPUTES : PROGRAM_WORKS);
+    sim_program_account(seat,
+                        step->word == TURN_COMPUTE ? SIM_PROGRAM_COMPUTES : SIM_PROGRAM_WORKS);
     if (seat->programs->is_in_place && step->word != TURN_COMPUTE) {
         begin_step_in_place(host, step, since_ps);
         return;
@@ -450,7 +436,7 @@ static void park(struct program_seat *seat)
     uint64_t now_ps = sim_world_now(programs->world);
     seat->state = PROGRAM_WAITS;
     seat->wait_number++;
-    account(seat, PROGRAM_WAITED);
+    sim_program_account(seat, SIM_PROGRAM_WAITS);
     sim_program_core_leave(seat);
     if (seat->wait_since_ps == UINT64_MAX) {
         seat->wait_since_ps = now_ps;
@@ -479,7 +465,6 @@ static void go(struct sim_host *host)
             break;
         }
         if (seat->closing == TURN_LEAVE) {
-            account(seat, PROGRAM_WORKS);
             end_seat(seat, DN_LEFT);
             seat->page->reason = TURN_GO_ON;
             seat->page->from_simulator_bytes = 0;
@@ -495,7 +480,7 @@ static void go(struct sim_host *host)
 static void wake(struct program_seat *seat)
 {
     if (seat->state == PROGRAM_WAITS) {
-        account(seat, PROGRAM_WAITED);
+        sim_program_account(seat, SIM_PROGRAM_WAITS);
         seat->state = PROGRAM_STEPS;
         seat->closing = TURN_SYNC;
         sim_outside_go_on(seat->programs->world, seat->rank);
@@ -632,6 +617,7 @@ struct sim_programs *sim_programs_open(const struct sim_programs_config *config,
             .wait_since_ps = UINT64_MAX,
         };
     }
+    sim_program_accounts_open(programs);
     programs->outside = (struct sim_outside){
         .context = programs,
         .arrived = on_arrived,
@@ -647,6 +633,7 @@ struct sim_programs *sim_programs_open(const struct sim_programs_config *config,
         .topology = config->topology,
         .timeline = config->timeline,
         .seed = config->seed,
+        .counts_use = true,
         .outside = &programs->outside,
     };
     programs->is_in_place = sim_machine_is_in_place(config->machine);
@@ -667,6 +654,7 @@ void sim_programs_close(struct sim_programs *programs)
             sim_parcels_free(&seat->steps[i].parcels);
         }
         free(seat->steps);
+        sim_program_spans_free(&seat->spans);
     }
     sim_world_close(programs->world);
     free(programs->seats);
@@ -684,7 +672,7 @@ static void gather(struct sim_programs *programs)
         if (await(seat)) {
             seat->state = PROGRAM_STEPS;
             seat->closing = TURN_SYNC;
-            seat->account = PROGRAM_WORKS;
+            seat->account = SIM_PROGRAM_WORKS;
             seat->process = sim_program_process(seat);
             sim_world_start(programs->world, rank, 0, go, seat, 0);
         } else {
@@ -730,8 +718,9 @@ enum sim_programs_end sim_programs_run(struct sim_programs *programs, char error
         return SIM_PROGRAMS_STOPPED; /* not all have come, and nobody waits for them any more */
     }
     enum sim_end end = sim_world_run(programs->world, programs->config.limit_ps);
+    sim_program_accounts_close(programs);
     if (end == SIM_END_DONE) {
-        return SIM_PROGRAMS_DONE;
+        return atomic_load(&programs->is_cut) ? SIM_PROGRAMS_STOPPED : SIM_PROGRAMS_DONE;
     }
     if (atomic_load(&programs->stops)) {
         (void)snprintf(error, SIM_ERROR_BYTES, "%s", programs->fault);
@@ -762,31 +751,7 @@ void sim_programs_stop(struct sim_programs *programs)
     }
 }
 
-void sim_programs_result(const struct sim_programs *programs, struct sim_programs_result *result)
+void sim_programs_cut(struct sim_programs *programs)
 {
-    *result = (struct sim_programs_result){
-        .virtual_ps = sim_world_now(programs->world),
-        .calls = programs->calls,
-        .turns = programs->turns,
-        .hash = programs->hash,
-        .is_deterministic = !programs->is_threaded &&
-                            programs->config.pages[0]->terms.compute == TURN_COMPUTE_DECLARED,
-    };
-    sim_world_counters(programs->world, &result->counters);
-    sim_world_worst(programs->world, &result->worst);
-}
-
-void sim_programs_times(const struct sim_programs *programs, uint32_t rank,
-                        struct sim_program_times *times)
-{
-    *times = programs->seats[rank].times;
-}
-
-void sim_programs_traffic(const struct sim_programs *programs, uint32_t from, uint32_t to,
-                          uint64_t *packets, uint64_t *bytes)
-{
-    const struct program_traffic *traffic =
-        &programs->traffic[(uint64_t)from * programs->config.node_count + to];
-    *packets = traffic->packets;
-    *bytes = traffic->bytes;
+    atomic_store(&programs->is_cut, true);
 }

@@ -7,6 +7,7 @@
 
 #include "sim/model/outside.h"
 #include "sim/model/world.h"
+#include "sim/program/spans.h"
 
 /* A death of the plan. */
 struct sim_death {
@@ -25,6 +26,7 @@ struct sim_programs_config {
     const struct sim_death *deaths;
     uint32_t death_count;
     uint64_t notice_ps; /* from a death until the others know of it */
+    bool keeps_spans;   /* sim_programs_spans is wanted */
 };
 
 struct sim_programs;
@@ -38,14 +40,16 @@ enum sim_programs_end {
     SIM_PROGRAMS_DONE,     /* every process has left, or has ended */
     SIM_PROGRAMS_DEADLOCK, /* they all wait, and nothing is under way */
     SIM_PROGRAMS_LIMIT,    /* virtual time is up */
-    SIM_PROGRAMS_STOPPED,  /* sim_programs_stop */
+    SIM_PROGRAMS_STOPPED,  /* sim_programs_stop or sim_programs_cut */
 };
 /* Runs to the end; the error says why it is not DONE. */
 enum sim_programs_end sim_programs_run(struct sim_programs *programs, char error[SIM_ERROR_BYTES]);
 
-/* Both may be called from another thread. The process of a rank has ended, well or not. */
+/* These may be called from another thread. The process of a rank has ended, well or not. */
 void sim_programs_ended(struct sim_programs *programs, uint32_t rank, bool well);
 void sim_programs_stop(struct sim_programs *programs);
+/* Processes that end from now on are made to: a run that ends with them is not DONE. */
+void sim_programs_cut(struct sim_programs *programs);
 
 /* ---- What became of it ----------------------------------------------------------------------- */
 
@@ -54,7 +58,7 @@ struct sim_program_times {
     uint64_t compute_ps; /* as declared or measured */
     uint64_t waiting_ps; /* for what others do */
     uint64_t working_ps; /* the CPU's steps: stores, blocks, requests, looks */
-    uint64_t end_ps;     /* when it left */
+    uint64_t end_ps;     /* when it left, or the run ended */
 };
 
 struct sim_programs_result {
@@ -69,6 +73,11 @@ struct sim_programs_result {
 void sim_programs_result(const struct sim_programs *programs, struct sim_programs_result *result);
 void sim_programs_times(const struct sim_programs *programs, uint32_t rank,
                         struct sim_program_times *times);
+/* What it did when, from the beginning to its end. */
+const struct sim_program_spans *sim_programs_spans(const struct sim_programs *programs,
+                                                   uint32_t rank);
+/* With counts of use and load. */
+const struct sim_world *sim_programs_world(const struct sim_programs *programs);
 /* Packets and bytes of them from a node to another one, so far. */
 void sim_programs_traffic(const struct sim_programs *programs, uint32_t from, uint32_t to,
                           uint64_t *packets, uint64_t *bytes);

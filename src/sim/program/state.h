@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "sim/program/program.h"
+#include "sim/program/spans.h"
 #include "swif/swif.h"
 
 #define PROGRAM_NAP_NS 2000000
@@ -37,9 +38,6 @@ enum program_call {
 };
 enum { PROGRAM_CALL_BITS = 8 };
 
-/* Where the time that passes now belongs. */
-enum program_account { PROGRAM_WORKS, PROGRAM_COMPUTES, PROGRAM_WAITED };
-
 enum { PROGRAM_ENDED_WELL = 1, PROGRAM_ENDED_BADLY };
 
 struct program_seat {
@@ -60,9 +58,10 @@ struct program_seat {
     bool is_knocked;
     bool has_news;  /* its NIC has taken something in that the program has not looked at */
     bool is_warned; /* that it loops */
-    enum program_account account;
+    enum sim_program_doing account; /* where the time that passes now belongs */
     uint64_t account_from_ps;
     struct sim_program_times times;
+    struct sim_program_spans spans;
     _Atomic uint32_t ended; /* by the launcher: how its process ended; 0: it has not */
 };
 
@@ -98,6 +97,7 @@ struct sim_programs {
     uint64_t calls, turns, hash;
     char fault[PROGRAM_FAULT_BYTES];
     _Atomic bool stops;
+    _Atomic bool is_cut; /* the launcher ends processes */
     _Atomic bool any_ended;
 };
 
@@ -115,7 +115,15 @@ void sim_program_core_leave(struct program_seat *seat);
 /* How much of a computation it may do before it looks whether others want the core. */
 uint64_t sim_program_core_slice_ps(const struct program_seat *seat, uint64_t compute_ps);
 
-/* ---- watch.c ---- */
+/* ---- accounts.c ------------------------------------------------------------------------------ */
+
+void sim_program_accounts_open(struct sim_programs *programs);
+/* Time since the last step began goes where that step belongs; what follows belongs to `next`. */
+void sim_program_account(struct program_seat *seat, enum sim_program_doing next);
+/* The run is over: the time of those that have not left goes to this moment. */
+void sim_program_accounts_close(struct sim_programs *programs);
+
+/* ---- watch.c --------------------------------------------------------------------------------- */
 
 /* A process that has had the turn for long may loop over memory that nobody can change. */
 void sim_program_watch(struct program_seat *seat, uint32_t naps);

@@ -146,6 +146,37 @@ assert dom.count('class="circle"') == 8 and "<h2>Deadlock</h2>" in dom
 END
 }
 
+# Few nodes and more than a picture shows: a track for each, all stages, the matrix.
+a_program_is_a_page()
+{
+    local nodes
+    for nodes in 2 66; do
+        rm -f report
+        DN_TEST_SEED=1 DN_SIM_REPORT=0 live_group --fabric sim:dimmnet1-D -n "$nodes" \
+            --json report --html program.html "$live_programs/sim_program_mix"
+        [ "$status" -eq 0 ] && is_self_contained program.html && is_shown_well program.html || return 1
+        python3 - "$nodes" <<'END' || return 1
+import json, re, sys
+nodes = int(sys.argv[1])
+shown = min(nodes, 64)
+r = json.load(open("report"))
+dom = open("dom").read()
+figures = dict(re.findall(r'<figure class="(\w+)">(.*?)</figure>', dom, re.S))
+track = figures["timeline"]
+rows = {round(float(y), 2) for y in re.findall(r'<rect fill="[^"]*" x="26.00" y="([0-9.]+)"', track)}
+assert len(rows) >= shown, (len(rows), shown)
+assert ("the first 64" in track) == (nodes > 64)
+labels = re.findall(r'text-anchor="end">(\d+)</text>', track)
+assert labels and len(labels) <= 16 and labels[0] == "0", labels
+assert all(name in track for name in ("computed", "stored, polled and asked", "waited"))
+pairs = [t for t in r["traffic"] if t["from"] < shown and t["to"] < shown]
+assert figures["matrix"].count("<rect ") == len(pairs) > 0
+assert dom.count("<h2>") == 4 and ">write into LLCM</td>" in dom
+assert ">%s</td>" % r["links"][0]["where"] in dom
+END
+    done
+}
+
 a_page_that_cannot_be_written_is_told()
 {
     ! "$live_dimmnet" sim papers --json --html no/such/folder/page.html >/dev/null 2>err &&
@@ -156,5 +187,6 @@ live_verdict "a study is a page" a_study_is_a_page
 live_verdict "the papers are a page" the_papers_are_a_page
 live_verdict "a network is a page" a_network_is_a_page
 live_verdict "a subnet is a page" a_subnet_is_a_page
+live_verdict "a program is a page" a_program_is_a_page
 live_verdict "a page that cannot be written is told" a_page_that_cannot_be_written_is_told
 live_finish

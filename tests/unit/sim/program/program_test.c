@@ -6,7 +6,7 @@
 #include "dimmnet.h"
 #include "unit/unit.h"
 
-enum { NODES_MAX = 4, BODY_BYTES = 24, LIVES = 4 };
+enum { NODES_MAX = 4, BODY_BYTES = 24, LIVES = 4, SPANS_MAX = 32 };
 
 #define PS_PER_NS UINT64_C(1000)
 
@@ -31,6 +31,10 @@ static uint32_t node_count;
 static _Atomic bool run_is_over;
 static char error[SIM_ERROR_BYTES];
 static struct sim_programs_result result;
+static struct sim_program_times times[NODES_MAX];
+static struct sim_nic_use uses[NODES_MAX];
+static struct sim_program_span spans[NODES_MAX][SPANS_MAX];
+static uint32_t span_counts[NODES_MAX];
 
 /* ---- A program's side ------------------------------------------------------------------------ */
 
@@ -160,7 +164,22 @@ static struct sim_programs_config config_of(const struct sim_machine *machine,
         .pages = pages,
         .limit_ps = UINT64_MAX,
         .notice_ps = 5000000,
+        .keeps_spans = true,
     };
+}
+
+static void keep_accounts(const struct sim_programs *programs)
+{
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        const struct sim_program_spans *kept = sim_programs_spans(programs, rank);
+        assert_true(kept->count <= SPANS_MAX);
+        sim_programs_times(programs, rank, &times[rank]);
+        sim_world_use(sim_programs_world(programs), rank, &uses[rank]);
+        span_counts[rank] = kept->count;
+        for (uint32_t i = 0; i < kept->count; i++) {
+            spans[rank][i] = kept->spans[i];
+        }
+    }
 }
 
 static enum sim_programs_end run_within(uint64_t limit_ps)
@@ -191,6 +210,7 @@ static enum sim_programs_end run_within(uint64_t limit_ps)
         assert_int_equal(pthread_join(threads[rank], NULL), 0);
     }
     sim_programs_result(programs, &result);
+    keep_accounts(programs);
     sim_programs_close(programs);
     for (uint32_t rank = 0; rank < node_count; rank++) {
         free(pages[rank]);
@@ -302,6 +322,71 @@ static void computing_and_waiting_take_as_long_as_they_say(void **state)
     assert_int_equal(waited_ps, (12345 + 678) * PS_PER_NS);
 }
 
+static void assert_span(uint32_t number, enum sim_program_doing doing, uint64_t ns)
+{
+    assert_true(number < span_counts[0]);
+    assert_int_equal(spans[0][number].ps[doing], ns * PS_PER_NS);
+    assert_int_equal(sim_program_span_ps(&spans[0][number]), ns * PS_PER_NS);
+}
+
+static void spans_say_what_was_done_when(void **state)
+{
+    (void)state;
+    cast(2, compute_and_leave, do_not_come);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(span_counts[0], 2);
+    assert_span(0, SIM_PROGRAM_COMPUTES, 12345);
+    assert_span(1, SIM_PROGRAM_WAITS, 678);
+    assert_int_equal(times[0].compute_ps, 12345 * PS_PER_NS);
+    assert_int_equal(times[0].waiting_ps, 678 * PS_PER_NS);
+    assert_int_equal(times[0].end_ps, (12345 + 678) * PS_PER_NS);
+    assert_int_equal(span_counts[1], 0);
+    assert_int_equal(times[1].end_ps, 0);
+}
+
+/* Of whoever has not left, too, all time up to the end of the run is somewhere. */
+static void assert_times_are_whole(void)
+{
+    for (uint32_t rank = 0; rank < node_count; rank++) {
+        uint64_t sum_ps = 0;
+        for (uint32_t i = 0; i < span_counts[rank]; i++) {
+            sum_ps += sim_program_span_ps(&spans[rank][i]);
+        }
+        assert_int_equal(sum_ps, times[rank].end_ps);
+        assert_int_equal(times[rank].compute_ps + times[rank].waiting_ps + times[rank].working_ps,
+                         times[rank].end_ps);
+    }
+}
+
+/* A store of 24 bytes and its acknowledgement on dimmnet1-D: each stage has had one of each. */
+static void stages_have_what_the_machine_says(void **state)
+{
+    (void)state;
+    struct sim_machine machine;
+    assert_true(sim_machine_load(&machine, "dimmnet1-D", error));
+    cast(2, store_and_leave, receive_and_leave);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    static const enum sim_stage_name of_all[] = {SIM_STAGE_SIZE_DECISION, SIM_STAGE_SEND_BUFFER,
+                                                 SIM_STAGE_SWIF_SEND};
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        for (unsigned i = 0; i < 3; i++) {
+            const struct sim_stage *stage = &machine.stages[of_all[i]];
+            const struct sim_stage_use *use = &uses[rank].stages[of_all[i]];
+            uint64_t ps = stage->cycles * sim_machine_period(&machine, (unsigned)stage->clock);
+            assert_int_equal(use->count, 1);
+            assert_int_equal(use->inside_ps, ps);
+            assert_int_equal(use->busy_ps, ps);
+        }
+        assert_int_equal(uses[rank].stages[SIM_STAGE_LINK].count, 1);
+        assert_int_equal(uses[rank].stages[SIM_STAGE_HOST_WRITE].count, rank == 0);
+        assert_int_equal(uses[rank].sent, 1);
+        assert_int_equal(uses[rank].received, 1);
+        assert_int_equal(uses[rank].sent_bytes, uses[1 - rank].received_bytes);
+    }
+    assert_times_are_whole();
+    sim_machine_free(&machine);
+}
+
 static void wait_for_ever(struct player *player)
 {
     if (attach(player)) {
@@ -319,6 +404,7 @@ static void who_all_wait_for_ever_are_told_so(void **state)
     assert_int_equal(run(), SIM_PROGRAMS_DEADLOCK);
     assert_non_null(strstr(error, "deadlock"));
     assert_non_null(strstr(error, "3 nodes wait, the first of them node 0"));
+    assert_times_are_whole();
 }
 
 static void compute_long(struct player *player)
@@ -363,6 +449,25 @@ static void who_dies_is_announced_after_the_notice(void **state)
         assert_int_equal(players[rank].lives[0][DN_LEFT], 0);
         assert_int_equal(players[rank].life_ps, 5000 * PS_PER_NS);
     }
+    assert_times_are_whole();
+}
+
+static void end_because_cut(struct player *player)
+{
+    if (attach(player)) {
+        sim_programs_cut(player->programs);
+        player->dies = true;
+    }
+}
+
+static void who_is_made_to_end_does_not_end_the_run_well(void **state)
+{
+    (void)state;
+    cast(2, end_because_cut, end_because_cut);
+    assert_int_equal(run(), SIM_PROGRAMS_STOPPED);
+    assert_string_equal(error, "");
+    cast(2, end_without_leaving, end_without_leaving);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
 }
 
 static void wait_until_left(struct player *player)
@@ -502,9 +607,12 @@ int main(void)
         cmocka_unit_test(a_stored_packet_arrives_and_is_acknowledged),
         cmocka_unit_test(a_run_is_repeated_exactly),
         cmocka_unit_test(computing_and_waiting_take_as_long_as_they_say),
+        cmocka_unit_test(spans_say_what_was_done_when),
+        cmocka_unit_test(stages_have_what_the_machine_says),
         cmocka_unit_test(who_all_wait_for_ever_are_told_so),
         cmocka_unit_test(the_limit_ends_a_run),
         cmocka_unit_test(who_dies_is_announced_after_the_notice),
+        cmocka_unit_test(who_is_made_to_end_does_not_end_the_run_well),
         cmocka_unit_test(who_ends_well_without_attaching_has_left),
         cmocka_unit_test(who_dies_before_attaching_is_dead_from_the_beginning),
         cmocka_unit_test(stopping_ends_a_run_that_still_gathers),
