@@ -407,6 +407,26 @@ static void who_all_wait_for_ever_are_told_so(void **state)
     assert_times_are_whole();
 }
 
+static void compute_and_wait_for_ever(struct player *player)
+{
+    if (attach(player)) {
+        say(player, TURN_COMPUTE, 0, 1000);
+        (void)close_turn(player, TURN_SYNC, 0);
+        wait_for(player, &player->arrived, 1);
+    }
+}
+
+static void who_never_leaves_has_time_up_to_the_end(void **state)
+{
+    (void)state;
+    cast(2, compute_and_wait_for_ever, wait_for_ever);
+    assert_int_equal(run(), SIM_PROGRAMS_DEADLOCK);
+    assert_times_are_whole();
+    assert_int_equal(times[0].compute_ps, 1000 * PS_PER_NS);
+    assert_int_equal(times[1].waiting_ps, 1000 * PS_PER_NS);
+    assert_int_equal(times[1].end_ps, 1000 * PS_PER_NS);
+}
+
 static void compute_long(struct player *player)
 {
     if (attach(player)) {
@@ -610,6 +630,7 @@ int main(void)
         cmocka_unit_test(spans_say_what_was_done_when),
         cmocka_unit_test(stages_have_what_the_machine_says),
         cmocka_unit_test(who_all_wait_for_ever_are_told_so),
+        cmocka_unit_test(who_never_leaves_has_time_up_to_the_end),
         cmocka_unit_test(the_limit_ends_a_run),
         cmocka_unit_test(who_dies_is_announced_after_the_notice),
         cmocka_unit_test(who_is_made_to_end_does_not_end_the_run_well),
