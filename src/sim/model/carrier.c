@@ -81,6 +81,9 @@ void sim_flight_give(struct sim_world *world, uint32_t slot)
     if (flight->body != UINT32_MAX) {
         sim_slots_give(&world->bodies, flight->body);
     }
+    if (flight->parcels) {
+        sim_parcels_give(world, &(struct sim_parcels){.first = flight->parcels});
+    }
     sim_slots_give(&world->flights, slot);
 }
 

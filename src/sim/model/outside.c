@@ -1,21 +1,26 @@
 /* Steps and packets of engines outside. */
 #include "sim/model/outside.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/model/in_place.h"
 #include "sim/model/state.h"
 
-enum { ADDRESS_TLB_LINES = 256 }; /* as nic/address_tlb.h has */
+enum {
+    ADDRESS_TLB_LINES = 256, /* as nic/address_tlb.h has */
+    JOINS_LOOKED_AT = 256,   /* parcels in an outbox, for those that go with the first one */
+};
 
 /* ---- Parcels ------------------------------------------------------------------------------ */
 
-struct sim_parcel *sim_parcel_make(const struct turn_packet *head, const unsigned char *data)
+struct sim_parcel *sim_parcel_make(struct sim_world *world, const struct turn_packet *head,
+                                   const unsigned char *data)
 {
-    struct sim_parcel *parcel = malloc(sizeof *parcel + head->bytes);
-    INVARIANT(parcel);
-    *parcel = (struct sim_parcel){.head = *head};
+    bool is_large = head->bytes > SIM_PARCEL_SMALL_BYTES;
+    uint32_t slot;
+    struct sim_parcel *parcel = sim_slots_take(&world->parcels[is_large], &slot);
+    INVARIANT(sizeof *parcel + head->bytes <= world->parcels[is_large].slot_bytes);
+    *parcel = (struct sim_parcel){.head = *head, .slot = slot, .is_large = is_large};
     memcpy(parcel->data, data, head->bytes);
     return parcel;
 }
@@ -31,11 +36,11 @@ void sim_parcels_add(struct sim_parcels *parcels, struct sim_parcel *parcel)
     parcels->last = parcel;
 }
 
-void sim_parcels_free(struct sim_parcels *parcels)
+void sim_parcels_give(struct sim_world *world, struct sim_parcels *parcels)
 {
     for (struct sim_parcel *parcel = parcels->first; parcel;) {
         struct sim_parcel *next = parcel->next;
-        free(parcel);
+        sim_slots_give(&world->parcels[parcel->is_large], parcel->slot);
         parcel = next;
     }
     *parcels = (struct sim_parcels){0};
@@ -136,32 +141,153 @@ void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct s
     move_all(&kick->parcels, &node->outbox);
 }
 
-uint32_t sim_outside_flight(struct sim_world *world, const struct sim_node *node,
-                            struct sim_parcel *parcel)
+/* ---- Packets that go together ----------------------------------------------------------------- */
+
+/* A packet of InfiniSWIF that waits for the link still takes in what follows to the same peer. The
+ * one outside does not know how long its packets wait, so it makes one of each body at once; those
+ * that have met in the outbox go as one, which is as long as InfiniSWIF's would be. The rules are
+ * those of swif_append. */
+struct join {
+    struct wire_header first; /* of those with a body */
+    bool has_body;
+    bool is_closed; /* no further body goes with it */
+    uint32_t body_bytes, reply_bytes;
+};
+
+static bool is_ack_alone(const struct wire_header *header)
 {
-    uint32_t slot;
+    return header->kind == WIRE_CONTROL && header->body_bytes == 0;
+}
+
+/* What the target sends back for a body; UINT32_MAX: it shares its packet with no other. */
+static uint32_t reply_bytes_of(const struct sim_parcel *parcel, const struct wire_header *header)
+{
+    const unsigned char *body = parcel->data + WIRE_PREFIX_BYTES + header->ack_bytes;
+    struct wire_operation operation;
+    uint32_t at = 0;
+    uint32_t bytes = 0;
+    while (wire_operation_decode(body, header->body_bytes, parcel->head.class, &at, &operation)) {
+        if (operation.opcode == WIRE_PUSH && parcel->head.class == WIRE_REQUEST) {
+            return UINT32_MAX;
+        }
+        bytes += wire_reply_bytes(&operation);
+    }
+    return bytes;
+}
+
+/* Whether the parcel goes with those before it. */
+static bool joins(const struct sim_world *world, struct join *join, const struct sim_parcel *parcel)
+{
+    struct wire_header header;
+    if (!(parcel->head.flags & TURN_IS_CD) ||
+        !wire_header_decode(parcel->data, parcel->head.bytes, &header)) {
+        return false;
+    }
+    if (is_ack_alone(&header)) {
+        return true;
+    }
+    bool is_other = join->has_body &&
+                    (header.flags & WIRE_FLAG_REPLY) != (join->first.flags & WIRE_FLAG_REPLY);
+    if (join->is_closed || is_other) {
+        return false; /* requests and replies have sequences of their own */
+    }
+    uint32_t reply_bytes = header.kind == WIRE_CD ? reply_bytes_of(parcel, &header) : UINT32_MAX;
+    bool may = reply_bytes != UINT32_MAX && !(parcel->head.flags & TURN_IS_REPEAT) &&
+               join->body_bytes + header.body_bytes <= world->body_bytes_max &&
+               join->reply_bytes + reply_bytes <= world->body_bytes_max;
+    if (join->has_body) {
+        may = may && header.channel == join->first.channel && !(header.flags & WIRE_FLAG_AFTER_ALL);
+    } else {
+        join->first = header;
+    }
+    join->is_closed = !may;
+    if (may) {
+        join->has_body = true;
+        join->body_bytes += header.body_bytes;
+        join->reply_bytes += reply_bytes;
+    }
+    return may;
+}
+
+/* Takes out of the outbox what goes with the first parcel, which is out of it already. Gives the
+ * one that the packet is named by: the first that is more than an acknowledgement. */
+static const struct sim_parcel *take_those_that_join(const struct sim_world *world,
+                                                     struct sim_parcels *outbox,
+                                                     struct sim_parcels *together)
+{
+    const struct sim_parcel *first = together->first;
+    const struct sim_parcel *lead = first;
+    struct join join = {.has_body = false};
+    if (!outbox->first || !(first->head.flags & TURN_IS_CD)) {
+        return lead;
+    }
+    (void)joins(world, &join, first);
+    struct sim_parcel *before = NULL;
+    struct sim_parcel *parcel = outbox->first;
+    for (uint32_t looks = 0; parcel && looks < JOINS_LOOKED_AT; looks++) {
+        struct sim_parcel *next = parcel->next;
+        bool had_body = join.has_body;
+        if (parcel->head.peer != first->head.peer || !joins(world, &join, parcel)) {
+            before = parcel;
+        } else {
+            *(before ? &before->next : &outbox->first) = next;
+            outbox->last = next ? outbox->last : before;
+            lead = join.has_body && !had_body ? parcel : lead;
+            sim_parcels_add(together, parcel);
+        }
+        parcel = next;
+    }
+    return lead;
+}
+
+/* ---- From outboxes to links -------------------------------------------------------------------- */
+
+/* One flight for all of them; the first has filled it in. */
+static void board(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,
+                  const struct sim_parcel *parcel)
+{
     const struct turn_packet *head = &parcel->head;
-    struct sim_flight *flight = sim_flight_take(world, node, head->bytes, &slot);
-    memcpy(flight->data, parcel->data, head->bytes);
-    flight->bytes = head->bytes;
-    flight->target = head->peer;
-    flight->class = head->class == WIRE_REPLY ? WIRE_REPLY : WIRE_REQUEST;
-    flight->channel = head->channel;
-    flight->flags = head->flags;
-    flight->is_cd = head->flags & TURN_IS_CD;
-    flight->is_repeat = head->flags & TURN_IS_REPEAT;
-    flight->context_hit = !(head->flags & TURN_MISSED);
-    flight->header_misses = head->header_misses;
-    flight->cookie = head->cookie;
-    flight->sequence = head->number;
-    flight->host = parcel->is_block ? node->first_host : UINT32_MAX;
+    flight->context_hit = flight->context_hit && !(head->flags & TURN_MISSED);
+    flight->header_misses = (uint16_t)(flight->header_misses + head->header_misses);
+    if (parcel->is_block) {
+        if (flight->host != UINT32_MAX) {
+            /* One packet holds several blocks: the windows of all but the last are free. */
+            sim_host_window_drained(world, flight->host);
+        }
+        flight->host = node->first_host;
+    }
     if (flight->passage && parcel->is_kicked) {
         flight->passage->kicked_ps = parcel->started_ps;
         sim_flight_note(flight, SIM_STAGE_HOST_WRITE, parcel->come_ps, parcel->written_ps);
         sim_flight_note(flight, SIM_STAGE_TRANSACTION_QUEUE, parcel->queued_ps, parcel->ready_ps);
     }
-    free(parcel);
+}
+
+/* A flight of the parcels from this one on, named by one of them. */
+static uint32_t make_flight(struct sim_world *world, struct sim_node *node,
+                            struct sim_parcel *parcel, const struct turn_packet *head)
+{
+    uint32_t slot;
+    struct sim_flight *flight = sim_flight_take(world, node, 0, &slot);
+    flight->parcels = parcel;
+    flight->data = parcel->data;
+    flight->bytes = parcel->head.bytes;
+    flight->target = head->peer;
+    flight->class = head->class == WIRE_REPLY ? WIRE_REPLY : WIRE_REQUEST;
+    flight->channel = head->channel;
+    flight->is_cd = head->flags & TURN_IS_CD;
+    flight->is_repeat = head->flags & TURN_IS_REPEAT;
+    for (; parcel; parcel = parcel->next) {
+        board(world, node, flight, parcel);
+    }
     return slot;
+}
+
+uint32_t sim_outside_flight(struct sim_world *world, struct sim_node *node,
+                            struct sim_parcel *parcel)
+{
+    parcel->next = NULL;
+    return make_flight(world, node, parcel, &parcel->head);
 }
 
 uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
@@ -172,7 +298,10 @@ uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
     }
     node->outbox.first = parcel->next;
     node->outbox.last = parcel->next ? node->outbox.last : NULL;
-    uint32_t slot = sim_outside_flight(world, node, parcel);
+    struct sim_parcels together = {0};
+    sim_parcels_add(&together, parcel);
+    const struct turn_packet *head = &take_those_that_join(world, &node->outbox, &together)->head;
+    uint32_t slot = make_flight(world, node, parcel, head);
     if (!node->outbox.first) {
         world->config.outside->drained(world->config.outside->context, node->number);
     }
@@ -180,17 +309,17 @@ uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node)
 }
 
 /* The NIC that has carried a packet out tells its sender so. */
-static void acknowledge(struct sim_world *world, struct sim_node *node,
-                        const struct sim_flight *flight)
+static void acknowledge(struct sim_world *world, struct sim_node *node, uint32_t peer,
+                        const struct turn_packet *packet)
 {
     uint32_t slot;
     struct sim_flight *ack = sim_flight_take(world, node, 0, &slot);
-    ack->target = flight->source;
+    const struct turn_packet head = {.number = packet->number, .cookie = packet->cookie};
+    ack->parcels = sim_parcel_make(world, &head, ack->small);
+    ack->target = peer;
     ack->class = WIRE_REPLY;
-    ack->channel = flight->channel;
+    ack->channel = packet->channel;
     ack->is_ack = true;
-    ack->sequence = flight->sequence;
-    ack->cookie = flight->cookie;
     if (sim_machine_is_in_place(world->machine)) {
         sim_put(world, world->now_ps, SIM_EVENT_CARRY, ack->target, slot);
     } else {
@@ -202,22 +331,18 @@ void sim_outside_deliver(struct sim_world *world, struct sim_node *node, struct 
 {
     const struct sim_outside *outside = world->config.outside;
     if (flight->is_ack) {
-        outside->acked(outside->context, node->number, flight->source, flight->sequence,
-                       flight->cookie);
+        const struct turn_packet *carried = &flight->parcels->head;
+        outside->acked(outside->context, node->number, flight->source, carried->number,
+                       carried->cookie);
         return;
     }
-    const struct turn_packet packet = {
-        .peer = (uint16_t)flight->source,
-        .class = (uint8_t)flight->class,
-        .channel = flight->channel,
-        .flags = flight->flags,
-        .bytes = flight->bytes,
-        .number = flight->sequence,
-        .cookie = flight->cookie,
-    };
-    bool is_there = outside->arrived(outside->context, node->number, &packet, flight->data);
-    if (is_there && flight->flags & TURN_WANTS_ACK) {
-        acknowledge(world, node, flight);
+    for (struct sim_parcel *parcel = flight->parcels; parcel; parcel = parcel->next) {
+        struct turn_packet *head = &parcel->head;
+        head->peer = (uint16_t)flight->source;
+        bool is_there = outside->arrived(outside->context, node->number, head, parcel->data);
+        if (is_there && head->flags & TURN_WANTS_ACK) {
+            acknowledge(world, node, flight->source, head);
+        }
     }
 }
 

@@ -10,10 +10,12 @@
 #include "sim/model/host.h"
 #include "wire/turn.h"
 
-/* A packet on its way from outside to the link. */
+/* A packet on its way from outside to outside: in an outbox, then in a flight. */
 struct sim_parcel {
     struct sim_parcel *next;
     struct turn_packet head;
+    uint32_t slot;  /* of the world's parcels */
+    bool is_large;  /* of those for packets of any size */
     bool is_block;  /* it drains a window of its host */
     bool is_kicked; /* the times below are a kick's */
     uint64_t started_ps, come_ps, written_ps, queued_ps, ready_ps; /* as in struct sim_kick */
@@ -42,10 +44,12 @@ struct sim_outside {
     void (*drained)(void *context, uint32_t node);
 };
 
-/* The parcel is the world's from the moment it is given with a step. */
-struct sim_parcel *sim_parcel_make(const struct turn_packet *head, const unsigned char *data);
+/* At most swif_packet_bytes(sim_world_body_bytes_max()) bytes. A parcel that was given with a step
+ * is given back by the world; those that are left are so when it closes. */
+struct sim_parcel *sim_parcel_make(struct sim_world *world, const struct turn_packet *head,
+                                   const unsigned char *data);
 void sim_parcels_add(struct sim_parcels *parcels, struct sim_parcel *parcel);
-void sim_parcels_free(struct sim_parcels *parcels);
+void sim_parcels_give(struct sim_world *world, struct sim_parcels *parcels);
 
 /* ---- Steps: the host's program is called again when they are done ---------------------------- */
 

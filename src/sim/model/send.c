@@ -23,19 +23,18 @@ void sim_stage_show(const struct sim_world *world, const struct sim_node *node,
     }
 }
 
-static const unsigned char *first_record(const struct sim_flight *flight, uint32_t *bytes)
+static const unsigned char *first_record(bool is_cd, const unsigned char *data, uint32_t *bytes)
 {
     struct wire_header header;
-    if (!flight->is_cd) {
-        *bytes = flight->bytes;
-        return flight->data;
+    if (!is_cd) {
+        return data;
     }
-    if (!wire_header_decode(flight->data, flight->bytes, &header)) {
+    if (!wire_header_decode(data, *bytes, &header)) {
         *bytes = 0;
-        return flight->data;
+        return data;
     }
     *bytes = header.body_bytes;
-    return flight->data + WIRE_PREFIX_BYTES + header.ack_bytes;
+    return data + WIRE_PREFIX_BYTES + header.ack_bytes;
 }
 
 /* Words that a further operation in one packet adds for its address and length. */
@@ -68,20 +67,17 @@ static void charge_misses(struct sim_node *node, struct sim_flight *flight)
     node->header_misses += flight->header_misses;
 }
 
-/* Finds out how long the packet is, as the papers count, and what the receiver must do with it. */
-static void measure(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+/* Counts the operations of a body, and gives their words. */
+static uint64_t count_operations(struct sim_world *world, struct sim_node *node,
+                                 struct sim_flight *flight, const unsigned char *body,
+                                 uint32_t bytes, uint32_t *operations)
 {
-    const struct sim_machine *machine = world->machine;
     struct wire_operation operation;
-    uint32_t bytes;
     uint32_t at = 0;
-    uint32_t operations = 0;
-    const unsigned char *body = first_record(flight, &bytes);
-    flight->number = ++world->packet_count;
-    uint64_t words = machine->packet_overhead_bytes / 8;
+    uint64_t words = 0;
     while (wire_operation_decode(body, bytes, flight->class, &at, &operation)) {
         uint32_t data_bytes = data_bytes_of(&operation);
-        words += (data_bytes + 7) / 8 + (operations > 0 ? FURTHER_WORDS : 0);
+        words += (data_bytes + 7) / 8 + (*operations > 0 ? FURTHER_WORDS : 0);
         flight->data_bytes += data_bytes;
         flight->is_service = flight->is_service || operation.opcode == WIRE_SERVICE;
         flight->is_message = flight->is_message ||
@@ -91,10 +87,10 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
             flight->area = operation.area;
         }
         flight->writes = flight->writes || operation.opcode <= WIRE_PUSH;
+        (*operations)++;
         if (world->config.outside) {
             flight->stores = (uint16_t)(flight->stores +
                                         (operation.opcode == WIRE_AOTF && !flight->is_repeat));
-            operations++;
             continue;
         }
         bool is_kick = flight->is_cd
@@ -104,7 +100,25 @@ static void measure(struct sim_world *world, struct sim_node *node, struct sim_f
             bool is_store = sim_kick_claim(world, node, flight) <= SIM_KICK_MULTICAST;
             flight->stores = (uint16_t)(flight->stores + is_store);
         }
-        operations++;
+    }
+    return words;
+}
+
+/* Finds out how long the packet is, as the papers count, and what the receiver must do with it. */
+static void measure(struct sim_world *world, struct sim_node *node, struct sim_flight *flight)
+{
+    const struct sim_machine *machine = world->machine;
+    uint32_t bytes = flight->bytes;
+    uint32_t operations = 0;
+    const unsigned char *body = first_record(flight->is_cd, flight->data, &bytes);
+    flight->number = ++world->packet_count;
+    uint64_t words = machine->packet_overhead_bytes / 8 +
+                     count_operations(world, node, flight, body, bytes, &operations);
+    const struct sim_parcel *parcel = flight->parcels ? flight->parcels->next : NULL;
+    for (; parcel; parcel = parcel->next) {
+        uint32_t more_bytes = parcel->head.bytes;
+        body = first_record(flight->is_cd, parcel->data, &more_bytes);
+        words += count_operations(world, node, flight, body, more_bytes, &operations);
     }
     flight->is_unknown = operations == 0 && flight->is_tagged;
     if (flight->is_unknown) {

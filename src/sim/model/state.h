@@ -155,15 +155,14 @@ struct sim_flight {
     bool is_stopped;  /* its router takes no line of it yet */
     bool has_left;    /* and its source knows it */
     bool is_ack;      /* of an engine outside: its packet has been carried out */
-    uint16_t flags;   /* of an engine outside: enum turn_packet_flag */
     uint16_t stores;  /* whose headers it looks up */
     uint16_t header_misses;
     uint32_t area; /* not 0: the receiver must look it up */
     uint64_t cookie;
-    uint64_t sequence;           /* of an engine outside: the packet's number there */
+    struct sim_parcel *parcels;  /* of an engine outside: what it carries; else NULL */
     uint64_t number;             /* for traces */
     struct sim_passage *passage; /* NULL: not kept */
-    unsigned char *data;         /* `small`, or the body's */
+    unsigned char *data;         /* `small`, or the body's, or the first parcel's */
     uint32_t body;               /* of the world's bodies; UINT32_MAX: none, the packet is small */
     unsigned char small[SIM_FLIGHT_SMALL_BYTES];
 };
@@ -222,6 +221,9 @@ struct sim_node {
     struct sim_nic_use *use;       /* NULL: not counted */
 };
 
+/* A store, an acknowledgement or a short message of an engine outside has room in so much. */
+enum { SIM_PARCEL_SMALL_BYTES = 168 };
+
 struct sim_world {
     struct sim_world_config config;
     const struct sim_machine *machine;
@@ -244,6 +246,8 @@ struct sim_world {
     struct sim_slots flights; /* each followed by its passage, where passages are kept */
     struct sim_slots bodies;  /* packets that are too large for their flight */
     struct sim_slots tasks;   /* of the core processors */
+    /* Of engines outside: small ones, and of any size. */
+    struct sim_slots parcels[2];
     struct sim_interrupts interrupts;
     bool keeps_passages;
     struct sim_node *nodes;
@@ -453,8 +457,8 @@ void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct s
  * later. */
 void sim_in_place_carry(struct sim_world *world, struct sim_node *node,
                         struct sim_parcels *parcels, uint64_t at_ps);
-/* The flight of a parcel, which is freed. */
-uint32_t sim_outside_flight(struct sim_world *world, const struct sim_node *node,
+/* The flight of one parcel. */
+uint32_t sim_outside_flight(struct sim_world *world, struct sim_node *node,
                             struct sim_parcel *parcel);
 /* The next flight of an engine outside; UINT32_MAX: none. */
 uint32_t sim_outside_next(struct sim_world *world, struct sim_node *node);

@@ -165,7 +165,11 @@ static bool set_up(struct sim_world *world, char error[SIM_ERROR_BYTES])
     sim_slots_init(
         &world->flights,
         (uint32_t)(SIM_FLIGHT_BYTES + (world->keeps_passages ? sizeof(struct sim_passage) : 0)));
-    sim_slots_init(&world->bodies, (swif_packet_bytes(world->body_bytes_max) + 7) / 8 * 8);
+    uint32_t packet_bytes = (swif_packet_bytes(world->body_bytes_max) + 7) / 8 * 8;
+    sim_slots_init(&world->bodies, packet_bytes);
+    sim_slots_init(&world->parcels[0],
+                   (uint32_t)sizeof(struct sim_parcel) + SIM_PARCEL_SMALL_BYTES);
+    sim_slots_init(&world->parcels[1], (uint32_t)sizeof(struct sim_parcel) + packet_bytes);
     const struct sim_network_user user = {
         .context = world,
         .events = &world->events,
@@ -217,7 +221,6 @@ void sim_world_close(struct sim_world *world)
         free(world->nodes[i].regions);
         sim_lru_close(world->nodes[i].chip);
         sim_lru_close(world->nodes[i].addresses);
-        sim_parcels_free(&world->nodes[i].outbox);
     }
     for (uint32_t i = 0; world->hosts && i < world->host_count; i++) {
         sim_lru_close(world->hosts[i].tlb);
@@ -234,6 +237,8 @@ void sim_world_close(struct sim_world *world)
     sim_slots_free(&world->blocks);
     sim_slots_free(&world->flights);
     sim_slots_free(&world->bodies);
+    sim_slots_free(&world->parcels[0]);
+    sim_slots_free(&world->parcels[1]);
     sim_events_free(&world->events);
     free(world->nodes);
     free(world->hosts);

@@ -81,7 +81,7 @@ static bool read_packet(struct program_seat *seat, const struct turn_record *rec
     note(seat->programs, (uint64_t)seat->rank << 32 | packet.peer);
     note(seat->programs, packet.number);
     note_bytes(seat->programs, data, packet.bytes);
-    struct sim_parcel *parcel = sim_parcel_make(&packet, data);
+    struct sim_parcel *parcel = sim_parcel_make(seat->programs->world, &packet, data);
     if (packet.flags & TURN_KICKED && seat->step_count > 0) {
         sim_parcels_add(&seat->steps[seat->step_count - 1].parcels, parcel);
     } else {
@@ -353,7 +353,7 @@ static void end_seat(struct program_seat *seat, enum dn_life life)
     seat->state = life == DN_LEFT ? PROGRAM_LEFT : PROGRAM_DEAD;
     sim_program_core_leave(seat);
     for (uint32_t i = seat->step_at; i < seat->step_count; i++) {
-        sim_parcels_free(&seat->steps[i].parcels);
+        sim_parcels_give(programs->world, &seat->steps[i].parcels);
     }
     seat->step_at = seat->step_count = 0;
     note(programs, (uint64_t)life << 32 | seat->rank);
@@ -649,12 +649,8 @@ struct sim_programs *sim_programs_open(const struct sim_programs_config *config,
 void sim_programs_close(struct sim_programs *programs)
 {
     for (uint32_t rank = 0; rank < programs->config.node_count; rank++) {
-        struct program_seat *seat = at_rank(programs, rank);
-        for (uint32_t i = seat->step_at; i < seat->step_count; i++) {
-            sim_parcels_free(&seat->steps[i].parcels);
-        }
-        free(seat->steps);
-        sim_program_spans_free(&seat->spans);
+        free(at_rank(programs, rank)->steps);
+        sim_program_spans_free(&at_rank(programs, rank)->spans);
     }
     sim_world_close(programs->world);
     free(programs->seats);
