@@ -365,11 +365,13 @@ int by_packets_atomic(struct fabric_lane *lane, struct dn_remote remote, enum wi
 /* ---- Order and completion ------------------------------------------------------------------ */
 
 /* A fence or a quiet. Nothing is to be done when nothing of the user's is under way. */
-static int give_unless_quiet(struct by_packets *packets, const struct packet_request *request)
+static int give_unless_quiet(struct by_packets *packets, const struct packet_request *request,
+                             bool *is_given)
 {
     int error = 0;
     fabric_mutex_take(&packets->lock);
-    if (!nic_user_is_quiet(packets->board.engine, request->user)) {
+    *is_given = !nic_user_is_quiet(packets->board.engine, request->user);
+    if (*is_given) {
         error = give(packets, request);
     }
     fabric_mutex_give(&packets->lock);
@@ -379,16 +381,18 @@ static int give_unless_quiet(struct by_packets *packets, const struct packet_req
 int by_packets_fence(struct fabric_lane *lane)
 {
     struct packet_request request = {.kind = PACKET_FENCE, .user = user_of(lane)};
+    bool is_given;
     (void)in_place_fence(lane);
-    return give_unless_quiet(packets_of(lane), &request);
+    return give_unless_quiet(packets_of(lane), &request, &is_given);
 }
 
 static int quiet(struct by_packets *packets, uint32_t user)
 {
     struct nic_completion completion = {.state = NIC_DONE};
     struct packet_request request = {.kind = PACKET_QUIET, .user = user, .completion = &completion};
-    int error = give_unless_quiet(packets, &request);
-    if (!error) {
+    bool is_given;
+    int error = give_unless_quiet(packets, &request, &is_given);
+    if (!error && is_given) {
         packets->carrier->wait_done(packets, &completion);
     }
     return error ? error : completion.result;

@@ -296,8 +296,12 @@ static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uin
     lane->ops->nap(lane, timeout_ns, seen);
 }
 
-/* A wait has found what it waited for, a word of so many bytes (0: it is not known): that look is
- * what the program's CPU pays for. */
+/* In place of a number of bytes: the word by which the core processor tells that a request for a
+ * service is done. */
+enum { FABRIC_TOLD = 256 };
+
+/* A wait has found what it waited for, a word of so many bytes (0: it is not known) or FABRIC_TOLD:
+ * that look is what the program's CPU pays for. */
 static inline void fabric_looked(struct fabric_lane *lane, unsigned bytes)
 {
     if (UNLIKELY(lane->ops->looked != NULL)) {

@@ -78,7 +78,7 @@ static int ask(struct dn_lock *lock, bool only_if_free, uint64_t timeout_ns)
         return error;
     }
     struct host_condition condition = {is_answered, manager_is_gone, use, GROUP_WATCH_NOTHING};
-    error = host_wait(lock->node, &condition, timeout_ns);
+    error = host_wait_word(lock->node, &condition, FABRIC_TOLD, timeout_ns);
     if (!error || !abandon(lock)) {
         error = use->completion.result;
     }

@@ -280,6 +280,7 @@ int nic_packet_barrier_arrive(struct nic_services *services, uint64_t now_ns, ui
     }
     barrier->completion = completion;
     barrier->waiting = true;
+    services->counters.arrivals++;
     watch_neighbours(services, now_ns, barrier, true);
     advance(services, now_ns, barrier);
     return 0;

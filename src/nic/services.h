@@ -195,6 +195,7 @@ struct nic_services_counters {
     uint64_t malformed;     /* of them, dropped as such */
     uint64_t grants_direct; /* locks given to the next without the manager */
     uint64_t refused;       /* requests of others, for want of a line */
+    uint64_t arrivals;      /* of this node's hosts, at barriers */
 };
 const struct nic_services_counters *nic_services_counters(const struct nic_services *services);
 

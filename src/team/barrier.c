@@ -59,7 +59,8 @@ static int tree_arrive(struct dn_team *team)
 static int tree_pass(struct dn_team *team, uint64_t timeout_ns)
 {
     struct host_condition condition = {tree_passed, tree_is_hopeless, team, GROUP_WATCH_NOTHING};
-    int error = host_wait(team->node, &condition, timeout_ns);
+    unsigned word = team->kind == DN_BARRIER_NIC ? FABRIC_TOLD : 0;
+    int error = host_wait_word(team->node, &condition, word, timeout_ns);
     if (error == DN_EPEER) {
         error = team->way->pass_cut_tree(team, timeout_ns);
         if (!error) {

@@ -43,7 +43,9 @@ enum turn_word {
     TURN_BLOCK,     /* it writes a block of `value` bytes into a window and kicks */
     TURN_REQUEST,   /* it writes words of a request and kicks; detail: turn_asking, value: bytes */
     TURN_SERVICE,   /* it asks the core processor for a service */
-    TURN_LOOK,      /* it reads a word; behind a wait: the read that finds what was waited for */
+    /* It reads a word of `detail` bytes; behind a wait: the read that finds what was waited for. If
+     * `value` is not 0, it is the word by which the core processor tells that a service is done. */
+    TURN_LOOK,
     TURN_COMPUTE,   /* it computes for `value` ns */
     TURN_PACKET,    /* a packet of the NIC; load: struct turn_packet and its bytes */
     TURN_WAIT,      /* closing: until something comes, or until `value` ns of virtual time */

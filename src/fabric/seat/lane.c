@@ -56,8 +56,9 @@ static void make_room(struct by_packets *packets, uint64_t *seen)
 
 static void look(struct seat_state *seat, unsigned bytes)
 {
+    bool is_told = bytes == FABRIC_TOLD;
     fabric_mutex_take(&seat->packets.lock);
-    seat_step(seat, TURN_LOOK, (uint16_t)bytes, 0);
+    seat_step(seat, TURN_LOOK, (uint16_t)(is_told ? COMPLETION_BYTES : bytes), is_told);
     seat_sync_now_and_then(seat);
     fabric_mutex_give(&seat->packets.lock);
 }
@@ -79,11 +80,14 @@ static void services_taken(struct by_packets *packets)
     (void)packets;
 }
 
-/* Only what the core processor has to send is a request to it; a look at its tables is not. */
+/* What the core processor has to send is a request to it, and so is an arrival that waits for
+ * others; a look at its tables is not. */
 static void services_used(struct by_packets *packets)
 {
     struct seat_state *seat = seat_of(packets);
-    if (nic_services_have_due(packets->board.services)) {
+    uint64_t arrivals = nic_services_counters(packets->board.services)->arrivals;
+    if (nic_services_have_due(packets->board.services) || arrivals != seat->arrivals) {
+        seat->arrivals = arrivals;
         seat_step(seat, TURN_SERVICE, 0, 0);
     }
     seat_send(seat);

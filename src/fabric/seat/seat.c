@@ -185,7 +185,7 @@ static void reset(struct seat_state *seat, const struct fabric_start *start)
     seat->packet_count = 0;
     seat->last_packet = NULL;
     seat->parting_count = 0;
-    seat->header_misses = seat->context_misses = seat->retransmissions = 0;
+    seat->header_misses = seat->context_misses = seat->retransmissions = seat->arrivals = 0;
     seat->computing_from = 0;
     seat->counter_fd = -1;
     atomic_store(&seat->generation, 1);

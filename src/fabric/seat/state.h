@@ -51,6 +51,7 @@ struct seat_state {
     uint64_t header_misses;     /* that packets have been charged with */
     uint64_t context_misses;    /* the same */
     uint64_t retransmissions;
+    uint64_t arrivals;       /* at barriers, that were said */
     unsigned char *packet;   /* room for one of InfiniSWIF's */
     uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
     uint64_t computing_from_cpu_ns;

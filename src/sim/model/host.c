@@ -437,6 +437,18 @@ void sim_hosts_see(struct sim_world *world, struct sim_node *node, uint64_t offs
     }
 }
 
+uint64_t sim_host_told_ps(struct sim_host *host, bool by_core)
+{
+    struct sim_world *world = host->world;
+    struct sim_node *node = sim_node_of(host);
+    uint64_t told_ps = world->now_ps;
+    if (by_core) {
+        told_ps = sim_core_work(world, node, "notify", told_ps, world->machine->core_notify_cycles,
+                                0);
+    }
+    return reads_memory(host) ? sim_dma_write(world, node, told_ps, sizeof host->value) : told_ps;
+}
+
 void sim_hosts_look(struct sim_world *world, struct sim_node *node)
 {
     for (uint32_t i = 0; i < node->host_count; i++) {
@@ -450,12 +462,8 @@ void sim_hosts_look(struct sim_world *world, struct sim_node *node)
             continue;
         }
         told_ps = told_ps > world->now_ps ? told_ps : world->now_ps;
-        if (host->polls == SIM_POLL_COMPLETION && host->is_served) {
-            told_ps = sim_core_work(world, node, "notify", world->now_ps,
-                                    world->machine->core_notify_cycles, 0);
-        }
-        if (host->polls == SIM_POLL_COMPLETION && reads_memory(host)) {
-            told_ps = sim_dma_write(world, node, told_ps, sizeof host->value);
+        if (host->polls == SIM_POLL_COMPLETION) {
+            told_ps = sim_host_told_ps(host, host->is_served);
         }
         put_sample(host, told_ps);
     }

@@ -97,6 +97,7 @@ void sim_outside_request(struct sim_host *host, unsigned words, struct sim_parce
 void sim_outside_service(struct sim_host *host, struct sim_parcels *parcels)
 {
     struct sim_kick kick = kick_of(SIM_KICK_SERVICE_OUTSIDE, 0, parcels);
+    sim_node_of(host)->services_due++;
     sim_host_kick(host, host->now_ps, &kick);
     sim_host_go_on(host, "request", host->now_ps + host->world->machine->host_write);
 }
@@ -108,11 +109,11 @@ void sim_outside_look(struct sim_host *host, unsigned bytes)
 
 /* As a poll of the world's own programs: the reads before are known to be in vain, and cost only
  * time. */
-void sim_outside_found(struct sim_host *host, unsigned bytes, uint64_t since_ps)
+static void find(struct sim_host *host, unsigned bytes, uint64_t since_ps, uint64_t there_ps)
 {
     uint64_t read_ps;
     uint64_t period_ps = sim_host_poll_period_ps(host, bytes, &read_ps);
-    uint64_t passed_ps = host->now_ps - since_ps;
+    uint64_t passed_ps = there_ps - since_ps;
     uint64_t start_ps = since_ps + (passed_ps + period_ps - 1) / period_ps * period_ps;
     struct sim_passage *passage = sim_node_of(host)->passage;
     if (passage) {
@@ -120,6 +121,33 @@ void sim_outside_found(struct sim_host *host, unsigned bytes, uint64_t since_ps)
         passage->seen_ps = start_ps + read_ps;
     }
     sim_host_go_on(host, "poll", start_ps + read_ps);
+}
+
+void sim_outside_found(struct sim_host *host, unsigned bytes, uint64_t since_ps)
+{
+    find(host, bytes, since_ps, host->now_ps);
+}
+
+static void tell(struct sim_host *host)
+{
+    struct sim_node *node = sim_node_of(host);
+    find(host, node->told_bytes, node->told_since_ps, sim_host_told_ps(host, true));
+    node->told_bytes = 0;
+}
+
+void sim_outside_told(struct sim_host *host, unsigned bytes, uint64_t since_ps)
+{
+    struct sim_node *node = sim_node_of(host);
+    bool has_waited = since_ps != UINT64_MAX;
+    if (!has_waited && node->services_due == 0) {
+        sim_outside_look(host, bytes); /* it was told before */
+        return;
+    }
+    node->told_bytes = bytes;
+    node->told_since_ps = has_waited ? since_ps : host->now_ps;
+    if (node->services_due == 0) {
+        tell(host);
+    }
 }
 
 /* ---- From kicks to flights ------------------------------------------------------------------ */
@@ -139,9 +167,13 @@ void sim_outside_kicked(struct sim_world *world, struct sim_node *node, struct s
         parcel->ready_ps = kick->ready_ps;
     }
     move_all(&kick->parcels, &node->outbox);
+    if (kick->kind == SIM_KICK_SERVICE_OUTSIDE && --node->services_due == 0 &&
+        node->told_bytes > 0) {
+        tell(&world->hosts[kick->host]);
+    }
 }
 
-/* ---- Packets that go together ----------------------------------------------------------------- */
+/* ---- Packets that go together --------------------------------------------------------------- */
 
 /* A packet of InfiniSWIF that waits for the link still takes in what follows to the same peer. The
  * one outside does not know how long its packets wait, so it makes one of each body at once; those
@@ -240,7 +272,7 @@ static const struct sim_parcel *take_those_that_join(const struct sim_world *wor
     return lead;
 }
 
-/* ---- From outboxes to links -------------------------------------------------------------------- */
+/* ---- From outboxes to links ---------------------------------------------------------------- */
 
 /* One flight for all of them; the first has filled it in. */
 static void board(struct sim_world *world, struct sim_node *node, struct sim_flight *flight,

@@ -61,6 +61,9 @@ void sim_outside_service(struct sim_host *host, struct sim_parcels *parcels);
 void sim_outside_look(struct sim_host *host, unsigned bytes);
 /* The read that finds what came at this moment, of reads in a row that began at `since_ps`. */
 void sim_outside_found(struct sim_host *host, unsigned bytes, uint64_t since_ps);
+/* The read that finds that the core processor has told the end of a service, which it does at this
+ * moment or, if its request has yet to be served, then. UINT64_MAX: the host has not waited. */
+void sim_outside_told(struct sim_host *host, unsigned bytes, uint64_t since_ps);
 
 /* ---- No steps -------------------------------------------------------------------------------- */
 

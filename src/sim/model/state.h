@@ -219,6 +219,9 @@ struct sim_node {
     struct sim_lru *addresses;     /* of an engine outside: the address TLB; NULL: empty */
     uint64_t address_misses;       /* of it */
     struct sim_nic_use *use;       /* NULL: not counted */
+    uint32_t services_due;         /* of an engine outside: requests to CorePU, not yet served */
+    uint32_t told_bytes;           /* its host waits for their end; 0: it does not */
+    uint64_t told_since_ps;        /* and has done so since then */
 };
 
 /* A store, an acknowledgement or a short message of an engine outside has room in so much. */
@@ -320,6 +323,8 @@ void sim_host_event(struct sim_world *world, struct sim_host *host);
 uint64_t sim_host_write_ps(const struct sim_host *host, unsigned bytes);
 /* From one of a poll's reads to the next; *read_ps: how long the one that finds something takes. */
 uint64_t sim_host_poll_period_ps(const struct sim_host *host, unsigned bytes, uint64_t *read_ps);
+/* When the host can read that a request is done, which it is now; CorePU may have to tell it. */
+uint64_t sim_host_told_ps(struct sim_host *host, bool by_core);
 /* The host writes the kick's bytes into a window as soon as it knows of a free one. */
 void sim_host_ask_for_window(struct sim_host *host, const struct sim_kick *kick);
 /* Ends a step of the program, whose name is for traces: the program goes on at that time. */

@@ -420,7 +420,9 @@ static void begin_step(struct program_seat *seat, struct sim_host *host, struct 
     case TURN_COMPUTE: begin_computing(seat, host, step); break;
     default: {
         unsigned bytes = step->detail > 0 && step->detail <= WORD_BYTES ? step->detail : WORD_BYTES;
-        if (since_ps == UINT64_MAX) {
+        if (step->value != 0) {
+            sim_outside_told(host, bytes, since_ps);
+        } else if (since_ps == UINT64_MAX) {
             sim_outside_look(host, bytes);
         } else {
             sim_outside_found(host, bytes, since_ps);
