@@ -21,8 +21,10 @@
  * endlessly many, because what arrives meanwhile is seen at the next turn only. */
 enum { STEPS_MANY = 256, PS_PER_NS = 1000 };
 
-/* With a core for each node the turn comes back sooner than a sleeper wakes. */
-enum { SPINS = 200 };
+/* With a core for each node the turn comes back sooner than a sleeper wakes. But the simulator and
+ * the nodes are one more than the cores, and who spins may be in the way of who has the turn: so
+ * only for an answer that comes at once, and then the core is offered to the others. */
+enum { SPINS = 10 };
 
 struct simulator {
     struct program_words words;

@@ -27,6 +27,7 @@
 
 enum {
     YIELDS = 20,
+    YIELDS_FOR_TURN = 100,
     TURNS_WITHOUT = 1000,       /* yields, after a long one */
     LETS_IN = 100,              /* looks whether the others have come */
     ROOM_KEPT_BYTES = 64 << 10, /* for replies and closing words */
@@ -63,7 +64,7 @@ static bool yields_and_gets_it(const struct turn_page *page)
         return is_ours(page);
     }
     uint64_t before_ns = fabric_now_ns();
-    for (int yield = 0; yield < YIELDS; yield++) {
+    for (int yield = 0; yield < YIELDS_FOR_TURN; yield++) {
         if (is_ours(page)) {
             return true;
         }

@@ -14,7 +14,7 @@
 
 #define PROGRAM_LONG_YIELD_NS UINT64_C(200000)
 
-enum { PROGRAM_YIELDS = 20, PROGRAM_TURNS_WITHOUT = 1000, PROGRAM_FAULT_BYTES = 160 };
+enum { PROGRAM_YIELDS = 100, PROGRAM_TURNS_WITHOUT = 1000, PROGRAM_FAULT_BYTES = 160 };
 
 /* A step that the program has said, and the packets that belong to it. */
 struct program_step {
