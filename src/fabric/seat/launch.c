@@ -48,6 +48,8 @@ static int make_page(const struct fabric_roster *roster, uint32_t rank, int *fd,
         *page = NULL;
         return DN_ESYSTEM;
     }
+    /* No node needs the others' pages, and a fork would copy what is known of each. */
+    (void)madvise(*page, sizeof **page, MADV_DONTFORK);
     const struct group_sizes *sizes = &roster->sizes;
     (*page)->version = TURN_VERSION;
     (*page)->rank = rank;
