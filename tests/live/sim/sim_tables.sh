@@ -26,7 +26,8 @@ everything_is_measured()
 
 # All cells of the three tables, which the simulator's own programs fill, within 1 %. The program
 # computes in whole nanoseconds, they in picoseconds: that is up to 1 ns, so a difference of two
-# figures ("outside the SWIF", some 128 ns) may be off by 2.
+# figures ("outside the SWIF", some 128 ns) may be off by 2. Theirs depends on the number of rounds
+# by 1 ns as well.
 figures_agree()
 {
     local table
