@@ -29,6 +29,7 @@ enum {
     FABRIC_FINDING_BYTES = 16,
     FABRIC_TERMS_BYTES = 96,
     FABRIC_SENTENCE_BYTES = 256,
+    FABRIC_DIFFERENCE_BYTES = 512,
 };
 
 /* An option of the command line that only this fabric has: a number, a flag (0 or 1) or a text (its
@@ -62,6 +63,18 @@ struct fabric_host {
     struct fabric_contact contact;
 };
 
+/* One of two runs that ought to be the same, on a fabric in virtual time. */
+struct fabric_repeat {
+    bool is_second;
+    int journal_fd; /* a file without a name: what the first run did */
+    /* The fabric's, when the roster is released. */
+    bool has_run;
+    uint64_t virtual_ps;
+    uint64_t hash; /* of all that happened */
+    /* How the second one differs from the first; empty: it does not. */
+    char difference[FABRIC_DIFFERENCE_BYTES];
+};
+
 /* What one host makes for a group. */
 struct fabric_roster {
     const struct fabric_launch *fabric;
@@ -72,6 +85,7 @@ struct fabric_roster {
     struct group_sizes sizes;
     const char *words; /* what stands behind the fabric's name and a colon, or NULL */
     int notify_fd;     /* whoever writes it makes the launcher look (fault); -1: nobody does */
+    struct fabric_repeat *repeat;    /* NULL: there is one run only */
     struct fabric_contact *contacts; /* of all nodes */
     void *state;                     /* the fabric's own */
 };

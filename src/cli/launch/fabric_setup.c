@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/launch/repeat.h"
 #include "host/group.h"
 
 int launch_fabric_conclude(const char *command, int error, const char *sentence)
@@ -84,6 +85,7 @@ int launch_fabric_open(struct fabric_roster *roster, const struct launch_request
         .sizes = *sizes,
         .words = request->words,
         .notify_fd = -1,
+        .repeat = request->repeat ? &request->repeat->fabric : NULL,
     };
     int error = fabric_roster_open(roster);
     return launch_fabric_conclude(request->command, error, error ? dn_strerror(error) : "");

@@ -93,6 +93,7 @@ void launch_phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns)
 void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns)
 {
     decide_status(launch, STATUS_SIGNAL + signal_number);
+    launch->is_cut = true;
     switch (launch->phase) {
     case LAUNCH_RUNNING:
     case LAUNCH_GRACE:
@@ -108,6 +109,7 @@ void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t n
 
 void launch_phase_on_output_end(struct launch *launch, int error, uint64_t now_ns)
 {
+    launch->is_cut = true;
     if (error == EPIPE) {
         decide_status(launch, STATUS_SIGNAL + SIGPIPE);
     } else {
@@ -128,6 +130,7 @@ static void on_timeout(struct launch *launch, uint64_t now_ns)
 {
     launch->timeout_deadline_ns = UINT64_MAX;
     decide_status(launch, STATUS_TIMED_OUT);
+    launch->is_cut = true;
     switch (launch->phase) {
     case LAUNCH_RUNNING:
     case LAUNCH_GRACE:

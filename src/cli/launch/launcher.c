@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/program.h"
+#include "cli/launch/repeat.h"
 #include "cli/launch/sweep.h"
 #include "host/clock.h"
 
@@ -36,6 +37,14 @@ void launch_say(struct launch *launch, const char *format, ...)
     va_end(arguments);
     size_t length = rest > 0 ? (size_t)start + (size_t)rest : (size_t)start;
     length = length < sizeof line - 2 ? length : sizeof line - 2;
+    struct launch_repeat *repeat = launch->request->repeat;
+    if (repeat && repeat->fabric.is_second) {
+        if (!*repeat->said) {
+            (void)snprintf(repeat->said, sizeof repeat->said, "%.*s", (int)(length - (size_t)start),
+                           line + start);
+        }
+        return;
+    }
     line[length++] = '\n';
     if (launch->agent) {
         ssize_t written = write(STDERR_FILENO, line, length);
@@ -141,6 +150,11 @@ static bool open_stdin(struct launch *launch)
     if (launch->rank_first > 0) {
         return true;
     }
+    const struct launch_repeat *repeat = launch->request->repeat;
+    if (repeat && !repeat->stdin_is_file) {
+        launch->plan.stdin_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return launch->plan.stdin_fd >= 0;
+    }
     if (!launch->agent && !isatty(STDIN_FILENO)) {
         launch->plan.stdin_fd = STDIN_FILENO;
         return true;
@@ -243,6 +257,7 @@ void launch_open_output(struct launch *launch, uint32_t number, int fd)
 {
     struct output *output = &launch->outputs[number];
     launch_output_open(output, fd, number, number % 2 == 0 ? launch->out : launch->err);
+    output->repeat = launch->request->repeat;
     if (launch->request->label) {
         (void)snprintf(output->label, sizeof output->label, "[%u] ",
                        launch->rank_first + number / 2);
@@ -415,6 +430,9 @@ static int launch_here(struct launch *launch)
         bool is_told = !request->fabric->report || request->fabric->report(&launch->roster);
         status = launch->status ? launch->status : traced;
         status = status || is_told ? status : CLI_FAULT;
+        if (request->repeat) {
+            request->repeat->is_cut = launch->is_cut;
+        }
     }
     return status;
 }

@@ -6,6 +6,7 @@
  *     node_ends.c    the ends of processes: announced, judged, reported
  *     verdict.c      who is dead when nodes no longer hear each other
  *     trace.c        what nodes recorded of their calls
+ *     repeat.c       the same group once more, held against its first run
  *     fleet.c        a group on several hosts: the agents there and what they say
  *
  * An agent (agent.c) has the same state for the nodes of its host. It judges nothing: it tells
@@ -82,6 +83,7 @@ struct launch {
     int status;
     struct verdict verdict;
     bool is_spoilt; /* the group's constant words were overwritten, and that was said */
+    bool is_cut;    /* a signal, time or a closed output has ended it */
     bool abandoned; /* the user does not want the rest of the output either */
 
     struct host_group group; /* its lives alone where the fabric shares no memory */

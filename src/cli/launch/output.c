@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/launch/repeat.h"
+
 enum {
     OUTPUT_HELD_BYTES = 64 * 1024,
     /* The held line and a read's worth of empty lines, each with its label. */
@@ -80,7 +82,10 @@ bool launch_output_read(struct output *output)
     char text[OUTPUT_READ_BYTES];
     ssize_t bytes = read(output->fd, text, sizeof text);
     if (bytes > 0) {
-        launch_output_put(output, text, (size_t)bytes);
+        if (!output->repeat ||
+            launch_repeat_take(output->repeat, output->writer, text, (size_t)bytes)) {
+            launch_output_put(output, text, (size_t)bytes);
+        }
         return true;
     }
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) {

@@ -5,6 +5,8 @@
 
 #include "cli/launch/sink.h"
 
+struct launch_repeat;
+
 enum {
     OUTPUT_ENDED = -1,
     OUTPUT_FED = -2, /* there is no pipe: somebody puts bytes in */
@@ -15,9 +17,10 @@ struct output {
     int fd; /* or one of the above */
     uint32_t writer;
     struct sink *sink;
-    char label[16]; /* empty: none */
-    bool is_ending; /* a fed one: its last bytes are on their way */
-    char *held;     /* the unfinished line; NULL: none yet */
+    char label[16];               /* empty: none */
+    bool is_ending;               /* a fed one: its last bytes are on their way */
+    struct launch_repeat *repeat; /* which looks at the pipe's bytes first; or NULL */
+    char *held;                   /* the unfinished line; NULL: none yet */
     size_t held_bytes;
 };
 

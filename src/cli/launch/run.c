@@ -9,6 +9,7 @@
 #include "base/size_text.h"
 #include "cli/cli.h"
 #include "cli/launch/choice.h"
+#include "cli/launch/repeat.h"
 #include "cli/launch/trace.h"
 #include "cli/options.h"
 #include "host/settings.h"
@@ -25,6 +26,7 @@ struct run_words {
     const char *hosts_file; /* NULL: this host alone */
     const char **variables; /* "NAME=VALUE" for the nodes; NULL ends it */
     size_t variable_count;
+    bool checks_determinism;
 };
 
 /* ---- Options -------------------------------------------------------------------------------- */
@@ -79,6 +81,10 @@ static const struct options_row run_rows[] = {
      OPTIONS_TEXT, AT(request.trace_path)},
     {"trace-records", 0, "N", "room for the calls of each node (default 1048576)", OPTIONS_NUMBER,
      AT(request.trace_records), .least = 1, .most = TRACE_RECORDS_MAX, .what = "number of records"},
+    {"check-determinism", 0, NULL,
+     "on a fabric in virtual time: run the program twice and name the first difference, with "
+     "status 1",
+     OPTIONS_FLAG, AT(checks_determinism)},
     {NULL, 'x', "NAME[=VALUE]",
      "set an environment variable for the nodes; those on this host have all of the launcher's "
      "anyway",
@@ -185,6 +191,16 @@ static const struct fabric_launch *fabric_of_hosts(void)
     return *fabric;
 }
 
+/* The first fabric in virtual time. */
+static const struct fabric_launch *fabric_of_turns(void)
+{
+    const struct fabric_launch *const *fabric = fabric_launches;
+    while (!(*fabric)->takes_turns) {
+        fabric++;
+    }
+    return *fabric;
+}
+
 /* Gives 0, or a status if the words make no sense together. `of_hosts` is an option that makes
  * sense only with --hosts, or NULL. */
 static int check_words(const struct run_words *words, const char *of_hosts)
@@ -205,6 +221,12 @@ static int check_words(const struct run_words *words, const char *of_hosts)
     }
     if (words->request.trace_records != 0 && !words->request.trace_path) {
         return cli_refuse(COMMAND, "--trace-records is for --trace only");
+    }
+    if (words->checks_determinism && !words->request.fabric->takes_turns) {
+        return cli_refuse(COMMAND,
+                          "--check-determinism is for --fabric %s only: in real time no two runs "
+                          "are the same",
+                          fabric_of_turns()->name);
     }
     if (!*words->request.argv) {
         return cli_refuse(COMMAND, "no program given: dimmnet run -n %u program",
@@ -279,7 +301,8 @@ int cli_run(int argc, char **argv)
     if (!words.variables) {
         cli_say(COMMAND, "no memory");
     } else if (read_words(argc, argv, &words, &status)) {
-        status = launch_group(&words.request);
+        status = words.checks_determinism ? launch_twice(&words.request)
+                                          : launch_group(&words.request);
     }
     remote_hosts_release(&words.hosts.hosts);
     free(words.variables);

@@ -7,6 +7,8 @@
 #include "fabric/launch.h"
 #include "host/settings.h"
 
+struct launch_repeat;
+
 /* Nodes on other hosts; only on fabrics that span them. */
 struct launch_hosts {
     struct hosts hosts;         /* assigned */
@@ -25,6 +27,7 @@ struct launch_request {
     const uint64_t *settings;         /* of the fabric, one for each of its options */
     const char *words;                /* for the fabric, or NULL */
     const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
+    struct launch_repeat *repeat;     /* it is one of two runs; NULL: the only one */
     uint64_t timeout_ns;              /* 0: none */
     const char *trace_path;           /* where the trace goes; NULL: none */
     uint64_t trace_records;           /* of each node, for that */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -21,6 +22,9 @@
  * endlessly many, because what arrives meanwhile is seen at the next turn only. */
 enum { STEPS_MANY = 256, PS_PER_NS = 1000 };
 
+/* For what is under way when the last process has ended. */
+enum { SETTLE_SECONDS = 10 };
+
 /* With a core for each node the turn comes back sooner than a sleeper wakes. But the simulator and
  * the nodes are one more than the cores, and who spins may be in the way of who has the turn: so
  * only for an answer that comes at once, and then the core is offered to the others. */
@@ -32,12 +36,15 @@ struct simulator {
     struct sim_programs *programs;
     struct sim_timeline *timeline;
     struct sim_death *deaths;
+    struct journal *journal;
+    struct fabric_repeat *repeat; /* or NULL */
     const char *texts[SEAT_SETTINGS];
     uint32_t node_count;
+    uint32_t ended_count; /* nodes whose processes have ended */
     int notify_fd;
     pthread_t thread;
     bool is_running;
-    char error[SIM_ERROR_BYTES];
+    char error[SIM_PROGRAMS_ERROR_BYTES];
     enum sim_programs_end end;
     bool is_told;
     _Atomic bool is_over;
@@ -92,11 +99,46 @@ static bool start(struct simulator *simulator)
     return simulator->is_running;
 }
 
+/* Packets may still be under way when the last process has ended, and a run that is the same each
+ * time has them all. They arrive within moments; something that does not is stopped. */
+static void join(const struct simulator *simulator)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += SETTLE_SECONDS;
+    if (simulator->ended_count < simulator->node_count ||
+        pthread_timedjoin_np(simulator->thread, NULL, &until) != 0) {
+        sim_programs_stop(simulator->programs);
+        (void)pthread_join(simulator->thread, NULL);
+    }
+}
+
+/* For whoever compares this run with another one. */
+static void conclude(const struct simulator *simulator)
+{
+    struct fabric_repeat *repeat = simulator->repeat;
+    struct sim_programs_result result;
+    sim_programs_result(simulator->programs, &result);
+    repeat->has_run = true;
+    repeat->virtual_ps = result.virtual_ps;
+    repeat->hash = result.hash;
+    if (result.is_different) {
+        (void)snprintf(repeat->difference, sizeof repeat->difference, "%s", simulator->error);
+    }
+}
+
+static bool is_second(const struct simulator *simulator)
+{
+    return simulator->repeat && simulator->repeat->is_second;
+}
+
 static void stop(struct simulator *simulator)
 {
     if (simulator->is_running) {
-        sim_programs_stop(simulator->programs);
-        (void)pthread_join(simulator->thread, NULL);
+        join(simulator);
+        if (simulator->repeat) {
+            conclude(simulator);
+        }
         simulator->is_running = false;
     }
 }
@@ -118,16 +160,17 @@ static bool report(void *context)
 {
     struct simulator *simulator = context;
     stop(simulator);
-    bool is_told = cli_program_report(&(struct program_report){
-        .programs = simulator->programs,
-        .machine = simulator->machine.name,
-        .topology = sim_topology_names[simulator->words.topology],
-        .node_count = simulator->node_count,
-        .words = &simulator->words,
-        .json = simulator->texts[SEAT_JSON],
-        .html = simulator->texts[SEAT_HTML],
-        .end = simulator->end,
-    });
+    bool is_told = is_second(simulator) ||
+                   cli_program_report(&(struct program_report){
+                       .programs = simulator->programs,
+                       .machine = simulator->machine.name,
+                       .topology = sim_topology_names[simulator->words.topology],
+                       .node_count = simulator->node_count,
+                       .words = &simulator->words,
+                       .json = simulator->texts[SEAT_JSON],
+                       .html = simulator->texts[SEAT_HTML],
+                       .end = simulator->end,
+                   });
     return close_timeline(simulator) && is_told;
 }
 
@@ -138,6 +181,7 @@ static void end(void *context)
     if (simulator->programs) {
         sim_programs_close(simulator->programs);
     }
+    journal_close(simulator->journal);
     (void)close_timeline(simulator);
     sim_machine_free(&simulator->machine);
     free(simulator->deaths);
@@ -161,17 +205,39 @@ static bool can_count(void)
     return fd >= 0;
 }
 
+/* One of two runs. */
+static int open_journal(struct simulator *simulator, const struct fabric_repeat *repeat,
+                        char error[SIM_ERROR_BYTES])
+{
+    if (simulator->words.compute == TURN_COMPUTE_MEASURED) {
+        (void)snprintf(error, SIM_ERROR_BYTES,
+                       "--check-determinism does not go with compute=measured: measured time is "
+                       "never the same twice");
+        return DN_EINVAL;
+    }
+    simulator->journal = journal_open(repeat->journal_fd, repeat->is_second);
+    if (!simulator->journal) {
+        (void)snprintf(error, SIM_ERROR_BYTES, "there is no room for what the first run did");
+        return DN_ENOMEM;
+    }
+    return 0;
+}
+
 static int open_programs(struct simulator *simulator, const struct seat_order *order,
                          char error[SIM_ERROR_BYTES])
 {
     uint32_t death_count;
+    int fault = simulator->repeat ? open_journal(simulator, simulator->repeat, error) : 0;
+    if (fault) {
+        return fault;
+    }
     if (simulator->words.compute == TURN_COMPUTE_INSTRUCTIONS && !can_count()) {
         (void)snprintf(error, SIM_ERROR_BYTES,
                        "this kernel counts no instructions here (perf_event_open): take "
                        "compute=measured or compute=declared");
         return DN_EINVAL;
     }
-    if (order->texts[SEAT_STAGES]) {
+    if (order->texts[SEAT_STAGES] && !is_second(simulator)) {
         simulator->timeline = sim_timeline_open(order->texts[SEAT_STAGES], 0, UINT64_MAX, error);
         if (!simulator->timeline) {
             return DN_EINVAL;
@@ -196,6 +262,7 @@ static int open_programs(struct simulator *simulator, const struct seat_order *o
         .death_count = death_count,
         .notice_ps = simulator->words.notice_ps,
         .keeps_spans = order->texts[SEAT_HTML] != NULL,
+        .journal = simulator->journal,
     };
     simulator->programs = sim_programs_open(&config, error);
     return simulator->programs ? 0 : DN_EINVAL;
@@ -210,6 +277,7 @@ static int begin(const struct seat_order *order, void **made, char *sentence)
     }
     simulator->node_count = order->node_count;
     simulator->notify_fd = order->notify_fd;
+    simulator->repeat = order->repeat;
     memcpy(simulator->texts, order->texts, sizeof order->texts);
     int fault = cli_program_words_read(order->words, order->node_count, &simulator->words,
                                        &simulator->machine, error)
@@ -230,7 +298,8 @@ static int begin(const struct seat_order *order, void **made, char *sentence)
 
 static void ended(void *context, uint32_t rank, bool well)
 {
-    const struct simulator *simulator = context;
+    struct simulator *simulator = context;
+    simulator->ended_count++;
     sim_programs_ended(simulator->programs, rank, well);
 }
 

@@ -97,6 +97,7 @@ static int make(struct fabric_roster *roster, char *sentence)
         .node_count = roster->node_count,
         .pages = making->pages,
         .notify_fd = roster->notify_fd,
+        .repeat = roster->repeat,
     };
     for (unsigned i = 0; i < SEAT_SETTINGS; i++) {
         order.texts[i] = (const char *)(uintptr_t)roster->settings[i];

@@ -15,6 +15,7 @@ struct seat_order {
     uint32_t node_count;
     struct turn_page **pages; /* one for each node, until the end */
     int notify_fd;
+    struct fabric_repeat *repeat; /* or NULL */
 };
 
 struct seat_simulator {

@@ -51,6 +51,7 @@ void sim_programs_result(const struct sim_programs *programs, struct sim_program
         .calls = programs->calls,
         .turns = programs->turns,
         .hash = programs->hash,
+        .is_different = programs->is_different,
         .is_deterministic = !programs->is_threaded &&
                             programs->config.pages[0]->terms.compute == TURN_COMPUTE_DECLARED,
     };

@@ -32,19 +32,25 @@ static uint64_t real_ns(void)
 
 /* ---- The hash of all that happens ------------------------------------------------------------ */
 
-static void note(struct sim_programs *programs, uint64_t word)
+static uint64_t mix(uint64_t hash, uint64_t word)
 {
-    programs->hash = (programs->hash ^ word) * FNV_PRIME;
-    programs->hash ^= programs->hash >> 29;
+    hash = (hash ^ word) * FNV_PRIME;
+    return hash ^ hash >> 29;
 }
 
-static void note_bytes(struct sim_programs *programs, const unsigned char *bytes, uint32_t count)
+static uint64_t mix_bytes(uint64_t hash, const unsigned char *bytes, uint32_t count)
 {
     for (uint32_t at = 0; at < count; at += sizeof(uint64_t)) {
         uint64_t word = 0;
         memcpy(&word, bytes + at, count - at < sizeof word ? count - at : sizeof word);
-        note(programs, word);
+        hash = mix(hash, word);
     }
+    return hash;
+}
+
+static void note(struct sim_programs *programs, uint64_t word)
+{
+    programs->hash = mix(programs->hash, word);
 }
 
 /* ---- Reading a turn -------------------------------------------------------------------------- */
@@ -58,7 +64,12 @@ static struct program_step *add_step(struct program_seat *seat, const struct tur
     }
     struct program_step *step = &seat->steps[seat->step_count++];
     *step = (struct program_step){
-        .word = record->word, .detail = record->detail, .value = record->value};
+        .word = record->word,
+        .detail = record->detail,
+        .value = record->value,
+        .peer = JOURNAL_NOBODY,
+        .print = mix(mix(FNV_START, record->detail), record->value),
+    };
     return step;
 }
 
@@ -80,11 +91,17 @@ static bool read_packet(struct program_seat *seat, const struct turn_record *rec
     }
     note(seat->programs, (uint64_t)seat->rank << 32 | packet.peer);
     note(seat->programs, packet.number);
-    note_bytes(seat->programs, data, packet.bytes);
+    seat->programs->hash = mix_bytes(seat->programs->hash, data, packet.bytes);
+    uint64_t print = seat->programs->config.journal ? mix_bytes(packet.peer, data, packet.bytes)
+                                                    : 0;
     struct sim_parcel *parcel = sim_parcel_make(seat->programs->world, &packet, data);
     if (packet.flags & TURN_KICKED && seat->step_count > 0) {
-        sim_parcels_add(&seat->steps[seat->step_count - 1].parcels, parcel);
+        struct program_step *step = &seat->steps[seat->step_count - 1];
+        step->peer = packet.peer;
+        step->print = mix(step->print, print);
+        sim_parcels_add(&step->parcels, parcel);
     } else {
+        sim_program_enter(seat, TURN_PACKET, journal_amount(packet.bytes, packet.peer), print);
         sim_parcels_add(free_ones, parcel);
     }
     return true;
@@ -357,6 +374,7 @@ static void end_seat(struct program_seat *seat, enum dn_life life)
     }
     seat->step_at = seat->step_count = 0;
     note(programs, (uint64_t)life << 32 | seat->rank);
+    sim_program_enter(seat, TURN_LIFE, journal_amount(life, JOURNAL_NOBODY), 0);
     sim_outside_call(programs->world, seat->rank,
                      now_ps + (life == DN_DEAD ? programs->config.notice_ps : 0),
                      PROGRAM_CALL_LIFE);
@@ -402,6 +420,7 @@ static void begin_computing(struct program_seat *seat, struct sim_host *host,
 static void begin_step(struct program_seat *seat, struct sim_host *host, struct program_step *step)
 {
     uint64_t since_ps = seat->wait_since_ps;
+    sim_program_enter_step(seat, step);
     seat->programs->calls++;
     seat->wait_since_ps = UINT64_MAX;
     sim_program_account(seat,
@@ -436,6 +455,8 @@ static void park(struct program_seat *seat)
 {
     struct sim_programs *programs = seat->programs;
     uint64_t now_ps = sim_world_now(programs->world);
+    sim_program_enter(seat, TURN_WAIT, journal_amount(seat->closing_value, JOURNAL_NOBODY),
+                      seat->closing_value);
     seat->state = PROGRAM_WAITS;
     seat->wait_number++;
     sim_program_account(seat, SIM_PROGRAM_WAITS);
@@ -692,7 +713,7 @@ static void gather(struct sim_programs *programs)
     }
 }
 
-static void say_who_waits(const struct sim_programs *programs, char error[SIM_ERROR_BYTES])
+static void say_who_waits(const struct sim_programs *programs, char error[SIM_PROGRAMS_ERROR_BYTES])
 {
     uint32_t first = UINT32_MAX;
     uint32_t waiting = 0;
@@ -702,13 +723,14 @@ static void say_who_waits(const struct sim_programs *programs, char error[SIM_ER
             waiting++;
         }
     }
-    (void)snprintf(error, SIM_ERROR_BYTES,
+    (void)snprintf(error, SIM_PROGRAMS_ERROR_BYTES,
                    "deadlock at %.3f us of virtual time: nothing is under way, and %" PRIu32
                    " nodes wait, the first of them node %" PRIu32,
                    (double)sim_world_now(programs->world) / 1e6, waiting, first);
 }
 
-enum sim_programs_end sim_programs_run(struct sim_programs *programs, char error[SIM_ERROR_BYTES])
+enum sim_programs_end sim_programs_run(struct sim_programs *programs,
+                                       char error[SIM_PROGRAMS_ERROR_BYTES])
 {
     *error = '\0';
     gather(programs);
@@ -717,18 +739,19 @@ enum sim_programs_end sim_programs_run(struct sim_programs *programs, char error
     }
     enum sim_end end = sim_world_run(programs->world, programs->config.limit_ps);
     sim_program_accounts_close(programs);
-    if (end == SIM_END_DONE) {
+    sim_program_enter_end(programs);
+    if (end == SIM_END_DONE && !programs->is_different) {
         return atomic_load(&programs->is_cut) ? SIM_PROGRAMS_STOPPED : SIM_PROGRAMS_DONE;
     }
     if (atomic_load(&programs->stops)) {
-        (void)snprintf(error, SIM_ERROR_BYTES, "%s", programs->fault);
+        (void)snprintf(error, SIM_PROGRAMS_ERROR_BYTES, "%s", programs->fault);
         return SIM_PROGRAMS_STOPPED;
     }
     if (end == SIM_END_DEADLOCK) {
         say_who_waits(programs, error);
         return SIM_PROGRAMS_DEADLOCK;
     }
-    (void)snprintf(error, SIM_ERROR_BYTES, "virtual time is up");
+    (void)snprintf(error, SIM_PROGRAMS_ERROR_BYTES, "virtual time is up");
     return SIM_PROGRAMS_LIMIT;
 }
 

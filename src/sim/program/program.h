@@ -7,6 +7,7 @@
 
 #include "sim/model/outside.h"
 #include "sim/model/world.h"
+#include "sim/program/journal.h"
 #include "sim/program/spans.h"
 
 /* A death of the plan. */
@@ -25,8 +26,9 @@ struct sim_programs_config {
     uint64_t limit_ps;             /* virtual time; UINT64_MAX: none */
     const struct sim_death *deaths;
     uint32_t death_count;
-    uint64_t notice_ps; /* from a death until the others know of it */
-    bool keeps_spans;   /* sim_programs_spans is wanted */
+    uint64_t notice_ps;      /* from a death until the others know of it */
+    bool keeps_spans;        /* sim_programs_spans is wanted */
+    struct journal *journal; /* of the steps; NULL: none is kept */
 };
 
 struct sim_programs;
@@ -40,10 +42,12 @@ enum sim_programs_end {
     SIM_PROGRAMS_DONE,     /* every process has left, or has ended */
     SIM_PROGRAMS_DEADLOCK, /* they all wait, and nothing is under way */
     SIM_PROGRAMS_LIMIT,    /* virtual time is up */
-    SIM_PROGRAMS_STOPPED,  /* sim_programs_stop or sim_programs_cut */
+    SIM_PROGRAMS_STOPPED,  /* sim_programs_stop or sim_programs_cut; or a second run differs */
 };
 /* Runs to the end; the error says why it is not DONE. */
-enum sim_programs_end sim_programs_run(struct sim_programs *programs, char error[SIM_ERROR_BYTES]);
+enum { SIM_PROGRAMS_ERROR_BYTES = JOURNAL_SENTENCE_BYTES };
+enum sim_programs_end sim_programs_run(struct sim_programs *programs,
+                                       char error[SIM_PROGRAMS_ERROR_BYTES]);
 
 /* These may be called from another thread. The process of a rank has ended, well or not. */
 void sim_programs_ended(struct sim_programs *programs, uint32_t rank, bool well);
@@ -66,6 +70,7 @@ struct sim_programs_result {
     uint64_t calls;        /* steps of the CPUs, and waits */
     uint64_t turns;        /* that programs were given */
     uint64_t hash;         /* of all that happened; equal runs have equal ones */
+    bool is_different;     /* from the first run, of which the journal is */
     bool is_deterministic; /* no program has several threads, and no time was measured */
     struct sim_world_counters counters;
     struct sim_network_worst worst;

@@ -14,7 +14,7 @@
 
 #define PROGRAM_LONG_YIELD_NS UINT64_C(200000)
 
-enum { PROGRAM_YIELDS = 100, PROGRAM_TURNS_WITHOUT = 1000, PROGRAM_FAULT_BYTES = 160 };
+enum { PROGRAM_YIELDS = 100, PROGRAM_TURNS_WITHOUT = 1000 };
 
 /* A step that the program has said, and the packets that belong to it. */
 struct program_step {
@@ -22,6 +22,9 @@ struct program_step {
     uint16_t detail;
     uint64_t value;
     struct sim_parcels parcels;
+    /* For the journal. */
+    uint32_t peer; /* of its last packet, or JOURNAL_NOBODY */
+    uint64_t print;
 };
 
 /* ABSENT -> STEPS <-> WAITS -> LEFT or DEAD. */
@@ -95,7 +98,8 @@ struct sim_programs {
     uint64_t looks;
     uint64_t paced_from_ns, paced_from_ps;
     uint64_t calls, turns, hash;
-    char fault[PROGRAM_FAULT_BYTES];
+    bool is_different; /* from the run of which the journal is */
+    char fault[SIM_PROGRAMS_ERROR_BYTES];
     _Atomic bool stops;
     _Atomic bool is_cut; /* the launcher ends processes */
     _Atomic bool any_ended;
@@ -122,6 +126,14 @@ void sim_program_accounts_open(struct sim_programs *programs);
 void sim_program_account(struct program_seat *seat, enum sim_program_doing next);
 /* The run is over: the time of those that have not left goes to this moment. */
 void sim_program_accounts_close(struct sim_programs *programs);
+
+/* ---- same.c ---------------------------------------------------------------------------------- */
+
+/* What goes into the journal, if one is kept. A second run that differs from the first stops. */
+void sim_program_enter(struct program_seat *seat, enum turn_word word, uint64_t amount,
+                       uint64_t print);
+void sim_program_enter_step(struct program_seat *seat, const struct program_step *step);
+void sim_program_enter_end(struct sim_programs *programs);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 

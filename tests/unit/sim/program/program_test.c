@@ -29,7 +29,7 @@ struct player {
 static struct player players[NODES_MAX];
 static uint32_t node_count;
 static _Atomic bool run_is_over;
-static char error[SIM_ERROR_BYTES];
+static char error[SIM_PROGRAMS_ERROR_BYTES];
 static struct sim_programs_result result;
 static struct sim_program_times times[NODES_MAX];
 static struct sim_nic_use uses[NODES_MAX];
