@@ -242,7 +242,8 @@ static int store(const struct dn_kick *kick, uint64_t offset, uint64_t value, un
 }
 
 /* A store has one time, that before it: it is over as soon as it is begun, and reading the clock
- * costs more than the store. */
+ * costs more than the store. Where time is virtual, reading it costs none, and a store has its
+ * end. */
 static __attribute__((noinline, cold)) int traced_store(const struct dn_kick *kick, uint64_t offset,
                                                         uint64_t value, unsigned bytes,
                                                         const char *name)
@@ -253,7 +254,7 @@ static __attribute__((noinline, cold)) int traced_store(const struct dn_kick *ki
     remote.offset += offset;
     struct host_trace_what what = host_trace_remote(HOST_TRACE_STORE, kick ? kick->node : NULL,
                                                     remote, bytes);
-    host_trace_note(name, &what, now_ns, now_ns, error);
+    host_trace_note(name, &what, now_ns, host_fabric_clock ? host_now_ns() : now_ns, error);
     return error;
 }
 

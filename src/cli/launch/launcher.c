@@ -230,7 +230,7 @@ int launch_prepare(struct launch *launch)
                           strerror(error));
     }
     /* Two pipe ends, what the fabric has, records and, at times, a pidfd for each node. */
-    uint64_t by_node = 2 + (uint64_t)request->fabric->files_by_node + (request->trace_path != NULL);
+    uint64_t by_node = 2 + (uint64_t)request->fabric->files_by_node + launch_trace_is_wanted(request);
     uint64_t needed = by_node * launch->rank_count;
     int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
     status = status ? status : launch_take_charge(launch, launch->rank_count);

@@ -79,6 +79,10 @@ static const struct options_row run_rows[] = {
      "record the nodes' library calls and write them, when all have ended, to a file that "
      "ui.perfetto.dev shows",
      OPTIONS_TEXT, AT(request.trace_path)},
+    {"goal", 0, "FILE",
+     "record the same and write it as a GOAL schedule, which dimmnet sim goal replays on simulated "
+     "machines",
+     OPTIONS_TEXT, AT(request.goal_path)},
     {"trace-records", 0, "N", "room for the calls of each node (default 1048576)", OPTIONS_NUMBER,
      AT(request.trace_records), .least = 1, .most = TRACE_RECORDS_MAX, .what = "number of records"},
     {"check-determinism", 0, NULL,
@@ -215,12 +219,13 @@ static int check_words(const struct run_words *words, const char *of_hosts)
     if (of_hosts && !words->hosts_file) {
         return cli_refuse(COMMAND, "--%s is for --hosts only", of_hosts);
     }
-    if (words->request.trace_path && words->hosts_file) {
-        return cli_refuse(COMMAND, "--trace records nodes of this host only: it does not go with "
-                                   "--hosts");
+    if (launch_trace_is_wanted(&words->request) && words->hosts_file) {
+        return cli_refuse(COMMAND,
+                          "--%s records nodes of this host only: it does not go with --hosts",
+                          words->request.trace_path ? "trace" : "goal");
     }
-    if (words->request.trace_records != 0 && !words->request.trace_path) {
-        return cli_refuse(COMMAND, "--trace-records is for --trace only");
+    if (words->request.trace_records != 0 && !launch_trace_is_wanted(&words->request)) {
+        return cli_refuse(COMMAND, "--trace-records is for --trace and --goal only");
     }
     if (words->checks_determinism && !words->request.fabric->takes_turns) {
         return cli_refuse(COMMAND,

@@ -30,7 +30,8 @@ struct launch_request {
     struct launch_repeat *repeat;     /* it is one of two runs; NULL: the only one */
     uint64_t timeout_ns;              /* 0: none */
     const char *trace_path;           /* where the trace goes; NULL: none */
-    uint64_t trace_records;           /* of each node, for that */
+    const char *goal_path;            /* where the trace goes as a schedule; NULL: none */
+    uint64_t trace_records;           /* of each node, for these */
     bool says_time;                   /* that the nodes ran together */
     bool label;                       /* "[rank] " before every line */
     bool keep_going;                  /* a node's failure is announced, and the others go on */

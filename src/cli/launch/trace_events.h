@@ -6,8 +6,8 @@
  *     trace_match.c   finds the arrows
  *     trace_json.c    writes it all as JSON
  *
- * Whoever wants something else of a trace (a schedule for a simulator, a report) takes struct
- * trace_events. */
+ * Whoever wants something else of a trace (a report) takes struct trace_events, as the simulator's
+ * part of the command does for schedules (cli/sim/trace_goal.c). */
 #ifndef CLI_LAUNCH_TRACE_EVENTS_H
 #define CLI_LAUNCH_TRACE_EVENTS_H
 
@@ -90,5 +90,11 @@ const char *trace_name(const struct trace_events *events, const struct trace_eve
 /* Writes the trace events of Perfetto and chrome://tracing (trace_json.c). False: no memory. The
  * caller looks for errors of the file. */
 bool trace_json_write(const struct trace_events *events, FILE *file);
+
+/* Writes a GOAL schedule that does what the nodes did (cli/sim/trace_goal.h), and gives how many
+ * operations it has. False: the error says why not. NULL in a build without the simulator. */
+enum { TRACE_ERROR_BYTES = 320 };
+bool trace_goal_write(const struct trace_events *events, FILE *file, uint64_t *operations,
+                      char error[TRACE_ERROR_BYTES]) __attribute__((weak));
 
 #endif

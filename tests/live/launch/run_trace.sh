@@ -191,7 +191,7 @@ other_hosts_are_refused()
 room_without_a_trace_is_refused()
 {
     live_group -n 1 --trace-records 5 true
-    is "$status" 2 && said 'trace-records is for --trace only'
+    is "$status" 2 && said 'trace-records is for --trace and --goal only'
 }
 
 # A launcher that a node starts has a group of its own, which nobody records.
