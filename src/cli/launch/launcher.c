@@ -31,20 +31,15 @@ void launch_say(struct launch *launch, const char *format, ...)
 {
     char line[SAY_BYTES];
     va_list arguments;
+    if (launch->request->repeat && launch->request->repeat->fabric.is_second) {
+        return; /* the first run has said it; what is different is said in the end */
+    }
     va_start(arguments, format);
     int start = snprintf(line, sizeof line - 1, "%s: ", launch->request->command);
     int rest = vsnprintf(line + start, sizeof line - 1 - (size_t)start, format, arguments);
     va_end(arguments);
     size_t length = rest > 0 ? (size_t)start + (size_t)rest : (size_t)start;
     length = length < sizeof line - 2 ? length : sizeof line - 2;
-    struct launch_repeat *repeat = launch->request->repeat;
-    if (repeat && repeat->fabric.is_second) {
-        if (!*repeat->said) {
-            (void)snprintf(repeat->said, sizeof repeat->said, "%.*s", (int)(length - (size_t)start),
-                           line + start);
-        }
-        return;
-    }
     line[length++] = '\n';
     if (launch->agent) {
         ssize_t written = write(STDERR_FILENO, line, length);
@@ -230,7 +225,8 @@ int launch_prepare(struct launch *launch)
                           strerror(error));
     }
     /* Two pipe ends, what the fabric has, records and, at times, a pidfd for each node. */
-    uint64_t by_node = 2 + (uint64_t)request->fabric->files_by_node + launch_trace_is_wanted(request);
+    uint64_t by_node = 2 + (uint64_t)request->fabric->files_by_node +
+                       launch_trace_is_wanted(request);
     uint64_t needed = by_node * launch->rank_count;
     int status = launch_raise_file_limit(launch, needed + launch->rank_count, needed);
     status = status ? status : launch_take_charge(launch, launch->rank_count);
@@ -412,6 +408,21 @@ static void say_time(const struct launch *launch)
     }
 }
 
+/* For whoever compares two runs: how this one ended. */
+static void tell_repeat(const struct launch *launch)
+{
+    struct launch_repeat *repeat = launch->request->repeat;
+    if (repeat) {
+        repeat->is_cut = launch->is_cut;
+        for (uint32_t i = 0; i < launch->rank_count; i++) {
+            const struct ending *ending = &launch->nodes[i].ending;
+            launch_repeat_ended(repeat, i,
+                                ending->kind == ENDING_KILLED ? 128 + ending->number
+                                                              : ending->number);
+        }
+    }
+}
+
 static int launch_here(struct launch *launch)
 {
     const struct launch_request *request = launch->request;
@@ -430,9 +441,7 @@ static int launch_here(struct launch *launch)
         bool is_told = !request->fabric->report || request->fabric->report(&launch->roster);
         status = launch->status ? launch->status : traced;
         status = status || is_told ? status : CLI_FAULT;
-        if (request->repeat) {
-            request->repeat->is_cut = launch->is_cut;
-        }
+        tell_repeat(launch);
     }
     return status;
 }

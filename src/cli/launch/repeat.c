@@ -100,6 +100,11 @@ bool launch_repeat_take(struct launch_repeat *repeat, uint32_t number, const cha
     return false;
 }
 
+void launch_repeat_ended(struct launch_repeat *repeat, uint32_t rank, int status)
+{
+    repeat->statuses[repeat->fabric.is_second ? repeat->node_count + rank : rank] = status;
+}
+
 bool launch_repeat_stream_differs(const struct repeat_stream *stream, uint64_t *byte,
                                   bool *is_exact)
 {
@@ -111,18 +116,22 @@ bool launch_repeat_stream_differs(const struct repeat_stream *stream, uint64_t *
 bool launch_repeat_open(struct launch_repeat *repeat, uint32_t node_count)
 {
     *repeat = (struct launch_repeat){.fabric = {.journal_fd = -1}, .output_fd = -1};
+    repeat->node_count = node_count;
     repeat->streams = calloc(2 * (size_t)node_count, sizeof *repeat->streams);
+    repeat->statuses = calloc(2 * (size_t)node_count, sizeof *repeat->statuses);
     repeat->fabric.journal_fd = memfd_create("dimmnet-journal", MFD_CLOEXEC);
     repeat->output_fd = memfd_create("dimmnet-output", MFD_CLOEXEC);
     for (uint32_t i = 0; repeat->streams && i < 2 * node_count; i++) {
         repeat->streams[i].hash = repeat->streams[i].again_hash = HASH_FIRST;
     }
-    return repeat->streams && repeat->fabric.journal_fd >= 0 && repeat->output_fd >= 0;
+    return repeat->streams && repeat->statuses && repeat->fabric.journal_fd >= 0 &&
+           repeat->output_fd >= 0;
 }
 
 void launch_repeat_close(struct launch_repeat *repeat)
 {
     free(repeat->streams);
+    free(repeat->statuses);
     if (repeat->fabric.journal_fd >= 0) {
         (void)close(repeat->fabric.journal_fd);
     }
@@ -155,9 +164,9 @@ static off_t look_at_stdin(struct launch_repeat *repeat, const char *command)
 /* ---- The verdict --------------------------------------------------------------------------- */
 
 /* How the nodes' output differs; false: it does not. */
-static bool say_output(const struct launch_repeat *repeat, const char *command, uint32_t node_count)
+static bool say_output(const struct launch_repeat *repeat, const char *command)
 {
-    for (uint32_t i = 0; i < 2 * node_count; i++) {
+    for (uint32_t i = 0; i < 2 * repeat->node_count; i++) {
         uint64_t byte;
         bool is_exact;
         if (launch_repeat_stream_differs(&repeat->streams[i], &byte, &is_exact)) {
@@ -173,8 +182,25 @@ static bool say_output(const struct launch_repeat *repeat, const char *command, 
     return false;
 }
 
+/* How a node's end differs; false: none does. The group's own status is that of the first failure
+ * that the launcher saw: of several it may see any one first. */
+static bool say_status(const struct launch_repeat *repeat, const char *command, const char *hint)
+{
+    for (uint32_t rank = 0; rank < repeat->node_count; rank++) {
+        int first = repeat->statuses[rank];
+        int second = repeat->statuses[repeat->node_count + rank];
+        if (first != second) {
+            cli_say(command,
+                    "the second run differs: node %" PRIu32 " ended with status %d instead of %d%s",
+                    rank, second, first, hint);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool say_difference(const struct launch_repeat *repeat, const struct launch_request *request,
-                           int first_status, int second_status)
+                           int first_status)
 {
     const char *command = request->command;
     const char *hint = first_status != 0 && !request->keep_going
@@ -185,19 +211,17 @@ static bool say_difference(const struct launch_repeat *repeat, const struct laun
         cli_say(command, "%s%s", repeat->fabric.difference, hint);
         return true;
     }
-    if (first_status != second_status) {
-        cli_say(command, "the second run differs: it ended with status %d instead of %d%s%s%s%s",
-                second_status, first_status, *repeat->said ? " (" : "", repeat->said,
-                *repeat->said ? ")" : "", hint);
+    if (repeat->is_cut) {
+        cli_say(command, "the second run differs: it did not end in time, as the first one did");
         return true;
     }
-    return say_output(repeat, command, request->node_count);
+    return say_status(repeat, command, hint) || say_output(repeat, command);
 }
 
 static int judge(const struct launch_repeat *repeat, const struct launch_request *request,
-                 int first_status, int second_status)
+                 int first_status)
 {
-    if (say_difference(repeat, request, first_status, second_status)) {
+    if (say_difference(repeat, request, first_status)) {
         return CLI_FAULT;
     }
     cli_say(request->command,
@@ -223,13 +247,12 @@ int launch_twice(const struct launch_request *request)
     if (repeat.fabric.has_run && !repeat.is_cut) {
         repeat.fabric.is_second = true;
         repeat.fabric.has_run = false;
-        run.trace_path = NULL;
         if (place >= 0) {
             (void)lseek(STDIN_FILENO, place, SEEK_SET);
         }
         int second_status = launch_group(&run);
         bool is_told = !repeat.fabric.has_run || (repeat.is_cut && second_status > 128);
-        status = is_told ? second_status : judge(&repeat, request, status, second_status);
+        status = is_told ? second_status : judge(&repeat, request, status);
     }
     launch_repeat_close(&repeat);
     return status;

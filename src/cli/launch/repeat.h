@@ -10,8 +10,6 @@
 
 struct launch_request;
 
-enum { REPEAT_SENTENCE_BYTES = 1024 };
-
 /* What a node wrote to its standard output or standard error. */
 struct repeat_stream {
     uint64_t bytes; /* in the first run */
@@ -26,15 +24,19 @@ struct launch_repeat {
     struct fabric_repeat fabric;
     int output_fd;                 /* a file without a name: each stream has a region of it */
     struct repeat_stream *streams; /* two for each node */
+    int *statuses;                 /* one for each node and run: how the node ended */
     bool is_cut;                   /* a signal, time or a closed output has ended the run */
     bool stdin_is_file;
-    char said[REPEAT_SENTENCE_BYTES]; /* the first sentence of the second run's launcher */
+    uint32_t node_count;
 };
 
 /* A node has written these bytes; `stream` is 2 * rank, and 1 more for standard error. Gives
  * whether they are to be shown. */
 bool launch_repeat_take(struct launch_repeat *repeat, uint32_t stream, const char *bytes,
                         size_t count);
+
+/* A node has ended, with this status or 128 + a signal. */
+void launch_repeat_ended(struct launch_repeat *repeat, uint32_t rank, int status);
 
 /* Where the second run's stream differs from the first one's. False: it does not. When both runs
  * have ended. */
