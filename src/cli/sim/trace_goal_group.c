@@ -272,7 +272,7 @@ bool trace_goal_groups(struct trace_goal *made)
     }
     size_t count = list_calls(made, calls);
     sort_calls(calls, count);
-    for (size_t from = 0; from < count;) {
+    for (size_t from = 0; from < count && !made->is_full;) {
         struct meeting meeting = {.made = made, .calls = &calls[from]};
         size_t to = from;
         for (; to < count && compare_teams(&calls[from], &calls[to]) == 0 &&
