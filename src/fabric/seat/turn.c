@@ -172,10 +172,14 @@ bool seat_meters(void)
     return seat->page->terms.compute != TURN_COMPUTE_DECLARED;
 }
 
-/* Several threads compute at once, and nobody could say whose time it is: the last one's counts. */
+/* A call that asked nothing of the fabric is a part of the computation. Where several threads
+ * compute at once nobody could say whose time it is: the first one's counts. */
 void seat_left_call(void)
 {
     struct seat_state *seat = &seat_state;
+    if (seat->computing_from != 0) {
+        return;
+    }
     if (seat->page->terms.compute == TURN_COMPUTE_INSTRUCTIONS) {
         seat->computing_from = instructions(seat);
     } else {
