@@ -127,12 +127,25 @@ bool inner_core_is_free(const struct dn_node *node)
     return node->process->core_is_free;
 }
 
-bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
+/* Virtual time passes in reads and in the fabric's naps only. */
+static void pause_virtually(struct dn_node *node, struct inner_ladder *ladder,
+                            enum fabric_rung rung, uint64_t longest_ns)
+{
+    if (rung == FABRIC_NAP) {
+        fabric_nap(&node->lane, fabric_ladder_nap_ns(&ladder->steps, longest_ns), &ladder->seen);
+    } else {
+        fabric_look(&node->lane);
+    }
+}
+
+bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
                  uint64_t longest_ns)
 {
     ladder->steps.spins = inner_core_is_free(node);
     enum fabric_rung rung = fabric_ladder_rung(&ladder->steps, now_ns);
-    if (rung == FABRIC_SPIN) {
+    if (node->lane.ops->is_virtual) {
+        pause_virtually(node, ladder, rung, longest_ns);
+    } else if (rung == FABRIC_SPIN) {
         cpu_relax();
     } else if (rung == FABRIC_YIELD) {
         (void)sched_yield();
@@ -140,6 +153,26 @@ bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64
         base_nap_ns(fabric_ladder_nap_ns(&ladder->steps, longest_ns));
     }
     return rung == FABRIC_NAP;
+}
+
+uint64_t inner_real_deadline_ns(const struct dn_node *node, uint64_t deadline_ns)
+{
+    if (!node->lane.ops->is_virtual || deadline_ns == UINT64_MAX) {
+        return deadline_ns;
+    }
+    uint64_t now_ns = host_now_ns();
+    return fabric_now_ns() + (deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+}
+
+void inner_nap(struct dn_node *node, uint64_t nap_ns)
+{
+    uint64_t seen = 0;
+    if (!node->lane.ops->is_virtual) {
+        base_nap_ns(nap_ns);
+    } else {
+        fabric_nap(&node->lane, nap_ns, &seen); /* tells what is there already */
+        fabric_nap(&node->lane, nap_ns, &seen);
+    }
 }
 
 void inner_look_again(struct dn_node *node)

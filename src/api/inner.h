@@ -101,12 +101,20 @@ bool inner_core_is_free(const struct dn_node *node);
 /* Where a waiter stands that looks by itself; starts as zeros. */
 struct inner_ladder {
     struct fabric_ladder steps;
+    uint64_t seen; /* as for fabric_nap */
 };
 
 /* After looks that found nothing: spins, yields, or naps for at most longest_ns, depending on how
  * long that has lasted. True: it napped. */
-bool inner_pause(const struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
+bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now_ns,
                  uint64_t longest_ns);
+
+/* Sleeps for less than a second. */
+void inner_nap(struct dn_node *node, uint64_t nap_ns);
+
+/* A deadline by the system's clock, for threads that wait for each other outside the library: where
+ * time is virtual, as far away as this one. */
+uint64_t inner_real_deadline_ns(const struct dn_node *node, uint64_t deadline_ns);
 
 /* After a look that found nothing: drives the NIC, and gives the core away if others need it. */
 void inner_look_again(struct dn_node *node);

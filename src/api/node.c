@@ -163,6 +163,7 @@ int dn_peer_life(struct dn_node *node, int rank, enum dn_life *life)
         error = DN_ERANK;
     }
     if (!error) {
+        fabric_look(&node->lane);
         *life = group_life(&node->process->view, (uint32_t)rank);
     }
     return error;
@@ -176,6 +177,7 @@ int dn_failure_ack(struct dn_node *node, int *ranks, size_t capacity, size_t *co
     }
     struct host_process *process = node->process;
     size_t found = 0;
+    fabric_look(&node->lane);
     pthread_mutex_lock(&process->acknowledge_lock);
     for (uint32_t rank = 0; rank < process->view.node_count; rank++) {
         uint64_t *known = &process->acknowledged[rank / 64];

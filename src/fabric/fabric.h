@@ -78,6 +78,8 @@ struct fabric_ops {
 
     void (*looked)(struct fabric_lane *lane, unsigned bytes);
     void (*compute)(struct fabric_lane *lane, uint64_t ns);
+    /* The time when something last came, or a nap ended. */
+    uint64_t (*known_ns)(struct fabric_lane *lane);
 };
 
 /* What a fabric is given when it starts. */
@@ -306,6 +308,15 @@ static inline void fabric_looked(struct fabric_lane *lane, unsigned bytes)
 {
     if (UNLIKELY(lane->ops->looked != NULL)) {
         lane->ops->looked(lane, bytes);
+    }
+}
+
+/* The program looks at something that others may change. Where time is virtual, a loop of such
+ * looks waits, and no time would pass in it: so each of them is a read. */
+static inline void fabric_look(struct fabric_lane *lane)
+{
+    if (UNLIKELY(lane->ops->is_virtual)) {
+        (void)lane->ops->progress(lane); /* also where nobody else is */
     }
 }
 

@@ -1,7 +1,6 @@
 /* The stages of looking. */
 #include "fagus/look.h"
 
-#include "base/uncancelled.h"
 #include "fagus/state.h"
 
 #define NAP_LONGEST_NS UINT64_C(1000000)
@@ -19,7 +18,7 @@ uint64_t fagus_left_ns(uint64_t deadline_ns)
 
 void fagus_nap(uint64_t nap_ns)
 {
-    base_nap_ns(nap_ns);
+    inner_nap(fagus_state.node, nap_ns);
 }
 
 int fagus_wait(fagus_look look, void *context, uint64_t timeout_ns)

@@ -231,6 +231,7 @@ static int receive_directly(struct receipt *receipt, uint64_t timeout_ns)
  * is up. */
 static bool wait_for_detection(uint64_t deadline_ns)
 {
+    deadline_ns = inner_real_deadline_ns(fagus_state.node, deadline_ns);
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
                              .tv_nsec = (long)(deadline_ns % 1000000000u)};
     int refused = 0;

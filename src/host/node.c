@@ -171,6 +171,9 @@ static void close_handles_in_child(void)
     (void)pthread_mutex_init(&attach_lock, NULL);
     (void)pthread_mutex_init(&process.table_lock, NULL);
     host_trace_stop();
+    if (host_fabric_clock) {
+        host_fabric_clock = stopped_clock; /* the fabric's memory is not there either */
+    }
     forbid_lane(&default_node);
     for (struct dn_node *lane = process.lanes; lane; lane = lane->next) {
         forbid_lane(lane);

@@ -129,7 +129,8 @@ static void sleep_on_call_word(struct wait *wait, struct fabric_ladder *ladder)
     leave_sleepers(wait);
 }
 
-/* Where time is virtual a nap costs nothing, and nothing happens unnoticed. */
+/* Where time is virtual a nap costs nothing, and nothing happens unnoticed. A thread that looks in
+ * vain, and finds that others have begun to wait meanwhile, leaves time to them. */
 static void nap_at_once(struct wait *wait, uint64_t now_ns)
 {
     uint64_t seen = 0;
@@ -138,7 +139,7 @@ static void nap_at_once(struct wait *wait, uint64_t now_ns)
         if (holds(wait)) {
             return;
         }
-        now_ns = wait->deadline_ns == UINT64_MAX ? 0 : host_now_ns();
+        now_ns = wait->deadline_ns == UINT64_MAX ? 0 : wait->lane->ops->known_ns(wait->lane);
     } while (!is_over(wait, now_ns));
 }
 

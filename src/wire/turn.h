@@ -96,6 +96,12 @@ enum turn_packet_flag {
     TURN_NEEDS_NOW = 64, /* the target must answer it */
 };
 
+/* Why a thread knocks while the program waits. */
+enum turn_knock {
+    TURN_WANTED = 1,     /* it wants the turn */
+    TURN_LOOK_AGAIN = 2, /* another one may have written what it waits for */
+};
+
 struct turn_record {
     uint32_t bytes; /* with the record itself and the load, a multiple of 8 */
     uint16_t word;  /* enum turn_word */
@@ -155,13 +161,15 @@ struct turn_page {
 
     alignas(CACHE_LINE_BYTES) _Atomic uint32_t process_id; /* 0: nobody has attached yet */
     _Atomic uint32_t is_threaded; /* several threads of the program call the library */
-    _Atomic uint32_t knocks;      /* a thread wants the turn while another one waits */
+    _Atomic uint32_t knocks;      /* enum turn_knock */
 
     /* With the turn. */
     alignas(CACHE_LINE_BYTES) uint64_t now_ps;
-    uint64_t deadline_ns; /* the program's NIC has something to do then; UINT64_MAX: never */
-    uint32_t wants_room;  /* the program's NIC has more to send than its part of the page holds */
-    uint32_t reason;      /* enum turn_reason */
+    uint64_t deadline_ns;  /* the program's NIC has something to do then; UINT64_MAX: never */
+    uint32_t others_run;   /* behind TURN_WAIT: threads of the program may call soon */
+    uint32_t thread_count; /* the same: that have called, and have not ended */
+    uint32_t wants_room;   /* the program's NIC has more to send than its part of the page holds */
+    uint32_t reason;       /* enum turn_reason */
     uint32_t from_program_bytes;
     uint32_t from_simulator_bytes;
     alignas(CACHE_LINE_BYTES) unsigned char from_program[TURN_ROOM_BYTES];

@@ -106,9 +106,19 @@ static inline void live_expect(const char *file, int line, const char *call, int
 
 /* ---- Small tools ------------------------------------------------------------- */
 
+/* Whether the nodes are those of a simulated machine, where time passes in calls only. */
+static inline bool live_is_virtual(void)
+{
+    return getenv("DIMMNET_SEAT_FD") != NULL;
+}
+
+/* The library's time, where that is another one. */
 static inline uint64_t live_now_ns(void)
 {
     struct timespec now;
+    if (me.node && live_is_virtual()) {
+        return dn_time_ns(me.node);
+    }
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * LIVE_SECOND + (uint64_t)now.tv_nsec;
 }
@@ -117,6 +127,10 @@ static inline void live_sleep_ns(uint64_t ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / LIVE_SECOND),
                             .tv_nsec = (long)(ns % LIVE_SECOND)};
+    if (me.node && live_is_virtual()) {
+        expect(dn_compute_ns(me.node, ns), 0);
+        return;
+    }
     while (nanosleep(&time, &time) != 0 && errno == EINTR) {
     }
 }
@@ -165,9 +179,9 @@ static inline bool live_is_relaxed(void)
 }
 
 /* Whether packets carry the stores: the nodes share no memory. */
-static inline bool live_is_udp(void)
+static inline bool live_shares_nothing(void)
 {
-    return getenv("DIMMNET_ROSTER_FD") != NULL;
+    return getenv("DIMMNET_ROSTER_FD") != NULL || live_is_virtual();
 }
 
 /* The flags of this run's message contexts, which only packets have a use for. */
@@ -180,7 +194,7 @@ static inline uint32_t live_context_flags(void)
 /* Whether packets carry what is sent to peers; a group of one has none. */
 static inline bool live_is_by_packets(void)
 {
-    return live_is_udp() && me.size > 1;
+    return live_shares_nothing() && me.size > 1;
 }
 
 /* The node some steps further round the ring. */

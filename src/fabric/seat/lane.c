@@ -45,11 +45,12 @@ static void make_room(struct by_packets *packets, uint64_t *seen)
     struct seat_state *seat = seat_of(packets);
     if (*seen == 0) {
         *seen = 1;
+        seat_want_turn(seat);
         seat_send(seat);
         return;
     }
+    *seen = atomic_load(&seat->generation); /* with the lock: until then there was no room */
     fabric_mutex_give(&packets->lock);
-    *seen = atomic_load(&seat->generation);
     seat_nap(seat, UINT64_MAX, seen);
     fabric_mutex_take(&packets->lock);
 }
@@ -75,9 +76,10 @@ static void wait_done(struct by_packets *packets, const struct nic_completion *c
     }
 }
 
+/* What the services are told may have an answer, which needs the turn. */
 static void services_taken(struct by_packets *packets)
 {
-    (void)packets;
+    seat_want_turn(seat_of(packets));
 }
 
 /* What the core processor has to send is a request to it, and so is an arrival that waits for
@@ -144,7 +146,17 @@ static void compute(struct fabric_lane *lane, uint64_t ns)
     fabric_mutex_give(&seat->packets.lock);
 }
 
+static uint64_t known_ns(struct fabric_lane *lane)
+{
+    struct seat_state *seat = &seat_state;
+    (void)lane;
+    fabric_mutex_take(&seat->packets.lock);
+    uint64_t now_ns = seat_time_ns(seat);
+    fabric_mutex_give(&seat->packets.lock);
+    return now_ns;
+}
+
 const struct fabric_ops seat_ops = {
     BY_PACKETS_OPS, .is_virtual = true, .lane_open = lane_open, .progress = progress,
-    .nap = nap,     .looked = looked,   .compute = compute,
+    .nap = nap,     .looked = looked,   .compute = compute,     .known_ns = known_ns,
 };

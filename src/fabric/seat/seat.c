@@ -180,17 +180,15 @@ static void reset(struct seat_state *seat, const struct fabric_start *start)
     seat->control = start->control;
     seat->turn_is_here = true;
     seat->is_kicked = false;
+    seat->now_ns = 0;
     seat->step_count = 0;
-    seat->vain_looks = 0;
+    seat->vain_looks = seat->clock_reads = 0;
     seat->packet_count = 0;
     seat->last_packet = NULL;
     seat->parting_count = 0;
     seat->header_misses = seat->context_misses = seat->retransmissions = seat->arrivals = 0;
-    seat->computing_from = 0;
     seat->counter_fd = -1;
     atomic_store(&seat->generation, 1);
-    atomic_store(&seat->wanters, 0);
-    atomic_store(&seat->here, 1);
 }
 
 /* Counts the instructions of this thread and its children, outside the kernel. */
@@ -245,6 +243,7 @@ static void settle_locks(struct seat_state *seat)
     uint64_t mark = 0;
     for (;;) {
         fabric_mutex_take(&seat->packets.lock);
+        seat_want_turn(seat);
         seat_send(seat);
         if (!is_marked) {
             is_marked = nic_packet_locks_are_told(seat->packets.board.services);

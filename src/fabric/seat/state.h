@@ -7,6 +7,8 @@
  *
  *     seat.c      joining, starting, stopping
  *     turn.c      turns: what is said to the simulator, and what it says
+ *     compute.c   what the program computes between two calls
+ *     threads.c   the program's threads, and who is about to call
  *     carrier.c   the packets of a machine without InfiniSWIF, and who has carried them out
  *     lane.c      steps of the CPU that operations take (seat_ops)
  *     lives.c     who is there, from the simulator's words
@@ -28,6 +30,31 @@ struct seat_way {
     uint64_t carried; /* this one and all before have been carried out */
 };
 
+/* What is known of a thread of the program: see threads.c. */
+enum seat_doing {
+    SEAT_RUNS,
+    SEAT_WANTS,
+    SEAT_DOUBTED,
+    SEAT_AWAY,
+    SEAT_NAPS,
+    SEAT_WAKES,
+    SEAT_GONE, /* it has ended */
+};
+
+struct seat_thread {
+    int32_t id; /* as the kernel counts */
+    enum seat_doing doing;
+    uint64_t doubted_ns;     /* real time; since when it is DOUBTED */
+    uint64_t deadline_ns;    /* virtual time; of its nap, also when that has just ended */
+    uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
+    uint64_t computing_from_cpu_ns;
+};
+
+enum { SEAT_THREADS = 256 };
+
+/* How long a thread's next call is waited for, in real time. */
+#define SEAT_LINGER_NS UINT64_C(500000)
+
 struct seat_state {
     struct by_packets packets;
     bool running;
@@ -39,10 +66,12 @@ struct seat_state {
     uint64_t space_bytes;
 
     /* With the lock. */
-    bool turn_is_here;   /* nobody writes the page without it */
-    bool is_kicked;      /* packets belong to the step that was said last */
-    uint32_t step_count; /* said in this turn */
-    uint32_t vain_looks; /* one behind the other, with nothing between them */
+    bool turn_is_here;    /* nobody writes the page without it */
+    uint64_t now_ns;      /* virtual time when the turn came last */
+    bool is_kicked;       /* packets belong to the step that was said last */
+    uint32_t step_count;  /* said in this turn */
+    uint32_t vain_looks;  /* one behind the other, with nothing between them */
+    uint32_t clock_reads; /* the same */
     uint64_t packet_count;
     unsigned char *last_packet; /* of this turn, in the page; NULL: none */
     struct seat_way *ways;      /* one for each node; NULL with InfiniSWIF */
@@ -51,18 +80,20 @@ struct seat_state {
     uint64_t header_misses;     /* that packets have been charged with */
     uint64_t context_misses;    /* the same */
     uint64_t retransmissions;
-    uint64_t arrivals;       /* at barriers, that were said */
-    unsigned char *packet;   /* room for one of InfiniSWIF's */
-    uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
-    uint64_t computing_from_cpu_ns;
+    uint64_t arrivals;     /* at barriers, that were said */
+    unsigned char *packet; /* room for one of InfiniSWIF's */
     uint64_t clock_ns;     /* what looking at the clock takes */
     bool is_resumed;       /* the program has computed nothing since it got the turn */
     int counter_fd;        /* of instructions; -1: they are not counted */
-    uint32_t thread_count; /* that have called */
+    struct seat_thread threads[SEAT_THREADS];
+    uint32_t thread_count;     /* entries that were ever used */
+    bool has_more_threads;     /* than entries */
+    bool is_watched;           /* a thread waits for the turn on the page, without the lock */
+    uint32_t sleepers;         /* on news */
+    uint64_t told_deadline_ns; /* when the turn was given away last: of all nappers */
+    _Atomic uint32_t news;     /* how often it has come to a program that gave the lock up */
 
     _Atomic uint64_t generation; /* raised whenever something came in */
-    _Atomic uint32_t wanters;    /* threads that want the turn while another one waits */
-    _Atomic uint32_t here;       /* what they sleep on: 1 while the turn is here */
 };
 
 extern struct seat_state seat_state;
@@ -70,6 +101,9 @@ extern const struct fabric_ops seat_ops;
 extern const struct by_packets_carrier seat_carrier;
 
 /* ---- turn.c ---------------------------------------------------------------------- */
+
+/* With the lock, which it gives up meanwhile: until the turn is here. */
+void seat_want_turn(struct seat_state *seat);
 
 /* All of these with the lock, and with the turn, for which they wait if need be. */
 
@@ -96,16 +130,33 @@ void seat_sync_now_and_then(struct seat_state *seat);
  * something comes or there are many. Whether anything came. */
 bool seat_look_again(struct seat_state *seat);
 
-/* Without the lock: whether what the program computes between calls counts; it does so from now. */
-bool seat_meters(void);
-void seat_left_call(void);
-
 /* Without the lock. Waits until something comes, at most that long in virtual time. */
 void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen);
 /* The virtual time; all steps so far are done. */
 uint64_t seat_now_ns(struct seat_state *seat);
 /* The same with the lock, and without their being done: no later than that. */
 uint64_t seat_time_ns(const struct seat_state *seat);
+
+/* ---- threads.c, all with the lock ------------------------------------------------ */
+
+/* The entry of the calling thread, which RUNS. */
+struct seat_thread *seat_thread_enter(struct seat_state *seat);
+/* Whether nobody is about to call. If not, whoever asks again after SEAT_LINGER_NS learns it. */
+bool seat_threads_stand(struct seat_state *seat);
+/* Whether any are away: they may still call. And how many there are at all. */
+bool seat_threads_are_away(struct seat_state *seat, uint32_t *count);
+/* When the first nap ends, in virtual time; UINT64_MAX: never. */
+uint64_t seat_threads_deadline_ns(const struct seat_state *seat);
+/* The turn is here: whoever naps looks again, and so is about to call. */
+void seat_threads_wake(struct seat_state *seat);
+
+/* ---- compute.c ------------------------------------------------------------------- */
+
+/* With the lock and the turn: the program enters the library, and says how long it has computed. */
+void seat_end_computing(struct seat_state *seat, struct seat_thread *own);
+/* Without the lock: whether what the program computes between calls counts; it does so from now. */
+bool seat_meters(void);
+void seat_left_call(void);
 
 /* ---- carrier.c ------------------------------------------------------------------- */
 

@@ -1,10 +1,19 @@
 /* Turns: what is said to the simulator, what it says, and waiting for the turn.
  *
- * One thread has the turn; it may say many steps before it gives the turn away. A thread that waits
- * for memory gives it away without the lock. If another thread of the program then wants to say
- * something, it knocks: the simulator gives the turn back, the waiter lets the other one go first,
- * and waits again. Such programs run, but what happens first among their threads is the machine's
- * to decide, so they are not repeated exactly. */
+ * The turn is here or away (turn_is_here), which changes with the lock held. While it is here,
+ * every thread that has the lock may say steps. It goes away in two ways:
+ *
+ *     seat_close_turn   keeps the lock, so nobody else sees the turn away, until it is back
+ *     seat_nap          gives the lock up. It does so only if no other thread is about to call
+ *                       (threads.c): the last one that begins to wait gives the turn away
+ *
+ * While it is away without the lock, one thread watches the page, and the others sleep on `news`. A
+ * thread that wants the turn then knocks, and the simulator gives it back. Whoever takes it counts
+ * `news` up, and each napper looks again: nothing that came is missed, whoever took it in. So while
+ * the turn is away, some thread watches or is about to, and the simulator gets its answer.
+ *
+ * Programs whose threads call the library run, but what happens first among their threads is the
+ * machine's to decide, so they are not repeated exactly. */
 #define _GNU_SOURCE
 #include "fabric/seat/state.h"
 
@@ -16,9 +25,8 @@
 #include "fabric/clock.h"
 #include "fabric/futex.h"
 
-#define NAP_NS UINT64_C(2000000)
+#define NAP_NS UINT64_C(10000000)
 #define LONG_YIELD_NS UINT64_C(200000)
-#define LET_IN_NAP_NS UINT64_C(20000)
 /* Nobody is forgotten: whoever gives the turn looks whether the other one sleeps. Hundreds of
  * programs that woke for nothing would leave no core to the one whose turn it is. */
 #define LONG_NAP_NS UINT64_C(1000000000)
@@ -29,10 +37,10 @@ enum {
     YIELDS = 20,
     YIELDS_FOR_TURN = 100,
     TURNS_WITHOUT = 1000,       /* yields, after a long one */
-    LETS_IN = 100,              /* looks whether the others have come */
     ROOM_KEPT_BYTES = 64 << 10, /* for replies and closing words */
     VAIN_LOOKS = 4,             /* one by one, before several are taken together */
     READS_BITS_MAX = 10,
+    VAIN_CLOCKS = 16, /* readings of the clock and nothing else: more of them are a loop */
 };
 
 /* ---- The turn itself ----------------------------------------------------------------------- */
@@ -53,12 +61,11 @@ static void give_turn(struct turn_page *page)
 
 /* Whether the turn came while others were let run. Who yields on a busy machine waits until all of
  * them have had their slice, while who sleeps and is woken goes first: so after a long yield there
- * are none for a while. But other threads of this process may be what is waited for. */
+ * are none for a while. */
 static bool yields_and_gets_it(const struct turn_page *page)
 {
     static _Atomic uint32_t turns_without;
-    bool is_threaded = atomic_load(&page->is_threaded) != 0;
-    if (!is_threaded && (page->terms.spins == 0 || atomic_load(&turns_without) > 0)) {
+    if (page->terms.spins == 0 || atomic_load(&turns_without) > 0) {
         uint32_t left = atomic_load(&turns_without);
         atomic_store(&turns_without, left > 0 ? left - 1 : 0);
         return is_ours(page);
@@ -70,7 +77,7 @@ static bool yields_and_gets_it(const struct turn_page *page)
         }
         (void)sched_yield();
         uint64_t now_ns = fabric_now_ns();
-        if (!is_threaded && now_ns - before_ns > LONG_YIELD_NS) {
+        if (now_ns - before_ns > LONG_YIELD_NS) {
             atomic_store(&turns_without, TURNS_WITHOUT);
             break;
         }
@@ -79,11 +86,13 @@ static bool yields_and_gets_it(const struct turn_page *page)
     return is_ours(page);
 }
 
-/* The launcher ends us when it ends itself, so this ends. A waiter may also wait for another thread
- * of its own process, of which the simulator knows nothing: where there are several, it knocks now
- * and then to look again. */
-static void await_turn(struct turn_page *page)
+/* Until the turn is on this side, or other news than these have come. The launcher ends us when it
+ * ends itself, so this ends. A waiter may also wait for another thread of its own process, of which
+ * the simulator knows nothing: where there are several, it knocks now and then to look again,
+ * unless it has the lock. */
+static void await_turn(struct seat_state *seat, uint32_t news, bool knocks)
 {
+    struct turn_page *page = seat->page;
     for (uint32_t spin = 0; spin < page->terms.spins; spin++) {
         if (is_ours(page)) {
             return;
@@ -94,132 +103,37 @@ static void await_turn(struct turn_page *page)
         return;
     }
     atomic_fetch_add_explicit(&page->sleeps[TURN_PROGRAM], 1, memory_order_seq_cst);
-    while (atomic_load_explicit(&page->turn, memory_order_seq_cst) != TURN_PROGRAM) {
-        bool is_threaded = atomic_load(&page->is_threaded) != 0;
+    while (atomic_load_explicit(&page->turn, memory_order_seq_cst) != TURN_PROGRAM &&
+           atomic_load_explicit(&seat->news, memory_order_relaxed) == news) {
+        bool is_threaded = knocks && atomic_load(&page->is_threaded) != 0;
+        uint64_t before_ns = is_threaded ? fabric_now_ns() : 0;
         futex_wait(&page->turn, TURN_SIMULATOR, is_threaded ? NAP_NS : LONG_NAP_NS);
-        if (is_threaded) {
-            atomic_store(&page->knocks, 1);
+        /* Not if the turn has come: each knock is a turn for nothing, and would bring the next. */
+        if (is_threaded && !is_ours(page) && fabric_now_ns() - before_ns >= NAP_NS) {
+            atomic_fetch_or(&page->knocks, TURN_LOOK_AGAIN);
         }
     }
     atomic_fetch_sub_explicit(&page->sleeps[TURN_PROGRAM], 1, memory_order_relaxed);
 }
 
-/* ---- What the program computes between two calls --------------------------------------------- */
-
-/* A short computation is measured by a clock that costs little; a longer one by the thread's CPU
- * time, since another process may have had the core meanwhile. */
-#define SHORT_NS 20000
-
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static uint64_t instructions(const struct seat_state *seat)
-{
-    uint64_t count = 0;
-    return syscall(SYS_read, seat->counter_fd, &count, sizeof count) == sizeof count ? count : 0;
-}
-
-/* What two looks at the clock take that have nothing between them. */
-static uint64_t look_ns(void)
-{
-    uint64_t least_ns = UINT64_MAX;
-    for (int i = 0; i < 100; i++) {
-        uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
-        uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
-        least_ns = passed_ns < least_ns ? passed_ns : least_ns;
-    }
-    return least_ns;
-}
-
-static uint64_t computed_ns(const struct seat_state *seat)
-{
-    const struct turn_terms *terms = &seat->page->terms;
-    if (terms->compute == TURN_COMPUTE_INSTRUCTIONS) {
-        uint64_t count = instructions(seat) - seat->computing_from;
-        return (uint64_t)((double)count * 1e6 / (double)terms->compute_factor_ppm);
-    }
-    uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - seat->computing_from;
-    if (passed_ns > SHORT_NS) {
-        uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - seat->computing_from_cpu_ns;
-        passed_ns = used_ns < passed_ns ? used_ns : passed_ns;
-    }
-    uint64_t added_ns = seat->clock_ns + terms->gap_ns + (seat->is_resumed ? terms->resume_ns : 0);
-    passed_ns -= passed_ns < added_ns ? passed_ns : added_ns;
-    return (uint64_t)((double)passed_ns * (double)terms->compute_factor_ppm / 1e6);
-}
-
-/* The program enters the library: says for how long it has computed. */
-static void end_computing(struct seat_state *seat)
-{
-    struct turn_page *page = seat->page;
-    uint64_t ns = computed_ns(seat);
-    seat->computing_from = 0;
-    seat->is_resumed = false;
-    if (ns > 0) {
-        INVARIANT(turn_put(page->from_program, &page->from_program_bytes, TURN_COMPUTE, 0, ns, 0));
-        seat->step_count++;
-    }
-}
-
-bool seat_meters(void)
-{
-    struct seat_state *seat = &seat_state;
-    seat->clock_ns = look_ns();
-    return seat->page->terms.compute != TURN_COMPUTE_DECLARED;
-}
-
-/* A call that asked nothing of the fabric is a part of the computation. Where several threads
- * compute at once nobody could say whose time it is: the first one's counts. */
-void seat_left_call(void)
-{
-    struct seat_state *seat = &seat_state;
-    if (seat->computing_from != 0) {
-        return;
-    }
-    if (seat->page->terms.compute == TURN_COMPUTE_INSTRUCTIONS) {
-        seat->computing_from = instructions(seat);
-    } else {
-        seat->computing_from_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        seat->computing_from = clock_ns(CLOCK_MONOTONIC);
-    }
-}
-
-/* Several threads of one program have an order that no run repeats. */
-static void count_threads(struct seat_state *seat)
-{
-    static _Thread_local bool is_counted;
-    if (UNLIKELY(!is_counted)) {
-        is_counted = true;
-        if (seat->thread_count++ > 0) {
-            atomic_store(&seat->page->is_threaded, 1);
-        }
-    }
-}
+/* ---- Getting the turn ------------------------------------------------------------------------ */
 
 static bool take_turn(struct seat_state *seat);
+static void await_news(struct seat_state *seat, uint32_t news);
 
-/* With the lock, which it gives up meanwhile: until the turn is here. */
-static void want_turn(struct seat_state *seat)
+void seat_want_turn(struct seat_state *seat)
 {
-    count_threads(seat);
-    if (UNLIKELY(seat->computing_from != 0 && seat->turn_is_here)) {
-        end_computing(seat);
-    }
-    while (UNLIKELY(!seat->turn_is_here)) {
-        if (take_turn(seat)) {
-            return;
-        }
-        atomic_fetch_add(&seat->wanters, 1);
+    struct seat_thread *own = seat_thread_enter(seat);
+    while (UNLIKELY(!seat->turn_is_here) && !take_turn(seat)) {
+        own->doing = SEAT_WANTS;
         atomic_store(&seat->page->is_threaded, 1);
-        atomic_store(&seat->page->knocks, 1);
-        fabric_mutex_give(&seat->packets.lock);
-        futex_wait(&seat->here, 0, NAP_NS);
-        fabric_mutex_take(&seat->packets.lock);
-        atomic_fetch_sub(&seat->wanters, 1);
+        atomic_fetch_or(&seat->page->knocks, TURN_WANTED);
+        await_news(seat, atomic_load_explicit(&seat->news, memory_order_relaxed));
+    }
+    own->doing = SEAT_RUNS;
+    own->deadline_ns = UINT64_MAX;
+    if (UNLIKELY(own->computing_from != 0)) {
+        seat_end_computing(seat, own);
     }
 }
 
@@ -227,7 +141,7 @@ static void want_turn(struct seat_state *seat)
 
 uint64_t seat_time_ns(const struct seat_state *seat)
 {
-    return seat->page->now_ps / PS_PER_NS;
+    return seat->now_ns;
 }
 
 static void take_in_packet(struct seat_state *seat, const struct turn_record *record,
@@ -266,6 +180,7 @@ static void take_in(struct seat_state *seat)
     struct turn_record record;
     const unsigned char *load;
     uint32_t at = 0;
+    seat->now_ns = page->now_ps / PS_PER_NS;
     page->from_program_bytes = 0;
     seat->last_packet = NULL;
     page->wants_room = 0;
@@ -316,10 +231,13 @@ static void close_and_give(struct seat_state *seat, enum turn_word word, uint64_
 
 void seat_close_turn(struct seat_state *seat, enum turn_word word, uint64_t value)
 {
-    want_turn(seat);
+    seat_want_turn(seat);
+    uint32_t news = atomic_load_explicit(&seat->news, memory_order_relaxed);
+    seat->clock_reads = 0;
+    seat->page->others_run = 0; /* they wait for the lock */
     close_and_give(seat, word, value);
     for (;;) {
-        await_turn(seat->page);
+        await_turn(seat, news, false);
         take_in(seat);
         if (seat->page->reason != TURN_SERVE) {
             return;
@@ -343,8 +261,9 @@ void seat_sync_now_and_then(struct seat_state *seat)
 
 void seat_step(struct seat_state *seat, enum turn_word word, uint16_t detail, uint64_t value)
 {
-    want_turn(seat);
+    seat_want_turn(seat);
     seat->vain_looks = word == TURN_LOOK ? seat->vain_looks : 0;
+    seat->clock_reads = 0;
     put(seat, word, detail, value);
     seat->step_count++;
     seat->is_kicked = word <= TURN_SERVICE;
@@ -442,14 +361,14 @@ void seat_send(struct seat_state *seat)
 
 void seat_send_last(struct seat_state *seat)
 {
-    want_turn(seat);
+    seat_want_turn(seat);
     if (seat->packets.board.swif) {
         send_cd(seat, seat_time_ns(seat) + ACKS_DUE_NS);
     }
 }
 
-/* If the turn has come and no other thread has it: takes in what came with it. False: it has not,
- * or it was only for the NIC. */
+/* If the turn has come and no other thread has it: takes in what came with it, and every napper
+ * looks again. False: it has not, or it was only for the NIC. */
 static bool take_turn(struct seat_state *seat)
 {
     if (seat->turn_is_here || !is_ours(seat->page)) {
@@ -461,65 +380,93 @@ static bool take_turn(struct seat_state *seat)
         return false;
     }
     seat->turn_is_here = true;
-    atomic_store(&seat->here, 1);
+    seat->clock_reads = 0;
     atomic_fetch_add_explicit(&seat->generation, 1, memory_order_release);
+    atomic_fetch_add_explicit(&seat->news, 1, memory_order_relaxed);
+    seat_threads_wake(seat);
+    if (seat->sleepers > 0) {
+        futex_wake_all(&seat->news);
+    }
     return true;
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-/* Lets others of the program's threads go first who want the turn, which is here now. */
-static void let_in(struct seat_state *seat)
+/* With the lock, which it gives up meanwhile: for so long, or until there are other news. */
+static void sleep_on_news(struct seat_state *seat, uint32_t news, uint64_t nap_ns)
 {
-    for (int look = 0; look < LETS_IN && atomic_load(&seat->wanters) > 0; look++) {
-        futex_wake_all(&seat->here);
-        if (look < YIELDS) {
-            (void)sched_yield();
-        } else {
-            futex_wait(&seat->here, 1, LET_IN_NAP_NS);
+    seat->sleepers++;
+    fabric_mutex_give(&seat->packets.lock);
+    futex_wait(&seat->news, news, nap_ns);
+    fabric_mutex_take(&seat->packets.lock);
+    seat->sleepers--;
+}
+
+/* With the lock, which it gives up meanwhile: while the turn is away and there are no other news. A
+ * watcher that another thread forestalls leaves when it sees the turn or the news; it is WAKES
+ * then, so the turn stays until it has. */
+static void await_news(struct seat_state *seat, uint32_t news)
+{
+    while (!seat->turn_is_here && atomic_load_explicit(&seat->news, memory_order_relaxed) == news) {
+        if (seat->is_watched) {
+            sleep_on_news(seat, news, NAP_NS);
+            continue;
         }
+        seat->is_watched = true;
+        fabric_mutex_give(&seat->packets.lock);
+        await_turn(seat, news, true);
+        fabric_mutex_take(&seat->packets.lock);
+        seat->is_watched = false;
+        (void)take_turn(seat);
     }
 }
 
-/* With the lock, which it gives up meanwhile. Several threads may stand here: one of them takes the
- * turn when it comes, and all look again, even if that one has given it away before they do. */
-static void await_and_take_in(struct seat_state *seat)
+/* All threads wait, or are away: until the first of those that wait has its time. */
+static void give_for_all(struct seat_state *seat)
 {
-    uint64_t before = atomic_load_explicit(&seat->generation, memory_order_relaxed);
-    while (!seat->turn_is_here &&
-           atomic_load_explicit(&seat->generation, memory_order_relaxed) == before) {
-        fabric_mutex_give(&seat->packets.lock);
-        await_turn(seat->page);
-        fabric_mutex_take(&seat->packets.lock);
-        (void)take_turn(seat);
+    uint64_t deadline_ns = seat_threads_deadline_ns(seat);
+    seat->told_deadline_ns = deadline_ns;
+    seat->page->others_run = seat_threads_are_away(seat, &seat->page->thread_count);
+    close_and_give(seat, TURN_WAIT,
+                   deadline_ns == UINT64_MAX ? UINT64_MAX : deadline_ns - seat->now_ns);
+    seat->turn_is_here = false;
+}
+
+/* With the lock, which it gives up meanwhile: until there are news. */
+static void stand(struct seat_state *seat, struct seat_thread *own, uint64_t timeout_ns)
+{
+    uint32_t news = atomic_load_explicit(&seat->news, memory_order_relaxed);
+    own->doing = SEAT_NAPS; /* until take_turn makes it SEAT_WAKES */
+    own->deadline_ns = timeout_ns < UINT64_MAX - seat->now_ns ? seat->now_ns + timeout_ns
+                                                              : UINT64_MAX;
+    if (!seat->turn_is_here && own->deadline_ns < seat->told_deadline_ns) {
+        atomic_fetch_or(&seat->page->knocks, TURN_WANTED); /* all wait anew, with this one's time */
     }
+    while (atomic_load_explicit(&seat->news, memory_order_relaxed) == news) {
+        if (!seat->turn_is_here) {
+            await_news(seat, news);
+        } else if (seat_threads_stand(seat)) {
+            give_for_all(seat);
+        } else {
+            sleep_on_news(seat, news, SEAT_LINGER_NS);
+        }
+    }
+    own->doing = SEAT_RUNS;
 }
 
 void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen)
 {
     fabric_mutex_take(&seat->packets.lock);
+    struct seat_thread *own = seat_thread_enter(seat);
     (void)take_turn(seat);
-    if (seat->turn_is_here) {
-        want_turn(seat); /* says what was computed */
-    } else {
-        count_threads(seat);
+    if (seat->turn_is_here && UNLIKELY(own->computing_from != 0)) {
+        seat_end_computing(seat, own);
     }
-    uint64_t generation = atomic_load_explicit(&seat->generation, memory_order_relaxed);
-    if (generation != *seen) {
-        *seen = generation;
-        fabric_mutex_give(&seat->packets.lock);
-        return;
+    if (atomic_load_explicit(&seat->generation, memory_order_relaxed) == *seen) {
+        stand(seat, own, timeout_ns);
     }
-    /* Where the turn is not here another thread waits already, and this one joins it. */
-    if (seat->turn_is_here) {
-        close_and_give(seat, TURN_WAIT, timeout_ns);
-        seat->turn_is_here = false;
-        atomic_store(&seat->here, 0);
-    }
-    await_and_take_in(seat);
     *seen = atomic_load_explicit(&seat->generation, memory_order_relaxed);
     fabric_mutex_give(&seat->packets.lock);
-    let_in(seat);
 }
 
 bool seat_look_again(struct seat_state *seat)
@@ -541,9 +488,13 @@ bool seat_look_again(struct seat_state *seat)
 uint64_t seat_now_ns(struct seat_state *seat)
 {
     fabric_mutex_take(&seat->packets.lock);
-    want_turn(seat);
+    seat_want_turn(seat);
     if (seat->step_count > 0) {
         seat_sync(seat);
+    } else if (++seat->clock_reads > VAIN_CLOCKS) {
+        uint32_t reads = seat->clock_reads;
+        (void)seat_look_again(seat); /* it waits for a moment, or for memory */
+        seat->clock_reads = reads;
     }
     uint64_t now_ns = seat_time_ns(seat);
     fabric_mutex_give(&seat->packets.lock);

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "dimmnet.h"
@@ -20,15 +19,6 @@
 
 #define FNV_PRIME UINT64_C(0x100000001b3)
 #define FNV_START UINT64_C(0xcbf29ce484222325)
-
-enum { LOOKS_FOR_KNOCKS = 1024 }; /* events between two */
-
-static uint64_t real_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 /* ---- The hash of all that happens ------------------------------------------------------------ */
 
@@ -160,19 +150,18 @@ static void sleep_on(struct turn_page *page)
 static bool yields_and_gets_it(struct program_seat *seat)
 {
     struct sim_programs *programs = seat->programs;
-    bool is_threaded = atomic_load(&seat->page->is_threaded) != 0;
-    if (!is_threaded && (programs->spins == 0 || programs->turns_without > 0)) {
+    if (programs->spins == 0 || programs->turns_without > 0) {
         programs->turns_without -= programs->turns_without > 0;
         return is_back(seat->page);
     }
-    uint64_t before_ns = real_ns();
+    uint64_t before_ns = sim_program_real_ns();
     for (unsigned yield = 0; yield < PROGRAM_YIELDS; yield++) {
         if (is_back(seat->page)) {
             return true;
         }
         (void)sched_yield();
-        uint64_t now_ns = real_ns();
-        if (!is_threaded && now_ns - before_ns > PROGRAM_LONG_YIELD_NS) {
+        uint64_t now_ns = sim_program_real_ns();
+        if (now_ns - before_ns > PROGRAM_LONG_YIELD_NS) {
             programs->turns_without = PROGRAM_TURNS_WITHOUT;
             break;
         }
@@ -228,6 +217,9 @@ static void take_turn(struct program_seat *seat, enum turn_reason reason)
     struct turn_page *page = seat->page;
     seat->programs->turns++;
     seat->has_news = reason == TURN_SERVE;
+    if (reason != TURN_SERVE) {
+        atomic_store(&page->knocks, 0); /* before the turn: who knocks now may still miss it */
+    }
     page->now_ps = sim_world_now(seat->programs->world);
     page->reason = reason;
     give(page);
@@ -249,8 +241,7 @@ static struct program_seat *at_rank(struct sim_programs *programs, uint32_t rank
     return &programs->seats[rank];
 }
 
-/* Something of this seat is to be done now, behind what happens at this moment. */
-static void call_soon(struct program_seat *seat, enum program_call call)
+void sim_program_call_soon(struct program_seat *seat, enum program_call call)
 {
     if (!(seat->called & 1u << call)) {
         seat->called |= 1u << call;
@@ -284,9 +275,9 @@ static unsigned char *notice(struct program_seat *seat, enum turn_word word, uin
 static void noticed(struct program_seat *seat, bool needs_now)
 {
     if (seat->state == PROGRAM_WAITS) {
-        call_soon(seat, PROGRAM_CALL_WAKE);
+        sim_program_call_soon(seat, PROGRAM_CALL_WAKE);
     } else if (needs_now) {
-        call_soon(seat, PROGRAM_CALL_SERVE);
+        sim_program_call_soon(seat, PROGRAM_CALL_SERVE);
     }
 }
 
@@ -339,7 +330,7 @@ static void on_drained(void *context, uint32_t rank)
 {
     struct program_seat *seat = at_rank(context, rank);
     if (is_there(seat) && seat->page->wants_room) {
-        call_soon(seat, PROGRAM_CALL_SERVE);
+        sim_program_call_soon(seat, PROGRAM_CALL_SERVE);
     }
 }
 
@@ -459,6 +450,7 @@ static void park(struct program_seat *seat)
                       seat->closing_value);
     seat->state = PROGRAM_WAITS;
     seat->wait_number++;
+    seat->wait_until_ps = UINT64_MAX;
     sim_program_account(seat, SIM_PROGRAM_WAITS);
     sim_program_core_leave(seat);
     if (seat->wait_since_ps == UINT64_MAX) {
@@ -466,9 +458,10 @@ static void park(struct program_seat *seat)
         programs->calls++;
     }
     if (seat->page->from_simulator_bytes > 0 || seat->has_news) {
-        call_soon(seat, PROGRAM_CALL_WAKE);
+        sim_program_call_soon(seat, PROGRAM_CALL_WAKE);
     } else if (seat->closing_value < (UINT64_MAX - now_ps) / (2 * SIM_PS_PER_NS)) {
-        sim_outside_call(programs->world, seat->rank, now_ps + seat->closing_value * SIM_PS_PER_NS,
+        seat->wait_until_ps = now_ps + seat->closing_value * SIM_PS_PER_NS;
+        sim_outside_call(programs->world, seat->rank, seat->wait_until_ps,
                          (uint64_t)seat->wait_number << PROGRAM_CALL_BITS | PROGRAM_CALL_TIMEOUT);
     }
 }
@@ -495,6 +488,7 @@ static void go(struct sim_host *host)
             break;
         }
         take_turn(seat, seat->is_knocked ? TURN_KNOCK : TURN_GO_ON);
+        seat->is_sure = seat->is_knocked && seat->step_count == 0 && seat->closing == TURN_WAIT;
         seat->is_knocked = false;
     }
     host->ended = !is_there(seat);
@@ -540,63 +534,7 @@ static void on_called(void *context, uint32_t rank, uint64_t value)
     }
 }
 
-/* ---- Threads of programs --------------------------------------------------------------------- */
-
-static bool answer_knocks(struct sim_programs *programs)
-{
-    bool anybody = false;
-    for (uint32_t rank = 0; rank < programs->config.node_count; rank++) {
-        struct program_seat *seat = at_rank(programs, rank);
-        programs->is_threaded |= atomic_load(&seat->page->is_threaded) != 0;
-        if (seat->state == PROGRAM_WAITS && atomic_load(&seat->page->knocks) != 0) {
-            atomic_store(&seat->page->knocks, 0);
-            seat->is_knocked = true;
-            call_soon(seat, PROGRAM_CALL_WAKE);
-            anybody = true;
-        }
-    }
-    return anybody;
-}
-
-/* While threads of a waiting program may still run, virtual time goes no faster than theirs. */
-static bool threads_wait(const struct sim_programs *programs)
-{
-    for (uint32_t rank = 0; programs->is_threaded && rank < programs->config.node_count; rank++) {
-        const struct program_seat *seat = &programs->seats[rank];
-        if (seat->state == PROGRAM_WAITS && atomic_load(&seat->page->is_threaded) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Gives false when the time of this event has come, or another thread wants its turn before. */
-static bool is_ahead(struct sim_programs *programs, uint64_t next_ps)
-{
-    uint64_t now_ps = sim_world_now(programs->world);
-    uint64_t now_ns = real_ns();
-    if (next_ps <= now_ps || !threads_wait(programs)) {
-        programs->paced_from_ns = now_ns;
-        programs->paced_from_ps = now_ps;
-        return false;
-    }
-    uint64_t passed_ns = now_ns - programs->paced_from_ns;
-    return next_ps == UINT64_MAX || (next_ps - programs->paced_from_ps) / SIM_PS_PER_NS > passed_ns;
-}
-
-static bool goes_on(void *context, uint64_t next_ps)
-{
-    struct sim_programs *programs = context;
-    bool is_last = next_ps == UINT64_MAX;
-    if (is_last || programs->looks++ % LOOKS_FOR_KNOCKS == 0 || programs->is_threaded) {
-        while (!atomic_load(&programs->stops) && !answer_knocks(programs) &&
-               is_ahead(programs, next_ps)) {
-            (void)nanosleep(&(struct timespec){.tv_nsec = PROGRAM_NAP_NS / 10}, NULL);
-            sim_program_look_for_ends(programs);
-        }
-    }
-    return !atomic_load(&programs->stops);
-}
+/* ---- Ends of processes ----------------------------------------------------------------------- */
 
 /* A process that ended while it stood has died at this moment. */
 void sim_program_look_for_ends(struct sim_programs *programs)
@@ -647,7 +585,7 @@ struct sim_programs *sim_programs_open(const struct sim_programs_config *config,
         .acked = on_acked,
         .alarm = on_alarm,
         .called = on_called,
-        .goes_on = goes_on,
+        .goes_on = sim_program_goes_on,
         .drained = on_drained,
     };
     const struct sim_world_config world = {

@@ -14,6 +14,12 @@
 
 #define PROGRAM_LONG_YIELD_NS UINT64_C(200000)
 
+/* Of waiting for threads: a pause is short enough that one which knocks gets its turn soon. */
+#define PROGRAM_PAUSE_NS UINT64_C(100000)
+#define PROGRAM_SHORT_PAUSE_NS UINT64_C(20000)
+
+#define PROGRAM_FAR_PS UINT64_C(1000000000) /* so much time does not pass without a second look */
+
 enum { PROGRAM_YIELDS = 100, PROGRAM_TURNS_WITHOUT = 1000 };
 
 /* A step that the program has said, and the packets that belong to it. */
@@ -53,14 +59,18 @@ struct program_seat {
     enum turn_word closing; /* what it does when they are */
     uint64_t closing_value;
     uint64_t wait_since_ps; /* its reads in a row began then; UINT64_MAX: it does not wait */
+    uint64_t wait_until_ps; /* UINT64_MAX: for ever */
     uint32_t wait_number;
     uint32_t called;    /* a bit for each enum program_call that is due now */
     int32_t process;    /* read once when it attached, and one of our descendants; 0: not known */
     uint32_t core_next; /* the rank behind it in the row for its core; PROGRAM_NOBODY: none */
     bool is_in_row;     /* for its core */
     bool is_knocked;
-    bool has_news;  /* its NIC has taken something in that the program has not looked at */
-    bool is_warned; /* that it loops */
+    uint64_t knocked_ps;   /* when it was last, in virtual time */
+    bool is_sure;          /* all of its threads wait, and have looked since they all did */
+    bool has_news;         /* its NIC has taken something in that the program has not looked at */
+    bool is_warned;        /* that it loops */
+    uint64_t ticks_before; /* CPU time of its process when it was watched first in this turn */
     enum sim_program_doing account; /* where the time that passes now belongs */
     uint64_t account_from_ps;
     struct sim_program_times times;
@@ -135,7 +145,16 @@ void sim_program_enter(struct program_seat *seat, enum turn_word word, uint64_t 
 void sim_program_enter_step(struct program_seat *seat, const struct program_step *step);
 void sim_program_enter_end(struct sim_programs *programs);
 
-/* ---- watch.c --------------------------------------------------------------------------------- */
+/* Something of this seat is to be done now, behind what happens at this moment. */
+void sim_program_call_soon(struct program_seat *seat, enum program_call call);
+
+/* ---- pace.c ---------------------------------------------------------------------------------- */
+
+uint64_t sim_program_real_ns(void);
+/* As struct sim_outside has it: lets the event happen when its time has come. */
+bool sim_program_goes_on(void *context, uint64_t next_ps);
+
+/* ---- watch.c --------------------------------------------------------------------- */
 
 /* A process that has had the turn for long may loop over memory that nobody can change. */
 void sim_program_watch(struct program_seat *seat, uint32_t naps);
@@ -143,5 +162,7 @@ void sim_program_look_for_ends(struct sim_programs *programs);
 /* The process that has attached. A program can write any number on its page: 0 unless it descends
  * from this process. */
 int32_t sim_program_process(const struct program_seat *seat);
+/* How many threads its process has; 0: nobody can tell. */
+uint32_t sim_program_threads(const struct program_seat *seat);
 
 #endif

@@ -1,5 +1,5 @@
-/* A process that has had the turn for a second, and runs on one spot, may be looping over memory
- * that cannot change: virtual time passes in calls of the library only. */
+/* A process that has had the turn for a second of CPU time, and runs on one spot, may be looping
+ * over memory that cannot change: virtual time passes in calls of the library only. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <inttypes.h>
@@ -15,9 +15,9 @@
 
 #include "sim/program/state.h"
 
-#define WATCH_NS UINT64_C(1000000000)
-
 enum {
+    FIRST_NAPS = 50, /* most turns are over before, and are not watched */
+    LOOKS_NAPS = 50, /* between two looks at the CPU time */
     SAMPLES = 8,
     SAMPLE_NAP_NS = 5000000,
     SPOT_BYTES = 512, /* a loop over plain loads is no longer */
@@ -75,23 +75,29 @@ static void find_place(pid_t process, uint64_t counter, char *text, size_t room)
     }
 }
 
-/* The parent of a process; 0: there is none. */
-static int32_t parent_of(int32_t process)
+enum stat_field { STAT_PARENT = 4, STAT_USER = 14, STAT_SYSTEM = 15, STAT_THREADS = 20 };
+
+/* A number that the kernel tells of a process (man 5 proc, /proc/pid/stat); 0: there is none. */
+static uint64_t stat_of(int32_t process, enum stat_field wanted)
 {
     char path[64];
     char line[LINE_BYTES];
-    int32_t parent = 0;
     (void)snprintf(path, sizeof path, "/proc/%" PRId32 "/stat", process);
     FILE *file = fopen(path, "re");
-    /* The name stands in brackets and may hold anything; the state and the parent follow. */
+    /* The name, field 2, stands in brackets and may hold anything; the state follows. */
     const char *rest = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
-    if (rest && strlen(rest) > 4) {
-        parent = (int32_t)strtol(rest + 4, NULL, 10);
-    }
     if (file) {
         (void)fclose(file);
     }
-    return parent;
+    for (unsigned field = 2; rest && field < (unsigned)wanted; field++) {
+        rest = strchr(rest + 1, ' ');
+    }
+    return rest ? strtoull(rest, NULL, 10) : 0;
+}
+
+uint32_t sim_program_threads(const struct program_seat *seat)
+{
+    return seat->process != 0 ? (uint32_t)stat_of(seat->process, STAT_THREADS) : 0;
 }
 
 int32_t sim_program_process(const struct program_seat *seat)
@@ -99,7 +105,7 @@ int32_t sim_program_process(const struct program_seat *seat)
     uint32_t said = atomic_load(&seat->page->process_id);
     int32_t ancestor = said > 1 && said <= INT32_MAX ? (int32_t)said : 0;
     for (int i = 0; i < GENERATIONS && ancestor > 1; i++) {
-        ancestor = parent_of(ancestor);
+        ancestor = (int32_t)stat_of(ancestor, STAT_PARENT);
         if (ancestor == (int32_t)getpid()) {
             return (int32_t)said;
         }
@@ -107,13 +113,25 @@ int32_t sim_program_process(const struct program_seat *seat)
     return 0;
 }
 
+/* Whether the process has computed for a second since its turn was young. On a busy machine that is
+ * long after a second of real time; and one that sleeps does not loop. */
+static bool has_computed(struct program_seat *seat, uint32_t naps)
+{
+    if (naps < FIRST_NAPS || naps % LOOKS_NAPS != 0) {
+        return false;
+    }
+    uint64_t ticks = stat_of(seat->process, STAT_USER) + stat_of(seat->process, STAT_SYSTEM);
+    seat->ticks_before = naps == FIRST_NAPS ? ticks : seat->ticks_before;
+    return ticks - seat->ticks_before >= (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 void sim_program_watch(struct program_seat *seat, uint32_t naps)
 {
     pid_t process = (pid_t)seat->process;
     uint64_t least = UINT64_MAX;
     uint64_t most = 0;
-    if ((uint64_t)naps * PROGRAM_NAP_NS < WATCH_NS || seat->is_warned || process == 0 ||
-        seat->state == PROGRAM_ABSENT) {
+    if (seat->is_warned || process == 0 || seat->state == PROGRAM_ABSENT ||
+        !has_computed(seat, naps)) {
         return;
     }
     seat->is_warned = true;

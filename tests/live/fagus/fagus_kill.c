@@ -151,7 +151,7 @@ static uint64_t surely_released(const struct before *before)
 {
     uint64_t sequence = before->found;
     for (int rank = 0; rank < me.size; rank++) {
-        if (before->done[rank] > sequence && !(live_is_udp() && is_dead(rank))) {
+        if (before->done[rank] > sequence && !(live_shares_nothing() && is_dead(rank))) {
             sequence = before->done[rank];
         }
     }
@@ -166,7 +166,7 @@ static bool is_small(int variable)
 /* Where memory cannot be looked at directly it can no longer be reached. */
 static bool memory_dies_with_its_node(void)
 {
-    return live_is_udp() || live_is_relaxed();
+    return live_shares_nothing() || live_is_relaxed();
 }
 
 /* The last version may be any that a dead node began to release. */

@@ -23,7 +23,7 @@ static inline void fagus_expect_at(const char *file, int line, const char *call,
 static inline bool fagus_nodes_share(void)
 {
     const char *forced = getenv("FAGUS_FORCE_REMOTE");
-    return !(forced && strcmp(forced, "1") == 0) && (!live_is_udp() || me.size == 1);
+    return !(forced && strcmp(forced, "1") == 0) && (!live_shares_nothing() || me.size == 1);
 }
 
 static inline void *fagus_get(size_t bytes, int placement)

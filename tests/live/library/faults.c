@@ -198,7 +198,7 @@ static int transfer_until_error(int to)
         if (i % 4 < 2) {
             /* By packets it may have begun before the death. */
             error = dn_op_wait(&op, DN_FOREVER);
-            if (error && live_is_udp()) {
+            if (error && live_shares_nothing()) {
                 return error;
             }
             expect(error, 0);
@@ -548,7 +548,7 @@ static void one_round(uint64_t *common, uint64_t *random, int victims, bool is_f
     }
     require_lives();
     require_no_barrier();
-    if (live_is_udp()) {
+    if (live_shares_nothing()) {
         (void)dn_quiet(me.node); /* reports what died with them, once */
     }
     expect(dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, LIVE_MS), DN_ETIMEOUT);

@@ -172,7 +172,7 @@ static void never_attaches(const char *path)
     uint64_t value = 4;
     uint64_t read;
     require(live_life_of(1) == DN_STARTING);
-    if (!live_is_udp()) { /* there it does not answer yet */
+    if (!live_shares_nothing()) { /* there it does not answer yet */
         expect(dn_botf(me.node, live_place(1, DATA_AT), &value, 8), 0);
         expect(dn_quiet(me.node), 0);
         expect(dn_read_u64(me.node, live_place(1, DATA_AT), &read), 0);
@@ -230,7 +230,7 @@ static void watch_the_stopped(void)
         require(live_life_of(1) == DN_ATTACHED);
         require_deaths(0);
         /* Its memory answers without it, where it can be reached. */
-        if (!live_is_udp()) {
+        if (!live_shares_nothing()) {
             expect(dn_fetch_add_u64(me.node, live_place(1, DATA_AT), 1, &old), 0);
             require(old == number - 1);
         }
@@ -238,7 +238,7 @@ static void watch_the_stopped(void)
     }
     uint64_t value = 8;
     expect(dn_botf(me.node, live_place(1, MESSAGE_AT), &value, 8), 0);
-    if (!live_is_udp()) {
+    if (!live_shares_nothing()) {
         expect(dn_quiet(me.node), 0);
     }
     require(kill((pid_t)pid, SIGCONT) == 0);

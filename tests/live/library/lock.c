@@ -137,7 +137,7 @@ static void what_is_written_under_the_lock_is_seen(void)
 static void first_come_first_served(void)
 {
     struct dn_lock *lock = open_at(LOCK);
-    if (live_is_udp()) {
+    if (live_shares_nothing()) {
         expect(dn_lock_close(lock), 0);
         return;
     }
@@ -458,7 +458,7 @@ static int run_waiter(void)
             }
         }
         live_sleep_ns(5 * LIVE_MS);
-        if (live_is_udp()) {
+        if (live_shares_nothing()) {
             live_wait_for_life(1, DN_DEAD);
             live_wait_for_life(me.size - 2, DN_DEAD);
         }
@@ -522,7 +522,7 @@ static int run_storm(void)
 static int run_manager(void)
 {
     struct dn_remote word = live_place(1, LOCK);
-    bool outlives = !live_is_udp();
+    bool outlives = !live_shares_nothing();
     struct dn_lock *lock;
     struct dn_lock *late;
     expect(dn_lock_open(me.node, word, &lock), 0);

@@ -198,7 +198,7 @@ static void signals_do_not_end_waits(void)
     }
     require(setitimer(ITIMER_REAL, &never, NULL) == 0);
     require(sigaction(SIGALRM, &before, NULL) == 0);
-    require(atomic_load(&signals_seen) > 0);
+    require(atomic_load(&signals_seen) > 0 || live_is_virtual()); /* there it may be over before */
 }
 
 /* ---- Any of several ---------------------------------------------------------- */
@@ -264,7 +264,7 @@ long syscall(long number, ...)
     /* In place a node sleeps on a word, by packets on a socket. */
     bool on_word = number == SYS_futex && (a[1] & FUTEX_CMD_MASK) == FUTEX_WAIT;
     bool on_socket = number == SYS_ppoll;
-    if (on_word || on_socket) {
+    if ((on_word || on_socket) && !live_is_virtual()) {
         begin_nap((const struct timespec *)(on_word ? a[3] : a[2]));
     }
     long result = next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -347,6 +347,7 @@ static void sleep_until_woken(bool must_be_woken)
 
 static void try_wake(wake_function wake, bool must_be_woken)
 {
+    must_be_woken = must_be_woken && !live_is_virtual(); /* there all naps are the simulator's */
     expect(dn_kick_map(me.node, live_place(live_neighbour(1), WORD_AT), 64, &wake_kick), 0);
     if (me.rank == 0) {
         wake_until_enough(wake);

@@ -43,7 +43,7 @@ static void predefined_teams(void)
     require(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me.rank &&
             shmem_team_n_pes(SHMEM_TEAM_WORLD) == me.size);
     /* A PE that shares no memory with others is alone in the shared team. */
-    bool is_alone = live_is_udp();
+    bool is_alone = live_shares_nothing();
     require(shmem_team_my_pe(SHMEM_TEAM_SHARED) == (is_alone ? 0 : me.rank));
     require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (is_alone ? 1 : me.size));
     require(shmem_team_my_pe(SHMEM_TEAM_INVALID) == -1);

@@ -73,7 +73,7 @@ static void pointers_reach_both_segments(void)
     for (int segment = 0; segment < 2; segment++) {
         uint64_t *mine = words_of(segment);
         uint64_t *theirs = shmem_ptr(mine, live_neighbour(1));
-        bool none = live_is_relaxed() || (live_is_udp() && me.size > 1);
+        bool none = live_is_relaxed() || (live_shares_nothing() && me.size > 1);
         require((theirs == NULL) == none);
         require(live_is_relaxed() || shmem_ptr(mine, me.rank) == mine);
         if (theirs) {

@@ -363,7 +363,7 @@ static void static_variables_take_large_transfers(void)
 static bool without_pointers(void)
 {
     static long variable;
-    bool none = live_is_relaxed() || (live_is_udp() && me.size > 1);
+    bool none = live_is_relaxed() || (live_shares_nothing() && me.size > 1);
     if (none) {
         require(!shmem_ptr(&variable, right()));
         require(live_is_relaxed() || shmem_ptr(&variable, me.rank) == &variable);

@@ -16,7 +16,7 @@ static void predefined_teams(void)
     require(shmem_team_my_pe(SHMEM_TEAM_WORLD) == me.rank);
     require(shmem_team_n_pes(SHMEM_TEAM_WORLD) == me.size);
     /* All PEs of this test are on one host, but over packets they share no memory. */
-    require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (live_is_udp() ? 1 : me.size));
+    require(shmem_team_n_pes(SHMEM_TEAM_SHARED) == (live_shares_nothing() ? 1 : me.size));
     int mine = shmem_team_my_pe(SHMEM_TEAM_SHARED);
     require(shmem_team_translate_pe(SHMEM_TEAM_SHARED, mine, SHMEM_TEAM_WORLD) == me.rank);
     require(shmem_team_sync(SHMEM_TEAM_WORLD) == 0 && shmem_team_sync(SHMEM_TEAM_SHARED) == 0);

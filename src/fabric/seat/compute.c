@@ -1,0 +1,90 @@
+/* What a program computes between two calls of the library, where that is to count: by a clock, or
+ * by the instructions that the kernel has counted. */
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fabric/seat/state.h"
+
+/* A short computation is measured by a clock that costs little; a longer one by the thread's CPU
+ * time, since another process may have had the core meanwhile. */
+#define SHORT_NS 20000
+
+enum { CLOCK_LOOKS = 100 };
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t instructions(const struct seat_state *seat)
+{
+    uint64_t count = 0;
+    return syscall(SYS_read, seat->counter_fd, &count, sizeof count) == sizeof count ? count : 0;
+}
+
+/* What two looks at the clock take that have nothing between them. */
+static uint64_t look_ns(void)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (int i = 0; i < CLOCK_LOOKS; i++) {
+        uint64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+        uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - before_ns;
+        least_ns = passed_ns < least_ns ? passed_ns : least_ns;
+    }
+    return least_ns;
+}
+
+static uint64_t computed_ns(const struct seat_state *seat, const struct seat_thread *own)
+{
+    const struct turn_terms *terms = &seat->page->terms;
+    if (terms->compute == TURN_COMPUTE_INSTRUCTIONS) {
+        uint64_t count = instructions(seat) - own->computing_from;
+        return (uint64_t)((double)count * 1e6 / (double)terms->compute_factor_ppm);
+    }
+    uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - own->computing_from;
+    if (passed_ns > SHORT_NS) {
+        uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own->computing_from_cpu_ns;
+        passed_ns = used_ns < passed_ns ? used_ns : passed_ns;
+    }
+    uint64_t added_ns = seat->clock_ns + terms->gap_ns + (seat->is_resumed ? terms->resume_ns : 0);
+    passed_ns -= passed_ns < added_ns ? passed_ns : added_ns;
+    return (uint64_t)((double)passed_ns * (double)terms->compute_factor_ppm / 1e6);
+}
+
+void seat_end_computing(struct seat_state *seat, struct seat_thread *own)
+{
+    struct turn_page *page = seat->page;
+    uint64_t ns = computed_ns(seat, own);
+    own->computing_from = 0;
+    seat->is_resumed = false;
+    if (ns > 0) {
+        INVARIANT(turn_put(page->from_program, &page->from_program_bytes, TURN_COMPUTE, 0, ns, 0));
+        seat->step_count++;
+    }
+}
+
+bool seat_meters(void)
+{
+    struct seat_state *seat = &seat_state;
+    seat->clock_ns = look_ns();
+    return seat->page->terms.compute != TURN_COMPUTE_DECLARED;
+}
+
+/* A call that asked nothing of the fabric is a part of the computation. */
+void seat_left_call(void)
+{
+    struct seat_state *seat = &seat_state;
+    fabric_mutex_take(&seat->packets.lock);
+    struct seat_thread *own = seat_thread_enter(seat);
+    if (own->computing_from == 0 && seat->page->terms.compute == TURN_COMPUTE_INSTRUCTIONS) {
+        own->computing_from = instructions(seat);
+    } else if (own->computing_from == 0) {
+        own->computing_from_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        own->computing_from = clock_ns(CLOCK_MONOTONIC);
+    }
+    fabric_mutex_give(&seat->packets.lock);
+}
