@@ -5,23 +5,25 @@
  * The token is a static variable. A program's static variables are symmetric: every PE
  * has its own, at a place that the others can name.
  *
- *     oshcc -O2 ring.c -o ring && oshrun -n 4 ./ring */
+ *     oshcc -O2 ring.c -o ring && oshrun -n 4 ./ring [rounds] */
 #include <shmem.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { ROUNDS = 1000 };
 
 static long token = -1; /* nothing has come yet */
 
-int main(void)
+int main(int argc, char **argv)
 {
+    long rounds = argc > 1 ? atol(argv[1]) : ROUNDS;
     shmem_init();
     int me = shmem_my_pe();
     int count = shmem_n_pes();
     int next = (me + 1) % count;
     long sum = 0;
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (long round = 0; round < rounds; round++) {
         if (me == 0) {
             shmem_long_p(&token, sum, next); /* one store, straight into the other's memory */
         }
@@ -35,8 +37,8 @@ int main(void)
 
     int status = 0;
     if (me == 0) {
-        long expected = (long)ROUNDS * count * (count - 1) / 2;
-        printf("%d PEs, %d rounds: %ld, expected %ld\n", count, ROUNDS, sum, expected);
+        long expected = rounds * count * (count - 1) / 2;
+        printf("%d PEs, %ld rounds: %ld, expected %ld\n", count, rounds, sum, expected);
         status = sum == expected ? 0 : 1;
     }
     shmem_finalize();

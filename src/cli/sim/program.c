@@ -159,12 +159,19 @@ static bool close_timeline(struct simulator *simulator)
 static bool report(void *context)
 {
     struct simulator *simulator = context;
+    const struct sim_machine *machine = &simulator->machine;
+    char cores[32];
+    (void)snprintf(cores, sizeof cores, "%" PRIu64 " core%s", machine->call_cores,
+                   machine->call_cores == 1 ? "" : "s");
     stop(simulator);
     bool is_told = is_second(simulator) ||
                    cli_program_report(&(struct program_report){
                        .programs = simulator->programs,
                        .machine = simulator->machine.name,
-                       .topology = sim_topology_names[simulator->words.topology],
+                       .topology = sim_machine_is_in_place(machine)
+                                       ? cores
+                                       : sim_topology_names[simulator->words.topology],
+                       .is_in_place = sim_machine_is_in_place(machine),
                        .node_count = simulator->node_count,
                        .words = &simulator->words,
                        .json = simulator->texts[SEAT_JSON],

@@ -99,7 +99,9 @@ static void print_links(const struct program_sums *sums)
 static void print_words(const struct program_report *report, const struct program_sums *sums)
 {
     print_times(report, sums);
-    print_nics(sums);
+    if (!report->is_in_place) {
+        print_nics(sums);
+    }
     if (sums->use.sent > 0) {
         print_stages(sums);
         print_links(sums);

@@ -7,7 +7,8 @@
 struct program_report {
     const struct sim_programs *programs;
     const char *machine;
-    const char *topology;
+    const char *topology; /* or how many cores there are */
+    bool is_in_place;     /* there are no NICs */
     uint32_t node_count;
     const struct program_words *words;
     const char *json; /* the file's name, or NULL */
