@@ -117,8 +117,10 @@ struct fabric {
     /* The time, where that is the fabric's own; NULL: the system's clock tells it. */
     uint64_t (*now_ns)(void);
     /* Whether the fabric wants to know what programs compute between two calls. Then left_call is
-     * called at the end of each call that was not made inside another one. NULL: no. */
+     * called at the end of each call that was not made inside another one, and entered_call at the
+     * beginning of those that may take long. NULL: no. */
     bool (*meters)(void);
+    void (*entered_call)(void);
     void (*left_call)(void);
 };
 

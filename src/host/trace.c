@@ -22,7 +22,9 @@ static struct host_trace_file *file;
 static struct host_trace_record *records;
 static uint64_t record_count; /* as the file's size has it */
 static bool is_recording;
-static void (*left_call)(void); /* the fabric's, or NULL */
+/* The fabric's, or NULL. */
+static void (*entered_call)(void);
+static void (*left_call)(void);
 
 struct caller {
     bool is_inside;      /* a call that is recorded, or was to be */
@@ -154,7 +156,10 @@ static int start_recording(void)
 int host_trace_start(const struct fabric *fabric)
 {
     int error = start_recording();
-    left_call = fabric->meters && fabric->meters() ? fabric->left_call : NULL;
+    if (fabric->meters && fabric->meters()) {
+        entered_call = fabric->entered_call;
+        left_call = fabric->left_call;
+    }
     host_trace_is_on = !error && (is_recording || left_call);
     return error;
 }
@@ -163,7 +168,7 @@ void host_trace_stop(void)
 {
     host_trace_is_on = false;
     is_recording = false;
-    left_call = NULL;
+    entered_call = left_call = NULL;
 }
 
 uint64_t host_trace_now_ns(void)
@@ -268,6 +273,9 @@ bool host_trace_enter(void)
 
 struct host_trace_record *host_trace_begin(const char *name, const struct host_trace_what *what)
 {
+    if (entered_call) {
+        entered_call();
+    }
     uint64_t begin_ns = host_trace_now_ns();
     struct host_trace_record *record = claim(take_name(name), what);
     if (record) {

@@ -7,21 +7,21 @@
 #include "base/base.h"
 
 /* What nodes measure, in ns an operation. */
-#define CALIBRATE_METERS(METER)                                \
-    METER(STORE, "store of 8 bytes")                           \
-    METER(SEE, "store until a node that waits sees it")        \
-    METER(LOOK, "wait for what has come already")              \
-    METER(BLOCK, "dn_botf of 64 bytes")                        \
-    METER(PUT, "dn_put of 64 bytes")                           \
-    METER(GET, "dn_get of 64 bytes")                           \
-    METER(COPY, "dn_put of 64 KiB")                            \
-    METER(FAR, "dn_put of 8 MiB")                              \
-    METER(ATOMIC, "dn_fetch_add")                              \
-    METER(FENCE, "store and dn_fence")                         \
-    METER(QUIET, "store and dn_quiet")                         \
-    METER(LOCK, "take and give a lock that nobody else wants") \
-    METER(BARRIER, "barrier")                                  \
-    METER(SUM, "sum of a double")                              \
+#define CALIBRATE_METERS(METER)                                  \
+    METER(STORE, "store of 8 bytes")                             \
+    METER(SEE, "store until a node that waits sees it")          \
+    METER(LOOK, "wait for what has come already")                \
+    METER(BLOCK, "dn_botf of 64 bytes")                          \
+    METER(PUT, "dn_put of 64 bytes")                             \
+    METER(GET, "dn_get of 64 bytes")                             \
+    METER(COPY, "dn_put of 64 KiB")                              \
+    METER(FAR, "dn_put of 8 MiB")                                \
+    METER(ATOMIC, "dn_fetch_add in a table that both nodes use") \
+    METER(FENCE, "store and dn_fence")                           \
+    METER(QUIET, "store and dn_quiet")                           \
+    METER(LOCK, "take and give a lock that nobody else wants")   \
+    METER(BARRIER, "barrier")                                    \
+    METER(SUM, "sum of a double")                                \
     METER(HAND_OVER, "lock that goes from node to node")
 
 enum calibrate_meter {

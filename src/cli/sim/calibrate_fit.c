@@ -10,8 +10,8 @@
 
 #define RATE_MAX_MB_PER_S 1e6
 
-/* A barrier of two is an arrival and a release, one record each; a lock is asked for and given
- * back. In a barrier of a crowd the nodes of a core go by it one after the other. */
+/* A lock is asked for and given back. In a barrier of a crowd the nodes of a core go by it one
+ * after the other. */
 const struct calibrate_value calibrate_values[CALIBRATE_VALUES] = {
     {"store_ns", CALIBRATE_STORE, CALIBRATE_PAIR, 1},
     {"see_ns", CALIBRATE_SEE, CALIBRATE_PAIR, 1},
@@ -23,7 +23,7 @@ const struct calibrate_value calibrate_values[CALIBRATE_VALUES] = {
     {"fence_ns", CALIBRATE_FENCE, CALIBRATE_PAIR, 1},
     {"quiet_ns", CALIBRATE_QUIET, CALIBRATE_PAIR, 1},
     {"service_ns", CALIBRATE_LOCK, CALIBRATE_PAIR, 2},
-    {"record_ns", CALIBRATE_BARRIER, CALIBRATE_PAIR, 2},
+    {"meet_ns", CALIBRATE_BARRIER, CALIBRATE_PAIR, 1},
     {"switch_ns", CALIBRATE_BARRIER, CALIBRATE_CROWD, 2},
 };
 
@@ -100,12 +100,13 @@ void calibrate_write(FILE *file, const struct calibrate_model *model,
                   "copy_mb_per_s = %.1f | fitted: %s, measured %.0f ns\n"
                   "copy_near = %d | assumed\n"
                   "copy_far_mb_per_s = %.1f | fitted: %s, measured %.0f ns\n"
+                  "record_ns = %.3f | assumed: as see_ns\n"
                   "slice_ns = %d | assumed: the kernel's\n"
                   "gap_ns = %.0f | measured: loops of calls with compute=measured, and without\n"
                   "resume_ns = %.0f | measured: the same for loops that wait\n",
                   rate_mb_per_s(model->copy_ns), calibrate_texts[CALIBRATE_COPY],
                   machine[CALIBRATE_PAIR].ns[CALIBRATE_COPY], NEAR_BYTES,
                   rate_mb_per_s(model->far_ns), calibrate_texts[CALIBRATE_FAR],
-                  machine[CALIBRATE_PAIR].ns[CALIBRATE_FAR], SLICE_NS, model->gap_ns,
-                  model->resume_ns);
+                  machine[CALIBRATE_PAIR].ns[CALIBRATE_FAR], model->value_ns[CALIBRATE_SEE],
+                  SLICE_NS, model->gap_ns, model->resume_ns);
 }

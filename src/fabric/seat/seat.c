@@ -290,5 +290,6 @@ const struct fabric seat_fabric = {
     .stop = seat_stop,
     .now_ns = now_ns,
     .meters = seat_meters,
+    .entered_call = seat_entered_call,
     .left_call = seat_left_call,
 };

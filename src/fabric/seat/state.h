@@ -48,9 +48,17 @@ struct seat_thread {
     uint64_t deadline_ns;    /* virtual time; of its nap, also when that has just ended */
     uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
     uint64_t computing_from_cpu_ns;
+    uint64_t computed_ns; /* before this call, and not said yet */
 };
 
 enum { SEAT_THREADS = 256 };
+
+/* The last short computations behind one kind of step. */
+enum { SEAT_GAPS_KEPT = 16, SEAT_GAP_KINDS = TURN_COMPUTE + 1 };
+struct seat_gaps {
+    uint32_t last_ns[SEAT_GAPS_KEPT];
+    uint32_t count;
+};
 
 /* How long a thread's next call is waited for, in real time. */
 #define SEAT_LINGER_NS UINT64_C(500000)
@@ -80,11 +88,13 @@ struct seat_state {
     uint64_t header_misses;     /* that packets have been charged with */
     uint64_t context_misses;    /* the same */
     uint64_t retransmissions;
-    uint64_t arrivals;     /* at barriers, that were said */
-    unsigned char *packet; /* room for one of InfiniSWIF's */
-    uint64_t clock_ns;     /* what looking at the clock takes */
-    bool is_resumed;       /* the program has computed nothing since it got the turn */
-    int counter_fd;        /* of instructions; -1: they are not counted */
+    uint64_t arrivals;                     /* at barriers, that were said */
+    unsigned char *packet;                 /* room for one of InfiniSWIF's */
+    uint64_t clock_ns;                     /* what looking at the clock takes */
+    enum turn_word last_step;              /* that was said */
+    struct seat_gaps gaps[SEAT_GAP_KINDS]; /* by the step before */
+    bool is_resumed; /* the program has computed nothing since it got the turn */
+    int counter_fd;  /* of instructions; -1: they are not counted */
     struct seat_thread threads[SEAT_THREADS];
     uint32_t thread_count;     /* entries that were ever used */
     bool has_more_threads;     /* than entries */
@@ -157,6 +167,9 @@ void seat_end_computing(struct seat_state *seat, struct seat_thread *own);
 /* Without the lock: whether what the program computes between calls counts; it does so from now. */
 bool seat_meters(void);
 void seat_left_call(void);
+/* Without the lock: what it has computed passes before the call does anything, so that a call that
+ * reaches this node's own memory finds what the others have done meanwhile. */
+void seat_entered_call(void);
 
 /* ---- carrier.c ------------------------------------------------------------------- */
 

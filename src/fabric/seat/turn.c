@@ -132,7 +132,7 @@ void seat_want_turn(struct seat_state *seat)
     }
     own->doing = SEAT_RUNS;
     own->deadline_ns = UINT64_MAX;
-    if (UNLIKELY(own->computing_from != 0)) {
+    if (UNLIKELY((own->computing_from | own->computed_ns) != 0)) {
         seat_end_computing(seat, own);
     }
 }
@@ -266,6 +266,7 @@ void seat_step(struct seat_state *seat, enum turn_word word, uint16_t detail, ui
     seat->clock_reads = 0;
     put(seat, word, detail, value);
     seat->step_count++;
+    seat->last_step = word;
     seat->is_kicked = word <= TURN_SERVICE;
 }
 
@@ -459,7 +460,7 @@ void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen)
     fabric_mutex_take(&seat->packets.lock);
     struct seat_thread *own = seat_thread_enter(seat);
     (void)take_turn(seat);
-    if (seat->turn_is_here && UNLIKELY(own->computing_from != 0)) {
+    if (seat->turn_is_here && UNLIKELY((own->computing_from | own->computed_ns) != 0)) {
         seat_end_computing(seat, own);
     }
     if (atomic_load_explicit(&seat->generation, memory_order_relaxed) == *seen) {

@@ -57,10 +57,11 @@ void sim_in_place_look(struct sim_host *host)
 
 /* A line that another core has written comes [call] see_ns later. What came at the very moment at
  * which the wait began was brought by the program's own request, or is a free lock. */
-void sim_in_place_found(struct sim_host *host, uint64_t since_ps)
+void sim_in_place_found(struct sim_host *host, uint64_t since_ps, bool meets)
 {
-    uint64_t see_ps = host->now_ps > since_ps ? host->world->machine->call_see : 0;
-    sim_host_go_on(host, "look", host->now_ps + see_ps);
+    const struct sim_machine *machine = host->world->machine;
+    uint64_t see_ps = meets ? machine->call_meet : machine->call_see;
+    sim_host_go_on(host, "look", host->now_ps + (host->now_ps > since_ps ? see_ps : 0));
 }
 
 /* ---- Packets -------------------------------------------------------------------------------- */

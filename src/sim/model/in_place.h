@@ -13,7 +13,8 @@ void sim_in_place_step(struct sim_host *host, enum turn_word word, uint16_t deta
                        struct sim_parcels *parcels);
 /* A read that finds what had come before. */
 void sim_in_place_look(struct sim_host *host);
-/* One that finds what came while the program waited, from that moment on. */
-void sim_in_place_found(struct sim_host *host, uint64_t since_ps);
+/* One that finds what came while the program waited, from that moment on: a word, or something of
+ * the library's own (`meets`). */
+void sim_in_place_found(struct sim_host *host, uint64_t since_ps, bool meets);
 
 #endif

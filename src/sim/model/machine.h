@@ -155,6 +155,7 @@ struct sim_stage {
     KEY(call, record, SIM_KEY_NS, true, "from one node's barrier or messages to another's")       \
     KEY(call, look, SIM_KEY_NS, true, "a read that finds what another node has written before")   \
     KEY(call, see, SIM_KEY_NS, true, "from a store until a node that waits has seen it")          \
+    KEY(call, meet, SIM_KEY_NS, true, "the same in a call of several nodes, as a barrier")        \
     KEY(call, gap, SIM_KEY_NS, true, "what measuring adds to a computation between two calls")    \
     KEY(call, resume, SIM_KEY_NS, true, "and to one behind a wait, since caches are cold then")   \
     KEY(call, switch, SIM_KEY_NS, true, "from one node of a core to the next")                    \

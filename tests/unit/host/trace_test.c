@@ -21,11 +21,16 @@ static const struct host_trace_file *head;
 static const struct host_trace_record *records;
 
 static bool meters;
-static unsigned left;
+static unsigned entered, left;
 
 static bool fabric_meters(void)
 {
     return meters;
+}
+
+static void fabric_entered_call(void)
+{
+    entered++;
 }
 
 static void fabric_left_call(void)
@@ -33,7 +38,8 @@ static void fabric_left_call(void)
     left++;
 }
 
-static const struct fabric fabric = {.meters = fabric_meters, .left_call = fabric_left_call};
+static const struct fabric fabric = {
+    .meters = fabric_meters, .entered_call = fabric_entered_call, .left_call = fabric_left_call};
 
 static void name_descriptor(int number)
 {
@@ -230,13 +236,14 @@ static void metering_hears_of_outermost_calls_and_records_nothing(void **state)
     host_trace_stop();
     assert_int_equal(unsetenv(HOST_ENV_TRACE_FD), 0);
     meters = true;
-    left = 0;
+    entered = left = 0;
     assert_int_equal(host_trace_start(&fabric), 0);
     assert_true(host_trace_is_on);
     assert_int_equal(host_trace_now_ns(), 0); /* nobody needs the time */
     assert_true(host_trace_enter());
     struct host_trace_record *record = host_trace_begin("outer", &what);
     assert_null(record);
+    assert_int_equal(entered, 1);
     assert_false(host_trace_enter());
     host_trace_note("inner", &what, 0, 0, 0);
     assert_int_equal(left, 0);

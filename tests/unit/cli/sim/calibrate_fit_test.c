@@ -47,7 +47,7 @@ static void simulate(const struct calibrate_model *model,
     pair[CALIBRATE_FENCE] = pair[CALIBRATE_STORE] + value_of(model, "fence_ns");
     pair[CALIBRATE_QUIET] = pair[CALIBRATE_STORE] + value_of(model, "quiet_ns");
     pair[CALIBRATE_LOCK] = 2 * value_of(model, "service_ns");
-    pair[CALIBRATE_BARRIER] = 2 * value_of(model, "record_ns") + value_of(model, "see_ns");
+    pair[CALIBRATE_BARRIER] = pair[CALIBRATE_STORE] + value_of(model, "meet_ns");
     figures[CALIBRATE_CROWD].ns[CALIBRATE_BARRIER] = pair[CALIBRATE_BARRIER] +
                                                      2 * value_of(model, "switch_ns");
 }
