@@ -1,5 +1,5 @@
-/* Threads of a test as programs on a simulated machine: each says its steps on its page of turns, as
- * a process does, and keeps what it was told. */
+/* Threads of a test as programs on a simulated machine: each says its steps on its page of turns,
+ * as a process does, and keeps what it was told. */
 #ifndef UNIT_SIM_PROGRAM_PLAYERS_H
 #define UNIT_SIM_PROGRAM_PLAYERS_H
 
