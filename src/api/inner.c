@@ -143,7 +143,7 @@ bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now
 {
     ladder->steps.spins = inner_core_is_free(node);
     enum fabric_rung rung = fabric_ladder_rung(&ladder->steps, now_ns);
-    if (node->lane.ops->is_virtual) {
+    if (inner_time_is_virtual(node)) {
         pause_virtually(node, ladder, rung, longest_ns);
     } else if (rung == FABRIC_SPIN) {
         cpu_relax();
@@ -155,19 +155,15 @@ bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now
     return rung == FABRIC_NAP;
 }
 
-uint64_t inner_real_deadline_ns(const struct dn_node *node, uint64_t deadline_ns)
+bool inner_time_is_virtual(const struct dn_node *node)
 {
-    if (!node->lane.ops->is_virtual || deadline_ns == UINT64_MAX) {
-        return deadline_ns;
-    }
-    uint64_t now_ns = host_now_ns();
-    return fabric_now_ns() + (deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+    return node->lane.ops->is_virtual;
 }
 
 void inner_nap(struct dn_node *node, uint64_t nap_ns)
 {
     uint64_t seen = 0;
-    if (!node->lane.ops->is_virtual) {
+    if (!inner_time_is_virtual(node)) {
         base_nap_ns(nap_ns);
     } else {
         fabric_nap(&node->lane, nap_ns, &seen); /* tells what is there already */

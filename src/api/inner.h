@@ -112,9 +112,9 @@ bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now
 /* Sleeps for less than a second. */
 void inner_nap(struct dn_node *node, uint64_t nap_ns);
 
-/* A deadline by the system's clock, for threads that wait for each other outside the library: where
- * time is virtual, as far away as this one. */
-uint64_t inner_real_deadline_ns(const struct dn_node *node, uint64_t deadline_ns);
+/* Whether time passes in calls of the library only: threads that wait for each other outside it, for
+ * a time, would wait for nothing. */
+bool inner_time_is_virtual(const struct dn_node *node);
 
 /* After a look that found nothing: drives the NIC, and gives the core away if others need it. */
 void inner_look_again(struct dn_node *node);

@@ -20,6 +20,7 @@
 #define SELF_PATIENCE_NS UINT64_C(100000000)
 /* How often the detection thread looks whether it shall end. */
 #define DETECTION_NS UINT64_C(20000000)
+#define LOOK_AGAIN_NS UINT64_C(100000)
 
 enum { PIECES_BYTES = 4096 }; /* gathered without asking for memory */
 
@@ -227,11 +228,28 @@ static int receive_directly(struct receipt *receipt, uint64_t timeout_ns)
     return error;
 }
 
+/* As wait_for_detection, in virtual time. */
+static bool look_for_detection(uint64_t deadline_ns)
+{
+    for (;;) {
+        (void)pthread_mutex_lock(&port.lock);
+        bool is_there = port.has_arrived || port.is_ending;
+        (void)pthread_mutex_unlock(&port.lock);
+        uint64_t left_ns = fagus_left_ns(deadline_ns);
+        if (is_there || left_ns == 0) {
+            return is_there;
+        }
+        fagus_nap(left_ns < LOOK_AGAIN_NS ? left_ns : LOOK_AGAIN_NS);
+    }
+}
+
 /* Until the detection thread has seen something, or there is none any more: false when the time
  * is up. */
 static bool wait_for_detection(uint64_t deadline_ns)
 {
-    deadline_ns = inner_real_deadline_ns(fagus_state.node, deadline_ns);
+    if (inner_time_is_virtual(fagus_state.node)) {
+        return look_for_detection(deadline_ns);
+    }
     struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u),
                              .tv_nsec = (long)(deadline_ns % 1000000000u)};
     int refused = 0;

@@ -46,6 +46,7 @@ struct seat_thread {
     enum seat_doing doing;
     uint64_t doubted_ns;     /* real time; since when it is DOUBTED */
     uint64_t deadline_ns;    /* virtual time; of its nap, also when that has just ended */
+    uint32_t written;        /* what seat_threads_written gave before it looked last */
     uint64_t computing_from; /* the time, or instructions, when it left a call; 0: it is in one */
     uint64_t computing_from_cpu_ns;
     uint64_t computed_ns; /* before this call, and not said yet */
@@ -157,6 +158,11 @@ bool seat_threads_stand(struct seat_state *seat);
 bool seat_threads_are_away(struct seat_state *seat, uint32_t *count);
 /* When the first nap ends, in virtual time; UINT64_MAX: never. */
 uint64_t seat_threads_deadline_ns(const struct seat_state *seat);
+/* Counts what threads write into this node's memory in place, and so without the turn. Those that
+ * plain stores of the program write are not among them. */
+uint32_t seat_threads_written(const struct seat_state *seat);
+/* Whether all who nap have looked after the last of it. */
+bool seat_threads_have_seen(const struct seat_state *seat, uint32_t written);
 /* The turn is here: whoever naps looks again, and so is about to call. */
 void seat_threads_wake(struct seat_state *seat);
 

@@ -17,6 +17,7 @@
 
 #include "fabric/clock.h"
 #include "fabric/seat/state.h"
+#include "group/call.h"
 
 static _Thread_local struct seat_thread *own_entry;
 
@@ -120,6 +121,24 @@ uint64_t seat_threads_deadline_ns(const struct seat_state *seat)
         }
     }
     return first_ns;
+}
+
+/* By the call word, at which whoever writes looks: a sleeper is in it from the first call on. */
+uint32_t seat_threads_written(const struct seat_state *seat)
+{
+    return seat->thread_count > 1
+               ? group_call_publish(seat->view, GROUP_WATCH_ANYTHING) / GROUP_CALL_SEQUENCE
+               : 0;
+}
+
+bool seat_threads_have_seen(const struct seat_state *seat, uint32_t written)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < seat->thread_count; i++) {
+        const struct seat_thread *thread = &seat->threads[i];
+        all &= thread->doing != SEAT_NAPS || thread->written == written;
+    }
+    return all;
 }
 
 void seat_threads_wake(struct seat_state *seat)

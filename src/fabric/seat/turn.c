@@ -229,9 +229,20 @@ static void close_and_give(struct seat_state *seat, enum turn_word word, uint64_
     give_turn(seat->page);
 }
 
+/* With the turn: every napper looks again. */
+static void tell_news(struct seat_state *seat)
+{
+    atomic_fetch_add_explicit(&seat->news, 1, memory_order_relaxed);
+    seat_threads_wake(seat);
+    if (seat->sleepers > 0) {
+        futex_wake_all(&seat->news);
+    }
+}
+
 void seat_close_turn(struct seat_state *seat, enum turn_word word, uint64_t value)
 {
     seat_want_turn(seat);
+    uint64_t generation = atomic_load_explicit(&seat->generation, memory_order_relaxed);
     uint32_t news = atomic_load_explicit(&seat->news, memory_order_relaxed);
     seat->clock_reads = 0;
     seat->page->others_run = 0; /* they wait for the lock */
@@ -240,9 +251,12 @@ void seat_close_turn(struct seat_state *seat, enum turn_word word, uint64_t valu
         await_turn(seat, news, false);
         take_in(seat);
         if (seat->page->reason != TURN_SERVE) {
-            return;
+            break;
         }
         close_and_give(seat, TURN_SERVED, 0);
+    }
+    if (atomic_load_explicit(&seat->generation, memory_order_relaxed) != generation) {
+        tell_news(seat); /* what came may be for another thread */
     }
 }
 
@@ -383,11 +397,7 @@ static bool take_turn(struct seat_state *seat)
     seat->turn_is_here = true;
     seat->clock_reads = 0;
     atomic_fetch_add_explicit(&seat->generation, 1, memory_order_release);
-    atomic_fetch_add_explicit(&seat->news, 1, memory_order_relaxed);
-    seat_threads_wake(seat);
-    if (seat->sleepers > 0) {
-        futex_wake_all(&seat->news);
-    }
+    tell_news(seat);
     return true;
 }
 
@@ -446,6 +456,8 @@ static void stand(struct seat_state *seat, struct seat_thread *own, uint64_t tim
     while (atomic_load_explicit(&seat->news, memory_order_relaxed) == news) {
         if (!seat->turn_is_here) {
             await_news(seat, news);
+        } else if (!seat_threads_have_seen(seat, seat_threads_written(seat))) {
+            tell_news(seat);
         } else if (seat_threads_stand(seat)) {
             give_for_all(seat);
         } else {
@@ -463,9 +475,11 @@ void seat_nap(struct seat_state *seat, uint64_t timeout_ns, uint64_t *seen)
     if (seat->turn_is_here && UNLIKELY((own->computing_from | own->computed_ns) != 0)) {
         seat_end_computing(seat, own);
     }
-    if (atomic_load_explicit(&seat->generation, memory_order_relaxed) == *seen) {
+    if (atomic_load_explicit(&seat->generation, memory_order_relaxed) == *seen &&
+        own->written == seat_threads_written(seat)) {
         stand(seat, own, timeout_ns);
     }
+    own->written = seat_threads_written(seat);
     *seen = atomic_load_explicit(&seat->generation, memory_order_relaxed);
     fabric_mutex_give(&seat->packets.lock);
 }

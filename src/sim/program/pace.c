@@ -65,19 +65,24 @@ static bool is_far(const struct sim_programs *programs, uint64_t next_ps)
     return next_ps > now_ps && next_ps - now_ps >= PROGRAM_FAR_PS;
 }
 
+/* Whether the program has threads that have never called. If not, it stays so while it waits. */
+static bool has_strangers(struct program_seat *seat)
+{
+    if (seat->known_in != seat->wait_number &&
+        sim_program_threads(seat) <= seat->page->thread_count) {
+        seat->known_in = seat->wait_number;
+    }
+    return seat->known_in != seat->wait_number;
+}
+
 /* While threads of a waiting program may still run, virtual time goes no faster than theirs. Those
- * that have never called are counted only where it matters: before a wait ends in vain. */
+ * that have never called are looked for only before much time passes. */
 static bool threads_run(const struct sim_programs *programs, uint64_t next_ps)
 {
     for (uint32_t rank = 0; rank < programs->config.node_count; rank++) {
-        const struct program_seat *seat = &programs->seats[rank];
-        if (seat->state != PROGRAM_WAITS) {
-            continue;
-        }
-        bool ends_in_vain = is_far(programs, next_ps) &&
-                            (next_ps == UINT64_MAX || seat->wait_until_ps == next_ps);
-        if (seat->page->others_run != 0 ||
-            (ends_in_vain && sim_program_threads(seat) > seat->page->thread_count)) {
+        struct program_seat *seat = &programs->seats[rank];
+        if (seat->state == PROGRAM_WAITS &&
+            (seat->page->others_run != 0 || (is_far(programs, next_ps) && has_strangers(seat)))) {
             return true;
         }
     }

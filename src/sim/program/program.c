@@ -450,7 +450,6 @@ static void park(struct program_seat *seat)
                       seat->closing_value);
     seat->state = PROGRAM_WAITS;
     seat->wait_number++;
-    seat->wait_until_ps = UINT64_MAX;
     sim_program_account(seat, SIM_PROGRAM_WAITS);
     sim_program_core_leave(seat);
     if (seat->wait_since_ps == UINT64_MAX) {
@@ -460,8 +459,7 @@ static void park(struct program_seat *seat)
     if (seat->page->from_simulator_bytes > 0 || seat->has_news) {
         sim_program_call_soon(seat, PROGRAM_CALL_WAKE);
     } else if (seat->closing_value < (UINT64_MAX - now_ps) / (2 * SIM_PS_PER_NS)) {
-        seat->wait_until_ps = now_ps + seat->closing_value * SIM_PS_PER_NS;
-        sim_outside_call(programs->world, seat->rank, seat->wait_until_ps,
+        sim_outside_call(programs->world, seat->rank, now_ps + seat->closing_value * SIM_PS_PER_NS,
                          (uint64_t)seat->wait_number << PROGRAM_CALL_BITS | PROGRAM_CALL_TIMEOUT);
     }
 }

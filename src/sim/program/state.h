@@ -59,8 +59,8 @@ struct program_seat {
     enum turn_word closing; /* what it does when they are */
     uint64_t closing_value;
     uint64_t wait_since_ps; /* its reads in a row began then; UINT64_MAX: it does not wait */
-    uint64_t wait_until_ps; /* UINT64_MAX: for ever */
     uint32_t wait_number;
+    uint32_t known_in;  /* the number of a wait in which all threads were known */
     uint32_t called;    /* a bit for each enum program_call that is due now */
     int32_t process;    /* read once when it attached, and one of our descendants; 0: not known */
     uint32_t core_next; /* the rank behind it in the row for its core; PROGRAM_NOBODY: none */

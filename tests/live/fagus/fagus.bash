@@ -6,6 +6,7 @@
 #     remote   the full protocol between processes, on mem
 #     udp      the full protocol over packets
 #     bad      the same through the relay, which delays, reorders, doubles, spoils and loses them
+#     sim      the full protocol on a simulated machine
 fagus_fabric=${DN_FABRIC-}
 fagus_relax=${DN_RELAX-}
 # shellcheck source-path=SCRIPTDIR source=../network/udp.bash
@@ -18,6 +19,8 @@ if [ -n "$fagus_relax" ]; then
     fagus_modes=(shared remote)
 elif [ "$fagus_fabric" = udp ]; then
     fagus_modes=(udp)
+elif [[ $fagus_fabric == sim:* ]]; then
+    fagus_modes=(sim)
 fi
 
 fagus_bad_network=(--delay-ms 0 --jitter-ms 1 --reorder 4 --duplicate 4 --corrupt 1 --loss 1)
@@ -32,6 +35,7 @@ fagus_group()
     shared) live_group -n "$nodes" --fabric mem "$@" ;;
     remote) FAGUS_FORCE_REMOTE=1 live_group -n "$nodes" --fabric mem "$@" ;;
     udp) live_group -n "$nodes" --fabric udp "$@" ;;
+    sim) live_group -n "$nodes" --fabric "$fagus_fabric" "$@" ;;
     bad)
         udp_relay_start "$nodes" "${fagus_bad_network[@]}" || return 1
         live_group -n "$nodes" --fabric udp --port "$udp_port" --relay-port "$udp_relay_port" "$@"

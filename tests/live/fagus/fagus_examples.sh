@@ -4,6 +4,7 @@
 # shellcheck source-path=SCRIPTDIR source=../live.bash
 . "$(dirname "$0")/../live.bash"
 
+simulated=${DN_FABRIC-}
 unset DN_FABRIC FAGUS_FORCE_REMOTE FAGUS_CHECK
 
 # Sizes that do not divide evenly.
@@ -19,6 +20,7 @@ runs()
     remote) export FAGUS_FORCE_REMOTE=1 ;;
     checked) export FAGUS_FORCE_REMOTE=1 FAGUS_CHECK=1 ;;
     udp) fabric=udp ;;
+    sim) fabric=$simulated ;;
     esac
     live_group --fabric "$fabric" -n "$3" --timeout 60 "$live_build/examples/fagus/$1" \
         "${arguments[@]}"
@@ -93,6 +95,13 @@ repeats_the_paper_over_udp()
     live_nothing_remains
 }
 
+if [[ $simulated == sim:* ]]; then
+    for example in sor lu matrix nbody radix tsp; do
+        live_verdict "$example, sim, 3 nodes" runs "$example" sim 3
+    done
+    live_finish
+    exit
+fi
 for example in sor lu matrix nbody radix tsp; do
     live_verdict "$example says how it is used" helps "$example"
     for nodes in 1 2 3 4; do

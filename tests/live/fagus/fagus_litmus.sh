@@ -6,7 +6,7 @@
 . "$(dirname "$0")/fagus.bash"
 
 program=$live_programs/fagus_litmus
-declare -A rounds=([shared]=1024 [remote]=1024 [udp]=128 [bad]=64)
+declare -A rounds=([shared]=1024 [remote]=1024 [udp]=128 [bad]=64 [sim]=64)
 
 outcomes() { sed -n 's/^\([0-9]*\) of [0-9]* rounds had the outcome$/\1/p' "$live_work/out"; }
 

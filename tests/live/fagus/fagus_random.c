@@ -260,7 +260,7 @@ static bool begin_to_hold(struct worker *worker, struct held *held, uint32_t var
                                    .node = (uint32_t)me.rank,
                                    .thread = worker->thread,
                                    .mode = mode,
-                                   .begin_ns = live_now_ns()};
+                                   .begin_ns = live_real_ns()};
     struct header header = look_at_header(variable, worker);
     held->record.sequence = header.sequence;
     held->record.movable = header.movable;
@@ -277,7 +277,7 @@ static void release_all(struct worker *worker, struct held *held, uint32_t count
         struct record *record = &held[i].record;
         record->left_count = look(record->variable, record->movable_after, held[i].left);
     }
-    uint64_t now_ns = live_now_ns();
+    uint64_t now_ns = live_real_ns();
     uint32_t first = (uint32_t)live_random(&worker->random, count);
     for (uint32_t i = 0; i < count; i++) {
         held[i].record.end_ns = now_ns;

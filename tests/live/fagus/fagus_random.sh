@@ -72,6 +72,10 @@ for ((rounds = 0; rounds < ${DN_TEST_RANDOM:-1}; rounds++)); do
             round bad 2 2 2 60
             round bad 3 1 2 40
             ;;
+        sim)
+            round sim 2 2 3 100
+            round sim 3 1 3 100
+            ;;
         esac
     done
 done
