@@ -112,8 +112,8 @@ bool inner_pause(struct dn_node *node, struct inner_ladder *ladder, uint64_t now
 /* Sleeps for less than a second. */
 void inner_nap(struct dn_node *node, uint64_t nap_ns);
 
-/* Whether time passes in calls of the library only: threads that wait for each other outside it, for
- * a time, would wait for nothing. */
+/* Whether time passes in calls of the library only: threads that wait for each other outside it,
+ * for a time, would wait for nothing. */
 bool inner_time_is_virtual(const struct dn_node *node);
 
 /* After a look that found nothing: drives the NIC, and gives the core away if others need it. */
