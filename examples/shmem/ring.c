@@ -5,7 +5,9 @@
  * The token is a static variable. A program's static variables are symmetric: every PE
  * has its own, at a place that the others can name.
  *
- *     oshcc -O2 ring.c -o ring && oshrun -n 4 ./ring [rounds] */
+ * An argument says how many rounds it makes.
+ *
+ *     oshcc -O2 ring.c -o ring && oshrun -n 4 ./ring */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -277,6 +278,31 @@ static inline void live_thread_start(pthread_t *thread, void *(*run)(void *), vo
 static inline void live_thread_join(pthread_t thread)
 {
     require(pthread_join(thread, NULL) == 0);
+}
+
+/* ---- Dying ------------------------------------------------------------------- */
+
+static inline void *live_die_then(void *ns)
+{
+    live_sleep_ns((uint64_t)(uintptr_t)ns);
+    (void)kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* This node dies after that time, less than a second, whatever it does then. Where time is virtual
+ * that takes a thread: the kernel's timers know nothing of it. */
+static inline void live_die_in(uint64_t ns)
+{
+    struct itimerspec when = {.it_value.tv_nsec = (long)ns};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    timer_t timer;
+    if (host_fabric_clock) {
+        pthread_t thread;
+        live_thread_start(&thread, live_die_then, (void *)(uintptr_t)ns);
+        return;
+    }
+    require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    require(timer_settime(timer, 0, &when, NULL) == 0);
 }
 
 /* ---- Running the checks ------------------------------------------------------ */

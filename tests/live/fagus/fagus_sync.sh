@@ -49,9 +49,7 @@ deaths()
             told owner_waits_to_leave $bytes 3 0 "held 6;held 6"
         live_verdict "$mode, $bytes bytes: who has the last version leaves after a death" \
             told owner_leaves $bytes 3 1 "${lone%;*}"
-        # It dies by a timer, which no simulated machine waits for.
-        [[ ${DN_FABRIC-} == sim:* ]] ||
-            live_verdict "$mode, $bytes bytes: a waiter dies" told waiter $bytes 3 1 "found 7"
+        live_verdict "$mode, $bytes bytes: a waiter dies" told waiter $bytes 3 1 "found 7"
         live_verdict "$mode, $bytes bytes: a reader dies" told reader $bytes 4 1 ""
         live_verdict "$mode, $bytes bytes: a node dies at a barrier" \
             told barrier $bytes 3 1 "peer;peer"

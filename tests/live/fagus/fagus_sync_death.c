@@ -335,11 +335,7 @@ static void waiter(void)
     fagus_expect(fagus_barrier(NULL), 0);
     if (me.rank == 1) {
         (void)signal(SIGALRM, SIG_DFL);
-        struct timespec soon = {.tv_nsec = 30000000};
-        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-        timer_t timer;
-        require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-        require(timer_settime(timer, 0, &(struct itimerspec){.it_value = soon}, NULL) == 0);
+        live_die_in(30 * LIVE_MS);
         (void)fagus_acquire(variable, FAGUS_WRITE);
         live_fail(__FILE__, __LINE__, "the waiter was not killed in time");
     }

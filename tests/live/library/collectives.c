@@ -514,15 +514,6 @@ static void mistakes_have_names(void)
 
 /* ---- Deaths --------------------------------------------------------------------------------- */
 
-static void die_later(uint64_t ns)
-{
-    struct timespec time = {.tv_nsec = (long)ns};
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    timer_t timer;
-    require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-    require(timer_settime(timer, 0, &(struct itimerspec){.it_value = time}, NULL) == 0);
-}
-
 /* One call of those that this file is about, small or large, the same on all members. */
 static int call_one(struct dn_team *team, uint64_t *random, uint64_t *work, uint64_t *result)
 {
@@ -576,7 +567,7 @@ static int run_storm(int argc, char **argv)
     require(work != NULL);
     for (int i = 2; i < argc; i++) {
         if (atoi(argv[i]) == me.rank) {
-            die_later(live_random(&dying, 20 * LIVE_MS) + 1);
+            live_die_in(live_random(&dying, 20 * LIVE_MS) + 1);
         }
     }
     uint64_t end_ns = live_now_ns() + 60 * LIVE_MS;

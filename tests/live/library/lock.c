@@ -488,11 +488,7 @@ static int run_storm(void)
     uint64_t end_ns = live_now_ns() + 120 * LIVE_MS;
     /* With a kill point for others, node 2 dies after some time, so that its lock is inherited. */
     if (getenv("DN_KILL") ? me.rank == 2 : me.rank % 3 == 1) {
-        struct itimerspec when = {.it_value.tv_nsec = (long)live_random(&random, 100000000) + 1};
-        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-        timer_t timer;
-        require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-        require(timer_settime(timer, 0, &when, NULL) == 0);
+        live_die_in(live_random(&random, 100 * LIVE_MS) + 1);
     }
     while (live_now_ns() < end_ns) {
         bool timed = live_random(&random, 4) == 0;

@@ -243,15 +243,6 @@ static int run_all(void)
 
 /* ---- A death that not all hear of in the same call ----------------------------------------- */
 
-static void die_in(uint64_t ns)
-{
-    struct itimerspec when = {.it_value.tv_nsec = (long)ns};
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    timer_t timer;
-    require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-    require(timer_settime(timer, 0, &when, NULL) == 0);
-}
-
 /* The call waits for node 1, which waits for node 0 in shrinking. */
 static int run_death(enum dn_barrier_kind kind, enum call call)
 {
@@ -263,7 +254,7 @@ static int run_death(enum dn_barrier_kind kind, enum call call)
         expect(dn_wait_until_u64(me.node, live_u64(NEVER_AT), DN_NE, 0, DN_FOREVER), DN_EPEER);
     } else {
         if (me.rank == 2) {
-            die_in(30 * LIVE_MS);
+            live_die_in(30 * LIVE_MS);
         }
         expect(call_on(team, call), DN_EPEER);
     }
@@ -476,7 +467,7 @@ static int run_storm(int argc, char **argv)
     storm.common = live_mix(me.seed);
     for (int i = 2; i < argc; i++) {
         if (atoi(argv[i]) == me.rank) {
-            die_in(live_random(&storm.random, STORM_MS / 2 * LIVE_MS) + 1);
+            live_die_in(live_random(&storm.random, STORM_MS / 2 * LIVE_MS) + 1);
         }
     }
     uint64_t end_ns = live_now_ns() + STORM_MS * LIVE_MS;

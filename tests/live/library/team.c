@@ -487,11 +487,7 @@ static void expect_broken(struct dn_team *team)
 
 static void die_within(uint64_t ns, uint64_t *random)
 {
-    struct itimerspec when = {.it_value.tv_nsec = (long)live_random(random, ns) + 1};
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
-    timer_t timer;
-    require(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
-    require(timer_settime(timer, 0, &when, NULL) == 0);
+    live_die_in(live_random(random, ns) + 1);
 }
 
 /* Uses the team once more; gives how many members there are and how many want to end. */

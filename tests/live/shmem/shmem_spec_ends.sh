@@ -5,7 +5,10 @@
 . "$(dirname "$0")/../live.bash"
 
 program=$live_programs/shmem_spec_ends
-places="barrier sync wait wait_any signal test lock reduction malloc finalize sleep computing
+computing=computing
+# There time passes in calls only, and what never calls keeps the others from dying.
+[[ ${DN_FABRIC-} != sim:* ]] || computing=
+places="barrier sync wait wait_any signal test lock reduction malloc finalize sleep $computing
 transfers end"
 
 # global_exit PES PLACE [thread]: the job gets the status of one PE, while the others are at this
@@ -45,7 +48,7 @@ implicit_end()
 for place in $places; do
     live_verdict "global exit, 2 PEs, the other one: $place" global_exit 2 "$place"
 done
-for place in barrier wait lock computing finalize; do
+for place in barrier wait lock $computing finalize; do
     live_verdict "global exit, 8 PEs, the others: $place" global_exit 8 "$place"
     live_verdict "global exit from a thread, the others: $place" global_exit 4 "$place" thread
 done
