@@ -72,7 +72,11 @@ int main(int argc, char **argv)
     live_detach();
     if (strcmp(way, "status") == 0 && me.rank == 1) {
         /* The first run makes the file. */
-        return access(argv[2], F_OK) == 0 ? 4 : (fclose(fopen(argv[2], "w")), 3);
+        bool is_second = access(argv[2], F_OK) == 0;
+        if (!is_second) {
+            require(fclose(fopen(argv[2], "w")) == 0);
+        }
+        return is_second ? 4 : 3;
     }
     return strcmp(way, "fails") == 0 && me.rank == 1 ? 5 : 0;
 }
