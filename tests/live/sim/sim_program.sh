@@ -197,12 +197,22 @@ an_interrupt_ends_everything()
     ended_with 130 && live_nothing_remains
 }
 
+# Each look at a life, or at the clock, moves time by a read.
+loops_of_calls_end()
+{
+    local way
+    for way in loop-life loop-clock; do
+        on "$1" -n 3 "$ways" "$way"
+        ended_with 0 && says "ok $way" out && reports 'r["deterministic"]' True || return 1
+    done
+}
+
 # ---- Threads -------------------------------------------------------------------------------------
 
 threads_work_and_are_marked()
 {
     local way
-    for way in threads threads-wait threads-lock; do
+    for way in threads threads-wait threads-lock threads-word; do
         on "$1" -n 3 "$ways" "$way"
         ended_with 0 && says "ok $way" out && reports 'r["deterministic"]' False || return 1
     done
@@ -287,6 +297,7 @@ for machine in dimmnet1-D dimmnet2; do
         who_does_not_attach_holds_nobody_up "$machine"
     live_verdict "who dies before attaching holds nobody up: $machine" \
         who_dies_before_attaching_holds_nobody_up "$machine"
+    live_verdict "loops of calls end: $machine" loops_of_calls_end "$machine"
     live_verdict "threads work and are marked: $machine" threads_work_and_are_marked "$machine"
 done
 live_verdict "computing takes what it says" computing_takes_what_it_says

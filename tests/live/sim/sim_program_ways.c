@@ -79,6 +79,31 @@ static void loop_over_memory(void)
     (void)dn_barrier(all(), DN_FOREVER);
 }
 
+/* Node 1 is gone after a while; the others do nothing but ask for its life. */
+static void loop_over_a_life(void)
+{
+    if (me.rank == 1) {
+        expect(dn_compute_ns(me.node, LIVE_MS), 0);
+        return;
+    }
+    while (live_life_of(1) != DN_LEFT) {
+    }
+    require(dn_time_ns(me.node) >= LIVE_MS);
+    live_say_ok();
+}
+
+static void loop_over_the_clock(void)
+{
+    uint64_t begin_ns = dn_time_ns(me.node);
+    uint64_t passed_ns;
+    do {
+        passed_ns = dn_time_ns(me.node) - begin_ns;
+    } while (passed_ns < LIVE_MS);
+    require(passed_ns < 2 * LIVE_MS);
+    live_barrier();
+    live_say_ok();
+}
+
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 static void *put_from_a_thread(void *unused)
@@ -156,6 +181,34 @@ static void threads_share_a_lock(void)
     live_say_ok();
 }
 
+enum { PASSES = 1000 };
+
+static void pass_word(uint64_t mine, uint64_t others)
+{
+    for (uint64_t i = 1; i <= PASSES; i++) {
+        expect(dn_put(me.node, live_place(me.rank, others), &i, sizeof i), 0);
+        expect(dn_wait_until_u64(me.node, live_u64(mine), DN_GE, i, LIVE_PATIENCE_NS), 0);
+    }
+}
+
+static void *pass_word_back(void *unused)
+{
+    (void)unused;
+    pass_word(PLACE + 64, PLACE);
+    return NULL;
+}
+
+/* A word goes to and fro between two threads of each node, of which the simulator sees nothing. */
+static void threads_pass_a_word(void)
+{
+    pthread_t thread;
+    live_thread_start(&thread, pass_word_back, NULL);
+    pass_word(PLACE, PLACE + 64);
+    live_thread_join(thread);
+    live_barrier();
+    live_say_ok();
+}
+
 /* ---- Deaths ---------------------------------------------------------------------------------- */
 
 /* Barriers until somebody is missed; the survivors go on without. */
@@ -203,9 +256,12 @@ static const struct {
     {"measured", compute_really},
     {"deadlock", wait_for_ever},
     {"loop", loop_over_memory},
+    {"loop-life", loop_over_a_life},
+    {"loop-clock", loop_over_the_clock},
     {"threads", two_threads},
     {"threads-wait", many_threads_wait},
     {"threads-lock", threads_share_a_lock},
+    {"threads-word", threads_pass_a_word},
     {"survive", survive},
     {"absent", miss_the_absent},
     {"absent-dead", miss_the_absent},
