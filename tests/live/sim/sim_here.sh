@@ -2,29 +2,22 @@
 # `dimmnet sim calibrate` and `--fabric sim:here`: the machine is measured, the file is a machine, and
 # programs run on it. How well it predicts is no test's to say: scripts/predict measures that.
 # usage: sim_here.sh BUILD_FOLDER
-# shellcheck source-path=SCRIPTDIR source=../live.bash
-. "$(dirname "$0")/../live.bash"
-cd "$live_work" || exit
-unset DN_FABRIC DIMMNET_HERE
-export DN_TEST_SEED=1 HOME=$live_work
-unset XDG_CACHE_HOME
+# shellcheck source-path=SCRIPTDIR source=program.bash
+. "$(dirname "$0")/program.bash"
+unset DIMMNET_HERE XDG_CACHE_HOME
+export HOME=$live_work
 
 examples=$live_build/examples
 
 says() { grep -qE -- "$1" "$2" || { echo "not \"$1\" but: $(cat "$2")"; return 1; }; }
-
-ended_with() { [ "$status" -eq "$1" ] || { echo "status $status, not $1: $(cat err)"; return 1; }; }
 
 # here SETTINGS OPTION... PROGRAM: on this machine's model.
 here()
 {
     local settings=$1
     shift
-    rm -f report
-    live_group --timeout 100 --fabric "sim:here$settings" --json report "$@"
+    on "here$settings" "$@"
 }
-
-reported() { python3 -c "import json; r = json.load(open('report')); print($1)"; }
 
 unmeasured_is_refused()
 {

@@ -2,30 +2,12 @@
 # The report of `dimmnet run --fabric sim:MACHINE`: stages, network interfaces, links, and what becomes
 # of a run that is cut or of a report that cannot be written.
 # usage: sim_program_report.sh BUILD_FOLDER
-# shellcheck source-path=SCRIPTDIR source=../live.bash
-. "$(dirname "$0")/../live.bash"
-cd "$live_work" || exit
-unset DN_FABRIC
-export DN_SIM_REPORT=0 DN_TEST_SEED=1
+# shellcheck source-path=SCRIPTDIR source=program.bash
+. "$(dirname "$0")/program.bash"
 
 rounds=$live_programs/sim_program_rounds
 ways=$live_programs/sim_program_ways
 mix=$live_programs/sim_program_mix
-
-# on MACHINE[,SETTING...] OPTION... PROGRAM ARGUMENT...: leaves out, err, $status and the report.
-on()
-{
-    local words=$1
-    shift
-    rm -f report
-    live_group --timeout 100 --fabric "sim:$words" --json report "$@"
-}
-
-ended_with() { [ "$status" -eq "$1" ] || { echo "status $status, not $1: $(cat err)"; return 1; }; }
-
-reported() { python3 -c "import json; r = json.load(open('report')); print($1)"; }
-
-reports() { [ "$(reported "$1")" = "$2" ] || { echo "$1 is $(reported "$1"), not $2"; return 1; }; }
 
 says() { grep -qE -- "$1" "$2" || { echo "not \"$1\" but: $(cat "$2")"; return 1; }; }
 
