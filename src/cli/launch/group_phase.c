@@ -8,12 +8,13 @@
 #include "cli/cli.h"
 #include "cli/remote/fleet.h"
 #include "cli/launch/launcher.h"
+#include "host/clock.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 
 #define GRACE_NS (200 * NS_PER_MS)     /* for the others to act on DN_EPEER */
 #define TERMINATE_NS (200 * NS_PER_MS) /* from SIGTERM to SIGKILL */
-#define SIGNALLED_NS (2000 * NS_PER_MS)
+#define SIGNALLED_NS (2000 * NS_PER_MS) /* unless the request says how long */
 #define WANTED_NS (2000 * NS_PER_MS) /* for exit() and what is registered with it */
 
 enum {
@@ -92,13 +93,15 @@ void launch_phase_on_wanted_end_begun(struct launch *launch, uint64_t now_ns)
 
 void launch_phase_on_signal(struct launch *launch, int signal_number, uint64_t now_ns)
 {
+    uint64_t grace_ns = launch->request->grace_ns;
     decide_status(launch, STATUS_SIGNAL + signal_number);
     launch->is_cut = true;
     switch (launch->phase) {
     case LAUNCH_RUNNING:
     case LAUNCH_GRACE:
         launch_phase_signal_nodes(launch, signal_number);
-        enter(launch, LAUNCH_SIGNALLED, now_ns + SIGNALLED_NS);
+        enter(launch, LAUNCH_SIGNALLED,
+              host_deadline_ns(now_ns, grace_ns ? grace_ns : SIGNALLED_NS));
         break;
     case LAUNCH_SIGNALLED:
     case LAUNCH_TERMINATING: launch_phase_signal_nodes(launch, signal_number); break;

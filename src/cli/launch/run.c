@@ -60,6 +60,8 @@ static const struct options_row run_rows[] = {
     {"label", 0, NULL, "put \"[rank] \" before every line", OPTIONS_FLAG, AT(request.label)},
     {"timeout", 0, "S", "end everything after S seconds (1.5 is fine), status 124", OPTIONS_SECONDS,
      AT(request.timeout_ns)},
+    {"grace", 0, "S", "kill what still runs S seconds after a signal such as ^C (default 2)",
+     OPTIONS_SECONDS, AT(request.grace_ns)},
     {"keep-going", 0, NULL, "when a node fails, tell the others and let them go on", OPTIONS_FLAG,
      AT(request.keep_going)},
     {"llcm", 0, "SIZE", "low-latency common memory of each node", OPTIONS_SIZE,

@@ -29,6 +29,7 @@ struct launch_request {
     const struct launch_hosts *hosts; /* NULL: all nodes are on this host */
     struct launch_repeat *repeat;     /* it is one of two runs; NULL: the only one */
     uint64_t timeout_ns;              /* 0: none */
+    uint64_t grace_ns;                /* from a signal that ends to SIGKILL; 0: 2 s */
     const char *trace_path;           /* where the trace goes; NULL: none */
     const char *goal_path;            /* where the trace goes as a schedule; NULL: none */
     uint64_t trace_records;           /* of each node, for these */

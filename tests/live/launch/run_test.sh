@@ -676,7 +676,8 @@ test_ending_signals_are_passed_on()
 {
     local signal number
     while read -r signal number; do
-        start -n 2 sh -c "$TRAPPER" trapper "$signal"
+        # A machine that is busy with other things may let these shells wait for seconds.
+        start -n 2 --grace 60 sh -c "$TRAPPER" trapper "$signal"
         eventually lines_are out 2
         kill "-$signal" "$launcher"
         finish
@@ -706,6 +707,27 @@ test_who_ignores_a_signal_is_killed_after_2_seconds()
     [ "$took_ms" -ge 1900 ]
     [ "$took_ms" -lt 15000 ]
     nothing_remains
+}
+
+test_grace_is_the_time_from_a_signal_to_the_kill()
+{
+    local began_ms
+    start -n 2 --grace 0.2 sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+    eventually lines_are out 2
+    kill -TERM "$launcher"
+    finish
+    expect_status 143
+    start -n 2 --grace 4.5 sh -c 'trap "" TERM; echo ready; while :; do sleep 1; done'
+    eventually lines_are out 2
+    began_ms=$(now_ms)
+    kill -TERM "$launcher"
+    finish
+    [ $(($(now_ms) - began_ms)) -ge 4400 ]
+    expect_status 143
+    nothing_remains
+    run -n 2 --grace 0 true
+    expect_status 2
+    expect_same "$(grep -c 'grace takes a number of seconds above 0' err)" 1
 }
 
 test_other_signals_are_passed_on_and_the_group_goes_on()
