@@ -190,7 +190,7 @@ int inner_wait(const struct dn_node *node, const struct inner_condition *conditi
         .watch = group_watch_join(group_watch_of(view, condition->first),
                                   group_watch_of(view, condition->last)),
     };
-    return host_wait(node, &waited, timeout_ns);
+    return host_wait_word(node, &waited, condition->bytes, timeout_ns);
 }
 
 uint64_t inner_now_ns(void)

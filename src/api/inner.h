@@ -128,6 +128,7 @@ struct inner_condition {
     /* The first and the last word, in this node's memory, whose stores are worth waking for. */
     const void *first;
     const void *last;
+    unsigned bytes; /* of each word; 0: it is not known */
 };
 
 /* Spins, yields and sleeps until it holds: 0, DN_ETIMEOUT or DN_EPEER. */

@@ -300,12 +300,14 @@ static inline void fabric_nap(struct fabric_lane *lane, uint64_t timeout_ns, uin
     lane->ops->nap(lane, timeout_ns, seen);
 }
 
-/* In place of a number of bytes: the word by which the core processor tells that a request for a
- * service is done. */
-enum { FABRIC_TOLD = 256 };
+/* In place of a number of bytes. */
+enum {
+    FABRIC_TOLD = 256, /* the word by which the core processor tells that a service is done */
+    FABRIC_MET,        /* words of all members, who have met */
+};
 
-/* A wait has found what it waited for, a word of so many bytes (0: it is not known) or FABRIC_TOLD:
- * that look is what the program's CPU pays for. */
+/* A wait has found what it waited for, a word of so many bytes (0: it is not known) or one of
+ * these: that look is what the program's CPU pays for. */
 static inline void fabric_looked(struct fabric_lane *lane, unsigned bytes)
 {
     if (UNLIKELY(lane->ops->looked != NULL)) {

@@ -47,7 +47,7 @@ bool host_nobody_left(const struct dn_node *node, void *context, bool forever);
 int host_wait(const struct dn_node *node, const struct host_condition *condition,
               uint64_t timeout_ns);
 
-/* The same for a word of so many bytes, or FABRIC_TOLD (fabric/fabric.h). */
+/* The same for a word of so many bytes, or FABRIC_TOLD or FABRIC_MET (fabric/fabric.h). */
 int host_wait_word(const struct dn_node *node, const struct host_condition *condition,
                    unsigned bytes, uint64_t timeout_ns);
 

@@ -20,12 +20,12 @@ static _Noreturn void fail_wait(int error, const char *call)
     shmem_fail_error(call, error);
 }
 
-/* Stores to the words from first to last wake the sleeper. */
+/* Stores to the words from first to last, of so many bytes each, wake the sleeper. */
 static void wait_for(bool (*holds)(void *context), void *context, const void *first,
-                     const void *last, const char *call)
+                     const void *last, unsigned bytes, const char *call)
 {
-    struct inner_condition condition = {holds, is_hopeless, context, shmem_group_address(first),
-                                        shmem_group_address(last)};
+    struct inner_condition condition = {
+        holds, is_hopeless, context, shmem_group_address(first), shmem_group_address(last), bytes};
     shmem_require_initialised(call);
     int error = inner_wait(shmem_state.node, &condition, DN_FOREVER);
     if (error) {
@@ -54,7 +54,7 @@ void shmem_wait_slowly(const void *word, unsigned bytes, struct base_range range
     for (; polls > 0 && !base_word_holds(word, bytes, range); polls--) {
         cpu_relax_briefly();
     }
-    wait_for(base_watched_word_holds, &watched, word, word, call);
+    wait_for(base_watched_word_holds, &watched, word, word, bytes, call);
     inner_trace_end(trace, 0);
 }
 
@@ -116,9 +116,9 @@ static void go_on(const struct shmem_words *words, bool waits, bool (*holds)(voi
                   void *context)
 {
     const unsigned char *first = words->words;
+    unsigned bytes = words->type.bytes;
     if (waits) {
-        wait_for(holds, context, first, first + (words->count - 1) * words->type.bytes,
-                 words->call);
+        wait_for(holds, context, first, first + (words->count - 1) * bytes, bytes, words->call);
     } else {
         shmem_look_again();
     }

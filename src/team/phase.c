@@ -169,7 +169,7 @@ static inline __attribute__((always_inline)) int pass(struct dn_team *team, uint
     }
     if (!done) {
         struct host_condition condition = {passed, hopeless, &passage, GROUP_WATCH_NOTHING};
-        int error = host_wait(team->node, &condition, timeout_ns);
+        int error = host_wait_word(team->node, &condition, FABRIC_MET, timeout_ns);
         if (error) {
             return error;
         }

@@ -37,22 +37,26 @@ enum turn_reason {
     TURN_KNOCK, /* another thread of it has knocked */
 };
 
+/* In place of a look's bytes: at words of all members of a team, who have met. */
+enum { TURN_MET = 0xffff };
+
 /* What the program says. CLOSING ones are the last of a turn. */
 enum turn_word {
     TURN_STORE = 1, /* the CPU stores `detail` bytes to the NIC */
     TURN_BLOCK,     /* it writes a block of `value` bytes into a window and kicks */
     TURN_REQUEST,   /* it writes words of a request and kicks; detail: turn_asking, value: bytes */
     TURN_SERVICE,   /* it asks the core processor for a service */
-    /* It reads a word of `detail` bytes; behind a wait: the read that finds what was waited for. If
-     * `value` is not 0, it is the word by which the core processor tells that a service is done. */
+    /* It reads a word of `detail` bytes (0: not known), or TURN_MET; behind a wait: the read that
+     * finds what was waited for. If `value` is not 0, it is the word by which the core processor
+     * tells that a service is done. */
     TURN_LOOK,
-    TURN_COMPUTE,   /* it computes for `value` ns */
-    TURN_PACKET,    /* a packet of the NIC; load: struct turn_packet and its bytes */
-    TURN_WAIT,      /* closing: until something comes, or until `value` ns of virtual time */
-    TURN_SYNC,      /* closing: until all steps before are done */
-    TURN_SERVED,    /* closing: after TURN_SERVE */
-    TURN_ATTACH,    /* closing: it is there; virtual time begins when all are */
-    TURN_LEAVE,     /* closing: it has detached, and the NIC serves no more */
+    TURN_COMPUTE, /* it computes for `value` ns */
+    TURN_PACKET,  /* a packet of the NIC; load: struct turn_packet and its bytes */
+    TURN_WAIT,    /* closing: until something comes, or until `value` ns of virtual time */
+    TURN_SYNC,    /* closing: until all steps before are done */
+    TURN_SERVED,  /* closing: after TURN_SERVE */
+    TURN_ATTACH,  /* closing: it is there; virtual time begins when all are */
+    TURN_LEAVE,   /* closing: it has detached, and the NIC serves no more */
 
     /* What the simulator says. */
     TURN_ARRIVED, /* load: struct turn_packet and its bytes */

@@ -11,7 +11,9 @@
  * time, since another process may have had the core meanwhile. */
 #define SHORT_NS 20000
 
-#define GAP_NS 400 /* see warm_ns */
+/* See warm_ns. */
+#define GAP_NS 400
+#define NOISE_NS 30
 
 /* A computation that others could notice: the turn goes round before the next call. */
 #define NOTED_NS 300
@@ -45,7 +47,8 @@ static uint64_t look_ns(void)
 
 /* The simulator has run between two computations, so caches are colder than in a real run, and a
  * short one takes several times as long here. So it counts as the shortest of the last ones that
- * followed the same kind of step. */
+ * followed the same kind of step. Clocks go by 10 ns and more, and between calls with nothing
+ * between them different programs see times that differ by 30 ns: less than that counts as none. */
 static uint64_t warm_ns(struct seat_state *seat, uint64_t ns)
 {
     struct seat_gaps *gaps = &seat->gaps[seat->last_step];
@@ -56,17 +59,24 @@ static uint64_t warm_ns(struct seat_state *seat, uint64_t ns)
     for (uint32_t i = 0; i < gaps->count && i < SEAT_GAPS_KEPT; i++) {
         ns = gaps->last_ns[i] < ns ? gaps->last_ns[i] : ns;
     }
-    return ns;
+    return ns > NOISE_NS ? ns : 0;
 }
 
-static uint64_t computed_ns(struct seat_state *seat, const struct seat_thread *own)
+/* What computations are measured by. */
+static uint64_t meter(const struct seat_state *seat)
+{
+    return seat->page->terms.compute == TURN_COMPUTE_INSTRUCTIONS ? instructions(seat)
+                                                                  : clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t computed_ns(struct seat_state *seat, const struct seat_thread *own, uint64_t now)
 {
     const struct turn_terms *terms = &seat->page->terms;
+    /* Threads that share an entry may have come and gone since then. */
+    uint64_t passed_ns = now > own->computing_from ? now - own->computing_from : 0;
     if (terms->compute == TURN_COMPUTE_INSTRUCTIONS) {
-        uint64_t count = instructions(seat) - own->computing_from;
-        return (uint64_t)((double)count * 1e6 / (double)terms->compute_factor_ppm);
+        return (uint64_t)((double)passed_ns * 1e6 / (double)terms->compute_factor_ppm);
     }
-    uint64_t passed_ns = clock_ns(CLOCK_MONOTONIC) - own->computing_from;
     if (passed_ns > SHORT_NS) {
         uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - own->computing_from_cpu_ns;
         passed_ns = used_ns < passed_ns ? used_ns : passed_ns;
@@ -76,11 +86,10 @@ static uint64_t computed_ns(struct seat_state *seat, const struct seat_thread *o
     return (uint64_t)((double)passed_ns * (double)terms->compute_factor_ppm / 1e6);
 }
 
-/* Until now. */
-static void note_computed(struct seat_state *seat, struct seat_thread *own)
+static void note_computed(struct seat_state *seat, struct seat_thread *own, uint64_t now)
 {
     if (own->computing_from != 0) {
-        own->computed_ns += computed_ns(seat, own);
+        own->computed_ns += computed_ns(seat, own, now);
         own->computing_from = 0;
         seat->is_resumed = false;
     }
@@ -89,7 +98,7 @@ static void note_computed(struct seat_state *seat, struct seat_thread *own)
 void seat_end_computing(struct seat_state *seat, struct seat_thread *own)
 {
     struct turn_page *page = seat->page;
-    note_computed(seat, own);
+    note_computed(seat, own, meter(seat));
     if (own->computed_ns > 0) {
         INVARIANT(turn_put(page->from_program, &page->from_program_bytes, TURN_COMPUTE, 0,
                            own->computed_ns, 0));
@@ -105,16 +114,15 @@ bool seat_meters(void)
     return seat->page->terms.compute != TURN_COMPUTE_DECLARED;
 }
 
+/* The meter is read last here and first there: little of ours is between. */
 void seat_left_call(void)
 {
     struct seat_state *seat = &seat_state;
     fabric_mutex_take(&seat->packets.lock);
     struct seat_thread *own = seat_thread_enter(seat);
-    if (own->computing_from == 0 && seat->page->terms.compute == TURN_COMPUTE_INSTRUCTIONS) {
-        own->computing_from = instructions(seat);
-    } else if (own->computing_from == 0) {
+    if (own->computing_from == 0) {
         own->computing_from_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        own->computing_from = clock_ns(CLOCK_MONOTONIC);
+        own->computing_from = meter(seat);
     }
     fabric_mutex_give(&seat->packets.lock);
 }
@@ -122,9 +130,10 @@ void seat_left_call(void)
 void seat_entered_call(void)
 {
     struct seat_state *seat = &seat_state;
+    uint64_t now = meter(seat);
     fabric_mutex_take(&seat->packets.lock);
     struct seat_thread *own = seat_thread_enter(seat);
-    note_computed(seat, own);
+    note_computed(seat, own, now);
     if (own->computed_ns > NOTED_NS) {
         seat_want_turn(seat);
         seat_sync(seat);

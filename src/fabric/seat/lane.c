@@ -58,8 +58,9 @@ static void make_room(struct by_packets *packets, uint64_t *seen)
 static void look(struct seat_state *seat, unsigned bytes)
 {
     bool is_told = bytes == FABRIC_TOLD;
+    bytes = is_told ? COMPLETION_BYTES : bytes;
     fabric_mutex_take(&seat->packets.lock);
-    seat_step(seat, TURN_LOOK, (uint16_t)(is_told ? COMPLETION_BYTES : bytes), is_told);
+    seat_step(seat, TURN_LOOK, bytes == FABRIC_MET ? TURN_MET : (uint16_t)bytes, is_told);
     seat_sync_now_and_then(seat);
     fabric_mutex_give(&seat->packets.lock);
 }

@@ -3,6 +3,8 @@
 
 #include "sim/model/state.h"
 
+enum { WORD_BYTES = 8 }; /* what one store writes */
+
 /* ---- What a call takes ---------------------------------------------------------------------- */
 
 static uint64_t rate_ps(uint64_t bytes, uint64_t bytes_per_s)
@@ -34,7 +36,9 @@ static uint64_t step_ps(const struct sim_machine *machine, enum turn_word word, 
 {
     switch (word) {
     case TURN_STORE: return machine->call_store;
-    case TURN_BLOCK: return machine->call_block + copy_ps(machine, value);
+    case TURN_BLOCK:
+        return value <= WORD_BYTES ? machine->call_store
+                                   : machine->call_block + copy_ps(machine, value);
     case TURN_REQUEST: return request_ps(machine, detail, value);
     case TURN_SERVICE: return machine->call_service;
     default: return 0;

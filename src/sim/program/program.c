@@ -388,7 +388,7 @@ static void begin_step_in_place(struct sim_host *host, struct program_step *step
     if (step->word == TURN_LOOK && since_ps == UINT64_MAX) {
         sim_in_place_look(host);
     } else if (step->word == TURN_LOOK) {
-        sim_in_place_found(host, since_ps, step->detail == 0);
+        sim_in_place_found(host, since_ps, step->detail == TURN_MET);
     } else {
         sim_in_place_step(host, (enum turn_word)step->word, step->detail, step->value,
                           &step->parcels);

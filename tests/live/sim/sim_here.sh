@@ -45,7 +45,8 @@ nothing_is_left()
     [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'dimmnet-calibrate-*' -user "$(id -u)" -newer figures)" ]
 }
 
-# A wait takes see_ns and a store store_ns, to the picosecond, where nothing is measured.
+# A wait takes see_ns and a store store_ns, to the picosecond, where nothing is measured; a wait for
+# a word by OpenSHMEM is no other.
 calls_take_what_the_file_says()
 {
     cat >own.ini <<'END'
@@ -57,9 +58,18 @@ cores     = 2    | assumed
 store_ns  = 5    | assumed
 see_ns    = 1000 | assumed
 look_ns   = 3    | assumed
+meet_ns   = 5000 | assumed
 END
-    DIMMNET_HERE=$PWD/own.ini here ,compute=declared -n 2 "$live_programs/sim_program_rounds" ping
-    ended_with 0 && says '^round_ns 2010(\.0*)?$' out
+    local short long
+    export DIMMNET_HERE=$PWD/own.ini
+    here ,compute=declared -n 2 "$examples/shmem/ring" 100
+    short=$(reported 'r["virtual_ns"]')
+    here ,compute=declared -n 2 "$examples/shmem/ring" 1100
+    long=$(reported 'r["virtual_ns"]')
+    here ,compute=declared -n 2 "$live_programs/sim_program_rounds" ping
+    unset DIMMNET_HERE
+    ended_with 0 && says '^round_ns 2010(\.0*)?$' out && awk -v short="$short" -v long="$long" \
+        'BEGIN { if (long - short != 2010000) { print short, long; exit 1 } }'
 }
 
 # Four nodes on two cores take turns; on four they do not.

@@ -17,6 +17,7 @@
     "copy_far_mb_per_s = 500 | assumed\n" \
     "look_ns = 3 | assumed\n"             \
     "see_ns = 100 | assumed\n"            \
+    "meet_ns = 150 | assumed\n"           \
     "switch_ns = 1000 | assumed\n"        \
     "slice_ns = 50000 | assumed\n"
 
@@ -52,6 +53,10 @@ static void make_calls(struct player *player)
     unit_expect(now_ps(player) == (5 + 407 + 13 + 11 + 1000 + 4000) * NS);
     say(player, TURN_LOOK, 8, 0);
     unit_expect(now_ps(player) == (5 + 407 + 13 + 5011 + 3) * NS);
+    say(player, TURN_BLOCK, 0, 8); /* one store does it */
+    unit_expect(now_ps(player) == (5 + 407 + 13 + 5011 + 3 + 5) * NS);
+    say(player, TURN_BLOCK, 0, 9);
+    unit_expect(now_ps(player) == (5 + 407 + 13 + 5011 + 3 + 5 + 7 + 9) * NS);
     leave(player);
 }
 
@@ -72,12 +77,27 @@ static void store_to_1(struct player *player)
     leave(player);
 }
 
-static void wait_and_look(struct player *player)
+static void wait_and_look_at(struct player *player, uint16_t what)
 {
     (void)attach(player);
     wait_for(player, &player->arrived, 1);
-    say(player, TURN_LOOK, 8, 0);
+    say(player, TURN_LOOK, what, 0);
     leave_at(player);
+}
+
+static void wait_and_look(struct player *player)
+{
+    wait_and_look_at(player, 8);
+}
+
+static void wait_for_something(struct player *player)
+{
+    wait_and_look_at(player, 0);
+}
+
+static void wait_to_meet(struct player *player)
+{
+    wait_and_look_at(player, TURN_MET);
 }
 
 static void what_was_stored_is_there_at_once_and_seen_later(void **state)
@@ -89,6 +109,18 @@ static void what_was_stored_is_there_at_once_and_seen_later(void **state)
     assert_int_equal(players[1].arrived_ps, 5 * NS);
     assert_int_equal(players[0].acked_ps, 5 * NS);
     assert_int_equal(ended_ps[1], (5 + 100) * NS);
+    cast(2, store_to_1, wait_for_something);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(ended_ps[1], (5 + 100) * NS);
+}
+
+static void who_meets_others_sees_it_later_still(void **state)
+{
+    (void)state;
+    machine_text = IN_PLACE(2);
+    cast(2, store_to_1, wait_to_meet);
+    assert_int_equal(run(), SIM_PROGRAMS_DONE);
+    assert_int_equal(ended_ps[1], (5 + 150) * NS);
 }
 
 /* ---- Cores ----------------------------------------------------------------------------------- */
@@ -180,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_take_what_the_file_says),
         cmocka_unit_test(what_was_stored_is_there_at_once_and_seen_later),
+        cmocka_unit_test(who_meets_others_sees_it_later_still),
         cmocka_unit_test(nodes_with_a_core_each_compute_at_once),
         cmocka_unit_test(nodes_of_one_core_compute_one_after_the_other),
         cmocka_unit_test(who_computes_long_gives_the_core_away_between),
