@@ -12,10 +12,10 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-#define GRACE_NS (200 * NS_PER_MS)     /* for the others to act on DN_EPEER */
-#define TERMINATE_NS (200 * NS_PER_MS) /* from SIGTERM to SIGKILL */
+#define GRACE_NS (200 * NS_PER_MS)      /* for the others to act on DN_EPEER */
+#define TERMINATE_NS (200 * NS_PER_MS)  /* from SIGTERM to SIGKILL */
 #define SIGNALLED_NS (2000 * NS_PER_MS) /* unless the request says how long */
-#define WANTED_NS (2000 * NS_PER_MS) /* for exit() and what is registered with it */
+#define WANTED_NS (2000 * NS_PER_MS)    /* for exit() and what is registered with it */
 
 enum {
     STATUS_TIMED_OUT = 124,
