@@ -10,6 +10,7 @@
 #include "host/program_data.h"
 #include "lock/lock.h"
 #include "nic/services.h"
+#include "team/symmetric.h"
 
 int inner_thread_start(const struct dn_node *node, pthread_t *thread, void *(*run)(void *),
                        void *context)
@@ -49,6 +50,11 @@ bool inner_reaches_all(const struct dn_node *node)
 uint64_t inner_area_bytes(const struct dn_node *node, uint32_t area)
 {
     return group_segment_bytes(&node->process->view, area);
+}
+
+uint64_t inner_heap_alignment(const struct dn_node *node)
+{
+    return node->process->view.facts.geometry.heap_alignment;
 }
 
 int inner_file_of(const struct dn_node *node, const void *place, uint64_t *offset)
@@ -270,6 +276,16 @@ int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count
     return team_create_named(node, ranks, count, name, team);
 }
 
+int inner_team_free_unused(struct dn_team *team)
+{
+    return team_free_unused(team);
+}
+
+int inner_heap_clear(struct dn_node *node)
+{
+    return team_heap_clear(node);
+}
+
 bool inner_team_has_arrived(const struct dn_team *team, int member)
 {
     return group_team_has_arrived(&team->nic, (uint32_t)member, team->phase);
@@ -426,6 +442,11 @@ void inner_show(struct dn_node *node, const void *place, uint64_t bytes)
         /* Nodes that are gone need not know. */
         (void)fabric_reflect(&node->lane, rank, place, bytes);
     }
+}
+
+void inner_rest(struct dn_node *node, bool rests)
+{
+    host_rest(node, rests);
 }
 
 void inner_leave_with_memory(struct dn_node *node)

@@ -42,6 +42,9 @@ static inline unsigned char *inner_area(const struct dn_node *node, int rank, ui
 /* How long it is, at every rank. */
 uint64_t inner_area_bytes(const struct dn_node *node, uint32_t area);
 
+/* The largest alignment that dn_alloc_aligned gives, the same at every rank. */
+uint64_t inner_heap_alignment(const struct dn_node *node);
+
 /* The file that holds the memory in place, and where `place` lies in it: to map it once more or
  * to give pages back. Closed with the node. */
 int inner_file_of(const struct dn_node *node, const void *place, uint64_t *offset);
@@ -170,6 +173,13 @@ int inner_refuse(struct dn_team *team, int error);
  * that make teams in a different order on each node do not take each other's place. */
 int inner_team_create_named(struct dn_node *node, const int *ranks, size_t count, uint64_t name,
                             struct dn_team **team);
+
+/* As dn_team_free, for a team that no member uses any more, as a barrier has shown: its members
+ * need not meet again. */
+int inner_team_free_unused(struct dn_team *team);
+
+/* Frees all that dn_alloc gave. Every node does so between two barriers. 0 or DN_ENOMEM. */
+int inner_heap_clear(struct dn_node *node);
 
 /* Whether a member has come to the barrier at which this node has arrived. */
 bool inner_team_has_arrived(const struct dn_team *team, int member);
@@ -323,6 +333,10 @@ void inner_tell_launcher(void);
 /* Shows what this node wrote at `place`, in its own memory, to every other node's mirror of it.
  * In place they see it anyway. */
 void inner_show(struct dn_node *node, const void *place, uint64_t bytes);
+
+/* The program is done with its peers for now and may come back: until then a process that ends
+ * well counts as one that has left. */
+void inner_rest(struct dn_node *node, bool rests);
 
 /* After a dn_detach that could not make registered memory private again: leaves all the same.
  * That memory keeps its content and stays in the group's file until this process ends. */

@@ -40,6 +40,13 @@ void group_life_leave(const struct group_view *view)
     atomic_fetch_add(&view->group->change_count, 1);
 }
 
+void group_life_rest(const struct group_view *view, bool rests)
+{
+    KILL_POINT("rest: not told");
+    atomic_store(&view->ports[view->rank].is_resting, rests ? 1 : 0);
+    KILL_POINT("rest: told");
+}
+
 void group_life_conclude(const struct group_view *view, uint32_t rank, enum dn_life life)
 {
     struct group_port *port = &view->ports[rank];
@@ -75,7 +82,8 @@ bool group_life_take_suspicion(const struct group_view *view, uint32_t rank, uin
 bool group_life_end(const struct group_view *view, uint32_t rank, bool well)
 {
     enum dn_life life = group_life(view, rank);
-    bool death = life == DN_ATTACHED || (life == DN_STARTING && !well);
+    bool rests = atomic_load(&view->ports[rank].is_resting) == 1;
+    bool death = life == DN_ATTACHED ? !well || !rests : life == DN_STARTING && !well;
     group_life_conclude(view, rank, death ? DN_DEAD : DN_LEFT);
     return death;
 }

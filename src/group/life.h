@@ -35,6 +35,10 @@ bool group_life_claim(const struct group_view *view, uint32_t process_id);
 bool group_life_attach(const struct group_view *view);
 void group_life_leave(const struct group_view *view);
 
+/* An attached node rests when its program is done with its peers for now, and may yet come back. A
+ * process that ends well while its node rests has left; else only group_life_leave does that. */
+void group_life_rest(const struct group_view *view, bool rests);
+
 /* Nodes notice a silence at slightly different times: InfiniSWIF looks that often in a peer
  * time-out. The launcher waits so long after the first suspicion before it decides. */
 static inline uint64_t group_life_hearing_ns(uint64_t peer_timeout_ns)

@@ -19,6 +19,45 @@ static uint64_t choose_registered_bytes(uint32_t node_count, uint64_t used_bytes
     return bytes > 0 ? bytes : HUGE_PAGE_BYTES;
 }
 
+static uint64_t power_of_two_within(uint64_t number)
+{
+    uint64_t power = 1;
+    while (power <= number / 2) {
+        power *= 2;
+    }
+    return power;
+}
+
+/* Places a node's segments, of whole pages already. DN_ERANGE: the group is larger than `limit`. */
+static int place_segments(struct group_geometry *made, uint64_t registered_bytes,
+                          uint64_t page_bytes, uint64_t limit)
+{
+    /* Bank and heap start at huge-page boundaries so that huge pages can hold them. */
+    uint64_t end = made->sizes.llcm_bytes;
+    made->segment_offset[DN_LLCM] = 0;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made->segment_offset[DN_BANK]);
+    end = made->segment_offset[DN_BANK] + made->sizes.bank_bytes;
+    (void)round_up(made->nodes_offset + end, made->heap_alignment, &end);
+    made->segment_offset[DN_HEAP] = end - made->nodes_offset;
+    end = made->segment_offset[DN_HEAP] + made->sizes.heap_bytes;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made->service_offset);
+    end = made->service_offset + GROUP_SERVICE_BYTES;
+    (void)round_up(end, HUGE_PAGE_BYTES, &made->registered_offset);
+    if (registered_bytes == 0) {
+        uint64_t head_bytes = made->nodes_offset / made->node_count + made->heap_alignment;
+        registered_bytes = choose_registered_bytes(made->node_count,
+                                                   made->registered_offset + head_bytes);
+    }
+    (void)round_up(registered_bytes, page_bytes, &made->sizes.registered_bytes);
+    end = made->registered_offset + made->sizes.registered_bytes;
+    (void)round_up(end, made->heap_alignment, &made->node_stride_bytes);
+    if (made->node_stride_bytes > (limit - made->nodes_offset) / made->node_count) {
+        return DN_ERANGE;
+    }
+    made->total_bytes = made->nodes_offset + made->node_count * made->node_stride_bytes;
+    return 0;
+}
+
 int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_t page_bytes,
                    struct group_geometry *geometry)
 {
@@ -40,29 +79,20 @@ int group_geometry(uint32_t node_count, const struct group_sizes *sizes, uint64_
     (void)round_up(made.ports_offset + node_count * sizeof(struct group_port), HUGE_PAGE_BYTES,
                    &made.nodes_offset);
 
-    /* Bank and heap start at huge-page boundaries so that huge pages can hold them. */
-    uint64_t end = made.sizes.llcm_bytes;
-    made.segment_offset[DN_LLCM] = 0;
-    (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_BANK]);
-    end = made.segment_offset[DN_BANK] + made.sizes.bank_bytes;
-    (void)round_up(end, HUGE_PAGE_BYTES, &made.segment_offset[DN_HEAP]);
-    end = made.segment_offset[DN_HEAP] + made.sizes.heap_bytes;
-    (void)round_up(end, HUGE_PAGE_BYTES, &made.service_offset);
-    end = made.service_offset + GROUP_SERVICE_BYTES;
-    (void)round_up(end, HUGE_PAGE_BYTES, &made.registered_offset);
-    uint64_t registered_bytes = sizes->registered_bytes;
-    if (registered_bytes == 0) {
-        uint64_t head_bytes = made.nodes_offset / node_count + HUGE_PAGE_BYTES;
-        registered_bytes = choose_registered_bytes(node_count, made.registered_offset + head_bytes);
+    /* The heap is aligned to its own size, as far as that leaves the group half of the addresses;
+     * without that, only to what huge pages need. */
+    made.heap_alignment = power_of_two_within(made.sizes.heap_bytes);
+    while (made.heap_alignment > HUGE_PAGE_BYTES &&
+           place_segments(&made, sizes->registered_bytes, page_bytes, CHOSEN_TOTAL_BYTES_MAX)) {
+        made.heap_alignment /= 2;
     }
-    (void)round_up(registered_bytes, page_bytes, &made.sizes.registered_bytes);
-    end = made.registered_offset + made.sizes.registered_bytes;
-    (void)round_up(end, HUGE_PAGE_BYTES, &made.node_stride_bytes);
-
-    if (made.node_stride_bytes > (TOTAL_BYTES_MAX - made.nodes_offset) / node_count) {
-        return DN_ERANGE;
+    if (made.heap_alignment <= HUGE_PAGE_BYTES) {
+        made.heap_alignment = HUGE_PAGE_BYTES;
+        int error = place_segments(&made, sizes->registered_bytes, page_bytes, TOTAL_BYTES_MAX);
+        if (error) {
+            return error;
+        }
     }
-    made.total_bytes = made.nodes_offset + node_count * made.node_stride_bytes;
     *geometry = made;
     return 0;
 }

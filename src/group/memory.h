@@ -33,7 +33,7 @@ enum {
 #define GROUP_END_WANTED UINT32_C(0x100)
 
 #define GROUP_MAGIC UINT64_C(0x31304d454d4e4d44) /* "DMNMEM01" */
-#define GROUP_LAYOUT_VERSION 7u
+#define GROUP_LAYOUT_VERSION 8u
 
 /* The segments of a node's memory, indexed by the built-in area numbers. */
 struct group_sizes {
@@ -57,6 +57,10 @@ struct group_geometry {
     uint64_t segment_offset[GROUP_AREA_FIRST_FREE]; /* from the node's start; [0] unused */
     uint64_t service_offset;                        /* the same */
     uint64_t registered_offset;                     /* the same */
+    /* A power of two: every node's heap begins at a multiple of it in the file, and processes map
+     * the file at such multiples. So what has an offset in the heap has addresses as well aligned,
+     * at every node. */
+    uint64_t heap_alignment;
     uint64_t total_bytes;
 };
 
@@ -92,6 +96,8 @@ struct group_port {
     /* When the node attached and left, by the host's monotonic clock; 0: it has not. For the
      * launcher's `--time`; nobody decides anything by them. */
     _Atomic uint64_t attached_ns, left_ns;
+    /* 1 while the node needs nobody and nobody needs it: see group_life_rest. */
+    _Atomic uint32_t is_resting;
 
     alignas(CACHE_LINE_BYTES) unsigned char to_full_size[1920];
 };

@@ -13,37 +13,36 @@
 #include "fabric/fabric.h"
 #include "group/life.h"
 
-#define HUGE_PAGE_BYTES (UINT64_C(2) << 20)
-
 static uint64_t page_bytes(void)
 {
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Reserves room for the mapping at a multiple of the largest alignment that allocations may ask
- * for (and of huge pages); the file's offsets then keep their alignment as addresses. */
-static int reserve(uint64_t bytes, unsigned char **start)
+ * for; the file's offsets then keep their alignment as addresses. */
+static int reserve(uint64_t bytes, uint64_t alignment, unsigned char **start)
 {
-    unsigned char *room = mmap(NULL, bytes + HUGE_PAGE_BYTES, PROT_NONE,
+    unsigned char *room = mmap(NULL, bytes + alignment, PROT_NONE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) {
         return DN_ENOMEM;
     }
-    uint64_t before = -(uintptr_t)room % HUGE_PAGE_BYTES;
+    uint64_t before = -(uintptr_t)room % alignment;
     if (before > 0) {
         (void)munmap(room, before);
     }
-    (void)munmap(room + before + bytes, HUGE_PAGE_BYTES - before);
+    (void)munmap(room + before + bytes, alignment - before);
     *start = room + before;
     return 0;
 }
 
 /* Maps the whole file. A forked child gets no mapping: it may not call, and must not
  * keep the memory alive. */
-static int map_whole(int fd, uint64_t bytes, struct group_memory **group)
+static int map_whole(int fd, const struct group_geometry *geometry, struct group_memory **group)
 {
     unsigned char *start;
-    int error = reserve(bytes, &start);
+    uint64_t bytes = geometry->total_bytes;
+    int error = reserve(bytes, geometry->heap_alignment, &start);
     if (error) {
         return error;
     }
@@ -91,7 +90,7 @@ static int create(uint32_t node_count, const struct group_sizes *sizes, uint32_t
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
         error = DN_ESYSTEM;
     } else {
-        error = map_whole(fd, bytes, &group);
+        error = map_whole(fd, &facts.geometry, &group);
     }
     if (error) {
         int saved = errno;
@@ -148,16 +147,22 @@ static bool read_start(int fd, void *to, uint64_t bytes)
     return at == bytes;
 }
 
-int host_group_look(int fd, struct host_group *copied)
+/* What a group's file says of itself, checked. */
+static int read_facts(int fd, struct group_facts *facts)
 {
     uint64_t file_bytes;
     struct group_memory head;
-    struct group_facts facts;
     int error = measure(fd, &file_bytes);
     if (!error && !read_start(fd, &head, sizeof head)) {
         error = DN_EGROUP;
     }
-    error = error ? error : group_group_check(&head, file_bytes, &facts);
+    return error ? error : group_group_check(&head, file_bytes, facts);
+}
+
+int host_group_look(int fd, struct host_group *copied)
+{
+    struct group_facts facts;
+    int error = read_facts(fd, &facts);
     if (error) {
         return error;
     }
@@ -179,25 +184,21 @@ int host_group_look(int fd, struct host_group *copied)
 
 int host_group_map(int fd, struct host_group *mapped)
 {
-    uint64_t bytes;
-    int error = measure(fd, &bytes);
-    if (error) {
-        return error;
-    }
     struct group_memory *group;
     struct group_facts facts;
-    error = map_whole(fd, bytes, &group);
+    int error = read_facts(fd, &facts);
     if (error) {
         return error;
     }
-    error = group_group_check(group, bytes, &facts);
+    uint64_t bytes = facts.geometry.total_bytes;
+    error = map_whole(fd, &facts.geometry, &group);
+    if (error) {
+        return error;
+    }
     /* Do this last: a descriptor that is no group belongs to somebody else. */
-    if (!error && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
-        error = DN_EGROUP;
-    }
-    if (error) {
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         (void)munmap(group, bytes);
-        return error;
+        return DN_EGROUP;
     }
     *mapped = (struct host_group){.fd = fd, .group = group, .bytes = bytes, .facts = facts};
     ask_for_huge_pages(mapped);

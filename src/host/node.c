@@ -408,14 +408,29 @@ static void close_all_lanes(void)
     close_lane(&default_node);
 }
 
+/* Notes when the program was done with its peers. */
+static void note_departure(void)
+{
+    struct group_port *port = &process.control.ports[process.control.rank];
+    if (!atomic_load(&port->is_resting)) {
+        atomic_store_explicit(&port->left_ns, fabric_now_ns(), memory_order_relaxed);
+    }
+}
+
+void host_rest(struct dn_node *node, bool rests)
+{
+    INVARIANT(host_node_open(node));
+    note_departure();
+    group_life_rest(&process.control, rests);
+}
+
 /* All that this node sent is in place before peers learn that it has left. */
 static void end_life(void)
 {
     host_trace_stop();
     close_all_lanes();
     stop_fabric();
-    struct group_port *port = &process.control.ports[process.control.rank];
-    atomic_store_explicit(&port->left_ns, fabric_now_ns(), memory_order_relaxed);
+    note_departure();
     group_life_leave(&process.control);
     if (has_own_memory()) {
         group_life_leave(&process.view);

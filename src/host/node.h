@@ -69,6 +69,8 @@ int host_detach(struct dn_node *node);
  * DN_ESYSTEM): leaves all the same. That memory keeps its content and stays in the group's
  * file, which this process holds until it ends. */
 void host_leave_with_memory(struct dn_node *node);
+/* The program is done with its peers for now: see group_life_rest. */
+void host_rest(struct dn_node *node, bool rests);
 int host_lane_open(struct dn_node **lane);
 int host_lane_close(struct dn_node *lane);
 

@@ -5,7 +5,6 @@
 #include "host/pages.h"
 #include "team/barrier.h"
 
-#define ALIGNMENT_MAX (UINT64_C(2) << 20)
 #define GIVE_BACK_BYTES (UINT64_C(1) << 20)
 
 struct request {
@@ -20,8 +19,8 @@ struct request {
 static uint64_t alloc_argument(struct dn_node *node, void *context)
 {
     struct request *request = context;
-    (void)node;
-    request->refused = !is_power_of_two(request->alignment) || request->alignment > ALIGNMENT_MAX ||
+    uint64_t most = node->process->view.facts.geometry.heap_alignment;
+    request->refused = !is_power_of_two(request->alignment) || request->alignment > most ||
                        request->bytes == 0 || !request->result;
     return team_digest(request->refused ? TEAM_REFUSED : TEAM_ALLOC, request->bytes,
                        request->alignment);
@@ -73,6 +72,20 @@ static void give_pages_back(struct dn_node *node, uint64_t offset, uint64_t byte
     if (bytes >= GIVE_BACK_BYTES) {
         host_pages_clear(process->group.fd, (uint64_t)(start - file), bytes);
     }
+}
+
+int team_heap_clear(struct dn_node *node)
+{
+    struct base_extents *heap = &node->process->heap;
+    struct base_extents empty;
+    uint64_t bytes = group_segment_bytes(&node->process->view, DN_HEAP);
+    if (!base_extents_init(&empty, bytes)) {
+        return DN_ENOMEM;
+    }
+    base_extents_release(heap);
+    *heap = empty;
+    give_pages_back(node, 0, bytes);
+    return 0;
 }
 
 static uint64_t free_argument(struct dn_node *node, void *context)

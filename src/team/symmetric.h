@@ -7,5 +7,7 @@
 
 int team_heap_alloc(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
 int team_heap_free(struct dn_node *node, void *pointer);
+/* Frees all of it. Every node does so between two barriers, after which nobody uses the heap. */
+int team_heap_clear(struct dn_node *node);
 
 #endif

@@ -654,6 +654,16 @@ int team_shrink(struct dn_team *team, struct dn_team **survivors)
     return error;
 }
 
+int team_free_unused(struct dn_team *team)
+{
+    int error = team_turn_take_patiently(team);
+    if (!error) {
+        team_staging_give(team);
+        let_go(team);
+    }
+    return error;
+}
+
 int team_free(struct dn_team *team)
 {
     if (team->is_all) {

@@ -74,6 +74,9 @@ int team_create_named(struct dn_node *node, const int *ranks, size_t count, uint
 int team_split(struct dn_team *team, int color, int key, struct dn_team **part);
 int team_shrink(struct dn_team *team, struct dn_team **survivors);
 int team_free(struct dn_team *team);
+/* The same for a team that no member uses any more, as a barrier of all its members has shown: the
+ * members need not meet again. */
+int team_free_unused(struct dn_team *team);
 
 /* Gives the team up for all members: their calls on it, pending and later ones, end with
  * DN_EPEER. Waits for no other member's call, only for those of this node's own threads. */

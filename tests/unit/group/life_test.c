@@ -50,6 +50,28 @@ static void a_node_starts_attaches_and_leaves(void **state)
     assert_false(group_deaths_beyond(peer, 0));
 }
 
+static void ending_at_rest_is_leaving(void **state)
+{
+    (void)state;
+    const struct group_view *own = &made.views[1];
+    const struct group_view *peer = &made.views[0];
+    assert_true(attach(own, 4711));
+    group_life_rest(own, true);
+    assert_int_equal(group_life(peer, 1), DN_ATTACHED);
+    assert_false(group_life_end(peer, 1, true));
+    assert_int_equal(group_life(peer, 1), DN_LEFT);
+    assert_false(group_deaths_beyond(peer, 0));
+    /* Not if it ended badly, or had come back. */
+    assert_true(attach(&made.views[2], 4712));
+    group_life_rest(&made.views[2], true);
+    group_life_rest(&made.views[2], false);
+    assert_true(group_life_end(peer, 2, true));
+    assert_true(attach(peer, 4713));
+    group_life_rest(peer, true);
+    assert_true(group_life_end(peer, 0, false));
+    assert_int_equal(group_life(peer, 0), DN_DEAD);
+}
+
 static void a_rank_is_somebody_only_once(void **state)
 {
     (void)state;
@@ -283,6 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_group, free_group)
         TEST(a_node_starts_attaches_and_leaves),
+        TEST(ending_at_rest_is_leaving),
         TEST(a_rank_is_somebody_only_once),
         TEST(a_claim_is_for_good),
         TEST(ends_are_judged_by_how_and_when),

@@ -28,7 +28,13 @@ static void check_layout(uint32_t node_count, const struct group_sizes *sizes, u
     assert_true(made.total_bytes == made.nodes_offset + node_count * made.node_stride_bytes);
     assert_true(made.nodes_offset % HUGE_BYTES == 0);
     assert_true(made.segment_offset[DN_BANK] % HUGE_BYTES == 0);
-    assert_true(made.segment_offset[DN_HEAP] % HUGE_BYTES == 0);
+    /* The heaps of all nodes are aligned alike, to their size if addresses suffice. */
+    uint64_t alignment = made.heap_alignment;
+    assert_true(alignment >= HUGE_BYTES && (alignment & (alignment - 1)) == 0);
+    assert_true((made.nodes_offset + made.segment_offset[DN_HEAP]) % alignment == 0);
+    assert_true(made.node_stride_bytes % alignment == 0);
+    bool is_modest = node_count <= 65 && given[2] <= UINT64_C(1) << 30;
+    assert_true(!is_modest || alignment > given[2] / 2);
     assert_true(made.registered_offset % HUGE_BYTES == 0);
     assert_true(made.node_stride_bytes % HUGE_BYTES == 0);
     assert_true(made.sizes.registered_bytes >=
