@@ -1,4 +1,4 @@
-/* shmem.h: OpenSHMEM 1.5 on DIMMnet.
+/* shmem.h: OpenSHMEM 1.6 on DIMMnet.
  *
  * The tables below declare the typed functions, one line for each type. Every function has a
  * second name, pshmem_..., so that tools can put their own function in front of the shmem_ one.
@@ -37,7 +37,7 @@ extern "C" {
 /* ---- Constants and handles ------------------------------------------------ */
 
 #define SHMEM_MAJOR_VERSION 1
-#define SHMEM_MINOR_VERSION 5
+#define SHMEM_MINOR_VERSION 6
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "DIMMnet"
 
@@ -63,6 +63,10 @@ extern "C" {
 #define SHMEM_CTX_PRIVATE (1L << 1)
 #define SHMEM_CTX_NOSTORE (1L << 2)
 
+/* Of sessions: an option, and a field of the configuration. */
+#define SHMEM_CTX_SESSION_BATCH (1L << 0)
+#define SHMEM_CTX_SESSION_TOTAL_OPS (1L << 0)
+
 #define SHMEM_TEAM_NUM_CONTEXTS (1L << 0)
 
 /* Work arrays of the collectives on active sets. They are neither read nor written. */
@@ -82,6 +86,10 @@ typedef struct shmem_team *shmem_team_t;
 typedef struct {
     int num_contexts;
 } shmem_team_config_t;
+
+typedef struct {
+    size_t total_ops; /* SIZE_MAX unless given: not known */
+} shmem_ctx_session_config_t;
 
 #define SHMEM_CTX_INVALID ((shmem_ctx_t)0)
 #define SHMEM_CTX_DEFAULT ((shmem_ctx_t)1)
@@ -192,21 +200,16 @@ typedef struct {
     X(int32, int32_t, A, B)                       \
     X(int64, int64_t, A, B)
 
-/* Deprecated: the types of the atomics without "atomic" in their names. */
-#define SHMEM_AMO_OLD_STANDARD_TYPES(X, A, B) \
-    X(int, int, A, B)                         \
-    X(long, long, A, B)                       \
-    X(longlong, long long, A, B)
-
-#define SHMEM_AMO_OLD_EXTENDED_TYPES(X, A, B) \
-    SHMEM_AMO_OLD_STANDARD_TYPES(X, A, B)     \
-    SHMEM_AMO_REAL_TYPES(X, A, B)
-
 /* Waiting and testing. */
-#define SHMEM_SYNC_TYPES(X, A, B) SHMEM_AMO_STANDARD_TYPES(X, A, B)
-#define SHMEM_SYNC_DISTINCT_TYPES(X, A, B) SHMEM_AMO_STANDARD_DISTINCT_TYPES(X, A, B)
+#define SHMEM_SYNC_TYPES(X, A, B)     \
+    SHMEM_AMO_STANDARD_TYPES(X, A, B) \
+    SHMEM_SYNC_SHORT_TYPES(X, A, B)
 
-/* Deprecated: the types of shmem_wait_until and shmem_test alone. */
+#define SHMEM_SYNC_DISTINCT_TYPES(X, A, B)     \
+    SHMEM_AMO_STANDARD_DISTINCT_TYPES(X, A, B) \
+    SHMEM_SYNC_SHORT_TYPES(X, A, B)
+
+/* Deprecated. */
 #define SHMEM_SYNC_SHORT_TYPES(X, A, B) \
     X(short, short, A, B)               \
     X(ushort, unsigned short, A, B)
@@ -285,6 +288,7 @@ typedef struct {
     SHMEM_CALL void P##_finalize(void);                                                         \
     SHMEM_CALL int P##_init_thread(int requested, int *provided);                               \
     SHMEM_CALL void P##_query_thread(int *provided);                                            \
+    SHMEM_CALL void P##_query_initialized(int *initialized);                                    \
     SHMEM_CALL int P##_my_pe(void);                                                             \
     SHMEM_CALL int P##_n_pes(void);                                                             \
     SHMEM_CALL int P##_pe_accessible(int pe);                                                   \
@@ -304,6 +308,10 @@ typedef struct {
     SHMEM_CALL void P##_ctx_destroy(shmem_ctx_t ctx);                                           \
     SHMEM_CALL int P##_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team);                       \
     SHMEM_CALL int P##_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx);      \
+    SHMEM_CALL void P##_ctx_session_start(shmem_ctx_t ctx, long options,                        \
+                                          const shmem_ctx_session_config_t *config,             \
+                                          long config_mask);                                    \
+    SHMEM_CALL void P##_ctx_session_stop(shmem_ctx_t ctx);                                      \
                                                                                                 \
     SHMEM_CALL int P##_team_my_pe(shmem_team_t team);                                           \
     SHMEM_CALL int P##_team_n_pes(shmem_team_t team);                                           \
@@ -319,17 +327,26 @@ typedef struct {
         long xaxis_mask, shmem_team_t *xaxis_team, const shmem_team_config_t *yaxis_config,     \
         long yaxis_mask, shmem_team_t *yaxis_team);                                             \
     SHMEM_CALL void P##_team_destroy(shmem_team_t team);                                        \
+    SHMEM_CALL void *P##_team_ptr(shmem_team_t team, const void *dest, int pe);                 \
                                                                                                 \
     SHMEM_CALL void P##_fence(void);                                                            \
     SHMEM_CALL void P##_ctx_fence(shmem_ctx_t ctx);                                             \
     SHMEM_CALL void P##_quiet(void);                                                            \
     SHMEM_CALL void P##_ctx_quiet(shmem_ctx_t ctx);                                             \
+    SHMEM_CALL void P##_pe_quiet(const int *target_pes, size_t npes);                           \
+    SHMEM_CALL void P##_ctx_pe_quiet(shmem_ctx_t ctx, const int *target_pes, size_t npes);      \
                                                                                                 \
     SHMEM_CALL void P##_set_lock(long *lock);                                                   \
     SHMEM_CALL void P##_clear_lock(long *lock);                                                 \
     SHMEM_CALL int P##_test_lock(long *lock);                                                   \
                                                                                                 \
     SHMEM_CALL uint64_t P##_signal_fetch(const uint64_t *sig_addr);                             \
+    SHMEM_CALL void P##_signal_set(uint64_t *sig_addr, uint64_t signal, int pe);                \
+    SHMEM_CALL void P##_ctx_signal_set(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal,    \
+                                       int pe);                                                 \
+    SHMEM_CALL void P##_signal_add(uint64_t *sig_addr, uint64_t signal, int pe);                \
+    SHMEM_CALL void P##_ctx_signal_add(shmem_ctx_t ctx, uint64_t *sig_addr, uint64_t signal,    \
+                                       int pe);                                                 \
     SHMEM_CALL uint64_t P##_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value); \
                                                                                                 \
     SHMEM_CALL void P##_barrier_all(void);                                                      \
@@ -372,6 +389,16 @@ SHMEM_CALL void pshmem_pcontrol(int level, ...);
                                       ptrdiff_t sst, size_t nelems, int pe);                     \
     SHMEM_CALL void P##_ctx_##NAME##_iget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,       \
                                           ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);  \
+    SHMEM_CALL void P##_##NAME##_ibput(TYPE *dest, const TYPE *source, ptrdiff_t dst,            \
+                                       ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);     \
+    SHMEM_CALL void P##_ctx_##NAME##_ibput(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,      \
+                                           ptrdiff_t dst, ptrdiff_t sst, size_t bsize,           \
+                                           size_t nblocks, int pe);                              \
+    SHMEM_CALL void P##_##NAME##_ibget(TYPE *dest, const TYPE *source, ptrdiff_t dst,            \
+                                       ptrdiff_t sst, size_t bsize, size_t nblocks, int pe);     \
+    SHMEM_CALL void P##_ctx_##NAME##_ibget(shmem_ctx_t ctx, TYPE *dest, const TYPE *source,      \
+                                           ptrdiff_t dst, ptrdiff_t sst, size_t bsize,           \
+                                           size_t nblocks, int pe);                              \
     SHMEM_CALL void P##_##NAME##_put_signal(TYPE *dest, const TYPE *source, size_t nelems,       \
                                             uint64_t *sig_addr, uint64_t signal, int sig_op,     \
                                             int pe);                                             \
@@ -415,16 +442,26 @@ SHMEM_RMA_TYPES(SHMEM_DECLARE_RMA, pshmem, )
         shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,        \
         uint64_t signal, int sig_op, int pe);
 
-#define SHMEM_DECLARE_SIZED(SIZE, BYTES, P, B)                                                   \
-    SHMEM_DECLARE_CONTIGUOUS(SIZE, P)                                                            \
-    SHMEM_CALL void P##_iput##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                   size_t nelems, int pe);                                       \
-    SHMEM_CALL void P##_ctx_iput##SIZE(shmem_ctx_t ctx, void *dest, const void *source,          \
-                                       ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);     \
-    SHMEM_CALL void P##_iget##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
-                                   size_t nelems, int pe);                                       \
-    SHMEM_CALL void P##_ctx_iget##SIZE(shmem_ctx_t ctx, void *dest, const void *source,          \
-                                       ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);
+#define SHMEM_DECLARE_SIZED(SIZE, BYTES, P, B)                                                    \
+    SHMEM_DECLARE_CONTIGUOUS(SIZE, P)                                                             \
+    SHMEM_CALL void P##_iput##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,  \
+                                   size_t nelems, int pe);                                        \
+    SHMEM_CALL void P##_ctx_iput##SIZE(shmem_ctx_t ctx, void *dest, const void *source,           \
+                                       ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);      \
+    SHMEM_CALL void P##_iget##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,  \
+                                   size_t nelems, int pe);                                        \
+    SHMEM_CALL void P##_ctx_iget##SIZE(shmem_ctx_t ctx, void *dest, const void *source,           \
+                                       ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe);      \
+    SHMEM_CALL void P##_ibput##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                    size_t bsize, size_t nblocks, int pe);                        \
+    SHMEM_CALL void P##_ctx_ibput##SIZE(shmem_ctx_t ctx, void *dest, const void *source,          \
+                                        ptrdiff_t dst, ptrdiff_t sst, size_t bsize,               \
+                                        size_t nblocks, int pe);                                  \
+    SHMEM_CALL void P##_ibget##SIZE(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, \
+                                    size_t bsize, size_t nblocks, int pe);                        \
+    SHMEM_CALL void P##_ctx_ibget##SIZE(shmem_ctx_t ctx, void *dest, const void *source,          \
+                                        ptrdiff_t dst, ptrdiff_t sst, size_t bsize,               \
+                                        size_t nblocks, int pe);
 
 SHMEM_SIZES(SHMEM_DECLARE_SIZED, shmem, )
 SHMEM_SIZES(SHMEM_DECLARE_SIZED, pshmem, )
@@ -488,12 +525,9 @@ SHMEM_AMO_BITWISE_TYPES(SHMEM_DECLARE_AMO_BITWISE, shmem, )
 SHMEM_AMO_BITWISE_TYPES(SHMEM_DECLARE_AMO_BITWISE, pshmem, )
 
 /* Waiting for words of this PE, and looking at them. */
-#define SHMEM_DECLARE_WAIT_ONE(NAME, TYPE, P, B)                                  \
-    SHMEM_CALL void P##_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value); \
-    SHMEM_CALL int P##_##NAME##_test(TYPE *ivar, int cmp, TYPE cmp_value);
-
 #define SHMEM_DECLARE_WAIT(NAME, TYPE, P, B)                                                      \
-    SHMEM_DECLARE_WAIT_ONE(NAME, TYPE, P, B)                                                      \
+    SHMEM_CALL void P##_##NAME##_wait_until(TYPE *ivar, int cmp, TYPE cmp_value);                 \
+    SHMEM_CALL int P##_##NAME##_test(TYPE *ivar, int cmp, TYPE cmp_value);                        \
     SHMEM_CALL void P##_##NAME##_wait_until_all(TYPE *ivars, size_t nelems, const int *status,    \
                                                 int cmp, TYPE cmp_value);                         \
     SHMEM_CALL size_t P##_##NAME##_wait_until_any(TYPE *ivars, size_t nelems, const int *status,  \
@@ -501,12 +535,12 @@ SHMEM_AMO_BITWISE_TYPES(SHMEM_DECLARE_AMO_BITWISE, pshmem, )
     SHMEM_CALL size_t P##_##NAME##_wait_until_some(TYPE *ivars, size_t nelems, size_t *indices,   \
                                                    const int *status, int cmp, TYPE cmp_value);   \
     SHMEM_CALL void P##_##NAME##_wait_until_all_vector(                                           \
-        TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE *cmp_values);                \
+        TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values);          \
     SHMEM_CALL size_t P##_##NAME##_wait_until_any_vector(                                         \
-        TYPE *ivars, size_t nelems, const int *status, int cmp, TYPE *cmp_values);                \
+        TYPE *ivars, size_t nelems, const int *status, int cmp, const TYPE *cmp_values);          \
     SHMEM_CALL size_t P##_##NAME##_wait_until_some_vector(TYPE *ivars, size_t nelems,             \
                                                           size_t *indices, const int *status,     \
-                                                          int cmp, TYPE *cmp_values);             \
+                                                          int cmp, const TYPE *cmp_values);       \
     SHMEM_CALL int P##_##NAME##_test_all(TYPE *ivars, size_t nelems, const int *status, int cmp,  \
                                          TYPE cmp_value);                                         \
     SHMEM_CALL size_t P##_##NAME##_test_any(TYPE *ivars, size_t nelems, const int *status,        \
@@ -514,16 +548,15 @@ SHMEM_AMO_BITWISE_TYPES(SHMEM_DECLARE_AMO_BITWISE, pshmem, )
     SHMEM_CALL size_t P##_##NAME##_test_some(TYPE *ivars, size_t nelems, size_t *indices,         \
                                              const int *status, int cmp, TYPE cmp_value);         \
     SHMEM_CALL int P##_##NAME##_test_all_vector(TYPE *ivars, size_t nelems, const int *status,    \
-                                                int cmp, TYPE *cmp_values);                       \
+                                                int cmp, const TYPE *cmp_values);                 \
     SHMEM_CALL size_t P##_##NAME##_test_any_vector(TYPE *ivars, size_t nelems, const int *status, \
-                                                   int cmp, TYPE *cmp_values);                    \
+                                                   int cmp, const TYPE *cmp_values);              \
     SHMEM_CALL size_t P##_##NAME##_test_some_vector(TYPE *ivars, size_t nelems, size_t *indices,  \
-                                                    const int *status, int cmp, TYPE *cmp_values);
+                                                    const int *status, int cmp,                   \
+                                                    const TYPE *cmp_values);
 
 SHMEM_SYNC_TYPES(SHMEM_DECLARE_WAIT, shmem, )
 SHMEM_SYNC_TYPES(SHMEM_DECLARE_WAIT, pshmem, )
-SHMEM_SYNC_SHORT_TYPES(SHMEM_DECLARE_WAIT_ONE, shmem, )
-SHMEM_SYNC_SHORT_TYPES(SHMEM_DECLARE_WAIT_ONE, pshmem, )
 
 /* Collectives on teams. */
 #define SHMEM_DECLARE_COLLECTIVES(NAME, TYPE, P, B)                                          \
@@ -571,6 +604,15 @@ SHMEM_DECLARE_COLLECTIVES_OF_BYTES(pshmem)
 
 SHMEM_DECLARE_REDUCTIONS(shmem)
 SHMEM_DECLARE_REDUCTIONS(pshmem)
+
+#define SHMEM_DECLARE_SCANS(NAME, TYPE, P, B)                                                 \
+    SHMEM_CALL int P##_##NAME##_sum_inscan(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                           size_t nelems);                                    \
+    SHMEM_CALL int P##_##NAME##_sum_exscan(shmem_team_t team, TYPE *dest, const TYPE *source, \
+                                           size_t nelems);
+
+SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_SCANS, shmem, )
+SHMEM_REDUCE_ARITHMETIC_TYPES(SHMEM_DECLARE_SCANS, pshmem, )
 
 /* ---- Deprecated functions ---------------------------------------------------- */
 
@@ -631,10 +673,12 @@ SHMEM_SYNC_OLD_TYPES(SHMEM_DECLARE_OLD_WAIT, pshmem, )
     SHMEM_CALL TYPE P##_##NAME##_fadd(TYPE *dest, TYPE value, int pe);             \
     SHMEM_CALL void P##_##NAME##_add(TYPE *dest, TYPE value, int pe);
 
-SHMEM_AMO_OLD_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, shmem, )
-SHMEM_AMO_OLD_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, pshmem, )
-SHMEM_AMO_OLD_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, shmem, )
-SHMEM_AMO_OLD_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, pshmem, )
+/* The specification has these for int, long and long long (and float and double); programs for other
+ * libraries use the other types, too. */
+SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, shmem, )
+SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, pshmem, )
+SHMEM_AMO_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, shmem, )
+SHMEM_AMO_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, pshmem, )
 
 #define SHMEM_DECLARE_TO_ALL(NAME, TYPE, P, OPERATION)                                             \
     SHMEM_CALL void P##_##NAME##_##OPERATION##_to_all(TYPE *dest, const TYPE *source, int nreduce, \

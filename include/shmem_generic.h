@@ -49,6 +49,10 @@
     SHMEM_COUNT_6(__VA_ARGS__, SHMEM_RMA_CTX_6, SHMEM_RMA_6, 0)(iput, __VA_ARGS__)
 #define shmem_iget(...) \
     SHMEM_COUNT_6(__VA_ARGS__, SHMEM_RMA_CTX_6, SHMEM_RMA_6, 0)(iget, __VA_ARGS__)
+#define shmem_ibput(...) \
+    SHMEM_COUNT_7(__VA_ARGS__, SHMEM_RMA_CTX_7, SHMEM_RMA_7, 0)(ibput, __VA_ARGS__)
+#define shmem_ibget(...) \
+    SHMEM_COUNT_7(__VA_ARGS__, SHMEM_RMA_CTX_7, SHMEM_RMA_7, 0)(ibget, __VA_ARGS__)
 #define shmem_put_signal(...) \
     SHMEM_COUNT_7(__VA_ARGS__, SHMEM_RMA_CTX_7, SHMEM_RMA_7, 0)(put_signal, __VA_ARGS__)
 #define shmem_put_signal_nbi(...) \
@@ -117,32 +121,27 @@
 
 /* Deprecated. */
 #define shmem_fetch(SOURCE, PE) \
-    SHMEM_CHOOSE(*(SOURCE), SHMEM_AMO_OLD_EXTENDED_TYPES, shmem_, _fetch)(SOURCE, PE)
+    SHMEM_CHOOSE(*(SOURCE), SHMEM_AMO_EXTENDED_DISTINCT_TYPES, shmem_, _fetch)(SOURCE, PE)
 #define shmem_set(DEST, VALUE, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_EXTENDED_TYPES, shmem_, _set)(DEST, VALUE, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_EXTENDED_DISTINCT_TYPES, shmem_, _set)(DEST, VALUE, PE)
 #define shmem_swap(DEST, VALUE, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_EXTENDED_TYPES, shmem_, _swap)(DEST, VALUE, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_EXTENDED_DISTINCT_TYPES, shmem_, _swap)(DEST, VALUE, PE)
 #define shmem_cswap(DEST, COND, VALUE, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_STANDARD_TYPES, shmem_, _cswap)(DEST, COND, VALUE, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_STANDARD_DISTINCT_TYPES, shmem_, _cswap)(DEST, COND, VALUE, PE)
 #define shmem_finc(DEST, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_STANDARD_TYPES, shmem_, _finc)(DEST, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_STANDARD_DISTINCT_TYPES, shmem_, _finc)(DEST, PE)
 #define shmem_inc(DEST, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_STANDARD_TYPES, shmem_, _inc)(DEST, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_STANDARD_DISTINCT_TYPES, shmem_, _inc)(DEST, PE)
 #define shmem_fadd(DEST, VALUE, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_STANDARD_TYPES, shmem_, _fadd)(DEST, VALUE, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_STANDARD_DISTINCT_TYPES, shmem_, _fadd)(DEST, VALUE, PE)
 #define shmem_add(DEST, VALUE, PE) \
-    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_OLD_STANDARD_TYPES, shmem_, _add)(DEST, VALUE, PE)
+    SHMEM_CHOOSE(*(DEST), SHMEM_AMO_STANDARD_DISTINCT_TYPES, shmem_, _add)(DEST, VALUE, PE)
 
 /* Waiting. */
-#define SHMEM_WAIT_ONE_TYPES(X, A, B)  \
-    SHMEM_SYNC_DISTINCT_TYPES(X, A, B) \
-    SHMEM_SYNC_SHORT_TYPES(X, A, B)
 #define SHMEM_WAIT_OF(IVARS, F) SHMEM_CHOOSE(*(IVARS), SHMEM_SYNC_DISTINCT_TYPES, shmem_, _##F)
 
-#define shmem_wait_until(IVAR, CMP, VALUE) \
-    SHMEM_CHOOSE(*(IVAR), SHMEM_WAIT_ONE_TYPES, shmem_, _wait_until)(IVAR, CMP, VALUE)
-#define shmem_test(IVAR, CMP, VALUE) \
-    SHMEM_CHOOSE(*(IVAR), SHMEM_WAIT_ONE_TYPES, shmem_, _test)(IVAR, CMP, VALUE)
+#define shmem_wait_until(IVAR, CMP, VALUE) SHMEM_WAIT_OF(IVAR, wait_until)(IVAR, CMP, VALUE)
+#define shmem_test(IVAR, CMP, VALUE) SHMEM_WAIT_OF(IVAR, test)(IVAR, CMP, VALUE)
 #define shmem_wait_until_all(IVARS, NELEMS, STATUS, CMP, VALUE) \
     SHMEM_WAIT_OF(IVARS, wait_until_all)(IVARS, NELEMS, STATUS, CMP, VALUE)
 #define shmem_wait_until_any(IVARS, NELEMS, STATUS, CMP, VALUE) \
@@ -167,6 +166,14 @@
     SHMEM_WAIT_OF(IVARS, test_any_vector)(IVARS, NELEMS, STATUS, CMP, VALUES)
 #define shmem_test_some_vector(IVARS, NELEMS, INDICES, STATUS, CMP, VALUES) \
     SHMEM_WAIT_OF(IVARS, test_some_vector)(IVARS, NELEMS, INDICES, STATUS, CMP, VALUES)
+
+/* Signals: with a context the function has another name, and otherwise its own. */
+#define SHMEM_SIGNAL_3(F, A, B, C) (shmem_signal_##F)(A, B, C)
+#define SHMEM_SIGNAL_CTX_3(F, X, A, B, C) shmem_ctx_signal_##F(X, A, B, C)
+#define shmem_signal_set(...) \
+    SHMEM_COUNT_3(__VA_ARGS__, SHMEM_SIGNAL_CTX_3, SHMEM_SIGNAL_3, 0)(set, __VA_ARGS__)
+#define shmem_signal_add(...) \
+    SHMEM_COUNT_3(__VA_ARGS__, SHMEM_SIGNAL_CTX_3, SHMEM_SIGNAL_3, 0)(add, __VA_ARGS__)
 
 /* Collectives on teams. shmem_sync with four arguments is the deprecated function. */
 #define SHMEM_SYNC_TEAM(TEAM) shmem_team_sync(TEAM)
@@ -209,5 +216,13 @@
     SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, sum, TEAM, DEST, SOURCE, NREDUCE)
 #define shmem_prod_reduce(TEAM, DEST, SOURCE, NREDUCE) \
     SHMEM_REDUCE_OF(SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, prod, TEAM, DEST, SOURCE, NREDUCE)
+
+#define SHMEM_SCAN_OF(F, TEAM, DEST, SOURCE, NELEMS)                            \
+    SHMEM_CHOOSE(*(DEST), SHMEM_REDUCE_ARITHMETIC_DISTINCT_TYPES, shmem_, _##F) \
+    (TEAM, DEST, SOURCE, NELEMS)
+#define shmem_sum_inscan(TEAM, DEST, SOURCE, NELEMS) \
+    SHMEM_SCAN_OF(sum_inscan, TEAM, DEST, SOURCE, NELEMS)
+#define shmem_sum_exscan(TEAM, DEST, SOURCE, NELEMS) \
+    SHMEM_SCAN_OF(sum_exscan, TEAM, DEST, SOURCE, NELEMS)
 
 #endif

@@ -3,8 +3,11 @@
  *
  * The triple is what the members meet under, so they find each other in whatever order each
  * of them comes to use its sets. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/uncancelled.h"
 #include "shmem/collective.h"
 
 struct active_set {
@@ -40,12 +43,24 @@ static void check_triple(int start, int log_stride, int size, const char *call)
         shmem_fail(call, "PE_start %d, logPE_stride %d, PE_size %d is no set of PEs among %d",
                    start, log_stride, size, shmem_state.n_pes);
     }
+}
+
+static bool is_member(int start, int log_stride, int size)
+{
     long distance = (long)shmem_state.my_pe - start;
-    if (distance < 0 || distance % (1L << log_stride) != 0 || distance >> log_stride >= size) {
-        shmem_fail(call,
-                   "this PE is not in its active set (PE_start %d, logPE_stride %d, PE_size %d); "
-                   "only its members may call",
-                   start, log_stride, size);
+    return distance >= 0 && distance % (1L << log_stride) == 0 && distance >> log_stride < size;
+}
+
+/* Programs for other libraries rely on it that such a call does nothing. */
+static void pass_over(int start, int log_stride, int size, const char *call)
+{
+    if (shmem_state.debug) {
+        int cancellable = base_uncancelled_begin();
+        (void)dprintf(STDERR_FILENO,
+                      "PE %d: %s: this PE is not in the active set (PE_start %d, logPE_stride %d, "
+                      "PE_size %d) and takes no part in the call\n",
+                      shmem_state.my_pe, call, start, log_stride, size);
+        base_uncancelled_end(cancellable);
     }
 }
 
@@ -78,7 +93,8 @@ static void make(struct active_set *set, const char *call)
 {
     pthread_mutex_lock(&set->making);
     if (!atomic_load_explicit(&set->is_made, memory_order_relaxed)) {
-        uint64_t name = UINT64_C(1) << 63 | (uint64_t)(uint32_t)set->log_stride;
+        uint64_t name = UINT64_C(1) << 63 | shmem_state.epoch << 32 |
+                        (uint64_t)(uint32_t)set->log_stride;
         int error = inner_team_create_named(shmem_state.node, set->team.pes, (size_t)set->size,
                                             name, &set->team.dn);
         shmem_collective_end(call, error);
@@ -92,6 +108,10 @@ static __attribute__((noinline, cold)) struct shmem_team *make_active_set(int st
                                                                           const char *call)
 {
     check_triple(start, log_stride, size, call);
+    if (!is_member(start, log_stride, size)) {
+        pass_over(start, log_stride, size, call);
+        return NULL;
+    }
     struct active_set *set = add(start, log_stride, size, call);
     make(set, call);
     return &set->team;
@@ -117,6 +137,9 @@ void shmem_active_sets_end(void)
     struct active_set *set = atomic_exchange(&sets, NULL);
     while (set) {
         struct active_set *next = set->next;
+        if (atomic_load_explicit(&set->is_made, memory_order_relaxed)) {
+            (void)inner_team_free_unused(set->team.dn);
+        }
         free(set->team.pes);
         pthread_mutex_destroy(&set->making);
         free(set);

@@ -5,7 +5,7 @@
 
 /* ---- Checks --------------------------------------------------------------------------- */
 
-static void check_context(const struct shmem_context *context, const char *call)
+void shmem_check_context(const struct shmem_context *context, const char *call)
 {
     shmem_require_initialised(call);
     if (context == &shmem_no_context) {
@@ -16,9 +16,9 @@ static void check_context(const struct shmem_context *context, const char *call)
     }
 }
 
-static void check_pe(const struct shmem_context *context, int pe, const char *call)
+void shmem_check_pe(const struct shmem_context *context, int pe, const char *call)
 {
-    check_context(context, call);
+    shmem_check_context(context, call);
     if ((uint32_t)pe >= context->peer_count) {
         shmem_fail(call, "there is no PE %d: %s has %u, numbered from 0", pe,
                    context->team == &shmem_state.world ? "the program" : "the team of this context",
@@ -32,7 +32,7 @@ static struct dn_remote examine(const struct shmem_context *context, const void 
                                 size_t bytes, int pe, const char *call)
 {
     struct dn_remote remote;
-    check_pe(context, pe, call);
+    shmem_check_pe(context, pe, call);
     if (bytes > SHMEM_BYTES_MAX) {
         shmem_fail(call, "a transfer of %zu bytes is longer than any memory", bytes);
     }
@@ -83,7 +83,7 @@ static size_t bytes_of(size_t count, size_t size, const char *call)
                               size_t count, size_t size, int pe, const char *call)                 \
     {                                                                                              \
         size_t bytes = bytes_of(count, size, call);                                                \
-        check_pe(context, pe, call);                                                               \
+        shmem_check_pe(context, pe, call);                                                         \
         if (bytes > 0) {                                                                           \
             struct dn_remote remote = examine(context, REMOTE, bytes, pe, call);                   \
             check_overlap(context, dest, source, bytes, pe, call);                                 \
@@ -115,11 +115,11 @@ uint64_t shmem_checked_g(const struct shmem_context *context, const void *source
 static size_t check_stride(ptrdiff_t stride, const struct shmem_strided *strided, const char *call)
 {
     size_t bytes = 0;
-    if (!shmem_stride_bytes(stride, strided->count, strided->size, &bytes)) {
+    if (!shmem_stride_bytes(stride, strided, &bytes)) {
         shmem_fail(call,
-                   "%zu elements %td apart: strides are 1 or more, and the elements must fit "
-                   "the memory",
-                   strided->count, stride);
+                   "%zu blocks of %zu elements %td apart: strides are 1 or more and not less than "
+                   "a block, and the blocks must fit the memory",
+                   strided->count, strided->block, stride);
     }
     return bytes;
 }
@@ -127,18 +127,19 @@ static size_t check_stride(ptrdiff_t stride, const struct shmem_strided *strided
 void shmem_checked_iput(const struct shmem_context *context, const struct shmem_strided *strided,
                         const char *call)
 {
-    check_pe(context, strided->pe, call);
-    if (strided->count == 0) {
+    shmem_check_pe(context, strided->pe, call);
+    if (shmem_is_empty(strided)) {
         return;
     }
     size_t bytes = check_stride(strided->dst, strided, call);
     (void)check_stride(strided->sst, strided, call);
     struct dn_remote remote = examine(context, strided->dest, bytes, strided->pe, call);
     const unsigned char *from = strided->source;
+    size_t block_bytes = strided->block * strided->size;
     struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_PUT, call, remote,
                                                   bytes);
     for (size_t i = 0; i < strided->count; i++) {
-        shmem_require(call, dn_botf(context->lane, remote, from, strided->size));
+        shmem_require(call, dn_botf(context->lane, remote, from, block_bytes));
         remote.offset += (size_t)strided->dst * strided->size;
         from += (size_t)strided->sst * strided->size;
     }
@@ -148,22 +149,23 @@ void shmem_checked_iput(const struct shmem_context *context, const struct shmem_
 void shmem_checked_iget(const struct shmem_context *context, const struct shmem_strided *strided,
                         const char *call)
 {
-    check_pe(context, strided->pe, call);
-    if (strided->count == 0) {
+    shmem_check_pe(context, strided->pe, call);
+    if (shmem_is_empty(strided)) {
         return;
     }
     size_t bytes = check_stride(strided->sst, strided, call);
     (void)check_stride(strided->dst, strided, call);
     struct dn_remote remote = examine(context, strided->source, bytes, strided->pe, call);
     unsigned char *to = strided->dest;
+    size_t block_bytes = strided->block * strided->size;
     struct inner_trace trace = inner_trace_remote(context->lane, INNER_TRACE_GET, call, remote,
                                                   bytes);
     for (size_t i = 0; i < strided->count; i++) {
-        shmem_require(call, dn_pull(context->lane, remote, to, strided->size, NULL));
+        shmem_require(call, dn_pull(context->lane, remote, to, block_bytes, NULL));
         remote.offset += (size_t)strided->sst * strided->size;
         to += (size_t)strided->dst * strided->size;
     }
-    /* All elements at once; waiting for each would take as many times. */
+    /* All blocks at once; waiting for each would take as many times. */
     shmem_require(call, dn_quiet(context->lane));
     inner_trace_end(trace, 0);
 }
@@ -195,8 +197,10 @@ void shmem_checked_put_signal(const struct shmem_context *context,
         shmem_require(call, dn_put_signal(lane, remote, put->source, bytes, flag, put->signal));
         break;
     case SHMEM_SIGNAL_ADD:
-        shmem_require(call, bytes > 0 ? dn_botf(lane, remote, put->source, bytes) : 0);
-        shmem_require(call, dn_fence(lane));
+        if (bytes > 0) {
+            shmem_require(call, dn_botf(lane, remote, put->source, bytes));
+            shmem_require(call, dn_fence(lane));
+        }
         shmem_require(call, dn_add_u64(lane, flag, put->signal));
         break;
     default:

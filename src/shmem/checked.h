@@ -9,6 +9,10 @@
 
 #define SHMEM_CHECKED __attribute__((noinline, cold))
 
+/* Each ends the job unless the context is open; unless it has that PE as well. */
+void shmem_check_context(const struct shmem_context *context, const char *call);
+void shmem_check_pe(const struct shmem_context *context, int pe, const char *call);
+
 /* `count` elements of `size` bytes. */
 typedef void shmem_transfer(const struct shmem_context *context, void *dest, const void *source,
                             size_t count, size_t size, int pe, const char *call);
@@ -21,14 +25,15 @@ SHMEM_CHECKED void shmem_checked_p(const struct shmem_context *context, void *de
 SHMEM_CHECKED uint64_t shmem_checked_g(const struct shmem_context *context, const void *source,
                                        unsigned bytes, int pe, const char *call);
 
-/* Elements `dst` and `sst` elements apart. */
+/* Blocks whose starts lie `dst` and `sst` elements apart. */
 struct shmem_strided {
     void *dest;
     const void *source;
     ptrdiff_t dst;
     ptrdiff_t sst;
-    size_t count;
-    size_t size;
+    size_t block; /* elements of each */
+    size_t count; /* of blocks */
+    size_t size;  /* of an element */
     int pe;
 };
 SHMEM_CHECKED void shmem_checked_iput(const struct shmem_context *context,
@@ -36,13 +41,24 @@ SHMEM_CHECKED void shmem_checked_iput(const struct shmem_context *context,
 SHMEM_CHECKED void shmem_checked_iget(const struct shmem_context *context,
                                       const struct shmem_strided *strided, const char *call);
 
-/* Which bytes a strided side touches. False: the numbers make no sense. */
-static inline bool shmem_stride_bytes(ptrdiff_t stride, size_t count, size_t size, size_t *bytes)
+/* Which bytes a side with this stride touches; `strided` has at least one element. False: the
+ * numbers make no sense. */
+static inline bool shmem_stride_bytes(ptrdiff_t stride, const struct shmem_strided *strided,
+                                      size_t *bytes)
 {
     size_t steps;
-    return stride >= 1 && !__builtin_mul_overflow((size_t)stride, size, &steps) &&
-           !__builtin_mul_overflow(steps, count - 1, &steps) &&
-           !__builtin_add_overflow(steps, size, bytes) && *bytes <= (size_t)PTRDIFF_MAX;
+    size_t block;
+    return stride >= 1 && (size_t)stride >= strided->block &&
+           !__builtin_mul_overflow((size_t)stride, strided->size, &steps) &&
+           !__builtin_mul_overflow(steps, strided->count - 1, &steps) &&
+           !__builtin_mul_overflow(strided->block, strided->size, &block) &&
+           !__builtin_add_overflow(steps, block, bytes) && *bytes <= (size_t)PTRDIFF_MAX;
+}
+
+/* Whether there is nothing to transfer. */
+static inline bool shmem_is_empty(const struct shmem_strided *strided)
+{
+    return strided->count == 0 || strided->block == 0;
 }
 
 struct shmem_signalled {

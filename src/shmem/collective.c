@@ -163,7 +163,7 @@ SHMEM_DEFINE(void, sync_all, (void), shmem_team_barrier(WORLD, SHMEM_CALL_NAME))
     SHMEM_DEFINE(int, ALLTOALLS,                                                                   \
                  (shmem_team_t team, TYPE * dest, const TYPE *source, ptrdiff_t dst,               \
                   ptrdiff_t sst, size_t nelems),                                                   \
-                 struct shmem_strided exchange = {dest, source, dst, sst, nelems, (SIZE), 0};      \
+                 struct shmem_strided exchange = {dest, source, dst, sst, 1, nelems, (SIZE), 0};   \
                  return shmem_team_alltoalls(TEAM, &exchange, SHMEM_CALL_NAME))
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)                                                           \

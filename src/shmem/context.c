@@ -1,7 +1,7 @@
-/* Making and destroying contexts. */
-#include "shmem/state.h"
-
+/* Making and destroying contexts, and sessions on them. */
 #include <stdlib.h>
+
+#include "shmem/checked.h"
 
 /* A context may use pointers unless something has to be looked at on every transfer. */
 static void open_context(struct shmem_context *context, struct shmem_team *team,
@@ -147,6 +147,35 @@ int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
     return 0;
 }
 
+/* A session is a hint, and tells the library nothing: stores in place cost less than any batch,
+ * and packets fill themselves from all that is sent before they go. Wrong arguments are found. */
+void pshmem_ctx_session_start(shmem_ctx_t ctx, long options,
+                              const shmem_ctx_session_config_t *config, long config_mask)
+{
+    static const char call[] = "shmem_ctx_session_start";
+    if (ctx == SHMEM_CTX_INVALID) {
+        return;
+    }
+    shmem_check_context(shmem_context_of(ctx), call);
+    if (options & ~SHMEM_CTX_SESSION_BATCH || config_mask & ~SHMEM_CTX_SESSION_TOTAL_OPS) {
+        shmem_fail(call, "options %#lx or the mask %#lx have bits without a meaning", options,
+                   config_mask);
+    }
+    if (config_mask && !config) {
+        shmem_fail(call, "the mask %#lx names fields of a configuration that is a null pointer",
+                   config_mask);
+    }
+}
+
+void pshmem_ctx_session_stop(shmem_ctx_t ctx)
+{
+    if (ctx != SHMEM_CTX_INVALID) {
+        shmem_check_context(shmem_context_of(ctx), "shmem_ctx_session_stop");
+    }
+}
+
+SHMEM_ALIAS(ctx_session_start)
+SHMEM_ALIAS(ctx_session_stop)
 SHMEM_ALIAS(ctx_create)
 SHMEM_ALIAS(ctx_destroy)
 SHMEM_ALIAS(ctx_get_team)

@@ -1,4 +1,4 @@
-/* fence and quiet. */
+/* fence, quiet, and quiet of some PEs. */
 #include "shmem/reach.h"
 
 /* In place a release fence orders stores and atomics, which is what shmem_fence is for;
@@ -27,3 +27,19 @@ ALWAYS_INLINE void order(const struct shmem_context *context, memory_order in_pl
 
 DEFINE(fence, memory_order_release)
 DEFINE(quiet, memory_order_seq_cst)
+
+/* Completes what went to all PEs, which is more than is asked for: below, a lane completes as a
+ * whole. */
+static void quiet_pes(const struct shmem_context *context, const int *pes, size_t count,
+                      const char *call)
+{
+    for (size_t i = 0; i < count && context != &shmem_no_context; i++) {
+        shmem_check_pe(context, pes[i], call);
+    }
+    if (count > 0) {
+        order(context, memory_order_seq_cst, dn_quiet, call);
+    }
+}
+
+SHMEM_DEFINE_BOTH(void, pe_quiet, (const int *target_pes, size_t npes),
+                  quiet_pes(context, target_pes, npes, SHMEM_CALL_NAME))

@@ -261,12 +261,29 @@ SHMEM_ALIAS(set_lock)
 SHMEM_ALIAS(clear_lock)
 SHMEM_ALIAS(test_lock)
 
-/* The handles themselves end with the node. */
+/* What this PE still holds it gives away, since nobody else could. */
+static void close_entry(struct entry *entry)
+{
+    struct dn_lock *holder = atomic_load_explicit(&entry->holder, memory_order_relaxed);
+    struct dn_lock *spare = atomic_load_explicit(&entry->spare, memory_order_relaxed);
+    if (holder) {
+        (void)dn_lock_give(holder);
+        (void)dn_lock_close(holder);
+    }
+    if (spare) {
+        (void)dn_lock_close(spare);
+    }
+    free(entry);
+}
+
 void shmem_locks_end(void)
 {
     struct table *at = atomic_load_explicit(&table, memory_order_relaxed);
     for (size_t i = 0; at && i < at->capacity; i++) {
-        free(atomic_load_explicit(&at->slots[i], memory_order_relaxed));
+        struct entry *entry = atomic_load_explicit(&at->slots[i], memory_order_relaxed);
+        if (entry) {
+            close_entry(entry);
+        }
     }
     while (at) {
         struct table *older = at->older;

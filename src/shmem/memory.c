@@ -2,11 +2,9 @@
  * and dn_free compare the PEs' arguments and are barriers. */
 #include "shmem/state.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* As dn_alloc_aligned has it. */
-#define ALIGNMENT_MAX ((size_t)2 << 20)
 
 /* What SHMEM_DEBUG knows of the heap: every allocation that has not been freed, sorted by
  * address. Threads may allocate and look at the same time. */
@@ -121,6 +119,7 @@ static void *allocate(size_t alignment, size_t bytes, const char *call)
     inner_trace_as(shmem_state.node, call);
     int error = dn_alloc_aligned(shmem_state.node, alignment, bytes, &pointer);
     if (error == DN_ENOMEM) {
+        errno = ENOMEM;
         return NULL;
     }
     if (error == DN_EMISMATCH) {
@@ -146,13 +145,20 @@ void *pshmem_malloc_with_hints(size_t size, long hints)
     return allocate(CACHE_LINE_BYTES, size, "shmem_malloc_with_hints");
 }
 
+/* What is wrong, errno says; all PEs see it alike, and nobody waits. */
 void *pshmem_align(size_t alignment, size_t size)
 {
-    if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0 ||
-        alignment > ALIGNMENT_MAX) {
+    static const char call[] = "shmem_align";
+    shmem_require_initialised(call);
+    if (!is_power_of_two(alignment)) {
+        errno = EINVAL;
         return NULL;
     }
-    return allocate(alignment, size, "shmem_align");
+    if (alignment > inner_heap_alignment(shmem_state.node)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate(alignment, size, call);
 }
 
 void *pshmem_calloc(size_t count, size_t size)

@@ -29,9 +29,8 @@ bool shmem_remote_of(const void *address, size_t bytes, int pe, struct dn_remote
 /* A program that stores through such a pointer says so to nobody; its fences and waits then
  * look for sleepers at that PE. With DN_RELAX there are no pointers, and none to PEs that only
  * packets reach. */
-void *pshmem_ptr(const void *dest, int pe)
+static void *pointer_to(const void *dest, int pe)
 {
-    shmem_require_initialised("shmem_ptr");
     if ((uint32_t)pe >= (uint32_t)shmem_state.n_pes || !inner_reaches(shmem_state.node, pe)) {
         return NULL;
     }
@@ -44,7 +43,21 @@ void *pshmem_ptr(const void *dest, int pe)
     return shmem_at(&shmem_state.peers[pe], dest, segment);
 }
 
+void *pshmem_ptr(const void *dest, int pe)
+{
+    shmem_require_initialised("shmem_ptr");
+    return pointer_to(dest, pe);
+}
+
+void *pshmem_team_ptr(shmem_team_t handle, const void *dest, int pe)
+{
+    shmem_require_initialised("shmem_team_ptr");
+    const struct shmem_team *team = shmem_team_of(handle);
+    return team && (uint32_t)pe < (uint32_t)team->n_pes ? pointer_to(dest, team->pes[pe]) : NULL;
+}
+
 SHMEM_ALIAS(ptr)
+SHMEM_ALIAS(team_ptr)
 
 const void *shmem_group_address(const void *address)
 {

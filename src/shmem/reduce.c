@@ -1,5 +1,6 @@
-/* Reductions, on teams and, deprecated, on active sets. */
+/* Reductions and scans on teams and, deprecated, reductions on active sets. */
 #include <limits.h>
+#include <string.h>
 
 #include "shmem/collective.h"
 
@@ -62,6 +63,33 @@ SHMEM_REDUCE_MINMAX_TYPES(DEFINE_REDUCE, DN_MAX, max)
 SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, DN_SUM, sum)
 SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_REDUCE, DN_PRODUCT, prod)
 
+/* The first PE's exclusive sum is of nothing: zero, whose bytes are zeros in every type. */
+static int scan(struct shmem_team *team, void *dest, const void *source, size_t count,
+                struct what what, enum dn_scan_kind kind, const char *call)
+{
+    size_t bytes = shmem_bytes_of(count, what.size, call);
+    SHMEM_COLLECTIVE_CHECK(team, .call = call, .number = count, .dest = dest, .dest_bytes = bytes,
+                           .source = source, .source_bytes = bytes, .in_place = true);
+    inner_trace_as(shmem_state.node, call);
+    int error = dn_scan(team->dn, source, dest, count, what.type, what.operation, kind);
+    if (!error && kind == DN_EXCLUSIVE && team->my_pe == 0 && bytes > 0) {
+        memset(dest, 0, bytes);
+    }
+    return shmem_collective_end(call, error);
+}
+
+#define DEFINE_SCANS(NAME, TYPE, A, B)                                                   \
+    SHMEM_DEFINE(int, NAME##_sum_inscan,                                                 \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems),    \
+                 return scan(shmem_members(team, SHMEM_CALL_NAME), dest, source, nelems, \
+                             WHAT(TYPE, DN_SUM), DN_INCLUSIVE, SHMEM_CALL_NAME))         \
+    SHMEM_DEFINE(int, NAME##_sum_exscan,                                                 \
+                 (shmem_team_t team, TYPE * dest, const TYPE *source, size_t nelems),    \
+                 return scan(shmem_members(team, SHMEM_CALL_NAME), dest, source, nelems, \
+                             WHAT(TYPE, DN_SUM), DN_EXCLUSIVE, SHMEM_CALL_NAME))
+
+SHMEM_REDUCE_ARITHMETIC_TYPES(DEFINE_SCANS, , )
+
 /* pWrk is not needed. */
 static struct shmem_team *set_of(int count, int start, int log_stride, int size, const void *work,
                                  const long *sync, const char *call)
@@ -76,14 +104,16 @@ static struct shmem_team *set_of(int count, int start, int log_stride, int size,
     return shmem_active_set(start, log_stride, size, sync, call);
 }
 
-#define DEFINE_TO_ALL(NAME, TYPE, REDUCTION, OPERATION)                                        \
-    SHMEM_DEFINE(                                                                              \
-        void, NAME##_##OPERATION##_to_all,                                                     \
-        (TYPE * dest, const TYPE *source, int nreduce, int PE_start, int logPE_stride,         \
-         int PE_size, TYPE *pWrk, long *pSync),                                                \
-        struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync, \
-                                        SHMEM_CALL_NAME);                                      \
-        reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, REDUCTION), SHMEM_CALL_NAME))
+#define DEFINE_TO_ALL(NAME, TYPE, REDUCTION, OPERATION)                                         \
+    SHMEM_DEFINE(                                                                               \
+        void, NAME##_##OPERATION##_to_all,                                                      \
+        (TYPE * dest, const TYPE *source, int nreduce, int PE_start, int logPE_stride,          \
+         int PE_size, TYPE *pWrk, long *pSync),                                                 \
+        struct shmem_team *set = set_of(nreduce, PE_start, logPE_stride, PE_size, pWrk, pSync,  \
+                                        SHMEM_CALL_NAME);                                       \
+        if (set) {                                                                              \
+            reduce(set, dest, source, (size_t)nreduce, WHAT(TYPE, REDUCTION), SHMEM_CALL_NAME); \
+        })
 
 SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, DN_AND, and)
 SHMEM_TO_ALL_BITWISE_TYPES(DEFINE_TO_ALL, DN_OR, or)

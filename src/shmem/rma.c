@@ -1,4 +1,4 @@
-/* put, get, p, g, iput, iget: of types, of sizes, of bytes; on the default context and on
+/* put, get, p, g, iput, iget, ibput, ibget: of types, of sizes, of bytes; on the default context and on
  * others; blocking and not. One table line gives all functions of a type. */
 #include "shmem/reach.h"
 
@@ -118,7 +118,7 @@ DEFINE_WORD(uint64_t)
     }                                                                                            \
     return element.value
 
-/* Elements of a constant size, `to_step` and `from_step` bytes apart. */
+/* Blocks of a constant size, `to_step` and `from_step` bytes apart. */
 ALWAYS_INLINE void copy_strided(unsigned char *to, const unsigned char *from, size_t to_step,
                                 size_t from_step, size_t count, size_t size)
 {
@@ -129,22 +129,22 @@ ALWAYS_INLINE void copy_strided(unsigned char *to, const unsigned char *from, si
     }
 }
 
-static void copy_elements(unsigned char *to, const unsigned char *from,
-                          const struct shmem_strided *strided)
+/* Single elements are the ordinary case. */
+static void copy_blocks(unsigned char *to, const unsigned char *from,
+                        const struct shmem_strided *strided)
 {
-    size_t size = strided->size;
-    size_t to_step = (size_t)strided->dst * size;
-    size_t from_step = (size_t)strided->sst * size;
-    switch (size) {
+    size_t bytes = strided->block * strided->size;
+    size_t to_step = (size_t)strided->dst * strided->size;
+    size_t from_step = (size_t)strided->sst * strided->size;
+    switch (bytes) {
     case 1: copy_strided(to, from, to_step, from_step, strided->count, 1); break;
     case 2: copy_strided(to, from, to_step, from_step, strided->count, 2); break;
     case 4: copy_strided(to, from, to_step, from_step, strided->count, 4); break;
     case 8: copy_strided(to, from, to_step, from_step, strided->count, 8); break;
-    default: copy_strided(to, from, to_step, from_step, strided->count, 16); break;
+    case 16: copy_strided(to, from, to_step, from_step, strided->count, 16); break;
+    default: copy_strided(to, from, to_step, from_step, strided->count, bytes); break;
     }
 }
-
-_Static_assert(sizeof(long double) == 16, "copy_elements knows all sizes");
 
 static void iput(const struct shmem_context *context, const struct shmem_strided *strided,
                  const char *call)
@@ -152,13 +152,13 @@ static void iput(const struct shmem_context *context, const struct shmem_strided
     const struct shmem_peer *peer;
     size_t bytes;
     unsigned char *target;
-    if (UNLIKELY(strided->count == 0 || strided->sst < 1 ||
-                 !shmem_stride_bytes(strided->dst, strided->count, strided->size, &bytes) ||
+    if (UNLIKELY(shmem_is_empty(strided) || strided->sst < (ptrdiff_t)strided->block ||
+                 !shmem_stride_bytes(strided->dst, strided, &bytes) ||
                  !shmem_reach(context, strided->dest, bytes, strided->pe, &peer, &target))) {
         shmem_checked_iput(context, strided, call);
         return;
     }
-    copy_elements(target, strided->source, strided);
+    copy_blocks(target, strided->source, strided);
     if (shmem_peer_calls(peer)) {
         shmem_notice(peer, target, bytes, call);
     }
@@ -170,13 +170,13 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
     const struct shmem_peer *peer;
     size_t bytes;
     unsigned char *origin;
-    if (UNLIKELY(strided->count == 0 || strided->dst < 1 ||
-                 !shmem_stride_bytes(strided->sst, strided->count, strided->size, &bytes) ||
+    if (UNLIKELY(shmem_is_empty(strided) || strided->dst < (ptrdiff_t)strided->block ||
+                 !shmem_stride_bytes(strided->sst, strided, &bytes) ||
                  !shmem_reach(context, strided->source, bytes, strided->pe, &peer, &origin))) {
         shmem_checked_iget(context, strided, call);
         return;
     }
-    copy_elements(strided->dest, origin, strided);
+    copy_blocks(strided->dest, origin, strided);
 }
 
 /* ---- The functions ------------------------------------------------------------------- */
@@ -185,11 +185,20 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
     SHMEM_DEFINE_BOTH(void, NAME, (TYPE * dest, const TYPE *source, size_t nelems, int pe), \
                       WAY(context, dest, source, nelems, SIZE, pe, CAREFUL, SHMEM_CALL_NAME))
 
-#define DEFINE_STRIDED(WAY, NAME, TYPE, SIZE)                                                   \
+#define DEFINE_STRIDED(WAY, NAME, BLOCKS, TYPE, SIZE)                                           \
     SHMEM_DEFINE_BOTH(                                                                          \
         void, NAME,                                                                             \
         (TYPE * dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems, int pe), \
-        struct shmem_strided strided = {dest, source, dst, sst, nelems, SIZE, pe};              \
+        struct shmem_strided strided = {dest, source, dst, sst, 1, nelems, SIZE, pe};           \
+        WAY(context, &strided, SHMEM_CALL_NAME))                                                \
+    DEFINE_BLOCKS(WAY, BLOCKS, TYPE, SIZE)
+
+#define DEFINE_BLOCKS(WAY, NAME, TYPE, SIZE)                                               \
+    SHMEM_DEFINE_BOTH(                                                                     \
+        void, NAME,                                                                        \
+        (TYPE * dest, const TYPE *source, ptrdiff_t dst, ptrdiff_t sst, size_t bsize,      \
+         size_t nblocks, int pe),                                                          \
+        struct shmem_strided strided = {dest, source, dst, sst, bsize, nblocks, SIZE, pe}; \
         WAY(context, &strided, SHMEM_CALL_NAME))
 
 #define DEFINE_TYPED(NAME, TYPE, A, B)                                              \
@@ -197,8 +206,8 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
     DEFINE_TRANSFER(get, NAME##_get, shmem_checked_get, TYPE, sizeof(TYPE))         \
     DEFINE_TRANSFER(put, NAME##_put_nbi, shmem_checked_put_nbi, TYPE, sizeof(TYPE)) \
     DEFINE_TRANSFER(get, NAME##_get_nbi, shmem_checked_get_nbi, TYPE, sizeof(TYPE)) \
-    DEFINE_STRIDED(iput, NAME##_iput, TYPE, sizeof(TYPE))                           \
-    DEFINE_STRIDED(iget, NAME##_iget, TYPE, sizeof(TYPE))                           \
+    DEFINE_STRIDED(iput, NAME##_iput, NAME##_ibput, TYPE, sizeof(TYPE))             \
+    DEFINE_STRIDED(iget, NAME##_iget, NAME##_ibget, TYPE, sizeof(TYPE))             \
     SHMEM_DEFINE_BOTH(void, NAME##_p, (TYPE * dest, TYPE value, int pe),            \
                       PUT_ELEMENT(TYPE, dest, value))                               \
     SHMEM_DEFINE_BOTH(TYPE, NAME##_g, (const TYPE *source, int pe), GET_ELEMENT(TYPE, source))
@@ -209,10 +218,10 @@ static void iget(const struct shmem_context *context, const struct shmem_strided
     DEFINE_TRANSFER(put, put##SIZE##_nbi, shmem_checked_put_nbi, void, BYTES) \
     DEFINE_TRANSFER(get, get##SIZE##_nbi, shmem_checked_get_nbi, void, BYTES)
 
-#define DEFINE_SIZED(SIZE, BYTES, A, B)           \
-    DEFINE_CONTIGUOUS(SIZE, BYTES)                \
-    DEFINE_STRIDED(iput, iput##SIZE, void, BYTES) \
-    DEFINE_STRIDED(iget, iget##SIZE, void, BYTES)
+#define DEFINE_SIZED(SIZE, BYTES, A, B)                        \
+    DEFINE_CONTIGUOUS(SIZE, BYTES)                             \
+    DEFINE_STRIDED(iput, iput##SIZE, ibput##SIZE, void, BYTES) \
+    DEFINE_STRIDED(iget, iget##SIZE, ibget##SIZE, void, BYTES)
 
 SHMEM_RMA_TYPES(DEFINE_TYPED, , )
 SHMEM_SIZES(DEFINE_SIZED, , )

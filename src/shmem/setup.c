@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/uncancelled.h"
+#include "shmem/collective.h"
 #include "shmem/environment.h"
 
 /* The library's word in the low-latency memory of each PE, which no OpenSHMEM program
@@ -29,10 +30,10 @@ bool shmem_others_finalize(void)
     return shmem_state.n_pes > 1;
 }
 
-static void say_finalizing(void)
+static void say_finalizing(bool finalizes)
 {
     _Atomic uint32_t *word = finalizing_word(shmem_state.my_pe);
-    atomic_store_explicit(word, 1, memory_order_release);
+    atomic_store_explicit(word, finalizes ? 1 : 0, memory_order_release);
     inner_show(shmem_state.node, word, sizeof *word);
 }
 
@@ -73,16 +74,18 @@ _Noreturn void pshmem_global_exit(int status)
 
 SHMEM_ALIAS(global_exit)
 
+/* After the barrier nobody uses anything any more. The node stays attached, at rest, because the
+ * program may initialise the library again; until then its end is nobody's loss. */
 static void finalize(const char *call)
 {
-    shmem_require_initialised(call);
     int cancellable = base_uncancelled_begin();
     /* A PE that sees all others finalize waits no longer: what it waits for must be there. */
     shmem_contexts_quiet(call);
-    say_finalizing();
+    say_finalizing(true);
     inner_trace_as(shmem_state.node, call);
     shmem_require(call, dn_barrier(dn_team_all(shmem_state.node), DN_FOREVER));
     shmem_state.initialised = false;
+    atomic_store(&shmem_state.init_count, 0);
     shmem_locks_end();
     shmem_contexts_end();
     shmem_teams_end();
@@ -92,6 +95,27 @@ static void finalize(const char *call)
     for (int i = 0; i < SHMEM_SEGMENTS; i++) {
         free(shmem_state.origins[i]);
     }
+    shmem_require(call, inner_heap_clear(shmem_state.node));
+    inner_rest(shmem_state.node, true);
+    base_uncancelled_end(cancellable);
+}
+
+/* All but the last call are barriers. */
+void pshmem_finalize(void)
+{
+    static const char call[] = "shmem_finalize";
+    shmem_require_initialised(call);
+    if (atomic_fetch_sub(&shmem_state.init_count, 1) > 1) {
+        shmem_team_barrier(&shmem_state.world, call);
+        return;
+    }
+    finalize(call);
+}
+
+SHMEM_ALIAS(finalize)
+
+static void detach(const char *call)
+{
     struct dn_node *node = shmem_state.node;
     shmem_state.node = NULL;
     int error = dn_detach(node);
@@ -102,23 +126,21 @@ static void finalize(const char *call)
     } else {
         shmem_require(call, error);
     }
-    base_uncancelled_end(cancellable);
 }
-
-void pshmem_finalize(void)
-{
-    finalize("shmem_finalize");
-}
-
-SHMEM_ALIAS(finalize)
 
 /* A program may end without shmem_finalize. With a status of failure the launcher ends the
  * job; nobody is waited for then. */
-static void finalize_at_exit(int status, void *unused)
+static void leave_at_exit(int status, void *unused)
 {
+    static const char call[] = "shmem_finalize at the end of the program";
     (void)unused;
-    if (status == 0 && shmem_state.initialised && !atomic_exchange(&ending, true)) {
-        finalize("shmem_finalize at the end of the program");
+    if (status == 0 && shmem_state.node && !atomic_exchange(&ending, true)) {
+        int cancellable = base_uncancelled_begin();
+        if (shmem_state.initialised) {
+            finalize(call);
+        }
+        detach(call);
+        base_uncancelled_end(cancellable);
     }
 }
 
@@ -189,11 +211,12 @@ static void lay_out(const char *call, const struct inner_program_data *data,
     shmem_state.peers = peers;
 }
 
-/* After this exchange every PE's memory is where the others expect it. */
+/* After this exchange every PE's memory is where the others expect it. Static variables stay shared
+ * from the first one on. */
 static void meet(const char *call, const struct shmem_environment *environment)
 {
-    struct inner_program_data data;
-    int error = inner_program_data_share(shmem_state.node, &data);
+    static struct inner_program_data data;
+    int error = shmem_state.epoch == 0 ? inner_program_data_share(shmem_state.node, &data) : 0;
     if (error) {
         shmem_fail(call, "the program's static variables cannot be shared: %s", dn_strerror(error));
     }
@@ -237,34 +260,44 @@ static void forget_in_child(void)
 static void watch_the_process(const char *call)
 {
     static bool is_watched;
-    if (!is_watched && (on_exit(finalize_at_exit, NULL) != 0 ||
+    if (!is_watched && (on_exit(leave_at_exit, NULL) != 0 ||
                         pthread_atfork(refuse_to_fork, NULL, forget_in_child) != 0)) {
         shmem_fail(call, "no memory is left to watch the end of the program");
     }
     is_watched = true;
 }
 
-static void start(const char *call, int level)
+/* Joins the group, or comes back into it. */
+static struct dn_node *join(const char *call, const struct shmem_environment *environment)
 {
-    if (shmem_state.initialised) {
-        return;
-    }
-    int cancellable = base_uncancelled_begin();
-    struct shmem_environment environment;
-    shmem_environment_read(call, &environment);
     struct dn_options options = {.struct_bytes = sizeof options,
-                                 .heap_bytes = environment.symmetric_bytes};
-    struct dn_node *node;
+                                 .heap_bytes = environment->symmetric_bytes};
+    struct dn_node *node = shmem_state.node;
+    if (node) {
+        inner_rest(node, false);
+        return node;
+    }
     int error = dn_attach(&node, &options);
     if (error) {
         shmem_fail(call, "cannot join the group of PEs: %s", dn_strerror(error));
     }
+    return node;
+}
+
+static void start(const char *call, int level)
+{
+    int cancellable = base_uncancelled_begin();
+    struct shmem_environment environment;
+    shmem_environment_read(call, &environment);
+    struct dn_node *node = join(call, &environment);
     shmem_state.node = node;
     shmem_state.my_pe = dn_rank(node);
     shmem_state.n_pes = dn_size(node);
     shmem_state.thread_level = level;
     shmem_state.debug = environment.debug;
+    say_finalizing(false);
     meet(call, &environment);
+    shmem_state.epoch++;
     shmem_require(call, shmem_teams_start());
     shmem_contexts_start();
     watch_the_process(call);
@@ -275,9 +308,18 @@ static void start(const char *call, int level)
     base_uncancelled_end(cancellable);
 }
 
+/* The thread level is that of the first call. */
+static void initialise(const char *call, int level)
+{
+    if (!shmem_state.initialised) {
+        start(call, level);
+    }
+    atomic_fetch_add(&shmem_state.init_count, 1);
+}
+
 void pshmem_init(void)
 {
-    start("shmem_init", SHMEM_THREAD_SINGLE);
+    initialise("shmem_init", SHMEM_THREAD_SINGLE);
 }
 
 int pshmem_init_thread(int requested, int *provided)
@@ -285,7 +327,7 @@ int pshmem_init_thread(int requested, int *provided)
     if (requested < SHMEM_THREAD_SINGLE || requested > SHMEM_THREAD_MULTIPLE) {
         return -1;
     }
-    start("shmem_init_thread", requested);
+    initialise("shmem_init_thread", requested);
     if (provided) {
         *provided = shmem_state.thread_level;
     }
@@ -297,9 +339,15 @@ void pshmem_query_thread(int *provided)
     *provided = shmem_state.thread_level;
 }
 
+void pshmem_query_initialized(int *initialized)
+{
+    *initialized = shmem_state.initialised;
+}
+
 SHMEM_ALIAS(init)
 SHMEM_ALIAS(init_thread)
 SHMEM_ALIAS(query_thread)
+SHMEM_ALIAS(query_initialized)
 
 /* ---- Queries ------------------------------------------------------------------------- */
 
@@ -352,10 +400,13 @@ SHMEM_ALIAS(pcontrol)
 
 /* ---- Deprecated names ------------------------------------------------------------------ */
 
+/* Called again it does nothing, and asks for no further shmem_finalize. */
 void start_pes(int npes)
 {
     (void)npes;
-    start("start_pes", SHMEM_THREAD_SINGLE);
+    if (!shmem_state.initialised) {
+        initialise("start_pes", SHMEM_THREAD_SINGLE);
+    }
 }
 
 int _my_pe(void)

@@ -1,8 +1,18 @@
-/* put_signal: a body, and a word that whoever sees it has seen the body. */
+/* put_signal: a body, and a word that whoever sees it has seen the body. signal_set, signal_add:
+ * the word alone. */
 #include "shmem/reach.h"
 
-/* The signal may lie in the other segment than the body. Release: pairs with the acquire of
- * the waits and of shmem_signal_fetch. */
+/* Release: pairs with the acquire of the waits and of shmem_signal_fetch. */
+ALWAYS_INLINE void raise_signal(uint64_t *word, uint64_t signal, int operation)
+{
+    if (operation == SHMEM_SIGNAL_SET) {
+        __atomic_store_n(word, signal, __ATOMIC_RELEASE);
+    } else {
+        (void)__atomic_fetch_add(word, signal, __ATOMIC_RELEASE);
+    }
+}
+
+/* The signal may lie in the other segment than the body. */
 static void put_signal(const struct shmem_context *context, const struct shmem_signalled *put,
                        const char *call)
 {
@@ -20,16 +30,11 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
     if (!shmem_copy_word(target, put->source, bytes)) {
         memmove(target, put->source, bytes);
     }
-    uint64_t *word = (uint64_t *)(void *)flag;
-    if (put->operation == SHMEM_SIGNAL_SET) {
-        __atomic_store_n(word, put->signal, __ATOMIC_RELEASE);
-    } else {
-        (void)__atomic_fetch_add(word, put->signal, __ATOMIC_RELEASE);
-    }
+    raise_signal((uint64_t *)(void *)flag, put->signal, put->operation);
     /* A sleeper watches the signal. A program that watches the body is rare, and finds it at
      * the end of a nap. */
     if (shmem_peer_calls(peer)) {
-        shmem_notice(peer, flag, sizeof *word, call);
+        shmem_notice(peer, flag, sizeof put->signal, call);
     }
 }
 
@@ -52,6 +57,32 @@ static void put_signal(const struct shmem_context *context, const struct shmem_s
 SHMEM_RMA_TYPES(DEFINE_TYPED, , )
 SHMEM_SIZES(DEFINE_SIZED, , )
 DEFINE_SIZED(mem, 1, , )
+
+/* A signal alone. It orders nothing before it. */
+static void signal_word(const struct shmem_context *context, uint64_t *address, uint64_t signal,
+                        int operation, int pe, const char *call)
+{
+    struct shmem_signalled put = {
+        .signal_address = address, .size = 1, .signal = signal, .operation = operation, .pe = pe};
+    const struct shmem_peer *peer;
+    unsigned char *flag;
+    if (UNLIKELY(!shmem_reach_word(context, address, pe, &peer, &flag) ||
+                 (uintptr_t)flag % sizeof signal != 0)) {
+        shmem_checked_put_signal(context, &put, call);
+        return;
+    }
+    raise_signal((uint64_t *)(void *)flag, signal, operation);
+    if (shmem_peer_calls(peer)) {
+        shmem_notice(peer, flag, sizeof signal, call);
+    }
+}
+
+#define DEFINE_ALONE(NAME, OPERATION)                                             \
+    SHMEM_DEFINE_BOTH(void, NAME, (uint64_t * sig_addr, uint64_t signal, int pe), \
+                      signal_word(context, sig_addr, signal, OPERATION, pe, SHMEM_CALL_NAME))
+
+DEFINE_ALONE(signal_set, SHMEM_SIGNAL_SET)
+DEFINE_ALONE(signal_add, SHMEM_SIGNAL_ADD)
 
 uint64_t pshmem_signal_fetch(const uint64_t *sig_addr)
 {

@@ -92,8 +92,10 @@ struct shmem_state {
     int n_pes;
     bool initialised;
     bool debug;
+    _Atomic int init_count; /* calls of shmem_init that no shmem_finalize has answered */
+    uint64_t epoch;         /* how often the library has been initialised from nothing */
     int thread_level;
-    struct dn_node *node;
+    struct dn_node *node; /* stays attached between two lives of the library */
 
     struct shmem_peer *peers; /* of all PEs */
     uintptr_t static_image;   /* this PE's static variables in the group's memory */

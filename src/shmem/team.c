@@ -5,8 +5,8 @@
 
 /* ---- The predefined teams ------------------------------------------------------------ */
 
-/* The name under which the PEs meet for SHMEM_TEAM_SHARED. */
-enum { SHARED_NAME = 1 };
+/* The name under which the PEs meet for SHMEM_TEAM_SHARED, in this life of the library. */
+#define SHARED_NAME (shmem_state.epoch << 32 | 1)
 
 /* All PEs, or those whose memory is in place here. */
 static bool fill(struct shmem_team *team, bool in_place)
@@ -57,6 +57,9 @@ void shmem_teams_end(void)
 {
     while (shmem_state.teams) {
         struct shmem_team *next = shmem_state.teams->next;
+        if (shmem_state.teams != &shmem_state.world) {
+            (void)inner_team_free_unused(shmem_state.teams->dn);
+        }
         forget_team(shmem_state.teams);
         shmem_state.teams = next;
     }

@@ -49,10 +49,6 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
     shmem_look_again();                                                                           \
     return 0
 
-#define DEFINE_ONE(NAME, TYPE, A, B)                                                               \
-    SHMEM_DEFINE(void, NAME##_wait_until, (TYPE * ivar, int cmp, TYPE cmp_value), WAIT(TYPE, cmp)) \
-    SHMEM_DEFINE(int, NAME##_test, (TYPE * ivar, int cmp, TYPE cmp_value), TEST(TYPE, cmp))
-
 /* The arguments of a form for several words. */
 #define WORDS(TYPE, VALUE, VALUES)                          \
     struct shmem_words words = {.words = ivars,             \
@@ -74,23 +70,23 @@ static inline __attribute__((always_inline)) void wait_in_range(const void *word
                  STATEMENT)                                                                     \
     SHMEM_DEFINE(RETURNS, NAME##_vector,                                                        \
                  (TYPE * ivars, size_t nelems, SHMEM_UNPACK INDICES const int *status, int cmp, \
-                  TYPE *cmp_values),                                                            \
+                  const TYPE *cmp_values),                                                      \
                  WORDS(TYPE, 0, cmp_values);                                                    \
                  STATEMENT)
 
-#define DEFINE_ALL(NAME, TYPE, A, B)                                                           \
-    DEFINE_ONE(NAME, TYPE, A, B)                                                               \
-    DEFINE_FORM(void, NAME##_wait_until_all, TYPE, (), (void)shmem_words_all(&words, true))    \
-    DEFINE_FORM(size_t, NAME##_wait_until_any, TYPE, (), return shmem_words_any(&words, true)) \
-    DEFINE_FORM(size_t, NAME##_wait_until_some, TYPE, (size_t * indices, ),                    \
-                return shmem_words_some(&words, true, indices))                                \
-    DEFINE_FORM(int, NAME##_test_all, TYPE, (), return shmem_words_all(&words, false))         \
-    DEFINE_FORM(size_t, NAME##_test_any, TYPE, (), return shmem_words_any(&words, false))      \
-    DEFINE_FORM(size_t, NAME##_test_some, TYPE, (size_t * indices, ),                          \
+#define DEFINE_ALL(NAME, TYPE, A, B)                                                               \
+    SHMEM_DEFINE(void, NAME##_wait_until, (TYPE * ivar, int cmp, TYPE cmp_value), WAIT(TYPE, cmp)) \
+    SHMEM_DEFINE(int, NAME##_test, (TYPE * ivar, int cmp, TYPE cmp_value), TEST(TYPE, cmp))        \
+    DEFINE_FORM(void, NAME##_wait_until_all, TYPE, (), (void)shmem_words_all(&words, true))        \
+    DEFINE_FORM(size_t, NAME##_wait_until_any, TYPE, (), return shmem_words_any(&words, true))     \
+    DEFINE_FORM(size_t, NAME##_wait_until_some, TYPE, (size_t * indices, ),                        \
+                return shmem_words_some(&words, true, indices))                                    \
+    DEFINE_FORM(int, NAME##_test_all, TYPE, (), return shmem_words_all(&words, false))             \
+    DEFINE_FORM(size_t, NAME##_test_any, TYPE, (), return shmem_words_any(&words, false))          \
+    DEFINE_FORM(size_t, NAME##_test_some, TYPE, (size_t * indices, ),                              \
                 return shmem_words_some(&words, false, indices))
 
 SHMEM_SYNC_TYPES(DEFINE_ALL, , )
-SHMEM_SYNC_SHORT_TYPES(DEFINE_ONE, , )
 
 /* The value that ended the wait, which may have changed again since. */
 uint64_t pshmem_signal_wait_until(uint64_t *sig_addr, int cmp, uint64_t cmp_value)

@@ -686,8 +686,9 @@ static int run_mistake(const char *mistake)
         shmem_broadcastmem(SHMEM_TEAM_WORLD, word, word, 8, me.size);
     } else if (strcmp(mistake, "no-set") == 0) {
         shmem_barrier(0, 0, me.size + 1, sync_array);
-    } else if (strcmp(mistake, "not-in-set") == 0 && me.rank == me.size - 1) {
-        shmem_barrier(0, 0, me.size - 1, sync_array);
+    } else if (strcmp(mistake, "not-in-set") == 0) {
+        shmem_barrier(0, 0, me.size - 1, sync_array); /* returns at once at the last PE */
+        shmem_barrier_all();
     } else if (strcmp(mistake, "predefined") == 0) {
         shmem_team_destroy(SHMEM_TEAM_WORLD);
     } else if (strcmp(mistake, "dies") == 0) {

@@ -33,6 +33,15 @@ late()
     [ "$status" -eq 0 ] && grep -q "$sentence" "$live_work/err"
 }
 
+# A call on an active set that does nothing at a PE outside, which SHMEM_DEBUG tells.
+outside()
+{
+    live_group -n 3 --timeout 30 "$live_programs/shmem_collectives" --mistake not-in-set
+    [ "$status" -eq 0 ] &&
+        [ "$(grep -c 'PE 2: shmem_barrier: this PE is not in the active set' "$live_work/err")" \
+            = "${SHMEM_DEBUG:-0}" ]
+}
+
 live_checks shmem_collectives alone
 for pes in 1 2 3 5 8; do
     live_checks shmem_collectives "$pes"
@@ -44,11 +53,12 @@ live_verdict "different numbers end the job" mistake 3 other-numbers 'made diffe
 live_verdict "a collective call without a team" mistake 2 no-team 'SHMEM_TEAM_INVALID'
 live_verdict "a root outside" mistake 2 root 'PE_root 2 is not one of the 2 PEs'
 live_verdict "a set that is none" mistake 2 no-set 'is no set of PEs among 2'
-live_verdict "a PE outside its set" mistake 3 not-in-set 'this PE is not in its active set'
+live_verdict "a PE outside an active set" outside
 live_verdict "a predefined team is not destroyed" mistake 2 predefined 'cannot be destroyed'
 live_verdict "a PE dies in a reduction" death 3 dies 'died'
 
 export SHMEM_DEBUG=1
+live_verdict "debug: a PE outside an active set" outside
 live_verdict "debug: another call" mistake 2 another-call 'has called shmem_'
 live_verdict "debug: other numbers" mistake 3 other-numbers 'gave other numbers'
 live_verdict "debug: private memory" mistake 2 private 'is not symmetric memory'

@@ -64,7 +64,6 @@ always|lock_of_another|shmem_clear_lock|does not hold the lock
 always|word_off_its_place|shmem_long_atomic_inc|not aligned
 always|no_signal_operation|shmem_long_put_signal|no signal operation
 always|stride_of_nothing|shmem_long_iput|strides are 1 or more
-always|not_in_the_active_set|shmem_barrier|not in its active set
 always|call_after_finalize|shmem_long_p|after shmem_finalize
 always|without_init|shmem_long_p|before shmem_init
 END

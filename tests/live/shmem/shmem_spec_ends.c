@@ -353,12 +353,6 @@ static void stride_of_nothing(void)
     shmem_long_iput(&array[0], &array[50], 0, 1, 3, 1);
 }
 
-static void not_in_the_active_set(void)
-{
-    static long work[SHMEM_SYNC_SIZE];
-    shmem_barrier(0, 0, me.size - 1, work);
-}
-
 static void call_after_finalize(void)
 {
     shmem_finalize();
@@ -406,7 +400,6 @@ static const struct {
     MISTAKE(word_off_its_place),
     MISTAKE(no_signal_operation),
     MISTAKE(stride_of_nothing),
-    MISTAKE(not_in_the_active_set),
     MISTAKE(call_after_finalize),
 };
 

@@ -62,8 +62,8 @@ live_verdict "SHMEM_ counts more than SMA_" heap 15000000 $((640 << 20)) SMA_SYM
 for value in 20kk 5x -1M M 0 1..5M; do
     live_verdict "SHMEM_SYMMETRIC_SIZE=$value is refused" refused "$value"
 done
-live_verdict "SHMEM_VERSION prints the version" says 'OpenSHMEM 1.5' SHMEM_VERSION=1
-live_verdict "SMA_VERSION prints it too" says 'OpenSHMEM 1.5' SMA_VERSION=yes
+live_verdict "SHMEM_VERSION prints the version" says 'OpenSHMEM 1.6' SHMEM_VERSION=1
+live_verdict "SMA_VERSION prints it too" says 'OpenSHMEM 1.6' SMA_VERSION=yes
 for name in VERSION INFO SYMMETRIC_SIZE DEBUG; do
     live_verdict "SHMEM_INFO describes SHMEM_$name" says "SHMEM_$name" SHMEM_INFO=1
 done

@@ -323,16 +323,16 @@ static void atomics_of_every_type(void)
     P##_##NAME##_inc(&box_##NAME[0], right());                       \
     P##_quiet();                                                     \
     require(P##_##NAME##_fadd(&box_##NAME[0], 10, right()) == 8);    \
-    P##_##NAME##_add(&box_##NAME[0], -20, right());                  \
+    P##_##NAME##_add(&box_##NAME[0], (TYPE)-20, right());            \
     P##_quiet();                                                     \
-    require(P##_##NAME##_fetch(&box_##NAME[0], right()) == -2);
+    require(P##_##NAME##_fetch(&box_##NAME[0], right()) == (TYPE)-2);
 
 static void atomics_under_their_deprecated_names(void)
 {
-    SHMEM_AMO_OLD_EXTENDED_TYPES(OLD_EXTENDED, shmem, )
-    SHMEM_AMO_OLD_STANDARD_TYPES(OLD_STANDARD, shmem, )
-    SHMEM_AMO_OLD_EXTENDED_TYPES(OLD_EXTENDED, pshmem, )
-    SHMEM_AMO_OLD_STANDARD_TYPES(OLD_STANDARD, pshmem, )
+    SHMEM_AMO_EXTENDED_TYPES(OLD_EXTENDED, shmem, )
+    SHMEM_AMO_STANDARD_TYPES(OLD_STANDARD, shmem, )
+    SHMEM_AMO_EXTENDED_TYPES(OLD_EXTENDED, pshmem, )
+    SHMEM_AMO_STANDARD_TYPES(OLD_STANDARD, pshmem, )
 }
 
 /* ---- Waiting ----------------------------------------------------------------------- */
@@ -347,11 +347,11 @@ enum { WORDS = 4 };
         TYPE wanted[WORDS] = {10, 11, 12, 13};                                                    \
         size_t found[WORDS];                                                                      \
         for (int i = 0; i < WORDS; i++) {                                                         \
-            shmem_##NAME##_atomic_set(&words[i], 0, me.rank);                                     \
+            words[i] = 0;                                                                         \
         }                                                                                         \
         shmem_barrier_all();                                                                      \
         for (int i = 0; i < WORDS; i++) {                                                         \
-            shmem_##NAME##_atomic_set(&words[i], wanted[i], right());                             \
+            shmem_##NAME##_p(&words[i], wanted[i], right());                                      \
         }                                                                                         \
         P##_##NAME##_wait_until(words, SHMEM_CMP_EQ, 10);                                         \
         P##_##NAME##_wait_until_all(words, WORDS, NULL, SHMEM_CMP_GE, 10);                        \
@@ -380,15 +380,7 @@ enum { WORDS = 4 };
 SHMEM_SYNC_TYPES(WAIT, shmem, )
 SHMEM_SYNC_TYPES(WAIT, pshmem, )
 
-/* Deprecated: words of 16 bits, and waiting for any other value. */
-#define WAIT_SHORT(NAME, TYPE, P, B)                             \
-    box_##NAME[0] = 0;                                           \
-    shmem_barrier_all();                                         \
-    shmem_##NAME##_p(&box_##NAME[0], 7, right());                \
-    P##_##NAME##_wait_until(&box_##NAME[0], SHMEM_CMP_GT, 6);    \
-    require(P##_##NAME##_test(&box_##NAME[0], SHMEM_CMP_EQ, 7)); \
-    shmem_barrier_all();
-
+/* Deprecated: waiting for any other value. */
 #define WAIT_OLD(NAME, TYPE, P, B)                \
     box_##NAME[0] = 0;                            \
     shmem_barrier_all();                          \
@@ -407,8 +399,6 @@ static void waiting_for_every_type(void)
 
 static void waiting_under_deprecated_names(void)
 {
-    SHMEM_SYNC_SHORT_TYPES(WAIT_SHORT, shmem, )
-    SHMEM_SYNC_SHORT_TYPES(WAIT_SHORT, pshmem, )
     SHMEM_SYNC_OLD_TYPES(WAIT_OLD, shmem, )
     SHMEM_SYNC_OLD_TYPES(WAIT_OLD, pshmem, )
     box_long[0] = 0;

@@ -40,7 +40,7 @@ static void put_with_overlap(void)
 static void stride_of_zero(void)
 {
     pe_start();
-    struct shmem_strided strided = {words, words, 0, 1, 2, 8, 0};
+    struct shmem_strided strided = {words, words, 0, 1, 1, 2, 8, 0};
     shmem_checked_iput(&shmem_state.context, &strided, "call");
 }
 
@@ -67,12 +67,22 @@ static void strides_that_make_sense(void **unused)
 {
     (void)unused;
     size_t bytes;
-    assert_true(shmem_stride_bytes(1, 4, 8, &bytes) && bytes == 32);
-    assert_true(shmem_stride_bytes(3, 4, 8, &bytes) && bytes == 80);
-    assert_true(shmem_stride_bytes(PTRDIFF_MAX / 8, 1, 8, &bytes) && bytes == 8);
-    assert_false(shmem_stride_bytes(0, 4, 8, &bytes));
-    assert_false(shmem_stride_bytes(PTRDIFF_MAX, 3, 8, &bytes));
-    assert_false(shmem_stride_bytes(PTRDIFF_MAX / 8, 9, 8, &bytes));
+    struct shmem_strided four = {.block = 1, .count = 4, .size = 8};
+    assert_true(shmem_stride_bytes(1, &four, &bytes) && bytes == 32);
+    assert_true(shmem_stride_bytes(3, &four, &bytes) && bytes == 80);
+    assert_false(shmem_stride_bytes(0, &four, &bytes));
+    assert_false(shmem_stride_bytes(PTRDIFF_MAX, &four, &bytes));
+    struct shmem_strided one = {.block = 1, .count = 1, .size = 8};
+    assert_true(shmem_stride_bytes(PTRDIFF_MAX / 8, &one, &bytes) && bytes == 8);
+    struct shmem_strided nine = {.block = 1, .count = 9, .size = 8};
+    assert_false(shmem_stride_bytes(PTRDIFF_MAX / 8, &nine, &bytes));
+    /* Blocks lie at least their own length apart. */
+    struct shmem_strided blocks = {.block = 3, .count = 4, .size = 8};
+    assert_true(shmem_stride_bytes(3, &blocks, &bytes) && bytes == 96);
+    assert_true(shmem_stride_bytes(5, &blocks, &bytes) && bytes == 144);
+    assert_false(shmem_stride_bytes(2, &blocks, &bytes));
+    struct shmem_strided huge = {.block = SIZE_MAX / 4, .count = 1, .size = 8};
+    assert_false(shmem_stride_bytes(PTRDIFF_MAX, &huge, &bytes));
 }
 
 static void transfers_move_just_their_bytes(void **unused)
@@ -102,10 +112,10 @@ static void strided_ones(void **unused)
     const uint64_t from[4] = {1, 2, 3, 4};
     uint64_t into[6] = {0};
     memset(words, 0, sizeof words);
-    struct shmem_strided put = {words, from, 3, 2, 2, 8, 0};
+    struct shmem_strided put = {words, from, 3, 2, 1, 2, 8, 0};
     shmem_checked_iput(&shmem_state.context, &put, "call");
     assert_true(words[0] == 1 && words[3] == 3 && words[1] == 0 && words[2] == 0);
-    struct shmem_strided get = {into, words, 5, 3, 2, 8, 0};
+    struct shmem_strided get = {into, words, 5, 3, 1, 2, 8, 0};
     shmem_checked_iget(&shmem_state.context, &get, "call");
     assert_true(into[0] == 1 && into[5] == 3 && into[1] == 0);
 }

@@ -84,7 +84,7 @@ static void show_to_standard_error(void)
 static void the_table_names_every_variable(void **unused)
 {
     (void)unused;
-    unit_child_fails(show_to_standard_error, "OpenSHMEM 1.5");
+    unit_child_fails(show_to_standard_error, "OpenSHMEM 1.6");
     unit_child_fails(show_to_standard_error, "1 PE, symmetric heap of 16777216 bytes each");
     unit_child_fails(show_to_standard_error, "SHMEM_SYMMETRIC_SIZE size, now 16M, default 1G");
     unit_child_fails(show_to_standard_error, "SHMEM_DEBUG          flag, now not set");

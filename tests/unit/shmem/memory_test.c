@@ -1,6 +1,8 @@
 /* Symmetric memory: alignment, growing, what SHMEM_DEBUG knows of it. */
 #include "shmem/state.h"
 
+#include <errno.h>
+
 #include "unit/shmem/pe.h"
 
 static void free_what_is_none(void)
@@ -63,14 +65,20 @@ static void mistakes_end_the_job(void **unused)
 static void alignment(void **unused)
 {
     (void)unused;
-    for (size_t alignment = 8; alignment <= (size_t)2 << 20; alignment *= 4) {
+    size_t heap_bytes = shmem_state.segments[SHMEM_HEAP].bytes;
+    for (size_t alignment = 1; alignment <= heap_bytes; alignment *= 2) {
         void *pointer = shmem_align(alignment, 100);
         assert_non_null(pointer);
         assert_int_equal((uintptr_t)pointer % alignment, 0);
         shmem_free(pointer);
     }
+    errno = 0;
     assert_null(shmem_align(3, 100));
-    assert_null(shmem_align((size_t)4 << 20, 100));
+    assert_int_equal(errno, EINVAL);
+    assert_null(shmem_align(0, 100));
+    errno = 0;
+    assert_null(shmem_align(heap_bytes * 2, 100));
+    assert_int_equal(errno, ENOMEM);
 }
 
 static void nothing_and_too_much(void **unused)

@@ -1,6 +1,8 @@
 /* The beginning and the end of a job of one PE, and the queries. */
 #include "shmem/state.h"
 
+#include <unistd.h>
+
 #include "unit/shmem/pe.h"
 
 static int variable = 1;
@@ -17,16 +19,72 @@ static void end_without_finalize(void)
     variable = 2;
 }
 
-static void begin_again(void)
+static void require_initialised(bool wanted)
 {
-    pe_start();
-    shmem_init();
-    variable = 5;
-    shmem_finalize();
-    /* The program keeps its static variables when they are no longer shared. */
-    if (variable != 5 || shmem_pe_accessible(0)) {
+    int is_initialised = -1;
+    shmem_query_initialized(&is_initialised);
+    if ((is_initialised != 0) != wanted || (shmem_pe_accessible(0) != 0) != wanted) {
         abort();
     }
+}
+
+static void begin_again(void)
+{
+    require_initialised(false);
+    for (int life = 0; life < 3; life++) {
+        pe_start();
+        shmem_init();
+        start_pes(0); /* asks for no shmem_finalize */
+        require_initialised(true);
+        long *words = shmem_malloc(sizeof *words);
+        shmem_team_t team;
+        shmem_ctx_t ctx;
+        if (!words || shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team) != 0 ||
+            shmem_team_create_ctx(team, 0, &ctx) != 0) {
+            abort();
+        }
+        shmem_ctx_long_p(ctx, words, 3, 0);
+        static long lock;
+        shmem_set_lock(&lock); /* the end gives it back */
+        shmem_finalize();
+        require_initialised(true);
+        if (*words != 3) {
+            abort();
+        }
+        variable = 5;
+        shmem_finalize();
+        require_initialised(false);
+        /* The program keeps its static variables. */
+        if (variable != 5) {
+            abort();
+        }
+    }
+}
+
+/* Nobody gives up memory in order to begin again. */
+static void begin_often(void)
+{
+    for (int life = 0; life < 200; life++) {
+        pe_start();
+        shmem_team_t team;
+        if (!shmem_malloc((size_t)12 << 20) ||
+            shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, 1, NULL, 0, &team) != 0) {
+            abort();
+        }
+        static long locks[20];
+        for (int i = 0; i < 20; i++) {
+            shmem_set_lock(&locks[i]);
+            shmem_clear_lock(&locks[i]);
+        }
+        shmem_finalize();
+    }
+}
+
+static void end_at_rest(void)
+{
+    pe_start();
+    shmem_finalize();
+    _exit(0);
 }
 
 static void thread_levels(void)
@@ -62,6 +120,8 @@ static void ends(void **unused)
     assert_int_equal(WEXITSTATUS(status), 7);
     unit_child_passes(end_without_finalize);
     unit_child_passes(begin_again);
+    unit_child_passes(begin_often);
+    unit_child_passes(end_at_rest);
     unit_child_passes(thread_levels);
     unit_child_passes(old_names);
     assert_int_equal(variable, 1);
