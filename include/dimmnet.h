@@ -168,7 +168,8 @@ void *dn_bank(struct dn_node *node, size_t *bytes);
 
 /* Symmetric memory: all nodes of the group call with the same numbers, and each gets the same
  * offset in its DN_HEAP. The memory is aligned to 64 bytes, or to the alignment given, a power
- * of two up to 2 MiB or up to the heap's size if that is more and addresses suffice. It is not cleared. Each of these calls is also a barrier of the group. */
+ * of two up to 2 MiB or, if that is more and addresses suffice, up to the heap's size. It is not
+ * cleared. Each of these calls is also a barrier of the group. */
 int dn_alloc(struct dn_node *node, size_t bytes, void **pointer);
 int dn_alloc_aligned(struct dn_node *node, size_t alignment, size_t bytes, void **pointer);
 int dn_free(struct dn_node *node, void *pointer);

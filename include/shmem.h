@@ -673,8 +673,8 @@ SHMEM_SYNC_OLD_TYPES(SHMEM_DECLARE_OLD_WAIT, pshmem, )
     SHMEM_CALL TYPE P##_##NAME##_fadd(TYPE *dest, TYPE value, int pe);             \
     SHMEM_CALL void P##_##NAME##_add(TYPE *dest, TYPE value, int pe);
 
-/* The specification has these for int, long and long long (and float and double); programs for other
- * libraries use the other types, too. */
+/* The specification has these for int, long and long long (and float and double); programs for
+ * other libraries use the other types, too. */
 SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, shmem, )
 SHMEM_AMO_EXTENDED_TYPES(SHMEM_DECLARE_AMO_OLD_EXTENDED, pshmem, )
 SHMEM_AMO_STANDARD_TYPES(SHMEM_DECLARE_AMO_OLD_STANDARD, shmem, )

@@ -3,11 +3,8 @@
  *
  * The triple is what the members meet under, so they find each other in whatever order each
  * of them comes to use its sets. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "base/uncancelled.h"
 #include "shmem/collective.h"
 
 struct active_set {
@@ -55,12 +52,10 @@ static bool is_member(int start, int log_stride, int size)
 static void pass_over(int start, int log_stride, int size, const char *call)
 {
     if (shmem_state.debug) {
-        int cancellable = base_uncancelled_begin();
-        (void)dprintf(STDERR_FILENO,
-                      "PE %d: %s: this PE is not in the active set (PE_start %d, logPE_stride %d, "
-                      "PE_size %d) and takes no part in the call\n",
-                      shmem_state.my_pe, call, start, log_stride, size);
-        base_uncancelled_end(cancellable);
+        shmem_say(call,
+                  "this PE is not in the active set (PE_start %d, logPE_stride %d, PE_size %d) and "
+                  "takes no part in the call",
+                  start, log_stride, size);
     }
 }
 

@@ -38,8 +38,8 @@ _Noreturn void shmem_no_team(const char *call) __attribute__((cold));
 /* The same for the error of a collective call. */
 _Noreturn void shmem_collective_fail(const char *call, int error) __attribute__((cold));
 
-/* The team of an active set. NULL: this PE is not in it, and the call does nothing. No such set: ends
- * the job. */
+/* The team of an active set. NULL: this PE is not in it, and the call does nothing. No such set:
+ * ends the job. */
 struct shmem_team *shmem_active_set(int start, int log_stride, int size, const long *sync,
                                     const char *call);
 

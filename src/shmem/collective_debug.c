@@ -1,10 +1,7 @@
 /* SHMEM_DEBUG: what a collective call is looked at for before it begins. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/uncancelled.h"
 #include "shmem/collective.h"
 
 /* How long PEs that do not come are waited for in silence. */
@@ -54,16 +51,13 @@ static void make_printable(char name[CALL_BYTES])
 
 static void say_who_is_missing(const struct shmem_team *team, const char *call)
 {
-    int cancellable = base_uncancelled_begin();
     for (int i = 0; i < team->n_pes; i++) {
         if (!inner_team_has_arrived(team->dn, i)) {
-            (void)dprintf(STDERR_FILENO,
-                          "PE %d: %s: waiting for PE %d, which has not made the call; every PE of "
-                          "the team must\n",
-                          shmem_state.my_pe, call, team->pes[i]);
+            shmem_say(call,
+                      "waiting for PE %d, which has not made the call; every PE of the team must",
+                      team->pes[i]);
         }
     }
-    base_uncancelled_end(cancellable);
 }
 
 /* All PEs of the team make some collective call on it. */

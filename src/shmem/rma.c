@@ -1,5 +1,5 @@
-/* put, get, p, g, iput, iget, ibput, ibget: of types, of sizes, of bytes; on the default context and on
- * others; blocking and not. One table line gives all functions of a type. */
+/* put, get, p, g, iput, iget, ibput, ibget: of types, of sizes, of bytes; on the default context
+ * and on others; blocking and not. One table line gives all functions of a type. */
 #include "shmem/reach.h"
 
 /* memmove, because a PE may send to itself; not for nothing, which may come from a null

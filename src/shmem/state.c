@@ -1,4 +1,4 @@
-/* The one state, and how a job ends. */
+/* The one state, what is said, and how a job ends. */
 #define _GNU_SOURCE
 #include "shmem/state.h"
 
@@ -15,23 +15,39 @@ struct shmem_context shmem_no_context;
 
 enum { SENTENCE_BYTES = 640 };
 
+/* In one write, so that lines of several PEs stay whole. */
+static void say(const char *call, const char *format, va_list arguments)
+{
+    char sentence[SENTENCE_BYTES];
+    int cancellable = base_uncancelled_begin();
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    if (shmem_state.n_pes > 0) {
+        (void)dprintf(STDERR_FILENO, "PE %d: %s: %s\n", shmem_state.my_pe, call, sentence);
+    } else {
+        (void)dprintf(STDERR_FILENO, "%s: %s\n", call, sentence);
+    }
+    base_uncancelled_end(cancellable);
+}
+
+void shmem_say(const char *call, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(call, format, arguments);
+    va_end(arguments);
+}
+
 /* The first PE with something to say says it; the others' troubles follow from that one. */
 _Noreturn void shmem_fail(const char *call, const char *format, ...)
 {
-    char sentence[SENTENCE_BYTES];
     int status = EXIT_FAILURE;
     (void)base_uncancelled_begin(); /* the process ends here */
     bool first = shmem_want_end(&status);
     if (first) {
         va_list arguments;
         va_start(arguments, format);
-        (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+        say(call, format, arguments);
         va_end(arguments);
-        if (shmem_state.n_pes > 0) {
-            (void)dprintf(STDERR_FILENO, "PE %d: %s: %s\n", shmem_state.my_pe, call, sentence);
-        } else {
-            (void)dprintf(STDERR_FILENO, "%s: %s\n", call, sentence);
-        }
     }
     shmem_end(first, status);
 }

@@ -115,9 +115,13 @@ struct shmem_state {
 
 extern struct shmem_state shmem_state;
 
+/* Prints "PE 2: shmem_put: ..." and goes on. `call` is the function's name. */
+void shmem_say(const char *call, const char *format, ...)
+    __attribute__((cold, format(printf, 2, 3)));
+
 /* ---- Ending the job --------------------------------------------------------------- */
 
-/* Prints "PE 2: shmem_put: ..." and ends the job. `call` is the function's name. */
+/* Says it and ends the job. */
 _Noreturn void shmem_fail(const char *call, const char *format, ...)
     __attribute__((cold, format(printf, 2, 3)));
 

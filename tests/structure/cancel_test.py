@@ -54,10 +54,9 @@ HELD = {
     "host_pages.c": ({"open", "open64", "close", "pread", "pread64"}, MOVING),
     "host_threads.c": ({"open", "open64", "close", "read", "nanosleep"}, MOVING),
     "host_trace.c": ({"close", "fcntl", "fcntl64", "pwrite", "pwrite64"}, ATTACHING),
-    "shmem_collective_debug.c": ({"dprintf"}, "it holds cancellation off"),
     "shmem_environment.c": ({"printf", "fflush", "puts", "putchar"}, SETTING_UP),
     "shmem_setup.c": ({"fflush", "sleep"}, LAST_WORDS),
-    "shmem_state.c": ({"dprintf"}, LAST_WORDS),
+    "shmem_state.c": ({"dprintf"}, "it holds cancellation off"),
 }
 
 # What compilers and fortified headers make of these.
