@@ -49,7 +49,10 @@ static void allocations(void **unused)
     assert_int_equal(dn_alloc(node, 0, &first), DN_EINVAL);
     assert_int_equal(dn_alloc(node, 8, NULL), DN_EINVAL);
     assert_int_equal(dn_alloc_aligned(node, 3, 8, &first), DN_EINVAL);
-    assert_int_equal(dn_alloc_aligned(node, (size_t)4 << 20, 8, &first), DN_EINVAL);
+    assert_int_equal(dn_alloc_aligned(node, NODE_HEAP_BYTES, 8, &first), 0);
+    assert_int_equal((uintptr_t)first % NODE_HEAP_BYTES, 0);
+    assert_int_equal(dn_free(node, first), 0);
+    assert_int_equal(dn_alloc_aligned(node, (size_t)2 * NODE_HEAP_BYTES, 8, &first), DN_EINVAL);
 }
 
 static void private_memory_keeps_its_content(void **unused)
